@@ -1,0 +1,313 @@
+//! The driver's functions: each listed once, each defined here, each forwarding to the real library.
+//!
+//! Names and signatures are those of `cuda.h` (CUDA Driver API, 11.4, as in cust's bindings), with the
+//! names that the linker sees: `cuda.h` makes `cuMemAlloc` a macro for `cuMemAlloc_v2`.
+
+// The functions carry the driver's names.
+#![allow(non_snake_case)]
+
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
+
+use cust::sys::*;
+use libloading::Library;
+
+use crate::codes;
+use crate::load::driver;
+
+/// Defines [`Table`] and the functions from one list.
+///
+/// `or f` after a signature hands the result, and the arguments, to `f`, which makes the best of a result
+/// that is an error.
+macro_rules! functions {
+    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(or $rescue:ident)?;)*) => {
+        /// What the real library exports of our list.
+        pub(crate) struct Table {
+            // The real function returns a number, and only `codes::known` makes it a `CUresult`.
+            $($name: Option<unsafe extern "C" fn($($ty),*) -> c_uint>,)*
+        }
+
+        impl Table {
+            /// Looks every function up, once.
+            ///
+            /// # Safety
+            /// `library` is a CUDA driver, or imitates one: what it exports under a name of our list has
+            /// that function's signature. The table must not outlive it.
+            pub(crate) unsafe fn new(library: &Library) -> Table {
+                Table {
+                    // SAFETY: the caller's promise about the signatures.
+                    $($name: unsafe { library.get(stringify!($name)) }.ok().map(|symbol| *symbol),)*
+                }
+            }
+
+            /// The functions of our list that the library does not export.
+            pub(crate) fn missing(&self) -> Vec<&'static str> {
+                let mut missing = Vec::new();
+                $(if self.$name.is_none() {
+                    missing.push(stringify!($name));
+                })*
+                missing
+            }
+        }
+
+        $(
+            // The compiler holds our signature against the one that cust calls through.
+            const _: unsafe extern "C" fn($($ty),*) -> CUresult = cust::sys::$name;
+
+            /// The driver's function of this name.
+            ///
+            /// # Safety
+            /// What the CUDA Driver API asks of its caller.
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($arg: $ty),*) -> CUresult {
+                let result = match driver().map(|table| table.$name) {
+                    // SAFETY: the caller keeps the driver's contract; the pointer came from `Table::new`.
+                    Some(Some(function)) => codes::known(unsafe { function($($arg),*) }),
+                    Some(None) => LACKS_FUNCTION,
+                    None => NO_DRIVER,
+                };
+                functions!(@rescue result, ($($arg),*) $($rescue)?)
+            }
+        )*
+    };
+    (@rescue $result:ident, $args:tt) => { $result };
+    (@rescue $result:ident, ($error:ident, $text:ident) $rescue:ident) => {
+        // SAFETY: the caller gave the driver's function a pointer that is null or can be written through.
+        unsafe { $rescue($result, $error, $text) }
+    };
+}
+
+/// What every function returns where there is no driver. It is the driver's own word for a machine without
+/// a GPU, and cust has it too, as `CudaError::NoDevice`. (`CUDA_ERROR_STUB_LIBRARY` would say it better,
+/// but cust makes "unknown error" of that.)
+const NO_DRIVER: CUresult = CUresult::CUDA_ERROR_NO_DEVICE;
+
+/// What a function returns where there is a driver that lacks it. Not `CUDA_ERROR_NOT_FOUND`: that is also
+/// the answer to asking a module for a kernel it does not have.
+const LACKS_FUNCTION: CUresult = CUresult::CUDA_ERROR_NOT_SUPPORTED;
+
+/// Gives `cuGetErrorString` a text where the driver gave none: cust's `Display` for an error calls it, and
+/// `to_string` would panic on its failure.
+///
+/// # Safety
+/// `text` is null, or can be written through.
+unsafe fn describe(result: CUresult, error: CUresult, text: *mut *const c_char) -> CUresult {
+    let ours = if driver().is_none() && error == NO_DRIVER {
+        c"no CUDA driver on this machine"
+    } else {
+        codes::name(error)
+    };
+    // SAFETY: the caller's promise about `text`.
+    unsafe { fill(result, ours, text) }
+}
+
+/// The same for `cuGetErrorName`.
+///
+/// # Safety
+/// `text` is null, or can be written through.
+unsafe fn identify(result: CUresult, error: CUresult, text: *mut *const c_char) -> CUresult {
+    // SAFETY: the caller's promise about `text`.
+    unsafe { fill(result, codes::name(error), text) }
+}
+
+/// Writes `ours` through `text`, unless the driver wrote something there.
+///
+/// # Safety
+/// `text` is null, or can be written through.
+unsafe fn fill(result: CUresult, ours: &'static CStr, text: *mut *const c_char) -> CUresult {
+    if text.is_null() {
+        return CUresult::CUDA_ERROR_INVALID_VALUE;
+    }
+    // SAFETY: not null; the rest is the caller's promise. After a success the driver has written it.
+    unsafe {
+        if result != CUresult::CUDA_SUCCESS || (*text).is_null() {
+            *text = ours.as_ptr();
+        }
+    }
+    CUresult::CUDA_SUCCESS
+}
+
+functions! {
+    // errors, and the driver itself
+    fn cuGetErrorString(error: CUresult, text: *mut *const c_char) or describe;
+    fn cuGetErrorName(error: CUresult, text: *mut *const c_char) or identify;
+    fn cuInit(flags: c_uint);
+    fn cuDriverGetVersion(driver_version: *mut c_int);
+    fn cuProfilerStart();
+    fn cuProfilerStop();
+
+    // devices
+    fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int);
+    fn cuDeviceGetCount(count: *mut c_int);
+    fn cuDeviceGetName(name: *mut c_char, len: c_int, device: CUdevice);
+    fn cuDeviceGetUuid(uuid: *mut CUuuid, device: CUdevice);
+    fn cuDeviceTotalMem_v2(bytes: *mut usize, device: CUdevice);
+    fn cuDeviceGetAttribute(value: *mut c_int, attribute: CUdevice_attribute, device: CUdevice);
+    fn cuDevicePrimaryCtxRetain(ctx: *mut CUcontext, device: CUdevice);
+    fn cuDevicePrimaryCtxRelease_v2(device: CUdevice);
+    fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint);
+    fn cuDevicePrimaryCtxReset_v2(device: CUdevice);
+    fn cuDeviceGetPCIBusId(bus_id: *mut c_char, len: c_int, device: CUdevice);
+
+    // contexts
+    fn cuCtxCreate_v2(ctx: *mut CUcontext, flags: c_uint, device: CUdevice);
+    fn cuCtxDestroy_v2(ctx: CUcontext);
+    fn cuCtxPushCurrent_v2(ctx: CUcontext);
+    fn cuCtxPopCurrent_v2(ctx: *mut CUcontext);
+    fn cuCtxSetCurrent(ctx: CUcontext);
+    fn cuCtxGetCurrent(ctx: *mut CUcontext);
+    fn cuCtxGetDevice(device: *mut CUdevice);
+    fn cuCtxGetFlags(flags: *mut c_uint);
+    fn cuCtxSynchronize();
+    fn cuCtxSetLimit(limit: CUlimit, value: usize);
+    fn cuCtxGetLimit(value: *mut usize, limit: CUlimit);
+    fn cuCtxGetCacheConfig(config: *mut CUfunc_cache);
+    fn cuCtxSetCacheConfig(config: CUfunc_cache);
+    fn cuCtxGetSharedMemConfig(config: *mut CUsharedconfig);
+    fn cuCtxSetSharedMemConfig(config: CUsharedconfig);
+    fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut c_uint);
+    fn cuCtxGetStreamPriorityRange(least_priority: *mut c_int, greatest_priority: *mut c_int);
+
+    // modules and the linker
+    fn cuModuleLoad(module: *mut CUmodule, path: *const c_char);
+    fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);
+    fn cuModuleLoadDataEx(
+        module: *mut CUmodule, image: *const c_void, num_options: c_uint,
+        options: *mut CUjit_option, option_values: *mut *mut c_void,
+    );
+    fn cuModuleUnload(module: CUmodule);
+    fn cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char);
+    fn cuModuleGetGlobal_v2(
+        device: *mut CUdeviceptr, bytes: *mut usize, module: CUmodule, name: *const c_char,
+    );
+    fn cuLinkCreate_v2(
+        num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void,
+        state_out: *mut CUlinkState,
+    );
+    fn cuLinkAddData_v2(
+        state: CUlinkState, kind: CUjitInputType, data: *mut c_void, size: usize,
+        name: *const c_char, num_options: c_uint, options: *mut CUjit_option,
+        option_values: *mut *mut c_void,
+    );
+    fn cuLinkComplete(state: CUlinkState, cubin_out: *mut *mut c_void, size_out: *mut usize);
+    fn cuLinkDestroy(state: CUlinkState);
+
+    // kernels
+    fn cuFuncGetAttribute(value: *mut c_int, attribute: CUfunction_attribute, function: CUfunction);
+    fn cuFuncSetAttribute(function: CUfunction, attribute: CUfunction_attribute, value: c_int);
+    fn cuFuncSetCacheConfig(function: CUfunction, config: CUfunc_cache);
+    fn cuFuncSetSharedMemConfig(function: CUfunction, config: CUsharedconfig);
+    fn cuLaunchKernel(
+        function: CUfunction, grid_dim_x: c_uint, grid_dim_y: c_uint, grid_dim_z: c_uint,
+        block_dim_x: c_uint, block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint,
+        stream: CUstream, kernel_params: *mut *mut c_void, extra: *mut *mut c_void,
+    );
+    fn cuLaunchCooperativeKernel(
+        function: CUfunction, grid_dim_x: c_uint, grid_dim_y: c_uint, grid_dim_z: c_uint,
+        block_dim_x: c_uint, block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint,
+        stream: CUstream, kernel_params: *mut *mut c_void,
+    );
+    fn cuLaunchHostFunc(stream: CUstream, function: CUhostFn, user_data: *mut c_void);
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        num_blocks: *mut c_int, function: CUfunction, block_size: c_int, dynamic_smem_size: usize,
+    );
+    fn cuOccupancyMaxPotentialBlockSize(
+        min_grid_size: *mut c_int, block_size: *mut c_int, function: CUfunction,
+        block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize,
+        block_size_limit: c_int,
+    );
+    fn cuOccupancyAvailableDynamicSMemPerBlock(
+        dynamic_smem_size: *mut usize, function: CUfunction, num_blocks: c_int, block_size: c_int,
+    );
+
+    // memory
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
+    fn cuMemAlloc_v2(device: *mut CUdeviceptr, bytes: usize);
+    fn cuMemFree_v2(device: CUdeviceptr);
+    fn cuMemAllocHost_v2(pointer: *mut *mut c_void, bytes: usize);
+    fn cuMemFreeHost(pointer: *mut c_void);
+    fn cuMemAllocManaged(device: *mut CUdeviceptr, bytes: usize, flags: c_uint);
+    fn cuMemcpyHtoD_v2(dst_device: CUdeviceptr, src_host: *const c_void, bytes: usize);
+    fn cuMemcpyDtoH_v2(dst_host: *mut c_void, src_device: CUdeviceptr, bytes: usize);
+    fn cuMemcpyDtoD_v2(dst_device: CUdeviceptr, src_device: CUdeviceptr, bytes: usize);
+    fn cuMemcpyHtoA_v2(
+        dst_array: CUarray, dst_offset: usize, src_host: *const c_void, bytes: usize,
+    );
+    fn cuMemcpyAtoH_v2(dst_host: *mut c_void, src_array: CUarray, src_offset: usize, bytes: usize);
+    fn cuMemcpy2D_v2(copy: *const CUDA_MEMCPY2D);
+    fn cuMemcpyHtoDAsync_v2(
+        dst_device: CUdeviceptr, src_host: *const c_void, bytes: usize, stream: CUstream,
+    );
+    fn cuMemcpyDtoHAsync_v2(
+        dst_host: *mut c_void, src_device: CUdeviceptr, bytes: usize, stream: CUstream,
+    );
+    fn cuMemcpyDtoDAsync_v2(
+        dst_device: CUdeviceptr, src_device: CUdeviceptr, bytes: usize, stream: CUstream,
+    );
+    fn cuMemsetD8_v2(dst_device: CUdeviceptr, value: c_uchar, count: usize);
+    fn cuMemsetD16_v2(dst_device: CUdeviceptr, value: c_ushort, count: usize);
+    fn cuMemsetD32_v2(dst_device: CUdeviceptr, value: c_uint, count: usize);
+    fn cuMemsetD8Async(dst_device: CUdeviceptr, value: c_uchar, count: usize, stream: CUstream);
+    fn cuMemsetD16Async(dst_device: CUdeviceptr, value: c_ushort, count: usize, stream: CUstream);
+    fn cuMemsetD32Async(dst_device: CUdeviceptr, value: c_uint, count: usize, stream: CUstream);
+    fn cuMemFreeAsync(device: CUdeviceptr, stream: CUstream);
+    fn cuMemAllocAsync(device: *mut CUdeviceptr, bytes: usize, stream: CUstream);
+    fn cuMemPrefetchAsync(
+        device: CUdeviceptr, count: usize, dst_device: CUdevice, stream: CUstream,
+    );
+    fn cuMemAdvise(pointer: CUdeviceptr, count: usize, advice: CUmem_advise, device: CUdevice);
+
+    // streams and events
+    fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
+    fn cuStreamGetPriority(stream: CUstream, priority: *mut c_int);
+    fn cuStreamGetFlags(stream: CUstream, flags: *mut c_uint);
+    fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint);
+    fn cuStreamQuery(stream: CUstream);
+    fn cuStreamSynchronize(stream: CUstream);
+    fn cuStreamDestroy_v2(stream: CUstream);
+    fn cuEventCreate(event: *mut CUevent, flags: c_uint);
+    fn cuEventRecord(event: CUevent, stream: CUstream);
+    fn cuEventQuery(event: CUevent);
+    fn cuEventSynchronize(event: CUevent);
+    fn cuEventDestroy_v2(event: CUevent);
+    fn cuEventElapsedTime(milliseconds: *mut f32, start: CUevent, end: CUevent);
+
+    // graphs
+    fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint);
+    fn cuGraphAddKernelNode(
+        node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode,
+        num_dependencies: usize, node_params: *const CUDA_KERNEL_NODE_PARAMS,
+    );
+    fn cuGraphKernelNodeGetParams(node: CUgraphNode, node_params: *mut CUDA_KERNEL_NODE_PARAMS);
+    fn cuGraphNodeGetType(node: CUgraphNode, kind: *mut CUgraphNodeType);
+    fn cuGraphGetNodes(graph: CUgraph, nodes: *mut CUgraphNode, num_nodes: *mut usize);
+    fn cuGraphGetEdges(
+        graph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, num_edges: *mut usize,
+    );
+    fn cuGraphDestroy(graph: CUgraph);
+    fn cuGraphDebugDotPrint(graph: CUgraph, path: *const c_char, flags: c_uint);
+
+    // arrays, textures, surfaces, external memory
+    fn cuArrayDestroy(array: CUarray);
+    fn cuArray3DCreate_v2(handle: *mut CUarray, descriptor: *const CUDA_ARRAY3D_DESCRIPTOR);
+    fn cuArray3DGetDescriptor_v2(descriptor: *mut CUDA_ARRAY3D_DESCRIPTOR, array: CUarray);
+    fn cuImportExternalMemory(
+        memory: *mut CUexternalMemory, handle_desc: *const CUDA_EXTERNAL_MEMORY_HANDLE_DESC,
+    );
+    fn cuExternalMemoryGetMappedBuffer(
+        device: *mut CUdeviceptr, memory: CUexternalMemory,
+        buffer_desc: *const CUDA_EXTERNAL_MEMORY_BUFFER_DESC,
+    );
+    fn cuDestroyExternalMemory(memory: CUexternalMemory);
+    fn cuTexObjectCreate(
+        tex_object: *mut CUtexObject, res_desc: *const CUDA_RESOURCE_DESC,
+        tex_desc: *const CUDA_TEXTURE_DESC, res_view_desc: *const CUDA_RESOURCE_VIEW_DESC,
+    );
+    fn cuTexObjectDestroy(tex_object: CUtexObject);
+    fn cuTexObjectGetResourceDesc(res_desc: *mut CUDA_RESOURCE_DESC, tex_object: CUtexObject);
+    fn cuTexObjectGetResourceViewDesc(
+        res_view_desc: *mut CUDA_RESOURCE_VIEW_DESC, tex_object: CUtexObject,
+    );
+    fn cuSurfObjectCreate(surf_object: *mut CUsurfObject, res_desc: *const CUDA_RESOURCE_DESC);
+    fn cuSurfObjectDestroy(surf_object: CUsurfObject);
+    fn cuSurfObjectGetResourceDesc(res_desc: *mut CUDA_RESOURCE_DESC, surf_object: CUsurfObject);
+}
