@@ -1,1 +1,67 @@
-//! cuda_std
+//! The standard library of GPU kernels: [rust-cuda]'s `cuda_std`, for rustc's own PTX backend.
+//!
+//! Upstream's crate works with upstream's compiler backend only. This one has the same public names
+//! and signatures (of upstream's main branch, April 2026) for what it covers, and is written for the
+//! target `nvptx64-nvidia-cuda` of an ordinary rustc: a kernel that compiles against this crate
+//! compiles against upstream's too.
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! /// Doubles `len` floats.
+//! ///
+//! /// # Safety
+//! /// `data` points to `len` floats in device memory that nothing else uses.
+//! #[kernel]
+//! pub unsafe fn double(data: *mut f32, len: u32) {
+//!     let i = thread::index_1d();
+//!     if i < len {
+//!         // SAFETY: `i` is in bounds, and no other thread has it.
+//!         unsafe { *data.add(i as usize) *= 2.0 };
+//!     }
+//! }
+//! ```
+//!
+//! # Off the GPU
+//!
+//! On any other target everything type-checks on stable Rust, so that `cargo check`, rustdoc and
+//! rust-analyzer work; what needs a GPU panics when called and names itself. Floating-point maths
+//! and the atomic types work everywhere.
+//!
+//! # Convergence
+//!
+//! An operation that several threads take part in (a barrier, a shuffle, a vote) may not be moved by
+//! the compiler into or out of a branch that only some of them take. LLVM calls such an operation
+//! *convergent*. All of them are LLVM intrinsics here, which are convergent by declaration; inline
+//! assembly is not, and is used for nothing that threads do together.
+//!
+//! [rust-cuda]: https://github.com/Rust-GPU/rust-cuda
+#![no_std]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(abi_unadjusted, link_llvm_intrinsics, stdarch_nvptx),
+    allow(internal_features)
+)]
+
+pub mod glam;
+pub mod mem;
+pub mod shared;
+pub mod thread;
+pub mod warp;
+
+pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
+
+/// What most kernels use. `use cuda_std::prelude::*;`
+pub mod prelude {
+    pub use crate::kernel;
+    pub use crate::thread;
+}
+
+/// A panic ends the whole launch with an error that the host sees at its next synchronization:
+/// `trap` (PTX ISA §9.7.19.5). There is nothing to unwind and nowhere to print.
+#[cfg(target_arch = "nvptx64")]
+#[panic_handler]
+fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: `trap` has no preconditions.
+    unsafe { core::arch::nvptx::trap() }
+}

@@ -1,0 +1,286 @@
+//! Shuffles: each lane reads a register of another lane (PTX ISA §9.7.9.6, `shfl.sync`).
+
+use crate::gpu_only;
+
+#[cfg(target_arch = "nvptx64")]
+#[allow(improper_ctypes)]
+unsafe extern "unadjusted" {
+    #[link_name = "llvm.nvvm.shfl.sync.up.i32p"]
+    fn llvm_shfl_up(mask: u32, value: u32, delta: u32, clamp: u32) -> (u32, bool);
+    #[link_name = "llvm.nvvm.shfl.sync.down.i32p"]
+    fn llvm_shfl_down(mask: u32, value: u32, delta: u32, clamp: u32) -> (u32, bool);
+    #[link_name = "llvm.nvvm.shfl.sync.idx.i32p"]
+    fn llvm_shfl_idx(mask: u32, value: u32, lane: u32, clamp: u32) -> (u32, bool);
+    #[link_name = "llvm.nvvm.shfl.sync.bfly.i32p"]
+    fn llvm_shfl_bfly(mask: u32, value: u32, lane_mask: u32, clamp: u32) -> (u32, bool);
+}
+
+/// How a shuffle finds the lane it reads.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarpShuffleMode {
+    /// Lower by a distance: [`warp_shuffle_up`].
+    Up,
+    /// Higher by a distance: [`warp_shuffle_down`].
+    Down,
+    /// By number: [`warp_shuffle_idx`].
+    Idx,
+    /// By exclusive or: [`warp_shuffle_xor`].
+    Xor,
+}
+
+/// The four shuffles differ in one sentence each; the rest of their documentation is here.
+macro_rules! shuffles {
+    ($($name:ident($arg:ident) = $mode:ident, $ptx:literal, $summary:literal;)*) => {$(
+        #[doc = $summary]
+        ///
+        /// The warp is divided into segments of `width` lanes, 1, 2, 4, 8, 16 or 32, and no lane
+        /// reads outside its own.
+        ///
+        /// Returns the value, and whether the lane to read was in the segment; if not, the value is
+        /// the calling lane's own. If that lane is in the segment but not in `mask`, the value is
+        /// unspecified.
+        ///
+        #[doc = concat!("One `shfl.sync.", $ptx, ".b32` (PTX ISA §9.7.9.6) for each 32 bits of `T`.")]
+        /// With a constant `width` nothing is added to it, and the `bool` costs nothing.
+        ///
+        /// # Panics
+        /// If `width` is not one of the six. On the GPU that is a trap; a constant `width` is checked
+        /// at compile time and leaves no code.
+        ///
+        /// # Safety
+        /// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call
+        /// with the same `mask`.
+        #[inline(always)]
+        pub unsafe fn $name<T: WarpShuffleValue>(mask: u32, value: T, $arg: u32, width: u32) -> (T, bool) {
+            // SAFETY: the same contract.
+            unsafe { T::shuffle(WarpShuffleMode::$mode, mask, value, $arg, width) }
+        }
+    )*};
+}
+
+shuffles! {
+    warp_shuffle_up(delta) = Up, "up",
+        "The `value` of the lane `delta` below this one. Values move up: the step of a scan.";
+    warp_shuffle_down(delta) = Down, "down",
+        "The `value` of the lane `delta` above this one. Values move down: the step of a reduction \
+         into the first lane.";
+    warp_shuffle_idx(idx) = Idx, "idx",
+        "The `value` of lane `idx` of this lane's segment, `idx` modulo `width`: a broadcast.";
+    warp_shuffle_xor(lane_mask) = Xor, "bfly",
+        "The `value` of lane `lane_id ^ lane_mask`. Pairs of lanes swap: the step of a reduction into \
+         every lane. (Over a segment's upper end the lane read counts as outside; over its lower end \
+         the hardware reads the lower segment.)";
+}
+
+/// A value that a shuffle can move: the integers of 8 to 128 bits, `f32` and `f64`.
+pub trait WarpShuffleValue: Sized {
+    /// The shuffle that `mode` names, with its argument `b`. Kernels call the functions of this
+    /// module; `mode` should be a constant.
+    ///
+    /// # Safety
+    /// As for [`warp_shuffle_xor`] and its siblings.
+    unsafe fn shuffle(
+        mode: WarpShuffleMode,
+        mask: u32,
+        value: Self,
+        b: u32,
+        width: u32,
+    ) -> (Self, bool);
+}
+
+/// The third operand of `shfl`: bits 8 to 12 select the bits of the lane number that stay (the
+/// segment), bits 0 to 4 are the last lane of the segment that may be read. `up` compares with the
+/// *first* one, so its clamp is 0.
+#[cfg(any(target_arch = "nvptx64", test))]
+#[inline(always)]
+const fn segment(mode: WarpShuffleMode, width: u32) -> u32 {
+    assert!(
+        width.is_power_of_two() && width <= 32,
+        "the width of a warp shuffle is 1, 2, 4, 8, 16 or 32"
+    );
+    let clamp = match mode {
+        WarpShuffleMode::Up => 0,
+        WarpShuffleMode::Down | WarpShuffleMode::Idx | WarpShuffleMode::Xor => 0x1f,
+    };
+    ((32 - width) << 8) | clamp
+}
+
+#[gpu_only]
+#[inline(always)]
+unsafe fn warp_shuffle_32(
+    mode: WarpShuffleMode,
+    mask: u32,
+    value: u32,
+    b: u32,
+    width: u32,
+) -> (u32, bool) {
+    let c = segment(mode, width);
+    // SAFETY: the same contract.
+    unsafe {
+        match mode {
+            WarpShuffleMode::Up => llvm_shfl_up(mask, value, b, c),
+            WarpShuffleMode::Down => llvm_shfl_down(mask, value, b, c),
+            WarpShuffleMode::Idx => llvm_shfl_idx(mask, value, b, c),
+            WarpShuffleMode::Xor => llvm_shfl_bfly(mask, value, b, c),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn warp_shuffle_64(
+    mode: WarpShuffleMode,
+    mask: u32,
+    value: u64,
+    b: u32,
+    width: u32,
+) -> (u64, bool) {
+    // SAFETY: the same contract.
+    let ((low, in_segment), (high, _)) = unsafe {
+        (
+            warp_shuffle_32(mode, mask, value as u32, b, width),
+            warp_shuffle_32(mode, mask, (value >> 32) as u32, b, width),
+        )
+    };
+    (u64::from(high) << 32 | u64::from(low), in_segment)
+}
+
+#[inline(always)]
+unsafe fn warp_shuffle_128(
+    mode: WarpShuffleMode,
+    mask: u32,
+    value: u128,
+    b: u32,
+    width: u32,
+) -> (u128, bool) {
+    // SAFETY: the same contract.
+    let ((low, in_segment), (high, _)) = unsafe {
+        (
+            warp_shuffle_64(mode, mask, value as u64, b, width),
+            warp_shuffle_64(mode, mask, (value >> 64) as u64, b, width),
+        )
+    };
+    (u128::from(high) << 64 | u128::from(low), in_segment)
+}
+
+/// A type, the function that moves its bits, and the way to the bits and back.
+macro_rules! impl_shuffle {
+    ($($type:ty: $shuffle:ident, $to:expr, $from:expr;)*) => {$(
+        impl WarpShuffleValue for $type {
+            #[inline(always)]
+            unsafe fn shuffle(
+                mode: WarpShuffleMode,
+                mask: u32,
+                value: Self,
+                b: u32,
+                width: u32,
+            ) -> (Self, bool) {
+                // SAFETY: the same contract.
+                let (bits, in_segment) = unsafe { $shuffle(mode, mask, $to(value), b, width) };
+                ($from(bits), in_segment)
+            }
+        }
+    )*};
+}
+
+impl_shuffle! {
+    i8: warp_shuffle_32, |v| v as u32, |bits| bits as i8;
+    u8: warp_shuffle_32, |v| v as u32, |bits| bits as u8;
+    i16: warp_shuffle_32, |v| v as u32, |bits| bits as i16;
+    u16: warp_shuffle_32, |v| v as u32, |bits| bits as u16;
+    i32: warp_shuffle_32, |v| v as u32, |bits| bits as i32;
+    u32: warp_shuffle_32, |v| v, |bits| bits;
+    f32: warp_shuffle_32, f32::to_bits, f32::from_bits;
+    i64: warp_shuffle_64, |v| v as u64, |bits| bits as i64;
+    u64: warp_shuffle_64, |v| v, |bits| bits;
+    f64: warp_shuffle_64, f64::to_bits, f64::from_bits;
+    i128: warp_shuffle_128, |v| v as u128, |bits| bits as i128;
+    u128: warp_shuffle_128, |v| v, |bits| bits;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WarpShuffleMode, segment};
+
+    /// `shfl` as PTX ISA §9.7.9.6 defines it: the lane read, and whether it was in range.
+    fn source_lane(mode: WarpShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
+        let (bval, cval, segmask) = (b & 0x1f, c & 0x1f, (c >> 8) & 0x1f);
+        let max_lane = (lane & segmask) | (cval & !segmask);
+        let min_lane = lane & segmask;
+        let (j, in_range) = match mode {
+            WarpShuffleMode::Up => {
+                let j = lane as i32 - bval as i32;
+                (j, j >= max_lane as i32)
+            }
+            WarpShuffleMode::Down => ((lane + bval) as i32, lane + bval <= max_lane),
+            WarpShuffleMode::Xor => ((lane ^ bval) as i32, lane ^ bval <= max_lane),
+            WarpShuffleMode::Idx => {
+                let j = min_lane | (bval & !segmask);
+                (j as i32, j <= max_lane)
+            }
+        };
+        (if in_range { j as u32 } else { lane }, in_range)
+    }
+
+    #[test]
+    fn every_width_keeps_lanes_in_their_segment() {
+        for width in [1, 2, 4, 8, 16, 32] {
+            for lane in 0..32 {
+                let (first, place) = (lane - lane % width, lane % width);
+                for b in 0..32 {
+                    let read = |mode| source_lane(mode, lane, b, segment(mode, width));
+                    let up = if b <= place {
+                        (lane - b, true)
+                    } else {
+                        (lane, false)
+                    };
+                    assert_eq!(read(WarpShuffleMode::Up), up, "up {lane} {b} {width}");
+                    let down = if place + b < width {
+                        (lane + b, true)
+                    } else {
+                        (lane, false)
+                    };
+                    assert_eq!(read(WarpShuffleMode::Down), down, "down {lane} {b} {width}");
+                    assert_eq!(
+                        read(WarpShuffleMode::Idx),
+                        (first + b % width, true),
+                        "idx {lane} {b} {width}"
+                    );
+                    if b < width {
+                        assert_eq!(
+                            read(WarpShuffleMode::Xor),
+                            (lane ^ b, true),
+                            "xor {lane} {b} {width}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_full_warp_has_the_operands_that_nvcc_writes() {
+        assert_eq!(segment(WarpShuffleMode::Xor, 32), 31);
+        assert_eq!(segment(WarpShuffleMode::Up, 32), 0);
+        assert_eq!(segment(WarpShuffleMode::Down, 8), 0x181f);
+        assert_eq!(segment(WarpShuffleMode::Up, 8), 0x1800);
+    }
+
+    #[test]
+    #[should_panic(expected = "1, 2, 4, 8, 16 or 32")]
+    fn a_width_that_is_no_power_of_two_panics() {
+        segment(WarpShuffleMode::Down, 24);
+    }
+
+    #[test]
+    #[should_panic(expected = "1, 2, 4, 8, 16 or 32")]
+    fn a_width_above_the_warp_panics() {
+        segment(WarpShuffleMode::Down, 64);
+    }
+
+    #[test]
+    #[should_panic(expected = "1, 2, 4, 8, 16 or 32")]
+    fn a_width_of_nothing_panics() {
+        segment(WarpShuffleMode::Down, 0);
+    }
+}

@@ -1,0 +1,7 @@
+//! Kernels that use every device function of `cuda_std`.
+#![no_std]
+#![allow(clippy::missing_safety_doc)]
+
+pub mod shared;
+pub mod threads;
+pub mod warps;
