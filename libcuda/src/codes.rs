@@ -123,3 +123,36 @@ codes! {
     CUDA_ERROR_EXTERNAL_DEVICE,
     CUDA_ERROR_UNKNOWN,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_the_bindings_stay() {
+        for code in [
+            CUresult::CUDA_SUCCESS,
+            CUresult::CUDA_ERROR_NO_DEVICE,
+            CUresult::CUDA_ERROR_LAUNCH_FAILED,
+            CUresult::CUDA_ERROR_EXTERNAL_DEVICE,
+        ] {
+            assert_eq!(known(code as c_uint), code);
+        }
+    }
+
+    #[test]
+    fn newer_numbers_are_unknown() {
+        // CUDA 13 has 46, device unavailable, and 912, invalid cluster size; the others are no one's.
+        for code in [46, 912, 1000, c_uint::MAX] {
+            assert_eq!(known(code), CUresult::CUDA_ERROR_UNKNOWN);
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_header() {
+        assert_eq!(
+            name(CUresult::CUDA_ERROR_NO_DEVICE),
+            c"CUDA_ERROR_NO_DEVICE"
+        );
+    }
+}

@@ -1,4 +1,76 @@
-//! Finds the CUDA driver at run time.
+//! Lets one program use [`cust`] on machines with and without an NVIDIA driver.
+//!
+//! # Two things that stop it otherwise
+//!
+//! cust calls the CUDA driver, a library that comes with NVIDIA's kernel module: `libcuda.so.1` on Linux,
+//! `nvcuda.dll` on Windows. It links that library in the ordinary way. So, first, cust *builds* only where a
+//! CUDA installation is found, because the linker needs something to link against. And second, the program
+//! *starts* only where the driver is installed, because the system's loader resolves a program's libraries
+//! before its first instruction: on a laptop without a GPU there is no error to catch, and no `main`.
+//!
+//! Programs that are to start anywhere leave the driver out of their list of libraries and open it
+//! themselves, with `dlopen`. NVIDIA's own runtime does. This crate does it for cust, which stays as it is:
+//!
+//! - **To build**, cust's build script wants a folder with a `lib64`, in `CUDA_LIBRARY_PATH`. The
+//!   workspace's `.cargo/config.toml` gives it `libcuda/stub`, whose `lib64/libcuda.a` is an archive with
+//!   no members. `-lcuda` is satisfied, and brings nothing.
+//! - **To link**, this crate defines the functions that cust calls, `cuInit` and some hundred others, under
+//!   their own names.
+//! - **To run**, the first call opens the real library and looks all of them up, once. From then on each of
+//!   our functions is a jump through a table. Where there is no library, each returns
+//!   `CUDA_ERROR_NO_DEVICE`, and [`cust::init`] is an `Err` like any other.
+//!
+//! # Using it
+//!
+//! A crate that uses cust depends on this one too, and, if it has no other use for it, names it once, so
+//! that rustc links it:
+//!
+//! ```
+//! use libcuda as _;
+//! # fn main() {}
+//! ```
+//!
+//! Whoever depends on that crate in turn has nothing more to do. [`status`] says what was found:
+//!
+//! ```
+//! use cust::CudaFlags;
+//! use cust::error::CudaError;
+//!
+//! match cust::init(CudaFlags::empty()) {
+//!     Ok(()) => println!("ready"),
+//!     // "no CUDA driver on this machine (looked for libcuda.so.1, libcuda.so)"
+//!     Err(CudaError::NoDevice) if !libcuda::status().is_loaded() => println!("{}", libcuda::status()),
+//!     // A driver, but no GPU, or none that it can use.
+//!     Err(error) => println!("{}: {error}", libcuda::status()),
+//! }
+//! ```
+//!
+//! [`OVERRIDE`], an environment variable, names another library to open: a driver in an unusual place, one
+//! that logs its calls, a stand-in for a test.
+//!
+//! # Why the linker picks these functions
+//!
+//! - rustc puts an object before all others that refers to each `#[no_mangle]` function of each crate that
+//!   the program is made of. So the linker takes ours out of this crate's archive the moment it gets there.
+//! - It gets there before it gets to `-lcuda`. rustc puts a crate before the crates it depends on; this one
+//!   depends on cust, though it needs no more than its types; and `-lcuda` comes after all of them. So even
+//!   a real `libcuda.so` in its place finds every name defined and, as rustc links with `--as-needed`, does
+//!   not become a library that the program needs.
+//! - A crate that is in `Cargo.toml` but in no `use` or path is no part of the program. Then the linker
+//!   reports `undefined symbol: cuInit`, and the line above is the remedy. It reports the same for a driver
+//!   function that is not in this crate's list (`src/table.rs`), should cust come to need another.
+//!
+//! An executable does not export these functions, so the real driver, and other libraries that open it,
+//! never meet them.
+//!
+//! # What is checked where
+//!
+//! The compiler compares each signature here with the one in cust's bindings. A result that those bindings
+//! do not know, from a driver newer than they are, arrives as `CudaError::UnknownError`; unchecked, it would
+//! be an impossible value of a Rust enum. A driver that lacks a function answers `CudaError::NotSupported`
+//! when it is called. An error always has a text, since cust's `Display` asks the driver for it.
+//!
+//! On Windows the library's name is known, but cust's build there wants `CUDA_PATH` to name an installation.
 
 mod codes;
 mod load;
@@ -6,21 +78,28 @@ mod table;
 
 use std::fmt;
 
-/// The environment variable that names the driver's library.
+/// The environment variable that names the driver's library. When it is set, and not empty, no other is
+/// looked for. A value without a slash is a name for the system's loader to find.
 pub const OVERRIDE: &str = "LADDER_LIBCUDA";
 
 /// What looking for the CUDA driver came to.
+///
+/// ```
+/// let tried = vec![("libcuda.so.1".to_owned(), "no such file".to_owned())];
+/// let status = libcuda::Status::NotFound { tried, overridden: false };
+/// assert_eq!(status.to_string(), "no CUDA driver on this machine (looked for libcuda.so.1)");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
     /// The driver is there, and cust's calls reach it.
     Loaded {
-        /// The library as it was opened: a name that the system's loader found, or the path in [`OVERRIDE`].
+        /// The library as it was opened: a name that the system's loader found, or what [`OVERRIDE`] says.
         path: String,
         /// The functions that this driver lacks. Calling one gives `CudaError::NotSupported`.
         missing: Vec<&'static str>,
     },
-    /// There is no driver, and every one of cust's calls gives `CudaError::NoDevice`.
+    /// There is no driver, and each of cust's calls gives `CudaError::NoDevice`.
     NotFound {
         /// Each library that was looked for, and why it would not do, in one line.
         tried: Vec<(String, String)>,
@@ -30,7 +109,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Whether there is a driver. That says nothing about a GPU: `cust::init` does.
+    /// Whether there is a driver. That says nothing about a GPU: [`cust::init`] does.
     #[must_use]
     pub fn is_loaded(&self) -> bool {
         matches!(self, Status::Loaded { .. })
@@ -63,17 +142,15 @@ impl fmt::Display for Status {
                 overridden: false,
             } => {
                 let paths: Vec<&str> = tried.iter().map(|(path, _)| path.as_str()).collect();
-                write!(
-                    f,
-                    "no CUDA driver on this machine (looked for {})",
-                    paths.join(", ")
-                )
+                let paths = paths.join(", ");
+                write!(f, "no CUDA driver on this machine (looked for {paths})")
             }
         }
     }
 }
 
-/// Looks for the driver, the first time, and says what came of it.
+/// What looking for the driver came to. The first call, or the first call of a driver function, looks; the
+/// answer stays the same for as long as the process runs.
 #[must_use]
 pub fn status() -> &'static Status {
     &load::found().status

@@ -64,9 +64,10 @@ fn look() -> Found {
 
 /// Opens one library, or says in one line why it will not do.
 fn open(path: OsString) -> Result<Table, String> {
+    let name = path.to_string_lossy().into_owned();
     // SAFETY: opening a library runs its constructors. Ours to trust are the system's CUDA driver and what
     // the user names in `LADDER_LIBCUDA`.
-    let library = unsafe { Library::new(path) }.map_err(|error| one_line(&error))?;
+    let library = unsafe { Library::new(path) }.map_err(|error| reason(&error, &name))?;
     // SAFETY: the pointer is not called, only looked for.
     if unsafe { library.get::<*const ()>("cuInit") }.is_err() {
         return Err("a library, but no CUDA driver: it has no cuInit".to_owned());
@@ -79,8 +80,8 @@ fn open(path: OsString) -> Result<Table, String> {
     Ok(table)
 }
 
-/// An error and its causes, on one line.
-fn one_line(error: &dyn std::error::Error) -> String {
+/// An error and its causes, on one line, without the library's name: the status says that already.
+fn reason(error: &dyn std::error::Error, name: &str) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -90,5 +91,6 @@ fn one_line(error: &dyn std::error::Error) -> String {
         }
         cause = error.source();
     }
+    let text = text.replace(&format!("{name}: "), "");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -311,3 +311,44 @@ functions! {
     fn cuSurfObjectDestroy(surf_object: CUsurfObject);
     fn cuSurfObjectGetResourceDesc(res_desc: *mut CUDA_RESOURCE_DESC, surf_object: CUsurfObject);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::*;
+
+    #[test]
+    fn the_drivers_text_stays() {
+        let mut text = c"the driver's".as_ptr();
+        // SAFETY: `text` is a local that can be written.
+        let result = unsafe { fill(CUresult::CUDA_SUCCESS, c"ours", &raw mut text) };
+        assert_eq!(result, CUresult::CUDA_SUCCESS);
+        // SAFETY: either of the two literals.
+        assert_eq!(unsafe { CStr::from_ptr(text) }, c"the driver's");
+    }
+
+    #[test]
+    fn our_text_where_the_driver_has_none() {
+        for failure in [
+            CUresult::CUDA_ERROR_INVALID_VALUE,
+            NO_DRIVER,
+            LACKS_FUNCTION,
+        ] {
+            // What a failed call leaves behind may be anything: it must not be read.
+            let mut text = ptr::dangling();
+            // SAFETY: `text` is a local that can be written.
+            let result = unsafe { fill(failure, c"ours", &raw mut text) };
+            assert_eq!(result, CUresult::CUDA_SUCCESS);
+            // SAFETY: the call has written a literal.
+            assert_eq!(unsafe { CStr::from_ptr(text) }, c"ours");
+        }
+    }
+
+    #[test]
+    fn nowhere_to_write_is_an_error() {
+        // SAFETY: null is allowed.
+        let result = unsafe { cuGetErrorString(NO_DRIVER, ptr::null_mut()) };
+        assert_ne!(result, CUresult::CUDA_SUCCESS);
+    }
+}
