@@ -1,1 +1,33 @@
-//! cuda_builder
+//! Builds Rust GPU crates to PTX from a build script, as upstream rust-cuda's `cuda_builder` does,
+//! with rustc's own NVPTX backend in the place of NVVM.
+//!
+//! ```no_run
+//! // build.rs
+//! use cuda_builder::CudaBuilder;
+//!
+//! fn main() -> Result<(), cuda_builder::CudaBuilderError> {
+//!     let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+//!     CudaBuilder::new("../kernels-gpu").copy_to(out.join("kernels.ptx")).build()?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! From Rust to PTX:
+//! 1. cargo compiles the crate for `nvptx64-nvidia-cuda` with a `rustc` that has a `core` for it
+//!    ([`toolchain`]), all optimization held back, into one module of LLVM IR with everything in it;
+//! 2. a pass over that text ([`lower`]) moves shared statics to shared memory, gives kernels their
+//!    launch bounds and marks collective `asm!` blocks;
+//! 3. LLVM's `opt` optimizes it, and the result is checked for accesses that lost their address space;
+//! 4. LLVM's `llc` writes PTX, of the lowest version that its instructions need.
+
+mod arch;
+mod builder;
+mod compile;
+mod error;
+pub mod lower;
+mod ptx;
+pub mod toolchain;
+
+pub use arch::{NvvmArch, ParseArchError};
+pub use builder::{CudaBuilder, DebugInfo, EmitOption};
+pub use error::CudaBuilderError;

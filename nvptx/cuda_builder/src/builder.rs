@@ -1,0 +1,257 @@
+//! [`CudaBuilder`]: what to build, and the steps of building it.
+
+use std::path::{Path, PathBuf};
+
+use crate::compile::{self, Paths};
+use crate::error::CudaBuilderError;
+use crate::lower::{LowerError, lower, verify};
+use crate::toolchain::{self, DeviceToolchain};
+use crate::{NvvmArch, ptx};
+
+/// How much debug information the PTX carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DebugInfo {
+    /// None beyond what [`CudaBuilder::generate_line_info`] asks for.
+    None,
+    /// The Rust file and line of each instruction (`.file` and `.loc`).
+    LineTables,
+}
+
+/// An intermediate form to keep beside the PTX.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmitOption {
+    /// LLVM IR as text, optimized (`.ll`).
+    LlvmIr,
+    /// LLVM bitcode, optimized (`.bc`).
+    Bitcode,
+}
+
+/// Builds one GPU crate. Upstream's type, method for method where the backend has the thing.
+#[derive(Debug)]
+#[must_use = "nothing is built before `build`"]
+pub struct CudaBuilder {
+    path_to_crate: PathBuf,
+    /// Whether to build with cargo's release profile and full optimization. `true` by default. Without
+    /// it, arithmetic overflow traps.
+    pub release: bool,
+    /// Where to copy the PTX.
+    pub ptx_file_copy_path: Option<PathBuf>,
+    /// Whether instructions carry their Rust line (`.loc`). `true` by default. Upstream's leaves them
+    /// out of release builds; here they cost nothing at run time and stay.
+    pub generate_line_info: bool,
+    /// The architecture to build for. `compute_75` by default.
+    pub arch: NvvmArch,
+    /// Whether f32 arithmetic flushes denormal values to zero. `false` by default.
+    pub ftz: bool,
+    /// Whether f32 square roots are approximate. `false` by default.
+    pub fast_sqrt: bool,
+    /// Whether f32 division is approximate. `false` by default.
+    pub fast_div: bool,
+    /// Whether `a * b + c` may become one fused operation, as nvcc does. `true` by default.
+    pub fma_contraction: bool,
+    /// An intermediate form to keep beside the PTX, with another ending.
+    pub emit: Option<EmitOption>,
+    /// How much debug information to generate.
+    pub debug: DebugInfo,
+    /// Further arguments for `cargo rustc`, such as `--features`.
+    pub build_args: Vec<String>,
+    /// Where to copy the final LLVM IR.
+    pub final_module_path: Option<PathBuf>,
+}
+
+impl CudaBuilder {
+    /// Builds the crate in this folder, relative to the current one (for a build script, its package's).
+    pub fn new(path_to_crate_root: impl AsRef<Path>) -> Self {
+        Self {
+            path_to_crate: path_to_crate_root.as_ref().to_owned(),
+            release: true,
+            ptx_file_copy_path: None,
+            generate_line_info: true,
+            arch: NvvmArch::default(),
+            ftz: false,
+            fast_sqrt: false,
+            fast_div: false,
+            fma_contraction: true,
+            emit: None,
+            debug: DebugInfo::None,
+            build_args: Vec::new(),
+            final_module_path: None,
+        }
+    }
+
+    /// Sets [`build_args`](Self::build_args), after those already there.
+    pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
+        self.build_args
+            .extend(args.iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets [`debug`](Self::debug).
+    pub fn debug(mut self, debug: DebugInfo) -> Self {
+        self.debug = debug;
+        self
+    }
+
+    /// Sets [`release`](Self::release).
+    pub fn release(mut self, release: bool) -> Self {
+        self.release = release;
+        self
+    }
+
+    /// Sets [`generate_line_info`](Self::generate_line_info).
+    pub fn generate_line_info(mut self, generate_line_info: bool) -> Self {
+        self.generate_line_info = generate_line_info;
+        self
+    }
+
+    /// Sets [`arch`](Self::arch).
+    pub fn arch(mut self, arch: NvvmArch) -> Self {
+        self.arch = arch;
+        self
+    }
+
+    /// Sets [`ftz`](Self::ftz).
+    pub fn ftz(mut self, ftz: bool) -> Self {
+        self.ftz = ftz;
+        self
+    }
+
+    /// Sets [`fast_sqrt`](Self::fast_sqrt).
+    pub fn fast_sqrt(mut self, fast_sqrt: bool) -> Self {
+        self.fast_sqrt = fast_sqrt;
+        self
+    }
+
+    /// Sets [`fast_div`](Self::fast_div).
+    pub fn fast_div(mut self, fast_div: bool) -> Self {
+        self.fast_div = fast_div;
+        self
+    }
+
+    /// Sets [`fma_contraction`](Self::fma_contraction).
+    pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
+        self.fma_contraction = fma_contraction;
+        self
+    }
+
+    /// Sets [`emit`](Self::emit).
+    pub fn emit(mut self, emit: EmitOption) -> Self {
+        self.emit = Some(emit);
+        self
+    }
+
+    /// Keeps the LLVM IR beside the PTX, or not.
+    pub fn emit_llvm_ir(mut self, emit: bool) -> Self {
+        self.emit = emit.then_some(EmitOption::LlvmIr);
+        self
+    }
+
+    /// Keeps the LLVM bitcode beside the PTX, or not.
+    pub fn emit_llvm_bitcode(mut self, emit: bool) -> Self {
+        self.emit = emit.then_some(EmitOption::Bitcode);
+        self
+    }
+
+    /// Sets [`final_module_path`](Self::final_module_path).
+    pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
+        self.final_module_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Copies the PTX there when it is built.
+    pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.ptx_file_copy_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Builds the crate and returns the path of the PTX: the [`copy_to`](Self::copy_to) path if there
+    /// is one.
+    ///
+    /// In a build script it also tells cargo what the PTX was made from, so that the script runs again
+    /// when one of those files has changed, and only then.
+    ///
+    /// # Errors
+    /// [`CudaBuilderError`] tells apart a crate that is not there, a machine without a device compiler,
+    /// source that does not compile, and kernels that cannot be lowered.
+    pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
+        if !self.path_to_crate.join("Cargo.toml").is_file() {
+            return Err(CudaBuilderError::CratePathDoesntExist(self.path_to_crate));
+        }
+        compile::watch_environment();
+        let toolchain = toolchain::discover()?;
+        let paths = Paths::of(&self)?;
+
+        let raw = compile::to_ir(&self, &toolchain, &paths)?;
+        let lowered = lower(&raw, &self.arch.sm()).map_err(|source| self.cannot_lower(source))?;
+        compile::write(&paths.lowered, &lowered)?;
+
+        compile::optimize(&self, &toolchain, &paths)?;
+        let optimized = compile::read(&paths.optimized)?;
+        verify::verify(&optimized).map_err(|source| self.cannot_lower(source))?;
+
+        let text = ptx::generate(&self, &toolchain, &paths, &optimized)?;
+        if !text.contains(".entry ") {
+            return Err(CudaBuilderError::NoKernels {
+                krate: self.path_to_crate,
+            });
+        }
+        compile::write(&paths.ptx, &header(&self, &toolchain, &text))?;
+        self.deliver(&toolchain, &paths)
+    }
+
+    fn deliver(
+        self,
+        toolchain: &DeviceToolchain,
+        paths: &Paths,
+    ) -> Result<PathBuf, CudaBuilderError> {
+        if let Some(path) = &self.final_module_path {
+            compile::copy(&paths.optimized, path)?;
+        }
+        let ptx = match &self.ptx_file_copy_path {
+            Some(path) => {
+                std::fs::copy(&paths.ptx, path).map_err(|source| {
+                    CudaBuilderError::FailedToCopyPtxFile {
+                        path: path.clone(),
+                        source,
+                    }
+                })?;
+                path.clone()
+            }
+            None => paths.ptx.clone(),
+        };
+        match self.emit {
+            None => {}
+            Some(EmitOption::LlvmIr) => compile::copy(&paths.optimized, &ptx.with_extension("ll"))?,
+            Some(EmitOption::Bitcode) => {
+                compile::assemble_bitcode(toolchain, &paths.optimized, &ptx.with_extension("bc"))?;
+            }
+        }
+        Ok(ptx)
+    }
+
+    pub(crate) fn path_to_crate(&self) -> &Path {
+        &self.path_to_crate
+    }
+
+    pub(crate) fn line_info(&self) -> bool {
+        self.generate_line_info || self.debug == DebugInfo::LineTables
+    }
+
+    pub(crate) fn cannot_lower(&self, source: LowerError) -> CudaBuilderError {
+        CudaBuilderError::Lower {
+            krate: self.path_to_crate.clone(),
+            source,
+        }
+    }
+}
+
+/// Says in the PTX's first line what made it.
+fn header(builder: &CudaBuilder, toolchain: &DeviceToolchain, ptx: &str) -> String {
+    format!(
+        "// cuda_builder {}: rustc {}, LLVM {}, {}\n{ptx}",
+        env!("CARGO_PKG_VERSION"),
+        toolchain.rustc.version,
+        toolchain.llvm.version,
+        builder.arch
+    )
+}

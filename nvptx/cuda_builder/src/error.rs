@@ -1,0 +1,65 @@
+//! What can go wrong in a device build.
+
+use std::path::PathBuf;
+
+use crate::lower::LowerError;
+use crate::toolchain::NotFound;
+
+/// A device build that failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CudaBuilderError {
+    /// The path given to [`CudaBuilder::new`](crate::CudaBuilder::new) holds no crate.
+    #[error("{0} is not the folder of a crate: there is no Cargo.toml in it")]
+    CratePathDoesntExist(PathBuf),
+    /// This machine has no device compiler.
+    #[error(transparent)]
+    NoDeviceCompiler(#[from] NotFound),
+    /// rustc refused the crate; it has said why.
+    #[error("the device build of {krate} failed; the compiler's messages are above")]
+    BuildFailed {
+        /// The crate's folder.
+        krate: PathBuf,
+    },
+    /// The crate compiles, and its IR cannot be lowered.
+    #[error("{krate}: {source}")]
+    Lower {
+        /// The crate's folder.
+        krate: PathBuf,
+        /// What cannot be lowered, and why.
+        #[source]
+        source: LowerError,
+    },
+    /// The crate has no `#[kernel]`.
+    #[error("{krate} has no kernel: mark an entry point with #[kernel] and compile it in")]
+    NoKernels {
+        /// The crate's folder.
+        krate: PathBuf,
+    },
+    /// A tool could not be run, or failed.
+    #[error("{tool} {problem}")]
+    Tool {
+        /// The program.
+        tool: PathBuf,
+        /// What happened, with what it said.
+        problem: String,
+    },
+    /// The PTX could not be copied to where it was wanted.
+    #[error("cannot copy the PTX to {path}: {source}")]
+    FailedToCopyPtxFile {
+        /// Where to.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A file of the build could not be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+}

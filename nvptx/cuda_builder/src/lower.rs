@@ -1,0 +1,124 @@
+//! The pass over LLVM IR text that gives rustc's output what rustc has no words for.
+//!
+//! rustc compiles for the device with every pass of LLVM's held back (`-Cno-prepopulate-passes`), this
+//! pass rewrites the text, and only then `opt` optimizes it. So no optimization ever sees a shared
+//! variable as an ordinary global of one thread, or a warp operation as code that may be moved.
+//!
+//! What it does:
+//! - **address spaces** ([`spaces`]): a static in the section `.shared` or `.constant` moves to that
+//!   address space, and each use goes through an `addrspacecast`, which `opt` then folds into the
+//!   access (`ld.shared`, `st.shared`);
+//! - **launch bounds** ([`bounds`]): the comment `// launch_bounds MAX_THREADS [MIN_BLOCKS]` in an
+//!   `asm!` block of a kernel becomes the kernel's `.maxntid` and `.minnctapersm`;
+//! - **convergence** ([`convergent`]): an `asm!` block that synchronizes threads is marked so;
+//! - **architecture**: functions that come compiled from other crates take the kernel's
+//!   `target-cpu`, for LLVM inlines only between functions of one.
+//!
+//! [`verify`] reads the optimized IR and refuses accesses that stayed generic.
+
+pub mod bounds;
+pub mod convergent;
+pub mod ir;
+pub mod spaces;
+pub mod verify;
+
+/// A module that cannot be lowered. Each names what is at fault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LowerError {
+    /// Shared memory has no content before a block runs.
+    #[error(
+        "shared static `{name}` has an initial value ({value}): shared memory starts uninitialized. \
+         Declare it as MaybeUninit and write it in the kernel"
+    )]
+    Initialized {
+        /// The static, demangled.
+        name: String,
+        /// The start of its initializer, as LLVM writes it.
+        value: String,
+    },
+    /// A constant in memory holds the address of a static that has one in each block.
+    #[error(
+        "the address of shared static `{name}` is stored in `{holder}`: it has none before a block \
+         runs. Take the address inside the kernel"
+    )]
+    AddressInStatic {
+        /// The shared static, demangled.
+        name: String,
+        /// The static that holds the address, demangled.
+        holder: String,
+    },
+    /// The pass does not know the form of a declaration.
+    #[error("the declaration of static `{name}` has a form that the pass does not know: {line}")]
+    UnknownForm {
+        /// The static, demangled.
+        name: String,
+        /// Its line in the IR.
+        line: String,
+    },
+    /// Optimization did not find out that an access is to shared memory.
+    #[error(
+        "an access to {space} static `{name}` in `{function}` stays generic: {line}\n\
+         Its address reaches memory, a call that is not inlined, or asm!, where its address space is \
+         lost. Index the static itself, or mark the function in between #[inline(always)]"
+    )]
+    StaysGeneric {
+        /// `shared` or `constant`.
+        space: &'static str,
+        /// The static, demangled.
+        name: String,
+        /// The function with the access, demangled.
+        function: String,
+        /// The instruction, as LLVM writes it.
+        line: String,
+    },
+    /// Launch bounds that no launch can meet, or that are not numbers.
+    #[error("launch bounds of `{function}`: {problem}")]
+    Bounds {
+        /// The function with the marker, demangled.
+        function: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// Rewrites rustc's unoptimized IR for the architecture `sm` (`sm_75`).
+///
+/// # Errors
+/// [`LowerError`] says which static or kernel cannot be lowered, and why.
+pub fn lower(ir: &str, sm: &str) -> Result<String, LowerError> {
+    let ir = spaces::lower(ir)?;
+    let ir = bounds::lower(&ir)?;
+    let ir = convergent::lower(&ir);
+    Ok(retarget(&ir, sm))
+}
+
+fn retarget(ir: &str, sm: &str) -> String {
+    const KEY: &str = "\"target-cpu\"=\"";
+    let mut out = String::with_capacity(ir.len());
+    let mut rest = ir;
+    while let Some(at) = rest.find(KEY) {
+        let (before, value) = rest.split_at(at + KEY.len());
+        out.push_str(before);
+        out.push_str(sm);
+        rest = &value[value.find('"').unwrap_or(0)..];
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_takes_the_architecture() {
+        let ir = "attributes #0 = { nounwind \"target-cpu\"=\"sm_30\" }\n\
+                  attributes #1 = { \"target-cpu\"=\"sm_75\" \"x\" }\n";
+        assert_eq!(
+            retarget(ir, "sm_90"),
+            "attributes #0 = { nounwind \"target-cpu\"=\"sm_90\" }\n\
+             attributes #1 = { \"target-cpu\"=\"sm_90\" \"x\" }\n"
+        );
+    }
+}

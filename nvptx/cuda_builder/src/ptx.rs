@@ -1,0 +1,185 @@
+//! From optimized LLVM IR to PTX of the lowest version that will do.
+
+use std::process::Command;
+
+use crate::builder::CudaBuilder;
+use crate::compile::{self, Paths};
+use crate::error::CudaBuilderError;
+use crate::toolchain::DeviceToolchain;
+
+/// A PTX ISA version, times ten: 63 is 6.3.
+type Version = u32;
+
+/// The versions of PTX that LLVM can be asked for, oldest first (PTX ISA §13, "Release Notes").
+const VERSIONS: [Version; 24] = [
+    60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88,
+];
+
+/// What instructions in `asm!` blocks need. LLVM knows its own instructions; of these it copies the
+/// text. (PTX ISA, "PTX ISA Notes" of each instruction.)
+const ASM_NEEDS: [(&str, Version); 19] = [
+    ("activemask", 62),
+    ("nanosleep", 63),
+    ("mma.sync", 64),
+    ("ldmatrix", 65),
+    ("cp.async", 70),
+    ("mbarrier.", 70),
+    ("redux.", 70),
+    (".L2::", 74),
+    (".L1::", 74),
+    ("tanh.", 70),
+    ("ex2.approx.f16", 70),
+    ("stmatrix", 78),
+    ("barrier.cluster", 78),
+    ("cluster", 78),
+    ("elect.sync", 80),
+    ("cp.async.bulk", 80),
+    ("wgmma", 80),
+    ("setmaxnreg", 80),
+    ("red.async", 81),
+];
+
+/// Generates PTX, of the lowest version for which LLVM has all the instructions.
+///
+/// Older drivers load older versions only, so a version above the need would cost users for nothing.
+pub(crate) fn generate(
+    builder: &CudaBuilder,
+    toolchain: &DeviceToolchain,
+    paths: &Paths,
+    optimized: &str,
+) -> Result<String, CudaBuilderError> {
+    let lowest = lowest_for_arch(builder.arch.capability()).max(lowest_for_asm(optimized));
+    let mut refusal = None;
+    for version in VERSIONS.into_iter().filter(|version| *version >= lowest) {
+        match run_llc(builder, toolchain, paths, version) {
+            Ok(()) => {
+                let text = compile::read(&paths.ptx)?;
+                refuse_generic_shared(builder, &text)?;
+                return Ok(text);
+            }
+            // Which version an instruction came with is LLVM's knowledge; this is how to ask.
+            Err(error @ CudaBuilderError::Tool { .. }) => refusal = refusal.or(Some(error)),
+            Err(other) => return Err(other),
+        }
+    }
+    Err(refusal.unwrap_or_else(|| CudaBuilderError::Tool {
+        tool: toolchain.llvm.llc.clone(),
+        problem: format!("knows no PTX version from {lowest} (times ten) on"),
+    }))
+}
+
+fn run_llc(
+    builder: &CudaBuilder,
+    toolchain: &DeviceToolchain,
+    paths: &Paths,
+    version: Version,
+) -> Result<(), CudaBuilderError> {
+    let level = if builder.release { "-O3" } else { "-O1" };
+    let mut command = Command::new(&toolchain.llvm.llc);
+    command
+        .args([
+            level,
+            &format!("-mcpu={}", builder.arch.sm()),
+            &format!("-mattr=+ptx{version}"),
+        ])
+        .args(compile::float_options(builder))
+        .arg(&paths.optimized)
+        .arg("-o")
+        .arg(&paths.ptx);
+    compile::run(command)
+}
+
+/// The first version that has the architecture as a `.target` (PTX ISA §11.1.2).
+fn lowest_for_arch(capability: u32) -> Version {
+    match capability {
+        ..=70 => 60,
+        71..=72 => 61,
+        73..=75 => 63,
+        76..=80 => 70,
+        81..=86 => 71,
+        87 => 74,
+        88..=90 => 78,
+        91..=100 => 86,
+        101..=119 => 87,
+        120 => 87,
+        _ => 88,
+    }
+}
+
+/// What the `asm!` blocks of the module need.
+fn lowest_for_asm(ir: &str) -> Version {
+    ir.lines()
+        .filter_map(|line| line.find(" asm ").map(|at| &line[at..]))
+        .flat_map(|asm| {
+            ASM_NEEDS
+                .iter()
+                .filter(|(form, _)| asm.contains(form))
+                .map(|(_, version)| *version)
+        })
+        .max()
+        .unwrap_or(VERSIONS[0])
+}
+
+/// The last look, in the PTX itself: a shared address that is made generic. The check of the IR names
+/// the static and the access; nothing should reach this one.
+fn refuse_generic_shared(builder: &CudaBuilder, ptx: &str) -> Result<(), CudaBuilderError> {
+    let mut entry = "";
+    for line in ptx.lines() {
+        if let Some((_, name)) = line.split_once(".entry ") {
+            entry = name.trim_end_matches('(');
+        }
+        if line.trim_start().starts_with("cvta.shared") {
+            return Err(
+                builder.cannot_lower(crate::lower::LowerError::StaysGeneric {
+                    space: "shared",
+                    name: "(not known)".to_owned(),
+                    function: entry.to_owned(),
+                    line: line.trim().to_owned(),
+                }),
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn architectures_bring_their_first_version() {
+        for (capability, version) in [
+            (50, 60),
+            (70, 60),
+            (75, 63),
+            (80, 70),
+            (86, 71),
+            (89, 78),
+            (90, 78),
+            (100, 86),
+            (120, 87),
+        ] {
+            assert_eq!(lowest_for_arch(capability), version, "compute_{capability}");
+        }
+    }
+
+    #[test]
+    fn asm_blocks_bring_theirs() {
+        assert_eq!(lowest_for_asm("  %a = add i32 1, 2\n"), 60);
+        let line = "  call void asm sideeffect \"cp.async.cg.shared.global [$0], [$1], 16;\", \"r,l\"(i32 %a, ptr %p)\n";
+        assert_eq!(lowest_for_asm(line), 70);
+        assert_eq!(
+            lowest_for_asm(&line.replace("cp.async.cg", "cp.async.bulk")),
+            80
+        );
+    }
+
+    #[test]
+    fn a_shared_address_made_generic_is_refused() {
+        let builder = CudaBuilder::new("kernels");
+        let ptx = ".visible .entry k(\n)\n{\n\tcvta.shared.u64 \t%rd2, %rd1;\n}\n";
+        let error = refuse_generic_shared(&builder, ptx).expect_err("generic");
+        assert!(error.to_string().contains("`k`"), "{error}");
+        refuse_generic_shared(&builder, "ld.shared.b32 %r1, [%rd1];").expect("not generic");
+    }
+}

@@ -1,0 +1,189 @@
+//! Finding a `rustc` that has a `core` for the device.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    CoreLibrary, DeviceRustc, NotFound, Place, RUSTC_OVERRIDE, TARGET, on_path, output_of,
+    rustup_toolchains,
+};
+
+/// The oldest Rust whose NVPTX backend and `core::arch::nvptx` are as `cuda_std` uses them.
+const OLDEST: (u32, u32) = (1, 95);
+
+/// Finds the first `rustc` that can compile for the device, whether or not LLVM's tools are there.
+///
+/// # Errors
+/// [`NotFound`] lists every `rustc` that was looked at, with what it lacks.
+pub fn find_rustc() -> Result<DeviceRustc, NotFound> {
+    let mut looked = Vec::new();
+    for found in candidates() {
+        match found {
+            Ok(rustc) => return Ok(rustc),
+            Err(place) => looked.push(place),
+        }
+    }
+    Err(NotFound {
+        wanted: format!("rustc with a core for {TARGET}"),
+        looked,
+    })
+}
+
+/// Every `rustc` of this machine in the order of preference, judged as it is reached.
+pub(super) fn candidates() -> impl Iterator<Item = Result<DeviceRustc, Place>> {
+    // An override is the whole search: whoever names a compiler wants that one or an error.
+    let places = match std::env::var_os(RUSTC_OVERRIDE) {
+        Some(path) => vec![(RUSTC_OVERRIDE.to_owned(), PathBuf::from(path))],
+        None => places(),
+    };
+    let mut sysroots = Vec::new();
+    places.into_iter().filter_map(move |(origin, path)| {
+        let judged = judge(&path, &origin);
+        // The same toolchain is reached by several names (a rustup proxy and its own folder).
+        let sysroot = match &judged {
+            Ok((_, sysroot)) | Err((_, Some(sysroot))) => sysroot.clone(),
+            Err((_, None)) => path,
+        };
+        if sysroots.contains(&sysroot) {
+            return None;
+        }
+        sysroots.push(sysroot);
+        Some(match judged {
+            Ok((rustc, _)) => Ok(rustc),
+            Err((missing, _)) => Err(Place {
+                name: origin,
+                missing,
+            }),
+        })
+    })
+}
+
+fn places() -> Vec<(String, PathBuf)> {
+    let mut places = Vec::new();
+    // Cargo tells a build script which rustc it uses; elsewhere the first on PATH is the active one.
+    if let Some(active) = std::env::var_os("RUSTC") {
+        places.push(("the active toolchain".to_owned(), PathBuf::from(active)));
+    } else if let Some(active) = on_path("rustc").into_iter().next() {
+        places.push(("the active toolchain".to_owned(), active));
+    }
+    for (name, folder) in rustup_toolchains() {
+        places.push((format!("rustup toolchain {name}"), folder.join("bin/rustc")));
+    }
+    for path in on_path("rustc") {
+        places.push((path.display().to_string(), path));
+    }
+    places
+}
+
+type Judged = Result<(DeviceRustc, PathBuf), (String, Option<PathBuf>)>;
+
+fn judge(path: &Path, origin: &str) -> Judged {
+    let unusable = |missing: String| (missing, None);
+    let about = output_of(path, &["-vV"]).map_err(unusable)?;
+    let field = |name: &str| {
+        about
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .map(|value| value.trim().to_owned())
+            .ok_or_else(|| unusable(format!("`-vV` does not say `{name}`")))
+    };
+    let (version, llvm) = (field("release:")?, field("LLVM version:")?);
+    let sysroot = PathBuf::from(
+        output_of(path, &["--print", "sysroot"])
+            .map_err(unusable)?
+            .trim(),
+    );
+    let lacking = |missing: String| (missing, Some(sysroot.clone()));
+
+    if parse_version(&version).is_none_or(|version| version < OLDEST) {
+        let (major, minor) = OLDEST;
+        return Err(lacking(format!(
+            "it is {version}; needs {major}.{minor} or newer"
+        )));
+    }
+    let llvm_major = parse_version(&llvm)
+        .map(|(major, _)| major)
+        .ok_or_else(|| lacking(format!("its LLVM version is not one: {llvm}")))?;
+    let core = core_library(&sysroot).ok_or_else(|| {
+        lacking(format!(
+            "{version} has neither the target {TARGET} nor library sources"
+        ))
+    })?;
+    let rustc = DeviceRustc {
+        path: path.to_owned(),
+        version,
+        llvm_major,
+        origin: origin.to_owned(),
+        core,
+    };
+    Ok((rustc, sysroot))
+}
+
+fn core_library(sysroot: &Path) -> Option<CoreLibrary> {
+    let rustlib = sysroot.join("lib/rustlib");
+    let prebuilt = std::fs::read_dir(rustlib.join(TARGET).join("lib"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|entry| entry.file_name().to_string_lossy().starts_with("libcore-"));
+    if prebuilt {
+        return Some(CoreLibrary::Prebuilt);
+    }
+    let sources = rustlib.join("src/rust/library");
+    sources
+        .join("core/Cargo.toml")
+        .is_file()
+        .then_some(CoreLibrary::Sources(sources))
+}
+
+/// `1.96.0-nightly` → (1, 96).
+pub(super) fn parse_version(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split(['.', '-', ' ']);
+    let major = numbers.next()?.parse().ok()?;
+    Some((
+        major,
+        numbers
+            .next()
+            .and_then(|minor| minor.parse().ok())
+            .unwrap_or(0),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        assert_eq!(parse_version("1.96.0"), Some((1, 96)));
+        assert_eq!(parse_version("1.97.0-nightly"), Some((1, 97)));
+        assert_eq!(parse_version("22.1.8"), Some((22, 1)));
+        assert_eq!(parse_version("none"), None);
+    }
+
+    #[test]
+    fn a_path_that_is_no_compiler_is_told_so() {
+        let Err((missing, _)) = judge(Path::new("/nonexistent/rustc"), "nowhere") else {
+            panic!("nothing is there");
+        };
+        assert!(missing.starts_with("cannot be run"), "{missing}");
+    }
+
+    #[test]
+    fn sources_and_prebuilt_cores_are_recognized() {
+        let sysroot = tempfile::tempdir().expect("a temporary folder");
+        assert_eq!(core_library(sysroot.path()), None);
+
+        let library = sysroot.path().join("lib/rustlib/src/rust/library");
+        std::fs::create_dir_all(library.join("core")).expect("a folder in a temporary folder");
+        std::fs::write(library.join("core/Cargo.toml"), "").expect("a file in it");
+        assert_eq!(
+            core_library(sysroot.path()),
+            Some(CoreLibrary::Sources(library))
+        );
+
+        let target = sysroot.path().join("lib/rustlib").join(TARGET).join("lib");
+        std::fs::create_dir_all(&target).expect("a folder in a temporary folder");
+        std::fs::write(target.join("libcore-0123.rlib"), "").expect("a file in it");
+        assert_eq!(core_library(sysroot.path()), Some(CoreLibrary::Prebuilt));
+    }
+}
