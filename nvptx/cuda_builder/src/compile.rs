@@ -113,8 +113,8 @@ pub(crate) fn to_ir(
     let mut emit = OsString::from("--emit=llvm-ir=");
     emit.push(&paths.raw);
     command.arg("--").arg(emit).args([
-        // The entry-point ABI and PTX `asm!`, so that kernels need no feature attributes of their own.
-        "-Zcrate-attr=feature(abi_ptx, asm_experimental_arch)",
+        // The entry-point ABI that `#[kernel]` expands to: no business of the crate that uses it.
+        "-Zcrate-attr=feature(abi_ptx)",
         "-Cno-prepopulate-passes",
         // The IR is what is wanted: the link step may do nothing.
         "-Clinker=true",

@@ -1,0 +1,192 @@
+//! The sum of `n` 32-bit integers, wrapping: from one addition in two threads to warp shuffles.
+//!
+//! Every kernel here has the same parameters and the same result: block `b` writes the sum of its part
+//! of `input` to `output[b]`, and the host adds those. A block's part is as many elements as it has
+//! threads, or 2, 4 or 8 times that where the rung says so. The grid has just enough blocks for `n`
+//! elements, and one for `n` = 0.
+//!
+//! # Where this differs from the code it follows
+//!
+//! The textbook kernels are right when `n` is a multiple of everything. These are right for every `n`
+//! up to 2^31 - 1, which takes three things, all of them idle in a full block:
+//! - no thread returns before a barrier that others wait at; instead a step checks that its partner
+//!   exists (`tid + stride < len`);
+//! - where a thread takes several elements at once, the last block takes those that exist;
+//! - threads of a warp are not in lockstep since Volta: the last warp synchronizes between reading a
+//!   neighbour's value and writing its own ([`last_warp`]).
+//!
+//! # Safety
+//! All kernels: `input` points to `n` elements and `output` to one for each block, in device memory
+//! that nothing else uses during the launch; the block is one-dimensional, its size a power of two from
+//! 64 to 1024 (the one in the name, where there is one); the grid has `max(1, ceil(n / part))` blocks.
+
+use cuda_std::{thread, warp};
+
+use crate::warp::{FULL_MASK, WARP_SIZE};
+
+pub mod complete_unroll;
+pub mod gmem;
+pub mod interleaved;
+pub mod neighbored;
+pub mod shfl;
+pub mod smem;
+pub mod unroll_warps;
+pub mod unrolling;
+
+/// This thread's block and its part of the input: `data_blocks` elements for each of its threads.
+struct Part {
+    /// The thread's index in the block.
+    tid: u32,
+    /// Threads in the block.
+    block: u32,
+    /// The block's index in the grid.
+    index: u32,
+    /// The index of the part's first element.
+    start: u32,
+}
+
+impl Part {
+    /// The part of a block whose size is known when the kernel runs.
+    #[inline(always)]
+    fn of_this_block(data_blocks: u32) -> Self {
+        Self::of_block_of(thread::block_dim_x(), data_blocks)
+    }
+
+    /// The part of a block of `block` threads.
+    #[inline(always)]
+    fn of_block_of(block: u32, data_blocks: u32) -> Self {
+        let index = thread::block_idx_x();
+        Part {
+            tid: thread::thread_idx_x(),
+            block,
+            index,
+            start: index * (block * data_blocks),
+        }
+    }
+
+    /// The index of this thread's first element.
+    #[inline(always)]
+    fn first(&self) -> u32 {
+        self.start + self.tid
+    }
+
+    /// How many sums the block has once each thread has added up its own elements: one a thread, or
+    /// fewer at the end of the input.
+    #[inline(always)]
+    fn len(&self, n: u32) -> u32 {
+        (n - self.start).min(self.block)
+    }
+}
+
+/// `data[i] += data[i + stride]`
+///
+/// # Safety
+/// Both are in bounds, and no other thread accesses `data[i]` or writes `data[i + stride]`.
+#[inline(always)]
+unsafe fn add_at(data: *mut i32, i: u32, stride: u32) {
+    // SAFETY: the caller's.
+    unsafe {
+        let sum = (*data.add(i as usize)).wrapping_add(*data.add((i + stride) as usize));
+        *data.add(i as usize) = sum;
+    }
+}
+
+/// The sum of this thread's `N` elements, `block` apart, from `first` on. `CHECKED` is for the last
+/// block, which has fewer.
+///
+/// All loads come before the additions, so that they are in flight together.
+///
+/// # Safety
+/// `input` points to `n` elements that no other thread writes; unless `CHECKED`, the last of this
+/// thread's elements is one of them.
+#[inline(always)]
+unsafe fn sum_of<const N: usize, const CHECKED: bool>(
+    input: *const i32,
+    first: u32,
+    block: u32,
+    n: u32,
+) -> i32 {
+    let elements: [i32; N] = core::array::from_fn(|k| {
+        let distance = k * block as usize;
+        if CHECKED && first + distance as u32 >= n {
+            return 0;
+        }
+        // SAFETY: in bounds, by the check or by the caller. One base and a distance, so that a block
+        // size known to the compiler becomes the immediate offset of the load.
+        unsafe { *input.add(first as usize).add(distance) }
+    });
+    elements.into_iter().fold(0, i32::wrapping_add)
+}
+
+/// Whether all of a thread's `N` elements exist.
+#[inline(always)]
+fn all_exist<const N: usize>(first: u32, block: u32, n: u32) -> bool {
+    first + (N as u32 - 1) * block < n
+}
+
+/// Adds a thread's `N` elements up into the first of them.
+///
+/// # Safety
+/// `input` points to `n` elements; those of this thread no other thread accesses.
+#[inline(always)]
+unsafe fn sum_into_first<const N: usize>(input: *mut i32, first: u32, block: u32, n: u32) {
+    // SAFETY: every access is below `n`.
+    unsafe {
+        if all_exist::<N>(first, block, n) {
+            *input.add(first as usize) = sum_of::<N, false>(input, first, block, n);
+        } else if first < n {
+            *input.add(first as usize) = sum_of::<N, true>(input, first, block, n);
+        }
+    }
+}
+
+/// Sums 64 elements, or the `len` that there are, into `data[0]` with one warp: six steps without a
+/// barrier or a loop. (Seed: "Reducing with Unrolled Warps".)
+///
+/// # Safety
+/// All threads of the block call it, after a barrier; `data` holds `len` elements that only this
+/// block uses.
+#[inline(always)]
+unsafe fn last_warp(data: *mut i32, tid: u32, len: u32) {
+    if tid < WARP_SIZE {
+        // SAFETY: the caller's; unchecked only where all 64 elements exist.
+        unsafe {
+            if len >= 2 * WARP_SIZE {
+                last_warp_steps::<false>(data, tid, len);
+            } else {
+                last_warp_steps::<true>(data, tid, len);
+            }
+        }
+    }
+}
+
+/// The six steps. Volatile, so that each reads from memory what the one before wrote there.
+///
+/// The textbook counts on lockstep and writes `vmem[tid] += vmem[tid + 16]`: there lane 16 may write
+/// its element before lane 0 has read it. Two `sync_warp`s a step keep reading and writing apart. As
+/// there, lanes beyond the stride add up what nobody reads: cheaper than asking.
+///
+/// # Safety
+/// All lanes of one warp call it, `tid` being the lane; `data` holds `len` elements, and 64 unless
+/// `CHECKED`.
+#[inline(always)]
+unsafe fn last_warp_steps<const CHECKED: bool>(data: *mut i32, tid: u32, len: u32) {
+    for stride in [32, 16, 8, 4, 2, 1] {
+        let exists = !CHECKED || tid + stride < len;
+        // SAFETY: both elements are below `len`; the barriers order the accesses.
+        unsafe {
+            let own = data.add(tid as usize);
+            let mut sum = 0;
+            if exists {
+                sum = own
+                    .read_volatile()
+                    .wrapping_add(own.add(stride as usize).read_volatile());
+            }
+            warp::sync_warp(FULL_MASK);
+            if exists {
+                own.write_volatile(sum);
+            }
+            warp::sync_warp(FULL_MASK);
+        }
+    }
+}

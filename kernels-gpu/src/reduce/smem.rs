@@ -1,0 +1,82 @@
+//! Partial sums in shared memory: global memory is read once and the input stays as it was.
+
+use cuda_std::{shared, thread};
+
+use super::complete_unroll::sum_unrolled;
+use super::{Part, all_exist, sum_of};
+
+/// Sums a part of `N` data blocks in `tile`.
+///
+/// A thread without an element puts a zero into the tile, so every step finds a full one and needs no
+/// check.
+///
+/// # Safety
+/// As [`reduce`](super) says, with blocks of `BLOCK` threads; `tile` is `BLOCK` elements of shared
+/// memory.
+#[inline(always)]
+unsafe fn smem<const BLOCK: usize, const N: usize>(
+    tile: *mut i32,
+    input: *const i32,
+    output: *mut i32,
+    n: u32,
+) {
+    let part = Part::of_block_of(BLOCK as u32, N as u32);
+    let first = part.first();
+    // SAFETY: the kernel's contract; a thread writes only its own element before the barrier.
+    unsafe {
+        *tile.add(part.tid as usize) = if all_exist::<N>(first, part.block, n) {
+            sum_of::<N, false>(input, first, part.block, n)
+        } else {
+            sum_of::<N, true>(input, first, part.block, n)
+        };
+        thread::sync_threads();
+        sum_unrolled::<BLOCK>(tile, part.tid, BLOCK as u32);
+        if part.tid == 0 {
+            *output.add(part.index as usize) = *tile;
+        }
+    }
+}
+
+entries! {
+    /// `reduce_gmem` in shared memory: one load from global memory a thread and no store but the
+    /// block's sum; the steps run on the chip.
+    ///
+    /// # Safety
+    /// As [`reduce`](super) says.
+    reduce_smem(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
+    shared tile: [i32; BLOCK];
+    // SAFETY: the body's contract is the kernel's.
+    => unsafe { smem::<BLOCK, 1>(tile, input, output, n) }
+}
+
+entries! {
+    /// The same with dynamic shared memory, whose size the launch chooses: `BLOCK` words.
+    ///
+    /// # Safety
+    /// As [`reduce`](super) says, launched with `4 * BLOCK` bytes of shared memory.
+    reduce_smem_dyn(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
+    // SAFETY: the body's contract is the kernel's.
+    => unsafe { smem::<BLOCK, 1>(shared::dynamic_shared_mem(), input, output, n) }
+}
+
+entries! {
+    /// Four data blocks a block: four loads in flight a thread, and a quarter of the blocks, barriers
+    /// and partial sums.
+    ///
+    /// # Safety
+    /// As [`reduce`](super) says.
+    reduce_smem_unroll4(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
+    shared tile: [i32; BLOCK];
+    // SAFETY: the body's contract is the kernel's.
+    => unsafe { smem::<BLOCK, 4>(tile, input, output, n) }
+}
+
+entries! {
+    /// Four data blocks a block, with dynamic shared memory.
+    ///
+    /// # Safety
+    /// As [`reduce`](super) says, launched with `4 * BLOCK` bytes of shared memory.
+    reduce_smem_unroll4_dyn(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
+    // SAFETY: the body's contract is the kernel's.
+    => unsafe { smem::<BLOCK, 4>(shared::dynamic_shared_mem(), input, output, n) }
+}
