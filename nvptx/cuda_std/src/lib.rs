@@ -39,17 +39,28 @@
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(abi_unadjusted, link_llvm_intrinsics, stdarch_nvptx),
+    feature(
+        abi_unadjusted,
+        asm_experimental_arch,
+        core_float_math,
+        link_llvm_intrinsics,
+        stdarch_nvptx
+    ),
     allow(internal_features)
 )]
 
+pub mod atomic;
+pub mod float;
 pub mod glam;
 pub mod mem;
+pub mod misc;
+pub mod ptr;
 pub mod shared;
 pub mod thread;
 pub mod warp;
 
 pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
+pub use float::GpuFloat;
 
 /// What most kernels use. `use cuda_std::prelude::*;`
 pub mod prelude {

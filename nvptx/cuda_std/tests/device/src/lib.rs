@@ -2,6 +2,9 @@
 #![no_std]
 #![allow(clippy::missing_safety_doc)]
 
+pub mod atomics;
+pub mod maths;
+pub mod misc;
 pub mod shared;
 pub mod threads;
 pub mod warps;

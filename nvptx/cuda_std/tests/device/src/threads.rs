@@ -6,7 +6,21 @@ use cuda_std::prelude::*;
 pub unsafe fn thread_registers(out: *mut u32) {
     let (t, b) = (thread::thread_idx(), thread::block_idx());
     let (bd, gd) = (thread::block_dim(), thread::grid_dim());
-    let all = [t.x, t.y, t.z, b.x, b.y, b.z, bd.x, bd.y, bd.z, gd.x, gd.y, gd.z, thread::warp_size()];
+    let all = [
+        t.x,
+        t.y,
+        t.z,
+        b.x,
+        b.y,
+        b.z,
+        bd.x,
+        bd.y,
+        bd.z,
+        gd.x,
+        gd.y,
+        gd.z,
+        thread::warp_size(),
+    ];
     unsafe { out.cast::<[u32; 13]>().write(all) };
 }
 

@@ -1,0 +1,184 @@
+//! Atomic operations: reads, writes and read-modify-writes that other threads see whole.
+//!
+//! CUDA's atomics have a **scope**, the set of threads among which they are atomic and ordered:
+//!
+//! | scope | threads | PTX |
+//! |---|---|---|
+//! | `block` | of one thread block | `.cta` |
+//! | `device` | on one GPU | `.gpu` |
+//! | `system` | on all GPUs, and the host | `.sys` |
+//!
+//! Three layers, as upstream: [`intrinsics`] has the ordering in the name, [`mid`] takes it as an
+//! argument (a constant one folds), and the types here wrap `mid`. `core`'s own integer atomics work
+//! on the GPU as well, with the caveat below.
+//!
+//! # What becomes of them
+//!
+//! Read-modify-writes of block and device scope are LLVM's atomics: LLVM knows which memory a pointer
+//! is to, so that they become `atom.shared` and `atom.global`, and ptxas turns those whose result
+//! nobody reads into `red`. A block-scoped one has device scope then, which is stronger; on shared
+//! memory that makes no difference. System scope is inline assembly (`atom.relaxed.sys`, PTX ISA
+//! §9.7.13.5) with a generic address, because LLVM 22 drops the scope.
+//!
+//! LLVM 22 also drops the *ordering* of a read-modify-write (not that of a compare-exchange, a load
+//! or a store): `core`'s `fetch_add(1, AcqRel)` compiles to a relaxed `atom.add` with no fence.
+//! Everything here is therefore relaxed and gets its ordering from fences (PTX ISA §9.7.13.4) of its
+//! scope: one before to release, one after to acquire, a sequentially consistent one before for
+//! `SeqCst` (PTX ISA §8.7, release and acquire patterns).
+//!
+//! Orderings and scopes need compute capability 7.0.
+//!
+//! # Floats
+//!
+//! The hardware adds and exchanges floats. `f32` addition in global memory flushes subnormal
+//! operands and results to zero; in shared memory it does not (PTX ISA §9.7.13.5). The order in which
+//! threads add is not defined, so neither is the rounding of a sum.
+
+pub mod intrinsics;
+pub mod mid;
+
+#[cfg(target_arch = "nvptx64")]
+mod rmw;
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::Ordering;
+
+/// The ordering of the failed half of an exchange.
+#[cfg(not(target_arch = "nvptx64"))]
+fn fail_order(order: Ordering) -> Ordering {
+    match order {
+        Ordering::Release => Ordering::Relaxed,
+        Ordering::AcqRel => Ordering::Acquire,
+        other => other,
+    }
+}
+
+macro_rules! atomic_float {
+    ($(
+        $(#[$doc:meta])*
+        $atomic:ident: $float:ident as $core:ident $width:literal, $scope:ident $(, $unsafety:ident)?;
+    )*) => {$(pastey::paste! {
+        $(#[$doc])*
+        ///
+        /// It has the size and alignment of the float. Off the GPU it is a compare-exchange loop on
+        /// `core`'s integer atomic.
+        #[repr(transparent)]
+        pub struct $atomic {
+            value: UnsafeCell<$float>,
+        }
+
+        // SAFETY: every access through a shared reference is atomic.
+        unsafe impl Sync for $atomic {}
+
+        impl $atomic {
+            /// An atomic that holds `v`.
+            pub const fn new(v: $float) -> Self {
+                Self { value: UnsafeCell::new(v) }
+            }
+
+            /// The value; nobody else can have it any more.
+            pub fn into_inner(self) -> $float {
+                self.value.into_inner()
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn bits(&self) -> &core::sync::atomic::$core {
+                // SAFETY: the float has the integer's size and alignment, and while `self` is
+                // borrowed all accesses to it are atomic.
+                unsafe { core::sync::atomic::$core::from_ptr(self.value.get().cast()) }
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn update(&self, order: Ordering, operation: impl Fn($float) -> $float) -> $float {
+                let mut old = self.bits().load(Ordering::Relaxed);
+                loop {
+                    let new = operation($float::from_bits(old)).to_bits();
+                    match self.bits().compare_exchange_weak(old, new, order, fail_order(order)) {
+                        Ok(old) => return $float::from_bits(old),
+                        Err(current) => old = current,
+                    }
+                }
+            }
+
+            atomic_float!(@fetch $float $scope [$($unsafety)?]
+                add "Adds `val`" |old, val| old + val;
+                sub "Subtracts `val`, by adding `-val`," |old, val| old - val;
+                and "Ands the bits with those of `val`" |old, val| $float::from_bits(old.to_bits() & val.to_bits());
+                or "Ors the bits with those of `val`" |old, val| $float::from_bits(old.to_bits() | val.to_bits());
+                xor "Exclusive-ors the bits with those of `val`" |old, val| $float::from_bits(old.to_bits() ^ val.to_bits());
+            );
+
+            /// The value.
+            ///
+            /// # Panics
+            /// If `order` is `Release` or `AcqRel`.
+            #[doc = atomic_float!(@safety $scope)]
+            #[inline(always)]
+            pub $($unsafety)? fn load(&self, order: Ordering) -> $float {
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: the pointer is to the value, and aligned.
+                let bits = unsafe { mid::[<atomic_load_ $width _ $scope>](self.value.get().cast(), order) };
+                #[cfg(not(target_arch = "nvptx64"))]
+                let bits = self.bits().load(order);
+                $float::from_bits(bits)
+            }
+
+            /// Replaces the value by `val`.
+            ///
+            /// # Panics
+            /// If `order` is `Acquire` or `AcqRel`.
+            #[doc = atomic_float!(@safety $scope)]
+            #[inline(always)]
+            pub $($unsafety)? fn store(&self, val: $float, order: Ordering) {
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: the pointer is to the value, and aligned.
+                unsafe {
+                    mid::[<atomic_store_ $width _ $scope>](self.value.get().cast(), order, val.to_bits());
+                }
+                #[cfg(not(target_arch = "nvptx64"))]
+                self.bits().store(val.to_bits(), order);
+            }
+        }
+    })*};
+
+    (@fetch $float:ident $scope:ident $unsafety:tt $($op:ident $doc:literal |$old:ident, $val:ident| $host:expr;)*) => {
+        $(atomic_float!(@one $float $scope $unsafety $op $doc |$old, $val| $host);)*
+    };
+
+    (@one $float:ident $scope:ident [$($unsafety:ident)?] $op:ident $doc:literal |$old:ident, $val:ident| $host:expr) => {
+        pastey::paste! {
+            #[doc = concat!($doc, " and returns the value before.")]
+            #[doc = atomic_float!(@safety $scope)]
+            #[inline(always)]
+            pub $($unsafety)? fn [<fetch_ $op>](&self, val: $float, order: Ordering) -> $float {
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: the pointer is to the value, and aligned.
+                let old = unsafe { mid::[<atomic_fetch_ $op _ $float _ $scope>](self.value.get(), order, val) };
+                #[cfg(not(target_arch = "nvptx64"))]
+                let old = {
+                    let $val = val;
+                    self.update(order, |$old| $host)
+                };
+                old
+            }
+        }
+    };
+
+    (@safety block) => { "\n# Safety\nAll threads that use the atomic at the same time are of one block." };
+    (@safety $scope:ident) => { "" };
+}
+
+atomic_float! {
+    /// An `f32` that the threads of one device share.
+    AtomicF32: f32 as AtomicU32 32, device;
+    /// An `f64` that the threads of one device share.
+    AtomicF64: f64 as AtomicU64 64, device;
+    /// An `f32` that the threads of one block share.
+    BlockAtomicF32: f32 as AtomicU32 32, block, unsafe;
+    /// An `f64` that the threads of one block share.
+    BlockAtomicF64: f64 as AtomicU64 64, block, unsafe;
+    /// An `f32` that the threads of all devices and of the host share.
+    SystemAtomicF32: f32 as AtomicU32 32, system;
+    /// An `f64` that the threads of all devices and of the host share.
+    SystemAtomicF64: f64 as AtomicU64 64, system;
+}

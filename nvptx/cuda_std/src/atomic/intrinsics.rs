@@ -1,0 +1,224 @@
+//! Atomics with ordering, type and scope in the name: `atomic_fetch_add_relaxed_f32_device`.
+//!
+//! * `atomic_fetch_{op}_{ordering}_{type}_{scope}(ptr, val)` returns the value before. `op` is `add`,
+//!   `sub`, `and`, `or`, `xor`, `exch` (store `val`), and for integers `min`, `max`; `ordering` is
+//!   `relaxed`, `acquire`, `release`, `acqrel`; `type` is `u32`, `i32`, `u64`, `i64`, `f32`, `f64`
+//!   (on a float, `and`, `or` and `xor` take the bits).
+//! * `atomic_fetch_cas_…(ptr, current, new)` stores `new` if the value has the bits of `current`.
+//! * `atomic_load_{ordering}_{width}_{scope}(ptr)`, `atomic_store_{ordering}_{width}_{scope}(ptr, val)`
+//!   for `u32` and `u64`.
+//! * `fence_sc_{scope}`, `fence_acqrel_{scope}`, `membar_{scope}`.
+//!
+//! [The parent module](super) says what becomes of them. They need a GPU, of compute capability 7.0.
+//!
+//! # Safety
+//! Of all that take a pointer: it is valid for reads and writes of its type, aligned to the type's
+//! size, and while threads of the scope use it, nothing accesses the memory otherwise.
+
+use crate::gpu_only;
+use pastey::paste;
+
+#[cfg(target_arch = "nvptx64")]
+use super::rmw::{Ordered, Word};
+#[cfg(target_arch = "nvptx64")]
+use core::{
+    arch::asm,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+};
+
+#[cfg(target_arch = "nvptx64")]
+unsafe extern "unadjusted" {
+    #[link_name = "llvm.nvvm.membar.cta"]
+    safe fn llvm_membar_cta();
+    #[link_name = "llvm.nvvm.membar.gl"]
+    safe fn llvm_membar_gl();
+    #[link_name = "llvm.nvvm.membar.sys"]
+    safe fn llvm_membar_sys();
+}
+
+macro_rules! fences {
+    ($($scope:ident, $ptx:literal, $membar:ident;)*) => {$(paste! {
+        #[doc = concat!("Sequentially consistent fence of ", stringify!($scope), " scope: `fence.sc.", $ptx, "` (PTX ISA §9.7.13.4).")]
+        ///
+        /// # Safety
+        /// None needed; unsafe as upstream's.
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<fence_sc_ $scope>]() {
+            // SAFETY: a fence has no preconditions. Threads do not wait for each other here, so that
+            // it need not be convergent.
+            unsafe { asm!(concat!("fence.sc.", $ptx, ";"), options(nostack)) };
+        }
+
+        #[doc = concat!("Acquire and release fence of ", stringify!($scope), " scope: `fence.acq_rel.", $ptx, "` (PTX ISA §9.7.13.4).")]
+        ///
+        /// # Safety
+        /// None needed; unsafe as upstream's.
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<fence_acqrel_ $scope>]() {
+            // SAFETY: as above.
+            unsafe { asm!(concat!("fence.acq_rel.", $ptx, ";"), options(nostack)) };
+        }
+
+        #[doc = concat!("The fence of older GPUs, of ", stringify!($scope), " scope: `membar`; from sm_70 the same as [`fence_sc_", stringify!($scope), "`].")]
+        ///
+        /// # Safety
+        /// None needed; unsafe as upstream's.
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<membar_ $scope>]() {
+            $membar();
+        }
+    })*};
+}
+
+fences! {
+    block, "cta", llvm_membar_cta;
+    device, "gpu", llvm_membar_gl;
+    system, "sys", llvm_membar_sys;
+}
+
+macro_rules! loads_and_stores {
+    ($($width:literal: $type:ident, $core:ident, $($scope:ident)*;)*) => {$($(paste! {
+        #[doc = concat!("Relaxed load of ", $width, " bits.")]
+        ///
+        /// # Safety
+        /// See the [module](self).
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<atomic_load_relaxed_ $width _ $scope>](ptr: *const $type) -> $type {
+            // SAFETY: the same contract; a load writes nothing.
+            unsafe { $core::from_ptr(ptr.cast_mut()) }.load(Relaxed)
+        }
+
+        #[doc = concat!("Load of ", $width, " bits that acquires in ", stringify!($scope), " scope.")]
+        ///
+        /// # Safety
+        /// See the [module](self).
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<atomic_load_acquire_ $width _ $scope>](ptr: *const $type) -> $type {
+            // SAFETY: the same contract.
+            unsafe {
+                let value = [<atomic_load_relaxed_ $width _ $scope>](ptr);
+                [<fence_acqrel_ $scope>]();
+                value
+            }
+        }
+
+        #[doc = concat!("Relaxed store of ", $width, " bits.")]
+        ///
+        /// # Safety
+        /// See the [module](self).
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<atomic_store_relaxed_ $width _ $scope>](ptr: *mut $type, val: $type) {
+            // SAFETY: the same contract.
+            unsafe { $core::from_ptr(ptr) }.store(val, Relaxed);
+        }
+
+        #[doc = concat!("Store of ", $width, " bits that releases in ", stringify!($scope), " scope.")]
+        ///
+        /// # Safety
+        /// See the [module](self).
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<atomic_store_release_ $width _ $scope>](ptr: *mut $type, val: $type) {
+            // SAFETY: the same contract.
+            unsafe {
+                [<fence_acqrel_ $scope>]();
+                [<atomic_store_relaxed_ $width _ $scope>](ptr, val);
+            }
+        }
+    })*)*};
+}
+
+loads_and_stores! {
+    32: u32, AtomicU32, block device system;
+    64: u64, AtomicU64, block device system;
+}
+
+/// The four orderings of one operation on one type in one scope. `$word` is the relaxed operation.
+macro_rules! orderings {
+    ($op:ident $type:ident $scope:ident = $word:path, ($($arg:ident),*), $doc:literal) => {paste! {
+        #[doc = concat!("Relaxed: ", $doc)]
+        ///
+        /// # Safety
+        /// See the [module](self).
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<atomic_fetch_ $op _relaxed_ $type _ $scope>](ptr: *mut $type, $($arg: $type),*) -> $type {
+            // SAFETY: the same contract.
+            unsafe { $word(ptr, $($arg),*) }
+        }
+
+        #[doc = concat!("Acquire: ", $doc)]
+        ///
+        /// # Safety
+        /// See the [module](self).
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<atomic_fetch_ $op _acquire_ $type _ $scope>](ptr: *mut $type, $($arg: $type),*) -> $type {
+            // SAFETY: the same contract.
+            unsafe {
+                let old = $word(ptr, $($arg),*);
+                [<fence_acqrel_ $scope>]();
+                old
+            }
+        }
+
+        #[doc = concat!("Release: ", $doc)]
+        ///
+        /// # Safety
+        /// See the [module](self).
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<atomic_fetch_ $op _release_ $type _ $scope>](ptr: *mut $type, $($arg: $type),*) -> $type {
+            // SAFETY: the same contract.
+            unsafe {
+                [<fence_acqrel_ $scope>]();
+                $word(ptr, $($arg),*)
+            }
+        }
+
+        #[doc = concat!("Acquire and release: ", $doc)]
+        ///
+        /// # Safety
+        /// See the [module](self).
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<atomic_fetch_ $op _acqrel_ $type _ $scope>](ptr: *mut $type, $($arg: $type),*) -> $type {
+            // SAFETY: the same contract.
+            unsafe {
+                [<fence_acqrel_ $scope>]();
+                let old = $word(ptr, $($arg),*);
+                [<fence_acqrel_ $scope>]();
+                old
+            }
+        }
+    }};
+}
+
+macro_rules! read_modify_writes {
+    ($($op:ident: $trait:ident, [$($type:ident)*], $args:tt, $doc:literal;)*) => {
+        $(read_modify_writes!(@types $op $trait [$($type)*] $args $doc);)*
+    };
+    (@types $op:ident $trait:ident [$($type:ident)*] $args:tt $doc:literal) => {$(paste! {
+        orderings!($op $type block = $trait::$op, $args, $doc);
+        orderings!($op $type device = $trait::$op, $args, $doc);
+        orderings!($op $type system = $trait::[<$op _system>], $args, $doc);
+    })*};
+}
+
+read_modify_writes! {
+    add: Word, [u32 i32 u64 i64 f32 f64], (val), "adds `val`, wrapping; returns the value before.";
+    sub: Word, [u32 i32 u64 i64 f32 f64], (val), "subtracts `val`, wrapping; returns the value before.";
+    and: Word, [u32 i32 u64 i64 f32 f64], (val), "bitwise and with `val`; returns the value before.";
+    or: Word, [u32 i32 u64 i64 f32 f64], (val), "bitwise or with `val`; returns the value before.";
+    xor: Word, [u32 i32 u64 i64 f32 f64], (val), "bitwise exclusive or with `val`; returns the value before.";
+    exch: Word, [u32 i32 u64 i64 f32 f64], (val), "stores `val`; returns the value before.";
+    cas: Word, [u32 i32 u64 i64 f32 f64], (current, new), "stores `new` if the value has the bits of `current`; returns the value before.";
+    min: Ordered, [u32 i32 u64 i64], (val), "stores the smaller of the value and `val`; returns the value before.";
+    max: Ordered, [u32 i32 u64 i64], (val), "stores the greater of the value and `val`; returns the value before.";
+}

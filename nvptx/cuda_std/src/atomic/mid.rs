@@ -1,0 +1,135 @@
+//! Atomics that take their ordering as an argument: `atomic_fetch_add_u32_device(ptr, ordering, val)`.
+//!
+//! With a constant ordering a call is that of one function of [`intrinsics`](super::intrinsics); the others are not
+//! compiled. `SeqCst` is a sequentially consistent fence before an operation that acquires (PTX ISA
+//! §8.7).
+//!
+//! # Safety
+//! Of all that take a pointer: it is valid for reads and writes of its type, aligned to the type's
+//! size, and while threads of the scope use it, nothing accesses the memory otherwise.
+
+#[cfg(target_arch = "nvptx64")]
+use super::intrinsics;
+use crate::gpu_only;
+use core::sync::atomic::Ordering;
+use pastey::paste;
+
+macro_rules! fences {
+    ($($scope:ident)*) => {$(paste! {
+        #[doc = concat!("A fence of ", stringify!($scope), " scope; none if `ordering` is `Relaxed`.")]
+        #[gpu_only]
+        #[inline(always)]
+        pub fn [<$scope _thread_fence>](ordering: Ordering) {
+            // SAFETY: a fence has no preconditions.
+            unsafe {
+                match ordering {
+                    Ordering::Relaxed => {}
+                    Ordering::SeqCst => intrinsics::[<fence_sc_ $scope>](),
+                    _ => intrinsics::[<fence_acqrel_ $scope>](),
+                }
+            }
+        }
+    })*};
+}
+
+fences!(block device system);
+
+macro_rules! loads_and_stores {
+    ($($width:literal: $type:ident, $($scope:ident)*;)*) => {$($(paste! {
+        #[doc = concat!("Load of ", $width, " bits in ", stringify!($scope), " scope.")]
+        ///
+        /// # Panics
+        /// If `ordering` is `Release` or `AcqRel`.
+        ///
+        /// # Safety
+        /// See the [module](self).
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<atomic_load_ $width _ $scope>](ptr: *mut $type, ordering: Ordering) -> $type {
+            // SAFETY: the same contract.
+            unsafe {
+                match ordering {
+                    Ordering::Relaxed => intrinsics::[<atomic_load_relaxed_ $width _ $scope>](ptr),
+                    Ordering::Acquire => intrinsics::[<atomic_load_acquire_ $width _ $scope>](ptr),
+                    Ordering::SeqCst => {
+                        intrinsics::[<fence_sc_ $scope>]();
+                        intrinsics::[<atomic_load_acquire_ $width _ $scope>](ptr)
+                    }
+                    _ => panic!("an atomic load is Relaxed, Acquire or SeqCst"),
+                }
+            }
+        }
+
+        #[doc = concat!("Store of ", $width, " bits in ", stringify!($scope), " scope.")]
+        ///
+        /// # Panics
+        /// If `ordering` is `Acquire` or `AcqRel`.
+        ///
+        /// # Safety
+        /// See the [module](self).
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<atomic_store_ $width _ $scope>](ptr: *mut $type, ordering: Ordering, val: $type) {
+            // SAFETY: the same contract.
+            unsafe {
+                match ordering {
+                    Ordering::Relaxed => intrinsics::[<atomic_store_relaxed_ $width _ $scope>](ptr, val),
+                    Ordering::Release => intrinsics::[<atomic_store_release_ $width _ $scope>](ptr, val),
+                    Ordering::SeqCst => {
+                        intrinsics::[<fence_sc_ $scope>]();
+                        intrinsics::[<atomic_store_relaxed_ $width _ $scope>](ptr, val);
+                    }
+                    _ => panic!("an atomic store is Relaxed, Release or SeqCst"),
+                }
+            }
+        }
+    })*)*};
+}
+
+loads_and_stores! {
+    32: u32, block device system;
+    64: u64, block device system;
+}
+
+macro_rules! read_modify_writes {
+    ($($op:ident: [$($type:ident)*], $doc:literal;)*) => {$($(
+        read_modify_writes!(@one $op $type block $doc);
+        read_modify_writes!(@one $op $type device $doc);
+        read_modify_writes!(@one $op $type system $doc);
+    )*)*};
+    (@one $op:ident $type:ident $scope:ident $doc:literal) => {paste! {
+        #[doc = $doc]
+        ///
+        /// # Safety
+        /// See the [module](self).
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<atomic_fetch_ $op _ $type _ $scope>](ptr: *mut $type, ordering: Ordering, val: $type) -> $type {
+            // SAFETY: the same contract.
+            unsafe {
+                match ordering {
+                    Ordering::Relaxed => intrinsics::[<atomic_fetch_ $op _relaxed_ $type _ $scope>](ptr, val),
+                    Ordering::Acquire => intrinsics::[<atomic_fetch_ $op _acquire_ $type _ $scope>](ptr, val),
+                    Ordering::Release => intrinsics::[<atomic_fetch_ $op _release_ $type _ $scope>](ptr, val),
+                    Ordering::AcqRel => intrinsics::[<atomic_fetch_ $op _acqrel_ $type _ $scope>](ptr, val),
+                    // `SeqCst`, and whatever may be added: nothing is stronger.
+                    _ => {
+                        intrinsics::[<fence_sc_ $scope>]();
+                        intrinsics::[<atomic_fetch_ $op _acquire_ $type _ $scope>](ptr, val)
+                    }
+                }
+            }
+        }
+    }};
+}
+
+read_modify_writes! {
+    add: [u32 i32 u64 i64 f32 f64], "Adds `val`, wrapping; returns the value before.";
+    sub: [u32 i32 u64 i64 f32 f64], "Subtracts `val`, wrapping; returns the value before.";
+    and: [u32 i32 u64 i64 f32 f64], "Bitwise and with `val`; returns the value before.";
+    or: [u32 i32 u64 i64 f32 f64], "Bitwise or with `val`; returns the value before.";
+    xor: [u32 i32 u64 i64 f32 f64], "Bitwise exclusive or with `val`; returns the value before.";
+    min: [u32 i32 u64 i64], "Stores the smaller of the value and `val`; returns the value before.";
+    max: [u32 i32 u64 i64], "Stores the greater of the value and `val`; returns the value before.";
+    exch: [u32 i32 u64 i64 f32 f64], "Stores `val`; returns the value before.";
+}

@@ -1,0 +1,115 @@
+//! Which memory a pointer is to.
+//!
+//! Pointers of Rust are **generic**: one number names any memory, and shared and local memory are
+//! windows in it (PTX ISA §5.1 and §9.7.9.1).
+
+use crate::gpu_only;
+
+#[cfg(target_arch = "nvptx64")]
+unsafe extern "unadjusted" {
+    #[link_name = "llvm.nvvm.isspacep.global"]
+    safe fn llvm_isspacep_global(ptr: *const u8) -> bool;
+    #[link_name = "llvm.nvvm.isspacep.shared"]
+    safe fn llvm_isspacep_shared(ptr: *const u8) -> bool;
+    #[link_name = "llvm.nvvm.isspacep.const"]
+    safe fn llvm_isspacep_const(ptr: *const u8) -> bool;
+    #[link_name = "llvm.nvvm.isspacep.local"]
+    safe fn llvm_isspacep_local(ptr: *const u8) -> bool;
+}
+
+/// The memories of a GPU that a pointer can be to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AddressSpace {
+    /// Device memory, read and written by all threads.
+    Global,
+    /// On the chip, one copy for each block.
+    Shared,
+    /// Device memory, written by the host only and cached for uniform reads.
+    Constant,
+    /// Each thread's own: its stack.
+    Local,
+}
+
+/// Whether `ptr` is to `address_space`: `isspacep` (PTX ISA §9.7.9.20). Folds where the compiler
+/// knows.
+///
+/// # Safety
+/// None needed; unsafe as upstream's.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace) -> bool {
+    let ptr = ptr.cast();
+    match address_space {
+        AddressSpace::Global => llvm_isspacep_global(ptr),
+        AddressSpace::Shared => llvm_isspacep_shared(ptr),
+        AddressSpace::Constant => llvm_isspacep_const(ptr),
+        AddressSpace::Local => llvm_isspacep_local(ptr),
+    }
+}
+
+/// The address within `address_space` of what the generic `ptr` is to: `cvta.to` (PTX ISA
+/// §9.7.9.21). The result is for inline assembly that names the space; Rust must not follow it.
+///
+/// # Safety
+/// `ptr` is to `address_space`.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn convert_generic_to_specific_address_space<T>(
+    ptr: *const T,
+    address_space: AddressSpace,
+) -> *const T {
+    let specific;
+    // SAFETY: an instruction on registers.
+    unsafe {
+        macro_rules! cvta {
+            ($space:literal) => {
+                core::arch::asm!(
+                    concat!("cvta.to.", $space, ".u64 {}, {};"),
+                    out(reg64) specific,
+                    in(reg64) ptr,
+                    options(pure, nomem, nostack),
+                )
+            };
+        }
+        match address_space {
+            AddressSpace::Global => cvta!("global"),
+            AddressSpace::Shared => cvta!("shared"),
+            AddressSpace::Constant => cvta!("const"),
+            AddressSpace::Local => cvta!("local"),
+        }
+    }
+    specific
+}
+
+/// The generic pointer to what is at address `ptr` of `address_space`: `cvta` (PTX ISA §9.7.9.21).
+///
+/// # Safety
+/// `ptr` is an address within `address_space`.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn convert_specific_address_space_to_generic<T>(
+    ptr: *const T,
+    address_space: AddressSpace,
+) -> *const T {
+    let generic;
+    // SAFETY: an instruction on registers.
+    unsafe {
+        macro_rules! cvta {
+            ($space:literal) => {
+                core::arch::asm!(
+                    concat!("cvta.", $space, ".u64 {}, {};"),
+                    out(reg64) generic,
+                    in(reg64) ptr,
+                    options(pure, nomem, nostack),
+                )
+            };
+        }
+        match address_space {
+            AddressSpace::Global => cvta!("global"),
+            AddressSpace::Shared => cvta!("shared"),
+            AddressSpace::Constant => cvta!("const"),
+            AddressSpace::Local => cvta!("local"),
+        }
+    }
+    generic
+}
