@@ -172,18 +172,20 @@ fn watch_sources(builder: &CudaBuilder, paths: &Paths, profile: &str) {
         return;
     }
     let folder = if profile == "dev" { "debug" } else { profile };
-    let outputs = paths.target_dir.join(TARGET).join(folder);
-    let written_down: Vec<PathBuf> = std::fs::read_dir(outputs)
+    // The folder is shared with other crates' builds; the crate's own list has its sources in it.
+    let krate = builder.path_to_crate().canonicalize().unwrap_or_default();
+    let mut sources: Vec<PathBuf> = std::fs::read_dir(paths.target_dir.join(TARGET).join(folder))
         .into_iter()
         .flatten()
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "d"))
+        .map(|path| dep_info(&std::fs::read_to_string(path).unwrap_or_default()))
+        .filter(|sources| sources.iter().any(|source| source.starts_with(&krate)))
+        .flatten()
         .collect();
-    let mut sources = Vec::new();
-    for file in written_down {
-        sources.extend(dep_info(&std::fs::read_to_string(file).unwrap_or_default()));
-    }
+    sources.sort();
+    sources.dedup();
     if sources.is_empty() {
         watch_folder(builder.path_to_crate());
     }

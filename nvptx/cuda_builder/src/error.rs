@@ -1,12 +1,15 @@
 //! What can go wrong in a device build.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::lower::LowerError;
 use crate::toolchain::NotFound;
 
 /// A device build that failed.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` is the message too: a build script's `unwrap()` and `main` print that form.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaBuilderError {
     /// The path given to [`CudaBuilder::new`](crate::CudaBuilder::new) holds no crate.
@@ -62,4 +65,10 @@ pub enum CudaBuilderError {
         #[source]
         source: std::io::Error,
     },
+}
+
+impl fmt::Debug for CudaBuilderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

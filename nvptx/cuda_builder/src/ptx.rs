@@ -53,7 +53,7 @@ pub(crate) fn generate(
     for version in VERSIONS.into_iter().filter(|version| *version >= lowest) {
         match run_llc(builder, toolchain, paths, version) {
             Ok(()) => {
-                let text = compile::read(&paths.ptx)?;
+                let text = without_empty_sections(&compile::read(&paths.ptx)?);
                 refuse_generic_shared(builder, &text)?;
                 return Ok(text);
             }
@@ -118,6 +118,20 @@ fn lowest_for_asm(ir: &str) -> Version {
         })
         .max()
         .unwrap_or(VERSIONS[0])
+}
+
+/// LLVM announces a debug section even where line tables are all there is; nothing is in it.
+fn without_empty_sections(ptx: &str) -> String {
+    let empty = |line: &str| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        matches!(words[..], [".section", _, "{", "}"])
+    };
+    let mut out = String::with_capacity(ptx.len());
+    for line in ptx.lines().filter(|line| !empty(line)) {
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
 }
 
 /// The last look, in the PTX itself: a shared address that is made generic. The check of the IR names

@@ -1,0 +1,358 @@
+//! Whole device builds of small crates, from Rust to PTX.
+//!
+//! They need a device compiler; without one they fail and say how to get it.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::path::{Path, PathBuf};
+
+use cuda_builder::{CudaBuilder, CudaBuilderError, EmitOption, NvvmArch};
+
+/// Writes a crate with this library under the target folder, where builds share one compiled `core`.
+fn krate(name: &str, source: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    std::fs::create_dir_all(folder.join("src")).unwrap();
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\ncuda_std = {{ path = {:?} }}\n\n[workspace]\n",
+        here.parent().unwrap().join("cuda_std"),
+    );
+    std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    let source = format!(
+        "#![no_std]\n#![allow(unused_features, unused_imports)]\n#![cfg_attr(target_arch = \"nvptx64\", feature(asm_experimental_arch))]\n\
+         use core::mem::MaybeUninit;\nuse cuda_std::{{address_space, kernel, shared, thread, warp}};\n{source}"
+    );
+    std::fs::write(folder.join("src/lib.rs"), source).unwrap();
+    folder
+}
+
+fn ptx(name: &str, arch: NvvmArch, source: &str) -> String {
+    let out = CudaBuilder::new(krate(name, source))
+        .arch(arch)
+        .build()
+        .unwrap();
+    std::fs::read_to_string(out).unwrap()
+}
+
+/// The text of one kernel.
+fn entry<'a>(ptx: &'a str, name: &str) -> &'a str {
+    let start = ptx
+        .find(&format!(".entry {name}("))
+        .unwrap_or_else(|| panic!("no {name} in {ptx}"));
+    &ptx[start..start + ptx[start..].find("\n}").unwrap()]
+}
+
+/// Loads and stores that name no address space.
+fn generic_accesses(text: &str) -> Vec<&str> {
+    let spaces = ["shared", "global", "local", "param", "const"];
+    text.lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("ld.") || line.starts_with("st."))
+        .filter(|line| {
+            !line
+                .split_whitespace()
+                .next()
+                .unwrap()
+                .split('.')
+                .any(|part| spaces.contains(&part))
+        })
+        .collect()
+}
+
+const SHARED: &str = r#"
+#[inline(always)]
+unsafe fn reverse(tile: *mut f32, data: *mut f32) {
+    let i = thread::thread_idx_x() as usize;
+    unsafe {
+        *tile.add(i) = *data.add(i);
+        thread::sync_threads();
+        *data.add(i) = *tile.add(63 - i);
+    }
+}
+
+#[address_space(shared)]
+static mut BOTH: [MaybeUninit<f32>; 64] = [const { MaybeUninit::uninit() }; 64];
+
+#[kernel]
+pub unsafe fn reverse_a(data: *mut f32) {
+    unsafe { reverse((&raw mut BOTH).cast(), data) }
+}
+
+#[kernel]
+pub unsafe fn reverse_b(data: *mut f32) {
+    unsafe { reverse((&raw mut BOTH).cast(), data.add(64)) }
+}
+
+#[kernel]
+pub unsafe fn reverse_dynamic(data: *mut f32) {
+    unsafe { reverse(shared::dynamic_shared_mem(), data) }
+}
+
+/// One thread writes, all read: as an ordinary static this would be one thread's value.
+#[kernel]
+pub unsafe fn broadcast(input: *const u32, out: *mut u32) {
+    #[address_space(shared)]
+    static mut TOTAL: MaybeUninit<u32> = MaybeUninit::uninit();
+    let i = thread::thread_idx_x();
+    unsafe {
+        if i == 7 {
+            (&raw mut TOTAL).cast::<u32>().write(*input);
+        }
+        thread::sync_threads();
+        *out.add(i as usize) = (&raw const TOTAL).cast::<u32>().read();
+    }
+}
+
+#[kernel]
+pub unsafe fn bounded(out: *mut u32) {
+    #[cfg(target_arch = "nvptx64")]
+    unsafe {
+        core::arch::asm!("// launch_bounds {} {}", const 128, const 2, options(nomem, nostack, preserves_flags));
+    }
+    unsafe { *out = thread::block_dim_x() }
+}
+"#;
+
+#[test]
+fn shared_statics_are_accessed_as_shared_memory() {
+    let ptx = ptx("shared_kernels", NvvmArch::default(), SHARED);
+
+    for kernel in ["reverse_a", "reverse_b", "reverse_dynamic"] {
+        let text = entry(&ptx, kernel);
+        assert!(
+            text.contains("st.shared.b32") && text.contains("ld.shared.b32"),
+            "{text}"
+        );
+    }
+    assert!(
+        ptx.contains(".shared .align 4 .b8") && ptx.contains("4BOTH[256]"),
+        "{ptx}"
+    );
+    assert!(
+        ptx.contains(".extern .shared .align 16 .b8 _Zcuda_std_dyn_shared[]"),
+        "{ptx}"
+    );
+    let text = entry(&ptx, "broadcast");
+    assert!(
+        text.contains("st.shared.b32") && text.contains("ld.shared.b32"),
+        "{text}"
+    );
+    assert_eq!(generic_accesses(&ptx), [""; 0]);
+}
+
+#[test]
+fn ptx_has_bounds_lines_and_the_lowest_version() {
+    let ptx = ptx("bounded_kernels", NvvmArch::default(), SHARED);
+
+    let text = entry(&ptx, "bounded");
+    assert!(
+        text.contains(".maxntid 128") && text.contains(".minnctapersm 2"),
+        "{text}"
+    );
+    assert!(!text.contains("launch_bounds"), "{text}");
+    assert!(!entry(&ptx, "broadcast").contains(".maxntid"), "{ptx}");
+
+    assert!(ptx.contains("bounded_kernels/src/lib.rs\""), "{ptx}");
+    assert!(text.contains("\t.loc\t"), "{text}");
+    assert!(!ptx.contains(".section"), "line tables only: {ptx}");
+
+    assert!(ptx.contains(".version 6.3\n.target sm_75\n"), "{ptx}");
+    assert!(ptx.starts_with("// cuda_builder "), "{ptx}");
+}
+
+#[test]
+fn the_version_follows_the_architecture_and_the_instructions() {
+    let source = "#[kernel]\npub unsafe fn total(out: *mut u32) {\n    unsafe { *out = warp::warp_reduce(u32::MAX, *out, warp::WarpReductionOp::Add) }\n}\n";
+    let ampere = ptx("redux_kernels", NvvmArch::Compute80, source);
+    assert!(
+        ampere.contains("redux.sync.add") && ampere.contains(".version 7.0\n.target sm_80\n"),
+        "{ampere}"
+    );
+    let hopper = ptx("redux_kernels", NvvmArch::Compute90, source);
+    assert!(hopper.contains(".version 7.8\n.target sm_90\n"), "{hopper}");
+
+    let error = CudaBuilder::new(krate("redux_kernels", source))
+        .build()
+        .unwrap_err();
+    assert!(
+        matches!(error, CudaBuilderError::Tool { .. }),
+        "sm_75 has no redux: {error}"
+    );
+}
+
+#[test]
+fn collective_asm_is_convergent_and_cuda_builder_keeps_the_ir() {
+    let folder = krate(
+        "asm_kernels",
+        r#"
+#[kernel]
+pub unsafe fn count(out: *mut u32) {
+    #[cfg(target_arch = "nvptx64")]
+    unsafe {
+        let votes: u32;
+        core::arch::asm!("vote.sync.ballot.b32 {}, 1, -1;", out(reg32) votes);
+        if thread::thread_idx_x() == 0 { *out = votes; }
+    }
+    let _ = MaybeUninit::new(out);
+}
+"#,
+    );
+    let ir_path = folder.join("final.ll");
+    let ptx = CudaBuilder::new(&folder)
+        .final_module_path(&ir_path)
+        .emit(EmitOption::Bitcode)
+        .copy_to(folder.join("copied.ptx"))
+        .build()
+        .unwrap();
+    assert_eq!(ptx, folder.join("copied.ptx"));
+    assert_eq!(
+        &std::fs::read(ptx.with_extension("bc")).unwrap()[..2],
+        b"BC"
+    );
+
+    let ir = std::fs::read_to_string(ir_path).unwrap();
+    let call = ir
+        .lines()
+        .find(|line| line.contains("vote.sync.ballot"))
+        .unwrap();
+    let group = call
+        .split('#')
+        .nth(1)
+        .unwrap()
+        .split([',', ' '])
+        .next()
+        .unwrap();
+    let attributes = ir
+        .lines()
+        .find(|line| line.starts_with(&format!("attributes #{group} ")))
+        .unwrap();
+    assert!(attributes.contains("convergent"), "{call}\n{attributes}");
+}
+
+#[test]
+fn an_access_that_stays_generic_fails_and_names_the_static() {
+    let folder = krate(
+        "escaping_kernels",
+        r#"
+#[kernel]
+pub unsafe fn escapes(out: *mut *mut u32) {
+    #[address_space(shared)]
+    static mut HIDDEN: [MaybeUninit<u32>; 32] = [const { MaybeUninit::uninit() }; 32];
+    unsafe { *out = (&raw mut HIDDEN).cast::<u32>().add(thread::thread_idx_x() as usize) }
+}
+"#,
+    );
+    let error = CudaBuilder::new(folder).build().unwrap_err().to_string();
+    assert!(
+        error.contains("shared static `escaping_kernels::escapes::HIDDEN`"),
+        "{error}"
+    );
+    assert!(error.contains("in `escapes` stays generic"), "{error}");
+}
+
+#[test]
+fn a_shared_static_with_a_value_fails_and_is_named() {
+    let folder = krate(
+        "initialized_kernels",
+        r#"
+#[kernel]
+pub unsafe fn counts(out: *mut u32) {
+    #[address_space(shared)]
+    static mut COUNT: u32 = 0;
+    unsafe {
+        COUNT += 1;
+        *out = COUNT;
+    }
+    let _ = MaybeUninit::new(out);
+}
+"#,
+    );
+    let error = CudaBuilder::new(folder).build().unwrap_err().to_string();
+    assert!(
+        error.contains("`initialized_kernels::counts::COUNT` has an initial value"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_no_crate_of_kernels_is_told_apart() {
+    let error = CudaBuilder::new("no/such/crate").build().unwrap_err();
+    assert!(
+        matches!(error, CudaBuilderError::CratePathDoesntExist(_)),
+        "{error}"
+    );
+
+    let error = CudaBuilder::new(krate("broken_kernels", "fn broken( {"))
+        .build()
+        .unwrap_err();
+    assert!(
+        matches!(error, CudaBuilderError::BuildFailed { .. }),
+        "{error}"
+    );
+
+    let no_kernels = krate(
+        "no_kernels",
+        "pub fn f(x: u32) -> MaybeUninit<u32> { MaybeUninit::new(x) }",
+    );
+    let error = CudaBuilder::new(no_kernels).build().unwrap_err();
+    assert!(
+        matches!(error, CudaBuilderError::NoKernels { .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_debug_build_checks_arithmetic() {
+    let folder = krate(
+        "debug_kernels",
+        "#[kernel]\npub unsafe fn add(a: *mut u32, b: u32) {\n    unsafe { *a += b }\n    let _ = MaybeUninit::new(b);\n}\n",
+    );
+    let ptx = CudaBuilder::new(folder).release(false).build().unwrap();
+    let text = std::fs::read_to_string(ptx).unwrap();
+    assert!(text.contains("trap"), "{text}");
+}
+
+/// As a build script's: what cargo is told to watch exists and is no product of the build.
+#[test]
+fn a_build_script_watches_sources_only() {
+    let folder = krate(
+        "watched_kernels",
+        "#[kernel]\npub unsafe fn k(a: *mut u32) {\n    unsafe { *a = 1 }\n    let _ = MaybeUninit::new(a);\n}\n",
+    );
+    let mut example = std::env::current_exe().unwrap();
+    example.pop();
+    example.pop();
+    let example = example.join("examples/build");
+    assert!(
+        example.is_file(),
+        "{} is built by `cargo test -p cuda_builder`",
+        example.display()
+    );
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("debug/build/watched/out");
+    std::fs::create_dir_all(&out).unwrap();
+    let output = std::process::Command::new(example)
+        .arg(&folder)
+        .env("OUT_DIR", &out)
+        .env("CARGO_MANIFEST_DIR", &folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let watched: Vec<_> = stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("cargo::rerun-if-changed="))
+        .map(PathBuf::from)
+        .collect();
+    assert!(watched.contains(&folder.join("src/lib.rs")), "{stdout}");
+    assert!(
+        watched
+            .iter()
+            .any(|path| path.ends_with("cuda_std/src/lib.rs")),
+        "{stdout}"
+    );
+    assert!(watched.iter().all(|path| path.is_file()), "{stdout}");
+    assert!(
+        stdout.contains("cargo::rerun-if-env-changed=CUDA_BUILDER_RUSTC"),
+        "{stdout}"
+    );
+}
