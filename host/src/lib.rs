@@ -1,1 +1,66 @@
-//! host
+//! Climbs ladders of GPU kernels: runs each rung, checks it against the CPU, times it, and shows it.
+//!
+//! The kernels are Rust (`kernels-gpu`), compiled to PTX when this crate is built and embedded in
+//! [`KERNELS_PTX`]. A [`Ladder`] is a list of [`Rung`]s that compute the same thing; it makes a
+//! [`Problem`], and a rung and a problem give a [`Launch`](launch::Launch) that any [`Device`] runs.
+//!
+//! ```no_run
+//! use host::{Options, Session, device, ladder};
+//!
+//! # fn main() -> Result<(), host::Error> {
+//! let mut gpu = device::open(device::Choice::Gpu)?;
+//! let reduce = ladder("reduce")?;
+//! let problem = reduce.problem(&Options { n: Some(1 << 24), block: None })?;
+//!
+//! let mut session = Session::new(&mut *gpu, &*problem, true)?;
+//! for rung in reduce.rungs {
+//!     let launch = reduce.launch(rung, &*problem, None)?;
+//!     let verdict = session.check(rung, &launch)?;
+//!     if let Some(times) = session.time(rung, &launch, 20)? {
+//!         println!("{launch}: {verdict:?}, {:.1} µs", times.median() / 1e3);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What needs no GPU works without one: the registry, the geometry, the references.
+//!
+//! ```
+//! let reduce = host::ladder("reduce").unwrap();
+//! let problem = reduce.problem(&host::Options { n: Some(1_000_003), block: None }).unwrap();
+//! let shfl = reduce.launch(reduce.rung("reduce_shfl").unwrap(), &*problem, None).unwrap();
+//! assert_eq!(shfl.to_string(), "reduce_shfl_128<<<7813, 128, 0>>>");
+//! ```
+
+pub mod cli;
+pub mod device;
+mod error;
+pub mod ladders;
+pub mod launch;
+pub mod problem;
+pub mod ptx;
+mod registry;
+pub mod report;
+pub mod run;
+mod size;
+pub mod stats;
+
+pub use device::Device;
+pub use error::Error;
+pub use problem::Problem;
+pub use registry::{Entries, Ladder, Options, Rung, Seed, Shared, ladder, ladders};
+pub use run::Session;
+pub use size::{dims, parse_block, parse_size};
+
+/// The PTX of all kernels, as the device build made it.
+pub const KERNELS_PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
+
+/// The compilers behind this program: the host's, and what the PTX says of its own.
+pub fn toolchain() -> String {
+    format!(
+        "host code by {}, device code by {}",
+        env!("LADDER_HOST_RUSTC"),
+        ptx::header(KERNELS_PTX)
+    )
+}

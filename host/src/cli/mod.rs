@@ -1,0 +1,181 @@
+//! The `ladder` program, apart from its process: its arguments come in and its output goes out through
+//! parameters, and so does the device.
+
+mod args;
+mod check;
+mod show;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use clap::Parser as _;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::device::{Choice, Device};
+use crate::error::Error;
+use crate::registry::{Options, ladder};
+use crate::report::{self, Look, Setting};
+use crate::run;
+use args::{Arguments, Command, Run};
+
+/// Exit code of a climb in which a result was wrong.
+const WRONG: u8 = 1;
+
+/// What the program finds around it.
+pub struct Surroundings<'a> {
+    /// Opens the device that is asked for.
+    pub open: &'a dyn Fn(Choice) -> Result<Box<dyn Device>, Error>,
+    /// Whether a person reads the output on a terminal.
+    pub terminal: bool,
+}
+
+/// Runs the program and gives its exit code: 0, 1 for a wrong result or a device that fails, 2 for what
+/// cannot be done as asked. Errors are one line on `err`.
+pub fn main(
+    args: impl IntoIterator<Item = OsString>,
+    surroundings: &Surroundings<'_>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
+    let arguments = match Arguments::try_parse_from(args) {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() => {
+            complain(err, &one_line(&error));
+            return 2;
+        }
+        Err(help) => {
+            // A reader that went away has seen what it wanted of the help.
+            let _ = write!(out, "{}", help.render().ansi());
+            return 0;
+        }
+    };
+    match execute(arguments.command, surroundings, out, err)
+        .and_then(|code| Ok((code, out.flush()?)))
+    {
+        Ok((code, ())) => code,
+        // `ladder list | head`: nobody is left to tell.
+        Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
+        Err(error) => {
+            complain(err, &error.to_string());
+            error.exit_code()
+        }
+    }
+}
+
+fn execute(
+    command: Command,
+    surroundings: &Surroundings<'_>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<u8, Error> {
+    match command {
+        Command::List(list) => show::list(&list, surroundings, out),
+        Command::Devices { json } => show::devices(json, surroundings, out),
+        Command::Run(run) => climb(&run, surroundings, out, err),
+        Command::Check(check) => check::check(&check, surroundings, out),
+    }
+}
+
+fn climb(
+    args: &Run,
+    surroundings: &Surroundings<'_>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<u8, Error> {
+    let ladder = ladder(&args.ladder)?;
+    let rungs = ladder.select(&args.rung)?;
+    let runs = match (args.no_time, args.runs) {
+        (true, _) => None,
+        (false, 0) => return Err(Error::NoRuns),
+        (false, runs) => Some(runs),
+    };
+    let problem = ladder.problem(&Options {
+        n: args.n,
+        block: args.block,
+    })?;
+    for rung in &rungs {
+        ladder.launch(rung, &*problem, args.block)?;
+    }
+    if let Some(readme) = &args.update_readme {
+        report::readme::check(readme, ladder.name)?;
+    }
+
+    let mut device = (surroundings.open)(args.device)?;
+    let bar = progress_bar(rungs.len(), surroundings.terminal);
+    let report = run::climb(
+        &mut *device,
+        ladder,
+        &rungs,
+        &*problem,
+        args.block,
+        runs,
+        |rung| {
+            bar.set_message(rung.name);
+            bar.inc(1);
+        },
+    );
+    bar.finish_and_clear();
+    let report = report?;
+
+    let setting = Setting::now();
+    let look = Look {
+        terminal: surroundings.terminal,
+    };
+    let text = if args.json {
+        report::json(&report) + "\n"
+    } else if args.markdown {
+        report::markdown(&report, &setting)
+    } else {
+        report::table(&report, &setting, look)
+    };
+    out.write_all(text.as_bytes())?;
+    if !report.all_right() {
+        if let Some(readme) = &args.update_readme {
+            complain(
+                err,
+                &format!("{} is left as it was: a result is wrong", readme.display()),
+            );
+        }
+        return Ok(WRONG);
+    }
+    if let Some(readme) = &args.update_readme {
+        report::readme::update(readme, ladder.name, &report::markdown(&report, &setting))?;
+    }
+    Ok(0)
+}
+
+/// A bar on stderr, and only where a person sees it.
+fn progress_bar(length: usize, terminal: bool) -> ProgressBar {
+    if !terminal {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}")
+        .expect("the template has only fields that indicatif documents");
+    ProgressBar::new(length as u64).with_style(style)
+}
+
+fn complain(err: &mut dyn Write, message: &str) {
+    let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+    // Where stderr is closed, the exit code is all that is left to say it with.
+    let _ = writeln!(err, "{red}error:{red:#} {message}");
+}
+
+/// clap's message without its paragraphs: what was wrong, its tips, and where to read more.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let mut parts: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    if parts.is_empty() {
+        parts.push("no command");
+    }
+    let message = parts.join("; ");
+    format!(
+        "{}; `ladder --help` says more",
+        message.trim_start_matches("error: ")
+    )
+}

@@ -1,0 +1,384 @@
+//! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_void};
+use std::ptr;
+
+use cust::context::{Context, CurrentContext};
+use cust::device::{Device as CudaDevice, DeviceAttribute};
+use cust::error::CudaError;
+use cust::event::{Event, EventFlags};
+use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_info};
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use cust::sys;
+
+use super::{BufferId, Device, DeviceInfo, Ran};
+use crate::error::Error;
+use crate::launch::{Arg, Launch};
+use crate::ptx;
+
+/// The kernels as the driver has compiled them, and the parameters of each.
+struct Kernels {
+    module: Module,
+    entries: BTreeMap<String, Vec<u32>>,
+}
+
+/// The first GPU of the machine, with the kernels loaded on first use.
+pub struct Gpu {
+    // Dropped in this order: what lives in the context before the context.
+    buffers: BTreeMap<BufferId, DeviceBuffer<u8>>,
+    kernels: OnceCell<Kernels>,
+    start: Event,
+    stop: Event,
+    stream: Stream,
+    _context: Context,
+    info: DeviceInfo,
+    next_id: u32,
+    ptx: &'static str,
+}
+
+impl Gpu {
+    /// Opens the machine's first GPU for the kernels in [`KERNELS_PTX`](crate::KERNELS_PTX).
+    ///
+    /// # Errors
+    /// [`Error::NoGpu`] without a CUDA driver or without a GPU behind it, [`Error::Device`] where the GPU
+    /// cannot be used.
+    pub fn open() -> Result<Self, Error> {
+        let status = libcuda::status();
+        if !status.is_loaded() {
+            return Err(Error::NoGpu {
+                what: status.to_string(),
+            });
+        }
+        let none = |reason| Error::NoGpu {
+            what: format!("{status} finds no GPU ({reason})"),
+        };
+        cust::init(cust::CudaFlags::empty()).map_err(|e| none(describe(e)))?;
+        let device = CudaDevice::get_device(0).map_err(|e| none(describe(e)))?;
+
+        let opening = failed("opening the GPU");
+        let context = Context::new(device).map_err(&opening)?;
+        CurrentContext::set_current(&context).map_err(&opening)?;
+        let info = device_info(device).map_err(&opening)?;
+        Ok(Self {
+            buffers: BTreeMap::new(),
+            kernels: OnceCell::new(),
+            start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
+            stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
+            // Ordered with the null stream, on which cust's synchronous copies run: those may return while
+            // a last piece of host memory is still on its way.
+            stream: Stream::new(StreamFlags::DEFAULT, None).map_err(&opening)?,
+            _context: context,
+            info,
+            next_id: 0,
+            ptx: crate::KERNELS_PTX,
+        })
+    }
+
+    fn buffer(&self, id: BufferId) -> Result<&DeviceBuffer<u8>, Error> {
+        self.buffers.get(&id).ok_or_else(|| unknown(id))
+    }
+
+    /// The kernels: compiled by the driver the first time, which takes a while.
+    fn kernels(&self) -> Result<&Kernels, Error> {
+        if let Some(kernels) = self.kernels.get() {
+            return Ok(kernels);
+        }
+        let module = Module::from_ptx(self.ptx, &[]).map_err(|e| Error::Ptx {
+            reason: describe(e),
+            log: jit_log(self.ptx),
+        })?;
+        let entries = ptx::entries(self.ptx)
+            .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
+            .collect();
+        Ok(self.kernels.get_or_init(|| Kernels { module, entries }))
+    }
+}
+
+impl Device for Gpu {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        mem_get_info().ok().map(|(free, _)| free as u64)
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
+        // SAFETY: any bytes are valid u8, so that uninitialized device memory can be copied from.
+        let buffer =
+            unsafe { DeviceBuffer::uninitialized(bytes) }.map_err(failed("allocating a buffer"))?;
+        let id = BufferId(self.next_id);
+        self.next_id += 1;
+        self.buffers.insert(id, buffer);
+        Ok(id)
+    }
+
+    fn free(&mut self, buffer: BufferId) {
+        self.buffers.remove(&buffer);
+    }
+
+    fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
+        let to = self
+            .buffers
+            .get_mut(&buffer)
+            .ok_or_else(|| unknown(buffer))?;
+        if to.len() != bytes.len() {
+            return Err(sizes("copying to the device", to.len(), bytes.len()));
+        }
+        to.copy_from(bytes).map_err(failed("copying to the device"))
+    }
+
+    fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
+        let from = self.buffer(buffer)?;
+        if from.len() < bytes.len() {
+            return Err(sizes("copying from the device", from.len(), bytes.len()));
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let part = from.index(..bytes.len());
+        part.copy_to(bytes)
+            .map_err(failed("copying from the device"))
+    }
+
+    fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error> {
+        let doing = "copying on the device";
+        let (source, target) = (self.buffer(from)?, self.buffer(to)?);
+        if source.len() != target.len() {
+            return Err(sizes(doing, target.len(), source.len()));
+        }
+        // SAFETY: both buffers stay allocated until the copy is over: freeing device memory waits for the
+        // work that was given to the device before.
+        unsafe { source.async_copy_to(&mut target.index(..), &self.stream) }.map_err(failed(doing))
+    }
+
+    fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
+        let target = self
+            .buffers
+            .get_mut(&buffer)
+            .ok_or_else(|| unknown(buffer))?;
+        // SAFETY: as in `copy`; any bytes are valid u8.
+        unsafe { target.set_8_async(byte, &self.stream) }.map_err(failed("filling a buffer"))
+    }
+
+    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
+        let refused = |reason| Error::Launch {
+            launch: Box::new(launch.clone()),
+            reason,
+        };
+        let cuda = |error| refused(describe(error));
+
+        let Kernels { module, entries } = self.kernels()?;
+        let parameters = entries
+            .get(&launch.entry)
+            .ok_or_else(|| refused("the PTX has no such entry".into()))?;
+        let given: Vec<u32> = launch.args.iter().map(size_in_bytes).collect();
+        if *parameters != given {
+            return Err(refused(format!(
+                "the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"
+            )));
+        }
+        let function = module.get_function(&launch.entry).map_err(cuda)?;
+        let mut slots = Vec::with_capacity(launch.args.len());
+        for arg in &launch.args {
+            slots.push(match *arg {
+                Arg::Buffer(index) => {
+                    let id = bound.get(index).copied().ok_or_else(|| {
+                        refused(format!("buffer {index} of {} is an argument", bound.len()))
+                    })?;
+                    Slot {
+                        pointer: self.buffer(id)?.as_device_ptr().as_raw(),
+                    }
+                }
+                Arg::U32(value) => Slot { u32: value },
+                Arg::I32(value) => Slot { i32: value },
+                Arg::U64(value) => Slot { u64: value },
+                Arg::F32(value) => Slot { f32: value },
+            });
+        }
+        let args: Vec<*mut c_void> = slots
+            .iter_mut()
+            .map(|slot| ptr::from_mut(slot).cast())
+            .collect();
+
+        let [gx, gy, gz] = launch.grid;
+        let [bx, by, bz] = launch.block;
+        self.start.record(&self.stream).map_err(cuda)?;
+        // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
+        // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
+        // kernel does with the device's memory cannot touch the host's.
+        unsafe {
+            self.stream.launch(
+                &function,
+                (gx, gy, gz),
+                (bx, by, bz),
+                launch.shared_bytes,
+                &args,
+            )
+        }
+        .map_err(cuda)?;
+        self.stop.record(&self.stream).map_err(cuda)?;
+        self.stop.synchronize().map_err(cuda)?;
+        let milliseconds = self.stop.elapsed_time_f32(&self.start).map_err(cuda)?;
+        Ok(Ran::timed(f64::from(milliseconds) * 1e6))
+    }
+}
+
+/// Room for one argument. The driver reads as many of its bytes as the kernel's parameter has.
+#[repr(C)]
+union Slot {
+    pointer: sys::CUdeviceptr,
+    u32: u32,
+    i32: i32,
+    u64: u64,
+    f32: f32,
+}
+
+fn size_in_bytes(arg: &Arg) -> u32 {
+    match arg {
+        Arg::Buffer(_) | Arg::U64(_) => 8,
+        Arg::U32(_) | Arg::I32(_) | Arg::F32(_) => 4,
+    }
+}
+
+fn device_info(device: CudaDevice) -> Result<DeviceInfo, CudaError> {
+    let attribute = |which| {
+        device
+            .get_attribute(which)
+            .ok()
+            .and_then(|v| u32::try_from(v).ok())
+    };
+    let capability = (
+        device
+            .get_attribute(DeviceAttribute::ComputeCapabilityMajor)?
+            .unsigned_abs(),
+        device
+            .get_attribute(DeviceAttribute::ComputeCapabilityMinor)?
+            .unsigned_abs(),
+    );
+    let memory_khz = attribute(DeviceAttribute::MemoryClockRate).filter(|&khz| khz > 0);
+    let bus_bits = attribute(DeviceAttribute::GlobalMemoryBusWidth).filter(|&bits| bits > 0);
+    let peak = memory_khz
+        .zip(bus_bits)
+        .map(|(khz, bits)| 2.0 * f64::from(khz) * 1e3 * f64::from(bits) / 8.0);
+    let cuda = cust::CudaApiVersion::get()?;
+    let cuda = format!("CUDA {}.{}", cuda.major(), cuda.minor());
+    Ok(DeviceInfo {
+        kind: "gpu",
+        name: device.name()?,
+        driver: Some(match kernel_driver_version() {
+            Some(version) => format!("{version} ({cuda})"),
+            None => cuda,
+        }),
+        compute_capability: Some(capability),
+        multiprocessors: attribute(DeviceAttribute::MultiprocessorCount),
+        clock_mhz: attribute(DeviceAttribute::ClockRate).map(|khz| f64::from(khz) / 1e3),
+        l2_bytes: attribute(DeviceAttribute::L2CacheSize).map(u64::from),
+        memory_bytes: device.total_memory().ok().map(|bytes| bytes as u64),
+        peak_bytes_per_s: peak,
+    })
+}
+
+/// The version of the driver's kernel module. The CUDA API gives only that of CUDA.
+fn kernel_driver_version() -> Option<String> {
+    module_version(&std::fs::read_to_string("/proc/driver/nvidia/version").ok()?)
+}
+
+/// The number in the line `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  …`.
+fn module_version(text: &str) -> Option<String> {
+    let numeric =
+        |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    text.lines()
+        .next()?
+        .split_whitespace()
+        .find(numeric)
+        .map(str::to_owned)
+}
+
+/// What the driver's PTX compiler has to say about `ptx`, which it would not take. cust does not ask.
+fn jit_log(ptx: &str) -> String {
+    const BYTES: usize = 4096;
+    let Ok(image) = CString::new(ptx) else {
+        return "the PTX has a NUL in it".to_owned();
+    };
+    let mut log = vec![0u8; BYTES];
+    let mut options = [
+        sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+        sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+    ];
+    let mut values = [
+        log.as_mut_ptr().cast::<c_void>(),
+        ptr::without_provenance_mut(BYTES),
+    ];
+    let mut module = ptr::null_mut();
+    // SAFETY: `image` is NUL-terminated; `options` and `values` have two entries each, a buffer and its
+    // size, by value as the driver takes it; the buffer outlives the call.
+    let result = unsafe {
+        sys::cuModuleLoadDataEx(
+            &mut module,
+            image.as_ptr().cast(),
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    if result == sys::cudaError_enum::CUDA_SUCCESS {
+        // SAFETY: the module was loaded just now and nobody else knows it.
+        unsafe { sys::cuModuleUnload(module) };
+    }
+    let end = log.iter().position(|&byte| byte == 0).unwrap_or(BYTES);
+    String::from_utf8_lossy(&log[..end]).into_owned()
+}
+
+fn failed(doing: &'static str) -> impl Fn(CudaError) -> Error {
+    move |error| Error::Device {
+        doing,
+        reason: describe(error),
+    }
+}
+
+fn unknown(id: BufferId) -> Error {
+    Error::Device {
+        doing: "looking for a buffer",
+        reason: format!("{id:?} is not in use"),
+    }
+}
+
+fn sizes(doing: &'static str, buffer: usize, asked: usize) -> Error {
+    Error::Device {
+        doing,
+        reason: format!("the buffer has {buffer} bytes, not {asked}"),
+    }
+}
+
+/// The error's name. cust's own text asks the driver for a sentence and panics where there is none.
+fn describe(error: CudaError) -> String {
+    format!("{error:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drivers_version_is_the_first_number_of_its_banner() {
+        let banner = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23 2025\n\
+                      GCC version:  gcc version 12.3.0\n";
+        assert_eq!(module_version(banner).as_deref(), Some("580.95.05"));
+        let open = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.124.06  Release\n";
+        assert_eq!(module_version(open).as_deref(), Some("570.124.06"));
+        assert_eq!(module_version(""), None);
+        assert_eq!(module_version("no number here"), None);
+    }
+
+    #[test]
+    fn an_argument_lies_at_the_start_of_its_slot() {
+        let slot = Slot { u32: 7 };
+        assert_eq!(size_of::<Slot>(), 8);
+        // SAFETY: the first four bytes were written as this very field.
+        assert_eq!(unsafe { slot.u32 }, 7);
+    }
+}

@@ -1,0 +1,151 @@
+//! What runs a rung: buffers, launches and their times, behind a trait that a GPU and a simulator fit.
+
+mod gpu;
+
+use std::fmt;
+
+use crate::error::Error;
+use crate::launch::Launch;
+
+pub use gpu::Gpu;
+
+/// A buffer on a device, as [`Device::alloc`] gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BufferId(pub u32);
+
+/// What a launch brought besides its outputs.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Ran {
+    /// How long the kernel ran, in nanoseconds of the device's own clock. `None` where a device has no
+    /// such thing.
+    pub time_ns: Option<f64>,
+}
+
+impl Ran {
+    /// A launch that took this long.
+    pub fn timed(time_ns: f64) -> Self {
+        Self {
+            time_ns: Some(time_ns),
+        }
+    }
+}
+
+/// What is known of a device. `None` is what it does not tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceInfo {
+    /// What `--device` calls it: `gpu`.
+    pub kind: &'static str,
+    /// Its maker's name for it.
+    pub name: String,
+    /// The driver and its CUDA version.
+    pub driver: Option<String>,
+    /// Major and minor compute capability.
+    pub compute_capability: Option<(u32, u32)>,
+    /// Streaming multiprocessors.
+    pub multiprocessors: Option<u32>,
+    /// The highest clock of the multiprocessors, in MHz.
+    pub clock_mhz: Option<f64>,
+    /// The L2 cache in bytes.
+    pub l2_bytes: Option<u64>,
+    /// The memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// What the memory can move in a second, in bytes: twice its clock times the width of its bus.
+    pub peak_bytes_per_s: Option<f64>,
+}
+
+impl fmt::Display for DeviceInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name)?;
+        if let Some((major, minor)) = self.compute_capability {
+            write!(f, ", compute capability {major}.{minor}")?;
+        }
+        if let Some(count) = self.multiprocessors {
+            write!(f, ", {count} SMs")?;
+        }
+        if let Some(peak) = self.peak_bytes_per_s {
+            write!(f, ", {:.0} GB/s at its peak", peak / 1e9)?;
+        }
+        if let Some(driver) = &self.driver {
+            write!(f, ", driver {driver}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A place where kernels run.
+///
+/// Everything happens in the order in which it is asked for: a launch sees the copies before it, a
+/// download waits for the launches before it. Failures of a kernel surface at the latest in the
+/// [`Device::launch`] that started it.
+pub trait Device {
+    /// What it is.
+    fn info(&self) -> &DeviceInfo;
+
+    /// Bytes that can be allocated now. `None` where it does not say.
+    fn free_bytes(&self) -> Option<u64>;
+
+    /// Allocates `bytes` bytes, 0 included. What they hold is undefined.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where there is no room.
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error>;
+
+    /// Gives a buffer back. An id that is not in use is ignored.
+    fn free(&mut self, buffer: BufferId);
+
+    /// Copies `bytes` from the host to the whole of `buffer`.
+    ///
+    /// # Errors
+    /// [`Error::Device`] for a buffer that is not in use or of another size, and for the device's own.
+    fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error>;
+
+    /// Copies the first bytes of `buffer` to the host, as many as `bytes` holds.
+    ///
+    /// # Errors
+    /// [`Error::Device`] for a buffer that is not in use or is smaller, and for the device's own.
+    fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error>;
+
+    /// Copies the whole of `from` to `to` on the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] for buffers that are not in use or differ in size, and for the device's own.
+    fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error>;
+
+    /// Sets every byte of `buffer`.
+    ///
+    /// # Errors
+    /// [`Error::Device`] for a buffer that is not in use, and for the device's own.
+    fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error>;
+
+    /// Runs a kernel of [`KERNELS_PTX`](crate::KERNELS_PTX) to its end. `bound[i]` is what
+    /// [`Arg::Buffer(i)`](crate::launch::Arg::Buffer) stands for.
+    ///
+    /// # Errors
+    /// [`Error::Launch`] where there is no such kernel, the arguments are not its parameters, or it fails; [`Error::Ptx`] where the kernels cannot be
+    /// loaded.
+    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error>;
+}
+
+/// Which device to run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Choice {
+    /// The best that there is.
+    #[default]
+    Auto,
+    /// The first GPU.
+    Gpu,
+}
+
+/// Opens a device.
+///
+/// # Errors
+/// [`Error::NoGpu`] for [`Choice::Gpu`] and [`Error::NoDevice`] for [`Choice::Auto`] on a machine without
+/// a CUDA driver or a GPU.
+pub fn open(choice: Choice) -> Result<Box<dyn Device>, Error> {
+    match (Gpu::open(), choice) {
+        (Ok(gpu), _) => Ok(Box::new(gpu)),
+        (Err(Error::NoGpu { what }), Choice::Auto) => Err(Error::NoDevice { what }),
+        (Err(error), _) => Err(error),
+    }
+}

@@ -1,0 +1,225 @@
+//! What can go wrong, in words that say what to do about it.
+
+use crate::launch::Launch;
+
+/// Anything that keeps a ladder from being climbed.
+///
+/// Each message is one line and ends with a hint. [`Error::exit_code`] tells the user's mistakes from
+/// the device's failures.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No ladder of that name.
+    #[error("no ladder is named `{name}`; {}", did_you_mean(.nearest, "ladders", .known))]
+    UnknownLadder {
+        /// What was asked for.
+        name: String,
+        /// The closest name there is, where one is close.
+        nearest: Option<&'static str>,
+        /// All names.
+        known: Vec<&'static str>,
+    },
+    /// No rung of that name on this ladder.
+    #[error("the ladder {ladder} has no rung `{name}`; {}", did_you_mean(.nearest, "rungs", .known))]
+    UnknownRung {
+        /// The ladder that was searched.
+        ladder: &'static str,
+        /// What was asked for.
+        name: String,
+        /// The closest name there is, where one is close.
+        nearest: Option<&'static str>,
+        /// All names.
+        known: Vec<&'static str>,
+    },
+    /// A size that cannot be read.
+    #[error(
+        "`{given}` is not a size: {why}; write 16777216, 1_000_000, 2^24 or 16M (k, M, G: 2^10, 2^20, 2^30)"
+    )]
+    BadSize {
+        /// What was given.
+        given: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A size that the ladder does not take.
+    #[error("n = {n} is out of bounds for the ladder {ladder}: it takes 0 to {max}")]
+    SizeOutOfBounds {
+        /// The ladder.
+        ladder: &'static str,
+        /// The size asked for.
+        n: u64,
+        /// The largest size it takes.
+        max: u64,
+    },
+    /// A block that cannot be read.
+    #[error("`{given}` is not a block; write its threads, as in 256, or 32x16 for two dimensions")]
+    BadBlock {
+        /// What was given.
+        given: String,
+    },
+    /// A block that the ladder does not take.
+    #[error("a block of {block} is not possible on the ladder {ladder}: it must be {rule}")]
+    BlockOutOfBounds {
+        /// The ladder.
+        ladder: &'static str,
+        /// The block asked for.
+        block: String,
+        /// What its blocks are.
+        rule: &'static str,
+    },
+    /// A const-generic rung without an entry for this block.
+    #[error("{rung} was not compiled for a block of {block}: it was for {}", .compiled.join(", "))]
+    NotCompiled {
+        /// The rung.
+        rung: &'static str,
+        /// The block asked for.
+        block: String,
+        /// The blocks there are entries for.
+        compiled: Vec<String>,
+    },
+    /// No runs to take a median of.
+    #[error("0 runs measure nothing; --runs takes 1 or more, --no-time checks without timing")]
+    NoRuns,
+    /// The buffers do not fit.
+    #[error(
+        "n = {n} needs {}, the device has {} free; {}",
+        gib(*.need), gib(*.free), fits_hint(.fits)
+    )]
+    NotEnoughMemory {
+        /// The size asked for.
+        n: u64,
+        /// Bytes that it needs on the device.
+        need: u64,
+        /// Bytes that are free there.
+        free: u64,
+        /// A size that would fit.
+        fits: u64,
+    },
+    /// There is no driver, or no GPU behind it.
+    #[error("{what}; `cargo xtask doctor` shows what is missing")]
+    NoGpu {
+        /// What was found instead.
+        what: String,
+    },
+    /// `--device auto` where nothing can run a kernel.
+    #[error("no device to run on: {what}; `cargo xtask ptx` shows the kernels without a GPU")]
+    NoDevice {
+        /// What was found instead of a GPU.
+        what: String,
+    },
+    /// The driver would not compile the kernels.
+    #[error(
+        "the driver cannot load the kernels' PTX: {reason}{}; a driver older than the PTX's .version does this, a newer driver mends it",
+        log_suffix(.log)
+    )]
+    Ptx {
+        /// The driver's error.
+        reason: String,
+        /// What its PTX compiler wrote.
+        log: String,
+    },
+    /// A launch was refused, or the kernel failed while it ran.
+    #[error("{launch} failed: {reason}; compute-sanitizer names the access that did it")]
+    Launch {
+        /// What was launched.
+        launch: Box<Launch>,
+        /// The device's error.
+        reason: String,
+    },
+    /// Any other failure of the device.
+    #[error("the device failed while {doing}: {reason}")]
+    Device {
+        /// What was being done.
+        doing: &'static str,
+        /// The device's error.
+        reason: String,
+    },
+    /// A file could not be rewritten.
+    #[error("cannot update {path}: {why}")]
+    Rewrite {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The output could not be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl Error {
+    /// The exit code: 1 where the device or the output failed, 2 where what was asked for cannot be done.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Ptx { .. } | Self::Launch { .. } | Self::Device { .. } | Self::Output(_) => 1,
+            _ => 2,
+        }
+    }
+}
+
+/// The name among `known` that `given` was most likely meant to be, if any is near.
+pub(crate) fn nearest(given: &str, known: &[&'static str]) -> Option<&'static str> {
+    known
+        .iter()
+        .map(|&name| (strsim::damerau_levenshtein(given, name), name))
+        .min_by_key(|&(distance, _)| distance)
+        .filter(|&(distance, name)| distance <= 2 + name.len() / 4)
+        .map(|(_, name)| name)
+}
+
+fn did_you_mean(nearest: &Option<&'static str>, kind: &str, known: &[&'static str]) -> String {
+    match nearest {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("the {kind} are {}", known.join(", ")),
+    }
+}
+
+fn gib(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
+}
+
+fn fits_hint(fits: &u64) -> String {
+    if *fits == 0 {
+        "free some of its memory first".to_owned()
+    } else {
+        format!("--n {fits} fits")
+    }
+}
+
+fn log_suffix(log: &str) -> String {
+    let log: Vec<&str> = log
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    if log.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", log.join(" | "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_name_is_suggested_and_a_far_one_is_not() {
+        let known = ["reduce", "transpose"];
+        assert_eq!(nearest("redcue", &known), Some("reduce"));
+        assert_eq!(nearest("transpos", &known), Some("transpose"));
+        assert_eq!(nearest("quicksort", &known), None);
+    }
+
+    #[test]
+    fn the_drivers_log_becomes_part_of_the_one_line() {
+        let error = Error::Ptx {
+            reason: "InvalidPtx".into(),
+            log: "\nptxas error: line 3\n  fatal\n".into(),
+        };
+        let text = error.to_string();
+        assert!(text.contains("(ptxas error: line 3 | fatal)"), "{text}");
+        assert!(!text.contains('\n'), "{text}");
+        assert_eq!(error.exit_code(), 1);
+    }
+}

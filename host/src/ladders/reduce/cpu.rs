@@ -1,0 +1,50 @@
+//! The same sum on the CPU: the references, and what the first GPU kernel is compared with in the text
+//! that the ladder comes from.
+
+/// The sum of `data`, wrapping, from the first element to the last.
+pub fn plain_sum(data: &[i32]) -> i32 {
+    data.iter().fold(0, |sum, &value| sum.wrapping_add(value))
+}
+
+/// The sum of `data`, wrapping, by interleaved pairs: the upper half is added to the lower half in place,
+/// and then the lower half is summed in the same way. 0 for no elements. `data` holds partial sums
+/// afterwards.
+///
+/// The textbook's version halves the size with a plain division and loses the last element wherever a
+/// size is odd, so that it is right for powers of two only. Here the lower half is the larger one: an odd
+/// element in the middle has no partner and waits for the next round.
+pub fn recursive_reduce(data: &mut [i32]) -> i32 {
+    if data.len() < 2 {
+        return data.first().copied().unwrap_or(0);
+    }
+    let half = data.len().div_ceil(2);
+    let (lower, upper) = data.split_at_mut(half);
+    for (value, &other) in lower.iter_mut().zip(upper.iter()) {
+        *value = value.wrapping_add(other);
+    }
+    recursive_reduce(lower)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn no_elements_one_and_an_odd_number() {
+        assert_eq!(recursive_reduce(&mut []), 0);
+        assert_eq!(recursive_reduce(&mut [-7]), -7);
+        assert_eq!(recursive_reduce(&mut [1, 2, 4]), 7);
+        assert_eq!(recursive_reduce(&mut [i32::MAX, 1]), i32::MIN);
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_give_the_same(data in prop::collection::vec(any::<i32>(), 0..2000)) {
+            let expected = plain_sum(&data);
+            let wide: i64 = data.iter().copied().map(i64::from).sum();
+            prop_assert_eq!(expected, wide as i32);
+            prop_assert_eq!(recursive_reduce(&mut data.clone()), expected);
+        }
+    }
+}

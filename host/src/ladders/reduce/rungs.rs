@@ -1,0 +1,167 @@
+//! The rungs, in the order in which they are climbed.
+
+use super::BLOCKS;
+use crate::launch::Geometry;
+use crate::registry::{Entries, Rung, Seed, Shared};
+
+/// A word for each thread of a warp.
+const WORD_A_THREAD: u32 = 32 * 4;
+/// A word for the whole warp.
+const WORD_A_WARP: u32 = 4;
+
+/// A rung in global memory, of one data block: what the others differ from.
+const GLOBAL: Rung = Rung {
+    name: "",
+    source: "",
+    lesson: "",
+    entries: Entries::Any,
+    geometry: Geometry::Line { data_blocks: 1 },
+    default_block: [512, 1, 1],
+    shared: Shared::None,
+    in_place: true,
+    seed: None,
+};
+
+/// A rung that sums in shared memory or in registers and leaves its input as it is.
+const ON_CHIP: Rung = Rung {
+    entries: Entries::PerBlock(BLOCKS),
+    default_block: [128, 1, 1],
+    shared: Shared::Static {
+        bytes_per_warp: WORD_A_THREAD,
+    },
+    in_place: false,
+    ..GLOBAL
+};
+
+const fn data_blocks(data_blocks: u32) -> Geometry {
+    Geometry::Line { data_blocks }
+}
+
+const fn faster(factor: f64, over: &'static str) -> Option<Seed> {
+    Some(Seed { factor, over })
+}
+
+pub(super) const RUNGS: &[Rung] = &[
+    Rung {
+        name: "reduce_neighbored",
+        source: "kernels-gpu/src/reduce/neighbored.rs",
+        lesson: "the baseline: every other thread adds its neighbour, so each warp diverges in every round",
+        ..GLOBAL
+    },
+    Rung {
+        name: "reduce_neighbored_less",
+        source: "kernels-gpu/src/reduce/neighbored.rs",
+        lesson: "the same pairs by threads in a row: whole warps work or rest, until the last rounds",
+        seed: faster(1.7, "reduce_neighbored"),
+        ..GLOBAL
+    },
+    Rung {
+        name: "reduce_interleaved",
+        source: "kernels-gpu/src/reduce/interleaved.rs",
+        lesson: "pairs half a block apart: neighbouring threads read neighbouring words, loads coalesce",
+        seed: faster(1.87, "reduce_neighbored"),
+        ..GLOBAL
+    },
+    Rung {
+        name: "reduce_unrolling2",
+        source: "kernels-gpu/src/reduce/unrolling.rs",
+        lesson: "a block takes two data blocks: half the blocks, and two loads in flight for each thread",
+        geometry: data_blocks(2),
+        seed: faster(3.3, "reduce_neighbored"),
+        ..GLOBAL
+    },
+    Rung {
+        name: "reduce_unrolling4",
+        source: "kernels-gpu/src/reduce/unrolling.rs",
+        lesson: "four data blocks: more independent loads hide more of the memory's latency",
+        geometry: data_blocks(4),
+        ..GLOBAL
+    },
+    Rung {
+        name: "reduce_unrolling8",
+        source: "kernels-gpu/src/reduce/unrolling.rs",
+        lesson: "eight data blocks: the rounds in the block hardly count any more",
+        geometry: data_blocks(8),
+        ..GLOBAL
+    },
+    Rung {
+        name: "reduce_unroll_warps8",
+        source: "kernels-gpu/src/reduce/unroll_warps.rs",
+        lesson: "the last six rounds are one warp's: written out, without barriers for the whole block",
+        geometry: data_blocks(8),
+        seed: faster(5.3, "reduce_neighbored"),
+        ..GLOBAL
+    },
+    Rung {
+        name: "reduce_complete_unroll_warps8",
+        source: "kernels-gpu/src/reduce/complete_unroll.rs",
+        lesson: "no loop at all: every round written out, with the block's size tested as it runs",
+        geometry: data_blocks(8),
+        ..GLOBAL
+    },
+    Rung {
+        name: "reduce_complete_unroll",
+        source: "kernels-gpu/src/reduce/complete_unroll.rs",
+        lesson: "the block's size is a const generic: the tests for it are gone before the kernel runs",
+        entries: Entries::PerBlock(BLOCKS),
+        geometry: data_blocks(8),
+        ..GLOBAL
+    },
+    Rung {
+        name: "reduce_gmem",
+        source: "kernels-gpu/src/reduce/gmem.rs",
+        lesson: "all rounds in global memory: what the shared-memory rungs are measured against",
+        entries: Entries::PerBlock(BLOCKS),
+        ..GLOBAL
+    },
+    Rung {
+        name: "reduce_gmem_unroll4",
+        source: "kernels-gpu/src/reduce/gmem.rs",
+        lesson: "the same with four data blocks to a block",
+        entries: Entries::PerBlock(BLOCKS),
+        geometry: data_blocks(4),
+        ..GLOBAL
+    },
+    Rung {
+        name: "reduce_smem",
+        source: "kernels-gpu/src/reduce/smem.rs",
+        lesson: "the block's words go to shared memory once, and the rounds touch global memory no more",
+        ..ON_CHIP
+    },
+    Rung {
+        name: "reduce_smem_dyn",
+        source: "kernels-gpu/src/reduce/smem.rs",
+        lesson: "shared memory sized by the launch: costs nothing against a size known to the compiler",
+        shared: Shared::Dynamic {
+            bytes_per_warp: WORD_A_THREAD,
+        },
+        ..ON_CHIP
+    },
+    Rung {
+        name: "reduce_smem_unroll4",
+        source: "kernels-gpu/src/reduce/smem.rs",
+        lesson: "four words summed in registers on the way to shared memory: a quarter of the rounds",
+        geometry: data_blocks(4),
+        ..ON_CHIP
+    },
+    Rung {
+        name: "reduce_smem_unroll4_dyn",
+        source: "kernels-gpu/src/reduce/smem.rs",
+        lesson: "the same with shared memory sized by the launch",
+        geometry: data_blocks(4),
+        shared: Shared::Dynamic {
+            bytes_per_warp: WORD_A_THREAD,
+        },
+        ..ON_CHIP
+    },
+    Rung {
+        name: "reduce_shfl",
+        source: "kernels-gpu/src/reduce/shfl.rs",
+        lesson: "warps sum in registers by shuffles; shared memory carries one word a warp",
+        shared: Shared::Static {
+            bytes_per_warp: WORD_A_WARP,
+        },
+        seed: faster(1.4, "reduce_smem"),
+        ..ON_CHIP
+    },
+];

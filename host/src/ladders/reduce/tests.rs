@@ -1,0 +1,157 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::registry::ladder;
+
+fn launch_of(rung: &str, n: u64, block: u32) -> (Box<dyn Problem>, &'static Rung, Launch) {
+    let ladder = ladder("reduce").unwrap();
+    let rung = ladder.rung(rung).unwrap();
+    let problem = ladder
+        .problem(&Options {
+            n: Some(n),
+            block: None,
+        })
+        .unwrap();
+    let launch = ladder.launch(rung, &*problem, Some([block, 1, 1])).unwrap();
+    (problem, rung, launch)
+}
+
+/// What a right kernel leaves in the part of the output that the check wants.
+fn right_output(problem: &dyn Problem, rung: &Rung, launch: &Launch) -> Vec<i32> {
+    let input: Vec<i32> = bytemuck::cast_slice(problem.input(0)).to_vec();
+    let elements = rung.geometry.elements(launch.block) as usize;
+    let wanted = problem.wanted(launch)[0].bytes / 4;
+    let mut output = vec![i32::from_ne_bytes([POISON; 4]); wanted];
+    output[..launch.blocks() as usize].fill(0);
+    for (sum, share) in output.iter_mut().zip(input.chunks(elements)) {
+        *sum = share.iter().fold(0, |sum, &value| sum.wrapping_add(value));
+    }
+    output
+}
+
+fn verdict(problem: &dyn Problem, rung: &Rung, launch: &Launch, output: &[i32]) -> Verdict {
+    problem.check(rung, launch, &[bytemuck::cast_slice(output).to_vec()])
+}
+
+#[test]
+fn the_check_accepts_what_is_right_at_every_edge() {
+    for n in [0, 1, 31, 63, 64, 65, 127, 1000, 4096, 4097, 100_003] {
+        for block in [64, 128, 1024] {
+            for rung in [
+                "reduce_neighbored",
+                "reduce_unrolling8",
+                "reduce_smem_unroll4",
+            ] {
+                let (problem, rung, launch) = launch_of(rung, n, block);
+                let output = right_output(&*problem, rung, &launch);
+                assert_eq!(
+                    verdict(&*problem, rung, &launch, &output),
+                    Verdict::Right,
+                    "{launch} {n}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_check_names_the_block_that_is_wrong() {
+    let (problem, rung, launch) = launch_of("reduce_unrolling2", 1000, 64);
+    let right = right_output(&*problem, rung, &launch);
+
+    let mut swapped = right.clone();
+    swapped.swap(2, 5);
+    let Verdict::Wrong(why) = verdict(&*problem, rung, &launch, &swapped) else {
+        panic!("two exchanged sums have the same total, but they are wrong");
+    };
+    assert!(why.starts_with("block 2 of 8: its sum is "), "{why}");
+
+    let mut unwritten = right.clone();
+    unwritten[7] = i32::from_ne_bytes([POISON; 4]);
+    let Verdict::Wrong(why) = verdict(&*problem, rung, &launch, &unwritten) else {
+        panic!("an unwritten word is wrong");
+    };
+    assert!(
+        why.contains("block 7 of 8") && why.contains("what was there before"),
+        "{why}"
+    );
+
+    let mut beyond = right;
+    beyond[9] = 0;
+    let Verdict::Wrong(why) = verdict(&*problem, rung, &launch, &beyond) else {
+        panic!("a word behind the last sum must not be written");
+    };
+    assert!(
+        why.contains("word 9 was written, behind the sums of 8 blocks"),
+        "{why}"
+    );
+}
+
+#[test]
+fn a_missing_output_is_wrong_and_does_not_panic() {
+    let (problem, rung, launch) = launch_of("reduce_smem", 1000, 128);
+    assert!(!problem.check(rung, &launch, &[]).is_right());
+}
+
+#[test]
+fn the_output_has_room_for_every_rung_and_block() {
+    let ladder = ladder("reduce").unwrap();
+    for n in [0, 1, 64, 65, 1000, MAX_N] {
+        let problem = ladder
+            .problem(&Options {
+                n: Some(n),
+                block: None,
+            })
+            .unwrap();
+        let room = problem.buffers()[1].bytes;
+        for rung in ladder.rungs {
+            for &block in ladder.blocks {
+                let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
+                assert!(problem.wanted(&launch)[0].bytes as u64 <= room, "{launch}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_input_is_spread_over_all_words() {
+    let values: Vec<i32> = (0..1 << 12).map(element).collect();
+    let negative = values.iter().filter(|&&value| value < 0).count();
+    assert!(
+        (1900..2200).contains(&negative),
+        "{negative} of 4096 are negative"
+    );
+    assert!(!values.contains(&0));
+    assert_eq!(element(0), element(0));
+    let wide: i64 = values.iter().copied().map(i64::from).sum();
+    assert_ne!(
+        i64::from(plain_sum(&values)),
+        wide,
+        "a sum that does not wrap tests little"
+    );
+}
+
+#[test]
+fn sizes_beyond_31_bits_are_refused_with_the_bound() {
+    let ladder = ladder("reduce").unwrap();
+    let error = ladder
+        .problem(&Options {
+            n: Some(MAX_N + 1),
+            block: None,
+        })
+        .err()
+        .unwrap();
+    let text = error.to_string();
+    assert!(
+        text.contains("2147483648") && text.contains("0 to 2147483647"),
+        "{text}"
+    );
+    assert!(
+        ladder
+            .problem(&Options {
+                n: Some(MAX_N),
+                block: None
+            })
+            .is_ok()
+    );
+}

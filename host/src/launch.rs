@@ -1,0 +1,183 @@
+//! What a device is asked to run, and how work is divided over a grid.
+
+use std::fmt;
+
+use crate::size::dims;
+
+/// One argument of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Arg {
+    /// The address of the problem's buffer of this index.
+    Buffer(usize),
+    /// A 32-bit unsigned number.
+    U32(u32),
+    /// A 32-bit signed number.
+    I32(i32),
+    /// A 64-bit unsigned number.
+    U64(u64),
+    /// A single-precision number.
+    F32(f32),
+}
+
+/// One launch of a kernel, as any device takes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// The name of the `.entry` in the PTX.
+    pub entry: String,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Bytes of *dynamic* shared memory of a block. What a kernel declares statically comes on top.
+    pub shared_bytes: u32,
+    /// The arguments, in the order of the kernel's parameters.
+    pub args: Vec<Arg>,
+}
+
+impl Launch {
+    /// Blocks in all.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&side| u64::from(side)).product()
+    }
+
+    /// Threads of a block.
+    pub fn threads(&self) -> u64 {
+        self.block.iter().map(|&side| u64::from(side)).product()
+    }
+}
+
+impl fmt::Display for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            entry,
+            grid,
+            block,
+            shared_bytes,
+            ..
+        } = self;
+        write!(
+            f,
+            "{entry}<<<{}, {}, {shared_bytes}>>>",
+            dims(*grid),
+            dims(*block)
+        )
+    }
+}
+
+/// How a rung divides a problem's shape over blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Geometry {
+    /// One dimension: a block of `b` threads takes `b` × `data_blocks` neighbouring elements, one
+    /// block's after the other's.
+    Line {
+        /// Elements for each thread of a block.
+        data_blocks: u32,
+    },
+}
+
+impl Geometry {
+    /// Elements that one block takes.
+    pub fn elements(&self, block: [u32; 3]) -> u64 {
+        match self {
+            Self::Line { data_blocks } => u64::from(block[0]) * u64::from(*data_blocks),
+        }
+    }
+
+    /// The grid that covers `shape` with blocks of this size: at least one block, and none that has
+    /// nothing to do otherwise.
+    ///
+    /// The ladders bound their shapes so that the grid fits into the hardware's 2^31 - 1 blocks.
+    pub fn grid(&self, shape: &[u64], block: [u32; 3]) -> [u32; 3] {
+        match self {
+            Self::Line { .. } => {
+                let n = shape.first().copied().unwrap_or(0);
+                let blocks = n.div_ceil(self.elements(block)).max(1);
+                [u32::try_from(blocks).unwrap_or(u32::MAX), 1, 1]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MAX_N: u64 = (1 << 31) - 1;
+
+    fn covers_once(n: u64, block: u32, data_blocks: u32) {
+        let geometry = Geometry::Line { data_blocks };
+        let [blocks, y, z] = geometry.grid(&[n], [block, 1, 1]);
+        let elements = geometry.elements([block, 1, 1]);
+        assert_eq!((y, z), (1, 1));
+        assert!(blocks >= 1);
+        assert!(
+            u64::from(blocks) * elements >= n,
+            "the last elements are left out"
+        );
+        assert!(
+            blocks == 1 || (u64::from(blocks) - 1) * elements < n,
+            "the last block has nothing to do"
+        );
+        assert!(
+            blocks <= i32::MAX as u32,
+            "more blocks than a grid can have"
+        );
+    }
+
+    #[test]
+    fn the_grid_at_the_edges() {
+        for n in [
+            0,
+            1,
+            31,
+            63,
+            64,
+            65,
+            511,
+            512,
+            513,
+            4095,
+            4096,
+            4097,
+            1 << 24,
+            MAX_N - 1,
+            MAX_N,
+        ] {
+            for block in [64, 128, 256, 512, 1024] {
+                for data_blocks in [1, 2, 4, 8] {
+                    covers_once(n, block, data_blocks);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_grid_covers_every_element_once(
+            n in 0..=MAX_N,
+            log_block in 6u32..=10,
+            log_data in 0u32..=3,
+        ) {
+            covers_once(n, 1 << log_block, 1 << log_data);
+        }
+    }
+
+    #[test]
+    fn a_launch_reads_like_a_launch() {
+        let launch = Launch {
+            entry: "reduce_smem_dyn_128".into(),
+            grid: [131072, 1, 1],
+            block: [128, 1, 1],
+            shared_bytes: 512,
+            args: vec![],
+        };
+        assert_eq!(
+            launch.to_string(),
+            "reduce_smem_dyn_128<<<131072, 128, 512>>>"
+        );
+        assert_eq!((launch.blocks(), launch.threads()), (131072, 128));
+    }
+}

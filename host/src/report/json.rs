@@ -1,0 +1,51 @@
+//! The report as JSON: one object a rung.
+
+use serde::Serialize;
+
+use crate::run::Report;
+
+#[derive(Serialize)]
+struct Row<'a> {
+    ladder: &'a str,
+    rung: &'a str,
+    device: &'a str,
+    device_name: &'a str,
+    n: u64,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    correct: bool,
+    time_ns: Option<f64>,
+    bytes: u64,
+    gb_per_s: Option<f64>,
+    speedup_vs_first: Option<f64>,
+}
+
+/// An array with one object for each rung that ran, a line each.
+///
+/// `shared_bytes` is the dynamic shared memory of the launch, `time_ns` the median in nanoseconds and
+/// `gb_per_s` the effective bandwidth in 10^9 bytes a second; they are `null` where nothing was timed, and
+/// so is `speedup_vs_first` where the ladder's first rung did not run.
+pub fn json(report: &Report) -> String {
+    let rows: Vec<String> = report
+        .outcomes
+        .iter()
+        .map(|outcome| Row {
+            ladder: report.ladder.name,
+            rung: outcome.rung.name,
+            device: report.device.kind,
+            device_name: &report.device.name,
+            n: report.n,
+            grid: outcome.launch.grid,
+            block: outcome.launch.block,
+            shared_bytes: outcome.launch.shared_bytes,
+            correct: outcome.verdict.is_right(),
+            time_ns: outcome.samples.as_ref().map(|samples| samples.median()),
+            bytes: report.bytes,
+            gb_per_s: report.bytes_per_s(outcome).map(|bytes| bytes / 1e9),
+            speedup_vs_first: report.speedup_vs_first(outcome),
+        })
+        .map(|row| serde_json::to_string(&row).expect("strings, numbers and arrays serialize"))
+        .collect();
+    format!("[\n{}\n]", rows.join(",\n"))
+}

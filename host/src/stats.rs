@@ -1,0 +1,64 @@
+//! Samples of a time, and what is said of them.
+
+/// Times of the same work, sorted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Samples(Vec<f64>);
+
+impl Samples {
+    /// Sorts the samples, in nanoseconds. `None` for none.
+    pub fn new(mut nanoseconds: Vec<f64>) -> Option<Self> {
+        nanoseconds.sort_by(f64::total_cmp);
+        if nanoseconds.is_empty() {
+            None
+        } else {
+            Some(Self(nanoseconds))
+        }
+    }
+
+    /// All of them, from the shortest.
+    pub fn sorted(&self) -> &[f64] {
+        &self.0
+    }
+
+    /// The shortest.
+    pub fn min(&self) -> f64 {
+        self.0[0]
+    }
+
+    /// The one in the middle; between the two in the middle of an even number.
+    pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// The first and the third quartile.
+    pub fn quartiles(&self) -> (f64, f64) {
+        (self.quantile(0.25), self.quantile(0.75))
+    }
+
+    /// The value below which the fraction `q` of the samples lies, interpolated between neighbours.
+    pub fn quantile(&self, q: f64) -> f64 {
+        let position = q.clamp(0.0, 1.0) * (self.0.len() - 1) as f64;
+        let (below, above) = (
+            self.0[position.floor() as usize],
+            self.0[position.ceil() as usize],
+        );
+        below + (above - below) * position.fract()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn medians_and_quartiles() {
+        let samples = Samples::new(vec![5.0, 1.0, 4.0, 2.0, 3.0]).unwrap();
+        assert_eq!(samples.sorted(), [1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!((samples.min(), samples.median()), (1.0, 3.0));
+        assert_eq!(samples.quartiles(), (2.0, 4.0));
+        assert_eq!(Samples::new(vec![1.0, 2.0]).unwrap().median(), 1.5);
+        assert_eq!(Samples::new(vec![7.0]).unwrap().quartiles(), (7.0, 7.0));
+        assert_eq!(Samples::new(vec![]), None);
+    }
+}

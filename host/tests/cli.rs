@@ -1,0 +1,359 @@
+//! The program: what it prints, what it refuses in which words, and its exit codes.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+use std::process::Command;
+
+use common::{Fake, Fault};
+use host::cli::{self, Surroundings};
+use host::{Device, Error};
+
+struct Ended {
+    code: u8,
+    out: String,
+    err: String,
+}
+
+/// Runs the program on a device of the test's.
+fn on(device: impl Fn() -> Fake, args: &[&str]) -> Ended {
+    let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(device())) };
+    let surroundings = Surroundings {
+        open: &open,
+        terminal: false,
+    };
+    let (mut out, mut err) = (
+        anstream::StripStream::new(Vec::new()),
+        anstream::StripStream::new(Vec::new()),
+    );
+    let args = ["ladder"].iter().chain(args).map(Into::into);
+    let code = cli::main(args, &surroundings, &mut out, &mut err);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended {
+        code,
+        out: text(out.into_inner()),
+        err: text(err.into_inner()),
+    }
+}
+
+fn right() -> Fake {
+    Fake::new(None)
+}
+
+/// Runs the program itself, on a machine without a driver.
+fn alone(args: &[&str]) -> Ended {
+    let output = Command::new(env!("CARGO_BIN_EXE_ladder"))
+        .args(args)
+        .env(libcuda::OVERRIDE, "no/such/libcuda.so")
+        .output()
+        .unwrap();
+    Ended {
+        code: u8::try_from(output.status.code().unwrap()).unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
+    let cases: &[(&[&str], &str)] = &[
+        (
+            &["run", "redcue"],
+            "no ladder is named `redcue`; did you mean `reduce`?",
+        ),
+        (
+            &["run", "quicksort"],
+            "no ladder is named `quicksort`; the ladders are reduce",
+        ),
+        (
+            &["run", "reduce", "--rung", "reduce_shfl", "reduce_neighbor"],
+            "the ladder reduce has no rung `reduce_neighbor`; did you mean `reduce_neighbored`?",
+        ),
+        (
+            &["run", "reduce", "--block", "100"],
+            "it must be a power of two from 64 to 1024",
+        ),
+        (
+            &["run", "reduce", "--block", "2048"],
+            "it must be a power of two from 64 to 1024",
+        ),
+        (
+            &["run", "reduce", "--block", "0"],
+            "it must be a power of two from 64 to 1024",
+        ),
+        (
+            &["run", "reduce", "--block", "32x16"],
+            "a block of 32x16 is not possible",
+        ),
+        (&["run", "reduce", "--block", "x"], "`x` is not a block"),
+        (
+            &["run", "reduce", "--n", "many"],
+            "write 16777216, 1_000_000, 2^24 or 16M",
+        ),
+        (
+            &["run", "reduce", "--n", "-5"],
+            "`-5` is not a size: it is negative",
+        ),
+        (
+            &["run", "reduce", "--n", "2^31"],
+            "out of bounds for the ladder reduce: it takes 0 to 2147483647",
+        ),
+        (&["run", "reduce", "--runs", "0"], "--runs takes 1 or more"),
+        (
+            &["run", "reduce", "--runs", "x"],
+            "invalid value 'x' for '--runs <K>'",
+        ),
+        (
+            &["run", "reduce", "--device", "tpu"],
+            "[possible values: auto, gpu]",
+        ),
+        (
+            &["run", "reduce", "--update-readme", "no/such.md"],
+            "cannot update no/such.md",
+        ),
+        (
+            &["run", "reduce", "--json", "--markdown"],
+            "cannot be used with",
+        ),
+        (
+            &["run", "reduce", "--rungs", "x"],
+            "a similar argument exists",
+        ),
+        (&["run"], "required arguments were not provided"),
+        (&["climb"], "unrecognized subcommand 'climb'"),
+        (&["list", "redcue"], "did you mean `reduce`?"),
+        (
+            &["check", "reduce", "--n", "1", "2^31"],
+            "it takes 0 to 2147483647",
+        ),
+        (
+            &["check", "reduce", "--block", "64", "65"],
+            "a block of 65 is not possible",
+        ),
+    ];
+    for (args, message) in cases {
+        let Ended { code, out, err } = on(|| panic!("no device is opened for {args:?}"), args);
+        assert_eq!(code, 2, "{args:?}: {err}");
+        assert!(
+            err.starts_with("error: ") && err.contains(message),
+            "{args:?}: {err}"
+        );
+        assert_eq!(err.trim_end().lines().count(), 1, "{args:?}: {err}");
+        assert!(out.is_empty(), "{args:?}: {out}");
+    }
+}
+
+#[test]
+fn without_a_driver_the_program_starts_and_says_so() {
+    for (args, message) in [
+        (vec!["run", "reduce", "--device", "gpu"], "no CUDA driver"),
+        (
+            vec!["run", "reduce"],
+            "`cargo xtask ptx` shows the kernels without a GPU",
+        ),
+        (
+            vec!["check"],
+            "`cargo xtask ptx` shows the kernels without a GPU",
+        ),
+        (vec!["devices"], "no CUDA driver"),
+    ] {
+        let Ended { code, err, .. } = alone(&args);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.starts_with("error: ") && err.contains(message), "{err}");
+        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+        assert!(!err.contains('\u{1b}'), "colours in a pipe: {err}");
+    }
+}
+
+#[test]
+fn the_list_needs_no_device() {
+    let Ended { code, out, .. } = alone(&["list"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("reduce_shfl") && !out.contains('\u{1b}'));
+    let Ended { code, out, .. } = alone(&["list", "reduce", "--json"]);
+    assert_eq!(code, 0);
+    let rungs: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(rungs.as_array().unwrap().len(), 16);
+    assert_eq!(rungs[8]["entries"][3], "reduce_complete_unroll_512");
+    assert_eq!(alone(&["--help"]).code, 0);
+    assert_eq!(alone(&["--version"]).code, 0);
+}
+
+#[test]
+fn a_right_climb_ends_with_0_and_json_has_just_the_promised_fields() {
+    let Ended { code, out, err } = on(
+        right,
+        &["run", "reduce", "--n", "4k", "--runs", "3", "--json"],
+    );
+    assert_eq!((code, err.as_str()), (0, ""));
+    let rungs: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(rungs.as_array().unwrap().len(), 16);
+    let mut fields: Vec<&String> = rungs[0].as_object().unwrap().keys().collect();
+    fields.sort();
+    assert_eq!(
+        fields,
+        [
+            "block",
+            "bytes",
+            "correct",
+            "device",
+            "device_name",
+            "gb_per_s",
+            "grid",
+            "ladder",
+            "n",
+            "rung",
+            "shared_bytes",
+            "speedup_vs_first",
+            "time_ns"
+        ]
+    );
+    assert_eq!(rungs[12]["rung"], "reduce_smem_dyn");
+    assert_eq!(rungs[12]["shared_bytes"], 512);
+    assert_eq!(rungs[12]["grid"], serde_json::json!([32, 1, 1]));
+}
+
+#[test]
+fn rungs_can_be_named_together_or_one_by_one() {
+    let together = on(
+        right,
+        &[
+            "run",
+            "reduce",
+            "--n",
+            "100",
+            "--no-time",
+            "--rung",
+            "reduce_smem",
+            "reduce_shfl",
+            "--json",
+        ],
+    );
+    let apart = on(
+        right,
+        &[
+            "run",
+            "reduce",
+            "--rung",
+            "reduce_shfl",
+            "--n",
+            "100",
+            "--rung",
+            "reduce_smem",
+            "--no-time",
+            "--json",
+        ],
+    );
+    assert_eq!(together.code, 0, "{}", together.err);
+    assert_eq!(together.out, apart.out);
+    let rungs: serde_json::Value = serde_json::from_str(&apart.out).unwrap();
+    assert_eq!(rungs.as_array().unwrap().len(), 2);
+    assert!(rungs[1]["time_ns"].is_null() && rungs[1]["speedup_vs_first"].is_null());
+}
+
+#[test]
+fn a_wrong_result_is_shown_and_ends_with_1() {
+    let wrong = || Fake::new(Some(Fault::WrongSum("reduce_unrolling8")));
+    let Ended { code, out, err } = on(wrong, &["run", "reduce", "--n", "10000", "--no-time"]);
+    assert_eq!((code, err.as_str()), (1, ""));
+    assert!(out.contains("WRONG"), "{out}");
+    assert!(
+        out.contains("wrong: reduce_unrolling8<<<3, 512, 0>>>: block 2 of 3: its sum is"),
+        "{out}"
+    );
+
+    let Ended { code, out, .. } = on(wrong, &["run", "reduce", "--n", "10000", "--json"]);
+    assert_eq!(code, 1);
+    let rungs: serde_json::Value = serde_json::from_str(&out).unwrap();
+    for rung in rungs.as_array().unwrap() {
+        assert_eq!(rung["correct"], rung["rung"] != "reduce_unrolling8");
+    }
+}
+
+#[test]
+fn a_failing_device_is_an_error_and_ends_with_1() {
+    let fails = || Fake::new(Some(Fault::Fails("reduce_interleaved")));
+    let Ended { code, err, .. } = on(fails, &["run", "reduce", "--n", "1000", "--block", "256"]);
+    assert_eq!(code, 1);
+    assert!(
+        err.starts_with("error: reduce_interleaved<<<4, 256, 0>>> failed: IllegalAddress"),
+        "{err}"
+    );
+}
+
+#[test]
+fn the_readme_is_rewritten_after_a_right_climb_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("README.md");
+    let old = "<!-- ladder:reduce:begin -->\nold\n<!-- ladder:reduce:end -->\n";
+    fs::write(&path, old).unwrap();
+    let args = [
+        "run",
+        "reduce",
+        "--n",
+        "1000",
+        "--update-readme",
+        path.to_str().unwrap(),
+    ];
+
+    let wrong = on(|| Fake::new(Some(Fault::WrongSum("reduce_gmem"))), &args);
+    assert_eq!(wrong.code, 1);
+    assert!(
+        wrong.err.contains("is left as it was: a result is wrong"),
+        "{}",
+        wrong.err
+    );
+    assert_eq!(fs::read_to_string(&path).unwrap(), old);
+
+    assert_eq!(on(right, &args).code, 0);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(
+        text.contains("| `reduce_shfl`") && text.contains("Test GPU"),
+        "{text}"
+    );
+    assert!(!text.contains("old"));
+}
+
+#[test]
+fn a_sweep_is_a_matrix_and_ends_with_1_where_one_is_wrong() {
+    let args = [
+        "check", "reduce", "--n", "0", "1", "1000", "--block", "64", "512",
+    ];
+    let Ended { code, out, err } = on(right, &args);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(
+        out.contains("96 checks, each n with blocks of 64, 512"),
+        "{out}"
+    );
+    assert!(!out.contains("WRONG"));
+
+    let one = [&args[..], &["--rung", "reduce_gmem"]].concat();
+    assert!(on(right, &one).out.contains("6 checks"));
+
+    let wrong = || Fake::new(Some(Fault::OneTooMany("reduce_gmem")));
+    let Ended { code, out, .. } = on(wrong, &args);
+    assert_eq!(code, 1);
+    assert!(out.contains("WRONG: 64, 512"), "{out}");
+    assert!(
+        out.contains("wrong: reduce_gmem_512<<<2, 512, 0>>> at n = 1000: word 2 was written"),
+        "{out}"
+    );
+}
+
+#[test]
+fn devices_are_described() {
+    let Ended { code, out, .. } = on(right, &["devices"]);
+    assert_eq!(code, 0);
+    for line in [
+        "gpu                 Test GPU",
+        "compute capability  7.5",
+        "peak bandwidth      320 GB/s",
+    ] {
+        assert!(out.contains(line), "{out}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&on(right, &["devices", "--json"]).out).unwrap();
+    assert_eq!(json[0]["multiprocessors"], 40);
+}

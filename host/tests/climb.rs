@@ -1,0 +1,218 @@
+//! Climbing on a device that is not one: what is launched and restored, and what becomes of it.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Fake, Fault};
+use host::problem::Verdict;
+use host::run::{Report, WARM_UP, climb};
+use host::{Error, Options, Session, ladder};
+
+fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
+    let reduce = ladder("reduce")?;
+    let problem = reduce.problem(&Options {
+        n: Some(n),
+        block: None,
+    })?;
+    let rungs: Vec<_> = reduce.rungs.iter().collect();
+    climb(device, reduce, &rungs, &*problem, None, runs, |_| {})
+}
+
+#[test]
+fn every_rung_is_right_on_a_device_that_is_right() {
+    for n in [0, 1, 31, 1000, 100_003] {
+        let report = run(&mut Fake::new(None), n, None).unwrap();
+        assert_eq!(report.outcomes.len(), 16);
+        for outcome in &report.outcomes {
+            assert_eq!(outcome.verdict, Verdict::Right, "{} at {n}", outcome.launch);
+            assert!(outcome.samples.is_none());
+        }
+    }
+}
+
+#[test]
+fn a_wrong_rung_is_found_and_the_others_are_not_blamed() {
+    for fault in [
+        Fault::WrongSum("reduce_unrolling4"),
+        Fault::NothingWritten("reduce_unrolling4"),
+        Fault::OneTooMany("reduce_unrolling4"),
+    ] {
+        let report = run(&mut Fake::new(Some(fault)), 5000, Some(2)).unwrap();
+        assert!(!report.all_right());
+        for outcome in &report.outcomes {
+            let expected = outcome.rung.name != "reduce_unrolling4";
+            assert_eq!(
+                outcome.verdict.is_right(),
+                expected,
+                "{fault:?}: {}",
+                outcome.launch
+            );
+        }
+    }
+}
+
+#[test]
+fn a_failing_launch_is_named_with_its_geometry() {
+    let error = run(
+        &mut Fake::new(Some(Fault::Fails("reduce_smem_dyn"))),
+        5000,
+        None,
+    )
+    .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with("reduce_smem_dyn_128<<<40, 128, 512>>> failed: IllegalAddress"),
+        "{text}"
+    );
+    assert_eq!(error.exit_code(), 1);
+}
+
+#[test]
+fn a_check_launches_once_and_restores_only_what_was_destroyed() {
+    let mut device = Fake::new(None);
+    let log = device.log();
+    run(&mut device, 1000, None).unwrap();
+    let log = log.borrow();
+    assert_eq!(log.iter().filter(|line| line.contains("<<<")).count(), 16);
+    assert_eq!(log.iter().filter(|line| *line == "upload").count(), 1);
+    // The copy that is kept, one before each in-place rung but the first, one before the first rung
+    // after them.
+    assert_eq!(
+        log.iter().filter(|line| *line == "copy").count(),
+        1 + 10 + 1
+    );
+}
+
+#[test]
+fn timing_restores_before_every_launch_of_every_rung() {
+    let mut device = Fake::new(None);
+    let log = device.log();
+    let report = run(&mut device, 1000, Some(5)).unwrap();
+    assert_eq!(device.allocated(), 0, "a session gives its buffers back");
+    let log = log.borrow();
+    let launches = log.iter().filter(|line| line.contains("<<<")).count();
+    assert_eq!(launches, 16 * (1 + WARM_UP as usize + 5));
+    let smem: Vec<usize> = log
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.starts_with("reduce_smem_128"))
+        .map(|(at, _)| at)
+        .collect();
+    assert!(smem[1..].iter().all(|&at| log[at - 1] == "copy"));
+    for outcome in &report.outcomes {
+        assert_eq!(outcome.samples.as_ref().unwrap().sorted().len(), 5);
+    }
+}
+
+#[test]
+fn a_device_without_a_clock_is_checked_and_not_timed() {
+    let report = run(&mut Fake::new(None).without_clock(), 1000, Some(5)).unwrap();
+    assert!(report.all_right());
+    assert!(
+        report
+            .outcomes
+            .iter()
+            .all(|outcome| outcome.samples.is_none())
+    );
+    assert_eq!(report.speedup_vs_first(&report.outcomes[1]), None);
+}
+
+#[test]
+fn without_a_copy_on_the_device_the_input_is_uploaded_again() {
+    let reduce = ladder("reduce").unwrap();
+    let problem = reduce
+        .problem(&Options {
+            n: Some(1000),
+            block: None,
+        })
+        .unwrap();
+    let mut device = Fake::new(None);
+    let log = device.log();
+    let mut session = Session::new(&mut device, &*problem, false).unwrap();
+    let rung = reduce.rung("reduce_neighbored").unwrap();
+    let launch = reduce.launch(rung, &*problem, None).unwrap();
+    for _ in 0..2 {
+        assert_eq!(session.check(rung, &launch).unwrap(), Verdict::Right);
+    }
+    assert!(session.once(rung, &launch).unwrap().time_ns.is_some());
+    drop(session);
+    assert_eq!(
+        log.borrow().iter().filter(|line| *line == "upload").count(),
+        3
+    );
+}
+
+#[test]
+fn a_problem_that_does_not_fit_says_how_much_there_is_and_what_fits() {
+    let mut device = Fake::new(None).with_free(65 << 20);
+    let log = device.log();
+    let error = run(&mut device, 1 << 28, Some(1)).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with(
+            "n = 268435456 needs 2.0 GiB, the device has 0.1 GiB free; --n 100000 fits"
+        ),
+        "{text}"
+    );
+    assert_eq!(error.exit_code(), 2);
+    assert!(
+        log.borrow().is_empty(),
+        "nothing is uploaded before it is known to fit"
+    );
+    assert!(run(&mut device, 100_000, None).is_ok());
+
+    let text = run(&mut Fake::new(None).with_free(1 << 20), 1 << 28, None)
+        .unwrap_err()
+        .to_string();
+    assert!(text.ends_with("free some of its memory first"), "{text}");
+}
+
+#[test]
+fn speedups_are_over_the_first_rung_of_the_ladder_and_the_one_that_ran_before() {
+    let report = run(&mut Fake::new(None), 1 << 14, Some(3)).unwrap();
+    let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-9;
+    assert!(close(report.speedup_vs_first(&report.outcomes[0]), 1.0));
+    assert!(close(report.speedup_vs_first(&report.outcomes[4]), 2.0));
+    assert!(close(report.speedup_vs_before(4), 2.0 / 1.75));
+    assert_eq!(report.speedup_vs_before(0), None);
+    // 2^16 bytes in half a millisecond.
+    assert!(close(
+        report.bytes_per_s(&report.outcomes[4]),
+        65_536.0 / 0.5e-3
+    ));
+
+    let reduce = ladder("reduce").unwrap();
+    let problem = reduce
+        .problem(&Options {
+            n: Some(1000),
+            block: None,
+        })
+        .unwrap();
+    let two = reduce
+        .select(&["reduce_shfl".into(), "reduce_smem".into()])
+        .unwrap();
+    let report = climb(
+        &mut Fake::new(None),
+        reduce,
+        &two,
+        &*problem,
+        None,
+        Some(1),
+        |_| {},
+    )
+    .unwrap();
+    let names: Vec<_> = report
+        .outcomes
+        .iter()
+        .map(|outcome| outcome.rung.name)
+        .collect();
+    assert_eq!(names, ["reduce_smem", "reduce_shfl"], "the ladder's order");
+    assert_eq!(report.speedup_vs_first(&report.outcomes[1]), None);
+    assert!(
+        report
+            .speedup_over(&report.outcomes[1], "reduce_smem")
+            .unwrap()
+            > 1.0
+    );
+}

@@ -1,0 +1,200 @@
+//! A device for tests: it computes what each rung of the reduction ladder shall, on the CPU and into real
+//! buffers, or goes wrong in a way of one's choice. Its clock shows a made-up time.
+
+#![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use host::device::{BufferId, Device, DeviceInfo, Ran};
+use host::launch::{Arg, Launch};
+use host::{Error, Rung, ladder};
+
+/// How the device goes wrong, and with which rung.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The last block's sum is one too large.
+    WrongSum(&'static str),
+    /// Nothing is written.
+    NothingWritten(&'static str),
+    /// One word too many is written.
+    OneTooMany(&'static str),
+    /// The launch fails.
+    Fails(&'static str),
+}
+
+/// The device.
+pub struct Fake {
+    info: DeviceInfo,
+    buffers: BTreeMap<BufferId, Vec<u8>>,
+    next: u32,
+    free: u64,
+    fault: Option<Fault>,
+    clock: bool,
+    log: Rc<RefCell<Vec<String>>>,
+}
+
+impl Fake {
+    pub fn new(fault: Option<Fault>) -> Self {
+        Self {
+            info: DeviceInfo {
+                kind: "gpu",
+                name: "Test GPU".into(),
+                driver: Some("1.2.3 (CUDA 12.0)".into()),
+                compute_capability: Some((7, 5)),
+                multiprocessors: Some(40),
+                clock_mhz: Some(1590.0),
+                l2_bytes: Some(16 << 10),
+                memory_bytes: Some(16 << 30),
+                peak_bytes_per_s: Some(320e9),
+            },
+            buffers: BTreeMap::new(),
+            next: 0,
+            free: 1 << 30,
+            fault,
+            clock: true,
+            log: Rc::default(),
+        }
+    }
+
+    pub fn with_free(self, free: u64) -> Self {
+        Self { free, ..self }
+    }
+
+    pub fn without_clock(self) -> Self {
+        Self {
+            clock: false,
+            ..self
+        }
+    }
+
+    /// What the device was asked for, also after it is gone into a box.
+    pub fn log(&self) -> Rc<RefCell<Vec<String>>> {
+        Rc::clone(&self.log)
+    }
+
+    /// Bytes that are allocated.
+    pub fn allocated(&self) -> usize {
+        self.buffers.values().map(Vec::len).sum()
+    }
+
+    fn note(&self, what: impl Into<String>) {
+        self.log.borrow_mut().push(what.into());
+    }
+}
+
+fn rung_of(entry: &str) -> (usize, &'static Rung) {
+    let mut rungs = ladder("reduce").unwrap().rungs.iter().enumerate();
+    rungs
+        .find(|(_, rung)| rung.entry_names().iter().any(|name| name == entry))
+        .unwrap()
+}
+
+fn words(bytes: &[u8]) -> Vec<i32> {
+    bytes
+        .chunks_exact(4)
+        .map(|word| i32::from_ne_bytes(word.try_into().unwrap()))
+        .collect()
+}
+
+fn put(bytes: &mut [u8], word: usize, value: i32) {
+    bytes[word * 4..word * 4 + 4].copy_from_slice(&value.to_ne_bytes());
+}
+
+impl Device for Fake {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        Some(self.free)
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
+        let id = BufferId(self.next);
+        self.next += 1;
+        self.buffers.insert(id, vec![0xee; bytes]);
+        Ok(id)
+    }
+
+    fn free(&mut self, buffer: BufferId) {
+        self.note("free");
+        self.buffers
+            .remove(&buffer)
+            .expect("a buffer is freed once");
+    }
+
+    fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
+        self.note("upload");
+        self.buffers
+            .get_mut(&buffer)
+            .unwrap()
+            .copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
+        bytes.copy_from_slice(&self.buffers[&buffer][..bytes.len()]);
+        Ok(())
+    }
+
+    fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error> {
+        self.note("copy");
+        let bytes = self.buffers[&from].clone();
+        self.buffers.insert(to, bytes);
+        Ok(())
+    }
+
+    fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
+        self.buffers.get_mut(&buffer).unwrap().fill(byte);
+        Ok(())
+    }
+
+    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
+        self.note(launch.to_string());
+        let (index, rung) = rung_of(&launch.entry);
+        let [Arg::Buffer(input), Arg::Buffer(output), Arg::U32(n)] = launch.args[..] else {
+            panic!("{:?} are no arguments of a reduction", launch.args)
+        };
+        if self.fault == Some(Fault::Fails(rung.name)) {
+            let reason = "IllegalAddress".to_owned();
+            return Err(Error::Launch {
+                launch: Box::new(launch.clone()),
+                reason,
+            });
+        }
+        let data = words(&self.buffers[&bound[input]]);
+        assert_eq!(data.len(), n as usize);
+        let out = self.buffers.get_mut(&bound[output]).unwrap();
+        let blocks = launch.blocks() as usize;
+        let elements = rung.geometry.elements(launch.block) as usize;
+        if self.fault != Some(Fault::NothingWritten(rung.name)) {
+            (0..blocks).for_each(|block| put(out, block, 0));
+            for (block, share) in data.chunks(elements).enumerate() {
+                put(
+                    out,
+                    block,
+                    share.iter().fold(0, |sum, &value| sum.wrapping_add(value)),
+                );
+            }
+        }
+        if self.fault == Some(Fault::WrongSum(rung.name)) {
+            let last = words(out)[blocks - 1];
+            put(out, blocks - 1, last.wrapping_add(1));
+        }
+        if self.fault == Some(Fault::OneTooMany(rung.name)) {
+            put(out, blocks, 0);
+        }
+        if rung.in_place {
+            self.buffers.get_mut(&bound[input]).unwrap().fill(0x11);
+        }
+        // Each rung takes a little less than the one before.
+        let time = 1_000_000.0 / (1.0 + index as f64 / 4.0);
+        Ok(if self.clock {
+            Ran::timed(time)
+        } else {
+            Ran::default()
+        })
+    }
+}

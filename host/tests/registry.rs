@@ -1,0 +1,170 @@
+//! What must hold of every ladder and rung, and of the PTX that they name.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use host::launch::Arg;
+use host::{Entries, KERNELS_PTX, Options, Rung, Shared, ladder, ladders, ptx};
+
+fn entries_in_ptx() -> BTreeMap<&'static str, Vec<u32>> {
+    ptx::entries(KERNELS_PTX)
+        .map(|entry| (entry.name, entry.parameter_bytes))
+        .collect()
+}
+
+#[test]
+fn names_are_unique_and_found() {
+    let mut rungs = BTreeSet::new();
+    let mut names = BTreeSet::new();
+    for found in ladders() {
+        assert!(
+            names.insert(found.name),
+            "two ladders are named {}",
+            found.name
+        );
+        assert_eq!(ladder(found.name).unwrap().name, found.name);
+        for rung in found.rungs {
+            assert!(rungs.insert(rung.name), "two rungs are named {}", rung.name);
+            assert_eq!(found.rung(rung.name).unwrap().name, rung.name);
+            assert!(
+                rung.name.starts_with(&format!("{}_", found.name)),
+                "{}",
+                rung.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_entry_of_the_registry_is_in_the_ptx_and_the_other_way_round() {
+    let named: BTreeSet<String> = ladders()
+        .iter()
+        .flat_map(|ladder| ladder.rungs)
+        .flat_map(|rung| rung.entry_names())
+        .collect();
+    let compiled: BTreeSet<String> = entries_in_ptx().into_keys().map(str::to_owned).collect();
+    let missing: Vec<_> = named.difference(&compiled).collect();
+    let unlisted: Vec<_> = compiled.difference(&named).collect();
+    assert!(missing.is_empty(), "rungs without a kernel: {missing:?}");
+    assert!(unlisted.is_empty(), "kernels without a rung: {unlisted:?}");
+}
+
+#[test]
+fn arguments_are_of_the_sizes_of_the_kernels_parameters() {
+    let compiled = entries_in_ptx();
+    for ladder in ladders() {
+        let problem = ladder.problem(&Options::default()).unwrap();
+        for rung in ladder.rungs {
+            let launch = ladder.launch(rung, &*problem, None).unwrap();
+            let sizes: Vec<u32> = launch
+                .args
+                .iter()
+                .map(|arg| match arg {
+                    Arg::U32(_) | Arg::I32(_) | Arg::F32(_) => 4,
+                    _ => 8,
+                })
+                .collect();
+            assert_eq!(compiled[launch.entry.as_str()], sizes, "{launch}");
+        }
+    }
+}
+
+#[test]
+fn const_generic_rungs_are_compiled_for_every_block_of_their_ladder() {
+    for ladder in ladders() {
+        let problem = ladder.problem(&Options::default()).unwrap();
+        for rung in ladder.rungs {
+            assert!(ladder.blocks.contains(&rung.default_block), "{}", rung.name);
+            if let Entries::PerBlock(blocks) = rung.entries {
+                assert!(
+                    blocks.iter().all(|block| ladder.blocks.contains(block)),
+                    "{}",
+                    rung.name
+                );
+            }
+            for &block in ladder.blocks {
+                let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
+                assert_eq!(launch.block, block);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_rung_has_a_lesson_and_device_code_that_names_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for rung in ladders().iter().flat_map(|ladder| ladder.rungs) {
+        assert!(rung.lesson.len() > 20, "{} teaches nothing", rung.name);
+        let code = std::fs::read_to_string(root.join(rung.source))
+            .unwrap_or_else(|error| panic!("{}: {}: {error}", rung.name, rung.source));
+        assert!(
+            code.contains(rung.name),
+            "{} does not name {}",
+            rung.source,
+            rung.name
+        );
+    }
+}
+
+#[test]
+fn a_seeds_speedup_is_over_an_earlier_rung() {
+    for ladder in ladders() {
+        for (index, rung) in ladder.rungs.iter().enumerate() {
+            let Some(seed) = rung.seed else { continue };
+            assert!(seed.factor > 1.0);
+            let earlier = ladder.rungs[..index]
+                .iter()
+                .any(|other| other.name == seed.over);
+            assert!(earlier, "{} is compared with {}", rung.name, seed.over);
+        }
+    }
+}
+
+#[test]
+fn shared_memory_by_block() {
+    let reduce = ladder("reduce").unwrap();
+    let of = |name: &str| reduce.rung(name).unwrap().shared;
+    assert_eq!(of("reduce_neighbored"), Shared::None);
+    assert_eq!(of("reduce_smem").bytes([128, 1, 1]), 512);
+    assert_eq!(of("reduce_smem").dynamic_bytes([128, 1, 1]), 0);
+    assert_eq!(of("reduce_smem_dyn").dynamic_bytes([1024, 1, 1]), 4096);
+    assert_eq!(of("reduce_shfl").bytes([128, 1, 1]), 16);
+}
+
+#[test]
+fn blocks_that_cannot_be_are_refused_with_those_that_can() {
+    let reduce = ladder("reduce").unwrap();
+    let problem = reduce.problem(&Options::default()).unwrap();
+    for block in [
+        [0, 1, 1],
+        [32, 1, 1],
+        [100, 1, 1],
+        [2048, 1, 1],
+        [32, 16, 1],
+    ] {
+        let error = reduce
+            .launch(&reduce.rungs[0], &*problem, Some(block))
+            .unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("it must be a power of two from 64 to 1024"),
+            "{error}"
+        );
+        assert_eq!(error.exit_code(), 2);
+    }
+    let entries = Entries::PerBlock(&[[128, 1, 1], [256, 1, 1]]);
+    let some = Rung {
+        entries,
+        ..reduce.rung("reduce_shfl").unwrap().clone()
+    };
+    let error = reduce
+        .launch(&some, &*problem, Some([512, 1, 1]))
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "reduce_shfl was not compiled for a block of 512: it was for 128, 256"
+    );
+}

@@ -1,0 +1,202 @@
+//! Tables, JSON and Markdown, from a climb with made-up times; and Markdown put into a file.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+
+use common::{Fake, Fault};
+use host::report::{self, Look, Setting, readme};
+use host::run::{Report, climb};
+use host::{Options, ladder};
+
+const PLAIN: Look = Look { terminal: false };
+
+fn setting() -> Setting {
+    Setting {
+        date: "2026-04-01".into(),
+        toolchain: "host code by rustc 1.95.0, device code by rustc 1.96.0, LLVM 22".into(),
+    }
+}
+
+fn report(n: u64, runs: Option<u32>, fault: Option<Fault>) -> Report {
+    let reduce = ladder("reduce").unwrap();
+    let problem = reduce
+        .problem(&Options {
+            n: Some(n),
+            block: None,
+        })
+        .unwrap();
+    let rungs: Vec<_> = reduce.rungs.iter().collect();
+    climb(
+        &mut Fake::new(fault),
+        reduce,
+        &rungs,
+        &*problem,
+        None,
+        runs,
+        |_| {},
+    )
+    .unwrap()
+}
+
+#[test]
+fn the_table() {
+    insta::assert_snapshot!(report::table(
+        &report(1 << 14, Some(20), None),
+        &setting(),
+        PLAIN
+    ));
+}
+
+#[test]
+fn the_table_of_a_wrong_rung_untimed() {
+    let fault = Some(Fault::WrongSum("reduce_shfl"));
+    insta::assert_snapshot!(report::table(&report(1000, None, fault), &setting(), PLAIN));
+}
+
+#[test]
+fn colours_only_on_a_terminal() {
+    let report = report(1000, None, None);
+    assert!(!report::table(&report, &setting(), PLAIN).contains('\u{1b}'));
+    assert!(report::table(&report, &setting(), Look { terminal: true }).contains('\u{1b}'));
+}
+
+#[test]
+fn the_caption_says_when_the_data_fit_into_the_cache() {
+    let of = |n, runs| report::table(&report(n, runs, None), &setting(), PLAIN);
+    let note = "the data (4.0 KiB) fit into the L2 cache (16.0 KiB)";
+    assert!(of(1024, Some(1)).contains(note));
+    assert!(!of(1024, None).contains(note));
+    assert!(!of(1 << 14, Some(1)).contains("fit into"));
+}
+
+#[test]
+fn json_of_the_first_and_the_last_rung() {
+    let mut report = report(1 << 14, Some(3), None);
+    report.outcomes.drain(1..15);
+    insta::assert_snapshot!(report::json(&report));
+}
+
+#[test]
+fn json_untimed_and_wrong() {
+    let mut report = report(0, None, Some(Fault::NothingWritten("reduce_shfl")));
+    report.outcomes.drain(..15);
+    insta::assert_snapshot!(report::json(&report));
+}
+
+#[test]
+fn the_markdown() {
+    insta::assert_snapshot!(report::markdown(
+        &report(1 << 14, Some(20), None),
+        &setting()
+    ));
+}
+
+#[test]
+fn the_list() {
+    insta::assert_snapshot!(report::list(ladder("reduce").unwrap(), PLAIN));
+}
+
+struct Readme {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Readme {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("README.md");
+        fs::write(&path, text).unwrap();
+        Self {
+            _folder: folder,
+            path,
+        }
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(&self.path).unwrap()
+    }
+}
+
+const BEGIN: &str = "<!-- ladder:reduce:begin -->";
+const END: &str = "<!-- ladder:reduce:end -->";
+
+#[test]
+fn the_block_between_the_markers_is_replaced_and_nothing_else() {
+    let readme = Readme::new(&format!(
+        "# é\r\nold\n\n{BEGIN}\nold\n{END}\n\ttail without newline"
+    ));
+    readme::update(&readme.path, "reduce", "| a |\n|---|\n").unwrap();
+    let once = readme.text();
+    assert_eq!(
+        once,
+        format!("# é\r\nold\n\n{BEGIN}\n| a |\n|---|\n{END}\n\ttail without newline")
+    );
+    readme::update(&readme.path, "reduce", "| a |\n|---|\n").unwrap();
+    assert_eq!(readme.text(), once, "a second time changes nothing");
+    readme::update(&readme.path, "reduce", "new").unwrap();
+    assert!(readme.text().contains(&format!("{BEGIN}\nnew\n{END}")));
+    let left: Vec<_> = fs::read_dir(readme.path.parent().unwrap())
+        .unwrap()
+        .collect();
+    assert_eq!(left.len(), 1, "no temporary file stays");
+}
+
+#[test]
+fn line_ends_are_the_files() {
+    let readme = Readme::new(&format!("a\r\n{BEGIN}\r\n{END}\r\nb\r\n"));
+    readme::update(&readme.path, "reduce", "x\ny\n").unwrap();
+    let once = readme.text();
+    assert_eq!(once, format!("a\r\n{BEGIN}\r\nx\r\ny\r\n{END}\r\nb\r\n"));
+    readme::update(&readme.path, "reduce", "x\ny\n").unwrap();
+    assert_eq!(readme.text(), once);
+}
+
+#[test]
+fn a_file_without_its_markers_once_each_and_in_order_is_left_alone() {
+    for (text, why) in [
+        (
+            "nothing".to_owned(),
+            "it has no line `<!-- ladder:reduce:begin -->`",
+        ),
+        (
+            BEGIN.to_owned(),
+            "it has no line `<!-- ladder:reduce:end -->`",
+        ),
+        (format!("{BEGIN}{BEGIN}{END}"), "more than once"),
+        (format!("{BEGIN}{END}{BEGIN}{END}"), "more than once"),
+        (format!("{END}{BEGIN}"), "stands before"),
+        (
+            "<!-- ladder:transpose:begin --><!-- ladder:transpose:end -->".to_owned(),
+            "no line",
+        ),
+    ] {
+        let readme = Readme::new(&text);
+        let error = readme::update(&readme.path, "reduce", "new").unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+        assert_eq!(error.exit_code(), 2);
+        assert_eq!(readme.text(), text);
+        assert!(readme::check(&readme.path, "reduce").is_err());
+    }
+    assert!(readme::check("no/such/file.md".as_ref(), "reduce").is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_and_links_survive() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let readme = Readme::new(&format!("{BEGIN}{END}"));
+    fs::set_permissions(&readme.path, fs::Permissions::from_mode(0o640)).unwrap();
+    let link = readme.path.with_file_name("link.md");
+    symlink(&readme.path, &link).unwrap();
+    readme::update(&link, "reduce", "new").unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(readme.text().contains("new"));
+    assert_eq!(
+        fs::metadata(&readme.path).unwrap().permissions().mode() & 0o777,
+        0o640
+    );
+}
