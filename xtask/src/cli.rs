@@ -1,0 +1,127 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Parser, Subcommand};
+use cuda_builder::NvvmArch;
+
+/// Tasks for working on the kernels.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub task: Task,
+}
+
+/// The tasks.
+#[derive(Debug, Subcommand)]
+pub enum Task {
+    /// Make this machine able to build kernels
+    Setup(Setup),
+    /// Show what this machine has and lacks
+    Doctor,
+    /// Look at the kernels' PTX, SASS and LLVM IR
+    Ptx(Ptx),
+    /// Run the reduction ladder on the best device there is
+    Run(Run),
+    /// Check formatting, lints and docs, and run all tests
+    Test,
+}
+
+/// `cargo xtask setup`.
+#[derive(Debug, Args)]
+pub struct Setup {
+    /// Also NVIDIA's ptxas, nvcc, cuobjdump and nvdisasm (350 MB, from PyPI)
+    #[arg(long)]
+    pub nvidia: bool,
+}
+
+/// `cargo xtask run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Further arguments for `ladder run reduce`
+    #[arg(last = true)]
+    pub args: Vec<String>,
+}
+
+/// `cargo xtask ptx`: without a pattern, the list of kernels.
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("form").args(["sass", "stats", "llvm", "diff", "json"])))]
+pub struct Ptx {
+    /// A kernel's name or a part of it that no other kernel has
+    pub pattern: Option<String>,
+    /// Show the Rust lines that instructions come from
+    #[arg(long, requires = "pattern", conflicts_with_all = ["stats", "llvm", "diff", "json"])]
+    pub rust: bool,
+    /// Show SASS, the GPU's own instructions
+    #[arg(long, requires = "pattern")]
+    pub sass: bool,
+    /// Count instructions by class, and memory operations by space and width
+    #[arg(long, requires = "pattern")]
+    pub stats: bool,
+    /// Show LLVM IR
+    #[arg(long, requires = "pattern", conflicts_with = "file")]
+    pub llvm: bool,
+    /// Compare two kernels
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with = "pattern")]
+    pub diff: Option<Vec<String>>,
+    /// Show the comparison one under the other, not side by side
+    #[arg(long, requires = "diff", conflicts_with = "pattern")]
+    pub unified: bool,
+    /// Keep .loc directives, comments and unused labels
+    #[arg(long, requires = "pattern", conflicts_with_all = ["form"])]
+    pub verbatim: bool,
+    /// The architecture to build for, such as sm_90 [default: sm_75]
+    #[arg(long)]
+    pub arch: Option<NvvmArch>,
+    /// Look at this PTX file and build nothing
+    #[arg(long, value_name = "PTX")]
+    pub file: Option<PathBuf>,
+    /// Print the list as JSON
+    #[arg(long, conflicts_with = "pattern")]
+    pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::{CommandFactory, Parser};
+
+    fn accepts(line: &str) -> bool {
+        Cli::try_parse_from(line.split(' ')).is_ok()
+    }
+
+    #[test]
+    fn the_definition_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_goes_together_and_what_does_not() {
+        for line in [
+            "xtask ptx",
+            "xtask ptx smem_64 --rust --sass --arch sm_90",
+            "xtask ptx smem_64 --rust --verbatim",
+            "xtask ptx --diff a b --unified",
+            "xtask ptx --json --file k.ptx",
+            "xtask run -- --n 2^20",
+            "xtask setup --nvidia",
+        ] {
+            assert!(accepts(line), "{line}");
+        }
+        for line in [
+            "xtask ptx --sass",
+            "xtask ptx a --sass --llvm",
+            "xtask ptx a --diff b c",
+            "xtask ptx --diff a",
+            "xtask ptx a --unified",
+            "xtask ptx a --json",
+            "xtask ptx a --llvm --file k.ptx",
+            "xtask ptx a --stats --rust",
+            "xtask ptx a --arch sm_91",
+        ] {
+            assert!(!accepts(line), "{line}");
+        }
+    }
+}

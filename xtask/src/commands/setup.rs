@@ -1,0 +1,33 @@
+//! `cargo xtask setup`.
+
+use cuda_builder::toolchain;
+
+use crate::cli::Setup;
+use crate::failure::Result;
+use crate::style::status;
+use crate::tools::nvidia::{self, Tool};
+
+pub(super) fn setup(options: &Setup) -> Result<()> {
+    let complete = toolchain::discover().is_ok()
+        && (!options.nvidia || Tool::ALL.iter().all(|t| nvidia::find(*t).is_ok()));
+    let found = crate::setup::device()?;
+    if options.nvidia {
+        nvidia::need(Tool::ALL)?;
+    }
+    let (rustc, llvm) = (&found.rustc, &found.llvm);
+    let nvidia = if options.nvidia {
+        ", and NVIDIA's tools"
+    } else {
+        ""
+    };
+    let what = format!(
+        "rustc {} ({}), LLVM {} ({}){nvidia}",
+        rustc.version, rustc.origin, llvm.version, llvm.origin
+    );
+    if complete {
+        status("Ready", format_args!("nothing is missing: {what}"));
+    } else {
+        status("Ready", what);
+    }
+    Ok(())
+}
