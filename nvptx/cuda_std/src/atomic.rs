@@ -24,7 +24,7 @@
 //! or a store): `core`'s `fetch_add(1, AcqRel)` compiles to a relaxed `atom.add` with no fence.
 //! Everything here is therefore relaxed and gets its ordering from fences (PTX ISA §9.7.13.4) of its
 //! scope: one before to release, one after to acquire, a sequentially consistent one before for
-//! `SeqCst` (PTX ISA §8.7, release and acquire patterns).
+//! `SeqCst` (PTX ISA §8, release and acquire patterns).
 //!
 //! Orderings and scopes need compute capability 7.0.
 //!

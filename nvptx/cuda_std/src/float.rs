@@ -3,6 +3,9 @@
 //! `min`, `max`, `abs`, `clamp`, `signum` and the like are `core`'s own methods and need no trait
 //! (`f32::max` becomes `max.f32`).
 
+#[cfg(any(target_arch = "nvptx64", test))]
+mod exp;
+
 /// Mathematics for `f32` and `f64` without `std`, with the names of `std`'s methods.
 ///
 /// # Accuracy
@@ -11,8 +14,8 @@
 /// * **approx**: the hardware's approximation or made from it, with a relative error of at most
 ///   2^-22 (4 ulp) over the whole range, subnormals included; CUDA C++ does the same for the function
 ///   of that name, and measures 2 ulp;
-/// * **libm**: the portable code of the `libm` crate, about 1 ulp, the same result as on the host,
-///   and some ten to a hundred instructions. Upstream calls NVIDIA's libdevice here, which is faster
+/// * **libm**: the portable code of the `libm` crate, about 1 ulp, the same result as on the host, and
+///   50 to 1000 instructions; those that reduce large angles use local memory. Upstream calls NVIDIA's libdevice here, which is faster
 ///   and of the same order of accuracy, but comes only with the CUDA toolkit.
 ///
 /// Off the GPU all is libm's, so that **approx** may differ there in the last bits.
@@ -170,7 +173,7 @@ mod basic {
 
     #[inline(always)]
     pub(super) fn exp_f32(x: f32) -> f32 {
-        super::exp_from_exp2(x, exp2_f32)
+        super::exp::exp_from_exp2(x, exp2_f32)
     }
 }
 
@@ -188,33 +191,6 @@ mod basic {
     pub(super) mod f64 {
         pub(in super::super) use libm::{ceil, floor, fma as mul_add, round, sqrt, trunc};
     }
-}
-
-/// e^x from an approximation of 2^f for f in [-1/2, 1/2].
-///
-/// x = n ln 2 + r with an integer n; e^x = 2^n 2^(r log2 e). ln 2 is in two parts of which the first
-/// has zeros at its end, so that n times it is exact and r loses nothing.
-#[cfg(any(target_arch = "nvptx64", test))]
-#[inline(always)]
-fn exp_from_exp2(x: f32, exp2: impl Fn(f32) -> f32) -> f32 {
-    const LN_2_HIGH: f32 = 0.693_145_75;
-    const LN_2_LOW: f32 = 1.428_606_8e-6;
-    /// Adding and subtracting it rounds a float below 2^22 to the nearest integer.
-    const ROUND: f32 = 12_582_912.0;
-
-    // Beyond these the result is infinite, or 0; a NaN passes.
-    let x = if x > 89.0 { 89.0 } else { x };
-    let x = if x < -104.0 { -104.0 } else { x };
-    let shifted = basic::f32::mul_add(x, core::f32::consts::LOG2_E, ROUND);
-    let n = shifted - ROUND;
-    let r = basic::f32::mul_add(n, -LN_2_LOW, basic::f32::mul_add(n, -LN_2_HIGH, x));
-    // The integer is in the low bits of the sum already. For a NaN it is nonsense, and `r` a NaN.
-    let n = shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i32;
-    // 2^n in two factors, because n goes beyond the exponents of normal floats: only the last product
-    // rounds.
-    let half = n >> 1;
-    let power = |n: i32| f32::from_bits((n.wrapping_add(127) as u32) << 23);
-    exp2(r * core::f32::consts::LOG2_E) * power(half) * power(n.wrapping_sub(half))
 }
 
 /// Methods that are one function of one argument.
@@ -367,43 +343,7 @@ gpu_float!(f64: libm::fmod, libm::sincos, {
 
 #[cfg(test)]
 mod tests {
-    use super::{GpuFloat, exp_from_exp2};
-
-    #[test]
-    fn exp_from_exp2_adds_little_to_the_error_of_exp2() {
-        let allowed = libm::exp2(-22.5);
-        // A stand-in for ex2.approx that is wrong by all that the ISA allows, up and down.
-        for error in [1.0 - allowed, 1.0, 1.0 + allowed] {
-            let exp2 = |f: f32| (libm::exp2(f64::from(f)) * error) as f32;
-            let mut bits = 0_u32;
-            while f32::from_bits(bits) < 104.0 {
-                for x in [f32::from_bits(bits), -f32::from_bits(bits)] {
-                    let (found, right) = (exp_from_exp2(x, exp2), libm::exp(f64::from(x)));
-                    if right > f64::from(f32::MAX) {
-                        assert_eq!(found, f32::INFINITY, "exp({x:e})");
-                        continue;
-                    }
-                    // Half the spacing of subnormals: the rounding of the last product.
-                    let tolerance = right * libm::exp2(-22.0) + libm::exp2(-150.0);
-                    let off = (f64::from(found) - right).abs();
-                    assert!(off <= tolerance, "exp({x:e}) = {found:e}, not {right:e}");
-                }
-                bits += 4099;
-            }
-        }
-    }
-
-    #[test]
-    fn exp_from_exp2_has_the_right_ends() {
-        let exp = |x| exp_from_exp2(x, libm::exp2f);
-        assert_eq!(exp(0.0), 1.0);
-        assert_eq!(exp(-0.0), 1.0);
-        assert_eq!(exp(f32::INFINITY), f32::INFINITY);
-        assert_eq!(exp(f32::MAX), f32::INFINITY);
-        assert_eq!(exp(f32::NEG_INFINITY), 0.0);
-        assert_eq!(exp(f32::MIN), 0.0);
-        assert!(exp(f32::NAN).is_nan());
-    }
+    use super::GpuFloat;
 
     #[test]
     fn remainders_are_euclidean() {

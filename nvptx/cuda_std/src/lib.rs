@@ -69,7 +69,7 @@ pub mod prelude {
 }
 
 /// A panic ends the whole launch with an error that the host sees at its next synchronization:
-/// `trap` (PTX ISA §9.7.19.5). There is nothing to unwind and nowhere to print.
+/// `trap` (PTX ISA §9.7.19.4). There is nothing to unwind and nowhere to print.
 #[cfg(target_arch = "nvptx64")]
 #[panic_handler]
 fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {

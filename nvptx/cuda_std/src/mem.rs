@@ -10,7 +10,7 @@ unsafe extern "unadjusted" {
     safe fn llvm_total_smem_size() -> u32;
 }
 
-/// Bytes of shared memory that the launch asked for: `%dynamic_smem_size` (PTX ISA §10.34).
+/// Bytes of shared memory that the launch asked for: `%dynamic_smem_size` (PTX ISA §10).
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -19,7 +19,7 @@ pub fn dynamic_smem_size() -> u32 {
 }
 
 /// Bytes of shared memory that each block has, static and dynamic together, rounded up to the
-/// hardware's allocation unit: `%total_smem_size` (PTX ISA §10.32).
+/// hardware's allocation unit: `%total_smem_size` (PTX ISA §10).
 #[gpu_only]
 #[inline(always)]
 #[must_use]

@@ -10,7 +10,7 @@ pub fn breakpoint() {
     unsafe { core::arch::asm!("brkpt;", options(nostack)) };
 }
 
-/// Counts up the profiler's counter `counter`, once for each warp: `pmevent` (PTX ISA §9.7.19.4).
+/// Counts up the profiler's counter `counter`, once for each warp: `pmevent` (PTX ISA §9.7.19.3).
 ///
 /// # Panics
 /// If `counter` is above 7.
@@ -30,7 +30,7 @@ pub fn profiler_counter(counter: u32) {
     pmevent!(0 1 2 3 4 5 6 7);
 }
 
-/// The multiprocessor's count of clock cycles: `%clock64` (PTX ISA §10.29). Differences between two
+/// The multiprocessor's count of clock cycles: `%clock64` (PTX ISA §10). Differences between two
 /// reads by one thread are cycles that passed, other warps' included.
 #[gpu_only]
 #[inline(always)]

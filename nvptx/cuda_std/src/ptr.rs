@@ -1,7 +1,7 @@
 //! Which memory a pointer is to.
 //!
 //! Pointers of Rust are **generic**: one number names any memory, and shared and local memory are
-//! windows in it (PTX ISA §5.1 and §9.7.9.1).
+//! windows in it (PTX ISA §5.1).
 
 use crate::gpu_only;
 
@@ -30,7 +30,7 @@ pub enum AddressSpace {
     Local,
 }
 
-/// Whether `ptr` is to `address_space`: `isspacep` (PTX ISA §9.7.9.20). Folds where the compiler
+/// Whether `ptr` is to `address_space`: `isspacep` (PTX ISA §9.7.9). Folds where the compiler
 /// knows.
 ///
 /// # Safety
@@ -48,7 +48,7 @@ pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace)
 }
 
 /// The address within `address_space` of what the generic `ptr` is to: `cvta.to` (PTX ISA
-/// §9.7.9.21). The result is for inline assembly that names the space; Rust must not follow it.
+/// §9.7.9). The result is for inline assembly that names the space; Rust must not follow it.
 ///
 /// # Safety
 /// `ptr` is to `address_space`.
@@ -81,7 +81,7 @@ pub unsafe fn convert_generic_to_specific_address_space<T>(
     specific
 }
 
-/// The generic pointer to what is at address `ptr` of `address_space`: `cvta` (PTX ISA §9.7.9.21).
+/// The generic pointer to what is at address `ptr` of `address_space`: `cvta` (PTX ISA §9.7.9).
 ///
 /// # Safety
 /// `ptr` is an address within `address_space`.

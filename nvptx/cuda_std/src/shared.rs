@@ -59,7 +59,7 @@ macro_rules! shared_array {
 ///
 /// How many bytes there are is the launch's `shared_mem_bytes`;
 /// [`dynamic_smem_size`](crate::mem::dynamic_smem_size) reads it. In PTX it is one `.extern .shared`
-/// array without a size (PTX ISA §5.4.4); `cuda_builder` makes it so from the symbol
+/// array without a size (PTX ISA §11.6.1); `cuda_builder` makes it so from the symbol
 /// `_Zcuda_std_dyn_shared`, which is upstream's.
 ///
 /// # Safety

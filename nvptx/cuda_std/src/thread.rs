@@ -153,7 +153,7 @@ pub fn first() -> bool {
     block_idx() == UVec3::ZERO && thread_idx() == UVec3::ZERO
 }
 
-/// Threads in a warp: 32 on every GPU so far (`WARP_SZ`, PTX ISA §4.4.4).
+/// Threads in a warp: 32 on every GPU so far (`WARP_SZ`).
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -224,7 +224,7 @@ pub fn system_fence() {
 }
 
 /// Suspends the thread for about `nanos` nanoseconds, between 0 and twice that, at most 1 ms:
-/// `nanosleep.u32` (PTX ISA §9.7.19.3, sm_70 and newer). For back-off in a spin loop.
+/// `nanosleep.u32` (PTX ISA §9.7.19.2, sm_70 and newer). For back-off in a spin loop.
 #[gpu_only]
 #[inline(always)]
 pub fn nanosleep(nanos: u32) {

@@ -37,7 +37,7 @@ pub fn lane_id() -> u32 {
     llvm_laneid()
 }
 
-/// The lanes that execute this call together: `activemask.b32` (PTX ISA §9.7.13.13).
+/// The lanes that execute this call together: `activemask.b32` (PTX ISA §9.7.13.11).
 ///
 /// Threads on the same path need not run together, so this is no way to find out who takes a branch;
 /// [`warp_vote_ballot`] before the branch is.

@@ -15,7 +15,11 @@ mod kernel;
 
 /// Makes an `unsafe fn` a kernel: an entry point that the host launches by the function's name.
 ///
-/// ```ignore
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// /// # Safety
+/// /// `data` points to `len` floats that nothing else uses.
 /// #[kernel]
 /// pub unsafe fn double(data: *mut f32, len: u32) {
 ///     let i = thread::index_1d();
@@ -27,7 +31,7 @@ mod kernel;
 /// ```
 ///
 /// For `nvptx64` the function becomes `#[unsafe(no_mangle)] extern "ptx-kernel" fn`, a `.entry` of
-/// the PTX module (PTX ISA §5.4.1). That ABI is unstable: the crate needs `feature(abi_ptx)`, which
+/// the PTX module (PTX ISA §11.2.1). That ABI is unstable: the crate needs `feature(abi_ptx)`, which
 /// `cuda_builder` passes. For any other target it stays a plain function.
 ///
 /// A kernel
@@ -47,7 +51,10 @@ pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Puts a `static` into one of the GPU's memories.
 ///
-/// ```ignore
+/// ```
+/// use core::mem::MaybeUninit;
+/// use cuda_std::address_space;
+///
 /// #[address_space(shared)]
 /// static mut TILE: [MaybeUninit<f32>; 1024] = [const { MaybeUninit::uninit() }; 1024];
 /// ```
@@ -72,9 +79,17 @@ pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
 /// The signature stays the same everywhere (except that an explicit ABI is dropped off the GPU), so
 /// that callers type-check on the host.
 ///
-/// ```ignore
+/// ```
+/// use core::arch::asm;
+/// use cuda_std::gpu_only;
+///
 /// #[gpu_only]
-/// pub fn clock() -> u64 { /* code that only an nvptx64 compiler understands */ }
+/// pub fn warps_of_the_multiprocessor() -> u32 {
+///     let warps;
+///     // SAFETY: reading a special register has no preconditions.
+///     unsafe { asm!("mov.u32 {}, %nwarpid;", out(reg32) warps) };
+///     warps
+/// }
 /// ```
 #[proc_macro_attribute]
 pub fn gpu_only(attr: TokenStream, item: TokenStream) -> TokenStream {

@@ -2,7 +2,7 @@
 //!
 //! With a constant ordering a call is that of one function of [`intrinsics`](super::intrinsics); the others are not
 //! compiled. `SeqCst` is a sequentially consistent fence before an operation that acquires (PTX ISA
-//! §8.7).
+//! §8).
 //!
 //! # Safety
 //! Of all that take a pointer: it is valid for reads and writes of its type, aligned to the type's
