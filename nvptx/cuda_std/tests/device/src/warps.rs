@@ -77,6 +77,7 @@ pub unsafe fn matches(words: *mut u32, longs: *const f64) {
     }
 }
 
+#[cfg(feature = "redux")]
 #[kernel]
 pub unsafe fn reductions(signed: *mut i32, unsigned: *mut u32) {
     use WarpReductionOp::{Add, And, Max, Min, Or, Xor};
