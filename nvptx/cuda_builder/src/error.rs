@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::NvvmArch;
 use crate::lower::LowerError;
 use crate::toolchain::NotFound;
 
@@ -38,6 +39,19 @@ pub enum CudaBuilderError {
     NoKernels {
         /// The crate's folder.
         krate: PathBuf,
+    },
+    /// A kernel uses an instruction that no PTX version has for the architecture.
+    #[error(
+        "`{function}` uses an instruction that {arch} does not have (LLVM: {instruction}); build for a \
+         newer architecture with `.arch(…)`, or compile that kernel for it only"
+    )]
+    NotInArchitecture {
+        /// The architecture that was built for.
+        arch: NvvmArch,
+        /// The function with the instruction.
+        function: String,
+        /// LLVM's name for the instruction.
+        instruction: String,
     },
     /// A tool could not be run, or failed.
     #[error("{tool} {problem}")]

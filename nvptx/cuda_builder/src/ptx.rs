@@ -1,10 +1,12 @@
 //! From optimized LLVM IR to PTX of the lowest version that will do.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::builder::CudaBuilder;
 use crate::compile::{self, Paths};
 use crate::error::CudaBuilderError;
+use crate::lower::ir::demangled;
 use crate::toolchain::DeviceToolchain;
 
 /// A PTX ISA version, times ten: 63 is 6.3.
@@ -58,7 +60,9 @@ pub(crate) fn generate(
                 return Ok(text);
             }
             // Which version an instruction came with is LLVM's knowledge; this is how to ask.
-            Err(error @ CudaBuilderError::Tool { .. }) => refusal = refusal.or(Some(error)),
+            Err(CudaBuilderError::Tool { tool, problem }) => {
+                refusal = refusal.or_else(|| Some(explained(builder, tool, &problem)));
+            }
             Err(other) => return Err(other),
         }
     }
@@ -66,6 +70,29 @@ pub(crate) fn generate(
         tool: toolchain.llvm.llc.clone(),
         problem: format!("knows no PTX version from {lowest} (times ten) on"),
     }))
+}
+
+/// LLVM aborts over an instruction that the architecture lacks, with a stack trace of its own; one
+/// line of that is for the kernel's author.
+fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str) -> CudaBuilderError {
+    let between = |before: &str, after: char| {
+        let (_, rest) = problem.split_once(before)?;
+        rest.split(after).next().map(str::trim)
+    };
+    let (Some(node), Some(function)) = (
+        between("Cannot select:", '\n'),
+        between("on function '@", '\''),
+    ) else {
+        return CudaBuilderError::Tool {
+            tool,
+            problem: problem.to_owned(),
+        };
+    };
+    CudaBuilderError::NotInArchitecture {
+        arch: builder.arch,
+        function: demangled(function.trim_matches('"')),
+        instruction: node.to_owned(),
+    }
 }
 
 fn run_llc(
@@ -135,14 +162,21 @@ fn without_empty_sections(ptx: &str) -> String {
 }
 
 /// The last look, in the PTX itself: a shared address that is made generic. The check of the IR names
-/// the static and the access; nothing should reach this one.
+/// the static and the access; nothing should reach this one. What an `asm!` block does is its author's
+/// own.
 fn refuse_generic_shared(builder: &CudaBuilder, ptx: &str) -> Result<(), CudaBuilderError> {
     let mut entry = "";
+    let mut in_asm = false;
     for line in ptx.lines() {
+        match line.trim() {
+            "// begin inline asm" => in_asm = true,
+            "// end inline asm" => in_asm = false,
+            _ => {}
+        }
         if let Some((_, name)) = line.split_once(".entry ") {
             entry = name.trim_end_matches('(');
         }
-        if line.trim_start().starts_with("cvta.shared") {
+        if !in_asm && line.trim_start().starts_with("cvta.shared") {
             return Err(
                 builder.cannot_lower(crate::lower::LowerError::StaysGeneric {
                     space: "shared",
@@ -195,5 +229,7 @@ mod tests {
         let error = refuse_generic_shared(&builder, ptx).expect_err("generic");
         assert!(error.to_string().contains("`k`"), "{error}");
         refuse_generic_shared(&builder, "ld.shared.b32 %r1, [%rd1];").expect("not generic");
+        let asked_for = ptx.replace("\tcvta", "// begin inline asm\n\tcvta");
+        refuse_generic_shared(&builder, &asked_for).expect("the author's own");
     }
 }

@@ -312,6 +312,33 @@ fn a_debug_build_checks_arithmetic() {
     assert!(text.contains("trap"), "{text}");
 }
 
+/// Every device function of `cuda_std`, without any space lost.
+#[test]
+fn all_of_cuda_std_builds() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .join("cuda_std/tests/device");
+    for (arch, features) in [
+        (NvvmArch::Compute75, &["--no-default-features"][..]),
+        (NvvmArch::Compute80, &[]),
+        (NvvmArch::Compute100, &[]),
+    ] {
+        let ptx = CudaBuilder::new(&folder)
+            .arch(arch)
+            .build_args(features)
+            .build()
+            .unwrap();
+        let ptx = std::fs::read_to_string(ptx).unwrap();
+        assert!(ptx.matches(".entry ").count() > 200, "{arch}");
+        assert_eq!(
+            ptx.contains("redux.sync"),
+            arch > NvvmArch::Compute75,
+            "{arch}"
+        );
+    }
+}
+
 /// As a build script's: what cargo is told to watch exists and is no product of the build.
 #[test]
 fn a_build_script_watches_sources_only() {
