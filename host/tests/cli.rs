@@ -121,7 +121,7 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
             &["run", "reduce", "--rungs", "x"],
             "a similar argument exists",
         ),
-        (&["run"], "required arguments were not provided"),
+        (&["run"], "required arguments were not provided: <LADDER>;"),
         (&["climb"], "unrecognized subcommand 'climb'"),
         (&["list", "redcue"], "did you mean `reduce`?"),
         (
@@ -177,6 +177,11 @@ fn the_list_needs_no_device() {
     let rungs: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(rungs.as_array().unwrap().len(), 16);
     assert_eq!(rungs[8]["entries"][3], "reduce_complete_unroll_512");
+    let Ended { code, out, err } = alone(&[]);
+    assert!(
+        code == 2 && out.is_empty() && err.contains("Usage: ladder <COMMAND>"),
+        "{err}"
+    );
     assert_eq!(alone(&["--help"]).code, 0);
     assert_eq!(alone(&["--version"]).code, 0);
 }

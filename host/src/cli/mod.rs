@@ -10,6 +10,7 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use clap::Parser as _;
+use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::device::{Choice, Device};
@@ -40,6 +41,10 @@ pub fn main(
 ) -> u8 {
     let arguments = match Arguments::try_parse_from(args) {
         Ok(arguments) => arguments,
+        Err(error) if error.kind() == DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = write!(err, "{}", error.render().ansi());
+            return 2;
+        }
         Err(error) if error.use_stderr() => {
             complain(err, &one_line(&error));
             return 2;
@@ -164,16 +169,13 @@ fn complain(err: &mut dyn Write, message: &str) {
 /// clap's message without its paragraphs: what was wrong, its tips, and where to read more.
 fn one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
-    let mut parts: Vec<&str> = text
+    let parts: Vec<&str> = text
         .lines()
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
         .filter(|line| !line.is_empty())
         .collect();
-    if parts.is_empty() {
-        parts.push("no command");
-    }
-    let message = parts.join("; ");
+    let message = parts.join("; ").replace(":; ", ": ");
     format!(
         "{}; `ladder --help` says more",
         message.trim_start_matches("error: ")

@@ -1,0 +1,390 @@
+//! A CUDA driver whose device memory is the process's own and whose kernels are sums on the CPU, for
+//! `tests/gpu.rs`, which compiles it. It does what `device::Gpu` asks of a driver and nothing else, and
+//! complains on stderr of what is not given back before its context.
+//!
+//! `LADDER_STAND_IN` names what goes wrong: `no_device`, `bad_ptx`, `small` (a megabyte of memory above what
+//! `ladder` leaves free), `faults` (the kernel reads what it must not) or `wrong` (each sum is one too large).
+
+#![allow(unsafe_op_in_unsafe_fn)]
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::Mutex;
+
+const SUCCESS: c_uint = 0;
+const INVALID_VALUE: c_uint = 1;
+const NO_DEVICE: c_uint = 100;
+const INVALID_PTX: c_uint = 218;
+const NOT_FOUND: c_uint = 500;
+const ILLEGAL_ADDRESS: c_uint = 700;
+
+/// Allocations by address, and the names of the functions that were asked for. A handle is one more than
+/// an index.
+struct Driver {
+    memory: BTreeMap<u64, Vec<u8>>,
+    functions: Vec<String>,
+    ptx: String,
+    objects: i64,
+    sticky: c_uint,
+}
+
+static DRIVER: Mutex<Driver> = Mutex::new(Driver {
+    memory: BTreeMap::new(),
+    functions: Vec::new(),
+    ptx: String::new(),
+    objects: 0,
+    sticky: SUCCESS,
+});
+
+fn driver<R>(with: impl FnOnce(&mut Driver) -> R) -> R {
+    with(&mut DRIVER.lock().unwrap())
+}
+
+fn is(fault: &str) -> bool {
+    std::env::var("LADDER_STAND_IN").is_ok_and(|value| value == fault)
+}
+
+impl Driver {
+    /// The allocation in which these bytes lie whole, from there on.
+    fn bytes(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
+        let (start, memory) = self.memory.range_mut(..=address).next_back()?;
+        memory.get_mut((address - start) as usize..)?.get_mut(..len)
+    }
+}
+
+fn done(ok: Option<()>) -> c_uint {
+    if ok.is_some() { SUCCESS } else { INVALID_VALUE }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuInit(_flags: c_uint) -> c_uint {
+    if is("no_device") { NO_DEVICE } else { SUCCESS }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> c_uint {
+    *version = 13000;
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> c_uint {
+    *count = 1;
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> c_uint {
+    *device = ordinal;
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, _device: c_int) -> c_uint {
+    let text = c"Stand-in".to_bytes_with_nul();
+    assert!(len as usize >= text.len());
+    name.cast::<u8>()
+        .copy_from_nonoverlapping(text.as_ptr(), text.len());
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: c_int) -> c_uint {
+    *bytes = 2 << 30;
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetAttribute(
+    value: *mut c_int,
+    attribute: c_int,
+    _device: c_int,
+) -> c_uint {
+    *value = match attribute {
+        13 => 1_500_000, // CLOCK_RATE, kHz
+        16 => 7,         // MULTIPROCESSOR_COUNT
+        36 => 1_000_000, // MEMORY_CLOCK_RATE, kHz
+        37 => 256,       // GLOBAL_MEMORY_BUS_WIDTH, bits
+        38 => 4 << 20,   // L2_CACHE_SIZE
+        75 => 7,         // COMPUTE_CAPABILITY_MAJOR
+        76 => 5,         // COMPUTE_CAPABILITY_MINOR
+        _ => return INVALID_VALUE,
+    };
+    SUCCESS
+}
+
+unsafe fn create(handle: *mut *mut c_void) -> c_uint {
+    *handle = std::ptr::dangling_mut::<u64>().cast();
+    driver(|driver| driver.objects += 1);
+    SUCCESS
+}
+
+fn destroy() -> c_uint {
+    driver(|driver| driver.objects -= 1);
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, _: c_int) -> c_uint {
+    create(context)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDevicePrimaryCtxRelease_v2(_device: c_int) -> c_uint {
+    destroy();
+    driver(|driver| {
+        if !driver.memory.is_empty() || driver.objects != 0 {
+            eprintln!(
+                "left behind: {} allocations, {} objects",
+                driver.memory.len(),
+                driver.objects
+            );
+        }
+    });
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDevicePrimaryCtxRelease(device: c_int) -> c_uint {
+    cuDevicePrimaryCtxRelease_v2(device)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSetCurrent(_context: *mut c_void) -> c_uint {
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuStreamCreateWithPriority(
+    stream: *mut *mut c_void,
+    _flags: c_uint,
+    _priority: c_int,
+) -> c_uint {
+    create(stream)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamDestroy_v2(_stream: *mut c_void) -> c_uint {
+    destroy()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, _flags: c_uint) -> c_uint {
+    create(event)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventDestroy_v2(_event: *mut c_void) -> c_uint {
+    destroy()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventRecord(_event: *mut c_void, _stream: *mut c_void) -> c_uint {
+    SUCCESS
+}
+
+/// Where a real driver reports what a kernel did wrong.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventSynchronize(_event: *mut c_void) -> c_uint {
+    driver(|driver| driver.sticky)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuEventElapsedTime(
+    milliseconds: *mut f32,
+    _start: *mut c_void,
+    _end: *mut c_void,
+) -> c_uint {
+    *milliseconds = 0.25;
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_uint {
+    *free = if is("small") { 65 << 20 } else { 1 << 30 };
+    *total = 2 << 30;
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> c_uint {
+    if bytes == 0 {
+        return INVALID_VALUE;
+    }
+    let memory = vec![0xcd; bytes];
+    *address = memory.as_ptr() as u64;
+    driver(|driver| driver.memory.insert(*address, memory));
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemFree_v2(address: u64) -> c_uint {
+    done(driver(|driver| driver.memory.remove(&address).map(drop)))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize) -> c_uint {
+    let from = std::slice::from_raw_parts(from.cast::<u8>(), bytes);
+    done(driver(|driver| {
+        driver.bytes(to, bytes).map(|to| to.copy_from_slice(from))
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) -> c_uint {
+    let to = std::slice::from_raw_parts_mut(to.cast::<u8>(), bytes);
+    done(driver(|driver| {
+        driver
+            .bytes(from, bytes)
+            .map(|from| to.copy_from_slice(from))
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyDtoDAsync_v2(
+    to: u64,
+    from: u64,
+    bytes: usize,
+    _stream: *mut c_void,
+) -> c_uint {
+    done(driver(|driver| {
+        let from = driver.bytes(from, bytes)?.to_vec();
+        driver.bytes(to, bytes).map(|to| to.copy_from_slice(&from))
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemsetD8Async(
+    address: u64,
+    value: u8,
+    bytes: usize,
+    _stream: *mut c_void,
+) -> c_uint {
+    done(driver(|driver| {
+        driver.bytes(address, bytes).map(|bytes| bytes.fill(value))
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleLoadDataEx(
+    module: *mut *mut c_void,
+    image: *const c_char,
+    count: c_uint,
+    options: *const c_uint,
+    values: *const *mut c_void,
+) -> c_uint {
+    if is("bad_ptx") {
+        const ERROR_LOG_BUFFER: c_uint = 5;
+        const ERROR_LOG_BUFFER_SIZE_BYTES: c_uint = 6;
+        let option = |which| (0..count as usize).find(|&i| *options.add(i) == which);
+        if let (Some(log), Some(size)) = (
+            option(ERROR_LOG_BUFFER),
+            option(ERROR_LOG_BUFFER_SIZE_BYTES),
+        ) {
+            let text = c"ptxas fatal: Unsupported .version 9.9\n".to_bytes_with_nul();
+            assert!(*values.add(size) as usize >= text.len());
+            (*values.add(log))
+                .cast::<u8>()
+                .copy_from_nonoverlapping(text.as_ptr(), text.len());
+        }
+        return INVALID_PTX;
+    }
+    let text = CStr::from_ptr(image).to_string_lossy().into_owned();
+    driver(|driver| driver.ptx = text);
+    create(module)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuModuleUnload(_module: *mut c_void) -> c_uint {
+    destroy()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleGetFunction(
+    function: *mut usize,
+    _module: *mut c_void,
+    name: *const c_char,
+) -> c_uint {
+    let name = CStr::from_ptr(name).to_string_lossy().into_owned();
+    driver(|driver| {
+        if !driver.ptx.contains(&format!(".entry {name}(")) {
+            return NOT_FOUND;
+        }
+        driver.functions.push(name);
+        *function = driver.functions.len();
+        SUCCESS
+    })
+}
+
+/// Data blocks that a block of this kernel takes, from the number in its name.
+fn data_blocks(name: &str) -> usize {
+    let number = |(digits, blocks)| name.contains(digits).then_some(blocks);
+    [
+        ("unrolling2", 2),
+        ("roll4", 4),
+        ("unrolling4", 4),
+        ("unrolling8", 8),
+        ("warps8", 8),
+        ("complete_unroll", 8),
+    ]
+    .into_iter()
+    .find_map(number)
+    .unwrap_or(1)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchKernel(
+    function: usize,
+    gx: c_uint,
+    gy: c_uint,
+    gz: c_uint,
+    bx: c_uint,
+    by: c_uint,
+    bz: c_uint,
+    shared: c_uint,
+    _stream: *mut c_void,
+    parameters: *const *const c_void,
+    _extra: *const c_void,
+) -> c_uint {
+    let input = (*parameters.add(0)).cast::<u64>().read();
+    let output = (*parameters.add(1)).cast::<u64>().read();
+    let n = (*parameters.add(2)).cast::<u32>().read() as usize;
+    driver(|driver| {
+        let name = driver.functions[function - 1].clone();
+        let dynamic = if name.contains("_dyn_") { bx * 4 } else { 0 };
+        if (gy, gz, by, bz, shared) != (1, 1, 1, 1, dynamic) {
+            return INVALID_VALUE;
+        }
+        if is("faults") {
+            driver.sticky = ILLEGAL_ADDRESS;
+            return SUCCESS;
+        }
+        let data: Vec<i32> = match n {
+            // A buffer of no bytes has no address.
+            0 => Vec::new(),
+            _ => match driver.bytes(input, n * 4) {
+                Some(bytes) => words(bytes),
+                None => return INVALID_VALUE,
+            },
+        };
+        let share = bx as usize * data_blocks(&name);
+        let Some(out) = driver.bytes(output, gx as usize * 4) else {
+            return INVALID_VALUE;
+        };
+        for block in 0..gx as usize {
+            let mine = data.iter().skip(block * share).take(share);
+            let sum = mine.fold(i32::from(is("wrong")), |sum, &value| {
+                sum.wrapping_add(value)
+            });
+            out[block * 4..][..4].copy_from_slice(&sum.to_ne_bytes());
+        }
+        SUCCESS
+    })
+}
+
+fn words(bytes: &[u8]) -> Vec<i32> {
+    bytes
+        .chunks_exact(4)
+        .map(|word| i32::from_ne_bytes(word.try_into().unwrap()))
+        .collect()
+}
