@@ -58,7 +58,9 @@ pub fn header(ptx: &str) -> String {
         .lines()
         .next()
         .and_then(|line| line.strip_prefix("// cuda_builder ")?.split_once(": "))
-        .map_or(String::new(), |(_, compilers)| format!("{compilers}, "));
+        // The architecture is the last of them, and the module's own directive says it too.
+        .and_then(|(_, made_by)| made_by.rsplit_once(", "))
+        .map_or(String::new(), |(compilers, _)| format!("{compilers}, "));
     let directive = |name: &str| {
         ptx.lines()
             .find_map(|line| line.trim().strip_prefix(name))
@@ -105,7 +107,7 @@ mod tests {
             header(&format!(
                 "// cuda_builder 0.3.0: rustc 1.96.0, LLVM 22.1.8, compute_75\n{MODULE}"
             )),
-            "rustc 1.96.0, LLVM 22.1.8, compute_75, PTX 6.3 for sm_75"
+            "rustc 1.96.0, LLVM 22.1.8, PTX 6.3 for sm_75"
         );
         assert_eq!(header(""), "PTX ? for ?");
     }
