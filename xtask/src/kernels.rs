@@ -1,8 +1,10 @@
 //! Building the kernels.
 
+mod inputs;
+
 use std::path::PathBuf;
 
-use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
+use cuda_builder::{CudaBuilder, NvvmArch};
 
 use crate::failure::{Failure, Result};
 use crate::ptx::Module;
@@ -27,41 +29,35 @@ pub fn krate() -> PathBuf {
 }
 
 /// Builds the kernels into `target/ptx/ARCH`, after setting the machine up if it has no device compiler.
+/// Does not build them again if nothing that they are made from has changed.
 ///
 /// # Errors
 /// The machine cannot be set up, the kernels do not compile, or their PTX cannot be read.
 pub fn build(arch: NvvmArch) -> Result<Built> {
-    status("Building", format_args!("kernels-gpu for {}", arch.sm()));
-    match try_build(arch) {
-        Err(CudaBuilderError::NoDeviceCompiler(_)) => {
-            setup::device()?;
-            try_build(arch)
-        }
-        result => result,
-    }
-    .map_err(|error| Failure::new(error.to_string()))
-    .and_then(|(ptx, llvm)| {
-        Ok(Built {
-            module: read(&ptx)?,
-            ptx,
-            llvm,
-        })
-    })
-}
-
-fn try_build(arch: NvvmArch) -> Result<(PathBuf, PathBuf), CudaBuilderError> {
     let folder = tools::target_dir().join("ptx").join(arch.sm());
-    std::fs::create_dir_all(&folder).map_err(|source| CudaBuilderError::Io {
-        path: folder.clone(),
-        source,
-    })?;
     let (ptx, llvm) = (folder.join("kernels.ptx"), folder.join("kernels.ll"));
-    CudaBuilder::new(krate())
-        .arch(arch)
-        .copy_to(&ptx)
-        .final_module_path(&llvm)
-        .build()?;
-    Ok((ptx, llvm))
+    let record = folder.join("kernels.inputs");
+    let sources = inputs::sources()?;
+    if !(inputs::unchanged(&record, &sources) && ptx.is_file() && llvm.is_file()) {
+        status("Building", format_args!("kernels-gpu for {}", arch.sm()));
+        let toolchain = setup::device()?;
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| Failure::file("create", &folder, &error))?;
+        // An interrupted build must not pass for a whole one.
+        let _ = std::fs::remove_file(&record);
+        CudaBuilder::new(krate())
+            .arch(arch)
+            .copy_to(&ptx)
+            .final_module_path(&llvm)
+            .build()
+            .map_err(|error| Failure::new(error.to_string()))?;
+        inputs::write(&record, &sources, &toolchain)?;
+    }
+    Ok(Built {
+        module: read(&ptx)?,
+        ptx,
+        llvm,
+    })
 }
 
 /// Reads a PTX file.

@@ -39,7 +39,12 @@ pub(super) fn doctor() {
 fn rows() -> Vec<Row> {
     let setup = "cargo xtask setup";
     let rustc = toolchain::find_rustc();
-    let llvm = toolchain::find_llvm(rustc.as_ref().map_or(0, |rustc| rustc.llvm_major));
+    // Which LLVM will do depends on the compiler.
+    let llvm = match &rustc {
+        Ok(rustc) => toolchain::find_llvm(rustc.llvm_major)
+            .map_err(|_| format!("none of LLVM {} or newer", rustc.llvm_major)),
+        Err(_) => Err("goes with the device's rustc".to_owned()),
+    };
     let mut rows = vec![
         Row {
             name: "rustc for the host",
@@ -57,9 +62,7 @@ fn rows() -> Vec<Row> {
         },
         Row {
             name: "LLVM's opt and llc",
-            found: llvm
-                .map(|llvm| (llvm.version, llvm.origin))
-                .map_err(|_| "none as new as rustc's LLVM".to_owned()),
+            found: llvm.map(|llvm| (llvm.version, llvm.origin)),
             needed_by: "building kernels",
             how: setup,
         },

@@ -103,7 +103,11 @@ impl<'a> Interleave<'a> {
     }
 
     /// The same from paths and lines, the outermost first.
-    pub fn frames(&mut self, frames: Vec<(String, u32)>) -> String {
+    pub fn frames(&mut self, mut frames: Vec<(String, u32)>) -> String {
+        // The library calls itself on the way: of it, only where the instruction is.
+        let innermost = frames.len().saturating_sub(1);
+        let mut depth = 0..;
+        frames.retain(|(path, _)| depth.next() == Some(innermost) || library_part(path).is_none());
         if frames == self.shown {
             return String::new();
         }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use super::{output, target_dir, visibly};
 use crate::failure::{Failure, Result};
@@ -158,9 +159,14 @@ fn parse_version(said: &str) -> Option<(String, (u32, u32))> {
 /// # Errors
 /// It could not be installed.
 pub fn need<const N: usize>(tools: [Tool; N]) -> Result<[Found; N]> {
-    if tools.iter().any(|tool| find(*tool).is_err()) {
-        install()?;
+    if let Some(found) = tools
+        .map(|tool| find(tool).ok())
+        .into_iter()
+        .collect::<Option<Vec<_>>>()
+    {
+        return Ok(found.try_into().expect("one for each tool"));
     }
+    install()?;
     let mut found = Vec::new();
     for tool in tools {
         found.push(find(tool).map_err(|refused| {
@@ -175,7 +181,7 @@ pub fn need<const N: usize>(tools: [Tool; N]) -> Result<[Found; N]> {
             ))
         })?);
     }
-    Ok(found.try_into().expect("one is pushed for each tool"))
+    Ok(found.try_into().expect("one for each tool"))
 }
 
 /// The packages with their versions, as pip takes them.
@@ -204,8 +210,9 @@ pub fn install() -> Result<()> {
     );
     ensure_pip()?;
     std::fs::create_dir_all(parent).map_err(|error| Failure::file("create", parent, &error))?;
+    remove_abandoned(parent);
     let partial = tempfile::Builder::new()
-        .prefix(".partial-")
+        .prefix(PARTIAL)
         .tempdir_in(parent)
         .map_err(|error| Failure::file("create a folder in", parent, &error))?;
     let mut pip = Command::new("python3");
@@ -221,7 +228,9 @@ pub fn install() -> Result<()> {
     // pip's advice against running as root is about the system's packages; these go into a folder.
     pip.env("PIP_ROOT_USER_ACTION", "ignore");
     visibly(&mut pip).map_err(|failure| {
-        failure.hint("the packages come from PyPI: this machine has to reach it, or the mirror that pip is set to")
+        Failure::new(format!("pip could not install NVIDIA's tools: {}", failure.message)).hint(
+            "the packages come from PyPI: this machine has to reach it, or the mirror that pip is set to",
+        )
     })?;
     if folder.exists() {
         // Of another process that was quicker, or damaged: either way a whole one is at hand now.
@@ -230,6 +239,28 @@ pub fn install() -> Result<()> {
     }
     std::fs::rename(partial.path(), &folder)
         .map_err(|error| Failure::file("create", &folder, &error))
+}
+
+/// What the names of folders begin with that are being filled.
+const PARTIAL: &str = ".partial-";
+/// An installation that takes longer than this has ended without saying so.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// Removes what interrupted installations left behind.
+fn remove_abandoned(parent: &Path) {
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        let age = entry
+            .metadata()
+            .and_then(|data| data.modified())
+            .ok()
+            .and_then(|time| time.elapsed().ok());
+        if entry.file_name().to_string_lossy().starts_with(PARTIAL)
+            && age.is_some_and(|age| age > ABANDONED)
+        {
+            // If it cannot be removed it only takes up space.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn ensure_pip() -> Result<()> {
