@@ -124,6 +124,19 @@ L1: .loc 1 1 71, function_name $L__info0, inlined_at 1 3 30\n\
 }
 
 #[test]
+fn an_access_without_a_space_is_generic() {
+    let text = ".entry k() {\nld.b32 %r1, [%rd1];\nst.volatile.v2.b32 [%rd1], {%r1, %r1};\natom.add.u32 %r1, [%rd1], 1;\n\
+                ld.param.b64 %rd1, [p];\nst.shared::cta.b32 [%r1], %r1;\nld.volatile.global.b32 %r1, [%rd1];\n\
+                add.s32 %r1, %r1, 1;\n}";
+    let module = Module::parse(text).unwrap();
+    let generic: Vec<_> = module.functions[0]
+        .instructions()
+        .map(|instruction| instruction.is_generic())
+        .collect();
+    assert_eq!(generic, [true, true, true, false, false, false, false]);
+}
+
+#[test]
 fn what_is_not_ptx_is_refused_with_its_line() {
     let failure = |text: &str| Module::parse(text).unwrap_err().to_string();
     assert_snapshot!(failure(".version 6.3\nhello"), @"line 2: expected a directive such as `.visible` or `.entry`, found `hello`");
