@@ -2,7 +2,7 @@
 //!
 //! A kernel has no generics, for a launch names one piece of machine code. A static cannot use the
 //! generics of the function around it either. So the body is a generic function that is handed its
-//! shared memory, and [`entries!`] writes, for each block size, a kernel that declares the shared
+//! shared memory, and [`entries!`](crate::entries) writes, for each block size, a kernel that declares the shared
 //! static at its concrete size and calls the body:
 //!
 //! ```ignore
@@ -16,7 +16,7 @@
 //! ```
 //!
 //! gives `reduce_smem_64` and `reduce_smem_128`. Each promises the compiler that it is launched with
-//! blocks of that size ([`launch_bounds!`]); a launch with a larger one is refused by the driver.
+//! blocks of that size ([`launch_bounds!`](crate::launch_bounds)); a launch with a larger one is refused by the driver.
 
 /// Tells the compiler how large a block the kernel around it is launched with, at most, and how many
 /// blocks an SM should hold: CUDA C++'s `__launch_bounds__`.

@@ -2,7 +2,7 @@
 //!
 //! A rung's file says first what it changes against the rung before and why that should help, then
 //! shows the code. The entry points are the functions marked `#[kernel]`; where a body is generic over
-//! the block size, [`entries!`](entry) writes an entry point for each size.
+//! the block size, [`entries!`] writes an entry point for each size.
 //!
 //! Compiled to PTX by `cuda_builder` from `host/build.rs`. On any other target everything type-checks
 //! and nothing runs.

@@ -13,7 +13,7 @@
 //!   exists (`tid + stride < len`);
 //! - where a thread takes several elements at once, the last block takes those that exist;
 //! - threads of a warp are not in lockstep since Volta: the last warp synchronizes between reading a
-//!   neighbour's value and writing its own ([`last_warp`]).
+//!   neighbour's value and writing its own (`last_warp`).
 //!
 //! # Safety
 //! All kernels: `input` points to `n` elements and `output` to one for each block, in device memory

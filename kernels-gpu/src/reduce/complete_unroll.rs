@@ -76,7 +76,7 @@ pub(super) unsafe fn in_place<const BLOCK: usize, const N: usize>(
 }
 
 /// Sums `len` elements, at most `BLOCK`, into `data[0]`: a step for each halving down to 64, then
-/// [`last_warp`]. `data` is in global or in shared memory.
+/// `last_warp`. `data` is in global or in shared memory.
 ///
 /// # Safety
 /// All `BLOCK` threads call it; `data` holds `len` elements that only this block uses, and barriers

@@ -10,7 +10,7 @@ use super::{Part, last_warp, sum_into_first};
 ///
 /// Six barriers fewer for every warp, and no loop control for the steps where 31 warps of 32 would only
 /// wait. The seed measures 5.3 times the first rung's speed and fewer warps stalled at barriers.
-/// (Seed: `reduceUnrollWarps8`; what lockstep did there, [`last_warp`] does.)
+/// (Seed: `reduceUnrollWarps8`; what lockstep did there, `last_warp` does.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
