@@ -5,7 +5,7 @@
 //! shared memory, and [`entries!`](crate::entries) writes, for each block size, a kernel that declares the shared
 //! static at its concrete size and calls the body:
 //!
-//! ```ignore
+//! ```text
 //! entries! {
 //!     /// Sums each block's part of the input in shared memory.
 //!     reduce_smem(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128];
