@@ -1,0 +1,256 @@
+//! Where the ways of a branch meet again: its immediate post-dominator.
+//!
+//! The post-dominators of the instructions' graph, by Cooper, Harvey and Kennedy, "A Simple, Fast
+//! Dominance Algorithm" (2001), on the reversed graph of basic blocks, with one virtual exit.
+
+use crate::code::{Inst, NEVER, Op};
+
+/// Fills in `reconverge` of all branches.
+pub(super) fn reconverge(code: &mut [Inst]) {
+    let graph = Graph::of(code);
+    let post = graph.post_dominators();
+    for block in 0..graph.starts.len() {
+        let last = graph.end(block, code.len()) - 1;
+        let meet = match post[block] {
+            Some(at) if at < graph.starts.len() => graph.starts[at] as u32,
+            _ => NEVER,
+        };
+        match &mut code[last].op {
+            Op::Branch { reconverge, .. } | Op::BranchIndexed { reconverge, .. } => {
+                *reconverge = meet
+            }
+            _ => {}
+        }
+    }
+}
+
+struct Graph {
+    /// Where each basic block begins.
+    starts: Vec<usize>,
+    /// Successors of each; the virtual exit is `starts.len()`.
+    successors: Vec<Vec<usize>>,
+}
+
+impl Graph {
+    fn of(code: &[Inst]) -> Self {
+        let mut leader = vec![false; code.len() + 1];
+        leader[0] = true;
+        for (at, inst) in code.iter().enumerate() {
+            match &inst.op {
+                Op::Branch { target, .. } => {
+                    leader[*target as usize] = true;
+                    leader[at + 1] = true;
+                }
+                Op::BranchIndexed { targets, .. } => {
+                    for target in targets {
+                        leader[*target as usize] = true;
+                    }
+                    leader[at + 1] = true;
+                }
+                Op::Return | Op::Exit | Op::Trap => leader[at + 1] = true,
+                _ => {}
+            }
+        }
+        let starts: Vec<usize> = (0..code.len()).filter(|at| leader[*at]).collect();
+        let mut block_of = vec![0; code.len()];
+        for (block, start) in starts.iter().enumerate() {
+            let end = starts.get(block + 1).copied().unwrap_or(code.len());
+            block_of[*start..end].fill(block);
+        }
+        let exit = starts.len();
+        let mut graph = Graph {
+            starts,
+            successors: Vec::new(),
+        };
+        for block in 0..exit {
+            let last = graph.end(block, code.len()) - 1;
+            let inst = &code[last];
+            let next = if last + 1 < code.len() {
+                block_of[last + 1]
+            } else {
+                exit
+            };
+            let mut to = match &inst.op {
+                Op::Branch { target, .. } => vec![block_of[*target as usize]],
+                Op::BranchIndexed { targets, .. } => targets
+                    .iter()
+                    .map(|target| block_of[*target as usize])
+                    .collect(),
+                Op::Return | Op::Exit | Op::Trap => vec![exit],
+                _ => vec![],
+            };
+            let falls_through = !is_end(&inst.op) || inst.guard.is_some();
+            if falls_through {
+                to.push(next);
+            }
+            graph.successors.push(to);
+        }
+        graph
+    }
+
+    fn end(&self, block: usize, len: usize) -> usize {
+        self.starts.get(block + 1).copied().unwrap_or(len)
+    }
+
+    /// The immediate post-dominator of each block; `None` for those from which no way leads out.
+    fn post_dominators(&self) -> Vec<Option<usize>> {
+        let exit = self.starts.len();
+        let mut predecessors = vec![Vec::new(); exit + 1];
+        for (block, to) in self.successors.iter().enumerate() {
+            for target in to {
+                predecessors[*target].push(block);
+            }
+        }
+        // Post-order of the reversed graph, from the exit.
+        let mut order = Vec::with_capacity(exit + 1);
+        let mut number = vec![None; exit + 1];
+        let mut seen = vec![false; exit + 1];
+        let mut stack = vec![(exit, 0)];
+        seen[exit] = true;
+        while let Some((node, child)) = stack.pop() {
+            if let Some(next) = predecessors[node].get(child) {
+                stack.push((node, child + 1));
+                if !seen[*next] {
+                    seen[*next] = true;
+                    stack.push((*next, 0));
+                }
+            } else {
+                number[node] = Some(order.len());
+                order.push(node);
+            }
+        }
+        let mut post: Vec<Option<usize>> = vec![None; exit + 1];
+        post[exit] = Some(exit);
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &node in order.iter().rev().filter(|node| **node != exit) {
+                let mut meet: Option<usize> = None;
+                for &to in &self.successors[node] {
+                    if post[to].is_none() {
+                        continue;
+                    }
+                    meet = Some(meet.map_or(to, |known| intersect(known, to, &post, &number)));
+                }
+                if meet.is_some() && post[node] != meet {
+                    post[node] = meet;
+                    changed = true;
+                }
+            }
+        }
+        post.truncate(exit);
+        post
+    }
+}
+
+fn intersect(
+    mut a: usize,
+    mut b: usize,
+    post: &[Option<usize>],
+    number: &[Option<usize>],
+) -> usize {
+    while a != b {
+        while number[a] < number[b] {
+            match post[a] {
+                Some(up) => a = up,
+                None => return b,
+            }
+        }
+        while number[b] < number[a] {
+            match post[b] {
+                Some(up) => b = up,
+                None => return a,
+            }
+        }
+    }
+    a
+}
+
+fn is_end(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{Guard, Pred};
+
+    fn inst(op: Op) -> Inst {
+        Inst { guard: None, op }
+    }
+
+    fn branch(target: u32, conditional: bool) -> Inst {
+        Inst {
+            guard: conditional.then_some(Guard {
+                pred: Pred(0),
+                negated: false,
+            }),
+            op: Op::Branch {
+                target,
+                reconverge: 0,
+            },
+        }
+    }
+
+    fn meets(mut code: Vec<Inst>) -> Vec<(usize, u32)> {
+        reconverge(&mut code);
+        code.iter()
+            .enumerate()
+            .filter_map(|(at, inst)| match inst.op {
+                Op::Branch { reconverge, .. } => Some((at, reconverge)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn an_if_meets_behind_its_else() {
+        // 0: @p bra 3; 1: nothing; 2: bra 4; 3: nothing; 4: ret
+        let code = vec![
+            branch(3, true),
+            inst(Op::Nothing),
+            branch(4, false),
+            inst(Op::Nothing),
+            inst(Op::Return),
+        ];
+        assert_eq!(meets(code), [(0, 4), (2, 4)]);
+    }
+
+    #[test]
+    fn a_loop_meets_at_its_exit() {
+        // 0: nothing; 1: @p bra 0; 2: ret
+        let code = vec![inst(Op::Nothing), branch(0, true), inst(Op::Return)];
+        assert_eq!(meets(code), [(1, 2)]);
+    }
+
+    #[test]
+    fn ways_that_both_end_never_meet() {
+        // 0: @p bra 2; 1: ret; 2: ret
+        let code = vec![branch(2, true), inst(Op::Return), inst(Op::Return)];
+        assert_eq!(meets(code), [(0, NEVER)]);
+    }
+
+    #[test]
+    fn an_endless_loop_has_no_meeting_place() {
+        // 0: @p bra 2; 1: bra 1; 2: ret
+        let code = vec![branch(2, true), branch(1, false), inst(Op::Return)];
+        assert_eq!(meets(code), [(0, 2), (1, NEVER)]);
+    }
+
+    #[test]
+    fn breaks_out_of_nested_loops() {
+        // 0: nothing (outer) 1: nothing (inner) 2: @p bra 5 (break) 3: @q bra 1 4: @q bra 0 5: ret
+        let code = vec![
+            inst(Op::Nothing),
+            inst(Op::Nothing),
+            branch(5, true),
+            branch(1, true),
+            branch(0, true),
+            inst(Op::Return),
+        ];
+        assert_eq!(meets(code), [(2, 5), (3, 5), (4, 5)]);
+    }
+}

@@ -1,0 +1,269 @@
+//! A PTX module as its text has it: names unresolved, types and opcodes as words.
+//!
+//! Everything borrows from the text. Places are byte offsets into it; [`Source`](super::Source) turns
+//! them into lines and columns.
+
+/// A place in the text: the byte offset of a token's first character.
+pub type At = u32;
+
+/// A whole module (PTX ISA §5, "State Spaces, Types, and Variables"; §11, "Directives").
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Module<'a> {
+    /// `.version 7.8` is (7, 8).
+    pub version: (u32, u32),
+    /// `.target sm_75, debug` is `["sm_75", "debug"]`.
+    pub target: Vec<&'a str>,
+    /// `.address_size`, 32 where the text says nothing.
+    pub address_size: u32,
+    /// `.file` directives: number and name.
+    pub files: Vec<(u32, &'a str)>,
+    /// Variables of the module's scope, in order.
+    pub variables: Vec<Variable<'a>>,
+    /// Entries and functions, declarations included, in order.
+    pub functions: Vec<Function<'a>>,
+    /// The bodies of `.section` directives, kept as they are: name and text.
+    pub sections: Vec<(&'a str, &'a str)>,
+    /// `.alias name, function;` directives: the alias, then the function.
+    pub aliases: Vec<(&'a str, &'a str)>,
+}
+
+/// `.extern`, `.visible`, `.weak`, `.common`, or none of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs, reason = "the variants are the directives")]
+pub enum Linkage {
+    #[default]
+    Internal,
+    Extern,
+    Visible,
+    Weak,
+    Common,
+}
+
+/// A state space (PTX ISA §5.1), as a declaration or an instruction's modifier names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the variants are the directives")]
+pub enum Space {
+    Reg,
+    Const,
+    Global,
+    Local,
+    Param,
+    Shared,
+    Tex,
+}
+
+/// A declared variable or parameter: `.shared .align 4 .b8 tile[512]`, `.param .u64 .ptr .align 1 p`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variable<'a> {
+    /// How it is seen from outside.
+    pub linkage: Linkage,
+    /// Where it lives.
+    pub space: Space,
+    /// `.align`, in bytes.
+    pub align: Option<u32>,
+    /// The element type without the dot: `b8`, `f32`, `pred`.
+    pub ty: &'a str,
+    /// `.v2`, `.v4`, `.v8`: the number, else 1.
+    pub vector: u32,
+    /// The name.
+    pub name: &'a str,
+    /// Where the name stands.
+    pub at: At,
+    /// Array sizes, outermost first; `None` for `[]`. Empty for a scalar.
+    pub dims: Vec<Option<u64>>,
+    /// The initializer, if there is one.
+    pub init: Option<Init<'a>>,
+}
+
+/// An initializer (PTX ISA §5.4.4).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Init<'a> {
+    /// A number.
+    Number(Number),
+    /// `{ … }`
+    List(Vec<Init<'a>>),
+    /// An address: `name`, `name+8`, `generic(name)+8`.
+    Address {
+        /// The variable or function.
+        name: &'a str,
+        /// Bytes behind it.
+        offset: i64,
+        /// Whether it is written `generic(name)`.
+        generic: bool,
+    },
+    /// `mask(address)`: one byte of an address (`0xff00` selects the second).
+    Mask {
+        /// Which bits.
+        mask: u64,
+        /// The address or number.
+        of: Box<Init<'a>>,
+    },
+}
+
+/// A number as PTX writes it (PTX ISA §4.5).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    /// An integer, sign applied (two's complement).
+    Integer(u64),
+    /// `0f3f800000`: the bits of an f32.
+    F32(u32),
+    /// `0d3ff0000000000000` or a decimal such as `1.0`: an f64's bits.
+    F64(u64),
+}
+
+/// `.entry` or `.func`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Function<'a> {
+    /// How it is seen from outside.
+    pub linkage: Linkage,
+    /// Whether it is a kernel (`.entry`).
+    pub entry: bool,
+    /// The name.
+    pub name: &'a str,
+    /// Where the name stands.
+    pub at: At,
+    /// Return parameters of a `.func`.
+    pub returns: Vec<Variable<'a>>,
+    /// Parameters.
+    pub params: Vec<Variable<'a>>,
+    /// `.maxntid 128, 1, 1`, `.noreturn`, …: the name without the dot, and its numbers.
+    pub directives: Vec<(&'a str, Vec<u64>)>,
+    /// The statements; `None` for a declaration.
+    pub body: Option<Vec<Statement<'a>>>,
+}
+
+/// One statement of a body.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Statement<'a> {
+    /// `name:`
+    Label {
+        /// The label.
+        name: &'a str,
+        /// Where it stands.
+        at: At,
+    },
+    /// `.reg .b32 %r<9>, %x;`
+    Registers {
+        /// The type without the dot; with `vector` elements each.
+        ty: &'a str,
+        /// `.v2`, `.v4`: the number, else 1.
+        vector: u32,
+        /// The names; with `Some(n)` for `%r<n>`, which declares `%r0` to `%r{n-1}`.
+        names: Vec<(&'a str, Option<u32>)>,
+        /// Where it stands.
+        at: At,
+    },
+    /// A variable of the body's scope: `.shared`, `.local`, `.param`, `.const`, `.global`.
+    Variable(Variable<'a>),
+    /// An instruction.
+    Instruction(Instruction<'a>),
+    /// `.loc file line column[, function_name label[+n], inlined_at file line column]`
+    Loc(Loc),
+    /// `{ … }`
+    Scope(Vec<Statement<'a>>),
+    /// `label: .branchtargets a, b;`
+    BranchTargets {
+        /// The label before it.
+        label: &'a str,
+        /// The targets.
+        targets: Vec<&'a str>,
+        /// Where it stands.
+        at: At,
+    },
+    /// `label: .calltargets f, g;`
+    CallTargets {
+        /// The label before it.
+        label: &'a str,
+        /// The functions.
+        targets: Vec<&'a str>,
+        /// Where it stands.
+        at: At,
+    },
+    /// `label: .callprototype (ret) _ (params);`
+    CallPrototype {
+        /// The label before it.
+        label: &'a str,
+        /// Where it stands.
+        at: At,
+    },
+    /// `.pragma "…";`, and directives that mean nothing to execution.
+    Ignored,
+}
+
+/// `.loc`: the source line of the instructions that follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loc {
+    /// The number of a `.file`.
+    pub file: u32,
+    /// From 1; 0 where the compiler knows none.
+    pub line: u32,
+    /// From 1; 0 where the compiler knows none.
+    pub column: u32,
+    /// File, line and column that the code is inlined at, if it is.
+    pub inlined_at: Option<(u32, u32, u32)>,
+}
+
+/// `@!%p1 ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1+16];`
+#[derive(Debug, Clone, PartialEq)]
+pub struct Instruction<'a> {
+    /// `@%p` or `@!%p`.
+    pub guard: Option<Guard<'a>>,
+    /// The opcode as written, dots and all: `ld.global.v4.f32`, `st.shared::cta.b32`.
+    pub opcode: &'a str,
+    /// Where the opcode stands.
+    pub at: At,
+    /// The operands, in order.
+    pub operands: Vec<Operand<'a>>,
+}
+
+/// The predicate of an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard<'a> {
+    /// The predicate register.
+    pub register: &'a str,
+    /// `@!%p`
+    pub negated: bool,
+}
+
+/// One operand.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operand<'a> {
+    /// A register, variable, label, function or special register: `%r1`, `tile`, `%tid.x`, `_`.
+    Name(&'a str),
+    /// `!%p`
+    Not(&'a str),
+    /// A number.
+    Number(Number),
+    /// `tile+4` outside brackets.
+    NameOffset(&'a str, i64),
+    /// `[%rd1+16]`, `[tile]`, `[param_0]`, `[1024]`
+    Address {
+        /// What stands first.
+        base: AddressBase<'a>,
+        /// Bytes behind it.
+        offset: i64,
+    },
+    /// `{%r1, %r2}`
+    Vector(Vec<Operand<'a>>),
+    /// `%r1|%p1`
+    Pair(&'a str, &'a str),
+    /// `(%param0, %param1)`: the lists of a call.
+    List(Vec<Operand<'a>>),
+    /// `%r1.x`: an element of a vector register, or half of one. Special registers such as `%tid.x` are
+    /// [`Operand::Name`].
+    Element(&'a str, char),
+    /// `[texture, {%f1, %f2}]`: several values in one pair of brackets, as textures, surfaces and tensors
+    /// take them.
+    Tuple(Vec<Operand<'a>>),
+    /// `tile[3]`: an element of an array, by a constant index. No compiler writes it.
+    Indexed(&'a str, u64),
+}
+
+/// What an address operand starts with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressBase<'a> {
+    /// A register or a variable.
+    Name(&'a str),
+    /// A number.
+    Absolute(u64),
+}

@@ -1,0 +1,94 @@
+//! The registers of a warp's frame, as the executing parts see them.
+
+use crate::code::{Guard, Pred, R32, R64};
+
+/// Threads in a warp.
+pub const LANES: usize = 32;
+/// All lanes.
+pub const ALL: u32 = u32::MAX;
+
+/// One 32-bit value a lane.
+pub type Lanes32 = [u32; LANES];
+/// One 64-bit value a lane.
+pub type Lanes64 = [u64; LANES];
+
+/// A frame's registers.
+///
+/// Numbers come from lowering, which counted the registers: an index is always in bounds, and a wrong one
+/// would be a bug that panics here.
+pub struct Regs<'a> {
+    /// 32 bits and narrower.
+    pub r32: &'a mut [Lanes32],
+    /// 64 bits.
+    pub r64: &'a mut [Lanes64],
+    /// Predicates, a bit a lane.
+    pub preds: &'a mut [u32],
+}
+
+impl Regs<'_> {
+    /// A register's values.
+    #[inline(always)]
+    pub fn get32(&self, r: R32) -> &Lanes32 {
+        &self.r32[r.0 as usize]
+    }
+
+    /// A register's values.
+    #[inline(always)]
+    pub fn get64(&self, r: R64) -> &Lanes64 {
+        &self.r64[r.0 as usize]
+    }
+
+    /// A predicate's lanes.
+    #[inline(always)]
+    pub fn pred(&self, p: Pred) -> u32 {
+        self.preds[p.0 as usize]
+    }
+
+    /// The lanes of `mask` that a guard lets through.
+    #[inline(always)]
+    pub fn guarded(&self, guard: Option<Guard>, mask: u32) -> u32 {
+        match guard {
+            None => mask,
+            Some(Guard { pred, negated }) => {
+                mask & (self.pred(pred) ^ if negated { ALL } else { 0 })
+            }
+        }
+    }
+
+    /// Writes the lanes of `mask`.
+    #[inline(always)]
+    pub fn set32(&mut self, r: R32, mask: u32, values: &Lanes32) {
+        let to = &mut self.r32[r.0 as usize];
+        if mask == ALL {
+            *to = *values;
+        } else {
+            for lane in 0..LANES {
+                if mask >> lane & 1 == 1 {
+                    to[lane] = values[lane];
+                }
+            }
+        }
+    }
+
+    /// Writes the lanes of `mask`.
+    #[inline(always)]
+    pub fn set64(&mut self, r: R64, mask: u32, values: &Lanes64) {
+        let to = &mut self.r64[r.0 as usize];
+        if mask == ALL {
+            *to = *values;
+        } else {
+            for lane in 0..LANES {
+                if mask >> lane & 1 == 1 {
+                    to[lane] = values[lane];
+                }
+            }
+        }
+    }
+
+    /// Writes the lanes of `mask`.
+    #[inline(always)]
+    pub fn set_pred(&mut self, p: Pred, mask: u32, values: u32) {
+        let to = &mut self.preds[p.0 as usize];
+        *to = *to & !mask | values & mask;
+    }
+}

@@ -1,0 +1,11 @@
+//! Running kernels: the machine, its buffers, and launches.
+
+mod block;
+mod fault;
+mod launch;
+mod machine;
+mod warp;
+
+pub use fault::{Fault, FaultKind};
+pub use launch::{Arg, LaunchError};
+pub use machine::{Buffer, Config, Element, Machine};

@@ -1,0 +1,309 @@
+//! One block: its warps take turns until all have ended.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::fault::FaultKind;
+use super::machine::Config;
+use super::warp::{Status, WarpState};
+use crate::code::{Program, ReduceOp, Reg};
+use crate::memory::GlobalMemory;
+use crate::observe::{Observer, Place, Site};
+use crate::warp::lanes;
+
+/// Instructions that a warp executes before the next has its turn, so that one that waits for another
+/// through memory does not wait for ever.
+const TURN: u32 = 4096;
+/// Barriers of a block (PTX ISA §9.7.13.1).
+const BARRIERS: usize = 16;
+
+/// What a fault was: where, which thread of the block, and what.
+pub(super) type Stop = (Site, u32, FaultKind);
+
+/// What all blocks of a launch have in common.
+pub(super) struct Launch<'a> {
+    pub(super) program: &'a Program,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    pub(super) dynamic_shared: u32,
+    pub(super) params: &'a [u8],
+    /// Addresses of the program's global variables.
+    pub(super) globals: &'a [u64],
+    pub(super) global: &'a GlobalMemory,
+    pub(super) config: &'a Config,
+    pub(super) alu: crate::alu::Run,
+    /// Instructions executed by all blocks together.
+    pub(super) instructions: AtomicU64,
+    /// The lowest number of a block that faulted.
+    pub(super) faulted: AtomicU64,
+}
+
+impl Launch<'_> {
+    /// Where dynamic shared memory begins.
+    pub(super) fn dynamic_shared_at(&self) -> u32 {
+        self.program.shared_bytes.next_multiple_of(16)
+    }
+
+    fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+}
+
+/// What a host thread keeps from block to block.
+pub(super) struct Worker {
+    shared: Vec<u8>,
+    warps: Vec<WarpState>,
+}
+
+impl Worker {
+    pub(super) fn new(launch: &Launch<'_>) -> Self {
+        let threads = launch.threads();
+        Self {
+            shared: vec![0; (launch.dynamic_shared_at() + launch.dynamic_shared) as usize],
+            warps: (0..threads.div_ceil(32))
+                .map(|warp| WarpState::new(launch, warp))
+                .collect(),
+        }
+    }
+}
+
+/// One of a block's 16 barriers.
+#[derive(Debug, Clone, Copy, Default)]
+struct Arrived {
+    /// Threads that have come.
+    threads: u32,
+    /// How many it waits for, if an instruction said so.
+    expected: Option<u32>,
+    /// Threads whose predicate was true, and threads that brought one.
+    yes: u32,
+    votes: u32,
+}
+
+/// A block that runs.
+pub(super) struct Block<'a, 'l, O> {
+    launch: &'a Launch<'l>,
+    worker: &'a mut Worker,
+    number: u64,
+    observer: &'a mut O,
+    barriers: [Arrived; BARRIERS],
+}
+
+impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
+    pub(super) fn new(
+        launch: &'a Launch<'l>,
+        worker: &'a mut Worker,
+        number: u64,
+        observer: &'a mut O,
+    ) -> Self {
+        worker.shared.fill(0);
+        for warp in &mut worker.warps {
+            warp.begin(launch, number);
+        }
+        observer.block(number, worker.warps.len() as u32, launch.threads());
+        Self {
+            launch,
+            worker,
+            number,
+            observer,
+            barriers: [Arrived::default(); BARRIERS],
+        }
+    }
+
+    /// Runs the block to its end.
+    pub(super) fn run(&mut self) -> Result<(), Stop> {
+        let mut executed = 0u64;
+        loop {
+            let mut ended = 0;
+            let mut progressed = false;
+            for index in 0..self.worker.warps.len() {
+                let warp = &mut self.worker.warps[index];
+                if warp.waiting.is_some() {
+                    continue;
+                }
+                let place = Place {
+                    block: self.number,
+                    warp: index as u32,
+                };
+                let mut turn = TURN;
+                let status = warp.run(
+                    self.launch,
+                    &mut self.worker.shared,
+                    self.observer,
+                    place,
+                    &mut turn,
+                )?;
+                executed += u64::from(TURN.saturating_sub(turn));
+                match status {
+                    Status::Ended => ended += 1,
+                    Status::Yielded => progressed = true,
+                    Status::Barrier => {
+                        progressed = true;
+                        self.arrive(index)?;
+                    }
+                }
+            }
+            if ended == self.worker.warps.len() {
+                self.launch
+                    .instructions
+                    .fetch_add(executed, Ordering::Relaxed);
+                return Ok(());
+            }
+            // Warps that ended may have been what a barrier waited for.
+            let released = (0..BARRIERS).fold(false, |any, id| self.release(id) || any);
+            if !progressed && !released {
+                return Err(self.deadlock());
+            }
+            if executed >= u64::from(TURN) * 64 {
+                let before = self
+                    .launch
+                    .instructions
+                    .fetch_add(executed, Ordering::Relaxed);
+                if before + executed > self.launch.config.max_instructions {
+                    return Err(self.over_budget());
+                }
+                executed = 0;
+                if self.launch.faulted.load(Ordering::Relaxed) < self.number {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// A warp has come to a barrier.
+    fn arrive(&mut self, index: usize) -> Result<(), Stop> {
+        let warp = &mut self.worker.warps[index];
+        let Some(arrival) = warp.arrival.take() else {
+            return Ok(());
+        };
+        let site = arrival.site;
+        let thread = index as u32 * 32;
+        let bad = |problem: String| (site, thread, FaultKind::BadBarrier { problem });
+        let id = arrival.id as usize;
+        if id >= BARRIERS {
+            return Err(bad(format!("number {id}; there are 0 to {}", BARRIERS - 1)));
+        }
+        if let Some(count) = arrival.count
+            && (count == 0 || count % 32 != 0 || count > 1024)
+        {
+            return Err(bad(format!(
+                "a count of {count}; it is a multiple of the warp's 32 threads"
+            )));
+        }
+        let barrier = &mut self.barriers[id];
+        if let (Some(before), Some(now)) = (barrier.expected, arrival.count)
+            && before != now
+        {
+            return Err(bad(format!(
+                "waits for {before} threads and for {now} at the same time"
+            )));
+        }
+        barrier.expected = barrier.expected.or(arrival.count);
+        // With a count, whole warps are counted, however many threads they have.
+        barrier.threads += if arrival.count.is_some() {
+            32
+        } else {
+            warp.alive().count_ones()
+        };
+        if let Some(votes) = arrival.votes {
+            barrier.yes += votes.yes.count_ones();
+            barrier.votes += votes.lanes.count_ones();
+        }
+        self.observer.barrier(
+            site,
+            Place {
+                block: self.number,
+                warp: index as u32,
+            },
+        );
+        if arrival.waits {
+            self.worker.warps[index].waiting = Some(arrival.id);
+        }
+        self.release(id);
+        Ok(())
+    }
+
+    /// Lets the warps at a barrier go on if all have come.
+    fn release(&mut self, id: usize) -> bool {
+        let barrier = self.barriers[id];
+        if barrier.threads == 0 {
+            return false;
+        }
+        let expected = barrier.expected.unwrap_or_else(|| {
+            self.worker
+                .warps
+                .iter()
+                .map(|warp| warp.alive().count_ones())
+                .sum()
+        });
+        if barrier.threads < expected {
+            return false;
+        }
+        self.barriers[id] = Arrived::default();
+        for warp in &mut self.worker.warps {
+            if warp.waiting != Some(id as u32) {
+                continue;
+            }
+            warp.waiting = None;
+            if let Some((op, to)) = warp.reduction.take() {
+                let result = match op {
+                    ReduceOp::Popc => barrier.yes,
+                    ReduceOp::And => u32::from(barrier.yes == barrier.votes),
+                    ReduceOp::Or => u32::from(barrier.yes > 0),
+                };
+                warp.set_all(to, result);
+            }
+        }
+        true
+    }
+
+    fn deadlock(&self) -> Stop {
+        let mut waiting = String::new();
+        let mut first = None;
+        for (index, warp) in self.worker.warps.iter().enumerate() {
+            if let Some(id) = warp.waiting {
+                if !waiting.is_empty() {
+                    waiting += ", ";
+                }
+                waiting += &format!("warp {index} waits at barrier {id}");
+                first = first.or(Some((warp.site_before(), index as u32 * 32)));
+            }
+        }
+        let missing: Vec<String> = self
+            .barriers
+            .iter()
+            .enumerate()
+            .filter(|(_, barrier)| barrier.threads > 0)
+            .map(|(id, barrier)| match barrier.expected {
+                Some(expected) => {
+                    format!("barrier {id} has {} of {expected} threads", barrier.threads)
+                }
+                None => format!(
+                    "barrier {id} has {} threads of those that are left",
+                    barrier.threads
+                ),
+            })
+            .collect();
+        waiting += &format!("; {}", missing.join(", "));
+        let (site, thread) = first.unwrap_or((Site { function: 0, pc: 0 }, 0));
+        (site, thread, FaultKind::Deadlock { waiting })
+    }
+
+    fn over_budget(&self) -> Stop {
+        let running = self
+            .worker
+            .warps
+            .iter()
+            .position(|warp| warp.alive() != 0)
+            .unwrap_or(0);
+        let warp = &self.worker.warps[running];
+        let lane = lanes(warp.alive()).next().unwrap_or(0) as u32;
+        let instructions = self.launch.config.max_instructions;
+        (
+            warp.site(),
+            running as u32 * 32 + lane,
+            FaultKind::Budget { instructions },
+        )
+    }
+}
+
+/// Which register a barrier's reduction goes to.
+pub(super) type Reduction = (ReduceOp, Reg);

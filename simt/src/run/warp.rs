@@ -1,0 +1,593 @@
+//! One warp: its registers, the stack of its ways, and the loop that executes.
+
+use std::time::Instant;
+
+use super::block::{Launch, Reduction, Stop};
+use super::fault::FaultKind;
+use crate::code::{Barrier, Call, Fill, Func, NEVER, Op, R32, Reg, Special};
+use crate::memory::{Env, LocalMemory};
+use crate::observe::{Observer, Place, Site};
+use crate::regs::{ALL, LANES, Lanes32, Lanes64, Regs};
+use crate::warp::lanes;
+
+/// Why a warp stopped running for now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    /// All its threads have ended.
+    Ended,
+    /// Its turn is over.
+    Yielded,
+    /// It has come to a barrier: [`WarpState::arrival`].
+    Barrier,
+}
+
+/// A warp at a barrier.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrival {
+    pub(super) site: Site,
+    pub(super) id: u32,
+    pub(super) count: Option<u32>,
+    pub(super) waits: bool,
+    pub(super) votes: Option<Votes>,
+}
+
+/// What a warp brings to a barrier's reduction.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Votes {
+    pub(super) lanes: u32,
+    pub(super) yes: u32,
+}
+
+/// A way that some lanes are on.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    pc: u32,
+    mask: u32,
+    /// Where it meets the ways below it on the stack.
+    meets: u32,
+}
+
+/// A function being executed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Frame {
+    function: u32,
+    /// Its registers begin here in each file.
+    r32: usize,
+    r64: usize,
+    preds: usize,
+    /// Its local memory begins here.
+    local: u32,
+    /// Its ways begin here on the stack.
+    ways: usize,
+    /// The lanes that it was entered with.
+    lanes: u32,
+    /// The program counter of the call in the frame below.
+    call: Option<u32>,
+}
+
+/// One warp of a block.
+pub(super) struct WarpState {
+    /// Which of the block's warps.
+    number: u32,
+    /// The lanes that have a thread.
+    threads: u32,
+    /// The lanes whose thread has ended.
+    ended: u32,
+    r32: Vec<Lanes32>,
+    r64: Vec<Lanes64>,
+    preds: Vec<u32>,
+    local: LocalMemory,
+    frames: Vec<Frame>,
+    ways: Vec<Way>,
+    /// The block's coordinates.
+    block: [u32; 3],
+    tid: [Lanes32; 3],
+    /// The barrier that it waits at.
+    pub(super) waiting: Option<u32>,
+    pub(super) arrival: Option<Arrival>,
+    pub(super) reduction: Option<Reduction>,
+}
+
+impl WarpState {
+    pub(super) fn new(launch: &Launch<'_>, number: u32) -> Self {
+        let [x, y, z] = launch.block;
+        let mut tid = [[0; LANES]; 3];
+        let mut threads = 0;
+        for lane in 0..LANES as u32 {
+            let index = number * LANES as u32 + lane;
+            threads |= u32::from(index < x * y * z) << lane;
+            tid[0][lane as usize] = index % x;
+            tid[1][lane as usize] = index / x % y;
+            tid[2][lane as usize] = index / (x * y);
+        }
+        Self {
+            number,
+            threads,
+            ended: 0,
+            r32: Vec::new(),
+            r64: Vec::new(),
+            preds: Vec::new(),
+            local: LocalMemory::default(),
+            frames: Vec::new(),
+            ways: Vec::new(),
+            block: [0; 3],
+            tid,
+            waiting: None,
+            arrival: None,
+            reduction: None,
+        }
+    }
+
+    /// Starts block number `block`.
+    pub(super) fn begin(&mut self, launch: &Launch<'_>, block: u64) {
+        let [x, y, _] = launch.grid.map(u64::from);
+        self.block = [
+            (block % x) as u32,
+            (block / x % y) as u32,
+            (block / (x * y)) as u32,
+        ];
+        self.ended = !self.threads;
+        self.ways.clear();
+        self.frames.clear();
+        self.waiting = None;
+        self.arrival = None;
+        self.reduction = None;
+        // The limit on local memory was checked against no frame at all; one that is too large faults.
+        self.enter(launch, 0, self.threads, None);
+    }
+
+    /// The lanes that run still.
+    pub(super) fn alive(&self) -> u32 {
+        !self.ended
+    }
+
+    /// Where the warp is.
+    pub(super) fn site(&self) -> Site {
+        let function = self.frames.last().map_or(0, |frame| frame.function);
+        Site {
+            function,
+            pc: self.ways.last().map_or(0, |way| way.pc),
+        }
+    }
+
+    /// Where the instruction is that the warp executed last.
+    pub(super) fn site_before(&self) -> Site {
+        let site = self.site();
+        Site {
+            pc: site.pc.saturating_sub(1),
+            ..site
+        }
+    }
+
+    /// Writes one value into a register of the current frame, in all lanes.
+    pub(super) fn set_all(&mut self, to: Reg, value: u32) {
+        let mut regs = self.regs();
+        match to {
+            Reg::R32(to) => regs.set32(to, ALL, &[value; LANES]),
+            Reg::R64(to) => regs.set64(to, ALL, &[u64::from(value); LANES]),
+            Reg::Pred(to) => regs.set_pred(to, ALL, if value == 0 { 0 } else { ALL }),
+        }
+    }
+
+    fn regs(&mut self) -> Regs<'_> {
+        let frame = self.frames.last().copied().unwrap_or_default();
+        Regs {
+            r32: &mut self.r32[frame.r32..],
+            r64: &mut self.r64[frame.r64..],
+            preds: &mut self.preds[frame.preds..],
+        }
+    }
+
+    /// Begins a frame; `false` if a thread's local memory has no room for it.
+    fn enter(&mut self, launch: &Launch<'_>, function: u32, mask: u32, call: Option<u32>) -> bool {
+        let func = &launch.program.functions[function as usize];
+        let ways = self.ways.len();
+        let mut frame = Frame {
+            function,
+            ways,
+            lanes: mask,
+            call,
+            ..Frame::default()
+        };
+        if let Some(caller) = self.frames.last() {
+            let below = &launch.program.functions[caller.function as usize];
+            frame.r32 = caller.r32 + below.r32 as usize;
+            frame.r64 = caller.r64 + below.r64 as usize;
+            frame.preds = caller.preds + below.preds as usize;
+            frame.local = caller.local + below.frame_bytes;
+        }
+        let Some(local) = frame.local.checked_add(func.frame_bytes) else {
+            return false;
+        };
+        if local > launch.config.max_local_bytes {
+            return false;
+        }
+        grow(&mut self.r32, frame.r32 + func.r32 as usize, [0; LANES]);
+        grow(&mut self.r64, frame.r64 + func.r64 as usize, [0; LANES]);
+        grow(&mut self.preds, frame.preds + func.preds as usize, 0);
+        if self.local.len() < local {
+            self.local.resize(local);
+        }
+        self.frames.push(frame);
+        self.ways.push(Way {
+            pc: 0,
+            mask,
+            meets: NEVER,
+        });
+        self.fill(launch, func, frame);
+        true
+    }
+
+    fn fill(&mut self, launch: &Launch<'_>, func: &Func, frame: Frame) {
+        for filled in &func.fills {
+            let values: Lanes64 = match filled.fill {
+                Fill::Number(value) => [value; LANES],
+                Fill::Global { variable, offset } => {
+                    [launch.globals[variable as usize].wrapping_add_signed(offset); LANES]
+                }
+                Fill::Local(offset) => [u64::from(frame.local.wrapping_add(offset)); LANES],
+                Fill::DynamicShared(offset) => {
+                    [u64::from(launch.dynamic_shared_at()).wrapping_add_signed(offset); LANES]
+                }
+                Fill::Special(special) => self.special(launch, special).map(u64::from),
+            };
+            let mut regs = self.regs();
+            match filled.reg {
+                Reg::R32(reg) => regs.set32(reg, ALL, &values.map(|value| value as u32)),
+                Reg::R64(reg) => regs.set64(reg, ALL, &values),
+                Reg::Pred(reg) => regs.set_pred(reg, ALL, if values[0] == 0 { 0 } else { ALL }),
+            }
+        }
+    }
+
+    fn special(&self, launch: &Launch<'_>, special: Special) -> Lanes32 {
+        let each = |f: fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
+        let threads: u32 = launch.block.iter().product();
+        let shared = launch.dynamic_shared_at() + launch.dynamic_shared;
+        match special {
+            Special::Tid(axis) => self.tid[axis as usize],
+            Special::Ntid(axis) => [launch.block[axis as usize]; LANES],
+            Special::Ctaid(axis) => [self.block[axis as usize]; LANES],
+            Special::Nctaid(axis) => [launch.grid[axis as usize]; LANES],
+            Special::LaneId => each(|lane| lane),
+            Special::WarpId => [self.number; LANES],
+            Special::NWarpId => [threads.div_ceil(32); LANES],
+            // One multiprocessor for each host thread would do as well; nothing may depend on it.
+            Special::SmId | Special::GridId | Special::Zero => [0; LANES],
+            Special::NSmId | Special::One => [1; LANES],
+            Special::LanemaskEq => each(|lane| 1 << lane),
+            Special::LanemaskLe => each(|lane| u32::MAX >> (31 - lane)),
+            Special::LanemaskLt => each(|lane| (1 << lane) - 1),
+            Special::LanemaskGe => each(|lane| u32::MAX << lane),
+            Special::LanemaskGt => each(|lane| (u32::MAX << lane) & !(1 << lane)),
+            Special::TotalSmemSize => [shared; LANES],
+            Special::DynamicSmemSize => [launch.dynamic_shared; LANES],
+        }
+    }
+
+    /// Executes until the warp ends, waits, or its turn is over.
+    pub(super) fn run<O: Observer>(
+        &mut self,
+        launch: &Launch<'_>,
+        shared: &mut [u8],
+        observer: &mut O,
+        place: Place,
+        turn: &mut u32,
+    ) -> Result<Status, Stop> {
+        loop {
+            let Some(frame) = self.frames.last().copied() else {
+                return Ok(Status::Ended);
+            };
+            let func = &launch.program.functions[frame.function as usize];
+            // Instructions of one frame, until it calls or returns.
+            loop {
+                let Some(way) = self.ways[frame.ways..].last_mut() else {
+                    self.leave(launch);
+                    break;
+                };
+                if way.mask == 0 || way.pc == way.meets {
+                    self.ways.pop();
+                    continue;
+                }
+                if *turn == 0 {
+                    return Ok(Status::Yielded);
+                }
+                let Way { pc, mask, meets } = *way;
+                let site = Site {
+                    function: frame.function,
+                    pc,
+                };
+                // Up to where this way meets the others, or to the end.
+                let end = if meets > pc && meets != NEVER {
+                    meets as usize
+                } else {
+                    func.code.len()
+                };
+                let code = &func.code[pc as usize..end];
+                let inst = &code[0];
+                if let Op::Alu(_) = inst.op {
+                    let count = (launch.alu)(code, &mut self.regs(), mask) as u32;
+                    observer.executed(site, count, mask);
+                    way_at(&mut self.ways).pc = pc + count;
+                    *turn = turn.saturating_sub(count);
+                    continue;
+                }
+                *turn -= 1;
+                observer.executed(site, 1, mask);
+                let active = self.regs().guarded(inst.guard, mask);
+                match &inst.op {
+                    Op::Branch { target, reconverge } => {
+                        observer.branch(site, mask, active);
+                        self.branch(pc, *target, *reconverge, mask, active);
+                        continue;
+                    }
+                    Op::BranchIndexed {
+                        index,
+                        targets,
+                        reconverge,
+                    } => {
+                        observer.branch(site, mask, active);
+                        self.branch_indexed(site, *index, targets, *reconverge, mask, active)?;
+                        continue;
+                    }
+                    _ => {}
+                }
+                way_at(&mut self.ways).pc = pc + 1;
+                if active == 0 {
+                    continue;
+                }
+                let thread = |lane: u32| place.warp * LANES as u32 + lane;
+                let first = active.trailing_zeros();
+                match &inst.op {
+                    Op::Memory(op) => {
+                        let mut env = Env {
+                            regs: Regs {
+                                r32: &mut self.r32[frame.r32..],
+                                r64: &mut self.r64[frame.r64..],
+                                preds: &mut self.preds[frame.preds..],
+                            },
+                            shared,
+                            local: &mut self.local,
+                            params: launch.params,
+                            constants: &launch.program.constants,
+                            global: launch.global,
+                            observer,
+                            site,
+                            place,
+                        };
+                        op.execute(&mut env, active).map_err(|access| {
+                            let near = String::new();
+                            (
+                                site,
+                                thread(access.lane),
+                                FaultKind::Access { access, near },
+                            )
+                        })?;
+                    }
+                    Op::Warp(op) => {
+                        op.execute(&mut self.regs(), active).map_err(|absent| {
+                            let kind = FaultKind::AbsentLanes {
+                                lanes: absent.lanes,
+                            };
+                            (site, thread(absent.lane), kind)
+                        })?;
+                    }
+                    Op::Call(call) => {
+                        if !self.call(launch, pc, call, active) {
+                            return Err((site, thread(first), FaultKind::StackOverflow));
+                        }
+                        break;
+                    }
+                    Op::Return => {
+                        for way in &mut self.ways[frame.ways..] {
+                            way.mask &= !active;
+                        }
+                        if self.frames.len() == 1 {
+                            self.ended |= active;
+                        }
+                    }
+                    Op::Exit => {
+                        for way in &mut self.ways {
+                            way.mask &= !active;
+                        }
+                        self.ended |= active;
+                    }
+                    Op::Trap => return Err((site, thread(first), FaultKind::Trap)),
+                    Op::Barrier(barrier) => {
+                        let elsewhere = self.alive() & !active;
+                        if elsewhere != 0 {
+                            let kind = FaultKind::DivergentBarrier {
+                                here: active,
+                                elsewhere,
+                            };
+                            return Err((site, thread(first), kind));
+                        }
+                        self.arrive(site, barrier, active);
+                        return Ok(Status::Barrier);
+                    }
+                    Op::Clock {
+                        to,
+                        nanoseconds,
+                        high,
+                    } => self.clock(*to, *nanoseconds, *high, active),
+                    Op::Nothing => {}
+                    Op::Alu(_) | Op::Branch { .. } | Op::BranchIndexed { .. } => {
+                        unreachable!("executed above")
+                    }
+                }
+            }
+        }
+    }
+
+    fn branch(&mut self, pc: u32, target: u32, reconverge: u32, mask: u32, taken: u32) {
+        let way = way_at(&mut self.ways);
+        if taken == mask {
+            way.pc = target;
+        } else if taken == 0 {
+            way.pc = pc + 1;
+        } else {
+            self.part(reconverge);
+            let meets = reconverge;
+            self.ways.push(Way {
+                pc: pc + 1,
+                mask: mask & !taken,
+                meets,
+            });
+            self.ways.push(Way {
+                pc: target,
+                mask: taken,
+                meets,
+            });
+        }
+    }
+
+    /// The way on top ends here for now: its lanes meet again at `reconverge`.
+    fn part(&mut self, reconverge: u32) {
+        let way = way_at(&mut self.ways);
+        if reconverge == NEVER || way.meets == reconverge {
+            // They meet nowhere before they end, or where the ways below meet anyway.
+            self.ways.pop();
+        } else {
+            way.pc = reconverge;
+        }
+    }
+
+    fn branch_indexed(
+        &mut self,
+        site: Site,
+        index: R32,
+        targets: &[u32],
+        reconverge: u32,
+        mask: u32,
+        active: u32,
+    ) -> Result<(), Stop> {
+        let indices = *self.regs().get32(index);
+        for lane in lanes(active) {
+            if indices[lane] as usize >= targets.len() {
+                let kind = FaultKind::BadIndex {
+                    index: indices[lane],
+                    targets: targets.len() as u32,
+                };
+                return Err((site, self.number * LANES as u32 + lane as u32, kind));
+            }
+        }
+        // One way for each target that a lane takes, and one for the lanes that the guard holds back.
+        let mut groups: Vec<(u32, u32)> = Vec::new();
+        if mask & !active != 0 {
+            groups.push((site.pc + 1, mask & !active));
+        }
+        for lane in lanes(active) {
+            let target = targets[indices[lane] as usize];
+            match groups.iter_mut().find(|(pc, _)| *pc == target) {
+                Some((_, lanes)) => *lanes |= 1 << lane,
+                None => groups.push((target, 1 << lane)),
+            }
+        }
+        if let [(pc, _)] = groups[..] {
+            way_at(&mut self.ways).pc = pc;
+            return Ok(());
+        }
+        self.part(reconverge);
+        for (pc, mask) in groups {
+            self.ways.push(Way {
+                pc,
+                mask,
+                meets: reconverge,
+            });
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, launch: &Launch<'_>, pc: u32, call: &Call, active: u32) -> bool {
+        let caller = self.frames.last().copied().unwrap_or_default();
+        if !self.enter(launch, call.function, active, Some(pc)) {
+            return false;
+        }
+        let callee = self.frames.last().copied().unwrap_or_default();
+        for copy in &call.arguments {
+            self.copy(
+                caller.local + copy.from,
+                callee.local + copy.to,
+                copy.bytes,
+                active,
+            );
+        }
+        true
+    }
+
+    /// Ends the frame on top: its results go to the caller.
+    fn leave(&mut self, launch: &Launch<'_>) {
+        let Some(callee) = self.frames.pop() else {
+            return;
+        };
+        let (Some(pc), Some(caller)) = (callee.call, self.frames.last().copied()) else {
+            return;
+        };
+        let func = &launch.program.functions[caller.function as usize];
+        if let Op::Call(call) = &func.code[pc as usize].op {
+            for copy in &call.results {
+                self.copy(
+                    callee.local + copy.from,
+                    caller.local + copy.to,
+                    copy.bytes,
+                    callee.lanes,
+                );
+            }
+        }
+    }
+
+    fn copy(&mut self, from: u32, to: u32, bytes: u32, mask: u32) {
+        for lane in lanes(mask) {
+            for byte in 0..bytes {
+                let value = self.local.byte(lane, from + byte);
+                self.local.set_byte(lane, to + byte, value);
+            }
+        }
+    }
+
+    fn arrive(&mut self, site: Site, barrier: &Barrier, active: u32) {
+        let lane = active.trailing_zeros() as usize;
+        let regs = self.regs();
+        let arrival = Arrival {
+            site,
+            id: regs.get32(barrier.id)[lane],
+            count: barrier.count.map(|count| regs.get32(count)[lane]),
+            waits: barrier.waits,
+            votes: barrier.reduce.as_ref().map(|reduce| {
+                let yes = regs.pred(reduce.value) ^ if reduce.negated { ALL } else { 0 };
+                Votes {
+                    lanes: active,
+                    yes: yes & active,
+                }
+            }),
+        };
+        self.reduction = barrier.reduce.as_ref().map(|reduce| (reduce.op, reduce.to));
+        self.arrival = Some(arrival);
+    }
+
+    fn clock(&mut self, to: Reg, nanoseconds: bool, high: bool, mask: u32) {
+        use std::sync::OnceLock;
+        static START: OnceLock<Instant> = OnceLock::new();
+        // A cycle is a nanosecond here; all that a kernel may count on is that it goes on.
+        let _ = nanoseconds;
+        let now = START.get_or_init(Instant::now).elapsed().as_nanos() as u64;
+        let now = if high { now >> 32 } else { now };
+        let mut regs = self.regs();
+        match to {
+            Reg::R32(to) => regs.set32(to, mask, &[now as u32; LANES]),
+            Reg::R64(to) => regs.set64(to, mask, &[now; LANES]),
+            Reg::Pred(_) => {}
+        }
+    }
+}
+
+fn grow<T: Clone>(values: &mut Vec<T>, len: usize, value: T) {
+    if values.len() < len {
+        values.resize(len, value);
+    }
+}
+
+fn way_at(ways: &mut [Way]) -> &mut Way {
+    ways.last_mut()
+        .expect("the loop runs only while there is a way")
+}
