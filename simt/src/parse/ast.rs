@@ -59,7 +59,7 @@ pub struct Variable<'a> {
     pub linkage: Linkage,
     /// Where it lives.
     pub space: Space,
-    /// `.align`, in bytes.
+    /// `.align`, in bytes. That behind `.ptr` is not kept: it is said of what a parameter points to.
     pub align: Option<u32>,
     /// The element type without the dot: `b8`, `f32`, `pred`.
     pub ty: &'a str,
@@ -126,7 +126,7 @@ pub struct Function<'a> {
     pub returns: Vec<Variable<'a>>,
     /// Parameters.
     pub params: Vec<Variable<'a>>,
-    /// `.maxntid 128, 1, 1`, `.noreturn`, …: the name without the dot, and its numbers.
+    /// `.maxntid 128, 1, 1`, `.noreturn`, …: the name without the dot, and its numbers as written.
     pub directives: Vec<(&'a str, Vec<u64>)>,
     /// The statements; `None` for a declaration.
     pub body: Option<Vec<Statement<'a>>>,
@@ -228,7 +228,8 @@ pub struct Guard<'a> {
 /// One operand.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operand<'a> {
-    /// A register, variable, label, function or special register: `%r1`, `tile`, `%tid.x`, `_`.
+    /// A register, variable, label, function or special register: `%r1`, `tile`, `%tid.x`, `_`. Selectors
+    /// that are no vector's elements stay in the name: `%r1.b0`.
     Name(&'a str),
     /// `!%p`
     Not(&'a str),

@@ -1,0 +1,337 @@
+//! Numbers and constant expressions (PTX ISA §4.5).
+
+use super::ast::Number;
+use super::cursor::{Cursor, Parsed};
+use super::token::Token;
+
+/// A constant while it is worked out. Integers are signed unless they do not fit or have a `U`, and an
+/// operation is unsigned if one of its operands is (PTX ISA §4.5.6).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Value {
+    Signed(i64),
+    Unsigned(u64),
+    /// An f32's bits. Arithmetic makes it an f64.
+    Single(u32),
+    Double(f64),
+}
+
+use Value::{Double, Signed, Single, Unsigned};
+
+impl From<Value> for Number {
+    fn from(value: Value) -> Self {
+        match value {
+            Signed(value) => Self::Integer(value.cast_unsigned()),
+            Unsigned(value) => Self::Integer(value),
+            Single(bits) => Self::F32(bits),
+            Double(value) => Self::F64(value.to_bits()),
+        }
+    }
+}
+
+impl Value {
+    /// The 64 bits of an integer.
+    pub(super) fn bits(self) -> Option<u64> {
+        match self {
+            Signed(value) => Some(value.cast_unsigned()),
+            Unsigned(value) => Some(value),
+            Single(_) | Double(_) => None,
+        }
+    }
+
+    fn double(self) -> f64 {
+        match self {
+            Signed(value) => value as f64,
+            Unsigned(value) => value as f64,
+            Single(bits) => f64::from(f32::from_bits(bits)),
+            Double(value) => value,
+        }
+    }
+
+    fn is_true(self) -> bool {
+        self.bits()
+            .map_or_else(|| self.double() != 0.0, |bits| bits != 0)
+    }
+}
+
+impl Cursor<'_> {
+    /// A constant; `what` could stand here if it is none.
+    pub(super) fn number(&mut self, what: &str) -> Parsed<Number> {
+        Ok(self.constant(what)?.into())
+    }
+
+    /// An integer constant.
+    pub(super) fn integer(&mut self, what: &str) -> Parsed<u64> {
+        let at = self.at;
+        let value = self.constant(what)?;
+        value.bits().ok_or_else(|| {
+            self.error(
+                at,
+                format!("expected {what}, found a floating-point number"),
+            )
+        })
+    }
+
+    /// One integer of at most 32 bits, without operators: what directives take.
+    pub(super) fn small(&mut self, what: &str) -> Parsed<u32> {
+        let at = self.at;
+        if self.token != Token::Integer {
+            return Err(self.expected(what));
+        }
+        let value = self
+            .literal()?
+            .bits()
+            .and_then(|value| u32::try_from(value).ok());
+        value.ok_or_else(|| self.error(at, format!("{what} has to fit 32 bits")))
+    }
+
+    /// A product or less: what an offset's `+` and `-` stand between.
+    pub(super) fn term(&mut self) -> Parsed<Value> {
+        self.binary("a number", PRODUCT)
+    }
+
+    /// `condition ? a : b`, or anything less.
+    fn constant(&mut self, what: &str) -> Parsed<Value> {
+        let value = self.binary(what, 0)?;
+        if self.token != Token::Question {
+            return Ok(value);
+        }
+        self.nested(|cursor| {
+            cursor.advance()?;
+            let yes = cursor.constant("a number")?;
+            cursor.expect(Token::Colon, "`:`")?;
+            let no = cursor.constant("a number")?;
+            Ok(if value.is_true() { yes } else { no })
+        })
+    }
+
+    /// Operators that bind at least as tightly as `weakest`.
+    fn binary(&mut self, what: &str, weakest: u8) -> Parsed<Value> {
+        let mut left = self.unary(what)?;
+        while let Some(strength) = strength(self.token).filter(|&strength| strength >= weakest) {
+            let (operator, at) = (self.token, self.at);
+            let word = self.advance()?;
+            let right = self.nested(|cursor| cursor.binary("a number", strength + 1))?;
+            left = apply(operator, left, right)
+                .map_err(|reason| self.error(at, format!("`{word}` {reason}")))?;
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self, what: &str) -> Parsed<Value> {
+        let operator = self.token;
+        match operator {
+            Token::OpenParen => self.nested(|cursor| {
+                cursor.advance()?;
+                if cursor.token == Token::Directive {
+                    return cursor.cast();
+                }
+                let value = cursor.constant("a number")?;
+                cursor.expect(Token::CloseParen, "`)`")?;
+                Ok(value)
+            }),
+            Token::Plus | Token::Minus | Token::Not | Token::Complement => self.nested(|cursor| {
+                let at = cursor.at;
+                cursor.advance()?;
+                let value = cursor.unary("a number")?;
+                Ok(match (operator, value) {
+                    (Token::Plus, value) => value,
+                    (Token::Minus, Signed(value)) => Signed(value.wrapping_neg()),
+                    (Token::Minus, Unsigned(value)) => Unsigned(value.wrapping_neg()),
+                    (Token::Minus, Single(bits)) => Single(bits ^ 1 << 31),
+                    (Token::Minus, Double(value)) => Double(-value),
+                    (Token::Complement, Signed(value)) => Signed(!value),
+                    (Token::Complement, Unsigned(value)) => Unsigned(!value),
+                    (Token::Complement, _) => {
+                        return Err(cursor.error(at, "`~` needs an integer"));
+                    }
+                    (_, value) => Signed(i64::from(!value.is_true())),
+                })
+            }),
+            Token::Word if self.word == "WARP_SZ" => {
+                self.advance()?;
+                Ok(Signed(32))
+            }
+            Token::Integer | Token::Bits32 | Token::Bits64 | Token::Decimal => self.literal(),
+            _ => Err(self.expected(what)),
+        }
+    }
+
+    /// `.s64) value` or `.u64) value`, behind the parenthesis.
+    fn cast(&mut self) -> Parsed<Value> {
+        let signed = match self.word {
+            ".s64" => true,
+            ".u64" => false,
+            _ => return Err(self.expected("`.s64` or `.u64`")),
+        };
+        self.advance()?;
+        self.expect(Token::CloseParen, "`)`")?;
+        let at = self.at;
+        let bits = self.unary("a number")?.bits();
+        let bits = bits.ok_or_else(|| self.error(at, "only an integer can be cast"))?;
+        Ok(if signed {
+            Signed(bits.cast_signed())
+        } else {
+            Unsigned(bits)
+        })
+    }
+
+    fn literal(&mut self) -> Parsed<Value> {
+        let value = match self.token {
+            Token::Integer => integer(self.word),
+            Token::Bits32 => match self.word.len() {
+                10 => u32::from_str_radix(&self.word[2..], 16)
+                    .map(Single)
+                    .map_err(|_| DIGITS),
+                _ => Err("`0f` takes 8 hexadecimal digits, the bits of an f32"),
+            },
+            Token::Bits64 => match self.word.len() {
+                18 => u64::from_str_radix(&self.word[2..], 16)
+                    .map(|bits| Double(f64::from_bits(bits)))
+                    .map_err(|_| DIGITS),
+                _ => Err("`0d` takes 16 hexadecimal digits, the bits of an f64"),
+            },
+            _ => self.word.parse().map(Double).map_err(|_| DIGITS),
+        };
+        let value = value.map_err(|reason| self.error(self.at, reason))?;
+        self.advance()?;
+        Ok(value)
+    }
+}
+
+/// The lexer lets only digits through, so this is said of octal numbers only.
+const DIGITS: &str = "a digit that the number's base does not have (a leading 0 means octal)";
+
+/// `12`, `0x1F`, `017`, `0b101`, each with or without `U`.
+fn integer(word: &str) -> Result<Value, &'static str> {
+    let (digits, signed) = word
+        .strip_suffix('U')
+        .map_or((word, true), |digits| (digits, false));
+    let (digits, radix) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (&digits[2..], 16),
+        [b'0', b'b' | b'B', ..] => (&digits[2..], 2),
+        [b'0', _, ..] => (&digits[1..], 8),
+        _ => (digits, 10),
+    };
+    let value = u64::from_str_radix(digits, radix).map_err(|error| match error.kind() {
+        std::num::IntErrorKind::PosOverflow => "the number does not fit 64 bits",
+        _ => DIGITS,
+    })?;
+    Ok(match i64::try_from(value) {
+        Ok(value) if signed => Signed(value),
+        _ => Unsigned(value),
+    })
+}
+
+/// How tightly `*`, `/` and `%` bind.
+const PRODUCT: u8 = 10;
+
+/// How tightly a binary operator binds, as in C.
+fn strength(token: Token) -> Option<u8> {
+    Some(match token {
+        Token::OrOr => 1,
+        Token::AndAnd => 2,
+        Token::Or => 3,
+        Token::Xor => 4,
+        Token::And => 5,
+        Token::Equal | Token::NotEqual => 6,
+        Token::Less | Token::LessEqual | Token::Greater | Token::GreaterEqual => 7,
+        Token::ShiftLeft | Token::ShiftRight => 8,
+        Token::Plus | Token::Minus => 9,
+        Token::Star | Token::Slash | Token::Percent => PRODUCT,
+        _ => return None,
+    })
+}
+
+fn apply(operator: Token, left: Value, right: Value) -> Result<Value, &'static str> {
+    let truth = |value: bool| Ok(Signed(i64::from(value)));
+    match operator {
+        Token::OrOr => return truth(left.is_true() || right.is_true()),
+        Token::AndAnd => return truth(left.is_true() && right.is_true()),
+        _ => {}
+    }
+    let (Some(a), Some(b)) = (left.bits(), right.bits()) else {
+        return apply_double(operator, left.double(), right.double());
+    };
+    let count = || u32::try_from(b).ok();
+    // A shift's sign is that of what is shifted (PTX ISA §4.5.6); a count of 64 or more shifts all out.
+    match (operator, left) {
+        (Token::ShiftLeft, Signed(_)) => {
+            return Ok(Signed(
+                count()
+                    .and_then(|n| a.checked_shl(n))
+                    .unwrap_or(0)
+                    .cast_signed(),
+            ));
+        }
+        (Token::ShiftLeft, _) => {
+            return Ok(Unsigned(
+                count().and_then(|n| a.checked_shl(n)).unwrap_or(0),
+            ));
+        }
+        (Token::ShiftRight, Signed(a)) => return Ok(Signed(a >> b.min(63))),
+        (Token::ShiftRight, _) => {
+            return Ok(Unsigned(
+                count().and_then(|n| a.checked_shr(n)).unwrap_or(0),
+            ));
+        }
+        _ => {}
+    }
+    if let (Signed(a), Signed(b)) = (left, right) {
+        match operator {
+            Token::Slash if b != 0 => return Ok(Signed(a.wrapping_div(b))),
+            Token::Percent if b != 0 => return Ok(Signed(a.wrapping_rem(b))),
+            _ => {}
+        }
+        if let Some(order) = ordered(operator, a.cmp(&b)) {
+            return truth(order);
+        }
+    }
+    if let Some(order) = ordered(operator, a.cmp(&b)) {
+        return truth(order);
+    }
+    let bits = match operator {
+        Token::Or => a | b,
+        Token::Xor => a ^ b,
+        Token::And => a & b,
+        Token::Plus => a.wrapping_add(b),
+        Token::Minus => a.wrapping_sub(b),
+        Token::Star => a.wrapping_mul(b),
+        Token::Slash => a.checked_div(b).ok_or("divides by zero")?,
+        Token::Percent => a.checked_rem(b).ok_or("divides by zero")?,
+        _ => return Err("is no operator of constants"),
+    };
+    Ok(match (left, right) {
+        (Signed(_), Signed(_)) => Signed(bits.cast_signed()),
+        _ => Unsigned(bits),
+    })
+}
+
+/// What a comparison says of an order; nothing if the operator is none.
+fn ordered(operator: Token, order: std::cmp::Ordering) -> Option<bool> {
+    Some(match operator {
+        Token::Equal => order.is_eq(),
+        Token::NotEqual => order.is_ne(),
+        Token::Less => order.is_lt(),
+        Token::LessEqual => order.is_le(),
+        Token::Greater => order.is_gt(),
+        Token::GreaterEqual => order.is_ge(),
+        _ => return None,
+    })
+}
+
+fn apply_double(operator: Token, a: f64, b: f64) -> Result<Value, &'static str> {
+    let truth = |value: bool| Ok(Signed(i64::from(value)));
+    match operator {
+        Token::Plus => Ok(Double(a + b)),
+        Token::Minus => Ok(Double(a - b)),
+        Token::Star => Ok(Double(a * b)),
+        Token::Slash => Ok(Double(a / b)),
+        Token::Equal => truth(a == b),
+        Token::NotEqual => truth(a != b),
+        Token::Less => truth(a < b),
+        Token::LessEqual => truth(a <= b),
+        Token::Greater => truth(a > b),
+        Token::GreaterEqual => truth(a >= b),
+        _ => Err("needs integers"),
+    }
+}

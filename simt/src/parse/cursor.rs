@@ -1,0 +1,194 @@
+//! The parser's place in the text: one token ahead, and how to go on from there.
+
+use logos::{Lexer, Logos};
+
+use super::ast::{At, Module};
+use super::token::Token;
+use super::{ParseError, Source};
+
+/// What a parser function gives.
+pub(super) type Parsed<T> = Result<T, ParseError>;
+
+/// How deep braces, parentheses and operators may be nested, so that neither the parser nor anyone who
+/// walks the tree by recursion runs out of stack.
+const DEEPEST: u32 = 64;
+
+/// A parser between two tokens.
+pub(super) struct Cursor<'a> {
+    text: &'a str,
+    lexer: Lexer<'a, Token>,
+    /// The next token and its text.
+    pub(super) token: Token,
+    pub(super) word: &'a str,
+    pub(super) at: At,
+    depth: u32,
+    /// What has been read so far.
+    pub(super) tree: Module<'a>,
+}
+
+impl<'a> Cursor<'a> {
+    /// Stands before the text's first token.
+    pub(super) fn new(text: &'a str) -> Parsed<Self> {
+        if At::try_from(text.len()).is_err() {
+            let message = "the text is longer than 4 GiB, which no PTX compiler writes";
+            return Err(ParseError::new(&Source::new(""), 0, message));
+        }
+        let lexer = Token::lexer(text);
+        let tree = Module {
+            address_size: 32,
+            ..Module::default()
+        };
+        let mut cursor = Self {
+            text,
+            lexer,
+            token: Token::End,
+            word: "",
+            at: 0,
+            depth: 0,
+            tree,
+        };
+        cursor.advance()?;
+        Ok(cursor)
+    }
+
+    /// Steps over the next token and gives its text.
+    pub(super) fn advance(&mut self) -> Parsed<&'a str> {
+        let word = self.word;
+        let token = self.lexer.next();
+        self.word = self.lexer.slice();
+        self.at = place(self.lexer.span().start);
+        self.token = match token {
+            Some(Ok(Token::Unclosed) | Err(())) => return Err(self.not_a_token(self.at)),
+            Some(Ok(token)) => token,
+            None => Token::End,
+        };
+        Ok(word)
+    }
+
+    /// Steps over one `{ … }`, whatever is in it, and gives the text between the braces.
+    pub(super) fn raw_braces(&mut self) -> Parsed<&'a str> {
+        if self.token != Token::OpenBrace {
+            return Err(self.expected("`{`"));
+        }
+        let opened = self.at;
+        let start = self.lexer.span().end;
+        let mut depth = 1_u32;
+        while depth > 0 {
+            match self.lexer.next() {
+                Some(Ok(Token::OpenBrace)) => depth += 1,
+                Some(Ok(Token::CloseBrace)) => depth -= 1,
+                Some(Ok(Token::Unclosed) | Err(())) => {
+                    return Err(self.not_a_token(place(self.lexer.span().start)));
+                }
+                Some(Ok(_)) => {}
+                None => return Err(self.error(opened, "this `{` is never closed")),
+            }
+        }
+        let body = &self.text[start..self.lexer.span().start];
+        self.advance()?;
+        Ok(body)
+    }
+
+    /// The token after the next one.
+    pub(super) fn second(&self) -> Option<Token> {
+        self.lexer.clone().next()?.ok()
+    }
+
+    /// Steps over the next token if it is this one.
+    pub(super) fn take(&mut self, token: Token) -> Parsed<bool> {
+        let found = self.token == token;
+        if found {
+            self.advance()?;
+        }
+        Ok(found)
+    }
+
+    /// Steps over this token and gives its text.
+    pub(super) fn expect(&mut self, token: Token, what: &str) -> Parsed<&'a str> {
+        if self.token != token {
+            return Err(self.expected(what));
+        }
+        self.advance()
+    }
+
+    /// A name without selectors, and where it stands.
+    pub(super) fn name(&mut self, what: &str) -> Parsed<(&'a str, At)> {
+        let (word, at) = (self.word, self.at);
+        if self.token != Token::Word {
+            return Err(self.expected(what));
+        }
+        if word.contains(['.', ':']) {
+            return Err(self.expected(&format!("{what} without dots or colons")));
+        }
+        self.advance()?;
+        Ok((word, at))
+    }
+
+    /// `item, item, … close`: at least one item, `close` included.
+    pub(super) fn list<T>(
+        &mut self,
+        close: Token,
+        what: &str,
+        mut item: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        let mut items = Vec::new();
+        loop {
+            items.push(item(self)?);
+            if self.take(close)? {
+                return Ok(items);
+            }
+            self.expect(Token::Comma, what)?;
+        }
+    }
+
+    /// Goes one level deeper.
+    pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth == DEEPEST {
+            let message = format!("nested more than {DEEPEST} levels deep");
+            return Err(self.error(self.at, message));
+        }
+        self.depth += 1;
+        let parsed = parse(self);
+        self.depth -= 1;
+        parsed
+    }
+
+    /// An error at a place.
+    pub(super) fn error(&self, at: At, message: impl Into<String>) -> ParseError {
+        ParseError::new(&Source::new(self.text), at, message)
+    }
+
+    /// An error at the next token: something else should stand there.
+    pub(super) fn expected(&self, what: &str) -> ParseError {
+        let found = match self.token {
+            Token::End => "the end of the text".to_owned(),
+            _ => format!("`{}`", clipped(self.word)),
+        };
+        self.error(self.at, format!("expected {what}, found {found}"))
+    }
+
+    /// An error at what the lexer could not read.
+    fn not_a_token(&self, at: At) -> ParseError {
+        let rest = self.text.get(at as usize..).unwrap_or_default();
+        let message = match rest.chars().next() {
+            Some('"') => "this string has no closing quote on its line".to_owned(),
+            Some('/') => "this comment is never closed: `*/` is missing".to_owned(),
+            Some(c) => format!("`{}` has no meaning in PTX", c.escape_debug()),
+            None => "the text ends in the middle of a token".to_owned(),
+        };
+        self.error(at, message)
+    }
+}
+
+fn place(offset: usize) -> At {
+    At::try_from(offset).expect("texts of more than 4 GiB are refused by `new`")
+}
+
+/// A token's text, short enough for a message.
+fn clipped(word: &str) -> String {
+    const LONGEST: usize = 60;
+    match word.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &word[..end]),
+        None => word.to_owned(),
+    }
+}

@@ -1,0 +1,143 @@
+//! Operands (PTX ISA §6).
+
+use super::ast::{AddressBase, Operand};
+use super::constant::Value;
+use super::cursor::{Cursor, Parsed};
+use super::token::Token;
+
+const WHAT: &str = "an operand";
+
+impl<'a> Cursor<'a> {
+    /// One operand. In a call, parentheses hold a list; elsewhere, a constant.
+    pub(super) fn operand(&mut self, call: bool) -> Parsed<Operand<'a>> {
+        match self.token {
+            Token::Word if self.word != "WARP_SZ" => self.named(),
+            Token::Not if self.second() == Some(Token::Word) => {
+                self.advance()?;
+                Ok(Operand::Not(self.name("a predicate register")?.0))
+            }
+            Token::OpenBracket => self.address(),
+            Token::OpenBrace => self.nested(|cursor| {
+                cursor.advance()?;
+                let what = "`,` or `}`";
+                Ok(Operand::Vector(cursor.list(
+                    Token::CloseBrace,
+                    what,
+                    |item| item.operand(false),
+                )?))
+            }),
+            Token::OpenParen if call => self.nested(|cursor| {
+                cursor.advance()?;
+                if cursor.take(Token::CloseParen)? {
+                    return Ok(Operand::List(Vec::new()));
+                }
+                let what = "`,` or `)`";
+                Ok(Operand::List(cursor.list(
+                    Token::CloseParen,
+                    what,
+                    |item| item.operand(false),
+                )?))
+            }),
+            _ => Ok(Operand::Number(self.number(WHAT)?)),
+        }
+    }
+
+    /// What starts with a name.
+    fn named(&mut self) -> Parsed<Operand<'a>> {
+        let word = self.advance()?;
+        match self.token {
+            Token::Plus | Token::Minus => Ok(Operand::NameOffset(word, self.offset()?)),
+            Token::Or => {
+                self.advance()?;
+                Ok(Operand::Pair(
+                    word,
+                    self.name("the second register of a pair")?.0,
+                ))
+            }
+            Token::OpenBracket => {
+                self.advance()?;
+                let index = self.integer("an element's index")?;
+                self.expect(Token::CloseBracket, "`]`")?;
+                Ok(Operand::Indexed(word, index))
+            }
+            _ => Ok(selected(word)),
+        }
+    }
+
+    /// `[name+8]`, `[1024]`, `[texture, {%f1, %f2}]`
+    fn address(&mut self) -> Parsed<Operand<'a>> {
+        self.advance()?;
+        let base = match self.token {
+            Token::Word if self.word != "WARP_SZ" => AddressBase::Name(self.advance()?),
+            _ => AddressBase::Absolute(self.integer("a register, a variable or a number")?),
+        };
+        let offset = self.offset()?;
+        if self.take(Token::CloseBracket)? {
+            return Ok(Operand::Address { base, offset });
+        }
+        self.expect(Token::Comma, "`]`, `+`, `-` or `,`")?;
+        let first = match base {
+            AddressBase::Absolute(number) => {
+                Operand::Number(Value::Unsigned(number.wrapping_add_signed(offset)).into())
+            }
+            AddressBase::Name(name) if offset == 0 => Operand::Name(name),
+            AddressBase::Name(name) => Operand::NameOffset(name, offset),
+        };
+        self.nested(|cursor| {
+            let rest = cursor.list(Token::CloseBracket, "`,` or `]`", |item| {
+                item.operand(false)
+            })?;
+            Ok(Operand::Tuple(std::iter::once(first).chain(rest).collect()))
+        })
+    }
+
+    /// Any number of `+8` and `-8`, added up.
+    pub(super) fn offset(&mut self) -> Parsed<i64> {
+        let mut offset = 0_i64;
+        loop {
+            let negative = match self.token {
+                Token::Plus => false,
+                Token::Minus => true,
+                _ => return Ok(offset),
+            };
+            self.advance()?;
+            let at = self.at;
+            let Some(value) = self.term()?.bits() else {
+                return Err(self.error(at, "an offset has to be an integer"));
+            };
+            let value = value.cast_signed();
+            offset = if negative {
+                offset.wrapping_sub(value)
+            } else {
+                offset.wrapping_add(value)
+            };
+        }
+    }
+}
+
+/// A name, or one element of it. Selectors that are none of a vector's elements (`.b0`, `.h1`) stay in
+/// the name.
+fn selected(word: &str) -> Operand<'_> {
+    if let Some((name, element @ ("x" | "y" | "z" | "w" | "r" | "g" | "b" | "a"))) =
+        word.split_once('.')
+        && !is_special(name)
+    {
+        return Operand::Element(name, char::from(element.as_bytes()[0]));
+    }
+    Operand::Name(word)
+}
+
+/// Whether a name is one of the special registers that are vectors (PTX ISA §10).
+fn is_special(name: &str) -> bool {
+    matches!(
+        name,
+        "%tid"
+            | "%ntid"
+            | "%ctaid"
+            | "%nctaid"
+            | "%clusterid"
+            | "%nclusterid"
+            | "%cluster_ctaid"
+            | "%cluster_nctaid"
+    )
+}

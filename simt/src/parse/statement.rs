@@ -1,0 +1,214 @@
+//! Bodies of functions.
+
+use super::ast::{At, Guard, Instruction, Loc, Statement};
+use super::cursor::{Cursor, Parsed};
+use super::token::Token;
+
+impl<'a> Cursor<'a> {
+    /// `{ … }`
+    pub(super) fn body(&mut self) -> Parsed<Vec<Statement<'a>>> {
+        self.nested(|cursor| {
+            let opened = cursor.at;
+            cursor.expect(Token::OpenBrace, "`{`")?;
+            let mut statements = Vec::new();
+            while !cursor.take(Token::CloseBrace)? {
+                if cursor.token == Token::End {
+                    return Err(cursor.error(opened, "this `{` is never closed"));
+                }
+                cursor.statement(&mut statements)?;
+            }
+            Ok(statements)
+        })
+    }
+
+    fn statement(&mut self, out: &mut Vec<Statement<'a>>) -> Parsed<()> {
+        match self.token {
+            Token::OpenBrace => out.push(Statement::Scope(self.body()?)),
+            // Inline assembly leaves these behind.
+            Token::Semicolon => {
+                self.advance()?;
+            }
+            Token::Word => {
+                let (word, at) = (self.word, self.at);
+                self.advance()?;
+                if self.token == Token::Colon {
+                    out.push(self.label(word, at)?);
+                } else {
+                    out.push(Statement::Instruction(self.instruction(None, word, at)?));
+                }
+            }
+            Token::AtSign => {
+                self.advance()?;
+                let negated = self.take(Token::Not)?;
+                let (register, _) = self.name("a predicate register")?;
+                let guard = Some(Guard { register, negated });
+                let at = self.at;
+                let opcode = self.expect(Token::Word, "an instruction")?;
+                out.push(Statement::Instruction(self.instruction(guard, opcode, at)?));
+            }
+            Token::Directive => self.directive(out)?,
+            _ => return Err(self.expected("an instruction, a label, a directive or `}`")),
+        }
+        Ok(())
+    }
+
+    /// What follows a label's name.
+    fn label(&mut self, label: &'a str, at: At) -> Parsed<Statement<'a>> {
+        if label.contains(['.', ':']) {
+            return Err(self.error(
+                at,
+                format!("`{label}` is no label: dots and colons cannot be in one"),
+            ));
+        }
+        self.expect(Token::Colon, "`:`")?;
+        Ok(match self.word {
+            ".branchtargets" => Statement::BranchTargets {
+                label,
+                targets: self.targets("a label")?,
+                at,
+            },
+            ".calltargets" => Statement::CallTargets {
+                label,
+                targets: self.targets("a function's name")?,
+                at,
+            },
+            ".callprototype" => {
+                self.prototype()?;
+                Statement::CallPrototype { label, at }
+            }
+            _ => Statement::Label { name: label, at },
+        })
+    }
+
+    /// `a, b, c;`
+    fn targets(&mut self, what: &str) -> Parsed<Vec<&'a str>> {
+        self.advance()?;
+        self.list(Token::Semicolon, "`,` or `;`", |cursor| {
+            Ok(cursor.name(what)?.0)
+        })
+    }
+
+    /// `(.param .b32 _) _ (.param .b64 _) .noreturn;`
+    fn prototype(&mut self) -> Parsed<()> {
+        self.advance()?;
+        if self.token == Token::OpenParen {
+            self.parameters()?;
+        }
+        self.name("`_`, a prototype's name")?;
+        if self.token == Token::OpenParen {
+            self.parameters()?;
+        }
+        while self.take(Token::Directive)? {
+            self.take(Token::Integer)?;
+        }
+        self.expect(Token::Semicolon, "`;`")?;
+        Ok(())
+    }
+
+    fn directive(&mut self, out: &mut Vec<Statement<'a>>) -> Parsed<()> {
+        match self.word {
+            ".loc" => out.push(Statement::Loc(self.loc()?)),
+            ".reg" => {
+                let at = self.at;
+                let (ty, vector) = self.register_type()?;
+                let names = self.list(Token::Semicolon, "`,`, `;` or `<`", |cursor| {
+                    let (name, _) = cursor.name("a register's name")?;
+                    let mut count = None;
+                    if cursor.take(Token::Less)? {
+                        count = Some(cursor.small("the number of registers")?);
+                        cursor.expect(Token::Greater, "`>`")?;
+                    }
+                    Ok((name, count))
+                })?;
+                out.push(Statement::Registers {
+                    ty,
+                    vector,
+                    names,
+                    at,
+                });
+            }
+            ".pragma" => {
+                self.pragma()?;
+                out.push(Statement::Ignored);
+            }
+            ".file" => {
+                self.file()?;
+                out.push(Statement::Ignored);
+            }
+            _ => {
+                let linkage = self.linkage()?;
+                self.variables(linkage, "a declaration, `.loc` or `.pragma`", |variable| {
+                    out.push(Statement::Variable(variable));
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `.loc 1 5 9[, function_name $L__info_string0[+4], inlined_at 1 20 3]`
+    pub(super) fn loc(&mut self) -> Parsed<Loc> {
+        self.advance()?;
+        let (file, line, column) = self.place()?;
+        let mut inlined_at = None;
+        while self.take(Token::Comma)? {
+            match self.word {
+                "function_name" => {
+                    self.advance()?;
+                    if !self.take(Token::Directive)? {
+                        self.name("a label of the strings' section")?;
+                    }
+                    self.offset()?;
+                }
+                "inlined_at" => {
+                    self.advance()?;
+                    inlined_at = Some(self.place()?);
+                }
+                _ => return Err(self.expected("`function_name` or `inlined_at`")),
+            }
+        }
+        Ok(Loc {
+            file,
+            line,
+            column,
+            inlined_at,
+        })
+    }
+
+    /// File, line and column.
+    fn place(&mut self) -> Parsed<(u32, u32, u32)> {
+        Ok((
+            self.small("a file's number")?,
+            self.small("a line")?,
+            self.small("a column")?,
+        ))
+    }
+
+    /// What follows the opcode.
+    fn instruction(
+        &mut self,
+        guard: Option<Guard<'a>>,
+        opcode: &'a str,
+        at: At,
+    ) -> Parsed<Instruction<'a>> {
+        if !opcode.as_bytes()[0].is_ascii_alphabetic() {
+            return Err(self.error(
+                at,
+                format!("expected an instruction or a label, found `{opcode}`"),
+            ));
+        }
+        let call = opcode == "call" || opcode.starts_with("call.");
+        let operands = if self.take(Token::Semicolon)? {
+            Vec::new()
+        } else {
+            self.list(Token::Semicolon, "`,` or `;`", |cursor| {
+                cursor.operand(call)
+            })?
+        };
+        Ok(Instruction {
+            guard,
+            opcode,
+            at,
+            operands,
+        })
+    }
+}
