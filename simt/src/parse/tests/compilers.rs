@@ -1,5 +1,5 @@
 //! Real modules, of LLVM and of nvcc. Beside each fixture lies what it was compiled from, with the command
-//! in its first lines.
+//! in its first lines. Paths are cut to file names, and the sections of debug.ptx to their first lines.
 
 use crate::parse::ast::{Init, Linkage, Module, Number, Operand, Space, Statement, Variable};
 use crate::parse::parse;
