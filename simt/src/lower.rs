@@ -46,6 +46,9 @@ impl Refusal {
     }
 }
 
+/// Bytes of a kernel's parameters (PTX ISA §5.1.6.1).
+const MAX_PARAM: u32 = 32764;
+
 /// Lowers the entry `entry` and all that it calls.
 ///
 /// # Errors
@@ -79,7 +82,7 @@ impl<'m> Lowering<'m> {
         let mut program = Program::default();
         for param in &entry.params {
             let layout = variables::layout(param)?;
-            let offset = program.param_bytes.next_multiple_of(layout.align);
+            let (offset, end) = layout.place_behind(program.param_bytes, param)?;
             program.params.push(Param {
                 name: param.name.to_owned(),
                 ty: param.ty.to_owned(),
@@ -87,7 +90,16 @@ impl<'m> Lowering<'m> {
                 bytes: layout.small_bytes(param)?,
                 align: layout.align,
             });
-            program.param_bytes = offset + layout.small_bytes(param)?;
+            program.param_bytes = end;
+            if program.param_bytes > MAX_PARAM {
+                return Err(Refusal::invalid(
+                    format!(
+                        "the parameters of `{}` take more than {MAX_PARAM} bytes",
+                        entry.name
+                    ),
+                    param.at,
+                ));
+            }
         }
         let numbers_of = |name: &str| {
             entry

@@ -7,6 +7,9 @@ use super::{Lowering, Refusal};
 use crate::code::{Fill, Filled, Func, Guard, Pred, R32, R64, Reg, Special};
 use crate::parse::ast::{AddressBase, At, Number, Operand};
 
+/// Registers of one width that a function may have: each takes room in every warp that runs.
+const MAX_REGISTERS: u32 = 1 << 16;
+
 /// The address of a load, store or atomic: a register plus a distance, or a place known now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Source {
@@ -87,8 +90,12 @@ impl<'l, 'm> Context<'l, 'm> {
 
     /// New registers for a declaration of this type: `count` in a row.
     pub(crate) fn declare(&mut self, ty: &str, count: u32) -> Result<Declared, Refusal> {
-        let room = |have: u32| have.checked_add(count).filter(|sum| *sum < 1 << 24);
-        let too_many = || self.invalid("more registers than this machine has room for");
+        let room = |have: u32| have.checked_add(count).filter(|sum| *sum <= MAX_REGISTERS);
+        let too_many = || {
+            self.unsupported(format!(
+                "a function with more than {MAX_REGISTERS} registers of a kind"
+            ))
+        };
         if ty == "pred" {
             let first = self.func.preds;
             self.func.preds = room(first).ok_or_else(too_many)?;

@@ -10,6 +10,9 @@ use crate::code::{Call, Copy, Func, Inst, Op, R32};
 use crate::parse::ast::{At, Function, Instruction, Loc, Operand, Space, Statement, Variable};
 use crate::{alu, control, memory, warp};
 
+/// Local memory that one frame may take (CUDA C++ Programming Guide, "Technical Specifications").
+const MAX_FRAME: u32 = 512 * 1024;
+
 /// Lowers one function.
 pub(super) fn lower<'m>(
     lowering: &mut Lowering<'m>,
@@ -84,14 +87,14 @@ impl<'m> Body<'_, 'm> {
     }
 
     fn in_frame(&mut self, variable: &'m Variable<'m>) -> Result<(), Refusal> {
-        let shape = layout(variable)?;
-        let func = &mut self.cx.func;
-        let at = func.frame_bytes.next_multiple_of(shape.align);
-        func.frame_bytes = at
-            .checked_add(shape.small_bytes(variable)?)
-            .ok_or_else(|| {
-                Refusal::invalid("more local memory than a thread can have", variable.at)
-            })?;
+        let (at, end) = layout(variable)?.place_behind(self.cx.func.frame_bytes, variable)?;
+        if end > MAX_FRAME {
+            return Err(Refusal::invalid(
+                "more local memory than a thread can have",
+                variable.at,
+            ));
+        }
+        self.cx.func.frame_bytes = end;
         self.innermost().insert(variable.name, Place::Frame(at));
         Ok(())
     }
@@ -347,8 +350,8 @@ impl<'m> Body<'_, 'm> {
         for (at, (variable, operand)) in declared.zip(results.iter().chain(arguments)).enumerate() {
             let shape = layout(variable)?;
             let bytes = shape.small_bytes(variable)?;
-            let there = offset.next_multiple_of(shape.align);
-            offset = there + bytes;
+            let (there, end) = shape.place_behind(offset, variable)?;
+            offset = end;
             let here = self.frame_place(operand)?;
             if at < results.len() {
                 call.results.push(Copy {

@@ -7,6 +7,12 @@ use super::constants;
 use crate::code::ModuleVariable;
 use crate::parse::ast::{Linkage, Module, Space, Variable};
 
+/// Constant memory: what one bank of the hardware's holds (CUDA C++ Programming Guide, "Technical
+/// Specifications").
+const MAX_CONSTANT: u32 = 64 * 1024;
+/// The most that a variable in global memory may take here.
+const MAX_GLOBAL: u64 = 1 << 32;
+
 /// The size and alignment of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -18,6 +24,23 @@ impl Layout {
     /// The size, of something that has to fit into 32 bits.
     pub(crate) fn small_bytes(self, variable: &Variable<'_>) -> Result<u32, Refusal> {
         u32::try_from(self.bytes).map_err(|_| too_large(variable))
+    }
+}
+
+impl Layout {
+    /// Where the variable lies in a space of which `used` bytes are taken, and how many are then.
+    pub(crate) fn place_behind(
+        self,
+        used: u32,
+        variable: &Variable<'_>,
+    ) -> Result<(u32, u32), Refusal> {
+        let at = used
+            .checked_next_multiple_of(self.align)
+            .ok_or_else(|| too_large(variable))?;
+        let end = at
+            .checked_add(self.small_bytes(variable)?)
+            .ok_or_else(|| too_large(variable))?;
+        Ok((at, end))
     }
 }
 
@@ -66,7 +89,7 @@ pub(crate) fn layout(variable: &Variable<'_>) -> Result<Layout, Refusal> {
             .ok_or_else(|| too_large(variable))?;
     }
     let align = variable.align.unwrap_or(element).max(1);
-    if !align.is_power_of_two() {
+    if !align.is_power_of_two() || align > 1 << 16 {
         return Err(Refusal::invalid(
             format!("an alignment of {align} is no power of two"),
             variable.at,
@@ -145,11 +168,9 @@ impl<'m> Variables<'m> {
         Ok(match variable.space {
             Space::Shared if variable.linkage == Linkage::Extern => Place::DynamicShared,
             Space::Shared => {
-                let at = self.shared_bytes.next_multiple_of(layout.align);
-                self.shared_bytes = at
-                    .checked_add(layout.small_bytes(variable)?)
-                    .ok_or_else(|| too_large(variable))?;
-                Place::Shared(at)
+                let at = layout.place_behind(self.shared_bytes, variable)?;
+                self.shared_bytes = at.1;
+                Place::Shared(at.0)
             }
             Space::Global => {
                 if variable.linkage == Linkage::Extern {
@@ -161,14 +182,18 @@ impl<'m> Variables<'m> {
                         variable.at,
                     ));
                 }
+                if layout.bytes > MAX_GLOBAL {
+                    return Err(too_large(variable));
+                }
                 self.globals.push(variable);
                 Place::Global(self.globals.len() as u32 - 1)
             }
             Space::Const => {
-                let at = self.constant_bytes.next_multiple_of(layout.align);
-                self.constant_bytes = at
-                    .checked_add(layout.small_bytes(variable)?)
-                    .ok_or_else(|| too_large(variable))?;
+                let (at, end) = layout.place_behind(self.constant_bytes, variable)?;
+                if end > MAX_CONSTANT {
+                    return Err(too_large(variable));
+                }
+                self.constant_bytes = end;
                 self.constants.push((variable, at));
                 Place::Constant(at)
             }

@@ -111,6 +111,16 @@ impl Machine {
     ) -> Result<O, LaunchError> {
         let program = &*function.program;
         check_geometry(program, grid, block, shared_bytes)?;
+        let frame = program.functions[0].frame_bytes;
+        if frame > self.config.max_local_bytes {
+            return Err(LaunchError::Geometry {
+                kernel: program.functions[0].name.clone(),
+                problem: format!(
+                    "{frame} bytes of local memory a thread; this machine gives {}",
+                    self.config.max_local_bytes
+                ),
+            });
+        }
         let params = parameters(program, args)?;
         let globals = self.place_globals(program);
         let launch = Launch {

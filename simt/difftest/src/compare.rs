@@ -1,0 +1,85 @@
+//! Whether two answers are the same, as far as an instruction promises.
+
+use crate::forms::{Bound, Ty};
+use crate::generate::{Instance, LANES};
+
+/// An instance on which the two differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The instruction.
+    pub instruction: String,
+    /// The lane's operands.
+    pub operands: Vec<u64>,
+    /// The GPU's answer.
+    pub gpu: u64,
+    /// `simt`'s.
+    pub sim: u64,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let operands: Vec<String> = self
+            .operands
+            .iter()
+            .map(|value| format!("{value:#x}"))
+            .collect();
+        write!(
+            f,
+            "{:50} of {}: GPU {:#x}, simt {:#x}",
+            self.instruction,
+            operands.join(", "),
+            self.gpu,
+            self.sim
+        )
+    }
+}
+
+/// All lanes of all instances on which the two differ.
+pub fn differences(instances: &[Instance], gpu: &[u64], sim: &[u64]) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let answers = gpu.chunks(LANES).zip(sim.chunks(LANES));
+    for (instance, (gpu, sim)) in instances.iter().zip(answers) {
+        for (lane, (gpu, sim)) in gpu.iter().zip(sim).enumerate() {
+            if !same(instance.form.to, instance.form.bound, *gpu, *sim) {
+                found.push(Difference {
+                    instruction: instance.text(),
+                    operands: instance.operands[lane][..instance.form.from.len()].to_vec(),
+                    gpu: *gpu,
+                    sim: *sim,
+                });
+            }
+        }
+    }
+    found
+}
+
+fn same(ty: Ty, bound: Bound, a: u64, b: u64) -> bool {
+    if a == b {
+        return true;
+    }
+    match bound {
+        Bound::Exact => false,
+        Bound::Ulps(ulps) => close(ty, a, b, ulps),
+        Bound::Absolute(distance, ulps) => {
+            let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
+            f64::from(x - y).abs() <= distance || close(ty, a, b, ulps)
+        }
+    }
+}
+
+/// Whether two f32 are so many representable numbers apart, or both NaN.
+fn close(ty: Ty, a: u64, b: u64, ulps: u64) -> bool {
+    if ty != Ty::F32 {
+        return false;
+    }
+    let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
+    if x.is_nan() || y.is_nan() {
+        return x.is_nan() && y.is_nan();
+    }
+    // Numbers in order: negative ones count down from zero.
+    let place = |x: f32| {
+        let bits = i64::from(x.to_bits() & 0x7fff_ffff);
+        if x.is_sign_negative() { -bits } else { bits }
+    };
+    place(x).abs_diff(place(y)) <= ulps
+}

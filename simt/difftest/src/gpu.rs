@@ -1,0 +1,107 @@
+//! Running instances on a GPU.
+
+use cust::context::{Context, CurrentContext};
+use cust::error::CudaError;
+use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::module::{Module, ModuleJitOption};
+use cust::stream::{Stream, StreamFlags};
+
+use crate::generate::{IN_KERNEL, Instance, LANES, operands};
+
+/// Why a GPU did not run them.
+#[derive(Debug, thiserror::Error)]
+pub enum GpuError {
+    /// There is no driver.
+    #[error("{0}")]
+    NoDriver(String),
+    /// The driver refused something.
+    #[error("{doing}: {error:?}")]
+    Cuda {
+        /// What was being done.
+        doing: &'static str,
+        /// The driver's answer.
+        error: CudaError,
+    },
+}
+
+fn failed(doing: &'static str) -> impl Fn(CudaError) -> GpuError {
+    move |error| GpuError::Cuda { doing, error }
+}
+
+/// A GPU with a context.
+pub struct Gpu {
+    stream: Stream,
+    /// The device's name.
+    pub name: String,
+    _context: Context,
+}
+
+impl Gpu {
+    /// The first GPU.
+    ///
+    /// # Errors
+    /// [`GpuError`] without a driver or a device.
+    pub fn open() -> Result<Self, GpuError> {
+        let status = libcuda::status();
+        if !status.is_loaded() {
+            return Err(GpuError::NoDriver(status.to_string()));
+        }
+        cust::init(cust::CudaFlags::empty()).map_err(failed("starting the driver"))?;
+        let device = cust::device::Device::get_device(0).map_err(failed("looking for a GPU"))?;
+        let context = Context::new(device).map_err(failed("opening the GPU"))?;
+        CurrentContext::set_current(&context).map_err(failed("opening the GPU"))?;
+        Ok(Self {
+            stream: Stream::new(StreamFlags::NON_BLOCKING, None)
+                .map_err(failed("making a stream"))?,
+            name: device.name().map_err(failed("asking for the GPU's name"))?,
+            _context: context,
+        })
+    }
+
+    /// The results of all instances, [`LANES`] each.
+    ///
+    /// # Errors
+    /// [`GpuError`] where the driver refuses the PTX or a launch.
+    pub fn run(&self, ptx: &str, instances: &[Instance]) -> Result<Vec<u64>, GpuError> {
+        let module = Module::from_ptx(
+            ptx,
+            &[ModuleJitOption::OptLevel(cust::module::OptLevel::O0)],
+        )
+        .map_err(failed("compiling the PTX"))?;
+        let mut results = Vec::with_capacity(instances.len() * LANES);
+        for (number, group) in instances.chunks(IN_KERNEL).enumerate() {
+            let kernel = module
+                .get_function(format!("k{number}"))
+                .map_err(failed("finding a kernel"))?;
+            let input =
+                DeviceBuffer::from_slice(&operands(group)).map_err(failed("copying operands"))?;
+            let output =
+                DeviceBuffer::<u64>::zeroed(group.len() * LANES).map_err(failed("allocating"))?;
+            let (mut from, mut to) = (
+                input.as_device_ptr().as_raw(),
+                output.as_device_ptr().as_raw(),
+            );
+            // SAFETY: the kernel takes two addresses; each buffer has the size that it uses; both live
+            // until the stream has been waited for.
+            unsafe {
+                self.stream.launch(
+                    &kernel,
+                    (1, 1, 1),
+                    (LANES as u32, 1, 1),
+                    0,
+                    &[(&raw mut from).cast(), (&raw mut to).cast()],
+                )
+            }
+            .map_err(failed("launching"))?;
+            self.stream
+                .synchronize()
+                .map_err(failed("running a kernel"))?;
+            let mut words = vec![0; group.len() * LANES];
+            output
+                .copy_to(&mut words)
+                .map_err(failed("copying results"))?;
+            results.extend(words);
+        }
+        Ok(results)
+    }
+}

@@ -1,0 +1,111 @@
+//! `difftest record FILE` on a machine with a GPU, `difftest check FILE` on any.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use difftest::compare::differences;
+use difftest::generate::{instances, module};
+use difftest::record::Record;
+use difftest::{gpu, sim};
+
+/// Compares random PTX instructions on a GPU and on simt
+#[derive(Parser)]
+enum Command {
+    /// Run instances on the GPU and keep its answers
+    Record {
+        /// Where to write them
+        file: PathBuf,
+        /// Where the instances come from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// How many; each has 32 lanes of operands
+        #[arg(long, default_value_t = 4096)]
+        count: usize,
+        /// What to say of when and where
+        #[arg(long, default_value = "")]
+        note: String,
+    },
+    /// Run the same instances on simt and compare
+    Check {
+        /// A GPU's answers
+        file: PathBuf,
+        /// How many differences to print
+        #[arg(long, default_value_t = 20)]
+        most: usize,
+    },
+    /// Print the PTX of a seed's instances
+    Ptx {
+        /// Where the instances come from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// How many
+        #[arg(long, default_value_t = 64)]
+        count: usize,
+    },
+}
+
+/// What the instances are compiled for.
+const TARGET: (&str, &str) = ("sm_90", "8.0");
+
+fn main() -> ExitCode {
+    match run(&Command::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    match command {
+        Command::Ptx { seed, count } => {
+            print!("{}", module(&instances(*seed, *count), TARGET.0, TARGET.1));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Record {
+            file,
+            seed,
+            count,
+            note,
+        } => {
+            let instances = instances(*seed, *count);
+            let gpu = gpu::Gpu::open()?;
+            let results = gpu.run(&module(&instances, TARGET.0, TARGET.1), &instances)?;
+            let origin = format!("{} {note}", gpu.name).trim().to_owned();
+            let record = Record {
+                seed: *seed,
+                count: *count,
+                origin,
+                results,
+            };
+            std::fs::write(file, record.to_bytes())?;
+            println!(
+                "{} instances of 32 lanes, answered by {}",
+                instances.len(),
+                record.origin
+            );
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Check { file, most } => {
+            let (record, instances) = Record::from_bytes(&std::fs::read(file)?)?;
+            let results = sim::run(&module(&instances, TARGET.0, TARGET.1), &instances)?;
+            let found = differences(&instances, &record.results, &results);
+            for difference in found.iter().take(*most) {
+                println!("{difference}");
+            }
+            println!(
+                "{} instances of 32 lanes, {} lanes differ from {}",
+                instances.len(),
+                found.len(),
+                record.origin
+            );
+            Ok(if found.is_empty() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(1)
+            })
+        }
+    }
+}

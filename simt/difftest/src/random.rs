@@ -1,0 +1,105 @@
+//! Random numbers that are the same everywhere: SplitMix64 (Steele, Lea, Flood, "Fast Splittable
+//! Pseudorandom Number Generators", 2014), and operands made of them.
+
+use crate::forms::Ty;
+
+/// A generator.
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// The sequence of this seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`, which is above 0.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.bits() % end
+    }
+
+    /// One of these.
+    pub fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+
+    /// An operand of this type: an edge case, a small number, or anything.
+    pub fn operand(&mut self, ty: Ty) -> u64 {
+        let bits = match ty {
+            Ty::Pred => self.below(2),
+            Ty::F32 => u64::from(self.float(23, 8) as u32),
+            Ty::F64 => self.float(52, 11),
+            Ty::F16 => self.float(10, 5),
+            Ty::Bf16 => self.float(7, 8),
+            Ty::F16x2 => self.float(10, 5) | self.float(10, 5) << 16,
+            Ty::Bf16x2 => self.float(7, 8) | self.float(7, 8) << 16,
+            Ty::Shift => match self.below(4) {
+                0 => self.one(&[0, 1, 31, 32, 33, 63, 64, 65, 255, 256, u64::from(u32::MAX)]),
+                _ => self.below(70),
+            },
+            Ty::B16 | Ty::B32 | Ty::B64 => self.integer(ty.bits()),
+        };
+        bits & ty.mask()
+    }
+
+    fn integer(&mut self, width: u32) -> u64 {
+        let top = 1u64 << (width - 1);
+        match self.below(8) {
+            0 => self.one(&[
+                0,
+                1,
+                u64::MAX,
+                top,
+                top - 1,
+                top + 1,
+                2,
+                0x7f,
+                0x80,
+                0xff,
+                0x100,
+            ]),
+            1 => self.below(100),
+            2 => self.below(100).wrapping_neg(),
+            // A number of few bits, anywhere.
+            3 => 1 << self.below(u64::from(width)),
+            4 => self.bits() >> self.below(64),
+            _ => self.bits(),
+        }
+    }
+
+    /// The bits of a float with so many bits of mantissa and exponent.
+    fn float(&mut self, mantissa: u32, exponent: u32) -> u64 {
+        let sign = self.below(2) << (mantissa + exponent);
+        let fraction = self.bits() & ((1 << mantissa) - 1);
+        let largest = (1u64 << exponent) - 1;
+        let bias = largest / 2;
+        match self.below(10) {
+            // Zero, infinity, one, a denormal, a NaN.
+            0 => sign,
+            1 => sign | largest << mantissa,
+            2 => sign | bias << mantissa,
+            3 => sign | fraction,
+            4 => sign | largest << mantissa | fraction | 1,
+            // Near one, where additions cancel and conversions have fractions.
+            5..=7 => {
+                sign | (bias + self.below(24)).saturating_sub(8).min(largest - 1) << mantissa
+                    | fraction
+            }
+            // A small integer and a half.
+            8 => {
+                sign | (bias + self.below(5)).min(largest - 1) << mantissa
+                    | fraction >> (mantissa - 3) << (mantissa - 3)
+            }
+            _ => sign | self.below(largest) << mantissa | fraction,
+        }
+    }
+}
