@@ -4,17 +4,29 @@
 //! space (PTX ISA §5.1, "Generic Addressing") each has a window, at [`SHARED_WINDOW`] and so on; every
 //! other generic address is global.
 
+pub mod address;
+mod decode;
 pub mod global;
+pub mod load_store;
 pub mod local;
+mod reach;
+mod storage;
+mod words;
+#[cfg(test)]
+mod tests;
 
-use crate::code::R32;
-use crate::lower::{Context, Refusal};
+use std::sync::atomic::{Ordering, fence};
+
 use crate::observe::{Observer, Place, Site};
-use crate::parse::ast::Instruction;
+use crate::parse::ast::Space;
 use crate::regs::Regs;
 
+use address::Convert;
+pub(crate) use decode::decode;
 pub use global::GlobalMemory;
+use load_store::{Load, Store};
 pub use local::LocalMemory;
+pub use reach::{Address, Region};
 
 /// Where the window of shared memory begins among generic addresses.
 pub const SHARED_WINDOW: u64 = 0x0000_7100_0000_0000;
@@ -62,6 +74,38 @@ pub struct AccessFault {
     pub write: bool,
     /// What is wrong with it.
     pub what: AccessProblem,
+    /// The space that the address lies in.
+    pub space: Space,
+    /// The address in that space: another one if the instruction has generic addresses.
+    pub offset: u64,
+    /// How large that space is, except for global memory.
+    pub space_bytes: u64,
+}
+
+impl AccessFault {
+    /// The same fault, of an instruction whose addresses are `window` behind those of the space.
+    fn shifted(mut self, window: u64) -> Self {
+        self.address = self.address.wrapping_add(window);
+        self
+    }
+
+    /// Where it is in its space: `16 bytes past the end of the block's shared memory of 4096 bytes`.
+    /// `None` for global memory, of which the allocations have to be asked.
+    pub fn near(&self) -> Option<String> {
+        let whose = match self.space {
+            Space::Shared => "the block's shared memory",
+            Space::Local => "the thread's local memory",
+            Space::Const => "the module's constants",
+            Space::Param => "the parameters",
+            Space::Global | Space::Reg | Space::Tex => return None,
+        };
+        let (at, bytes) = (self.offset, self.space_bytes);
+        Some(if at >= bytes {
+            format!("{} bytes past the end of {whose} of {bytes} bytes", at - bytes)
+        } else {
+            format!("at byte {at} of {whose} of {bytes} bytes")
+        })
+    }
 }
 
 /// What is wrong with an access.
@@ -77,28 +121,34 @@ pub enum AccessProblem {
 
 /// A memory instruction.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Memory {
-    /// A placeholder until the instructions are here.
-    pub placeholder: R32,
-}
-
-/// Decodes a memory instruction; `None` if the opcode is no such.
-pub(crate) fn decode(
-    _inst: &Instruction<'_>,
-    _words: &[&str],
-    _cx: &mut Context<'_, '_>,
-) -> Result<Option<Memory>, Refusal> {
-    Ok(None)
+pub enum Memory {
+    /// `ld`, `ldu`
+    Load(Load),
+    /// `st`
+    Store(Store),
+    /// `membar`, `fence`
+    Fence,
+    /// `cvta` and the like: addresses as values.
+    Convert(Convert),
 }
 
 impl Memory {
-    /// Runs it on the lanes of `mask`.
+    /// Runs it on the lanes of `mask`, of which there is at least one.
+    ///
+    /// # Errors
+    /// The lowest lane's [`AccessFault`]. Then no lane's access has been done.
     #[inline]
     pub(crate) fn execute<O: Observer>(
         &self,
-        _env: &mut Env<'_, O>,
-        _mask: u32,
+        env: &mut Env<'_, O>,
+        mask: u32,
     ) -> Result<(), AccessFault> {
+        match self {
+            Memory::Load(op) => op.execute(env, mask)?,
+            Memory::Store(op) => op.execute(env, mask)?,
+            Memory::Fence => fence(Ordering::SeqCst),
+            Memory::Convert(op) => op.execute(&mut env.regs, mask),
+        }
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 //! Kernels of different blocks run on different host threads and may race, as on a GPU, so every word is
 //! an atomic, accessed relaxed: on the host that costs what an ordinary access does.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The first address that is given out.
 const FIRST: u64 = 0x0000_0002_0000_0000;
@@ -36,7 +36,8 @@ impl GlobalMemory {
     pub fn allocate(&mut self, bytes: u64) -> u64 {
         let base = self.next.max(FIRST);
         self.next = (base + bytes + GUARD).next_multiple_of(ALIGN);
-        let words = (0..bytes.div_ceil(8)).map(|_| AtomicU64::new(0)).collect();
+        // From the allocator's own zeroed pages: what is never touched costs nothing.
+        let words = bytemuck::zeroed_slice_box(bytes.div_ceil(8) as usize);
         self.allocations.push(Allocation { base, bytes, words });
         base
     }
@@ -91,10 +92,25 @@ impl Allocation {
             at + bytes.len() as u64 <= self.bytes,
             "a read within the allocation"
         );
-        for (index, byte) in bytes.iter_mut().enumerate() {
-            let at = at + index as u64;
-            let word = self.words[(at / 8) as usize].load(std::sync::atomic::Ordering::Relaxed);
-            *byte = word.to_le_bytes()[(at % 8) as usize];
+        let word = |at: u64| {
+            self.words[(at / 8) as usize]
+                .load(Ordering::Relaxed)
+                .to_le_bytes()
+        };
+        let (head, rest) = bytes.split_at_mut(head_of(at, bytes.len()));
+        if !head.is_empty() {
+            let len = head.len();
+            head.copy_from_slice(&word(at)[(at % 8) as usize..][..len]);
+        }
+        let at = at + head.len() as u64;
+        let (whole, tail) = rest.as_chunks_mut::<8>();
+        let words = &self.words[(at / 8) as usize..];
+        for (bytes, word) in whole.iter_mut().zip(words) {
+            *bytes = word.load(Ordering::Relaxed).to_le_bytes();
+        }
+        if !tail.is_empty() {
+            let len = tail.len();
+            tail.copy_from_slice(&word(at + whole.len() as u64 * 8)[..len]);
         }
     }
 
@@ -107,12 +123,30 @@ impl Allocation {
             at + bytes.len() as u64 <= self.bytes,
             "a write within the allocation"
         );
-        for (index, byte) in bytes.iter().enumerate() {
-            let at = at + index as u64;
-            let word = self.words[(at / 8) as usize].get_mut();
-            let mut value = word.to_le_bytes();
-            value[(at % 8) as usize] = *byte;
-            *word = u64::from_le_bytes(value);
+        let (head, rest) = bytes.split_at(head_of(at, bytes.len()));
+        self.patch(at, head);
+        let at = at + head.len() as u64;
+        let (whole, tail) = rest.as_chunks::<8>();
+        let words = &mut self.words[(at / 8) as usize..];
+        for (word, bytes) in words.iter_mut().zip(whole) {
+            *word.get_mut() = u64::from_le_bytes(*bytes);
         }
+        self.patch(at + whole.len() as u64 * 8, tail);
     }
+
+    /// Writes bytes within one word.
+    fn patch(&mut self, at: u64, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let word = self.words[(at / 8) as usize].get_mut();
+        let mut value = word.to_le_bytes();
+        value[(at % 8) as usize..][..bytes.len()].copy_from_slice(bytes);
+        *word = u64::from_le_bytes(value);
+    }
+}
+
+/// How many of `len` bytes lie before the first word that begins at or behind `at`.
+fn head_of(at: u64, len: usize) -> usize {
+    ((8 - at % 8) % 8).min(len as u64) as usize
 }

@@ -276,6 +276,9 @@ impl Machine {
 
     /// What an access that faulted was probably meant for.
     fn near(&self, access: &AccessFault, args: &[Arg]) -> String {
+        if let Some(near) = access.near() {
+            return near;
+        }
         let Some(allocation) = self.global.nearest(access.address) else {
             return String::new();
         };

@@ -1,0 +1,254 @@
+//! `ld`, `ldu` and `st` (PTX ISA §9.7.9.8 to §9.7.9.11).
+
+use std::sync::atomic::{Ordering, fence};
+
+use super::reach::{Address, Perform, Shape, run};
+use super::storage::{Lanes, Storage};
+use super::words::Word;
+use super::{AccessFault, Env};
+use crate::code::{R32, R64, Reg};
+use crate::observe::{AccessKind, Observer};
+use crate::regs::{LANES, Regs};
+
+/// The size of one element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the sizes in bytes")]
+pub enum Width {
+    B1,
+    B2,
+    B4,
+    B8,
+}
+
+impl Width {
+    pub(crate) fn bytes(self) -> u32 {
+        match self {
+            Width::B1 => 1,
+            Width::B2 => 2,
+            Width::B4 => 4,
+            Width::B8 => 8,
+        }
+    }
+}
+
+/// Where a value goes that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum To {
+    /// `_`
+    Nowhere,
+    /// A register of 32 bits or fewer.
+    R32 {
+        /// The register.
+        reg: R32,
+        /// The bits that it has.
+        bits: u32,
+    },
+    /// A register of 64 bits.
+    R64(R64),
+}
+
+/// `ld`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Load {
+    /// Where.
+    pub address: Address,
+    /// The type's size.
+    pub width: Width,
+    /// Whether a wider register gets the sign.
+    pub signed: bool,
+    /// `.volatile`, `.relaxed`, `.acquire`, `.mmio`
+    pub strong: bool,
+    /// `.acquire`
+    pub acquire: bool,
+    /// One for each element.
+    pub to: Box<[To]>,
+}
+
+/// `st`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    /// Where.
+    pub address: Address,
+    /// The type's size.
+    pub width: Width,
+    /// `.volatile`, `.relaxed`, `.release`, `.mmio`
+    pub strong: bool,
+    /// `.release`
+    pub release: bool,
+    /// One for each element.
+    pub from: Box<[Reg]>,
+}
+
+impl Load {
+    pub(super) fn execute<O: Observer>(
+        &self,
+        env: &mut Env<'_, O>,
+        mask: u32,
+    ) -> Result<(), AccessFault> {
+        run(self, env, mask)?;
+        if self.acquire {
+            fence(Ordering::Acquire);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn read<W: Word, S: Storage>(&self, regs: &mut Regs<'_>, memory: &S, lanes: &Lanes<'_>) {
+        for (index, to) in self.to.iter().enumerate() {
+            if *to != To::Nowhere {
+                let values: [W; LANES] = memory.read(lanes, index as u64 * W::BYTES);
+                put(regs, *to, lanes.mask, &values, self.signed);
+            }
+        }
+    }
+
+    /// Two elements of four bytes at a time.
+    #[inline(always)]
+    fn read_pairs<S: Storage>(&self, regs: &mut Regs<'_>, memory: &S, lanes: &Lanes<'_>) {
+        for (index, pair) in self.to.chunks_exact(2).enumerate() {
+            let values: [u64; LANES] = memory.read(lanes, index as u64 * 8);
+            put(
+                regs,
+                pair[0],
+                lanes.mask,
+                &values.map(|value| value as u32),
+                self.signed,
+            );
+            put(
+                regs,
+                pair[1],
+                lanes.mask,
+                &values.map(|value| (value >> 32) as u32),
+                self.signed,
+            );
+        }
+    }
+}
+
+impl Perform for Load {
+    #[inline(always)]
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    #[inline(always)]
+    fn shape(&self) -> Shape {
+        Shape {
+            bytes: self.width.bytes() * self.to.len() as u32,
+            kind: AccessKind::Load,
+            write: false,
+            strong: self.strong,
+        }
+    }
+
+    #[inline(always)]
+    fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
+        match self.width {
+            Width::B1 => self.read::<u8, S>(regs, memory, lanes),
+            Width::B2 => self.read::<u16, S>(regs, memory, lanes),
+            Width::B4 if self.to.len() % 2 == 0 && memory.pairs() => {
+                self.read_pairs(regs, memory, lanes);
+            }
+            Width::B4 => self.read::<u32, S>(regs, memory, lanes),
+            Width::B8 => self.read::<u64, S>(regs, memory, lanes),
+        }
+    }
+}
+
+/// Writes what was read into a register, extended to its width.
+#[inline(always)]
+pub(super) fn put<W: Word>(
+    regs: &mut Regs<'_>,
+    to: To,
+    mask: u32,
+    values: &[W; LANES],
+    signed: bool,
+) {
+    match to {
+        To::Nowhere => {}
+        To::R32 { reg, bits } if signed && bits > W::BYTES as u32 * 8 => {
+            let keep = u32::MAX >> (32 - bits);
+            let values = values.map(|value| value.widen_signed() as u32 & keep);
+            regs.set32(reg, mask, &values);
+        }
+        To::R32 { reg, .. } => {
+            regs.set32(reg, mask, &values.map(|value| value.widen() as u32));
+        }
+        To::R64(reg) if signed => regs.set64(reg, mask, &values.map(Word::widen_signed)),
+        To::R64(reg) => regs.set64(reg, mask, &values.map(Word::widen)),
+    }
+}
+
+/// A register's values, truncated.
+#[inline(always)]
+pub(super) fn take<W: Word>(regs: &Regs<'_>, from: Reg) -> [W; LANES] {
+    match from {
+        Reg::R32(reg) => regs.get32(reg).map(|value| W::narrow(u64::from(value))),
+        Reg::R64(reg) => regs.get64(reg).map(W::narrow),
+        Reg::Pred(_) => unreachable!("decoding takes no predicate for a value"),
+    }
+}
+
+impl Store {
+    pub(super) fn execute<O: Observer>(
+        &self,
+        env: &mut Env<'_, O>,
+        mask: u32,
+    ) -> Result<(), AccessFault> {
+        if self.release {
+            fence(Ordering::Release);
+        }
+        run(self, env, mask)
+    }
+
+    #[inline(always)]
+    fn write<W: Word, S: Storage>(&self, regs: &Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
+        for (index, from) in self.from.iter().enumerate() {
+            memory.write(lanes, index as u64 * W::BYTES, &take::<W>(regs, *from));
+        }
+    }
+
+    /// Two elements of four bytes at a time.
+    #[inline(always)]
+    fn write_pairs<S: Storage>(&self, regs: &Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
+        for (index, pair) in self.from.chunks_exact(2).enumerate() {
+            let low = take::<u32>(regs, pair[0]);
+            let high = take::<u32>(regs, pair[1]);
+            let mut values = [0u64; LANES];
+            for lane in 0..LANES {
+                values[lane] = u64::from(low[lane]) | u64::from(high[lane]) << 32;
+            }
+            memory.write(lanes, index as u64 * 8, &values);
+        }
+    }
+}
+
+impl Perform for Store {
+    #[inline(always)]
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    #[inline(always)]
+    fn shape(&self) -> Shape {
+        Shape {
+            bytes: self.width.bytes() * self.from.len() as u32,
+            kind: AccessKind::Store,
+            write: true,
+            strong: self.strong,
+        }
+    }
+
+    #[inline(always)]
+    fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
+        match self.width {
+            Width::B1 => self.write::<u8, S>(regs, memory, lanes),
+            Width::B2 => self.write::<u16, S>(regs, memory, lanes),
+            Width::B4 if self.from.len() % 2 == 0 && memory.pairs() => {
+                self.write_pairs(regs, memory, lanes);
+            }
+            Width::B4 => self.write::<u32, S>(regs, memory, lanes),
+            Width::B8 => self.write::<u64, S>(regs, memory, lanes),
+        }
+    }
+}

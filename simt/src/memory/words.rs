@@ -1,0 +1,180 @@
+//! The words of device memory, byte by byte: the one place with `unsafe` in this module.
+//!
+//! Blocks run on different host threads and may access the same bytes at the same time, so each access
+//! is an atomic of the access's own size. Every reference that is made here lies inside one eight-byte
+//! word by construction, and the word is found by a checked index.
+//!
+//! Rust leaves races of atomics of different sizes open (`std::sync::atomic`, "Memory model for atomic
+//! accesses"), and PTX does too (PTX ISA §8.2, "Limitations on Mixed-size Data-races"). LLVM, which
+//! compiles this, gives each byte one of the values that were written to it.
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use crate::regs::LANES;
+
+#[cfg(not(target_endian = "little"))]
+compile_error!("device memory is little-endian, and is viewed as the host's own integers");
+
+/// An integer that memory is accessed as.
+pub(super) trait Word: Copy + Default + PartialEq {
+    /// Its size.
+    const BYTES: u64;
+
+    /// Zero-extended.
+    fn widen(self) -> u64;
+
+    /// Sign-extended.
+    fn widen_signed(self) -> u64;
+
+    /// The low bits.
+    fn narrow(value: u64) -> Self;
+
+    /// From as many bytes as it has.
+    fn from_bytes(bytes: &[u8]) -> Self;
+
+    /// Into as many bytes as it has.
+    fn to_bytes(self, bytes: &mut [u8]);
+
+    /// Reads it at a byte that is a multiple of its size.
+    fn load(words: &[AtomicU64], at: u64) -> Self;
+
+    /// Writes it at a byte that is a multiple of its size.
+    fn store(self, words: &[AtomicU64], at: u64);
+
+    /// Replaces it by what `new` makes of it, in one step for all threads, and returns what it was.
+    fn update(words: &[AtomicU64], at: u64, new: impl FnMut(Self) -> Self) -> Self;
+
+    /// Reads 32 in a row. `None` where there is no faster way than one by one.
+    fn load_run(words: &[AtomicU64], at: u64) -> Option<[Self; LANES]>;
+
+    /// Writes 32 in a row; `false` where there is no faster way than one by one.
+    fn store_run(values: &[Self; LANES], words: &[AtomicU64], at: u64) -> bool;
+}
+
+macro_rules! word {
+    ($ty:ty, $signed:ty, $atomic:ty, $cell:ident, $load_run:expr, $store_run:expr) => {
+        #[inline(always)]
+        fn $cell(words: &[AtomicU64], at: u64) -> &$atomic {
+            let word = &words[(at / 8) as usize];
+            let index = (at % 8) as usize / size_of::<$ty>();
+            // SAFETY: the word has `8 / size` elements of this type and `index` is less, so the element
+            // lies inside the word, and at a multiple of its size, which is its alignment. It lives as
+            // long as the word is borrowed, and whoever shares the word accesses it by atomics only.
+            unsafe { <$atomic>::from_ptr(word.as_ptr().cast::<$ty>().add(index)) }
+        }
+
+        impl Word for $ty {
+            const BYTES: u64 = size_of::<$ty>() as u64;
+
+            #[inline(always)]
+            fn widen(self) -> u64 {
+                u64::from(self)
+            }
+
+            #[inline(always)]
+            fn widen_signed(self) -> u64 {
+                i64::from(self as $signed) as u64
+            }
+
+            #[inline(always)]
+            fn narrow(value: u64) -> Self {
+                value as $ty
+            }
+
+            #[inline(always)]
+            fn from_bytes(bytes: &[u8]) -> Self {
+                <$ty>::from_le_bytes(bytes.try_into().expect("as many bytes as the type has"))
+            }
+
+            #[inline(always)]
+            fn to_bytes(self, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_le_bytes());
+            }
+
+            #[inline(always)]
+            fn load(words: &[AtomicU64], at: u64) -> Self {
+                $cell(words, at).load(Ordering::Relaxed)
+            }
+
+            #[inline(always)]
+            fn store(self, words: &[AtomicU64], at: u64) {
+                $cell(words, at).store(self, Ordering::Relaxed);
+            }
+
+            #[inline]
+            fn update(words: &[AtomicU64], at: u64, mut new: impl FnMut(Self) -> Self) -> Self {
+                let cell = $cell(words, at);
+                let mut old = cell.load(Ordering::Relaxed);
+                loop {
+                    let (done, failed) = (Ordering::AcqRel, Ordering::Relaxed);
+                    match cell.compare_exchange_weak(old, new(old), done, failed) {
+                        Ok(old) => return old,
+                        Err(now) => old = now,
+                    }
+                }
+            }
+
+            #[inline(always)]
+            fn load_run(words: &[AtomicU64], at: u64) -> Option<[Self; LANES]> {
+                $load_run(words, at)
+            }
+
+            #[inline(always)]
+            fn store_run(values: &[Self; LANES], words: &[AtomicU64], at: u64) -> bool {
+                $store_run(values, words, at)
+            }
+        }
+    };
+}
+
+word!(u8, i8, AtomicU8, cell8, |_, _| None, |_, _, _| false);
+word!(u16, i16, AtomicU16, cell16, |_, _| None, |_, _, _| false);
+word!(u32, i32, AtomicU32, cell32, load_run32, store_run32);
+word!(u64, i64, AtomicU64, cell64, load_run64, store_run64);
+
+#[inline(always)]
+fn load_run32(words: &[AtomicU64], at: u64) -> Option<[u32; LANES]> {
+    if at % 8 != 0 {
+        return None;
+    }
+    let run = &words[(at / 8) as usize..][..LANES / 2];
+    let mut values = [0; LANES];
+    for (pair, word) in values.chunks_exact_mut(2).zip(run) {
+        let word = word.load(Ordering::Relaxed);
+        pair[0] = word as u32;
+        pair[1] = (word >> 32) as u32;
+    }
+    Some(values)
+}
+
+#[inline(always)]
+fn store_run32(values: &[u32; LANES], words: &[AtomicU64], at: u64) -> bool {
+    if at % 8 != 0 {
+        return false;
+    }
+    let run = &words[(at / 8) as usize..][..LANES / 2];
+    for (pair, word) in values.chunks_exact(2).zip(run) {
+        let value = u64::from(pair[0]) | u64::from(pair[1]) << 32;
+        word.store(value, Ordering::Relaxed);
+    }
+    true
+}
+
+#[inline(always)]
+fn load_run64(words: &[AtomicU64], at: u64) -> Option<[u64; LANES]> {
+    let run = &words[(at / 8) as usize..][..LANES];
+    let mut values = [0; LANES];
+    for (value, word) in values.iter_mut().zip(run) {
+        *value = word.load(Ordering::Relaxed);
+    }
+    Some(values)
+}
+
+#[inline(always)]
+fn store_run64(values: &[u64; LANES], words: &[AtomicU64], at: u64) -> bool {
+    let run = &words[(at / 8) as usize..][..LANES];
+    for (value, word) in values.iter().zip(run) {
+        word.store(*value, Ordering::Relaxed);
+    }
+    true
+}
