@@ -59,7 +59,7 @@ pub enum Bound {
 }
 
 /// One form of an instruction.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Form {
     /// The opcode.
     pub opcode: String,
@@ -350,7 +350,9 @@ fn conversions(forms: &mut Forms) {
     for (to, to_ty) in integers {
         for (from, from_ty) in integers {
             forms.exact(format!("cvt.{to}.{from}"), to_ty, &[from_ty]);
-            forms.exact(format!("cvt.sat.{to}.{from}"), to_ty, &[from_ty]);
+            if may_saturate(to, from) {
+                forms.exact(format!("cvt.sat.{to}.{from}"), to_ty, &[from_ty]);
+            }
         }
         for (from, from_ty) in floats {
             for rounding in ["rni", "rzi", "rmi", "rpi"] {
@@ -396,6 +398,18 @@ fn conversions(forms: &mut Forms) {
         }
     }
     forms.exact("cvt.sat.f32.f32", Ty::F32, &[Ty::F32]);
+}
+
+/// `.sat` is for conversions that can lose something: not where every value of `from` fits into `to`.
+fn may_saturate(to: &str, from: &str) -> bool {
+    let signed = |name: &str| name.starts_with('s');
+    let bits = |name: &str| name[1..].parse::<u32>().unwrap_or(0);
+    let fits = match (signed(from), signed(to)) {
+        (false, false) | (true, true) => bits(from) <= bits(to),
+        (false, true) => bits(from) < bits(to),
+        (true, false) => false,
+    };
+    !fits
 }
 
 fn comparisons(forms: &mut Forms) {

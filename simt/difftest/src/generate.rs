@@ -67,7 +67,9 @@ pub fn instances(seed: u64, count: usize) -> Vec<Instance> {
             // Lanes before an immediate was given up have the value of lane 0 or their own: both do.
             for at in 0..OPERANDS {
                 if instance.immediate[at] {
-                    let value = instance.operands[0][at];
+                    // ptxas refuses larger immediates where only the lowest byte counts.
+                    let shift = instance.form.from.get(at) == Some(&Ty::Shift);
+                    let value = instance.operands[0][at] & if shift { 0xff } else { u64::MAX };
                     instance
                         .operands
                         .iter_mut()

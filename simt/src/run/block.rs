@@ -110,6 +110,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
 
     /// Runs the block to its end.
     pub(super) fn run(&mut self) -> Result<(), Stop> {
+        let a_turn = self.turn();
         let mut executed = 0u64;
         loop {
             let mut ended = 0;
@@ -123,7 +124,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                     block: self.number,
                     warp: index as u32,
                 };
-                let mut turn = TURN;
+                let mut turn = a_turn;
                 let status = warp.run(
                     self.launch,
                     &mut self.worker.shared,
@@ -131,7 +132,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                     place,
                     &mut turn,
                 )?;
-                executed += u64::from(TURN.saturating_sub(turn));
+                executed += u64::from(a_turn - turn);
                 match status {
                     Status::Ended => ended += 1,
                     Status::Yielded => progressed = true,
@@ -152,7 +153,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
             if !progressed && !released {
                 return Err(self.deadlock());
             }
-            if executed >= u64::from(TURN) * 64 {
+            if executed >= u64::from(a_turn) {
                 let before = self
                     .launch
                     .instructions
@@ -166,6 +167,11 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                 }
             }
         }
+    }
+
+    /// Instructions of one turn: no more than the launch may execute.
+    fn turn(&self) -> u32 {
+        u32::try_from(self.launch.config.max_instructions).map_or(TURN, |most| most.clamp(1, TURN))
     }
 
     /// A warp has come to a barrier.

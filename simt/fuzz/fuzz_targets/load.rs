@@ -1,0 +1,19 @@
+//! Any text: parsed and lowered, or refused with a place in it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use simt::Module;
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    match Module::from_ptx(text.clone().into_owned()) {
+        Ok(module) => {
+            for name in module.kernels() {
+                if let Err(error) = module.function(name) {
+                    assert!(!error.to_string().is_empty());
+                }
+            }
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+});
