@@ -5,8 +5,11 @@
 //! other generic address is global.
 
 pub mod address;
+pub mod async_copy;
+pub mod atomic;
 mod decode;
 pub mod global;
+pub mod half;
 pub mod load_store;
 pub mod local;
 mod reach;
@@ -22,6 +25,8 @@ use crate::parse::ast::Space;
 use crate::regs::Regs;
 
 use address::Convert;
+use async_copy::AsyncCopy;
+use atomic::Atomic;
 pub(crate) use decode::decode;
 pub use global::GlobalMemory;
 use load_store::{Load, Store};
@@ -126,6 +131,12 @@ pub enum Memory {
     Load(Load),
     /// `st`
     Store(Store),
+    /// `atom`, `red`
+    Atomic(Box<Atomic>),
+    /// `cp.async`
+    AsyncCopy(Box<AsyncCopy>),
+    /// `cp.async.commit_group`, `.wait_group`, `.wait_all`: the copies are done.
+    Nothing,
     /// `membar`, `fence`
     Fence,
     /// `cvta` and the like: addresses as values.
@@ -146,6 +157,9 @@ impl Memory {
         match self {
             Memory::Load(op) => op.execute(env, mask)?,
             Memory::Store(op) => op.execute(env, mask)?,
+            Memory::Atomic(op) => op.execute(env, mask)?,
+            Memory::AsyncCopy(op) => op.execute(env, mask)?,
+            Memory::Nothing => {}
             Memory::Fence => fence(Ordering::SeqCst),
             Memory::Convert(op) => op.execute(&mut env.regs, mask),
         }

@@ -1,8 +1,10 @@
 //! From an AST instruction to a memory instruction.
 
+mod convert;
+mod transfer;
+
 use super::Memory;
-use super::address::Convert;
-use super::load_store::{Load, Store, To, Width};
+use super::load_store::{To, Width};
 use super::reach::{Address, Region};
 use crate::code::Reg;
 use crate::lower::{Context, Place, Refusal, type_bytes};
@@ -15,55 +17,47 @@ pub(crate) fn decode(
     cx: &mut Context<'_, '_>,
 ) -> Result<Option<Memory>, Refusal> {
     let memory = match words[0] {
-        "ld" | "ldu" => load(inst, words, cx)?,
-        "st" => store(inst, words, cx)?,
+        "ld" | "ldu" => transfer::load(inst, words, cx)?,
+        "st" => transfer::store(inst, words, cx)?,
+        "atom" | "red" => transfer::atomic(inst, words, cx)?,
+        "cp" => transfer::async_copy(inst, words, cx)?,
         "membar" | "fence" if inst.operands.is_empty() => Memory::Fence,
-        "cvta" => cvta(inst, words, cx)?,
-        "isspacep" => is_space(inst, words, cx)?,
-        "mapa" => mapa(inst, words, cx)?,
-        "getctarank" => match &inst.operands[..] {
-            [to, _] => Memory::Convert(Convert::Zero {
-                to: Reg::R32(cx.dst32(to)?),
-            }),
-            _ => return Err(operands(inst, cx)),
-        },
-        "createpolicy" => match &inst.operands[..] {
-            [to, ..] => Memory::Convert(Convert::Zero {
-                to: Reg::R64(cx.dst64(to)?),
-            }),
-            _ => return Err(operands(inst, cx)),
-        },
+        "cvta" => convert::cvta(inst, words, cx)?,
+        "isspacep" => convert::is_space(inst, words, cx)?,
+        "mapa" => convert::mapa(inst, words, cx)?,
+        "getctarank" => convert::rank(inst, cx)?,
+        "createpolicy" => convert::policy(inst, cx)?,
         _ => return Ok(None),
     };
     Ok(Some(memory))
 }
 
-pub(super) fn unsupported(inst: &Instruction<'_>, cx: &Context<'_, '_>) -> Refusal {
+fn unsupported(inst: &Instruction<'_>, cx: &Context<'_, '_>) -> Refusal {
     cx.unsupported(format!("instruction `{}`", inst.opcode))
 }
 
-pub(super) fn operands(inst: &Instruction<'_>, cx: &Context<'_, '_>) -> Refusal {
+fn operands(inst: &Instruction<'_>, cx: &Context<'_, '_>) -> Refusal {
     cx.unsupported(format!("instruction `{}` with these operands", inst.opcode))
 }
 
 /// The modifiers that loads, stores and atomics have in common.
 #[derive(Debug, Default)]
-pub(super) struct Modifiers<'a> {
+struct Modifiers<'a> {
     /// The state space; generic where there is none.
-    pub(super) space: Option<&'a str>,
+    space: Option<&'a str>,
     /// `.v2`, `.v4`, `.v8`
-    pub(super) vector: Option<usize>,
-    pub(super) strong: bool,
-    pub(super) acquire: bool,
-    pub(super) release: bool,
+    vector: Option<usize>,
+    strong: bool,
+    acquire: bool,
+    release: bool,
     /// `.L2::cache_hint`: one more operand, which says nothing to this machine.
-    pub(super) hint: bool,
+    hint: bool,
     /// What is none of these, in order: operations.
-    pub(super) rest: Vec<&'a str>,
+    rest: Vec<&'a str>,
 }
 
 impl<'a> Modifiers<'a> {
-    pub(super) fn of(words: &[&'a str]) -> Self {
+    fn of(words: &[&'a str]) -> Self {
         let mut found = Modifiers::default();
         for word in words {
             match *word {
@@ -94,7 +88,7 @@ impl<'a> Modifiers<'a> {
     }
 
     /// The operands without the cache policy.
-    pub(super) fn operands<'i, 'x>(
+    fn operands<'i, 'x>(
         &self,
         inst: &'i Instruction<'x>,
         cx: &Context<'_, '_>,
@@ -108,7 +102,7 @@ impl<'a> Modifiers<'a> {
 }
 
 /// The address in an instruction's brackets.
-pub(super) fn address(
+fn address(
     space: Option<&str>,
     operand: &Operand<'_>,
     cx: &mut Context<'_, '_>,
@@ -157,7 +151,7 @@ pub(super) fn address(
 }
 
 /// The size of an element of this type, and whether a wider register gets its sign.
-pub(super) fn element(ty: &str) -> Option<(Width, bool)> {
+fn element(ty: &str) -> Option<(Width, bool)> {
     let width = match type_bytes(ty)? {
         _ if matches!(ty, "pred" | "e4m3" | "e5m2") => return None,
         1 => Width::B1,
@@ -170,7 +164,7 @@ pub(super) fn element(ty: &str) -> Option<(Width, bool)> {
 }
 
 /// The elements of a vector operand, or the operand itself.
-pub(super) fn elements<'i, 'x>(
+fn elements<'i, 'x>(
     vector: Option<usize>,
     operand: &'i Operand<'x>,
     cx: &Context<'_, '_>,
@@ -187,7 +181,7 @@ pub(super) fn elements<'i, 'x>(
 }
 
 /// A register that gets a value of this size.
-pub(super) fn destination(
+fn destination(
     operand: &Operand<'_>,
     width: Width,
     cx: &mut Context<'_, '_>,
@@ -218,7 +212,7 @@ fn fits(reg: Reg, bits: u32, width: Width, cx: &Context<'_, '_>) -> Result<(), R
 }
 
 /// A register, or one that holds an immediate, of at least this size.
-pub(super) fn value(
+fn value(
     operand: &Operand<'_>,
     ty: &str,
     width: Width,
@@ -234,147 +228,4 @@ pub(super) fn value(
         Width::B8 => Reg::R64(cx.src64(operand, ty)?),
         _ => Reg::R32(cx.src32(operand, ty)?),
     })
-}
-
-/// `ld{.qualifiers}{.space}{.vec}.type d, [a]{, policy}`
-fn load(
-    inst: &Instruction<'_>,
-    words: &[&str],
-    cx: &mut Context<'_, '_>,
-) -> Result<Memory, Refusal> {
-    let modifiers = Modifiers::of(&words[1..]);
-    let [ty] = modifiers.rest[..] else {
-        return Err(unsupported(inst, cx));
-    };
-    let (width, signed) = element(ty).ok_or_else(|| unsupported(inst, cx))?;
-    let [to, from] = modifiers.operands(inst, cx)? else {
-        return Err(operands(inst, cx));
-    };
-    let to = elements(modifiers.vector, to, cx)?
-        .iter()
-        .map(|to| destination(to, width, cx))
-        .collect::<Result<_, _>>()?;
-    Ok(Memory::Load(Load {
-        address: address(modifiers.space, from, cx)?,
-        width,
-        signed,
-        strong: modifiers.strong,
-        acquire: modifiers.acquire,
-        to,
-    }))
-}
-
-/// `st{.qualifiers}{.space}{.vec}.type [a], b{, policy}`
-fn store(
-    inst: &Instruction<'_>,
-    words: &[&str],
-    cx: &mut Context<'_, '_>,
-) -> Result<Memory, Refusal> {
-    let modifiers = Modifiers::of(&words[1..]);
-    let [ty] = modifiers.rest[..] else {
-        return Err(unsupported(inst, cx));
-    };
-    let (width, _) = element(ty).ok_or_else(|| unsupported(inst, cx))?;
-    let [to, from] = modifiers.operands(inst, cx)? else {
-        return Err(operands(inst, cx));
-    };
-    let address = address(modifiers.space, to, cx)?;
-    if matches!(address.region, Region::Const | Region::Param) {
-        return Err(cx.invalid("constants and a kernel's parameters cannot be written"));
-    }
-    let from = elements(modifiers.vector, from, cx)?
-        .iter()
-        .map(|from| value(from, ty, width, cx))
-        .collect::<Result<_, _>>()?;
-    Ok(Memory::Store(Store {
-        address,
-        width,
-        strong: modifiers.strong,
-        release: modifiers.release,
-        from,
-    }))
-}
-
-/// The space that `cvta` and `isspacep` name.
-fn named_space(word: &str, cx: &Context<'_, '_>) -> Option<Region> {
-    Some(match word {
-        "global" => Region::Global,
-        "shared" | "shared::cta" | "shared::cluster" => Region::Shared,
-        "local" => Region::Local,
-        "const" => Region::Const,
-        "param" | "param::entry" if cx.lowering.program.functions.is_empty() => Region::Param,
-        "param::entry" => Region::Param,
-        // In a function, parameters lie in the frame.
-        "param" => Region::Local,
-        _ => return None,
-    })
-}
-
-/// `cvta.space.u64 p, a`, `cvta.to.space.u64 a, p`
-fn cvta(
-    inst: &Instruction<'_>,
-    words: &[&str],
-    cx: &mut Context<'_, '_>,
-) -> Result<Memory, Refusal> {
-    let (space, to) = match words {
-        [_, "to", space, "u64"] => (space, true),
-        [_, space, "u64"] => (space, false),
-        _ => return Err(unsupported(inst, cx)),
-    };
-    let region = named_space(space, cx).ok_or_else(|| unsupported(inst, cx))?;
-    let [dst, src] = &inst.operands[..] else {
-        return Err(operands(inst, cx));
-    };
-    let window = region.window();
-    Ok(Memory::Convert(Convert::Shift {
-        to: cx.dst64(dst)?,
-        from: cx.src64(src, "u64")?,
-        by: if to { window.wrapping_neg() } else { window },
-    }))
-}
-
-/// `isspacep.space p, a`
-fn is_space(
-    inst: &Instruction<'_>,
-    words: &[&str],
-    cx: &mut Context<'_, '_>,
-) -> Result<Memory, Refusal> {
-    let ([_, space], [to, from]) = (words, &inst.operands[..]) else {
-        return Err(unsupported(inst, cx));
-    };
-    let region = named_space(space, cx).ok_or_else(|| unsupported(inst, cx))?;
-    let from = match from {
-        Operand::Name(name) if matches!(cx.register(name), Some((Reg::R32(_), _))) => {
-            Reg::R32(cx.src32(from, "u32")?)
-        }
-        _ => Reg::R64(cx.src64(from, "u64")?),
-    };
-    Ok(Memory::Convert(Convert::IsSpace {
-        to: cx.dst_pred(to)?,
-        from,
-        region,
-    }))
-}
-
-/// `mapa{.shared::cluster}.u32|u64 d, a, b`
-fn mapa(
-    inst: &Instruction<'_>,
-    words: &[&str],
-    cx: &mut Context<'_, '_>,
-) -> Result<Memory, Refusal> {
-    let [to, from, _rank] = &inst.operands[..] else {
-        return Err(operands(inst, cx));
-    };
-    Ok(Memory::Convert(match words {
-        [_, .., "u64"] => Convert::Shift {
-            to: cx.dst64(to)?,
-            from: cx.src64(from, "u64")?,
-            by: 0,
-        },
-        [_, "shared::cluster", "u32"] => Convert::Move {
-            to: cx.dst32(to)?,
-            from: cx.src32(from, "u32")?,
-        },
-        _ => return Err(unsupported(inst, cx)),
-    }))
 }

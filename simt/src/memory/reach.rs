@@ -97,7 +97,7 @@ impl Address {
 /// What an instruction does at its addresses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
-    /// Bytes for each lane; the addresses are multiples of it.
+    /// Bytes for each lane, a power of two; the addresses are multiples of it.
     pub(super) bytes: u32,
     /// What the observer is told.
     pub(super) kind: AccessKind,

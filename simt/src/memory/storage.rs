@@ -44,6 +44,9 @@ pub(super) fn each(mask: u32, mut f: impl FnMut(usize)) {
 
 /// A memory in which the lanes' addresses are known to be good.
 pub(super) trait Storage {
+    /// Whether `atom.add.f32` makes zero of subnormal numbers here (PTX ISA §9.7.13.5, "Notes").
+    const FLUSHES: bool = false;
+
     /// Reads for one lane.
     fn get<W: Word>(&self, lane: usize, at: u64) -> W;
 
@@ -87,6 +90,8 @@ pub(super) struct OneAllocation<'a> {
 }
 
 impl Storage for OneAllocation<'_> {
+    const FLUSHES: bool = true;
+
     #[inline(always)]
     fn get<W: Word>(&self, _lane: usize, at: u64) -> W {
         W::load(self.words, at - self.base)
@@ -144,6 +149,8 @@ impl AnyAllocation<'_> {
 }
 
 impl Storage for AnyAllocation<'_> {
+    const FLUSHES: bool = true;
+
     fn get<W: Word>(&self, _lane: usize, at: u64) -> W {
         let (words, at) = self.locate(at);
         W::load(words, at)

@@ -1,0 +1,131 @@
+//! `cp.async`: from global to shared memory without a register between (PTX ISA §9.7.9.25.3).
+//!
+//! The copy is done when it is issued, which a GPU may do as well; `commit_group` and `wait_group` have
+//! nothing left to do. A kernel that reads the bytes before it has waited for them is not found out.
+
+use super::reach::{Address, Region, Shape, check, observe};
+use super::storage::{AnyAllocation, OneAllocation, Storage};
+use super::{AccessFault, Env};
+use crate::code::{Pred, R32};
+use crate::observe::{AccessKind, Observer};
+use crate::regs::LANES;
+use crate::warp::lanes;
+
+/// One instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AsyncCopy {
+    /// Where to, in shared memory.
+    pub to: Address,
+    /// Where from, in global memory.
+    pub from: Address,
+    /// How many bytes are written: 4, 8 or 16.
+    pub bytes: u32,
+    /// How many of them are read, all where there is none; the others become zero.
+    pub read: Option<R32>,
+    /// Whether none of them are: `ignore-src`, and whether it is negated.
+    pub ignore: Option<(Pred, bool)>,
+}
+
+impl AsyncCopy {
+    pub(super) fn execute<O: Observer>(
+        &self,
+        env: &mut Env<'_, O>,
+        mask: u32,
+    ) -> Result<(), AccessFault> {
+        let to = self.to.lanes(&env.regs);
+        let from = self.from.lanes(&env.regs);
+        let ignored = self.ignore.map_or(0, |(pred, negated)| {
+            env.regs.pred(pred) ^ if negated { u32::MAX } else { 0 }
+        });
+        let lengths = self.read.map_or([self.bytes; LANES], |read| {
+            env.regs.get32(read).map(|read| read.min(self.bytes))
+        });
+        let reads = lanes(mask & !ignored)
+            .filter(|lane| lengths[*lane] > 0)
+            .fold(0, |reads, lane| reads | 1u32 << lane);
+
+        let shape = |write| Shape {
+            bytes: self.bytes,
+            kind: AccessKind::AsyncCopy,
+            write,
+            strong: true,
+        };
+        check(env, Region::Shared, &to, mask, shape(true))?;
+        let mut values = [[0; 16]; LANES];
+        if reads != 0 {
+            let whole = lanes(reads).all(|lane| lengths[lane] == self.bytes);
+            if whole {
+                let reach = check(env, Region::Global, &from, reads, shape(false))?;
+                match reach.allocation {
+                    Some(found) => {
+                        let memory = OneAllocation {
+                            words: &found.words,
+                            base: found.base,
+                            strong: true,
+                        };
+                        self.fetch(&memory, &from, reads, &mut values);
+                    }
+                    None => self.fetch(&AnyAllocation(env.global), &from, reads, &mut values),
+                }
+            } else {
+                // What lies behind the bytes that are read may belong to nobody.
+                self.check_parts(env, &from, reads, &lengths, shape(false))?;
+                let memory = AnyAllocation(env.global);
+                for lane in lanes(reads) {
+                    for (at, byte) in values[lane][..lengths[lane] as usize]
+                        .iter_mut()
+                        .enumerate()
+                    {
+                        *byte = memory.get(lane, from[lane] + at as u64);
+                    }
+                }
+            }
+            observe(env, Region::Global, &from, reads, shape(false));
+        }
+        observe(env, Region::Shared, &to, mask, shape(true));
+        for lane in lanes(mask) {
+            let bytes = self.bytes as usize;
+            env.shared[to[lane] as usize..][..bytes].copy_from_slice(&values[lane][..bytes]);
+        }
+        Ok(())
+    }
+
+    fn fetch(
+        &self,
+        memory: &impl Storage,
+        from: &[u64; LANES],
+        mask: u32,
+        values: &mut [[u8; 16]; LANES],
+    ) {
+        for lane in lanes(mask) {
+            for (part, bytes) in values[lane][..self.bytes as usize]
+                .chunks_exact_mut(4)
+                .enumerate()
+            {
+                let word: u32 = memory.get(lane, from[lane] + part as u64 * 4);
+                bytes.copy_from_slice(&word.to_le_bytes());
+            }
+        }
+    }
+
+    /// Checks lanes that read fewer bytes than they write: the alignment is that of all bytes.
+    fn check_parts<O>(
+        &self,
+        env: &Env<'_, O>,
+        from: &[u64; LANES],
+        mask: u32,
+        lengths: &[u32; LANES],
+        shape: Shape,
+    ) -> Result<(), AccessFault> {
+        for lane in lanes(mask) {
+            let aligned = from[lane] % u64::from(self.bytes) == 0;
+            let inside = env.global.find(from[lane]).is_some_and(|found| {
+                from[lane] - found.base + u64::from(lengths[lane]) <= found.bytes
+            });
+            if !aligned || !inside {
+                check(env, Region::Global, from, 1 << lane, shape)?;
+            }
+        }
+        Ok(())
+    }
+}
