@@ -7,6 +7,7 @@
 pub mod alu;
 pub mod code;
 mod control;
+pub mod counters;
 pub mod lower;
 pub mod memory;
 mod module;
@@ -18,5 +19,6 @@ pub mod run;
 mod testing;
 pub mod warp;
 
+pub use counters::Counters;
 pub use module::{Function, LoadError, Module};
 pub use run::{Arg, Buffer, Config, Element, Fault, FaultKind, LaunchError, Machine};

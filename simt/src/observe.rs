@@ -69,7 +69,8 @@ pub trait Observer: Send + Sized {
         let _ = (first, count, active);
     }
 
-    /// A branch was executed by `active`; `taken` of them jump.
+    /// A branch was executed by `active`; `taken` of them jump. Of an indexed branch, `taken` is one of
+    /// the groups that go the same way: all, if there is one only.
     #[inline(always)]
     fn branch(&mut self, site: Site, active: u32, taken: u32) {
         let _ = (site, active, taken);

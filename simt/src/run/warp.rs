@@ -79,6 +79,8 @@ pub(super) struct WarpState {
     local: LocalMemory,
     frames: Vec<Frame>,
     ways: Vec<Way>,
+    /// Whether the entry's registers have been filled.
+    filled: bool,
     /// The block's coordinates.
     block: [u32; 3],
     tid: [Lanes32; 3],
@@ -110,6 +112,7 @@ impl WarpState {
             local: LocalMemory::default(),
             frames: Vec::new(),
             ways: Vec::new(),
+            filled: false,
             block: [0; 3],
             tid,
             waiting: None,
@@ -214,12 +217,19 @@ impl WarpState {
             mask,
             meets: NEVER,
         });
-        self.fill(launch, func, frame);
+        // Nothing writes a filled register, so the entry's keep their values from block to block.
+        let again = function == 0 && self.filled;
+        self.filled |= function == 0;
+        self.fill(launch, func, frame, again);
         true
     }
 
-    fn fill(&mut self, launch: &Launch<'_>, func: &Func, frame: Frame) {
+    /// Fills the registers of a frame that begins; `again`, only those that differ between blocks.
+    fn fill(&mut self, launch: &Launch<'_>, func: &Func, frame: Frame, again: bool) {
         for filled in &func.fills {
+            if again && !matches!(filled.fill, Fill::Special(Special::Ctaid(_))) {
+                continue;
+            }
             let values: Lanes64 = match filled.fill {
                 Fill::Number(value) => [value; LANES],
                 Fill::Global { variable, offset } => {
@@ -326,8 +336,9 @@ impl WarpState {
                         targets,
                         reconverge,
                     } => {
-                        observer.branch(site, mask, active);
-                        self.branch_indexed(site, *index, targets, *reconverge, mask, active)?;
+                        let together =
+                            self.branch_indexed(site, *index, targets, *reconverge, mask, active)?;
+                        observer.branch(site, mask, together);
                         continue;
                     }
                     _ => {}
@@ -452,6 +463,7 @@ impl WarpState {
         }
     }
 
+    /// Returns the lanes of one of the ways: all, if they stay together.
     fn branch_indexed(
         &mut self,
         site: Site,
@@ -460,7 +472,7 @@ impl WarpState {
         reconverge: u32,
         mask: u32,
         active: u32,
-    ) -> Result<(), Stop> {
+    ) -> Result<u32, Stop> {
         let indices = *self.regs().get32(index);
         for lane in lanes(active) {
             if indices[lane] as usize >= targets.len() {
@@ -485,9 +497,10 @@ impl WarpState {
         }
         if let [(pc, _)] = groups[..] {
             way_at(&mut self.ways).pc = pc;
-            return Ok(());
+            return Ok(mask);
         }
         self.part(reconverge);
+        let together = groups.first().map_or(0, |(_, lanes)| *lanes);
         for (pc, mask) in groups {
             self.ways.push(Way {
                 pc,
@@ -495,7 +508,7 @@ impl WarpState {
                 meets: reconverge,
             });
         }
-        Ok(())
+        Ok(together)
     }
 
     fn call(&mut self, launch: &Launch<'_>, pc: u32, call: &Call, active: u32) -> bool {

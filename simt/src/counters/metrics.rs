@@ -1,0 +1,246 @@
+//! The metrics by name: what each counts and how it comes from the sums.
+
+use crate::observe::AccessKind::{AsyncCopy, Atomic, Load, Reduction, Store};
+
+use super::Totals;
+use super::class::Class;
+use super::memory::SECTOR;
+
+/// A metric's value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// A count.
+    Count(u64),
+    /// A quotient of counts; `None` where nothing was counted to divide by.
+    Ratio(Option<f64>),
+}
+
+impl Value {
+    /// The value as a number, if there is one.
+    pub fn number(self) -> Option<f64> {
+        match self {
+            // Exact up to 2^53, beyond any launch that ends.
+            Self::Count(count) => Some(count as f64),
+            Self::Ratio(ratio) => ratio,
+        }
+    }
+}
+
+/// What a metric is.
+#[derive(Debug, Clone, Copy)]
+pub struct Definition {
+    /// Its name: Nsight Compute's where it means the same.
+    pub name: &'static str,
+    /// Its unit, in the plural: `requests`, `%`.
+    pub unit: &'static str,
+    /// What it counts, in one line.
+    pub text: &'static str,
+    value: fn(&Totals) -> Value,
+}
+
+impl Definition {
+    pub(super) fn of(&self, totals: &Totals) -> Metric {
+        Metric {
+            name: self.name,
+            unit: self.unit,
+            text: self.text,
+            value: (self.value)(totals),
+        }
+    }
+}
+
+/// A metric of a launch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Metric {
+    /// As in [`Definition::name`].
+    pub name: &'static str,
+    /// As in [`Definition::unit`].
+    pub unit: &'static str,
+    /// As in [`Definition::text`].
+    pub text: &'static str,
+    /// What was counted.
+    pub value: Value,
+}
+
+fn ratio(part: u64, whole: u64) -> Value {
+    Value::Ratio((whole > 0).then(|| part as f64 / whole as f64))
+}
+
+fn percent(part: u64, whole: u64) -> Value {
+    Value::Ratio((whole > 0).then(|| part as f64 * 100.0 / whole as f64))
+}
+
+macro_rules! metrics {
+    ($($name:literal, $unit:literal, $text:literal, $totals:pat => $value:expr;)*) => {
+        /// Every metric, in the order in which they are shown.
+        pub const METRICS: &[Definition] = &[$(Definition {
+            name: $name,
+            unit: $unit,
+            text: $text,
+            value: |$totals: &Totals| $value,
+        }),*];
+    };
+}
+
+metrics! {
+    "sm__ctas_launched.sum", "blocks",
+        "blocks that were run",
+        t => Value::Count(t.events.blocks);
+    "smsp__warps_launched.sum", "warps",
+        "warps that were run",
+        t => Value::Count(t.events.warps);
+
+    "ptx_inst_executed.sum", "instructions",
+        "PTX instructions, each counted once for a warp that executes it, also where its guard holds back all threads",
+        t => Value::Count(t.warp_instructions);
+    "ptx_thread_inst_executed.sum", "instructions",
+        "PTX instructions, each counted once for a thread that executes it, also where its guard holds the thread back",
+        t => Value::Count(t.thread_instructions);
+    "ptx_inst_executed_per_warp.ratio", "instructions/warp",
+        "ptx_inst_executed.sum divided by smsp__warps_launched.sum",
+        t => ratio(t.warp_instructions, t.events.warps);
+    "ptx_thread_inst_executed_per_inst_executed.ratio", "threads/instruction",
+        "threads that take part in an instruction of a warp, on average, of 32",
+        t => ratio(t.thread_instructions, t.warp_instructions);
+
+    "ptx_inst_executed_integer.sum", "instructions",
+        "of these: integer arithmetic (PTX ISA 9.7.1)",
+        t => Value::Count(t.class(Class::Integer));
+    "ptx_inst_executed_float.sum", "instructions",
+        "of these: floating-point arithmetic (9.7.3 to 9.7.5)",
+        t => Value::Count(t.class(Class::Float));
+    "ptx_inst_executed_logic.sum", "instructions",
+        "of these: logic and shifts (9.7.8)",
+        t => Value::Count(t.class(Class::Logic));
+    "ptx_inst_executed_compare.sum", "instructions",
+        "of these: comparison and selection (9.7.6)",
+        t => Value::Count(t.class(Class::Compare));
+    "ptx_inst_executed_convert.sum", "instructions",
+        "of these: mov, cvt, cvta, isspacep and others that bring a value into another register or form",
+        t => Value::Count(t.class(Class::Convert));
+    "ptx_inst_executed_memory_global.sum", "instructions",
+        "of these: ld, st, atom, red with .global, and cp.async",
+        t => Value::Count(t.class(Class::Global));
+    "ptx_inst_executed_memory_shared.sum", "instructions",
+        "of these: ld, st, atom, red with .shared",
+        t => Value::Count(t.class(Class::Shared));
+    "ptx_inst_executed_memory_local.sum", "instructions",
+        "of these: ld and st with .local",
+        t => Value::Count(t.class(Class::Local));
+    "ptx_inst_executed_memory_param.sum", "instructions",
+        "of these: ld and st with .param",
+        t => Value::Count(t.class(Class::Param));
+    "ptx_inst_executed_memory_const.sum", "instructions",
+        "of these: ld with .const",
+        t => Value::Count(t.class(Class::Const));
+    "ptx_inst_executed_memory_generic.sum", "instructions",
+        "of these: ld, st, atom, red without a space",
+        t => Value::Count(t.class(Class::Generic));
+    "ptx_inst_executed_fence.sum", "instructions",
+        "of these: membar and fence",
+        t => Value::Count(t.class(Class::Fence));
+    "ptx_inst_executed_control.sum", "instructions",
+        "of these: branches, calls, ret, exit, trap",
+        t => Value::Count(t.class(Class::Control));
+    "ptx_inst_executed_barrier.sum", "instructions",
+        "of these: bar and barrier, also where the guard holds back all threads",
+        t => Value::Count(t.class(Class::Barrier));
+    "ptx_inst_executed_warp.sum", "instructions",
+        "of these: shfl, vote, match, redux, activemask, elect, bar.warp.sync",
+        t => Value::Count(t.class(Class::Warp));
+    "ptx_inst_executed_other.sum", "instructions",
+        "of these: what does nothing here (prefetch, nanosleep, pmevent)",
+        t => Value::Count(t.class(Class::Other));
+
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "requests",
+        "loads of global memory by a warp, cp.async among them; one whatever its width",
+        t => Value::Count(t.global(Load).requests + t.global(AsyncCopy).requests);
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "sectors",
+        "distinct sectors of 32 bytes that those requests touch, each counted once a request",
+        t => Value::Count(t.global(Load).sectors + t.global(AsyncCopy).sectors);
+    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", "sectors/request",
+        "the two divided",
+        t => ratio(
+            t.global(Load).sectors + t.global(AsyncCopy).sectors,
+            t.global(Load).requests + t.global(AsyncCopy).requests,
+        );
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct", "%",
+        "bytes of those sectors that a thread asks for, cp.async left out; what several ask for counts once",
+        t => percent(t.global(Load).bytes, t.global(Load).sectors * SECTOR);
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "requests",
+        "stores to global memory by a warp; one whatever its width",
+        t => Value::Count(t.global(Store).requests);
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "sectors",
+        "distinct sectors of 32 bytes that those requests touch, each counted once a request",
+        t => Value::Count(t.global(Store).sectors);
+    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio", "sectors/request",
+        "the two divided",
+        t => ratio(t.global(Store).sectors, t.global(Store).requests);
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct", "%",
+        "bytes of those sectors that a thread writes; what several write counts once",
+        t => percent(t.global(Store).bytes, t.global(Store).sectors * SECTOR);
+    "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum", "requests",
+        "cp.async by a warp",
+        t => Value::Count(t.global(AsyncCopy).requests);
+    "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum", "sectors",
+        "distinct sectors that those read",
+        t => Value::Count(t.global(AsyncCopy).sectors);
+    "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum", "requests",
+        "atomics on global memory that return a value (atom), by a warp",
+        t => Value::Count(t.global(Atomic).requests);
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum", "sectors",
+        "sectors that those change, each once for every thread on its most wanted word",
+        t => Value::Count(t.global(Atomic).sectors);
+    "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", "requests",
+        "atomics on global memory that return none (red), by a warp",
+        t => Value::Count(t.global(Reduction).requests);
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum", "sectors",
+        "sectors that those change, each once for every thread on its most wanted word",
+        t => Value::Count(t.global(Reduction).sectors);
+
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "wavefronts",
+        "passes through the 32 banks of shared memory that loads take; a word that several threads want counts once",
+        t => Value::Count(t.shared(Load).wavefronts);
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", "wavefronts",
+        "those of them that different words in one bank cost",
+        t => Value::Count(t.shared(Load).wavefronts - t.shared(Load).ideal);
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "wavefronts",
+        "passes through the banks that stores take",
+        t => Value::Count(t.shared(Store).wavefronts);
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", "wavefronts",
+        "those of them that different words in one bank cost",
+        t => Value::Count(t.shared(Store).wavefronts - t.shared(Store).ideal);
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum", "wavefronts",
+        "passes through the banks that atom and red take; each thread that changes a word needs its own",
+        t => Value::Count(t.shared(Atomic).wavefronts + t.shared(Reduction).wavefronts);
+
+    "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum", "requests",
+        "loads of local memory by a warp, one for each 4 bytes of their width",
+        t => Value::Count(t.local(Load).requests);
+    "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", "sectors",
+        "sectors that those touch; a word of 32 threads lies in 4 sectors",
+        t => Value::Count(t.local(Load).sectors);
+    "l1tex__t_requests_pipe_lsu_mem_local_op_st.sum", "requests",
+        "stores to local memory by a warp, one for each 4 bytes of their width",
+        t => Value::Count(t.local(Store).requests);
+    "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum", "sectors",
+        "sectors that those touch",
+        t => Value::Count(t.local(Store).sectors);
+
+    "smsp__sass_branch_targets.sum", "branches",
+        "branches executed by a warp that can go two ways: bra with a guard, brx.idx. SASS has fewer than the PTX: ptxas predicates short ones away",
+        t => Value::Count(t.branches);
+    "smsp__sass_branch_targets_threads_uniform.sum", "branches",
+        "those of them where all active threads go one way",
+        t => Value::Count(t.branches - t.parted);
+    "smsp__sass_branch_targets_threads_divergent.sum", "branches",
+        "those of them where they part",
+        t => Value::Count(t.parted);
+    "smsp__sass_average_branch_targets_threads_uniform.pct", "%",
+        "the share of the branches where all active threads go one way",
+        t => percent(t.branches - t.parted, t.branches);
+
+    "ptx_barriers.sum", "arrivals",
+        "arrivals of a warp at a barrier of its block",
+        t => Value::Count(t.events.barriers);
+}

@@ -1,0 +1,307 @@
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Module;
+use crate::regs::LANES;
+
+/// What an H100 counted, by pattern of addresses.
+const PATTERNS: &str = include_str!("../../tests/fixtures/ncu/patterns.txt");
+
+fn counters() -> Counters {
+    let module = Module::from_ptx(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p;\n\
+         @%p bra END;\nbra END;\nEND:\nret;\n}\n",
+    )
+    .unwrap();
+    Counters::new(&module.function("k").unwrap())
+}
+
+fn count(counters: &Counters, name: &str) -> u64 {
+    match counters.get(name) {
+        Some(Value::Count(count)) => count,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn ratio(counters: &Counters, name: &str) -> Option<f64> {
+    match counters.get(name) {
+        Some(Value::Ratio(ratio)) => ratio,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn access(
+    counters: &mut Counters,
+    space: Space,
+    kind: AccessKind,
+    bytes: u32,
+    mask: u32,
+    addresses: &[u64; LANES],
+) {
+    let access = Access {
+        space,
+        kind,
+        bytes,
+        mask,
+        addresses,
+    };
+    counters.access(Site { function: 0, pc: 0 }, Place::default(), &access);
+}
+
+fn site(pc: u32) -> Site {
+    Site { function: 0, pc }
+}
+
+const LD: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+const WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
+
+#[test]
+fn every_pattern_counts_as_on_the_gpu() {
+    let mut checked = 0;
+    for line in PATTERNS.lines().filter(|line| !line.starts_with('#')) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [kind, bytes, mask, first, second, offsets @ ..] = &words[..] else {
+            panic!("{line}");
+        };
+        let bytes: u32 = bytes.parse().unwrap();
+        let mask = u32::from_str_radix(mask, 16).unwrap();
+        // A buffer's address, at which lines and banks begin.
+        let mut addresses = [0u64; LANES];
+        for (address, offset) in addresses.iter_mut().zip(offsets) {
+            *address = offset.parse::<u64>().unwrap() * u64::from(bytes);
+        }
+        let (space, access_kind, names) = match *kind {
+            "lds" => (
+                Space::Shared,
+                AccessKind::Load,
+                [
+                    WAVES,
+                    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+                ],
+            ),
+            "sts" => (
+                Space::Shared,
+                AccessKind::Store,
+                [
+                    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+                    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+                ],
+            ),
+            "ldg" => (
+                Space::Global,
+                AccessKind::Load,
+                [
+                    LD,
+                    "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
+                ],
+            ),
+            "stg" => (
+                Space::Global,
+                AccessKind::Store,
+                [
+                    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+                    "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
+                ],
+            ),
+            "atomg" | "casg" => (
+                Space::Global,
+                AccessKind::Atomic,
+                [
+                    "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+                    "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+                ],
+            ),
+            "redg" => (
+                Space::Global,
+                AccessKind::Reduction,
+                [
+                    "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+                    "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
+                ],
+            ),
+            "atoms" => (
+                Space::Shared,
+                AccessKind::Atomic,
+                ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum", ""],
+            ),
+            "cpasync" => (
+                Space::Global,
+                AccessKind::AsyncCopy,
+                ["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", LD],
+            ),
+            "local" => (
+                Space::Local,
+                AccessKind::Load,
+                [
+                    "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum",
+                    "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
+                ],
+            ),
+            other => panic!("{other}"),
+        };
+        let mut counters = counters();
+        access(&mut counters, space, access_kind, bytes, mask, &addresses);
+        for (name, expected) in names.iter().zip([first, second]) {
+            if name.is_empty() {
+                continue;
+            }
+            let found = counters.get(name).unwrap().number().unwrap();
+            let expected: f64 = expected.parse().unwrap();
+            // ncu prints two places.
+            assert!(
+                (found - expected).abs() <= 0.005,
+                "{name} is {found}: {line}"
+            );
+        }
+        checked += 1;
+    }
+    assert_eq!(checked, 597);
+}
+
+#[test]
+fn rows_of_instructions_are_counted_one_by_one() {
+    let mut counters = counters();
+    counters.block(0, 2, 40);
+    for active in [u32::MAX, 0xff] {
+        counters.executed(site(0), 2, active);
+        counters.executed(site(3), 1, active);
+    }
+    counters.executed(site(1), 1, 1);
+    assert_eq!(counters.executed_at(site(0)), Some((2, 40)));
+    assert_eq!(counters.executed_at(site(1)), Some((3, 41)));
+    assert_eq!(counters.executed_at(site(2)), Some((0, 0)));
+    assert_eq!(counters.executed_at(site(3)), Some((2, 40)));
+    assert_eq!(counters.executed_at(site(4)), None);
+    assert_eq!(count(&counters, "ptx_inst_executed.sum"), 7);
+    assert_eq!(count(&counters, "ptx_thread_inst_executed.sum"), 121);
+    assert_eq!(
+        ratio(&counters, "ptx_inst_executed_per_warp.ratio"),
+        Some(3.5)
+    );
+}
+
+#[test]
+fn branches_that_choose_are_counted_and_those_that_part() {
+    let mut counters = counters();
+    // `@%p bra` at 0, `bra` at 1.
+    for (active, taken) in [(u32::MAX, 0), (u32::MAX, u32::MAX), (0xf, 0x3), (1, 1)] {
+        counters.executed(site(0), 1, active);
+        counters.branch(site(0), active, taken);
+    }
+    counters.executed(site(1), 1, u32::MAX);
+    counters.branch(site(1), u32::MAX, u32::MAX);
+    assert_eq!(count(&counters, "smsp__sass_branch_targets.sum"), 4);
+    assert_eq!(
+        count(&counters, "smsp__sass_branch_targets_threads_uniform.sum"),
+        3
+    );
+    assert_eq!(
+        count(&counters, "smsp__sass_branch_targets_threads_divergent.sum"),
+        1
+    );
+    assert_eq!(
+        ratio(
+            &counters,
+            "smsp__sass_average_branch_targets_threads_uniform.pct"
+        ),
+        Some(75.0)
+    );
+}
+
+#[test]
+fn what_was_not_counted_has_no_ratio() {
+    let counters = counters();
+    for metric in counters.metrics() {
+        match metric.value {
+            Value::Count(count) => assert_eq!(count, 0, "{}", metric.name),
+            Value::Ratio(ratio) => assert_eq!(ratio, None, "{}", metric.name),
+        }
+    }
+    assert_eq!(counters.get("no such metric"), None);
+}
+
+#[test]
+fn names_are_unique_and_end_in_what_they_are() {
+    let mut names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    let ends = |name: &str| {
+        [".sum", ".ratio", ".pct"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
+    assert!(names.iter().all(|name| ends(name)));
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), METRICS.len());
+}
+
+#[test]
+fn an_unaligned_row_touches_one_sector_more() {
+    let mut counters = counters();
+    let addresses = std::array::from_fn(|lane| 0x1_0004 + 4 * lane as u64);
+    access(
+        &mut counters,
+        Space::Global,
+        AccessKind::Load,
+        4,
+        u32::MAX,
+        &addresses,
+    );
+    assert_eq!(count(&counters, LD), 5);
+    let used = ratio(
+        &counters,
+        "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
+    );
+    assert_eq!(used, Some(80.0));
+}
+
+#[test]
+fn a_fork_counts_from_zero_and_merges() {
+    let mut all = counters();
+    all.executed(site(0), 2, 3);
+    all.barrier(site(0), Place::default());
+    let mut fork = all.fork();
+    assert_eq!(count(&fork, "ptx_inst_executed.sum"), 0);
+    fork.executed(site(1), 1, 1);
+    fork.barrier(site(0), Place::default());
+    access(
+        &mut fork,
+        Space::Shared,
+        AccessKind::Load,
+        4,
+        1,
+        &[0; LANES],
+    );
+    all.merge(fork);
+    assert_eq!(all.executed_at(site(1)), Some((2, 3)));
+    assert_eq!(count(&all, "ptx_barriers.sum"), 2);
+    assert_eq!(count(&all, WAVES), 1);
+}
+
+proptest! {
+    /// The fast paths against the definition, on addresses with and without a pattern.
+    #[test]
+    fn sectors_and_bytes_by_definition(
+        base in 0u64..4096,
+        strides in prop::array::uniform32(0u64..64),
+        row in any::<bool>(),
+        mask in prop_oneof![Just(u32::MAX), 1u32..],
+        log_bytes in 0u32..6,
+    ) {
+        let bytes = 1u32 << log_bytes;
+        let mut addresses = [0u64; LANES];
+        for lane in 0..LANES {
+            let index = if row { lane as u64 } else { strides[lane] };
+            addresses[lane] = (base + index) * u64::from(bytes);
+        }
+        let mut touched = std::collections::BTreeSet::new();
+        for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
+            touched.extend(addresses[lane]..addresses[lane] + u64::from(bytes));
+        }
+        let sectors: std::collections::BTreeSet<u64> = touched.iter().map(|byte| byte / 32).collect();
+        let found = memory::global(bytes, mask, &addresses);
+        prop_assert_eq!(found.sectors, sectors.len() as u64);
+        prop_assert_eq!(found.bytes, touched.len() as u64);
+    }
+}
