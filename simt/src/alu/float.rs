@@ -1,24 +1,299 @@
 //! Floating-point arithmetic (PTX ISA §9.7.3 to §9.7.5).
+//!
+//! NaN results: of `f32`, `f16` and `bf16` operations the canonical NaN (all bits ones but the sign). An
+//! `f64` operation passes on the first of its operands that is NaN, made quiet; one that makes a NaN of
+//! numbers gives 0xfff8000000000000.
 
-use crate::lower::{Context, Refusal};
-use crate::parse::ast::Instruction;
+mod approx;
+mod decode;
+pub mod exact;
+mod fast;
+mod general;
+mod half;
+mod minmax;
+
+pub(crate) use decode::decode;
+pub(super) use general::saturate;
+pub(super) use half::{from_bf16, from_f16};
+
+use crate::code::{Pred, R32, R64};
 use crate::regs::Regs;
+use exact::Rounding;
 
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Float {}
+#[allow(missing_docs, reason = "all have a destination and sources")]
+pub enum Float {
+    /// Of `f32`, to nearest.
+    Fast32 {
+        op: Fast,
+        /// Whether subnormal operands and results become zero.
+        ftz: bool,
+        to: R32,
+        from: [R32; 3],
+    },
+    /// Of `f64`, to nearest.
+    Fast64 { op: Fast, to: R64, from: [R64; 3] },
+    /// Of `f32`, in any mode.
+    General32 {
+        op: General,
+        mode: Mode,
+        to: R32,
+        from: [R32; 3],
+    },
+    /// Of `f64`, in any mode.
+    General64 {
+        op: General,
+        rounding: Rounding,
+        to: R64,
+        from: [R64; 3],
+    },
+    /// Of 16-bit formats.
+    Half {
+        op: Half,
+        mode: HalfMode,
+        to: R32,
+        from: [R32; 3],
+    },
+    /// `min`, `max` with modifiers, or of three.
+    MinMax32 {
+        mode: MinMax,
+        to: R32,
+        from: [R32; 3],
+    },
+    /// Approximations of `f32`.
+    Approx32 {
+        op: Approx,
+        ftz: bool,
+        to: R32,
+        from: R32,
+    },
+    /// `rcp.approx.ftz.f64`, `rsqrt.approx{.ftz}.f64`
+    Approx64 { op: Approx64, to: R64, from: R64 },
+    /// `testp.f32`
+    Test32 { op: Test, to: Pred, from: R32 },
+    /// `testp.f64`
+    Test64 { op: Test, to: Pred, from: R64 },
+}
 
-/// Decodes an instruction of this family; `None` if the opcode is not its own.
-pub(crate) fn decode(
-    _inst: &Instruction<'_>,
-    _words: &[&str],
-    _cx: &mut Context<'_, '_>,
-) -> Result<Option<Float>, Refusal> {
-    Ok(None)
+const _: () = assert!(size_of::<Float>() <= 24);
+
+/// Operations with a fast path. Those of one or two operands ignore the other sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the opcodes")]
+pub enum Fast {
+    Add,
+    Sub,
+    Mul,
+    Fma,
+    Div,
+    /// `div.approx`: a quotient that is lost where the divisor's reciprocal would be subnormal.
+    DivApprox,
+    Sqrt,
+    /// 1 / √a
+    Rsqrt,
+    Min,
+    Max,
+    Abs,
+    Neg,
+    Copysign,
+}
+
+/// Operations in every rounding mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the opcodes")]
+pub enum General {
+    Add,
+    Sub,
+    Mul,
+    Fma,
+    Div,
+    Sqrt,
+}
+
+/// How a [`General`] operation of `f32` rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mode {
+    /// The rounding mode.
+    pub rounding: Rounding,
+    /// Whether subnormal operands and results become zero.
+    pub ftz: bool,
+    /// Whether the result is clamped to 0…1.
+    pub sat: bool,
+}
+
+/// Operations of the 16-bit formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the opcodes")]
+pub enum Half {
+    Add,
+    Sub,
+    Mul,
+    Fma,
+    Min,
+    Max,
+    Abs,
+    Neg,
+    Ex2,
+    Tanh,
+}
+
+/// On what, and how, a [`Half`] operation works: a set of flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HalfMode(u8);
+
+impl HalfMode {
+    /// `bf16`, else `f16`.
+    pub const BRAIN: Self = Self(1);
+    /// Two in a register of 32 bits.
+    pub const PACKED: Self = Self(1 << 1);
+    /// Subnormal operands and results become zero.
+    pub const FTZ: Self = Self(1 << 2);
+    /// The result is clamped to 0…1.
+    pub const SAT: Self = Self(1 << 3);
+    /// A negative result becomes zero.
+    pub const RELU: Self = Self(1 << 4);
+    /// `min`, `max`: one NaN is enough for a NaN.
+    pub const NAN: Self = Self(1 << 5);
+    /// `min`, `max`: of the magnitudes, with the signs' exclusive or.
+    pub const XORSIGN: Self = Self(1 << 6);
+
+    /// With this flag if `set`.
+    #[must_use]
+    pub const fn with(self, flag: Self, set: bool) -> Self {
+        Self(self.0 | if set { flag.0 } else { 0 })
+    }
+
+    /// Whether it has this flag.
+    #[inline(always)]
+    pub const fn has(self, flag: Self) -> bool {
+        self.0 & flag.0 != 0
+    }
+}
+
+/// How `min` and `max` compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MinMax {
+    /// The greater, else the lesser.
+    pub max: bool,
+    /// Whether there are three operands.
+    pub three: bool,
+    /// Whether subnormal operands become zero.
+    pub ftz: bool,
+    /// Whether one NaN is enough for a NaN.
+    pub nan: bool,
+    /// Of the magnitudes.
+    pub abs: bool,
+    /// With the signs' exclusive or.
+    pub xorsign: bool,
+}
+
+/// Approximations of `f32`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the opcodes")]
+pub enum Approx {
+    Ex2,
+    Lg2,
+    Sin,
+    Cos,
+    Tanh,
+}
+
+/// Approximations of `f64`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approx64 {
+    /// `rcp.approx.ftz.f64`
+    Rcp,
+    /// `rsqrt.approx.ftz.f64`
+    RsqrtFtz,
+    /// `rsqrt.approx.f64`
+    Rsqrt,
+}
+
+/// `testp`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the modifiers")]
+pub enum Test {
+    Finite,
+    Infinite,
+    Number,
+    NotANumber,
+    Normal,
+    Subnormal,
 }
 
 impl Float {
     /// Runs it on the lanes of `mask`.
     #[inline(always)]
-    pub(crate) fn execute(&self, _regs: &mut Regs<'_>, _mask: u32) {}
+    pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
+        match *self {
+            Float::Fast32 {
+                op,
+                ftz: false,
+                to,
+                from,
+            } => fast::run32::<false>(op, regs, mask, to, from),
+            Float::Fast32 {
+                op,
+                ftz: true,
+                to,
+                from,
+            } => fast::run32::<true>(op, regs, mask, to, from),
+            Float::Fast64 { op, to, from } => fast::run64(op, regs, mask, to, from),
+            Float::General32 { op, mode, to, from } => {
+                general::run32(op, mode, regs, mask, to, from);
+            }
+            Float::General64 {
+                op,
+                rounding,
+                to,
+                from,
+            } => general::run64(op, rounding, regs, mask, to, from),
+            Float::Half { op, mode, to, from } => half::run(op, mode, regs, mask, to, from),
+            Float::MinMax32 { mode, to, from } => minmax::run32(mode, regs, mask, to, from),
+            Float::Approx32 { op, ftz, to, from } => {
+                approx::run32(op, ftz, regs, mask, to, from);
+            }
+            Float::Approx64 { op, to, from } => approx::run64(op, regs, mask, to, from),
+            Float::Test32 { op, to, from } => {
+                let values = regs
+                    .get32(from)
+                    .map(|bits| test::<8, 23>(op, u64::from(bits)));
+                regs.set_pred(to, mask, gather(&values));
+            }
+            Float::Test64 { op, to, from } => {
+                let values = regs.get64(from).map(|bits| test::<11, 52>(op, bits));
+                regs.set_pred(to, mask, gather(&values));
+            }
+        }
+    }
 }
+
+/// A bit a lane.
+#[inline(always)]
+fn gather(values: &[bool; 32]) -> u32 {
+    let mut mask = 0;
+    for (lane, value) in values.iter().enumerate() {
+        mask |= u32::from(*value) << lane;
+    }
+    mask
+}
+
+/// `testp` (§9.7.3.1): zero counts as normal.
+#[inline(always)]
+fn test<const EXPONENT: u32, const MANTISSA: u32>(op: Test, bits: u64) -> bool {
+    let infinity = ((1 << EXPONENT) - 1) << MANTISSA;
+    let magnitude = bits & ((1 << (EXPONENT + MANTISSA)) - 1);
+    let subnormal = magnitude != 0 && magnitude < 1 << MANTISSA;
+    match op {
+        Test::Finite => magnitude < infinity,
+        Test::Infinite => magnitude == infinity,
+        Test::Number => magnitude <= infinity,
+        Test::NotANumber => magnitude > infinity,
+        Test::Normal => magnitude < infinity && !subnormal,
+        Test::Subnormal => subnormal,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! `mov` (PTX ISA §9.7.9.3), and `mov` that takes a register apart or puts one together (§9.7.9.4).
 
+use super::check_width;
 use crate::code::{Pred, R32, R64, Reg};
 use crate::lower::{Context, Refusal};
 use crate::parse::ast::{Instruction, Operand};
@@ -132,21 +133,6 @@ fn is_special(operand: &Operand<'_>, cx: &mut Context<'_, '_>) -> bool {
         }
         _ => false,
     }
-}
-
-/// `mov` wants registers that are exactly as wide as its type (the ISA relaxes this for `ld`, `st` and
-/// `cvt` only). Operands that are no registers pass.
-fn check_width(operand: &Operand<'_>, bits: u32, cx: &Context<'_, '_>) -> Result<(), Refusal> {
-    if let Operand::Name(name) = operand
-        && let Some((_, found)) = cx.register(name)
-        && found != bits
-    {
-        return Err(cx.invalid(match found {
-            1 => format!("`{name}` is a predicate, and a register of {bits} bits belongs here"),
-            _ => format!("register `{name}` has {found} bits, and the instruction's type {bits}"),
-        }));
-    }
-    Ok(())
 }
 
 /// The type of a part: how many bits, as an immediate among them is written.

@@ -1,0 +1,205 @@
+//! Conversions of one value, by the general way: whatever the types, rounding and modifiers.
+
+use super::cvt::{Bits, Flags, Spec, Type};
+use crate::alu::float::exact::{Exact, Format, Rounding};
+use crate::alu::float::{from_bf16, from_f16, saturate};
+use crate::code::{R32, Reg};
+use crate::regs::{LANES, Regs};
+
+/// The canonical NaN of `f32`.
+pub(super) const NAN32: u32 = 0x7fff_ffff;
+
+/// The lowest `bits` of a value, extended to 64.
+#[inline(always)]
+fn extend(value: u64, bits: u32, signed: bool) -> u64 {
+    let shift = 64 - bits;
+    if signed {
+        ((value << shift) as i64 >> shift) as u64
+    } else {
+        value << shift >> shift
+    }
+}
+
+/// An `f32` as a double; a NaN keeps its payload and becomes quiet.
+#[inline(always)]
+pub(super) fn widen(value: f32) -> u64 {
+    let bits = value.to_bits();
+    let payload = u64::from(bits & 0x007f_ffff) << 29;
+    let nan = u64::from(bits >> 31) << 63 | 0x7ff8_0000_0000_0000 | payload;
+    if value.is_nan() {
+        nan
+    } else {
+        f64::from(value).to_bits()
+    }
+}
+
+/// A value of a floating-point type as a double.
+fn load(bits: u64, format: Format, flags: Flags) -> f64 {
+    let narrow = bits as u32;
+    f64::from_bits(match format {
+        Format::F16 => {
+            let value = from_f16(narrow & 0xffff);
+            widen(if value.is_nan() {
+                f32::from_bits(NAN32)
+            } else {
+                value
+            })
+        }
+        Format::Bf16 => widen(from_bf16(narrow & 0xffff)),
+        Format::F32 | Format::Tf32 => widen(f32::from_bits(flush(narrow, flags))),
+        Format::F64 => bits,
+    })
+}
+
+fn flush(bits: u32, flags: Flags) -> u32 {
+    if flags.has(Flags::FTZ) && bits & 0x7f80_0000 == 0 {
+        bits & 0x8000_0000
+    } else {
+        bits
+    }
+}
+
+/// Rounded to an integer.
+fn integral(value: f64, rounding: Rounding) -> f64 {
+    match rounding {
+        Rounding::Nearest => value.round_ties_even(),
+        Rounding::Away => value.round(),
+        Rounding::Zero => value.trunc(),
+        Rounding::Down => value.floor(),
+        Rounding::Up => value.ceil(),
+    }
+}
+
+/// A double as a value of a floating-point type.
+fn store(value: f64, format: Format, spec: Spec) -> u64 {
+    let flags = spec.flags;
+    // Clamping before rounding is the same as after: the bounds are numbers of every format.
+    let value = if flags.has(Flags::SAT) {
+        saturate(value)
+    } else if flags.has(Flags::RELU) && value.is_sign_negative() && !value.is_nan() {
+        0.0
+    } else {
+        value
+    };
+    if format == Format::F64 {
+        let quiet = if value.is_nan() { 1 << 51 } else { 0 };
+        return value.to_bits() | quiet;
+    }
+    finish(format.round(value, spec.rounding), format, flags)
+}
+
+/// What is done to a rounded result.
+fn finish(bits: u64, format: Format, flags: Flags) -> u64 {
+    let infinite = bits & !format.sign() == format.infinity();
+    let bits = bits - u64::from(flags.has(Flags::SATFINITE) && infinite);
+    match format {
+        Format::F32 => u64::from(flush(bits as u32, flags)),
+        // Its 19 bits are the upper ones of 32. A NaN is the canonical one of 32 bits.
+        Format::Tf32 if bits == format.nan() => u64::from(NAN32),
+        Format::Tf32 => bits << 13,
+        _ => bits,
+    }
+}
+
+/// Saturating, as Rust's casts are; NaN as the ISA says (§9.7.9.21, "Integer Notes").
+fn to_int(value: f64, bits: Bits, signed: bool, double: bool) -> u64 {
+    if value.is_nan() {
+        return if double || bits == Bits::B64 {
+            1 << (bits as u32 - 1)
+        } else {
+            0
+        };
+    }
+    match (bits, signed) {
+        (Bits::B8, false) => u64::from(value as u8),
+        (Bits::B8, true) => value as i8 as u64,
+        (Bits::B16, false) => u64::from(value as u16),
+        (Bits::B16, true) => value as i16 as u64,
+        (Bits::B32, false) => u64::from(value as u32),
+        (Bits::B32, true) => value as i32 as u64,
+        (Bits::B64, false) => value as u64,
+        (Bits::B64, true) => value as i64 as u64,
+    }
+}
+
+fn one(raw: u64, spec: Spec) -> u64 {
+    let flags = spec.flags;
+    let result = match (spec.from, spec.to) {
+        (Type::Int(bits, signed), to) => {
+            let value = extend(raw, bits as u32, signed);
+            let value = if signed {
+                i128::from(value as i64)
+            } else {
+                i128::from(value)
+            };
+            match to {
+                Type::Int(to_bits, to_signed) if flags.has(Flags::SAT) => {
+                    let to_bits = to_bits as u32;
+                    let (least, most) = if to_signed {
+                        (-1i128 << (to_bits - 1), (1i128 << (to_bits - 1)) - 1)
+                    } else {
+                        (0, (1i128 << to_bits) - 1)
+                    };
+                    value.clamp(least, most) as u64
+                }
+                Type::Int(..) => value as u64,
+                Type::Float(format) => {
+                    let value = if flags.has(Flags::SAT) {
+                        value.clamp(0, 1)
+                    } else {
+                        value
+                    };
+                    Exact::integer(value).round(format, spec.rounding)
+                }
+            }
+        }
+        (Type::Float(format), Type::Int(bits, signed)) => {
+            let value = integral(load(raw, format, flags), spec.rounding);
+            to_int(value, bits, signed, format == Format::F64)
+        }
+        // Nothing is asked for: the bits as they are.
+        (Type::Float(from), Type::Float(to)) if from == to && flags == Flags::default() => raw,
+        (Type::Float(Format::Bf16), Type::Float(Format::F32)) if flags == Flags::default() => {
+            raw << 16
+        }
+        (Type::Float(from), Type::Float(to)) => {
+            let value = load(raw, from, flags);
+            let value = if flags.has(Flags::INTEGRAL) {
+                integral(value, spec.rounding)
+            } else {
+                value
+            };
+            store(value, to, spec)
+        }
+    };
+    let signed = matches!(spec.to, Type::Int(_, true));
+    let extended = extend(result, spec.to.bits(), signed);
+    extend(extended, u32::from(spec.width), false)
+}
+
+#[inline(never)]
+pub(super) fn any(to: Reg, from: Reg, spec: Spec, regs: &mut Regs<'_>, mask: u32) {
+    let raw = match from {
+        Reg::R32(from) => regs.get32(from).map(u64::from),
+        Reg::R64(from) => *regs.get64(from),
+        // Decoding lets no predicate through.
+        Reg::Pred(_) => [0; LANES],
+    };
+    let values = raw.map(|raw| one(raw, spec));
+    match to {
+        Reg::R32(to) => regs.set32(to, mask, &values.map(|value| value as u32)),
+        Reg::R64(to) => regs.set64(to, mask, &values),
+        Reg::Pred(_) => {}
+    }
+}
+
+#[inline(never)]
+pub(super) fn pair(to: R32, upper: R32, lower: R32, spec: Spec, regs: &mut Regs<'_>, mask: u32) {
+    let (upper, lower) = (regs.get32(upper), regs.get32(lower));
+    let mut values = [0; LANES];
+    for lane in 0..LANES {
+        let half = |bits: u32| one(u64::from(bits), spec) as u32;
+        values[lane] = half(upper[lane]) << 16 | half(lower[lane]);
+    }
+    regs.set32(to, mask, &values);
+}

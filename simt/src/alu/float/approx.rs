@@ -1,0 +1,63 @@
+//! `ex2 lg2 sin cos tanh` of `f32`, and the rough `rcp` and `rsqrt` of `f64`.
+//!
+//! Computed as doubles by a library that gives the same bits on every host, and rounded: nearer than the
+//! ISA asks for, so not the bits that a GPU gives.
+
+use super::fast::{NAN32, flush32, nan64, one32};
+use super::{Approx, Approx64};
+use crate::code::{R32, R64};
+use crate::regs::Regs;
+
+fn one(op: Approx, a: f64) -> f64 {
+    match op {
+        Approx::Ex2 => libm::exp2(a),
+        Approx::Lg2 => libm::log2(a),
+        Approx::Sin => libm::sin(a),
+        Approx::Cos => libm::cos(a),
+        Approx::Tanh => libm::tanh(a),
+    }
+}
+
+#[inline(never)]
+pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R32, from: R32) {
+    let flush = |bits| if ftz { flush32(bits) } else { bits };
+    one32(regs, mask, to, from, |a| {
+        let value = one(op, f64::from(f32::from_bits(flush(a)))) as f32;
+        flush(if value.is_nan() {
+            NAN32
+        } else {
+            value.to_bits()
+        })
+    });
+}
+
+#[inline(never)]
+pub(super) fn run64(op: Approx64, regs: &mut Regs<'_>, mask: u32, to: R64, from: R64) {
+    // The rough forms see and make the upper 32 bits only, and know no subnormals.
+    const UPPER: u64 = 0xffff_ffff_0000_0000;
+    let flush = |bits: u64| {
+        let subnormal = bits & 0x7ff0_0000_0000_0000 == 0;
+        if subnormal { bits & 1 << 63 } else { bits }
+    };
+    let values = regs.get64(from).map(|bits| match op {
+        Approx64::Rsqrt => {
+            let a = f64::from_bits(bits);
+            nan64(1.0 / a.sqrt(), a, 0.0, 0.0)
+        }
+        Approx64::Rcp | Approx64::RsqrtFtz => {
+            let a = f64::from_bits(flush(bits));
+            let seen = if a.is_nan() {
+                a
+            } else {
+                f64::from_bits(flush(bits & UPPER))
+            };
+            let value = if op == Approx64::Rcp {
+                1.0 / seen
+            } else {
+                1.0 / seen.sqrt()
+            };
+            flush(nan64(value, a, 0.0, 0.0) & UPPER)
+        }
+    });
+    regs.set64(to, mask, &values);
+}

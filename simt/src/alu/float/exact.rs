@@ -1,0 +1,368 @@
+//! Arithmetic without error, and one rounding: what the directed rounding modes and the narrow formats
+//! are made of.
+//!
+//! A number is a sign, an integer significand and an exponent of two. Sums, products, quotients and roots
+//! of finite doubles are computed with integers; bits that do not fit are remembered in the lowest bit
+//! ("round to odd"), far below any place that a format rounds at. One function rounds to any format in any
+//! mode, so no rounding happens twice.
+
+/// A rounding mode (PTX ISA §9.7.3, `.rn` `.rz` `.rm` `.rp`; `.rna` is `cvt`'s).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounding {
+    /// To nearest, ties to even.
+    Nearest,
+    /// To nearest, ties away from zero.
+    Away,
+    /// Towards zero.
+    Zero,
+    /// Towards minus infinity.
+    Down,
+    /// Towards plus infinity.
+    Up,
+}
+
+/// A binary floating-point format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are PTX's types")]
+pub enum Format {
+    F16,
+    Bf16,
+    /// 19 bits that stand in the upper bits of 32; rounded here to the 19.
+    Tf32,
+    F32,
+    F64,
+}
+
+impl Format {
+    /// Stored bits of the significand.
+    #[inline(always)]
+    pub(in crate::alu) const fn mantissa(self) -> i32 {
+        match self {
+            Format::F16 | Format::Tf32 => 10,
+            Format::Bf16 => 7,
+            Format::F32 => 23,
+            Format::F64 => 52,
+        }
+    }
+
+    /// Bits of the exponent.
+    #[inline(always)]
+    const fn exponent(self) -> i32 {
+        match self {
+            Format::F16 => 5,
+            Format::Bf16 | Format::Tf32 | Format::F32 => 8,
+            Format::F64 => 11,
+        }
+    }
+
+    /// The exponent of the smallest normal number.
+    #[inline(always)]
+    const fn smallest(self) -> i32 {
+        2 - (1 << (self.exponent() - 1))
+    }
+
+    /// The bits of plus infinity.
+    #[inline(always)]
+    pub(in crate::alu) const fn infinity(self) -> u64 {
+        ((1 << self.exponent()) - 1) << self.mantissa()
+    }
+
+    /// The sign's bit.
+    #[inline(always)]
+    pub(in crate::alu) const fn sign(self) -> u64 {
+        1 << (self.exponent() + self.mantissa())
+    }
+
+    /// The canonical NaN: all ones but the sign.
+    #[inline(always)]
+    pub(in crate::alu) const fn nan(self) -> u64 {
+        self.sign() - 1
+    }
+
+    /// Builds the result from an integer number of quanta. `exponent` is the number's, `inexact` says which
+    /// part of a quantum was cut off: nothing, less than a half, a half, more.
+    #[inline(always)]
+    fn finish(
+        self,
+        negative: bool,
+        exponent: i32,
+        quanta: u64,
+        rest: Rest,
+        rounding: Rounding,
+    ) -> u64 {
+        let up = match rounding {
+            Rounding::Nearest => rest == Rest::More || rest == Rest::Half && quanta & 1 == 1,
+            Rounding::Away => rest == Rest::More || rest == Rest::Half,
+            Rounding::Zero => false,
+            Rounding::Down => negative && rest != Rest::Nothing,
+            Rounding::Up => !negative && rest != Rest::Nothing,
+        };
+        let quanta = quanta + u64::from(up);
+        // A carry out of the significand raises the exponent, as it should: infinity follows the largest
+        // number, the smallest normal one the largest subnormal.
+        let binade = (exponent - self.smallest()).max(0) as u64;
+        let over = binade > 1 << self.exponent();
+        let mut bits = if over {
+            self.infinity()
+        } else {
+            (binade << self.mantissa()) + quanta
+        };
+        if bits >= self.infinity() {
+            let away = match rounding {
+                Rounding::Nearest | Rounding::Away => true,
+                Rounding::Zero => false,
+                Rounding::Down => negative,
+                Rounding::Up => !negative,
+            };
+            bits = self.infinity() - u64::from(!away);
+        }
+        bits | if negative { self.sign() } else { 0 }
+    }
+
+    /// A double in this format. NaN becomes the canonical one.
+    #[inline(always)]
+    pub(in crate::alu) fn round(self, value: f64, rounding: Rounding) -> u64 {
+        let bits = value.to_bits();
+        let negative = bits >> 63 == 1;
+        let sign = if negative { self.sign() } else { 0 };
+        let magnitude = bits & (u64::MAX >> 1);
+        if magnitude >= Format::F64.infinity() {
+            return if magnitude > Format::F64.infinity() {
+                self.nan()
+            } else {
+                self.infinity() | sign
+            };
+        }
+        if magnitude == 0 {
+            return sign;
+        }
+        let (significand, low) = split(magnitude);
+        // A subnormal double has no leading one; it is far below what the narrower formats hold.
+        let exponent = (low + 52).max(self.smallest());
+        let shift = (exponent - self.mantissa() - low).clamp(0, 63) as u32;
+        let quanta = significand >> shift;
+        let rest = Rest::of(u128::from(significand), shift);
+        self.finish(negative, low + 52, quanta, rest, rounding)
+    }
+}
+
+/// What a shift cut off, in units of the new lowest bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    Nothing,
+    Less,
+    Half,
+    More,
+}
+
+impl Rest {
+    #[inline(always)]
+    fn of(significand: u128, shift: u32) -> Self {
+        if shift == 0 {
+            return Rest::Nothing;
+        }
+        let cut = significand & ((1 << shift) - 1);
+        let half = 1 << (shift - 1);
+        if cut == 0 {
+            Rest::Nothing
+        } else if cut < half {
+            Rest::Less
+        } else if cut == half {
+            Rest::Half
+        } else {
+            Rest::More
+        }
+    }
+}
+
+/// Significand and its lowest bit's exponent, of a finite double's magnitude.
+#[inline(always)]
+fn split(magnitude: u64) -> (u64, i32) {
+    let field = (magnitude >> 52) as i32;
+    let fraction = magnitude & ((1 << 52) - 1);
+    if field == 0 {
+        (fraction, -1074)
+    } else {
+        (fraction | 1 << 52, field - 1075)
+    }
+}
+
+/// A number: (−1)^negative × significand × 2^exponent. Where bits were cut off, the lowest is one.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::alu) struct Exact {
+    pub(in crate::alu) negative: bool,
+    pub(in crate::alu) significand: u128,
+    pub(in crate::alu) exponent: i32,
+}
+
+impl Exact {
+    fn new(value: f64) -> Self {
+        let bits = value.to_bits();
+        let (significand, exponent) = split(bits & (u64::MAX >> 1));
+        Exact {
+            negative: bits >> 63 == 1,
+            significand: u128::from(significand),
+            exponent,
+        }
+    }
+
+    /// An integer.
+    pub(in crate::alu) fn integer(value: i128) -> Self {
+        Exact {
+            negative: value < 0,
+            significand: value.unsigned_abs(),
+            exponent: 0,
+        }
+    }
+
+    /// With the leading one at bit 125. The significand is not zero.
+    fn normal(self) -> Self {
+        let shift = self.significand.leading_zeros() as i32 - 2;
+        debug_assert!(shift >= 0, "products have 106 bits");
+        Exact {
+            significand: self.significand << shift,
+            exponent: self.exponent - shift,
+            ..self
+        }
+    }
+
+    /// In a format, as bits.
+    pub(in crate::alu) fn round(self, format: Format, rounding: Rounding) -> u64 {
+        if self.significand == 0 {
+            return if self.negative { format.sign() } else { 0 };
+        }
+        let exponent = self.exponent + 127 - self.significand.leading_zeros() as i32;
+        let quantum = exponent.max(format.smallest()) - format.mantissa();
+        let shift = quantum - self.exponent;
+        if shift <= 0 {
+            // Fewer bits than the format has: the shifted significand fits.
+            let quanta = (self.significand << -shift) as u64;
+            return format.finish(self.negative, exponent, quanta, Rest::Nothing, rounding);
+        }
+        let (quanta, rest) = if shift > 127 {
+            (0, Rest::Less)
+        } else {
+            let shift = shift as u32;
+            (
+                (self.significand >> shift) as u64,
+                Rest::of(self.significand, shift),
+            )
+        };
+        format.finish(self.negative, exponent, quanta, rest, rounding)
+    }
+}
+
+fn finite(values: &[f64]) -> bool {
+    values.iter().all(|value| value.is_finite())
+}
+
+/// `a × b + c`, rounded once. A NaN is the format's canonical one.
+pub(in crate::alu) fn fma(a: f64, b: f64, c: f64, format: Format, rounding: Rounding) -> u64 {
+    if !finite(&[a, b, c]) {
+        return format.round(a.mul_add(b, c), rounding);
+    }
+    let product = {
+        let (a, b) = (Exact::new(a), Exact::new(b));
+        Exact {
+            negative: a.negative != b.negative,
+            significand: a.significand * b.significand,
+            exponent: a.exponent + b.exponent,
+        }
+    };
+    let c = Exact::new(c);
+    let zero = |negative| if negative { format.sign() } else { 0 };
+    match (product.significand, c.significand) {
+        (0, 0) if product.negative == c.negative => return zero(c.negative),
+        (0, 0) => return zero(rounding == Rounding::Down),
+        (0, _) => return c.round(format, rounding),
+        (_, 0) => return product.round(format, rounding),
+        _ => {}
+    }
+    let (product, c) = (product.normal(), c.normal());
+    let (big, small) = if product.exponent >= c.exponent {
+        (product, c)
+    } else {
+        (c, product)
+    };
+    let distance = (big.exponent - small.exponent).min(127) as u32;
+    // The lowest bit stands for all that is cut off. There is something to cut off only from a distance
+    // of 20 on (a product has 106 of 126 bits), where at most one leading bit can cancel.
+    let moved = small.significand >> distance;
+    let lost = small.significand & ((1 << distance) - 1) != 0;
+    let small_significand = moved | u128::from(lost);
+    let (negative, significand) = if big.negative == small.negative {
+        (big.negative, big.significand + small_significand)
+    } else if big.significand >= small_significand {
+        (big.negative, big.significand - small_significand)
+    } else {
+        (small.negative, small_significand - big.significand)
+    };
+    if significand == 0 {
+        return zero(rounding == Rounding::Down);
+    }
+    Exact {
+        negative,
+        significand,
+        exponent: big.exponent,
+    }
+    .round(format, rounding)
+}
+
+/// `a ÷ b`, rounded once.
+pub(in crate::alu) fn div(a: f64, b: f64, format: Format, rounding: Rounding) -> u64 {
+    if !finite(&[a, b]) || a == 0.0 || b == 0.0 {
+        return format.round(a / b, rounding);
+    }
+    let (a, b) = (Exact::new(a).normal(), Exact::new(b));
+    // 126 bits by 53 at most: a quotient of 73 or more.
+    let quotient = a.significand / b.significand;
+    let rest = !a.significand.is_multiple_of(b.significand);
+    Exact {
+        negative: a.negative != b.negative,
+        significand: quotient << 1 | u128::from(rest),
+        exponent: a.exponent - b.exponent - 1,
+    }
+    .round(format, rounding)
+}
+
+/// The square root, rounded once.
+pub(in crate::alu) fn sqrt(a: f64, format: Format, rounding: Rounding) -> u64 {
+    if !a.is_finite() || a <= 0.0 {
+        return format.round(a.sqrt(), rounding);
+    }
+    let mut a = Exact::new(a).normal();
+    if a.exponent % 2 != 0 {
+        a.significand <<= 1;
+        a.exponent -= 1;
+    }
+    let root = a.significand.isqrt();
+    let rest = root * root != a.significand;
+    Exact {
+        negative: false,
+        significand: root << 1 | u128::from(rest),
+        exponent: a.exponent / 2 - 1,
+    }
+    .round(format, rounding)
+}
+
+/// `a + b` as a double that any format of 50 bits or fewer can be rounded from: exact, or with the lowest
+/// bit set. For operands whose sum neither overflows nor loses bits to underflow.
+#[inline(always)]
+pub(in crate::alu) fn add_to_odd(a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    // Knuth's two-sum: what the rounding left out.
+    let b_part = sum - a;
+    let error = (a - (sum - b_part)) + (b - b_part);
+    let bits = sum.to_bits();
+    if !sum.is_finite() || error == 0.0 || bits & 1 == 1 {
+        return sum;
+    }
+    f64::from_bits(if error.is_sign_negative() == sum.is_sign_negative() {
+        bits + 1
+    } else {
+        bits - 1
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! `f32` and `f64` to nearest: loops that become vector instructions.
+
+use super::Fast;
+use super::minmax::{pick32, pick64};
+use crate::code::{R32, R64};
+use crate::regs::{LANES, Regs};
+
+/// The canonical NaN of `f32`.
+pub(super) const NAN32: u32 = 0x7fff_ffff;
+
+/// Subnormal to zero of the same sign.
+#[inline(always)]
+pub(super) fn flush32(bits: u32) -> u32 {
+    if bits & 0x7f80_0000 == 0 {
+        bits & 0x8000_0000
+    } else {
+        bits
+    }
+}
+
+/// A result's bits: NaN is canonical, subnormal ones are flushed if asked for.
+#[inline(always)]
+fn result<const FTZ: bool>(value: f32) -> u32 {
+    let bits = if value.is_nan() {
+        NAN32
+    } else {
+        value.to_bits()
+    };
+    if FTZ { flush32(bits) } else { bits }
+}
+
+#[inline(always)]
+fn operand<const FTZ: bool>(bits: u32) -> f32 {
+    f32::from_bits(if FTZ { flush32(bits) } else { bits })
+}
+
+#[inline(always)]
+pub(super) fn one32(regs: &mut Regs<'_>, mask: u32, to: R32, a: R32, f: impl Fn(u32) -> u32) {
+    let a = regs.get32(a);
+    let mut values = [0; LANES];
+    for lane in 0..LANES {
+        values[lane] = f(a[lane]);
+    }
+    regs.set32(to, mask, &values);
+}
+
+#[inline(always)]
+pub(super) fn three32(
+    regs: &mut Regs<'_>,
+    mask: u32,
+    to: R32,
+    from: [R32; 3],
+    f: impl Fn(u32, u32, u32) -> u32,
+) {
+    let [a, b, c] = from.map(|reg| regs.get32(reg));
+    let mut values = [0; LANES];
+    for lane in 0..LANES {
+        values[lane] = f(a[lane], b[lane], c[lane]);
+    }
+    regs.set32(to, mask, &values);
+}
+
+#[inline(always)]
+pub(super) fn three64(
+    regs: &mut Regs<'_>,
+    mask: u32,
+    to: R64,
+    from: [R64; 3],
+    f: impl Fn(u64, u64, u64) -> u64,
+) {
+    let [a, b, c] = from.map(|reg| regs.get64(reg));
+    let mut values = [0; LANES];
+    for lane in 0..LANES {
+        values[lane] = f(a[lane], b[lane], c[lane]);
+    }
+    regs.set64(to, mask, &values);
+}
+
+#[inline(always)]
+pub(super) fn run32<const FTZ: bool>(
+    op: Fast,
+    regs: &mut Regs<'_>,
+    mask: u32,
+    to: R32,
+    from: [R32; 3],
+) {
+    let x = operand::<FTZ>;
+    let y = result::<FTZ>;
+    match op {
+        Fast::Add => three32(regs, mask, to, from, |a, b, _| y(x(a) + x(b))),
+        Fast::Sub => three32(regs, mask, to, from, |a, b, _| y(x(a) - x(b))),
+        Fast::Mul => three32(regs, mask, to, from, |a, b, _| y(x(a) * x(b))),
+        Fast::Fma => three32(regs, mask, to, from, |a, b, c| y(x(a).mul_add(x(b), x(c)))),
+        Fast::Div => three32(regs, mask, to, from, |a, b, _| y(x(a) / x(b))),
+        Fast::DivApprox => three32(regs, mask, to, from, |a, b, _| {
+            let (a, b) = (x(a), x(b));
+            // Computed as a × (1/b) with a reciprocal that is flushed (§9.7.3.8): zero, and NaN for
+            // infinity × zero.
+            let lost = b.abs() > 8.507_059e37 && b.abs() < f32::INFINITY;
+            y(if lost { a * (0.0 * b) } else { a / b })
+        }),
+        Fast::Sqrt => three32(regs, mask, to, from, |a, _, _| y(x(a).sqrt())),
+        Fast::Rsqrt => three32(regs, mask, to, from, |a, _, _| {
+            y((1.0 / f64::from(x(a)).sqrt()) as f32)
+        }),
+        Fast::Min => three32(regs, mask, to, from, |a, b, _| {
+            let (a, b) = (x(a).to_bits(), x(b).to_bits());
+            pick32(a, b, false)
+        }),
+        Fast::Max => three32(regs, mask, to, from, |a, b, _| {
+            let (a, b) = (x(a).to_bits(), x(b).to_bits());
+            pick32(a, b, true)
+        }),
+        Fast::Abs => three32(regs, mask, to, from, |a, _, _| y(x(a).abs())),
+        Fast::Neg => three32(regs, mask, to, from, |a, _, _| y(-x(a))),
+        Fast::Copysign => three32(regs, mask, to, from, |a, b, _| {
+            a & 0x8000_0000 | b & 0x7fff_ffff
+        }),
+    }
+}
+
+/// What an operation on these gives where it gives NaN: the first operand that is one, made quiet, else
+/// the NaN that the hardware makes of numbers. The host's own choice is not defined by the language.
+#[inline(always)]
+pub(super) fn nan64(value: f64, a: f64, b: f64, c: f64) -> u64 {
+    const QUIET: u64 = 1 << 51;
+    let mut nan = 0xfff8_0000_0000_0000;
+    for operand in [c, b, a] {
+        if operand.is_nan() {
+            nan = operand.to_bits() | QUIET;
+        }
+    }
+    if value.is_nan() { nan } else { value.to_bits() }
+}
+
+#[inline(always)]
+pub(super) fn run64(op: Fast, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R64; 3]) {
+    let x = f64::from_bits;
+    let two = |f: fn(f64, f64) -> f64| {
+        move |a, b, _| {
+            let (a, b) = (x(a), x(b));
+            nan64(f(a, b), a, b, 0.0)
+        }
+    };
+    const SIGN: u64 = 1 << 63;
+    match op {
+        Fast::Add => three64(regs, mask, to, from, two(|a, b| a + b)),
+        Fast::Sub => three64(regs, mask, to, from, two(|a, b| a - b)),
+        Fast::Mul => three64(regs, mask, to, from, two(|a, b| a * b)),
+        Fast::Div | Fast::DivApprox => three64(regs, mask, to, from, two(|a, b| a / b)),
+        Fast::Fma => three64(regs, mask, to, from, |a, b, c| {
+            let (a, b, c) = (x(a), x(b), x(c));
+            nan64(a.mul_add(b, c), a, b, c)
+        }),
+        Fast::Sqrt => three64(regs, mask, to, from, |a, _, _| {
+            nan64(x(a).sqrt(), x(a), 0.0, 0.0)
+        }),
+        Fast::Rsqrt => three64(regs, mask, to, from, |a, _, _| {
+            nan64(1.0 / x(a).sqrt(), x(a), 0.0, 0.0)
+        }),
+        Fast::Min => three64(regs, mask, to, from, |a, b, _| pick64(a, b, false)),
+        Fast::Max => three64(regs, mask, to, from, |a, b, _| pick64(a, b, true)),
+        Fast::Abs => three64(regs, mask, to, from, |a, _, _| a & !SIGN),
+        Fast::Neg => three64(regs, mask, to, from, |a, _, _| a ^ SIGN),
+        Fast::Copysign => three64(regs, mask, to, from, |a, b, _| a & SIGN | b & !SIGN),
+    }
+}

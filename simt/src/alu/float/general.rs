@@ -1,0 +1,71 @@
+//! `f32` and `f64` in every rounding mode, and with saturation.
+
+use super::exact::{self, Format, Rounding};
+use super::fast::{flush32, nan64, three32, three64};
+use super::{General, Mode};
+use crate::code::{R32, R64};
+use crate::regs::Regs;
+
+fn apply(op: General, a: f64, b: f64, c: f64, format: Format, rounding: Rounding) -> u64 {
+    match op {
+        General::Add => exact::fma(a, 1.0, b, format, rounding),
+        General::Sub => exact::fma(a, 1.0, -b, format, rounding),
+        // Plus a zero of the product's sign, which changes nothing.
+        General::Mul => {
+            let positive = a.is_sign_negative() == b.is_sign_negative();
+            exact::fma(a, b, if positive { 0.0 } else { -0.0 }, format, rounding)
+        }
+        General::Fma => exact::fma(a, b, c, format, rounding),
+        General::Div => exact::div(a, b, format, rounding),
+        General::Sqrt => exact::sqrt(a, format, rounding),
+    }
+}
+
+/// Clamped to 0…1; NaN and −0 become +0.
+#[inline(always)]
+pub(in crate::alu) fn saturate(value: f64) -> f64 {
+    if value > 0.0 { value.min(1.0) } else { 0.0 }
+}
+
+#[inline(never)]
+pub(super) fn run32(
+    op: General,
+    mode: Mode,
+    regs: &mut Regs<'_>,
+    mask: u32,
+    to: R32,
+    from: [R32; 3],
+) {
+    let flush = |bits| if mode.ftz { flush32(bits) } else { bits };
+    let x = |bits| f64::from(f32::from_bits(flush(bits)));
+    three32(regs, mask, to, from, |a, b, c| {
+        let bits = flush(apply(op, x(a), x(b), x(c), Format::F32, mode.rounding) as u32);
+        if mode.sat {
+            (saturate(f64::from(f32::from_bits(bits))) as f32).to_bits()
+        } else {
+            bits
+        }
+    });
+}
+
+#[inline(never)]
+pub(super) fn run64(
+    op: General,
+    rounding: Rounding,
+    regs: &mut Regs<'_>,
+    mask: u32,
+    to: R64,
+    from: [R64; 3],
+) {
+    let x = f64::from_bits;
+    three64(regs, mask, to, from, |a, b, c| {
+        let bits = apply(op, x(a), x(b), x(c), Format::F64, rounding);
+        // Only operands that the operation has may hand on their NaN.
+        let (second, third) = match op {
+            General::Sqrt => (0.0, 0.0),
+            General::Fma => (x(b), x(c)),
+            _ => (x(b), 0.0),
+        };
+        nan64(x(bits), x(a), second, third)
+    });
+}

@@ -1,0 +1,132 @@
+//! `f16`, `bf16` and pairs of them (PTX ISA §9.7.4).
+//!
+//! Computed as doubles, which hold a product of two exactly and a sum rounded to odd, then rounded once.
+
+use super::exact::{Format, Rounding, add_to_odd};
+use super::fast::three32;
+use super::general::saturate;
+use super::{Half, HalfMode};
+use crate::code::R32;
+use crate::regs::Regs;
+
+/// An `f16`'s value.
+#[inline(always)]
+pub(in crate::alu) fn from_f16(bits: u32) -> f32 {
+    let sign = (bits & 0x8000) << 16;
+    let magnitude = bits & 0x7fff;
+    let value = if magnitude >= 0x7c00 {
+        f32::from_bits(0x7f80_0000 | (magnitude & 0x3ff) << 13)
+    } else {
+        // The fields moved into an f32 mean 2^112 times less; subnormal ones become right as well.
+        f32::from_bits(magnitude << 13) * f32::from_bits(239 << 23)
+    };
+    f32::from_bits(value.to_bits() | sign)
+}
+
+/// A `bf16`'s value.
+#[inline(always)]
+pub(in crate::alu) fn from_bf16(bits: u32) -> f32 {
+    f32::from_bits(bits << 16)
+}
+
+fn one(op: Half, mode: HalfMode, a: u32, b: u32, c: u32) -> u32 {
+    let format = if mode.has(HalfMode::BRAIN) {
+        Format::Bf16
+    } else {
+        Format::F16
+    };
+    let infinity = format.infinity() as u32;
+    let flush = |bits: u32| {
+        let subnormal = bits & infinity == 0;
+        bits & if mode.has(HalfMode::FTZ) && subnormal {
+            0x8000
+        } else {
+            0xffff
+        }
+    };
+    let [a, b, c] = [a, b, c].map(flush);
+    match op {
+        Half::Min | Half::Max => return min_max(op == Half::Max, mode, infinity, a, b),
+        Half::Abs | Half::Neg => {
+            return if a & 0x7fff > infinity {
+                0x7fff
+            } else if op == Half::Abs {
+                a & 0x7fff
+            } else {
+                a ^ 0x8000
+            };
+        }
+        _ => {}
+    }
+    let value = |bits| {
+        f64::from(if mode.has(HalfMode::BRAIN) {
+            from_bf16(bits)
+        } else {
+            from_f16(bits)
+        })
+    };
+    let (a, b, c) = (value(a), value(b), value(c));
+    let exact = match op {
+        Half::Add => add_to_odd(a, b),
+        Half::Sub => add_to_odd(a, -b),
+        Half::Mul => a * b,
+        Half::Fma => add_to_odd(a * b, c),
+        Half::Ex2 => libm::exp2(a),
+        _ => libm::tanh(a),
+    };
+    let bits = flush(format.round(exact, Rounding::Nearest) as u32);
+    if mode.has(HalfMode::SAT) {
+        format.round(saturate(value(bits)), Rounding::Nearest) as u32
+    } else if mode.has(HalfMode::RELU) && bits & 0x8000 != 0 {
+        0
+    } else {
+        bits
+    }
+}
+
+fn min_max(max: bool, mode: HalfMode, infinity: u32, a: u32, b: u32) -> u32 {
+    let (a_nan, b_nan) = (a & 0x7fff > infinity, b & 0x7fff > infinity);
+    if a_nan && b_nan || mode.has(HalfMode::NAN) && (a_nan || b_nan) {
+        return 0x7fff;
+    }
+    let sign = if mode.has(HalfMode::XORSIGN) {
+        (a ^ b) & 0x8000
+    } else {
+        0
+    };
+    let (a, b) = if mode.has(HalfMode::XORSIGN) {
+        (a & 0x7fff, b & 0x7fff)
+    } else {
+        (a, b)
+    };
+    let key = |bits: u32| {
+        let magnitude = (bits & 0x7fff) as i32;
+        if bits & 0x8000 != 0 {
+            -1 - magnitude
+        } else {
+            magnitude
+        }
+    };
+    let first = (key(a) < key(b)) != max;
+    let number = if b_nan || first && !a_nan { a } else { b };
+    number | sign
+}
+
+#[inline(never)]
+pub(super) fn run(
+    op: Half,
+    mode: HalfMode,
+    regs: &mut Regs<'_>,
+    mask: u32,
+    to: R32,
+    from: [R32; 3],
+) {
+    three32(regs, mask, to, from, |a, b, c| {
+        let low = one(op, mode, a & 0xffff, b & 0xffff, c & 0xffff);
+        if mode.has(HalfMode::PACKED) {
+            low | one(op, mode, a >> 16, b >> 16, c >> 16) << 16
+        } else {
+            low
+        }
+    });
+}
