@@ -5,6 +5,7 @@
 //! 32 lanes, structure-of-arrays registers, a reconvergence stack, blocks spread over the host's cores).
 
 pub mod alu;
+pub mod cli;
 pub mod code;
 mod control;
 pub mod counters;

@@ -1,0 +1,195 @@
+//! The `simt` program, apart from its process: its arguments come in and its output goes out through
+//! parameters.
+//!
+//! ```
+//! let ptx = std::env::temp_dir().join("simt-doc-example.ptx");
+//! std::fs::write(&ptx, ".version 8.0\n.target sm_80\n.address_size 64\n.entry nothing()\n{\nret;\n}\n").unwrap();
+//! let (mut out, mut err) = (Vec::new(), Vec::new());
+//! let words = ["simt".into(), "check".into(), ptx.into_os_string()];
+//! assert_eq!(simt::cli::main(words, &mut out, &mut err), 0);
+//! assert!(String::from_utf8(out).unwrap().contains("nothing()"));
+//! ```
+
+mod args;
+mod check;
+mod run;
+mod spec;
+mod values;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style};
+use clap::Parser as _;
+use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+
+use crate::module::{LoadError, Module};
+use args::{Arguments, Command};
+
+/// What ends the program early: a line for the reader, and the exit code.
+#[derive(Debug)]
+struct Failure {
+    message: String,
+    code: u8,
+}
+
+impl Failure {
+    /// Bad PTX, or something asked for that cannot be done.
+    fn usage(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            code: 2,
+        }
+    }
+
+    /// The kernel did something that it may not.
+    fn fault(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            code: 1,
+        }
+    }
+}
+
+/// Output that could not be written: as bad as a usage that cannot be served, unless nobody reads.
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        let code = if error.kind() == std::io::ErrorKind::BrokenPipe {
+            0
+        } else {
+            2
+        };
+        Self {
+            message: format!("cannot write the output: {error}"),
+            code,
+        }
+    }
+}
+
+/// Runs the program and returns its exit code: 0; 1 for a fault in the kernel; 2 for bad PTX or usage.
+/// Errors are one line on `err`.
+pub fn main(
+    args: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
+    let arguments = match Arguments::try_parse_from(args) {
+        Ok(arguments) => arguments,
+        Err(error) if error.kind() == DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = write!(err, "{}", error.render().ansi());
+            return 2;
+        }
+        Err(error) if error.use_stderr() => {
+            complain(err, &one_line(&error));
+            return 2;
+        }
+        Err(help) => {
+            // A reader that went away has seen what it wanted of the help.
+            let _ = write!(out, "{}", help.render().ansi());
+            return 0;
+        }
+    };
+    let done = match &arguments.command {
+        Command::Run(args) => run::run(args, out, err),
+        Command::Check(args) => check::check(args, out),
+    };
+    match done.and_then(|code| Ok((code, out.flush()?))) {
+        Ok((code, ())) => code,
+        Err(failure) => {
+            if failure.code != 0 {
+                complain(err, &failure.message);
+            }
+            failure.code
+        }
+    }
+}
+
+/// Reads and parses a file.
+fn load(path: &Path) -> Result<(String, Module), Failure> {
+    let shown = path.display();
+    let bytes = std::fs::read(path).map_err(|error| {
+        Failure::usage(format!(
+            "cannot read {shown}: {error}; the first argument is a file of PTX text"
+        ))
+    })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let hint = if error.as_bytes().starts_with(b"\x7fELF") {
+            "this is an ELF file, such as a cubin; PTX is text (nvcc --ptx, cuobjdump --dump-ptx)"
+        } else {
+            "PTX is text"
+        };
+        Failure::usage(format!("{shown}: byte {at} is not UTF-8; {hint}"))
+    })?;
+    let module = Module::from_ptx(text.as_str()).map_err(|error| refused(path, &error))?;
+    Ok((text, module))
+}
+
+/// Why a file or a kernel of it cannot be run: `file:line:column: what: the line`.
+fn refused(path: &Path, error: &LoadError) -> Failure {
+    let shown = path.display();
+    Failure::usage(match error {
+        LoadError::Parse(error) => format!(
+            "{shown}:{}:{}: {}: {}",
+            error.line,
+            error.column,
+            error.message,
+            shorten(&error.source_line)
+        ),
+        LoadError::Refused { entry, .. } => format!("{shown}: kernel `{entry}`: {}", reason(error)),
+        other => format!("{shown}: {other}"),
+    })
+}
+
+/// Why one kernel cannot be run, without its name: `line 3, column 5: what: the line`.
+fn reason(error: &LoadError) -> String {
+    match error {
+        LoadError::Refused {
+            message, line: 0, ..
+        } => message.clone(),
+        LoadError::Refused {
+            message,
+            line,
+            column,
+            source_line,
+            ..
+        } => format!(
+            "line {line}, column {column}: {message}: {}",
+            shorten(source_line)
+        ),
+        other => other.to_string(),
+    }
+}
+
+/// A line of the text as part of a message.
+fn shorten(line: &str) -> String {
+    const MOST: usize = 120;
+    let line = line.trim();
+    if line.len() <= MOST {
+        return line.to_owned();
+    }
+    format!("{}…", &line[..line.floor_char_boundary(MOST)])
+}
+
+fn complain(err: &mut dyn Write, message: &str) {
+    let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+    // Where stderr is closed, the exit code is all that is left to say it with.
+    let _ = writeln!(err, "{red}error:{red:#} {message}");
+}
+
+/// clap's message without its paragraphs: what was wrong, its tips, and where to read more.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let parts: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    let message = parts.join("; ").replace(":; ", ": ");
+    format!(
+        "{}; `simt --help` says more",
+        message.trim_start_matches("error: ")
+    )
+}

@@ -1,0 +1,230 @@
+//! `simt run`.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::time::Instant;
+
+use super::args::{Print, Run};
+use super::spec::{Fill, Spec};
+use super::values::Type;
+use super::{Failure, load, refused};
+use crate::counters::{Counters, Metric, Value};
+use crate::run::{Arg, Buffer, Config, LaunchError, Machine};
+
+/// A buffer among the arguments.
+struct Held {
+    ty: Type,
+    count: usize,
+    buffer: Buffer<u8>,
+}
+
+pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Result<u8, Failure> {
+    let (_, module) = load(&args.file)?;
+    let function = module
+        .function(&args.entry)
+        .map_err(|error| refused(&args.file, &error))?;
+    for (index, wanted) in args
+        .print
+        .iter()
+        .map(|print| (print.index, "--print"))
+        .chain(args.save.iter().map(|save| (save.index, "--save")))
+    {
+        match args.arg.get(index) {
+            Some(Spec::Buffer { .. }) => {}
+            Some(Spec::Scalar(_)) => {
+                return Err(Failure::usage(format!(
+                    "{wanted} {index}: argument {index} is a scalar, which a kernel cannot change; name a buffer"
+                )));
+            }
+            None => {
+                return Err(Failure::usage(format!(
+                    "{wanted} {index}: there are {} arguments; the first is 0",
+                    args.arg.len()
+                )));
+            }
+        }
+    }
+    room(&args.arg)?;
+
+    let config = Config {
+        threads: args.threads.unwrap_or(0) as usize,
+        max_instructions: args.max_instructions,
+        ..Config::default()
+    };
+    let mut machine = Machine::new(config).map_err(|error| {
+        Failure::usage(format!("cannot start threads: {error}; lower --threads"))
+    })?;
+    let mut held = Vec::with_capacity(args.arg.len());
+    let mut values = Vec::with_capacity(args.arg.len());
+    for (index, spec) in args.arg.iter().enumerate() {
+        let (value, buffer) = place(&mut machine, spec)
+            .map_err(|why| Failure::usage(format!("argument {index}: {why}")))?;
+        values.push(value);
+        held.push(buffer);
+    }
+
+    let (grid, block, shared) = (args.grid, args.block, args.shared);
+    let start = Instant::now();
+    let counted = if args.count || args.json {
+        let counters = Counters::new(&function);
+        machine
+            .launch_observed(&function, grid, block, shared, &values, counters)
+            .map(Some)
+    } else {
+        machine
+            .launch(&function, grid, block, shared, &values)
+            .map(|()| None)
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    let faulted = match counted {
+        Err(LaunchError::Fault(fault)) => Err(Failure::fault(fault.to_string())),
+        Err(error) => return Err(Failure::usage(error.to_string())),
+        Ok(counters) => Ok(counters.map_or(Vec::new(), |counters: Counters| counters.metrics())),
+    };
+
+    // What was written before a fault is what one wants to see of it.
+    for save in &args.save {
+        if let Some(held) = held.get(save.index).and_then(Option::as_ref) {
+            std::fs::write(&save.path, machine.read(held.buffer)).map_err(|error| {
+                Failure::usage(format!("cannot write {}: {error}", save.path.display()))
+            })?;
+        }
+    }
+    let shown = args.print.iter().filter_map(|print| {
+        let held = held.get(print.index)?.as_ref()?;
+        Some((print, held))
+    });
+    if args.json {
+        let metrics = faulted?;
+        let buffers: Vec<String> = shown
+            .map(|(print, held)| {
+                format!(
+                    "\"{}\": {}",
+                    print.index,
+                    elements(&machine, print, held, true)
+                )
+            })
+            .collect();
+        writeln!(
+            out,
+            "{{\"entry\": {}, \"seconds\": {seconds}, \"counters\": {{{}}}, \"buffers\": {{{}}}}}",
+            json_string(&args.entry),
+            json_counters(&metrics),
+            buffers.join(", ")
+        )?;
+        return Ok(0);
+    }
+    for (print, held) in shown {
+        let Print { index, .. } = print;
+        let name = held.ty.name();
+        writeln!(
+            out,
+            "argument {index}, {name}[{}]: {}",
+            held.count,
+            elements(&machine, print, held, false)
+        )?;
+    }
+    let metrics = faulted?;
+    write!(out, "{}", table(&metrics))?;
+    writeln!(err, "{} ran in {seconds:.3} s", args.entry)?;
+    Ok(0)
+}
+
+/// Whether the machine has memory for the arguments, as far as that can be known.
+fn room(specs: &[Spec]) -> Result<(), Failure> {
+    // Every buffer is held twice for a moment: as bytes here and as the machine's memory.
+    let mut need = 0usize;
+    for (index, spec) in specs.iter().enumerate() {
+        if let Spec::Buffer { ty, count, .. } = spec {
+            need = count
+                .checked_mul(ty.bytes())
+                .and_then(|bytes| need.checked_add(bytes))
+                .ok_or_else(|| {
+                    Failure::usage(format!(
+                        "argument {index}: {}[{count}] is more than any memory",
+                        ty.name()
+                    ))
+                })?;
+        }
+    }
+    let free = crate::run::available_memory().unwrap_or(16 << 30);
+    if (need as u64).saturating_mul(2) > free {
+        return Err(Failure::usage(format!(
+            "the buffers have {need} bytes, and this machine has {free} free, of which filling them takes twice as many; \
+             make them smaller"
+        )));
+    }
+    Ok(())
+}
+
+/// Puts an argument onto the machine.
+fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<Held>), String> {
+    match spec {
+        Spec::Scalar(bytes) => Ok((Arg::Bytes(bytes.clone()), None)),
+        Spec::Buffer { ty, count, fill } => {
+            let buffer = match fill {
+                Fill::Zeros => machine.zeroed(count * ty.bytes()),
+                fill => machine.upload(&ty.fill(*count, fill)?),
+            };
+            let held = Held {
+                ty: *ty,
+                count: *count,
+                buffer,
+            };
+            Ok((buffer.into(), Some(held)))
+        }
+    }
+}
+
+/// The elements of a buffer that are to be shown.
+fn elements(machine: &Machine, print: &Print, held: &Held, json: bool) -> String {
+    let bytes = machine.read(held.buffer);
+    let count = print.count.unwrap_or(held.count).min(held.count);
+    held.ty.text(&bytes[..count * held.ty.bytes()], json)
+}
+
+fn json_string(text: &str) -> String {
+    serde_json::to_string(text).expect("a string always serializes")
+}
+
+fn json_counters(metrics: &[Metric]) -> String {
+    let counters: Vec<String> = metrics
+        .iter()
+        .map(|metric| {
+            let value = match metric.value {
+                Value::Count(count) => count.to_string(),
+                Value::Ratio(Some(ratio)) => format!("{ratio:?}"),
+                Value::Ratio(None) => "null".to_owned(),
+            };
+            format!("\"{}\": {value}", metric.name)
+        })
+        .collect();
+    counters.join(", ")
+}
+
+/// The counters, a line each. Those that are zero because nothing of the kind was done are left out.
+fn table(metrics: &[Metric]) -> String {
+    let rows: Vec<(&Metric, String)> = metrics
+        .iter()
+        .filter_map(|metric| {
+            let value = match metric.value {
+                Value::Count(0) | Value::Ratio(None) => return None,
+                Value::Count(count) => count.to_string(),
+                Value::Ratio(Some(ratio)) => format!("{ratio:.2}"),
+            };
+            Some((metric, value))
+        })
+        .collect();
+    let name = rows.iter().map(|row| row.0.name.len()).max().unwrap_or(0);
+    let value = rows.iter().map(|row| row.1.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (metric, number) in rows {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{:name$}  {number:>value$} {}",
+            metric.name, metric.unit
+        );
+    }
+    text
+}

@@ -1,0 +1,277 @@
+//! The element types of the command line, and buffers of them as bytes.
+
+use std::fmt::Write as _;
+
+use half::f16;
+
+use super::spec::Fill;
+
+macro_rules! types {
+    ($($variant:ident $ty:ident $name:literal),*) => {
+        /// A type of an argument.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(non_camel_case_types, reason = "their names are these")]
+        pub(super) enum Type {
+            $($variant),*
+        }
+
+        impl Type {
+            /// The type of this name.
+            pub(super) fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+
+            /// Its name.
+            pub(super) fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),*
+                }
+            }
+
+            /// All names.
+            pub(super) fn names() -> String {
+                [$($name),*].join(" ")
+            }
+
+            /// Bytes of one value.
+            pub(super) fn bytes(self) -> usize {
+                match self {
+                    $(Self::$variant => size_of::<$ty>()),*
+                }
+            }
+
+            /// A value's bytes, little-endian, from its text.
+            pub(super) fn parse(self, text: &str) -> Result<Vec<u8>, String> {
+                match self {
+                    $(Self::$variant => text
+                        .parse::<$ty>()
+                        .map(|value| value.to_le_bytes().to_vec())
+                        .map_err(|_| format!("`{text}` is not {}", self.range()))),*
+                }
+            }
+
+            /// The bytes of `count` values, each made from its index.
+            fn generate(self, count: usize, fill: &Fill) -> Vec<u8> {
+                match self {
+                    $(Self::$variant => match fill {
+                        Fill::Iota => collect(count, |index| <$ty>::iota(index).to_le_bytes()),
+                        Fill::Random(seed) => {
+                            collect(count, |index| <$ty>::random(output(*seed, index)).to_le_bytes())
+                        }
+                        Fill::Uninit => vec![UNINIT; count * self.bytes()],
+                        Fill::Zeros | Fill::File(_) => vec![0; count * self.bytes()],
+                    }),*
+                }
+            }
+
+            /// Writes the value whose bytes these are.
+            fn show(self, bytes: &[u8], json: bool, text: &mut String) {
+                match self {
+                    $(Self::$variant => {
+                        let mut own = [0; size_of::<$ty>()];
+                        own.copy_from_slice(bytes);
+                        <$ty>::from_le_bytes(own).show(json, text);
+                    }),*
+                }
+            }
+        }
+    };
+}
+
+types! {
+    I8 i8 "i8", U8 u8 "u8", I16 i16 "i16", U16 u16 "u16", I32 i32 "i32", U32 u32 "u32", I64 i64 "i64",
+    U64 u64 "u64", F16 f16 "f16", F32 f32 "f32", F64 f64 "f64"
+}
+
+/// What memory holds that nobody has written.
+const UNINIT: u8 = 0xa5;
+
+impl Type {
+    /// What a text of this type can say.
+    fn range(self) -> &'static str {
+        match self {
+            Self::I8 => "an i8: -128 to 127",
+            Self::U8 => "a u8: 0 to 255",
+            Self::I16 => "an i16: -32768 to 32767",
+            Self::U16 => "a u16: 0 to 65535",
+            Self::I32 => "an i32: -2147483648 to 2147483647",
+            Self::U32 => "a u32: 0 to 4294967295",
+            Self::I64 => "an i64: -2^63 to 2^63 - 1, in digits",
+            Self::U64 => "a u64: 0 to 2^64 - 1, in digits",
+            Self::F16 => "an f16; write it as 1.5, 1e-3, inf, -inf or nan",
+            Self::F32 => "an f32; write it as 1.5, 1e-3, inf, -inf or nan",
+            Self::F64 => "an f64; write it as 1.5, 1e-3, inf, -inf or nan",
+        }
+    }
+
+    /// What a buffer of `count` values holds at first. Its size in bytes has to be within `usize`.
+    pub(super) fn fill(self, count: usize, fill: &Fill) -> Result<Vec<u8>, String> {
+        let Fill::File(path) = fill else {
+            return Ok(self.generate(count, fill));
+        };
+        let wanted = count * self.bytes();
+        let found = std::fs::read(path)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        if found.len() != wanted {
+            return Err(format!(
+                "{} has {} bytes, {}[{count}] has {wanted}; {}[{}] would take the whole file",
+                path.display(),
+                found.len(),
+                self.name(),
+                self.name(),
+                found.len() / self.bytes()
+            ));
+        }
+        Ok(found)
+    }
+
+    /// Values in a row, from their bytes: separated by blanks, or as a JSON array.
+    pub(super) fn text(self, bytes: &[u8], json: bool) -> String {
+        let mut text = String::new();
+        for (index, value) in bytes.chunks_exact(self.bytes()).enumerate() {
+            if index > 0 {
+                text.push(if json { ',' } else { ' ' });
+            }
+            self.show(value, json, &mut text);
+        }
+        if json { format!("[{text}]") } else { text }
+    }
+}
+
+fn collect<const N: usize>(count: usize, value: impl Fn(u64) -> [u8; N]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(count * N);
+    for index in 0..count as u64 {
+        bytes.extend(value(index));
+    }
+    bytes
+}
+
+/// Output `index` of SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators",
+/// 2014) with this seed.
+fn output(seed: u64, index: u64) -> u64 {
+    let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A type's values.
+trait Value {
+    /// Element `index` of 0, 1, 2, …, wrapped or rounded to the type.
+    fn iota(index: u64) -> Self;
+    /// From 64 random bits.
+    fn random(bits: u64) -> Self;
+    /// Writes it as text, or as JSON.
+    fn show(self, json: bool, text: &mut String);
+}
+
+macro_rules! integers {
+    ($($ty:ty),*) => {
+        $(impl Value for $ty {
+            fn iota(index: u64) -> Self {
+                index as Self
+            }
+
+            fn random(bits: u64) -> Self {
+                (bits >> 56) as Self
+            }
+
+            fn show(self, _json: bool, text: &mut String) {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "{self}");
+            }
+        })*
+    };
+}
+integers!(i8, u8, i16, u16, i32, u32, i64, u64);
+
+macro_rules! floats {
+    ($($ty:ty, $digits:literal, $from:expr);*) => {
+        $(impl Value for $ty {
+            fn iota(index: u64) -> Self {
+                $from(index as f64)
+            }
+
+            fn random(bits: u64) -> Self {
+                // As many bits as the type has digits: exact, and below 1.
+                $from((bits >> (64 - $digits)) as f64 / (1u64 << $digits) as f64)
+            }
+
+            fn show(self, json: bool, text: &mut String) {
+                let quote = if json { "\"" } else { "" };
+                let _ = if self.is_nan() {
+                    write!(text, "{quote}nan{quote}")
+                } else if self.is_infinite() {
+                    let sign = if self.is_sign_negative() { "-" } else { "" };
+                    write!(text, "{quote}{sign}inf{quote}")
+                } else {
+                    write!(text, "{self:?}")
+                };
+            }
+        })*
+    };
+}
+floats!(f16, 11, f16::from_f64; f32, 24, |value: f64| value as f32; f64, 53, |value: f64| value);
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn the_generator_is_splitmix64() {
+        // The first outputs for seed 1234567, as its authors' program gives them.
+        let outputs: Vec<u64> = (0..5).map(|index| output(1_234_567, index)).collect();
+        assert_eq!(
+            outputs,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423,
+                4_593_380_528_125_082_431,
+                16_408_922_859_458_223_821
+            ]
+        );
+    }
+
+    #[test]
+    fn random_values_are_in_range_and_vary() {
+        let text = Type::I32.text(&Type::I32.fill(8, &Fill::Random(1234567)).unwrap(), false);
+        assert_eq!(text, "89 44 136 63 227 108 151 70");
+        for ty in [Type::F16, Type::F32, Type::F64] {
+            let text = ty.text(&ty.fill(1000, &Fill::Random(1)).unwrap(), false);
+            let values: Vec<f64> = text.split(' ').map(|word| word.parse().unwrap()).collect();
+            assert!(values.iter().all(|value| (0.0..1.0).contains(value)));
+            let mean = values.iter().sum::<f64>() / 1000.0;
+            assert!((mean - 0.5).abs() < 0.05, "{mean}");
+        }
+    }
+
+    #[test]
+    fn rows_count_and_wrap() {
+        let iota = |ty: Type, count| ty.text(&ty.fill(count, &Fill::Iota).unwrap(), false);
+        assert_eq!(iota(Type::I8, 130).split(' ').nth(128), Some("-128"));
+        assert_eq!(iota(Type::F32, 3), "0.0 1.0 2.0");
+        assert_eq!(iota(Type::U64, 3), "0 1 2");
+        assert_eq!(
+            Type::U16.text(&Type::U16.fill(1, &Fill::Uninit).unwrap(), false),
+            "42405"
+        );
+    }
+
+    #[test]
+    fn what_is_no_number_is_a_string_in_json() {
+        let bytes: Vec<u8> = ["nan", "inf", "-inf", "1.5", "-0"]
+            .iter()
+            .flat_map(|text| Type::F32.parse(text).unwrap())
+            .collect();
+        let json = Type::F32.text(&bytes, true);
+        assert_eq!(json, r#"["nan","inf","-inf",1.5,-0.0]"#);
+        assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+        assert_eq!(Type::F32.text(&bytes, false), "nan inf -inf 1.5 -0.0");
+    }
+}
