@@ -9,6 +9,7 @@ pub mod compare;
 pub mod convert;
 pub mod float;
 pub mod int;
+mod lanes;
 pub mod logic;
 
 use crate::code::{Inst, Op};

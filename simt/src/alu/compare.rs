@@ -1,24 +1,120 @@
-//! `setp`, `set`, `selp`, `slct` (PTX ISA §9.7.6).
+//! `setp`, `set`, `selp`, `slct` (PTX ISA §9.7.6, §9.7.7).
+//!
+//! One instruction is a [`Test`], which makes a mask of lanes of two sources (two masks, of a pair of
+//! halves), and what is done with the mask.
 
-use crate::lower::{Context, Refusal};
-use crate::parse::ast::Instruction;
-use crate::regs::Regs;
+mod decode;
+mod test;
+
+use super::lanes::{Numbers, each, ones32, ones64};
+use crate::code::{Pred, R32, R64};
+use crate::regs::{ALL, Regs};
+pub(crate) use decode::decode;
+use test::Test;
 
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Compare {}
+pub struct Compare {
+    test: Test,
+    /// Whether the test's opposite is meant.
+    inverted: bool,
+    then: Then,
+    combine: Combine,
+    /// The sources are 2 and 3; [`Then`] says what the others are.
+    r: Numbers,
+}
 
-/// Decodes an instruction of this family; `None` if the opcode is not its own.
-pub(crate) fn decode(
-    _inst: &Instruction<'_>,
-    _words: &[&str],
-    _cx: &mut Context<'_, '_>,
-) -> Result<Option<Compare>, Refusal> {
-    Ok(None)
+/// What is done with the mask. The predicate that it is combined with is register 4.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Then {
+    /// `setp p`: into predicate 0.
+    One,
+    /// `setp p|q`: the second one, predicate 1, gets the opposite. Either is combined with a predicate.
+    Both,
+    /// `setp p|q` of pairs of halves: the second one gets what the upper halves are.
+    Halves,
+    /// `set`: a number that stands for true, which is no register but stands in place 1.
+    Value,
+    /// `set` of pairs of halves: the same for each half.
+    Values,
+    /// `selp`, `slct`: register 1 where it holds, else register 4.
+    Select32,
+    Select64,
+}
+
+/// `.and`, `.or`, `.xor` with a predicate that may be negated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Combine {
+    No,
+    And,
+    Or,
+    Xor,
+    AndNot,
+    OrNot,
+    XorNot,
+}
+
+impl Combine {
+    #[inline(always)]
+    fn apply(self, mask: u32, other: u32) -> u32 {
+        match self {
+            Combine::No => mask,
+            Combine::And => mask & other,
+            Combine::Or => mask | other,
+            Combine::Xor => mask ^ other,
+            Combine::AndNot => mask & !other,
+            Combine::OrNot => mask | !other,
+            Combine::XorNot => mask ^ !other,
+        }
+    }
 }
 
 impl Compare {
     /// Runs it on the lanes of `mask`.
     #[inline(always)]
-    pub(crate) fn execute(&self, _regs: &mut Regs<'_>, _mask: u32) {}
+    pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
+        let r = &self.r;
+        let invert = if self.inverted { ALL } else { 0 };
+        let [found, upper] = self.test.masks(r, regs).map(|mask| mask ^ invert);
+        let combined = |found: u32, regs: &Regs<'_>| match self.combine {
+            Combine::No => found,
+            combine => combine.apply(found, regs.pred(Pred(r[4]))),
+        };
+        match self.then {
+            Then::One => {
+                let found = combined(found, regs);
+                regs.set_pred(Pred(r[0]), mask, found);
+            }
+            Then::Both | Then::Halves => {
+                let other = match self.then {
+                    Then::Halves => upper,
+                    _ => !found,
+                };
+                let (found, other) = (combined(found, regs), combined(other, regs));
+                regs.set_pred(Pred(r[0]), mask, found);
+                regs.set_pred(Pred(r[1]), mask, other);
+            }
+            Then::Value => {
+                let found = combined(found, regs);
+                let values = each(|lane| ones32(found, lane) & r[1]);
+                regs.set32(R32(r[0]), mask, &values);
+            }
+            Then::Values => {
+                let (low, high) = (combined(found, regs), combined(upper, regs));
+                let values =
+                    each(|lane| r[1] & (ones32(low, lane) & 0xffff | ones32(high, lane) << 16));
+                regs.set32(R32(r[0]), mask, &values);
+            }
+            Then::Select32 => {
+                let (yes, no) = (regs.get32(R32(r[1])), regs.get32(R32(r[4])));
+                let values = each(|lane| no[lane] ^ (yes[lane] ^ no[lane]) & ones32(found, lane));
+                regs.set32(R32(r[0]), mask, &values);
+            }
+            Then::Select64 => {
+                let (yes, no) = (regs.get64(R64(r[1])), regs.get64(R64(r[4])));
+                let values = each(|lane| no[lane] ^ (yes[lane] ^ no[lane]) & ones64(found, lane));
+                regs.set64(R64(r[0]), mask, &values);
+            }
+        }
+    }
 }

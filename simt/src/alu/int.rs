@@ -1,24 +1,47 @@
-//! Integer arithmetic: `add` to `dp4a` (PTX ISA §9.7.1).
+//! Integer arithmetic: `add` to `dp4a` (PTX ISA §9.7.1, §9.7.2).
+//!
+//! Division by zero, which the ISA leaves open, gives all ones, the quotient and the remainder alike: so
+//! does the code that ptxas makes for sm_90, at every width and with either sign.
 
+mod bits;
+mod carry;
+mod divide;
+mod packed;
+mod table;
+mod wide;
+
+use super::lanes::{self, Numbers};
 use crate::lower::{Context, Refusal};
 use crate::parse::ast::Instruction;
 use crate::regs::Regs;
+use table::Op;
 
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Int {}
+pub struct Int {
+    op: Op,
+    r: Numbers,
+}
 
 /// Decodes an instruction of this family; `None` if the opcode is not its own.
 pub(crate) fn decode(
-    _inst: &Instruction<'_>,
-    _words: &[&str],
-    _cx: &mut Context<'_, '_>,
+    inst: &Instruction<'_>,
+    words: &[&str],
+    cx: &mut Context<'_, '_>,
 ) -> Result<Option<Int>, Refusal> {
-    Ok(None)
+    if let Some((op, kinds)) = Op::named(inst.opcode) {
+        let r = lanes::numbers(inst, kinds, cx)?;
+        return Ok(Some(Int { op, r }));
+    }
+    carry::decode(inst, words, cx)
 }
 
 impl Int {
     /// Runs it on the lanes of `mask`.
     #[inline(always)]
-    pub(crate) fn execute(&self, _regs: &mut Regs<'_>, _mask: u32) {}
+    pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
+        if !self.op.map(&self.r, regs, mask) {
+            carry::execute(self.op, &self.r, regs, mask);
+        }
+    }
 }

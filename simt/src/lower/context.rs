@@ -42,6 +42,8 @@ pub(crate) struct Context<'l, 'm> {
     /// Variables of the function's scopes, the innermost last.
     pub(crate) variables: Vec<HashMap<&'m str, Place>>,
     fills: HashMap<(Fill, bool), Reg>,
+    /// The carry flag, once an instruction has asked for it.
+    carry: Option<Pred>,
 }
 
 impl<'l, 'm> Context<'l, 'm> {
@@ -57,6 +59,7 @@ impl<'l, 'm> Context<'l, 'm> {
             ranges: vec![Vec::new()],
             variables: vec![HashMap::new()],
             fills: HashMap::new(),
+            carry: None,
         }
     }
 
@@ -86,6 +89,16 @@ impl<'l, 'm> Context<'l, 'm> {
     pub(crate) fn temp_pred(&mut self) -> Pred {
         self.func.preds += 1;
         Pred(self.func.preds - 1)
+    }
+
+    /// The predicate that stands for the function's carry flag, `CC.CF` (PTX ISA §9.7.2).
+    pub(crate) fn carry(&mut self) -> Pred {
+        if let Some(carry) = self.carry {
+            return carry;
+        }
+        let carry = self.temp_pred();
+        self.carry = Some(carry);
+        carry
     }
 
     /// New registers for a declaration of this type: `count` in a row.

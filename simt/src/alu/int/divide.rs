@@ -1,0 +1,53 @@
+//! Division of 16 and 32 bits, which is done in `f64`: CPUs divide vectors of those, and none of integers.
+//!
+//! Division by zero gives all ones: see the family's documentation.
+
+/// What adds up with a number below it to one whose bits end in the number's own, rounded to an integer.
+const ROUND: f64 = (1u64 << 52) as f64;
+
+/// `a / b`, rounded down.
+#[inline(always)]
+pub(super) fn quotient(a: u32, b: u32) -> u32 {
+    // The quotient of two integers below 2^32 is an integer, or at least 2^-32 away from one, and less than
+    // 2^32: an f64 rounds it to no integer but itself.
+    let exact = f64::from(a) / f64::from(b);
+    let nearest = (exact + ROUND) - ROUND;
+    let floor = if nearest > exact {
+        nearest - 1.0
+    } else {
+        nearest
+    };
+    let quotient = (floor + ROUND).to_bits() as u32;
+    if b == 0 { u32::MAX } else { quotient }
+}
+
+/// `a` modulo `b`.
+#[inline(always)]
+pub(super) fn remainder(a: u32, b: u32) -> u32 {
+    let remainder = a.wrapping_sub(quotient(a, b).wrapping_mul(b));
+    if b == 0 { u32::MAX } else { remainder }
+}
+
+/// `a / b`, rounded to zero. The least number divided by -1 is itself.
+#[inline(always)]
+pub(super) fn quotient_s(a: i32, b: i32) -> i32 {
+    let quotient = quotient(a.unsigned_abs(), b.unsigned_abs()).cast_signed();
+    let quotient = if (a ^ b) < 0 {
+        quotient.wrapping_neg()
+    } else {
+        quotient
+    };
+    if b == 0 { -1 } else { quotient }
+}
+
+/// What that leaves: it has the sign of `a`.
+#[inline(always)]
+pub(super) fn remainder_s(a: i32, b: i32) -> i32 {
+    let remainder = remainder(a.unsigned_abs(), b.unsigned_abs()).cast_signed();
+    let remainder = if a < 0 {
+        remainder.wrapping_neg()
+    } else {
+        remainder
+    };
+    if b == 0 { -1 } else { remainder }
+}

@@ -1,0 +1,48 @@
+//! Registers that hold several small integers.
+
+/// `f` of the two halves of two registers.
+#[inline(always)]
+pub(super) fn halves_u(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
+    let low = f(a as u16, b as u16);
+    let high = f((a >> 16) as u16, (b >> 16) as u16);
+    u32::from(high) << 16 | u32::from(low)
+}
+
+/// The same for signed halves.
+#[inline(always)]
+pub(super) fn halves_s(a: u32, b: u32, f: impl Fn(i16, i16) -> i16) -> u32 {
+    halves_u(a, b, |a, b| {
+        f(a.cast_signed(), b.cast_signed()).cast_unsigned()
+    })
+}
+
+/// The four bytes, lowest first.
+#[inline(always)]
+pub(super) fn bytes_u(value: u32) -> [i32; 4] {
+    [0, 8, 16, 24].map(|shift| i32::from((value >> shift) as u8))
+}
+
+/// The four bytes, each with its sign, lowest first.
+#[inline(always)]
+pub(super) fn bytes_s(value: u32) -> [i32; 4] {
+    [0, 8, 16, 24].map(|shift| i32::from((value >> shift) as i8))
+}
+
+/// The two halves, lowest first.
+#[inline(always)]
+pub(super) fn pair_u(value: u32) -> [i32; 2] {
+    [0, 16].map(|shift| i32::from((value >> shift) as u16))
+}
+
+/// The two halves, each with its sign, lowest first.
+#[inline(always)]
+pub(super) fn pair_s(value: u32) -> [i32; 2] {
+    [0, 16].map(|shift| i32::from((value >> shift) as i16))
+}
+
+/// The sum of the products, over the shorter of the two.
+#[inline(always)]
+pub(super) fn dot<const N: usize>(a: [i32; N], b: [i32; 4]) -> u32 {
+    let products = a.iter().zip(b).map(|(a, b)| a.wrapping_mul(b));
+    products.fold(0, i32::wrapping_add).cast_unsigned()
+}
