@@ -3,6 +3,7 @@
 
 mod cvt;
 mod mov;
+mod pack;
 mod run;
 
 pub use cvt::{Bits, Flags, Spec, Type};
@@ -129,31 +130,31 @@ impl Convert {
             Convert::Widen { to, from, signed } => {
                 let from = regs.get32(from);
                 let values = if signed {
-                    from.map(|value| value as i32 as u64)
+                    each(from, |value| value as i32 as u64)
                 } else {
-                    from.map(u64::from)
+                    each(from, u64::from)
                 };
                 regs.set64(to, mask, &values);
             }
             Convert::Shorten { to, from } => {
-                let values = regs.get64(from).map(|value| value as u32);
+                let values = each(regs.get64(from), |value| value as u32);
                 regs.set32(to, mask, &values);
             }
             Convert::IntToF32 { to, from, signed } => {
                 let from = regs.get32(from);
                 let values = if signed {
-                    from.map(|value| (value as i32 as f32).to_bits())
+                    each(from, |value| (value as i32 as f32).to_bits())
                 } else {
-                    from.map(|value| (value as f32).to_bits())
+                    each(from, |value| (value as f32).to_bits())
                 };
                 regs.set32(to, mask, &values);
             }
             Convert::IntToF64 { to, from, signed } => {
                 let from = regs.get32(from);
                 let values = if signed {
-                    from.map(|value| f64::from(value as i32).to_bits())
+                    each(from, |value| f64::from(value as i32).to_bits())
                 } else {
-                    from.map(|value| f64::from(value).to_bits())
+                    each(from, |value| f64::from(value).to_bits())
                 };
                 regs.set64(to, mask, &values);
             }
@@ -161,28 +162,24 @@ impl Convert {
                 let from = regs.get32(from);
                 // Rust's casts saturate and make zero of NaN, as this one does.
                 let values = if signed {
-                    from.map(|bits| f32::from_bits(bits) as i32 as u32)
+                    each(from, |bits| f32::from_bits(bits) as i32 as u32)
                 } else {
-                    from.map(|bits| f32::from_bits(bits) as u32)
+                    each(from, |bits| f32::from_bits(bits) as u32)
                 };
                 regs.set32(to, mask, &values);
             }
             Convert::F32ToF64 { to, from } => {
-                let values = regs
-                    .get32(from)
-                    .map(|bits| run::widen(f32::from_bits(bits)));
+                let values = each(regs.get32(from), |bits| run::widen(f32::from_bits(bits)));
                 regs.set64(to, mask, &values);
             }
             Convert::F64ToF32 { to, from } => {
-                let values = regs
-                    .get64(from)
-                    .map(|bits| canonical(f64::from_bits(bits) as f32));
+                let values = each(regs.get64(from), |bits| {
+                    canonical(f64::from_bits(bits) as f32)
+                });
                 regs.set32(to, mask, &values);
             }
             Convert::F16ToF32 { to, from } => {
-                let values = regs
-                    .get32(from)
-                    .map(|bits| canonical(from_f16(bits & 0xffff)));
+                let values = each(regs.get32(from), |bits| canonical(from_f16(bits & 0xffff)));
                 regs.set32(to, mask, &values);
             }
             Convert::Any { to, from, spec } => {
@@ -211,23 +208,23 @@ impl Convert {
                 bits,
                 signed,
             } => {
-                let (upper, lower, rest) = (regs.get32(upper), regs.get32(lower), regs.get32(rest));
-                let sign = u32::from(signed);
-                let least = -(sign as i32) << (bits - 1);
-                let most = (1 << (u32::from(bits) - sign)) - 1;
-                let field = (1u32 << bits) - 1;
-                let mut values = [0; LANES];
-                for lane in 0..LANES {
-                    let part = |value: u32| (value as i32).clamp(least, most) as u32 & field;
-                    let pair = part(upper[lane]) << bits | part(lower[lane]);
-                    // Two of 16 bits leave no room.
-                    let above = u64::from(rest[lane]) << (2 * bits);
-                    values[lane] = pair | above as u32;
-                }
-                regs.set32(to, mask, &values);
+                pack::run(to, [upper, lower, rest], bits, signed, regs, mask);
             }
         }
     }
+}
+
+/// A function of each lane. A loop, for the arrays' own `map` stays a call, lane by lane.
+#[inline(always)]
+pub(super) fn each<A: Copy, B: Copy + Default>(
+    from: &[A; LANES],
+    f: impl Fn(A) -> B,
+) -> [B; LANES] {
+    let mut values = [B::default(); LANES];
+    for lane in 0..LANES {
+        values[lane] = f(from[lane]);
+    }
+    values
 }
 
 /// Up by so many bits, and down again with the sign or with zeros.

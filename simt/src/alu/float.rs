@@ -16,6 +16,7 @@ pub(crate) use decode::decode;
 pub(super) use general::saturate;
 pub(super) use half::{from_bf16, from_f16};
 
+use super::convert::each;
 use crate::code::{Pred, R32, R64};
 use crate::regs::Regs;
 use exact::Rounding;
@@ -256,13 +257,11 @@ impl Float {
             }
             Float::Approx64 { op, to, from } => approx::run64(op, regs, mask, to, from),
             Float::Test32 { op, to, from } => {
-                let values = regs
-                    .get32(from)
-                    .map(|bits| test::<8, 23>(op, u64::from(bits)));
+                let values = each(regs.get32(from), |bits| test::<8, 23>(op, u64::from(bits)));
                 regs.set_pred(to, mask, gather(&values));
             }
             Float::Test64 { op, to, from } => {
-                let values = regs.get64(from).map(|bits| test::<11, 52>(op, bits));
+                let values = each(regs.get64(from), |bits| test::<11, 52>(op, bits));
                 regs.set_pred(to, mask, gather(&values));
             }
         }

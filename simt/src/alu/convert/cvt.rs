@@ -1,4 +1,4 @@
-//! Decoding of `cvt` and `cvt.pack` (PTX ISA §9.7.9.21, §9.7.9.22).
+//! Decoding of `cvt` (PTX ISA §9.7.9.21).
 
 use super::Convert;
 use super::mov::Move;
@@ -44,6 +44,11 @@ impl Type {
             "tf32" => Type::Float(Format::Tf32),
             _ => return None,
         })
+    }
+
+    /// A type that may be converted from: `.tf32` is a result only.
+    fn source(name: &str) -> Option<Self> {
+        Self::new(name).filter(|ty| *ty != Type::Float(Format::Tf32))
     }
 
     /// The width of the type as it stands in a register.
@@ -114,7 +119,7 @@ pub(super) fn decode(
     cx: &mut Context<'_, '_>,
 ) -> Result<Convert, Refusal> {
     if words.get(1) == Some(&"pack") {
-        return pack(inst, words, cx);
+        return super::pack::decode(inst, words, cx);
     }
     let unsupported =
         |cx: &Context<'_, '_>| cx.unsupported(format!("instruction `{}`", inst.opcode));
@@ -127,7 +132,7 @@ pub(super) fn decode(
         other => (other, false),
     };
     let (Some(to), Some(from), Some((rounding, flags))) =
-        (Type::new(single), Type::new(from), read(modifiers))
+        (Type::new(single), Type::source(from), read(modifiers))
     else {
         return Err(unsupported(cx));
     };
@@ -238,7 +243,6 @@ impl Spec {
             return false;
         }
         match (self.from, self.to) {
-            (Type::Float(Format::Tf32), _) => false,
             (Type::Int(..), Type::Int(..)) => rounding.is_none() && flags.within(&[Flags::SAT]),
             (Type::Float(_), Type::Int(..)) => {
                 integral && flags.within(&[Flags::SAT, Flags::FTZ, Flags::INTEGRAL])
@@ -380,49 +384,4 @@ fn choose(to: Reg, from: Reg, spec: Spec) -> Convert {
             unreachable!("`source` and `destination` let no predicate through")
         }
     }
-}
-
-/// `cvt.pack.sat.convertType.s32{.b32} d, a, b{, c}`
-fn pack(
-    inst: &Instruction<'_>,
-    words: &[&str],
-    cx: &mut Context<'_, '_>,
-) -> Result<Convert, Refusal> {
-    let (bits, signed, third) = match words[2..] {
-        ["sat", "u16", "s32"] => (16, false, false),
-        ["sat", "s16", "s32"] => (16, true, false),
-        ["sat", "u8", "s32", "b32"] => (8, false, true),
-        ["sat", "s8", "s32", "b32"] => (8, true, true),
-        ["sat", "u4", "s32", "b32"] => (4, false, true),
-        ["sat", "s4", "s32", "b32"] => (4, true, true),
-        ["sat", "u2", "s32", "b32"] => (2, false, true),
-        ["sat", "s2", "s32", "b32"] => (2, true, true),
-        _ => return Err(cx.unsupported(format!("instruction `{}`", inst.opcode))),
-    };
-    let operands = &inst.operands;
-    if operands.len() != 3 + usize::from(third) {
-        return Err(cx.invalid(format!(
-            "`{}` takes {} operands",
-            inst.opcode,
-            if third { "four" } else { "three" }
-        )));
-    }
-    for operand in operands {
-        super::check_width(operand, 32, cx)?;
-    }
-    let to = cx.dst32(&operands[0])?;
-    let upper = cx.src32(&operands[1], "s32")?;
-    let lower = cx.src32(&operands[2], "s32")?;
-    let rest = match operands.get(3) {
-        Some(operand) => cx.src32(operand, "b32")?,
-        None => upper,
-    };
-    Ok(Convert::Pack {
-        to,
-        upper,
-        lower,
-        rest,
-        bits,
-        signed,
-    })
 }

@@ -1,6 +1,7 @@
 //! Conversions of one value, by the general way: whatever the types, rounding and modifiers.
 
 use super::cvt::{Bits, Flags, Spec, Type};
+use super::each;
 use crate::alu::float::exact::{Exact, Format, Rounding};
 use crate::alu::float::{from_bf16, from_f16, saturate};
 use crate::code::{R32, Reg};
@@ -180,14 +181,14 @@ fn one(raw: u64, spec: Spec) -> u64 {
 #[inline(never)]
 pub(super) fn any(to: Reg, from: Reg, spec: Spec, regs: &mut Regs<'_>, mask: u32) {
     let raw = match from {
-        Reg::R32(from) => regs.get32(from).map(u64::from),
+        Reg::R32(from) => each(regs.get32(from), u64::from),
         Reg::R64(from) => *regs.get64(from),
         // Decoding lets no predicate through.
         Reg::Pred(_) => [0; LANES],
     };
-    let values = raw.map(|raw| one(raw, spec));
+    let values = each(&raw, |raw| one(raw, spec));
     match to {
-        Reg::R32(to) => regs.set32(to, mask, &values.map(|value| value as u32)),
+        Reg::R32(to) => regs.set32(to, mask, &each(&values, |value| value as u32)),
         Reg::R64(to) => regs.set64(to, mask, &values),
         Reg::Pred(_) => {}
     }

@@ -5,6 +5,7 @@
 
 use super::fast::{NAN32, flush32, nan64, one32};
 use super::{Approx, Approx64};
+use crate::alu::convert::each;
 use crate::code::{R32, R64};
 use crate::regs::Regs;
 
@@ -39,7 +40,7 @@ pub(super) fn run64(op: Approx64, regs: &mut Regs<'_>, mask: u32, to: R64, from:
         let subnormal = bits & 0x7ff0_0000_0000_0000 == 0;
         if subnormal { bits & 1 << 63 } else { bits }
     };
-    let values = regs.get64(from).map(|bits| match op {
+    let values = each(regs.get64(from), |bits| match op {
         Approx64::Rsqrt => {
             let a = f64::from_bits(bits);
             nan64(1.0 / a.sqrt(), a, 0.0, 0.0)

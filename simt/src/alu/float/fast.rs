@@ -52,7 +52,8 @@ pub(super) fn three32(
     from: [R32; 3],
     f: impl Fn(u32, u32, u32) -> u32,
 ) {
-    let [a, b, c] = from.map(|reg| regs.get32(reg));
+    let [a, b, c] = from;
+    let (a, b, c) = (regs.get32(a), regs.get32(b), regs.get32(c));
     let mut values = [0; LANES];
     for lane in 0..LANES {
         values[lane] = f(a[lane], b[lane], c[lane]);
@@ -68,7 +69,8 @@ pub(super) fn three64(
     from: [R64; 3],
     f: impl Fn(u64, u64, u64) -> u64,
 ) {
-    let [a, b, c] = from.map(|reg| regs.get64(reg));
+    let [a, b, c] = from;
+    let (a, b, c) = (regs.get64(a), regs.get64(b), regs.get64(c));
     let mut values = [0; LANES];
     for lane in 0..LANES {
         values[lane] = f(a[lane], b[lane], c[lane]);
