@@ -1,21 +1,29 @@
 //! Memory instructions in small kernels, launched on a machine.
 #![allow(clippy::unwrap_used)]
 
+mod allocation;
+mod async_copy;
+mod atomic;
+mod call;
+mod fault;
 mod load_store;
+mod observer;
+mod random;
+mod space;
 
 use crate::{Arg, Buffer, Config, Fault, LaunchError, Machine, Module};
 
-/// A kernel with these parameters and this body, and these variables before it.
-pub(super) fn text(module: &str, params: &str, body: &str) -> String {
+/// A kernel with these parameters and this body, and these variables and functions before it.
+fn text(module: &str, params: &str, body: &str) -> String {
     format!(
         ".version 8.8\n.target sm_100\n.address_size 64\n{module}\n\
          .visible .entry k({params})\n{{\n\
-         .reg .b32 %r<32>;\n.reg .b16 %h<16>;\n.reg .b8 %c<4>;\n.reg .f32 %f<16>;\n\
+         .reg .b32 %r<32>;\n.reg .b16 %h<16>;\n.reg .f32 %f<16>;\n\
          .reg .b64 %rd<32>;\n.reg .f64 %fd<16>;\n.reg .pred %p<8>;\n{body}\nret;\n}}\n"
     )
 }
 
-pub(super) fn machine(threads: usize) -> Machine {
+fn machine(threads: usize) -> Machine {
     let config = Config {
         threads,
         ..Config::default()
@@ -24,7 +32,7 @@ pub(super) fn machine(threads: usize) -> Machine {
 }
 
 /// Launches the kernel of a text.
-pub(super) fn launch(
+fn launch(
     machine: &mut Machine,
     text: &str,
     blocks: u32,
@@ -35,33 +43,26 @@ pub(super) fn launch(
     let function = module
         .function("k")
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
-    machine.launch(&function, [blocks, 1, 1], [threads, 1, 1], 0, args)
+    machine.launch(&function, [blocks, 1, 1], [threads, 1, 1], 64, args)
 }
+
+const PARAMS: &str = ".param .u64 in, .param .u64 out";
 
 /// Why a kernel with this body is refused.
-pub(super) fn refusal(body: &str) -> String {
-    let text = text("", ".param .u64 in, .param .u64 out", body);
-    let module = Module::from_ptx(text).unwrap();
-    module.function("k").unwrap_err().to_string()
+fn refusal(body: &str) -> String {
+    let module = Module::from_ptx(text("", PARAMS, body)).unwrap();
+    module.function("k").expect_err(body).to_string()
 }
 
-/// What every kernel of [`outcome`] starts with: `%rd1` is the input's address, `%rd2` the output's,
-/// `%r1` the thread's number, `%rd3` the same in 64 bits.
+/// What the kernels of [`outcome`] start with: `%rd1` is the input's address, `%rd2` the output's, `%r1`
+/// the thread's number; `%rd4` is that times 4, `%rd5` and `%rd6` are the addresses of the thread's own
+/// words in the two buffers.
 const HEAD: &str = "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\nmov.u32 %r1, %tid.x;\n\
-                    mov.b64 %rd3, {%r1, 0};\n";
+                    mul.wide.u32 %rd4, %r1, 4;\nadd.s64 %rd5, %rd1, %rd4;\nadd.s64 %rd6, %rd2, %rd4;\n";
 
 /// Runs one warp on `input`, and returns the output's `len` bytes or the fault.
-pub(super) fn outcome_of(
-    module: &str,
-    body: &str,
-    input: &[u8],
-    len: usize,
-) -> Result<Vec<u8>, Box<Fault>> {
-    let text = text(
-        module,
-        ".param .u64 in, .param .u64 out",
-        &format!("{HEAD}{body}"),
-    );
+fn outcome_of(module: &str, body: &str, input: &[u8], len: usize) -> Result<Vec<u8>, Box<Fault>> {
+    let text = text(module, PARAMS, &format!("{HEAD}{body}"));
     let mut machine = machine(1);
     let input = machine.upload(input);
     let output: Buffer<u8> = machine.zeroed(len);
@@ -73,19 +74,32 @@ pub(super) fn outcome_of(
 }
 
 /// The same without module-scope variables, of a kernel that ends well.
-pub(super) fn outcome(body: &str, input: &[u8], len: usize) -> Vec<u8> {
-    outcome_of("", body, input, len).unwrap_or_else(|fault| panic!("{fault}"))
+fn outcome(body: &str, input: &[u8], len: usize) -> Vec<u8> {
+    outcome_of("", body, input, len).unwrap_or_else(|fault| panic!("{fault}\n{body}"))
+}
+
+/// The 32-bit words that the warp's threads write at `%rd6`.
+fn words_of(module: &str, body: &str, input: &[u8]) -> Vec<u32> {
+    let out = outcome_of(module, body, input, 128);
+    words(&out.unwrap_or_else(|fault| panic!("{fault}\n{body}")))
 }
 
 /// The fault that a kernel ends with.
-pub(super) fn fault(body: &str, input: &[u8], len: usize) -> Fault {
-    *outcome_of("", body, input, len).expect_err("a fault")
+fn fault(body: &str, input: &[u8], len: usize) -> Fault {
+    *outcome_of("", body, input, len).expect_err(body)
 }
 
 /// Bytes as integers.
-pub(super) fn words<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> Vec<T> {
+fn words<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> Vec<T> {
     bytes
         .chunks_exact(size_of::<T>())
         .map(bytemuck::pod_read_unaligned)
+        .collect()
+}
+
+/// Bytes that all differ from their neighbours.
+fn bytes(len: usize) -> Vec<u8> {
+    (0..len)
+        .map(|i| (i * 167 + i / 256 * 59 + 13) as u8)
         .collect()
 }
