@@ -1,10 +1,13 @@
 //! `setp`, `set`, `selp`, `slct` (PTX ISA §9.7.6, §9.7.7).
 //!
-//! One instruction is a [`Test`], which makes a mask of lanes of two sources (two masks, of a pair of
+//! One instruction is a test, which makes a mask of lanes of two sources (two masks, of a pair of
 //! halves), and what is done with the mask.
 
 mod decode;
 mod test;
+
+#[cfg(test)]
+mod tests;
 
 use super::lanes::{Numbers, each, ones32, ones64};
 use crate::code::{Pred, R32, R64};

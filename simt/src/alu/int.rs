@@ -10,6 +10,9 @@ mod packed;
 mod table;
 mod wide;
 
+#[cfg(test)]
+mod tests;
+
 use super::lanes::{self, Numbers};
 use crate::lower::{Context, Refusal};
 use crate::parse::ast::Instruction;

@@ -4,6 +4,9 @@
 //! `instructions!` makes of such a table the enumeration of its rows, the search by name, and the
 //! execution on a warp.
 
+#[cfg(test)]
+pub(super) mod reference;
+
 use crate::code::{R32, R64};
 use crate::lower::{Context, Refusal};
 use crate::parse::ast::{Instruction, Operand};

@@ -3,6 +3,9 @@
 mod permute;
 mod table;
 
+#[cfg(test)]
+mod tests;
+
 use super::lanes::{self, Kind, Lane, Numbers, each, lanes_where};
 use crate::code::{Pred, R32};
 use crate::lower::{Context, Refusal};

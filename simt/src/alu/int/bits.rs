@@ -13,17 +13,23 @@ pub(super) fn top_shift(zeros: u32, top: u32) -> u32 {
     if zeros > top { u32::MAX } else { zeros }
 }
 
-/// `bfe`: the bits `at` to `at + length - 1`, of which only the low 8 bits count.
+/// What counts of the two numbers that say where a field is. The ISA restricts them to 0 to 255. Of larger
+/// ones, the instructions of 32 bits take the low byte, as the ISA's pseudo-code has it; those of 64 bits
+/// are several of the GPU's, and ptxas has them take all (seen on an H100, which is followed here).
+const LIMIT32: u32 = 0xff;
+const LIMIT64: u32 = u32::MAX;
+
+/// `bfe`: the bits `at` to `at + length - 1`.
 pub(super) trait Extract {
     fn extract(self, at: u32, length: u32) -> Self;
 }
 
 macro_rules! extract {
-    ($($unsigned:ident $signed:ident;)*) => {$(
+    ($($unsigned:ident $signed:ident $limit:ident;)*) => {$(
         impl Extract for $unsigned {
             #[inline(always)]
             fn extract(self, at: u32, length: u32) -> Self {
-                let (at, length) = (at & 0xff, length & 0xff);
+                let (at, length) = (at & $limit, length & $limit);
                 let field = self.checked_shr(at).unwrap_or(0);
                 // Of a field that is as wide as the register, all bits.
                 field & !$unsigned::MAX.checked_shl(length).unwrap_or(0)
@@ -33,7 +39,7 @@ macro_rules! extract {
         impl Extract for $signed {
             #[inline(always)]
             fn extract(self, at: u32, length: u32) -> Self {
-                let (at, length) = (at & 0xff, length & 0xff);
+                let (at, length) = (at & $limit, length & $limit);
                 // Bits behind the top one are copies of it, and so is the sign of a field that reaches
                 // there.
                 let field = self >> at.min($signed::BITS - 1);
@@ -45,17 +51,16 @@ macro_rules! extract {
 }
 
 extract! {
-    u32 i32;
-    u64 i64;
+    u32 i32 LIMIT32;
+    u64 i64 LIMIT64;
 }
 
 macro_rules! insert {
-    ($($name:ident $ty:ident;)*) => {$(
-        /// `bfi`: `b` with the low `length` bits of `a` from bit `at` on. Only the low 8 bits of the two
-        /// numbers count, and bits beyond the top are dropped.
+    ($($name:ident $ty:ident $limit:ident;)*) => {$(
+        /// `bfi`: `b` with the low `length` bits of `a` from bit `at` on. Bits beyond the top are dropped.
         #[inline(always)]
         pub(super) fn $name(a: $ty, b: $ty, at: u32, length: u32) -> $ty {
-            let (at, length) = (at & 0xff, length & 0xff);
+            let (at, length) = (at & $limit, length & $limit);
             let ones = !$ty::MAX.checked_shl(length).unwrap_or(0);
             let field = ones.checked_shl(at).unwrap_or(0);
             b & !field | a.checked_shl(at).unwrap_or(0) & field
@@ -64,8 +69,8 @@ macro_rules! insert {
 }
 
 insert! {
-    insert32 u32;
-    insert64 u64;
+    insert32 u32 LIMIT32;
+    insert64 u64 LIMIT64;
 }
 
 /// `fns`: the position of the `offset`-th set bit of `mask`, counted from bit `base` on upwards, or

@@ -1,0 +1,4 @@
+mod bits;
+mod carry;
+mod reference;
+mod values;
