@@ -13,10 +13,11 @@ pub mod half;
 pub mod load_store;
 pub mod local;
 mod reach;
+mod row;
 mod storage;
-mod words;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::sync::atomic::{Ordering, fence};
 
@@ -106,7 +107,10 @@ impl AccessFault {
         };
         let (at, bytes) = (self.offset, self.space_bytes);
         Some(if at >= bytes {
-            format!("{} bytes past the end of {whose} of {bytes} bytes", at - bytes)
+            format!(
+                "{} bytes past the end of {whose} of {bytes} bytes",
+                at - bytes
+            )
         } else {
             format!("at byte {at} of {whose} of {bytes} bytes")
         })

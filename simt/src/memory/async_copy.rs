@@ -55,8 +55,7 @@ impl AsyncCopy {
         if reads != 0 {
             let whole = lanes(reads).all(|lane| lengths[lane] == self.bytes);
             if whole {
-                let reach = check(env, Region::Global, &from, reads, shape(false))?;
-                match reach.allocation {
+                match check(env, Region::Global, &from, reads, shape(false))? {
                     Some(found) => {
                         let memory = OneAllocation {
                             words: &found.words,
@@ -118,7 +117,7 @@ impl AsyncCopy {
         shape: Shape,
     ) -> Result<(), AccessFault> {
         for lane in lanes(mask) {
-            let aligned = from[lane] % u64::from(self.bytes) == 0;
+            let aligned = from[lane].is_multiple_of(u64::from(self.bytes));
             let inside = env.global.find(from[lane]).is_some_and(|found| {
                 from[lane] - found.base + u64::from(lengths[lane]) <= found.bytes
             });

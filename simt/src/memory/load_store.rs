@@ -3,12 +3,12 @@
 use std::sync::atomic::{Ordering, fence};
 
 use super::reach::{Address, Perform, Shape, run};
-use super::storage::{Lanes, Storage};
+use super::storage::{Lanes, Storage, each};
 use super::words::Word;
 use super::{AccessFault, Env};
 use crate::code::{R32, R64, Reg};
 use crate::observe::{AccessKind, Observer};
-use crate::regs::{LANES, Regs};
+use crate::regs::{ALL, LANES, Regs};
 
 /// The size of one element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +85,9 @@ impl Load {
         env: &mut Env<'_, O>,
         mask: u32,
     ) -> Result<(), AccessFault> {
+        if mask == ALL && self.row(env) {
+            return Ok(());
+        }
         run(self, env, mask)?;
         if self.acquire {
             fence(Ordering::Acquire);
@@ -107,20 +110,13 @@ impl Load {
     fn read_pairs<S: Storage>(&self, regs: &mut Regs<'_>, memory: &S, lanes: &Lanes<'_>) {
         for (index, pair) in self.to.chunks_exact(2).enumerate() {
             let values: [u64; LANES] = memory.read(lanes, index as u64 * 8);
-            put(
-                regs,
-                pair[0],
-                lanes.mask,
-                &values.map(|value| value as u32),
-                self.signed,
-            );
-            put(
-                regs,
-                pair[1],
-                lanes.mask,
-                &values.map(|value| (value >> 32) as u32),
-                self.signed,
-            );
+            let (mut low, mut high) = ([0u32; LANES], [0u32; LANES]);
+            for lane in 0..LANES {
+                low[lane] = values[lane] as u32;
+                high[lane] = (values[lane] >> 32) as u32;
+            }
+            put(regs, pair[0], lanes.mask, &low, self.signed);
+            put(regs, pair[1], lanes.mask, &high, self.signed);
         }
     }
 }
@@ -146,7 +142,7 @@ impl Perform for Load {
         match self.width {
             Width::B1 => self.read::<u8, S>(regs, memory, lanes),
             Width::B2 => self.read::<u16, S>(regs, memory, lanes),
-            Width::B4 if self.to.len() % 2 == 0 && memory.pairs() => {
+            Width::B4 if self.to.len().is_multiple_of(2) && memory.pairs() => {
                 self.read_pairs(regs, memory, lanes);
             }
             Width::B4 => self.read::<u32, S>(regs, memory, lanes),
@@ -156,7 +152,7 @@ impl Perform for Load {
 }
 
 /// Writes what was read into a register, extended to its width.
-#[inline(always)]
+#[inline(never)]
 pub(super) fn put<W: Word>(
     regs: &mut Regs<'_>,
     to: To,
@@ -166,27 +162,48 @@ pub(super) fn put<W: Word>(
 ) {
     match to {
         To::Nowhere => {}
-        To::R32 { reg, bits } if signed && bits > W::BYTES as u32 * 8 => {
-            let keep = u32::MAX >> (32 - bits);
-            let values = values.map(|value| value.widen_signed() as u32 & keep);
-            regs.set32(reg, mask, &values);
+        To::R32 { reg, bits } => {
+            let to = &mut regs.r32[reg.0 as usize];
+            if signed && bits > W::BYTES as u32 * 8 {
+                let keep = u32::MAX >> (32 - bits);
+                each(mask, |lane| {
+                    to[lane] = values[lane].widen_signed() as u32 & keep;
+                });
+            } else {
+                each(mask, |lane| to[lane] = values[lane].widen() as u32);
+            }
         }
-        To::R32 { reg, .. } => {
-            regs.set32(reg, mask, &values.map(|value| value.widen() as u32));
+        To::R64(reg) => {
+            let to = &mut regs.r64[reg.0 as usize];
+            if signed {
+                each(mask, |lane| to[lane] = values[lane].widen_signed());
+            } else {
+                each(mask, |lane| to[lane] = values[lane].widen());
+            }
         }
-        To::R64(reg) if signed => regs.set64(reg, mask, &values.map(Word::widen_signed)),
-        To::R64(reg) => regs.set64(reg, mask, &values.map(Word::widen)),
     }
 }
 
 /// A register's values, truncated.
-#[inline(always)]
+#[inline(never)]
 pub(super) fn take<W: Word>(regs: &Regs<'_>, from: Reg) -> [W; LANES] {
+    let mut values = [W::default(); LANES];
     match from {
-        Reg::R32(reg) => regs.get32(reg).map(|value| W::narrow(u64::from(value))),
-        Reg::R64(reg) => regs.get64(reg).map(W::narrow),
+        Reg::R32(reg) => {
+            let from = regs.get32(reg);
+            for lane in 0..LANES {
+                values[lane] = W::narrow(u64::from(from[lane]));
+            }
+        }
+        Reg::R64(reg) => {
+            let from = regs.get64(reg);
+            for lane in 0..LANES {
+                values[lane] = W::narrow(from[lane]);
+            }
+        }
         Reg::Pred(_) => unreachable!("decoding takes no predicate for a value"),
     }
+    values
 }
 
 impl Store {
@@ -195,6 +212,9 @@ impl Store {
         env: &mut Env<'_, O>,
         mask: u32,
     ) -> Result<(), AccessFault> {
+        if mask == ALL && self.row(env) {
+            return Ok(());
+        }
         if self.release {
             fence(Ordering::Release);
         }
@@ -244,7 +264,7 @@ impl Perform for Store {
         match self.width {
             Width::B1 => self.write::<u8, S>(regs, memory, lanes),
             Width::B2 => self.write::<u16, S>(regs, memory, lanes),
-            Width::B4 if self.from.len() % 2 == 0 && memory.pairs() => {
+            Width::B4 if self.from.len().is_multiple_of(2) && memory.pairs() => {
                 self.write_pairs(regs, memory, lanes);
             }
             Width::B4 => self.write::<u32, S>(regs, memory, lanes),

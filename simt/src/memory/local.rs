@@ -1,6 +1,6 @@
 //! Local memory: each thread has its own, and it grows with the depth of calls.
 
-use crate::regs::LANES;
+use crate::regs::{LANES, Lanes32};
 
 /// The local memory of a warp's 32 threads, word by word: word `w` of lane `l` is at `w * 32 + l`, as
 /// hardware lays it out, so that it grows at the end.
@@ -35,6 +35,20 @@ impl LocalMemory {
     #[inline(always)]
     pub fn set_word(&mut self, lane: usize, at: u32, value: u32) {
         self.words[at as usize / 4 * LANES + lane] = value;
+    }
+
+    /// The words with byte `at` of all lanes, which is in bounds.
+    #[inline(always)]
+    pub fn words(&self, at: u32) -> &Lanes32 {
+        let words = &self.words[at as usize / 4 * LANES..];
+        words.first_chunk().expect("each word has all lanes")
+    }
+
+    /// The same, to be written.
+    #[inline(always)]
+    pub fn words_mut(&mut self, at: u32) -> &mut Lanes32 {
+        let words = &mut self.words[at as usize / 4 * LANES..];
+        words.first_chunk_mut().expect("each word has all lanes")
     }
 
     /// One byte of a lane.

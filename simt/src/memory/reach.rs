@@ -1,7 +1,8 @@
 //! From an instruction's addresses to the memory behind them: which space, whether the addresses are
 //! good, what the observer is told.
 
-use super::storage::{AnyAllocation, Lanes, Local, OneAllocation, ReadOnly, Shared, Storage};
+use super::global::Allocation;
+use super::storage::{AnyAllocation, Lanes, Local, OneAllocation, ReadOnly, Shared, Storage, each};
 use super::{
     AccessFault, AccessProblem, CONST_WINDOW, Env, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW,
     WINDOW_BYTES,
@@ -9,7 +10,7 @@ use super::{
 use crate::code::Reg;
 use crate::observe::{Access, AccessKind, Observer};
 use crate::parse::ast::Space;
-use crate::regs::{ALL, LANES, Lanes64, Regs};
+use crate::regs::{LANES, Lanes64, Regs};
 
 /// Where an instruction's addresses lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,19 +79,27 @@ pub struct Address {
 impl Address {
     #[inline(always)]
     pub(super) fn lanes(&self, regs: &Regs<'_>) -> Lanes64 {
+        // Loops, for `map` of an array of this size stays a call for each element.
+        let mut at = [0; LANES];
         match self.base {
             Reg::R64(base) => {
                 let offset = i64::from(self.offset) as u64;
-                regs.get64(base).map(|base| base.wrapping_add(offset))
+                let base = regs.get64(base);
+                for lane in 0..LANES {
+                    at[lane] = base[lane].wrapping_add(offset);
+                }
             }
             // Addresses of 32 bits are added up in 32 bits.
             Reg::R32(base) => {
                 let offset = self.offset as u32;
-                regs.get32(base)
-                    .map(|base| u64::from(base.wrapping_add(offset)))
+                let base = regs.get32(base);
+                for lane in 0..LANES {
+                    at[lane] = u64::from(base[lane].wrapping_add(offset));
+                }
             }
             Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
         }
+        at
     }
 }
 
@@ -143,15 +152,11 @@ fn in_region<P: Perform, O: Observer>(
     mask: u32,
 ) -> Result<(), AccessFault> {
     let shape = op.shape();
-    let reach = check(env, region, at, mask, shape)?;
+    let found = check(env, region, at, mask, shape)?;
     observe(env, region, at, mask, shape);
-    let lanes = Lanes {
-        at,
-        mask,
-        run: reach.run,
-    };
+    let lanes = Lanes { at, mask };
     match region {
-        Region::Generic | Region::Global => match reach.allocation {
+        Region::Generic | Region::Global => match found {
             Some(allocation) => {
                 let mut memory = OneAllocation {
                     words: &allocation.words,
@@ -199,15 +204,17 @@ fn generic<P: Perform, O: Observer>(
     mask: u32,
 ) -> Result<(), AccessFault> {
     let first = at[mask.trailing_zeros() as usize];
-    let elsewhere = at.iter().enumerate().fold(0, |lanes, (lane, at)| {
-        lanes | u32::from((at ^ first) / WINDOW_BYTES != 0) << lane
-    });
-    if elsewhere & mask == 0 {
+    let mut different = 0;
+    each(mask, |lane| different |= at[lane] ^ first);
+    if different < WINDOW_BYTES {
         let region = Region::of(first);
         return match region.window() {
             0 => in_region(op, env, region, at, mask),
             window => {
-                let offsets = at.map(|at| at.wrapping_sub(window));
+                let mut offsets = [0; LANES];
+                for lane in 0..LANES {
+                    offsets[lane] = at[lane].wrapping_sub(window);
+                }
                 in_region(op, env, region, &offsets, mask).map_err(|fault| fault.shifted(window))
             }
         };
@@ -243,15 +250,8 @@ fn generic<P: Perform, O: Observer>(
     Ok(())
 }
 
-/// Addresses that are good.
-pub(super) struct Reach<'a> {
-    /// For device memory: the allocation that all lanes address; `None` if there are several.
-    pub(super) allocation: Option<&'a super::global::Allocation>,
-    /// As [`Lanes::run`].
-    pub(super) run: u64,
-}
-
-/// Checks the lanes' addresses.
+/// Checks the lanes' addresses. For device memory, returns the allocation that all of them lie in, if they
+/// lie in one.
 #[inline(always)]
 pub(super) fn check<'a, O>(
     env: &Env<'a, O>,
@@ -259,7 +259,7 @@ pub(super) fn check<'a, O>(
     at: &Lanes64,
     mask: u32,
     shape: Shape,
-) -> Result<Reach<'a>, AccessFault> {
+) -> Result<Option<&'a Allocation>, AccessFault> {
     let bytes = u64::from(shape.bytes);
     let first = mask.trailing_zeros() as usize;
     let (allocation, base, size) = match region {
@@ -272,40 +272,25 @@ pub(super) fn check<'a, O>(
         Region::Const => (None, 0, env.constants.len() as u64),
         Region::Param => (None, 0, env.params.len() as u64),
     };
-    let read_only = shape.write && matches!(region, Region::Const | Region::Param);
-    let run = if mask == ALL {
-        let gaps = (0..LANES).fold(0, |gaps, lane| {
-            gaps | at[lane] ^ at[0].wrapping_add(lane as u64 * bytes)
-        });
-        if gaps == 0 { bytes } else { 0 }
-    } else {
-        0
-    };
-    if run != 0 {
-        let whole = bytes * LANES as u64;
-        if at[0] & (bytes - 1) == 0
-            && whole <= size
-            && at[0].wrapping_sub(base) <= size - whole
-            && !read_only
-        {
-            return Ok(Reach { allocation, run });
-        }
-    } else if bytes <= size && !read_only {
+    let writable = !matches!(region, Region::Const | Region::Param);
+    if bytes <= size && (writable || !shape.write) {
+        // Differences of sizes and offsets have their highest bit set where an offset is too large, as
+        // an allocation has fewer than 2^63 bytes; the low bits of an address are zero if it is aligned.
         let last = size - bytes;
-        let bad = at.iter().enumerate().fold(0, |bad, (lane, at)| {
-            let wrong = (at & (bytes - 1) != 0) | (at.wrapping_sub(base) > last);
-            bad | u32::from(wrong) << lane
+        let mut high = 0;
+        let mut low = 0;
+        each(mask, |lane| {
+            let offset = at[lane].wrapping_sub(base);
+            high |= offset | last.wrapping_sub(offset);
+            low |= at[lane];
         });
-        if bad & mask == 0 {
-            return Ok(Reach { allocation, run });
+        if high >> 63 == 0 && low & (bytes - 1) == 0 {
+            return Ok(allocation);
         }
     }
     check_each(env, region, at, mask, shape, size)?;
     // What is left: lanes in different allocations.
-    Ok(Reach {
-        allocation: None,
-        run: 0,
-    })
+    Ok(None)
 }
 
 /// Checks lane by lane, where the short ways have found something.

@@ -13,9 +13,6 @@ pub(super) struct Lanes<'a> {
     pub(super) at: &'a Lanes64,
     /// The lanes that take part.
     pub(super) mask: u32,
-    /// Bytes from each lane's address to the next lane's, if all take part and lie in a row without gaps
-    /// and overlaps; else 0.
-    pub(super) run: u64,
 }
 
 impl Lanes<'_> {
@@ -109,12 +106,6 @@ impl Storage for OneAllocation<'_> {
 
     #[inline(always)]
     fn read<W: Word>(&self, lanes: &Lanes<'_>, offset: u64) -> [W; LANES] {
-        if lanes.run == W::BYTES
-            && !self.strong
-            && let Some(values) = W::load_run(self.words, lanes.at[0] - self.base + offset)
-        {
-            return values;
-        }
         let from = self.base.wrapping_sub(offset);
         let mut values = [W::default(); LANES];
         lanes.each(|lane| values[lane] = W::load(self.words, lanes.at[lane].wrapping_sub(from)));
@@ -123,12 +114,6 @@ impl Storage for OneAllocation<'_> {
 
     #[inline(always)]
     fn write<W: Word>(&mut self, lanes: &Lanes<'_>, offset: u64, values: &[W; LANES]) {
-        if lanes.run == W::BYTES
-            && !self.strong
-            && W::store_run(values, self.words, lanes.at[0] - self.base + offset)
-        {
-            return;
-        }
         let from = self.base.wrapping_sub(offset);
         lanes.each(|lane| values[lane].store(self.words, lanes.at[lane].wrapping_sub(from)));
     }
@@ -184,34 +169,6 @@ impl Storage for Shared<'_> {
     fn set<W: Word>(&mut self, _lane: usize, at: u64, value: W) {
         value.to_bytes(&mut self.0[at as usize..][..W::BYTES as usize]);
     }
-
-    #[inline(always)]
-    fn read<W: Word>(&self, lanes: &Lanes<'_>, offset: u64) -> [W; LANES] {
-        let mut values = [W::default(); LANES];
-        if lanes.run == W::BYTES {
-            let size = W::BYTES as usize;
-            let run = &self.0[(lanes.at[0] + offset) as usize..][..size * LANES];
-            for (value, bytes) in values.iter_mut().zip(run.chunks_exact(size)) {
-                *value = W::from_bytes(bytes);
-            }
-        } else {
-            lanes.each(|lane| values[lane] = self.get(lane, lanes.at[lane] + offset));
-        }
-        values
-    }
-
-    #[inline(always)]
-    fn write<W: Word>(&mut self, lanes: &Lanes<'_>, offset: u64, values: &[W; LANES]) {
-        if lanes.run == W::BYTES {
-            let size = W::BYTES as usize;
-            let run = &mut self.0[(lanes.at[0] + offset) as usize..][..size * LANES];
-            for (value, bytes) in values.iter().zip(run.chunks_exact_mut(size)) {
-                value.to_bytes(bytes);
-            }
-        } else {
-            lanes.each(|lane| self.set(lane, lanes.at[lane] + offset, values[lane]));
-        }
-    }
 }
 
 /// Constants, and a kernel's parameters.
@@ -225,19 +182,6 @@ impl Storage for ReadOnly<'_> {
 
     /// Does nothing: the check has refused it.
     fn set<W: Word>(&mut self, _lane: usize, _at: u64, _value: W) {}
-
-    #[inline(always)]
-    fn read<W: Word>(&self, lanes: &Lanes<'_>, offset: u64) -> [W; LANES] {
-        // Nearly always all lanes read the same.
-        let first = lanes.at[lanes.mask.trailing_zeros() as usize];
-        let different = lanes.at.iter().fold(0, |all, at| all | (at ^ first));
-        if different == 0 {
-            return [self.get(0, first + offset); LANES];
-        }
-        let mut values = [W::default(); LANES];
-        lanes.each(|lane| values[lane] = self.get(lane, lanes.at[lane] + offset));
-        values
-    }
 }
 
 /// The threads' local memory.

@@ -10,8 +10,6 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use crate::regs::LANES;
-
 #[cfg(not(target_endian = "little"))]
 compile_error!("device memory is little-endian, and is viewed as the host's own integers");
 
@@ -43,16 +41,10 @@ pub(super) trait Word: Copy + Default + PartialEq {
 
     /// Replaces it by what `new` makes of it, in one step for all threads, and returns what it was.
     fn update(words: &[AtomicU64], at: u64, new: impl FnMut(Self) -> Self) -> Self;
-
-    /// Reads 32 in a row. `None` where there is no faster way than one by one.
-    fn load_run(words: &[AtomicU64], at: u64) -> Option<[Self; LANES]>;
-
-    /// Writes 32 in a row; `false` where there is no faster way than one by one.
-    fn store_run(values: &[Self; LANES], words: &[AtomicU64], at: u64) -> bool;
 }
 
 macro_rules! word {
-    ($ty:ty, $signed:ty, $atomic:ty, $cell:ident, $load_run:expr, $store_run:expr) => {
+    ($ty:ty, $signed:ty, $atomic:ty, $cell:ident) => {
         #[inline(always)]
         fn $cell(words: &[AtomicU64], at: u64) -> &$atomic {
             let word = &words[(at / 8) as usize];
@@ -113,68 +105,11 @@ macro_rules! word {
                     }
                 }
             }
-
-            #[inline(always)]
-            fn load_run(words: &[AtomicU64], at: u64) -> Option<[Self; LANES]> {
-                $load_run(words, at)
-            }
-
-            #[inline(always)]
-            fn store_run(values: &[Self; LANES], words: &[AtomicU64], at: u64) -> bool {
-                $store_run(values, words, at)
-            }
         }
     };
 }
 
-word!(u8, i8, AtomicU8, cell8, |_, _| None, |_, _, _| false);
-word!(u16, i16, AtomicU16, cell16, |_, _| None, |_, _, _| false);
-word!(u32, i32, AtomicU32, cell32, load_run32, store_run32);
-word!(u64, i64, AtomicU64, cell64, load_run64, store_run64);
-
-#[inline(always)]
-fn load_run32(words: &[AtomicU64], at: u64) -> Option<[u32; LANES]> {
-    if at % 8 != 0 {
-        return None;
-    }
-    let run = &words[(at / 8) as usize..][..LANES / 2];
-    let mut values = [0; LANES];
-    for (pair, word) in values.chunks_exact_mut(2).zip(run) {
-        let word = word.load(Ordering::Relaxed);
-        pair[0] = word as u32;
-        pair[1] = (word >> 32) as u32;
-    }
-    Some(values)
-}
-
-#[inline(always)]
-fn store_run32(values: &[u32; LANES], words: &[AtomicU64], at: u64) -> bool {
-    if at % 8 != 0 {
-        return false;
-    }
-    let run = &words[(at / 8) as usize..][..LANES / 2];
-    for (pair, word) in values.chunks_exact(2).zip(run) {
-        let value = u64::from(pair[0]) | u64::from(pair[1]) << 32;
-        word.store(value, Ordering::Relaxed);
-    }
-    true
-}
-
-#[inline(always)]
-fn load_run64(words: &[AtomicU64], at: u64) -> Option<[u64; LANES]> {
-    let run = &words[(at / 8) as usize..][..LANES];
-    let mut values = [0; LANES];
-    for (value, word) in values.iter_mut().zip(run) {
-        *value = word.load(Ordering::Relaxed);
-    }
-    Some(values)
-}
-
-#[inline(always)]
-fn store_run64(values: &[u64; LANES], words: &[AtomicU64], at: u64) -> bool {
-    let run = &words[(at / 8) as usize..][..LANES];
-    for (value, word) in values.iter().zip(run) {
-        word.store(*value, Ordering::Relaxed);
-    }
-    true
-}
+word!(u8, i8, AtomicU8, cell8);
+word!(u16, i16, AtomicU16, cell16);
+word!(u32, i32, AtomicU32, cell32);
+word!(u64, i64, AtomicU64, cell64);

@@ -6,8 +6,11 @@ use crate::observe::{Access, AccessKind, Observer, Place, Site};
 use crate::parse::ast::Space;
 use crate::{Buffer, Module};
 
+/// Space, kind, bytes for each lane, mask, and addresses, those of absent lanes being 0.
+type Event = (Space, AccessKind, u32, u32, [u64; 32]);
+
 #[derive(Debug, Default)]
-struct Accesses(Vec<(Space, AccessKind, u32, u32, [u64; 32])>);
+struct Accesses(Vec<Event>);
 
 impl Observer for Accesses {
     fn fork(&self) -> Self {
@@ -38,7 +41,7 @@ impl Observer for Accesses {
 }
 
 /// The accesses of a body, without those of the head, and the addresses of the input and the output.
-fn seen(module: &str, body: &str) -> (Vec<(Space, AccessKind, u32, u32, [u64; 32])>, u64, u64) {
+fn seen(module: &str, body: &str) -> (Vec<Event>, u64, u64) {
     let text = text(module, PARAMS, &format!("{HEAD}{body}"));
     let module = Module::from_ptx(text).unwrap();
     let function = module.function("k").unwrap();
