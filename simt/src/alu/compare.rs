@@ -78,7 +78,8 @@ impl Compare {
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
         let r = &self.r;
         let invert = if self.inverted { ALL } else { 0 };
-        let [found, upper] = self.test.masks(r, regs).map(|mask| mask ^ invert);
+        let [found, upper] = self.test.masks(r, regs);
+        let (found, upper) = (found ^ invert, upper ^ invert);
         let combined = |found: u32, regs: &Regs<'_>| match self.combine {
             Combine::No => found,
             combine => combine.apply(found, regs.pred(Pred(r[4]))),

@@ -254,7 +254,11 @@ pub(super) fn ones32(mask: u32, lane: usize) -> u32 {
 /// The same for 64 bits.
 #[inline(always)]
 pub(super) fn ones64(mask: u32, lane: usize) -> u64 {
-    if mask & 1 << lane != 0 { u64::MAX } else { 0 }
+    if u64::from(mask) & 1 << lane != 0 {
+        u64::MAX
+    } else {
+        0
+    }
 }
 
 /// See the module.
@@ -294,8 +298,11 @@ macro_rules! instructions {
             ) -> bool {
                 match self {
                     $($Op::$row => {
-                        let f = |$($arg: $A),+| -> $D { $body };
-                        $crate::alu::lanes::map!(regs, mask, r, f, $($arg)+);
+                        // Not a closure: of those, some stay calls in a function as large as this one
+                        // is part of.
+                        #[inline(always)]
+                        fn row($($arg: $A),+) -> $D $body
+                        $crate::alu::lanes::map!(regs, mask, r, row, $($arg)+);
                     })*
                     #[allow(unreachable_patterns, reason = "a table may have nothing else")]
                     _ => return false,

@@ -157,7 +157,8 @@ impl Logic {
 
     #[inline(always)]
     fn lop3(&self, regs: &Regs<'_>) -> Lanes32 {
-        let [a, b, c] = [1, 2, 3].map(|at| regs.get32(R32(self.r[at])));
+        let [_, a, b, c, ..] = self.r;
+        let (a, b, c) = (regs.get32(R32(a)), regs.get32(R32(b)), regs.get32(R32(c)));
         // The function as a sum modulo 2 of products, by its Möbius transform: bit 4 stands for a, bit 2
         // for ab … Each factor is all ones or zero.
         let mut sums = self.table;

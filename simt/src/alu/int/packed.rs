@@ -19,30 +19,40 @@ pub(super) fn halves_s(a: u32, b: u32, f: impl Fn(i16, i16) -> i16) -> u32 {
 /// The four bytes, lowest first.
 #[inline(always)]
 pub(super) fn bytes_u(value: u32) -> [i32; 4] {
-    [0, 8, 16, 24].map(|shift| i32::from((value >> shift) as u8))
+    let [a, b, c, d] = value.to_le_bytes();
+    [a.into(), b.into(), c.into(), d.into()]
 }
 
 /// The four bytes, each with its sign, lowest first.
 #[inline(always)]
 pub(super) fn bytes_s(value: u32) -> [i32; 4] {
-    [0, 8, 16, 24].map(|shift| i32::from((value >> shift) as i8))
+    let [a, b, c, d] = value.to_le_bytes();
+    [
+        a.cast_signed().into(),
+        b.cast_signed().into(),
+        c.cast_signed().into(),
+        d.cast_signed().into(),
+    ]
 }
 
 /// The two halves, lowest first.
 #[inline(always)]
 pub(super) fn pair_u(value: u32) -> [i32; 2] {
-    [0, 16].map(|shift| i32::from((value >> shift) as u16))
+    [(value as u16).into(), ((value >> 16) as u16).into()]
 }
 
 /// The two halves, each with its sign, lowest first.
 #[inline(always)]
 pub(super) fn pair_s(value: u32) -> [i32; 2] {
-    [0, 16].map(|shift| i32::from((value >> shift) as i16))
+    [(value as i16).into(), ((value >> 16) as i16).into()]
 }
 
 /// The sum of the products, over the shorter of the two.
 #[inline(always)]
 pub(super) fn dot<const N: usize>(a: [i32; N], b: [i32; 4]) -> u32 {
-    let products = a.iter().zip(b).map(|(a, b)| a.wrapping_mul(b));
-    products.fold(0, i32::wrapping_add).cast_unsigned()
+    let mut sum = 0i32;
+    for (a, b) in a.into_iter().zip(b) {
+        sum = sum.wrapping_add(a.wrapping_mul(b));
+    }
+    sum.cast_unsigned()
 }
