@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use crate::code::{Param, Program};
 use crate::parse::ast::{At, Function, Module};
 
-pub(crate) use context::{Context, Source};
+pub(crate) use context::Context;
 pub(crate) use variables::{Place, type_bytes};
 
 /// An instruction that this machine does not run, or a module that makes no sense: what, and where.

@@ -111,7 +111,7 @@ impl State {
                 crate::code::Reg::R32(reg) => regs.set32(reg, ALL, &[value as u32; LANES]),
                 crate::code::Reg::R64(reg) => regs.set64(reg, ALL, &[value; LANES]),
                 crate::code::Reg::Pred(reg) => {
-                    regs.set_pred(reg, ALL, if value == 0 { 0 } else { ALL })
+                    regs.set_pred(reg, ALL, if value == 0 { 0 } else { ALL });
                 }
             }
         }
@@ -119,7 +119,7 @@ impl State {
         while pc < func.code.len() {
             match &func.code[pc].op {
                 crate::code::Op::Alu(_) => {
-                    pc += crate::alu::run()(&func.code[pc..], &mut regs, mask)
+                    pc += crate::alu::run()(&func.code[pc..], &mut regs, mask);
                 }
                 crate::code::Op::Warp(op) => {
                     let active = regs.guarded(func.code[pc].guard, mask);

@@ -327,7 +327,7 @@ fn approximations(forms: &mut Forms) {
             form.bound = Bound::Absolute(1.0e-6, 2);
             form.undefined = |v| {
                 let x = f32::from_bits(v[0] as u32).abs();
-                x.is_finite() && x > 3.14
+                x.is_finite() && x > std::f32::consts::PI
             };
         }
     }

@@ -174,7 +174,7 @@ impl Convert {
             }
             Convert::F64ToF32 { to, from } => {
                 let values = each(regs.get64(from), |bits| {
-                    canonical(f64::from_bits(bits) as f32)
+                    run::narrow(bits)
                 });
                 regs.set32(to, mask, &values);
             }

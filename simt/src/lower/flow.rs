@@ -9,15 +9,15 @@ use crate::code::{Inst, NEVER, Op};
 pub(super) fn reconverge(code: &mut [Inst]) {
     let graph = Graph::of(code);
     let post = graph.post_dominators();
-    for block in 0..graph.starts.len() {
+    for (block, post) in post.into_iter().enumerate() {
         let last = graph.end(block, code.len()) - 1;
-        let meet = match post[block] {
+        let meet = match post {
             Some(at) if at < graph.starts.len() => graph.starts[at] as u32,
             _ => NEVER,
         };
         match &mut code[last].op {
             Op::Branch { reconverge, .. } | Op::BranchIndexed { reconverge, .. } => {
-                *reconverge = meet
+                *reconverge = meet;
             }
             _ => {}
         }

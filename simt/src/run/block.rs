@@ -31,6 +31,13 @@ pub(super) struct Launch<'a> {
     pub(super) global: &'a GlobalMemory,
     pub(super) config: &'a Config,
     pub(super) alu: crate::alu::Run,
+    pub(super) progress: Progress,
+}
+
+/// What host threads tell each other while they run. On cache lines of its own: the rest of a launch is
+/// read for every instruction.
+#[repr(align(128))]
+pub(super) struct Progress {
     /// Instructions executed by all blocks together.
     pub(super) instructions: AtomicU64,
     /// The lowest number of a block that faulted.
@@ -144,25 +151,28 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
             }
             if ended == self.worker.warps.len() {
                 self.launch
+                    .progress
                     .instructions
                     .fetch_add(executed, Ordering::Relaxed);
                 return Ok(());
             }
             // Warps that ended may have been what a barrier waited for.
-            let released = (0..BARRIERS).fold(false, |any, id| self.release(id) || any);
+            let mut released = false;
+            for id in 0..BARRIERS {
+                released |= self.release(id);
+            }
             if !progressed && !released {
                 return Err(self.deadlock());
             }
             if executed >= u64::from(a_turn) {
                 let before = self
-                    .launch
-                    .instructions
+                    .launch.progress.instructions
                     .fetch_add(executed, Ordering::Relaxed);
                 if before + executed > self.launch.config.max_instructions {
                     return Err(self.over_budget());
                 }
                 executed = 0;
-                if self.launch.faulted.load(Ordering::Relaxed) < self.number {
+                if self.launch.progress.faulted.load(Ordering::Relaxed) < self.number {
                     return Ok(());
                 }
             }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::block::{Block, Launch, Worker};
+use super::block::{Block, Launch, Progress, Worker};
 use super::fault::{Fault, FaultKind};
 use super::machine::{Buffer, Machine};
 use crate::code::Program;
@@ -133,8 +133,10 @@ impl Machine {
             global: &self.global,
             config: &self.config,
             alu: self.alu,
-            instructions: AtomicU64::new(0),
-            faulted: AtomicU64::new(u64::MAX),
+            progress: Progress {
+                instructions: AtomicU64::new(0),
+                faulted: AtomicU64::new(u64::MAX),
+            },
         };
         let blocks = grid.iter().map(|side| u64::from(*side)).product::<u64>();
         let next = AtomicU64::new(0);
@@ -154,12 +156,12 @@ impl Machine {
                 for number in first..(first + share).min(blocks) {
                     // Blocks before the first that faulted are still run, so that which fault is told
                     // does not depend on the host's threads.
-                    if number > launch.faulted.load(Ordering::Relaxed) {
+                    if number > launch.progress.faulted.load(Ordering::Relaxed) {
                         break;
                     }
                     let mut running = Block::new(&launch, &mut worker, number, &mut seen);
                     if let Err((site, thread, kind)) = running.run() {
-                        launch.faulted.fetch_min(number, Ordering::Relaxed);
+                        launch.progress.faulted.fetch_min(number, Ordering::Relaxed);
                         faults
                             .lock()
                             .expect("pushing cannot panic")

@@ -91,6 +91,11 @@ impl Machine {
         })
     }
 
+    /// How many host threads it runs on.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
     /// Allocates `len` elements, all zero.
     pub fn zeroed<T: Element>(&mut self, len: usize) -> Buffer<T> {
         let bytes = len * size_of::<T>();

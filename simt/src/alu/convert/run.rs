@@ -123,6 +123,29 @@ fn to_int(value: f64, bits: Bits, signed: bool, double: bool) -> u64 {
     }
 }
 
+/// A double as an `f32`, rounded to nearest; a NaN keeps the upper part of its payload and becomes quiet.
+#[inline(always)]
+pub(super) fn narrow(bits: u64) -> u32 {
+    let nan = (bits >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x7f_ffff;
+    let value = f64::from_bits(bits);
+    if value.is_nan() { nan } else { (value as f32).to_bits() }
+}
+
+/// A NaN that keeps its sign and the upper part of its payload, made quiet: between `f64` and `f32` or
+/// `f16`, on an H100. Other conversions give the canonical NaN.
+fn handed_on(raw: u64, from: Format, to: Format) -> Option<u64> {
+    match (from, to) {
+        (Format::F64, Format::F32) if f64::from_bits(raw).is_nan() => Some(narrow(raw).into()),
+        (Format::F64, Format::F16) if f64::from_bits(raw).is_nan() => {
+            Some(raw >> 63 << 15 | 0x7e00 | raw >> 42 & 0x3ff)
+        }
+        (Format::F16, Format::F64) if raw & 0x7fff > 0x7c00 => {
+            Some((raw >> 15 & 1) << 63 | 0x7ff8_0000_0000_0000 | (raw & 0x3ff) << 42)
+        }
+        _ => None,
+    }
+}
+
 fn one(raw: u64, spec: Spec) -> u64 {
     let flags = spec.flags;
     let result = match (spec.from, spec.to) {
@@ -164,6 +187,10 @@ fn one(raw: u64, spec: Spec) -> u64 {
             raw << 16
         }
         (Type::Float(from), Type::Float(to)) => {
+            let keeps_nan = !flags.has(Flags::SAT) && !flags.has(Flags::RELU);
+            if let Some(nan) = handed_on(raw, from, to).filter(|_| keeps_nan) {
+                return extend(nan, u32::from(spec.width), false);
+            }
             let value = load(raw, from, flags);
             let value = if flags.has(Flags::INTEGRAL) {
                 integral(value, spec.rounding)

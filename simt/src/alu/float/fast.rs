@@ -123,6 +123,9 @@ pub(super) fn run32<const FTZ: bool>(
 
 /// What an operation on these gives where it gives NaN: the first operand that is one, made quiet, else
 /// the NaN that the hardware makes of numbers. The host's own choice is not defined by the language.
+///
+/// An H100 looks at the second operand of `add`, `sub`, `mul` and `fma` first, then the third, then the
+/// first: callers give them in that order.
 #[inline(always)]
 pub(super) fn nan64(value: f64, a: f64, b: f64, c: f64) -> u64 {
     const QUIET: u64 = 1 << 51;
@@ -141,7 +144,7 @@ pub(super) fn run64(op: Fast, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R6
     let two = |f: fn(f64, f64) -> f64| {
         move |a, b, _| {
             let (a, b) = (x(a), x(b));
-            nan64(f(a, b), a, b, 0.0)
+            nan64(f(a, b), b, a, 0.0)
         }
     };
     const SIGN: u64 = 1 << 63;
@@ -149,10 +152,13 @@ pub(super) fn run64(op: Fast, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R6
         Fast::Add => three64(regs, mask, to, from, two(|a, b| a + b)),
         Fast::Sub => three64(regs, mask, to, from, two(|a, b| a - b)),
         Fast::Mul => three64(regs, mask, to, from, two(|a, b| a * b)),
-        Fast::Div | Fast::DivApprox => three64(regs, mask, to, from, two(|a, b| a / b)),
+        Fast::Div | Fast::DivApprox => three64(regs, mask, to, from, |a, b, _| {
+            let (a, b) = (x(a), x(b));
+            nan64(a / b, a, b, 0.0)
+        }),
         Fast::Fma => three64(regs, mask, to, from, |a, b, c| {
             let (a, b, c) = (x(a), x(b), x(c));
-            nan64(a.mul_add(b, c), a, b, c)
+            nan64(a.mul_add(b, c), b, c, a)
         }),
         Fast::Sqrt => three64(regs, mask, to, from, |a, _, _| {
             nan64(x(a).sqrt(), x(a), 0.0, 0.0)
@@ -162,8 +168,13 @@ pub(super) fn run64(op: Fast, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R6
         }),
         Fast::Min => three64(regs, mask, to, from, |a, b, _| pick64(a, b, false)),
         Fast::Max => three64(regs, mask, to, from, |a, b, _| pick64(a, b, true)),
-        Fast::Abs => three64(regs, mask, to, from, |a, _, _| a & !SIGN),
-        Fast::Neg => three64(regs, mask, to, from, |a, _, _| a ^ SIGN),
+        // An addition of zero on the hardware: a NaN is made quiet and keeps its sign.
+        Fast::Abs => three64(regs, mask, to, from, |a, _, _| {
+            nan64(x(a & !SIGN), x(a), 0.0, 0.0)
+        }),
+        Fast::Neg => three64(regs, mask, to, from, |a, _, _| {
+            nan64(x(a ^ SIGN), x(a), 0.0, 0.0)
+        }),
         Fast::Copysign => three64(regs, mask, to, from, |a, b, _| a & SIGN | b & !SIGN),
     }
 }

@@ -60,12 +60,13 @@ pub(super) fn run64(
     let x = f64::from_bits;
     three64(regs, mask, to, from, |a, b, c| {
         let bits = apply(op, x(a), x(b), x(c), Format::F64, rounding);
-        // Only operands that the operation has may hand on their NaN.
-        let (second, third) = match op {
-            General::Sqrt => (0.0, 0.0),
-            General::Fma => (x(b), x(c)),
-            _ => (x(b), 0.0),
+        // Only operands that the operation has may hand on their NaN, in the order of the hardware.
+        let [first, second, third] = match op {
+            General::Sqrt => [x(a), 0.0, 0.0],
+            General::Fma => [x(b), x(c), x(a)],
+            General::Div => [x(a), x(b), 0.0],
+            _ => [x(b), x(a), 0.0],
         };
-        nan64(x(bits), x(a), second, third)
+        nan64(x(bits), first, second, third)
     });
 }
