@@ -36,7 +36,7 @@ fn clock(to: &Operand<'_>, name: &str, cx: &mut Context<'_, '_>) -> Result<Optio
         "%globaltimer_hi" => (true, true),
         _ => return Ok(None),
     };
-    let (to, _) = cx.any(to)?;
+    let (to, _) = cx.written(to)?;
     if matches!(to, Reg::Pred(_)) {
         return Err(cx.invalid("a counter does not fit into a predicate"));
     }
@@ -103,7 +103,9 @@ fn barrier(
             }
         }
         _ => {
-            return Err(cx.unsupported(format!("instruction `{}` with these operands", inst.opcode)));
+            return Err(
+                cx.unsupported(format!("instruction `{}` with these operands", inst.opcode))
+            );
         }
     };
     Ok(Some(Op::Barrier(barrier)))

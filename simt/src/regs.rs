@@ -62,11 +62,9 @@ impl Regs<'_> {
         if mask == ALL {
             *to = *values;
         } else {
-            for lane in 0..LANES {
-                if mask >> lane & 1 == 1 {
-                    to[lane] = values[lane];
-                }
-            }
+            // A copy, so that only here the values have to be in memory.
+            let copy = *values;
+            merge32(to, mask, &copy);
         }
     }
 
@@ -77,11 +75,8 @@ impl Regs<'_> {
         if mask == ALL {
             *to = *values;
         } else {
-            for lane in 0..LANES {
-                if mask >> lane & 1 == 1 {
-                    to[lane] = values[lane];
-                }
-            }
+            let copy = *values;
+            merge64(to, mask, &copy);
         }
     }
 
@@ -90,5 +85,23 @@ impl Regs<'_> {
     pub fn set_pred(&mut self, p: Pred, mask: u32, values: u32) {
         let to = &mut self.preds[p.0 as usize];
         *to = *to & !mask | values & mask;
+    }
+}
+
+/// Not inlined: it would be most of the code of all instructions.
+#[inline(never)]
+fn merge32(to: &mut Lanes32, mask: u32, values: &Lanes32) {
+    for (lane, (to, value)) in to.iter_mut().zip(values).enumerate() {
+        let ones = if mask & 1 << lane != 0 { u32::MAX } else { 0 };
+        *to ^= (*to ^ value) & ones;
+    }
+}
+
+/// The same for 64 bits.
+#[inline(never)]
+fn merge64(to: &mut Lanes64, mask: u32, values: &Lanes64) {
+    for (lane, (to, value)) in to.iter_mut().zip(values).enumerate() {
+        let ones = if mask & 1 << lane != 0 { u64::MAX } else { 0 };
+        *to ^= (*to ^ value) & ones;
     }
 }

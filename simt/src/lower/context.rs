@@ -195,12 +195,22 @@ impl<'l, 'm> Context<'l, 'm> {
         }
     }
 
+    /// A declared register: special ones are read-only.
+    pub(crate) fn written(&mut self, operand: &Operand<'_>) -> Result<(Reg, u32), Refusal> {
+        match operand {
+            Operand::Name(name) if special(name).is_some() && self.register(name).is_none() => {
+                Err(self.invalid(format!("`{name}` is a special register, which nothing writes")))
+            }
+            _ => self.any(operand),
+        }
+    }
+
     /// A 32-bit register (or narrower) to be written. `_` gets one that nobody reads.
     pub(crate) fn dst32(&mut self, operand: &Operand<'_>) -> Result<R32, Refusal> {
         if self.is_sink(operand) {
             return Ok(self.temp32());
         }
-        match self.any(operand)? {
+        match self.written(operand)? {
             (Reg::R32(reg), _) => Ok(reg),
             (_, bits) => Err(self.width(bits, 32)),
         }
@@ -211,7 +221,7 @@ impl<'l, 'm> Context<'l, 'm> {
         if self.is_sink(operand) {
             return Ok(self.temp64());
         }
-        match self.any(operand)? {
+        match self.written(operand)? {
             (Reg::R64(reg), _) => Ok(reg),
             (_, bits) => Err(self.width(bits, 64)),
         }
@@ -222,7 +232,7 @@ impl<'l, 'm> Context<'l, 'm> {
         if self.is_sink(operand) {
             return Ok(self.temp_pred());
         }
-        match self.any(operand)? {
+        match self.written(operand)? {
             (Reg::Pred(pred), _) => Ok(pred),
             (_, bits) => Err(self.width(bits, 1)),
         }

@@ -189,7 +189,7 @@ fn destination(
     if cx.is_sink(operand) {
         return Ok(To::Nowhere);
     }
-    let (reg, bits) = cx.any(operand)?;
+    let (reg, bits) = cx.written(operand)?;
     fits(reg, bits, width, cx)?;
     Ok(match reg {
         Reg::R64(reg) => To::R64(reg),
