@@ -199,7 +199,9 @@ impl<'l, 'm> Context<'l, 'm> {
     pub(crate) fn written(&mut self, operand: &Operand<'_>) -> Result<(Reg, u32), Refusal> {
         match operand {
             Operand::Name(name) if special(name).is_some() && self.register(name).is_none() => {
-                Err(self.invalid(format!("`{name}` is a special register, which nothing writes")))
+                Err(self.invalid(format!(
+                    "`{name}` is a special register, which nothing writes"
+                )))
             }
             _ => self.any(operand),
         }
