@@ -166,7 +166,9 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
             }
             if executed >= u64::from(a_turn) {
                 let before = self
-                    .launch.progress.instructions
+                    .launch
+                    .progress
+                    .instructions
                     .fetch_add(executed, Ordering::Relaxed);
                 if before + executed > self.launch.config.max_instructions {
                     return Err(self.over_budget());

@@ -128,7 +128,11 @@ fn to_int(value: f64, bits: Bits, signed: bool, double: bool) -> u64 {
 pub(super) fn narrow(bits: u64) -> u32 {
     let nan = (bits >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x7f_ffff;
     let value = f64::from_bits(bits);
-    if value.is_nan() { nan } else { (value as f32).to_bits() }
+    if value.is_nan() {
+        nan
+    } else {
+        (value as f32).to_bits()
+    }
 }
 
 /// A NaN that keeps its sign and the upper part of its payload, made quiet: between `f64` and `f32` or
