@@ -15,6 +15,7 @@ use crate::code::{Op, Program};
 use crate::module::{Function, Text};
 use crate::observe::{Access, AccessKind, Observer, Place, Site};
 use crate::parse::ast::Space;
+use crate::run::{Arg, LaunchError, Machine};
 
 use class::{CLASSES, Class, class};
 use memory::Banks;
@@ -188,6 +189,25 @@ impl Counters {
         let text = self.text.ptx.get(at as usize..).unwrap_or("");
         let end = text.find(|c: char| c.is_whitespace() || c == ';');
         &text[..end.unwrap_or(text.len())]
+    }
+}
+
+impl Machine {
+    /// [`Machine::launch_observed`] by [`Counters`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn launch_counted(
+        &mut self,
+        function: &Function,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared_bytes: u32,
+        args: &[Arg],
+    ) -> Result<Counters, LaunchError> {
+        // Not generic: compiled with this crate's optimization, whatever that of the crate that calls.
+        let counters = Counters::new(function);
+        self.launch_observed(function, grid, block, shared_bytes, args, counters)
     }
 }
 

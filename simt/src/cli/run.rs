@@ -66,9 +66,8 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     let (grid, block, shared) = (args.grid, args.block, args.shared);
     let start = Instant::now();
     let counted = if args.count || args.json {
-        let counters = Counters::new(&function);
         machine
-            .launch_observed(&function, grid, block, shared, &values, counters)
+            .launch_counted(&function, grid, block, shared, &values)
             .map(Some)
     } else {
         machine
