@@ -96,15 +96,9 @@ pub enum Error {
         fits: u64,
     },
     /// There is no driver, or no GPU behind it.
-    #[error("{what}; `cargo xtask doctor` shows what is missing")]
+    #[error("{what}; `cargo xtask doctor` shows what is missing, --device sim needs no GPU")]
     NoGpu {
         /// What was found instead.
-        what: String,
-    },
-    /// `--device auto` where nothing can run a kernel.
-    #[error("no device to run on: {what}; `cargo xtask ptx` shows the kernels without a GPU")]
-    NoDevice {
-        /// What was found instead of a GPU.
         what: String,
     },
     /// The driver would not compile the kernels.
@@ -119,11 +113,11 @@ pub enum Error {
         log: String,
     },
     /// A launch was refused, or the kernel failed while it ran.
-    #[error("{launch} failed: {reason}; compute-sanitizer names the access that did it")]
+    #[error("{launch} failed: {reason}")]
     Launch {
         /// What was launched.
         launch: Box<Launch>,
-        /// The device's error.
+        /// The device's error, and where more can be learned of it.
         reason: String,
     },
     /// Any other failure of the device.

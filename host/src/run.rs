@@ -1,6 +1,6 @@
 //! Climbing a ladder: upload once, then check and time each rung.
 
-use crate::device::{BufferId, Device, DeviceInfo, Ran};
+use crate::device::{BufferId, Device, DeviceInfo, Metric, Ran};
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::problem::{POISON, Problem, Role, Verdict};
@@ -92,6 +92,14 @@ impl<'a> Session<'a> {
     /// # Errors
     /// What the device refuses. A wrong result is a [`Verdict`].
     pub fn check(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
+        Ok(self.try_out(rung, launch)?.0)
+    }
+
+    /// [`Session::check`], with what the device says of the launch.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_out(&mut self, rung: &Rung, launch: &Launch) -> Result<(Verdict, Ran), Error> {
         if self.dirty {
             self.restore()?;
         }
@@ -100,7 +108,7 @@ impl<'a> Session<'a> {
                 self.device.fill(*id, POISON)?;
             }
         }
-        self.launch(rung, launch)?;
+        let ran = self.launch(rung, launch)?;
         let mut outputs = Vec::new();
         for wanted in self.problem.wanted(launch) {
             let mut bytes = vec![0; wanted.bytes];
@@ -108,7 +116,7 @@ impl<'a> Session<'a> {
                 .download(self.buffers[wanted.buffer], &mut bytes)?;
             outputs.push(bytes);
         }
-        Ok(self.problem.check(rung, launch, &outputs))
+        Ok((self.problem.check(rung, launch, &outputs), ran))
     }
 
     /// Launches [`WARM_UP`] times and then `runs` times, and takes each of those launches' time on the
@@ -191,6 +199,16 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// Its times, where it was timed.
     pub samples: Option<Samples>,
+    /// What was counted of it, where the device counts.
+    pub counters: Vec<Metric>,
+}
+
+impl Outcome {
+    /// A counter's value: `None` where it was not counted or has nothing to divide by.
+    pub fn counter(&self, name: &str) -> Option<f64> {
+        let metric = self.counters.iter().find(|metric| metric.name == name)?;
+        metric.value.number()
+    }
 }
 
 /// What a climb of a ladder brought.
@@ -204,7 +222,7 @@ pub struct Report {
     pub n: u64,
     /// The bytes that effective bandwidth is reckoned from.
     pub bytes: u64,
-    /// How many launches of each rung were timed; `None` for none.
+    /// How many launches of each rung were timed; `None` for none, as on a device without a clock.
     pub runs: Option<u32>,
     /// The rungs that ran, in the ladder's order.
     pub outcomes: Vec<Outcome>,
@@ -238,20 +256,25 @@ pub fn climb(
         Some(_) => ladder.rungs.iter().any(|rung| rung.in_place),
         None => rungs.iter().any(|rung| rung.in_place),
     };
+    device.set_counting(runs.is_some());
     let mut session = Session::new(device, problem, restorable)?;
+    let mut timed = false;
     let mut outcomes = Vec::with_capacity(launches.len());
     for (rung, launch) in launches {
         progress(rung);
-        let verdict = session.check(rung, &launch)?;
+        let (verdict, ran) = session.try_out(rung, &launch)?;
         let samples = match runs {
-            Some(runs) => session.time(rung, &launch, runs)?,
-            None => None,
+            // A device without a clock has said all that it can.
+            Some(runs) if ran.time_ns.is_some() => session.time(rung, &launch, runs)?,
+            _ => None,
         };
+        timed |= samples.is_some();
         outcomes.push(Outcome {
             rung,
             launch,
             verdict,
             samples,
+            counters: ran.counters,
         });
     }
     Ok(Report {
@@ -259,7 +282,7 @@ pub fn climb(
         device: info,
         n: problem.n(),
         bytes: problem.bytes(),
-        runs,
+        runs: runs.filter(|_| timed),
         outcomes,
     })
 }
@@ -270,6 +293,13 @@ impl Report {
         self.outcomes
             .iter()
             .all(|outcome| outcome.verdict.is_right())
+    }
+
+    /// Whether the rungs were counted.
+    pub fn counted(&self) -> bool {
+        self.outcomes
+            .iter()
+            .any(|outcome| !outcome.counters.is_empty())
     }
 
     /// How many times faster `outcome` was than the rung of this name, where both were timed.

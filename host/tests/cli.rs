@@ -107,7 +107,7 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         ),
         (
             &["run", "reduce", "--device", "tpu"],
-            "[possible values: auto, gpu]",
+            "[possible values: auto, gpu, sim]",
         ),
         (
             &["run", "reduce", "--update-readme", "no/such.md"],
@@ -147,24 +147,92 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
 
 #[test]
 fn without_a_driver_the_program_starts_and_says_so() {
-    for (args, message) in [
-        (vec!["run", "reduce", "--device", "gpu"], "no CUDA driver"),
-        (
-            vec!["run", "reduce"],
-            "`cargo xtask ptx` shows the kernels without a GPU",
-        ),
-        (
-            vec!["check"],
-            "`cargo xtask ptx` shows the kernels without a GPU",
-        ),
-        (vec!["devices"], "no CUDA driver"),
+    let Ended { code, err, .. } = alone(&["run", "reduce", "--device", "gpu"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.starts_with("error: no CUDA driver"), "{err}");
+    assert!(err.contains("--device sim needs no GPU"), "{err}");
+    assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+    assert!(!err.contains('\u{1b}'), "colours in a pipe: {err}");
+}
+
+#[test]
+fn without_a_driver_the_best_device_is_the_simt_machine() {
+    let Ended { code, out, err } = alone(&["run", "reduce", "--n", "10000"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    for part in [
+        "PTX instr. / warp",
+        "uniform branches",
+        "reduce on SIMT machine, ",
+        "one launch of each, counted and not timed",
     ] {
-        let Ended { code, err, .. } = alone(&args);
-        assert_eq!(code, 2, "{err}");
-        assert!(err.starts_with("error: ") && err.contains(message), "{err}");
-        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
-        assert!(!err.contains('\u{1b}'), "colours in a pipe: {err}");
+        assert!(out.contains(part), "{part}: {out}");
     }
+    assert!(!out.contains("GB/s"), "{out}");
+    let Ended { code, out, .. } = alone(&["check", "reduce", "--n", "1", "1000", "--block", "64"]);
+    assert_eq!(code, 0);
+    assert!(
+        out.contains("32 checks") && out.contains("on SIMT machine"),
+        "{out}"
+    );
+    let Ended { code, out, .. } = alone(&["devices"]);
+    assert_eq!(code, 0);
+    assert!(
+        out.starts_with("sim                 SIMT machine, "),
+        "{out}"
+    );
+}
+
+#[test]
+fn json_of_a_device_that_counts_has_counters_and_no_time() {
+    let args = [
+        "run",
+        "reduce",
+        "--n",
+        "100k",
+        "--device",
+        "sim",
+        "--rung",
+        "reduce_smem",
+        "--json",
+    ];
+    let Ended { code, out, err } = alone(&args);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let rungs: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let rung = &rungs[0];
+    assert_eq!(
+        (&rung["device"], &rung["correct"]),
+        (&"sim".into(), &true.into())
+    );
+    assert!(rung["time_ns"].is_null() && rung["gb_per_s"].is_null());
+    let counters = &rung["counters"];
+    assert_eq!(
+        counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"],
+        3200
+    );
+    assert_eq!(
+        counters["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"],
+        4.0
+    );
+    assert!(counters["l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum"] == 0);
+
+    let unasked = alone(&[
+        "run",
+        "reduce",
+        "--n",
+        "100",
+        "--device",
+        "sim",
+        "--no-time",
+        "--json",
+    ]);
+    let rungs: serde_json::Value = serde_json::from_str(&unasked.out).unwrap();
+    assert!(
+        rungs
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|rung| rung.get("counters").is_none())
+    );
 }
 
 #[test]

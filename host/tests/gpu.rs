@@ -95,7 +95,7 @@ fn the_device_is_described() {
 
 #[test]
 fn a_drivers_errors_are_told_in_one_line() {
-    let run = ["run", "reduce", "--n", "1000"];
+    let run = ["run", "reduce", "--n", "1000", "--device", "gpu"];
     for (fault, code, message) in [
         ("no_device", 2, "finds no GPU (NoDevice)"),
         (
@@ -114,6 +114,11 @@ fn a_drivers_errors_are_told_in_one_line() {
         assert!(err.starts_with("error: ") && err.contains(message), "{err}");
         assert_eq!(err.lines().count(), 1, "{err}");
     }
+    // A driver without a GPU leaves the SIMT machine; a GPU that fails does not.
+    let (found, out, err) = ladder("no_device", &run[..4]);
+    assert_eq!((found, err.as_str()), (0, ""));
+    assert!(out.contains("on SIMT machine"), "{out}");
+    assert_eq!(ladder("bad_ptx", &run[..4]).0, 1);
 }
 
 #[test]

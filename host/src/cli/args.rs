@@ -56,7 +56,7 @@ pub(super) struct Run {
     /// Where to run
     #[arg(long, value_enum, default_value_t)]
     pub(super) device: Choice,
-    /// How many timed launches to take the median of
+    /// How many timed launches to take the median of; sim has no clock and counts one launch
     #[arg(
         long,
         value_name = "K",
@@ -64,7 +64,7 @@ pub(super) struct Run {
         conflicts_with = "no_time"
     )]
     pub(super) runs: u32,
-    /// Check only
+    /// Check only: neither time nor count
     #[arg(long)]
     pub(super) no_time: bool,
     /// Print JSON instead of a table

@@ -89,26 +89,37 @@ pub(super) fn devices(
     surroundings: &Surroundings<'_>,
     out: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let device = (surroundings.open)(Choice::Auto)?;
-    let info = device.info();
+    let best = (surroundings.open)(Choice::Auto)?;
+    let mut infos = vec![best.info().clone()];
+    if infos[0].kind != "sim" {
+        infos.push((surroundings.open)(Choice::Sim)?.info().clone());
+    }
     if json {
-        let known = Known {
-            device: info.kind,
-            name: &info.name,
-            driver: info.driver.as_deref(),
-            compute_capability: info
-                .compute_capability
-                .map(|(major, minor)| format!("{major}.{minor}")),
-            multiprocessors: info.multiprocessors,
-            clock_mhz: info.clock_mhz,
-            l2_bytes: info.l2_bytes,
-            memory_bytes: info.memory_bytes,
-            peak_gb_per_s: info.peak_bytes_per_s.map(|peak| peak / 1e9),
-        };
-        writeln!(out, "{}", to_json(&[known]))?;
+        let known: Vec<Known<'_>> = infos
+            .iter()
+            .map(|info| Known {
+                device: info.kind,
+                name: &info.name,
+                driver: info.driver.as_deref(),
+                compute_capability: info
+                    .compute_capability
+                    .map(|(major, minor)| format!("{major}.{minor}")),
+                multiprocessors: info.multiprocessors,
+                clock_mhz: info.clock_mhz,
+                l2_bytes: info.l2_bytes,
+                memory_bytes: info.memory_bytes,
+                peak_gb_per_s: info.peak_bytes_per_s.map(|peak| peak / 1e9),
+            })
+            .collect();
+        writeln!(out, "{}", to_json(&known))?;
     } else {
-        for (what, value) in lines(info) {
-            writeln!(out, "{what:20}{value}")?;
+        for (index, info) in infos.iter().enumerate() {
+            if index > 0 {
+                writeln!(out)?;
+            }
+            for (what, value) in lines(info) {
+                writeln!(out, "{what:20}{value}")?;
+            }
         }
     }
     Ok(0)

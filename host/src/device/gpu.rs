@@ -169,7 +169,12 @@ impl Device for Gpu {
             launch: Box::new(launch.clone()),
             reason,
         };
-        let cuda = |error| refused(describe(error));
+        let cuda = |error| {
+            refused(format!(
+                "{}; compute-sanitizer or --device sim names the access that did it",
+                describe(error)
+            ))
+        };
 
         let Kernels { module, entries } = self.kernels()?;
         let parameters = entries

@@ -1,6 +1,7 @@
 //! What runs a rung: buffers, launches and their times, behind a trait that a GPU and a simulator fit.
 
 mod gpu;
+mod sim;
 
 use std::fmt;
 
@@ -8,6 +9,8 @@ use crate::error::Error;
 use crate::launch::Launch;
 
 pub use gpu::Gpu;
+pub use sim::Sim;
+pub use simt::counters::{Metric, Value};
 
 /// A buffer on a device, as [`Device::alloc`] gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,6 +23,8 @@ pub struct Ran {
     /// How long the kernel ran, in nanoseconds of the device's own clock. `None` where a device has no
     /// such thing.
     pub time_ns: Option<f64>,
+    /// What was counted of it. Empty where nothing was.
+    pub counters: Vec<Metric>,
 }
 
 impl Ran {
@@ -27,6 +32,7 @@ impl Ran {
     pub fn timed(time_ns: f64) -> Self {
         Self {
             time_ns: Some(time_ns),
+            counters: Vec::new(),
         }
     }
 }
@@ -34,7 +40,7 @@ impl Ran {
 /// What is known of a device. `None` is what it does not tell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceInfo {
-    /// What `--device` calls it: `gpu`.
+    /// What `--device` calls it: `gpu` or `sim`.
     pub kind: &'static str,
     /// Its maker's name for it.
     pub name: String,
@@ -118,6 +124,11 @@ pub trait Device {
     /// [`Error::Device`] for a buffer that is not in use, and for the device's own.
     fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error>;
 
+    /// Whether launches from now on shall be counted. A device that cannot count does not.
+    fn set_counting(&mut self, counting: bool) {
+        let _ = counting;
+    }
+
     /// Runs a kernel of [`KERNELS_PTX`](crate::KERNELS_PTX) to its end. `bound[i]` is what
     /// [`Arg::Buffer(i)`](crate::launch::Arg::Buffer) stands for.
     ///
@@ -130,22 +141,27 @@ pub trait Device {
 /// Which device to run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Choice {
-    /// The best that there is.
+    /// The first GPU if there is one, else the SIMT machine.
     #[default]
     Auto,
     /// The first GPU.
     Gpu,
+    /// The SIMT machine: the kernels' PTX run on the CPU, and counted instead of timed.
+    Sim,
 }
 
 /// Opens a device.
 ///
 /// # Errors
-/// [`Error::NoGpu`] for [`Choice::Gpu`] and [`Error::NoDevice`] for [`Choice::Auto`] on a machine without
-/// a CUDA driver or a GPU.
+/// [`Error::NoGpu`] for [`Choice::Gpu`] on a machine without a CUDA driver or a GPU, [`Error::Device`] for a
+/// GPU that cannot be used.
 pub fn open(choice: Choice) -> Result<Box<dyn Device>, Error> {
+    if choice == Choice::Sim {
+        return Ok(Box::new(Sim::open(0)?));
+    }
     match (Gpu::open(), choice) {
         (Ok(gpu), _) => Ok(Box::new(gpu)),
-        (Err(Error::NoGpu { what }), Choice::Auto) => Err(Error::NoDevice { what }),
+        (Err(Error::NoGpu { .. }), Choice::Auto) => Ok(Box::new(Sim::open(0)?)),
         (Err(error), _) => Err(error),
     }
 }

@@ -1,8 +1,11 @@
 //! The report as JSON: one object a rung.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use crate::run::Report;
+use crate::device::Value;
+use crate::run::{Outcome, Report};
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -19,13 +22,38 @@ struct Row<'a> {
     bytes: u64,
     gb_per_s: Option<f64>,
     speedup_vs_first: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counters: Option<BTreeMap<&'static str, Counter>>,
+}
+
+/// A counter's value.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Counter {
+    Count(u64),
+    Ratio(Option<f64>),
+}
+
+/// The counters by name, where there are any.
+fn counters(outcome: &Outcome) -> Option<BTreeMap<&'static str, Counter>> {
+    let counter = |value| match value {
+        Value::Count(count) => Counter::Count(count),
+        Value::Ratio(ratio) => Counter::Ratio(ratio),
+    };
+    let all = outcome.counters.iter();
+    let named: BTreeMap<_, _> = all
+        .map(|metric| (metric.name, counter(metric.value)))
+        .collect();
+    (!named.is_empty()).then_some(named)
 }
 
 /// An array with one object for each rung that ran, a line each.
 ///
 /// `shared_bytes` is the dynamic shared memory of the launch, `time_ns` the median in nanoseconds and
 /// `gb_per_s` the effective bandwidth in 10^9 bytes a second; they are `null` where nothing was timed, and
-/// so is `speedup_vs_first` where the ladder's first rung did not run.
+/// so is `speedup_vs_first` where the ladder's first rung did not run. On a device that counts there is
+/// `counters` too, an object with each of its [`Metric`](crate::device::Metric)s; a ratio is `null` where it
+/// has nothing to divide by.
 pub fn json(report: &Report) -> String {
     let rows: Vec<String> = report
         .outcomes
@@ -44,6 +72,7 @@ pub fn json(report: &Report) -> String {
             bytes: report.bytes,
             gb_per_s: report.bytes_per_s(outcome).map(|bytes| bytes / 1e9),
             speedup_vs_first: report.speedup_vs_first(outcome),
+            counters: counters(outcome),
         })
         .map(|row| serde_json::to_string(&row).expect("strings, numbers and arrays serialize"))
         .collect();

@@ -1,5 +1,6 @@
 //! What a climb brought, shown: a table for people, JSON for programs, Markdown for the README.
 
+mod counted;
 mod json;
 mod matrix;
 pub mod readme;
@@ -49,6 +50,7 @@ fn caption(report: &Report, setting: &Setting) -> Vec<String> {
     let timing = match runs {
         Some(1) => "1 timed run, device events".to_owned(),
         Some(runs) => format!("median of {runs} runs after {WARM_UP} to warm up, device events"),
+        None if report.counted() => "one launch of each, counted and not timed".to_owned(),
         None => "not timed".to_owned(),
     };
     let mut lines = vec![

@@ -3,6 +3,7 @@
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
 
+use super::counted::COUNTED;
 use super::{Setting, caption};
 use crate::problem::Verdict;
 use crate::registry::{Ladder, Rung};
@@ -31,7 +32,7 @@ impl Look {
     }
 }
 
-const NOTHING: &str = "–";
+pub(super) const NOTHING: &str = "–";
 
 /// The climb as a table, with its caption and what was wrong below it.
 pub fn table(report: &Report, setting: &Setting, look: Look) -> String {
@@ -57,7 +58,7 @@ pub fn table(report: &Report, setting: &Setting, look: Look) -> String {
             }
         }));
     }
-    align(&mut table);
+    align(report, &mut table);
     let mut text = format!("{}\n", table.trim_fmt());
     for line in caption(report, setting) {
         text += &format!("{line}\n");
@@ -89,6 +90,9 @@ const RESULT: usize = 2;
 
 fn header(report: &Report) -> Vec<&'static str> {
     let mut header = vec!["rung", "grid × block", "result"];
+    if report.counted() {
+        header.extend(COUNTED.iter().map(|column| column.header));
+    }
     if report.runs.is_some() {
         header.extend([
             "time",
@@ -108,12 +112,16 @@ fn row(report: &Report, index: usize, outcome: &Outcome) -> Vec<String> {
         launch,
         verdict,
         samples,
+        ..
     } = outcome;
     let mut row = vec![
         rung.name.to_owned(),
         format!("{} × {}", dims(launch.grid), dims(launch.block)),
         if verdict.is_right() { "right" } else { "WRONG" }.to_owned(),
     ];
+    if report.counted() {
+        row.extend(COUNTED.iter().map(|column| column.cell(outcome)));
+    }
     if report.runs.is_none() {
         return row;
     }
@@ -167,8 +175,9 @@ fn duration(nanoseconds: f64) -> String {
     }
 }
 
-fn align(table: &mut Table) {
-    for column in table.column_iter_mut().skip(RESULT + 1).take(5) {
+fn align(report: &Report, table: &mut Table) {
+    let numbers = if report.counted() { COUNTED.len() } else { 5 };
+    for column in table.column_iter_mut().skip(RESULT + 1).take(numbers) {
         column.set_cell_alignment(CellAlignment::Right);
     }
 }

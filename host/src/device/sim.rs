@@ -1,0 +1,189 @@
+//! The SIMT machine: the same PTX, run warp by warp on the CPU.
+
+use std::collections::BTreeMap;
+
+use simt::{Buffer, Config, LaunchError, Machine, Module};
+
+use super::{BufferId, Device, DeviceInfo, Ran};
+use crate::error::Error;
+use crate::launch::{Arg, Launch};
+
+/// Instructions of warps after which a launch is taken to be endless: a hundred times what the slowest
+/// rung takes on the largest size.
+const MAX_INSTRUCTIONS: u64 = 1 << 40;
+
+/// A [`simt::Machine`] with the kernels loaded on first use.
+pub struct Sim {
+    machine: Machine,
+    module: Option<Module>,
+    buffers: BTreeMap<BufferId, Buffer<u8>>,
+    info: DeviceInfo,
+    next_id: u32,
+    counting: bool,
+}
+
+impl Sim {
+    /// A machine on `threads` host threads, 0 for one each core.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where the host gives it no threads.
+    pub fn open(threads: usize) -> Result<Self, Error> {
+        let config = Config {
+            threads,
+            max_instructions: MAX_INSTRUCTIONS,
+            ..Config::default()
+        };
+        let machine = Machine::new(config).map_err(|error| Error::Device {
+            doing: "starting the SIMT machine",
+            reason: error.to_string(),
+        })?;
+        let threads = match machine.threads() {
+            1 => "1 host thread".to_owned(),
+            count => format!("{count} host threads"),
+        };
+        Ok(Self {
+            info: DeviceInfo {
+                kind: "sim",
+                name: format!("SIMT machine, {threads}"),
+                ..DeviceInfo::default()
+            },
+            machine,
+            module: None,
+            buffers: BTreeMap::new(),
+            next_id: 0,
+            counting: false,
+        })
+    }
+
+    fn buffer(&self, id: BufferId) -> Result<Buffer<u8>, Error> {
+        self.buffers.get(&id).copied().ok_or_else(|| Error::Device {
+            doing: "looking for a buffer",
+            reason: format!("{id:?} is not in use"),
+        })
+    }
+
+    fn kernel(&mut self, entry: &str) -> Result<simt::Function, simt::LoadError> {
+        if self.module.is_none() {
+            self.module = Some(Module::from_ptx(crate::KERNELS_PTX)?);
+        }
+        self.module
+            .as_ref()
+            .expect("loaded just now")
+            .function(entry)
+    }
+}
+
+impl Device for Sim {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        simt::run::available_memory()
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
+        let id = BufferId(self.next_id);
+        self.next_id += 1;
+        self.buffers.insert(id, self.machine.zeroed(bytes));
+        Ok(id)
+    }
+
+    fn free(&mut self, buffer: BufferId) {
+        if let Some(buffer) = self.buffers.remove(&buffer) {
+            self.machine.free(buffer);
+        }
+    }
+
+    fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
+        let to = self.buffer(buffer)?;
+        same_size("copying to the device", to.len(), bytes.len())?;
+        self.machine.write(to, bytes);
+        Ok(())
+    }
+
+    fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
+        let from = self.buffer(buffer)?;
+        if from.len() < bytes.len() {
+            return same_size("copying from the device", from.len(), bytes.len());
+        }
+        let all = self.machine.read(from);
+        bytes.copy_from_slice(&all[..bytes.len()]);
+        Ok(())
+    }
+
+    fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error> {
+        let (from, to) = (self.buffer(from)?, self.buffer(to)?);
+        same_size("copying on the device", to.len(), from.len())?;
+        let bytes = self.machine.read(from);
+        self.machine.write(to, &bytes);
+        Ok(())
+    }
+
+    fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
+        let to = self.buffer(buffer)?;
+        self.machine.write(to, &vec![byte; to.len()]);
+        Ok(())
+    }
+
+    fn set_counting(&mut self, counting: bool) {
+        self.counting = counting;
+    }
+
+    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
+        let refused = |reason| Error::Launch {
+            launch: Box::new(launch.clone()),
+            reason,
+        };
+        let function = self
+            .kernel(&launch.entry)
+            .map_err(|error| refused(error.to_string().replace('\n', " ")))?;
+        let mut args = Vec::with_capacity(launch.args.len());
+        for arg in &launch.args {
+            args.push(match *arg {
+                Arg::Buffer(index) => {
+                    let id = bound.get(index).copied().ok_or_else(|| {
+                        refused(format!("buffer {index} of {} is an argument", bound.len()))
+                    })?;
+                    self.buffer(id)?.into()
+                }
+                Arg::U32(value) => value.into(),
+                Arg::I32(value) => value.into(),
+                Arg::U64(value) => value.into(),
+                Arg::F32(value) => value.into(),
+            });
+        }
+        let Launch {
+            grid,
+            block,
+            shared_bytes,
+            ..
+        } = *launch;
+        let failed = |error: LaunchError| refused(error.to_string());
+        let counters = if self.counting {
+            self.machine
+                .launch_counted(&function, grid, block, shared_bytes, &args)
+                .map_err(failed)?
+                .metrics()
+        } else {
+            self.machine
+                .launch(&function, grid, block, shared_bytes, &args)
+                .map_err(failed)?;
+            Vec::new()
+        };
+        Ok(Ran {
+            time_ns: None,
+            counters,
+        })
+    }
+}
+
+fn same_size(doing: &'static str, buffer: usize, asked: usize) -> Result<(), Error> {
+    if buffer == asked {
+        return Ok(());
+    }
+    Err(Error::Device {
+        doing,
+        reason: format!("the buffer has {buffer} bytes, not {asked}"),
+    })
+}

@@ -1,0 +1,159 @@
+//! Every rung on the SIMT machine: the kernels' own PTX, run and checked on any CPU.
+
+#![allow(clippy::unwrap_used)]
+
+use host::device::Sim;
+use host::launch::{Arg, Launch};
+use host::problem::Verdict;
+use host::run::climb;
+use host::{Device as _, Error, Options, Rung, Session, ladder};
+use proptest::prelude::*;
+
+/// Runs rungs on one size, with every block given.
+fn check(n: u64, rungs: &[&'static Rung], blocks: &[[u32; 3]]) {
+    let reduce = ladder("reduce").unwrap();
+    let mut sim = Sim::open(0).unwrap();
+    let problem = reduce
+        .problem(&Options {
+            n: Some(n),
+            block: None,
+        })
+        .unwrap();
+    let mut session = Session::new(&mut sim, &*problem, true).unwrap();
+    for rung in rungs {
+        for block in blocks {
+            let launch = reduce.launch(rung, &*problem, Some(*block)).unwrap();
+            let verdict = session.check(rung, &launch).unwrap();
+            assert_eq!(verdict, Verdict::Right, "{launch} at n = {n}");
+        }
+    }
+}
+
+#[test]
+fn every_rung_is_right_on_every_edge_with_every_block() {
+    let reduce = ladder("reduce").unwrap();
+    let rungs: Vec<_> = reduce.rungs.iter().collect();
+    for n in [0, 1, 31, 1000, 1_000_003] {
+        check(n, &rungs, reduce.blocks);
+    }
+}
+
+#[test]
+fn every_rung_is_right_on_more_than_the_default_size() {
+    let reduce = ladder("reduce").unwrap();
+    let rungs: Vec<_> = reduce.rungs.iter().collect();
+    check((1 << 24) + 1, &rungs, &[[128, 1, 1], [1024, 1, 1]]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn any_rung_is_right_on_any_size(
+        rung in prop::sample::select(ladder("reduce").unwrap().rungs),
+        n in prop_oneof![0u64..5000, 0u64..200_000],
+        block in prop::sample::select(ladder("reduce").unwrap().blocks),
+    ) {
+        let rung = ladder("reduce").unwrap().rung(rung.name).unwrap();
+        check(n, &[rung], &[block]);
+    }
+}
+
+#[test]
+fn counters_do_not_depend_on_the_hosts_threads() {
+    let reduce = ladder("reduce").unwrap();
+    let rungs: Vec<_> = reduce.rungs.iter().collect();
+    let problem = reduce
+        .problem(&Options {
+            n: Some(100_003),
+            block: None,
+        })
+        .unwrap();
+    let counted = |threads| {
+        let mut sim = Sim::open(threads).unwrap();
+        let report = climb(&mut sim, reduce, &rungs, &*problem, None, Some(1), |_| {}).unwrap();
+        assert!(report.all_right() && report.counted() && report.runs.is_none());
+        let all: Vec<_> = report
+            .outcomes
+            .into_iter()
+            .map(|outcome| outcome.counters)
+            .collect();
+        all
+    };
+    let alone = counted(1);
+    assert_eq!(alone, counted(3));
+    assert_eq!(alone.len(), 16);
+}
+
+#[test]
+fn a_fault_names_the_access_and_the_line_of_rust() {
+    let mut sim = Sim::open(1).unwrap();
+    let input = sim.alloc(4096).unwrap();
+    let output = sim.alloc(64).unwrap();
+    let launch = Launch {
+        entry: "reduce_interleaved".into(),
+        grid: [9, 1, 1],
+        block: [128, 1, 1],
+        shared_bytes: 0,
+        args: vec![Arg::Buffer(0), Arg::Buffer(1), Arg::U32(9 * 128)],
+    };
+    let error = sim.launch(&launch, &[input, output]).unwrap_err();
+    let text = error.to_string();
+    for part in [
+        "reduce_interleaved<<<9, 128, 0>>> failed: out of bounds read of 4 bytes",
+        "past the end of argument 0's buffer of 4096 bytes",
+        "block (8, 0, 0), thread (",
+        "reduce",
+        ".rs:",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!((error.exit_code(), text.lines().count()), (1, 1));
+}
+
+#[test]
+fn mistakes_are_errors() {
+    let mut sim = Sim::open(1).unwrap();
+    let buffer = sim.alloc(8).unwrap();
+    let other = sim.alloc(0).unwrap();
+    assert!(sim.upload(buffer, &[0; 7]).is_err());
+    assert!(sim.download(buffer, &mut [0; 9]).is_err());
+    assert!(sim.copy(buffer, other).is_err());
+    sim.fill(buffer, 7).unwrap();
+    sim.fill(other, 7).unwrap();
+    let mut bytes = [0; 5];
+    sim.download(buffer, &mut bytes).unwrap();
+    assert_eq!(bytes, [7; 5]);
+    sim.free(buffer);
+    sim.free(buffer);
+    assert!(matches!(sim.fill(buffer, 0), Err(Error::Device { .. })));
+
+    let mut launch = Launch {
+        entry: "reduce_interleaved".into(),
+        grid: [1, 1, 1],
+        block: [128, 1, 1],
+        shared_bytes: 0,
+        args: vec![Arg::Buffer(0), Arg::Buffer(1), Arg::U32(0)],
+    };
+    for (entry, bound, expected) in [
+        (
+            "reduce_nothing",
+            vec![other, other],
+            "there is no kernel `reduce_nothing`",
+        ),
+        (
+            "reduce_interleaved",
+            vec![other],
+            "buffer 1 of 1 is an argument",
+        ),
+    ] {
+        launch.entry = entry.into();
+        let error = sim.launch(&launch, &bound).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    launch.args.pop();
+    let error = sim
+        .launch(&launch, &[other, other])
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("2 arguments for 3 parameters"), "{error}");
+}
