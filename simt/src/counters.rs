@@ -4,6 +4,37 @@
 //! `ptxas` keeps a kernel's loads and stores as they are, requests, sectors and bytes agree to the last
 //! digit, and wavefronts are those of a machine on which warps never get in each other's way. Instructions
 //! and branches are the PTX's, of which `ptxas` makes others.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let module = simt::Module::from_ptx(
+//!     ".version 8.0
+//!      .target sm_80
+//!      .address_size 64
+//!      .entry every_other(.param .u64 p)
+//!      {
+//!          .reg .b32 %r<2>;
+//!          .reg .b64 %rd<4>;
+//!          ld.param.u64 %rd1, [p];
+//!          mov.u32 %r1, %tid.x;
+//!          mul.wide.u32 %rd2, %r1, 8;
+//!          add.s64 %rd3, %rd1, %rd2;
+//!          st.global.u32 [%rd3], %r1;
+//!          ret;
+//!      }",
+//! )?;
+//! let kernel = module.function("every_other")?;
+//! let mut machine = simt::Machine::new(simt::Config::default())?;
+//! let buffer = machine.zeroed::<u64>(64);
+//! let counters = machine.launch_counted(&kernel, [1, 1, 1], [64, 1, 1], 0, &[buffer.into()])?;
+//! let get = |name| counters.get(name).and_then(simt::counters::Value::number);
+//! // Two warps, each one store to 32 words over 256 bytes: half of every sector is written.
+//! assert_eq!(get("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), Some(2.0));
+//! assert_eq!(get("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"), Some(8.0));
+//! assert_eq!(get("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"), Some(50.0));
+//! # Ok(())
+//! # }
+//! ```
 
 mod class;
 mod memory;

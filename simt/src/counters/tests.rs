@@ -211,6 +211,37 @@ fn branches_that_choose_are_counted_and_those_that_part() {
 }
 
 #[test]
+fn an_indexed_branch_parts_a_warp_whose_lanes_take_different_targets() {
+    let module = Module::from_ptx(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u32 bits)\n{\n\
+         .reg .b32 %r<4>;\nld.param.u32 %r1, [bits];\nmov.u32 %r2, %tid.x;\nand.b32 %r3, %r1, %r2;\n\
+         TARGETS: .branchtargets A, B;\nbrx.idx %r3, TARGETS;\nA:\nret;\nB:\nret;\n}\n",
+    )
+    .unwrap();
+    let kernel = module.function("k").unwrap();
+    let mut machine = Machine::new(crate::Config::default()).unwrap();
+    for (bits, parted) in [(1u32, 2), (0, 0)] {
+        let counters = machine
+            .launch_counted(&kernel, [1, 1, 1], [64, 1, 1], 0, &[bits.into()])
+            .unwrap();
+        assert_eq!(count(&counters, "smsp__sass_branch_targets.sum"), 2);
+        assert_eq!(
+            count(&counters, "smsp__sass_branch_targets_threads_divergent.sum"),
+            parted
+        );
+        let classes: u64 = METRICS
+            .iter()
+            .filter(|metric| {
+                let rest = metric.name.strip_prefix("ptx_inst_executed_");
+                rest.is_some_and(|rest| rest.ends_with(".sum"))
+            })
+            .map(|metric| count(&counters, metric.name))
+            .sum();
+        assert_eq!(classes, count(&counters, "ptx_inst_executed.sum"));
+    }
+}
+
+#[test]
 fn what_was_not_counted_has_no_ratio() {
     let counters = counters();
     for metric in counters.metrics() {
