@@ -173,7 +173,7 @@ impl Convert {
                 regs.set64(to, mask, &values);
             }
             Convert::F64ToF32 { to, from } => {
-                let values = each(regs.get64(from), |bits| run::narrow(bits));
+                let values = each(regs.get64(from), run::narrow);
                 regs.set32(to, mask, &values);
             }
             Convert::F16ToF32 { to, from } => {
