@@ -160,8 +160,9 @@ fn without_a_driver_the_best_device_is_the_simt_machine() {
     let Ended { code, out, err } = alone(&["run", "reduce", "--n", "10000"]);
     assert_eq!((code, err.as_str()), (0, ""));
     for part in [
-        "PTX instr. / warp",
-        "uniform branches",
+        "instr. / warp",
+        "used ld / st",
+        "branches that keep a warp together",
         "reduce on SIMT machine, ",
         "one launch of each, counted and not timed",
     ] {

@@ -60,6 +60,9 @@ fn caption(report: &Report, setting: &Setting) -> Vec<String> {
             setting.date, setting.toolchain
         ),
     ];
+    if report.counted() {
+        lines.push(counted::LEGEND.to_owned());
+    }
     if let (Some(l2), Some(_)) = (device.l2_bytes, runs)
         && *bytes < l2
     {

@@ -59,6 +59,12 @@ pub(super) fn global(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global 
 fn scattered(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
     // An access is aligned to its size, so that two either touch the same bytes or none in common, and
     // none of at most 32 bytes crosses a sector's border.
+    if let Some((sectors, elements)) = ascending(mask, addresses) {
+        return Global {
+            sectors,
+            bytes: elements * u64::from(bytes),
+        };
+    }
     let mut sectors = Distinct::new();
     let mut elements = Distinct::new();
     for lane in lanes(mask) {
@@ -69,6 +75,24 @@ fn scattered(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
         sectors: sectors.count as u64,
         bytes: elements.count as u64 * u64::from(bytes),
     }
+}
+
+/// Distinct sectors and addresses, if the addresses ascend from lane to lane: each that differs from the one
+/// before is new then.
+fn ascending(mask: u32, addresses: &[u64; LANES]) -> Option<(u64, u64)> {
+    let mut before = *addresses.get(mask.trailing_zeros() as usize)?;
+    let mut left = mask & (mask - 1);
+    let (mut sectors, mut elements) = (1, 1);
+    let mut descends = false;
+    while left != 0 {
+        let address = addresses[left.trailing_zeros() as usize];
+        sectors += u64::from(address / SECTOR != before / SECTOR);
+        elements += u64::from(address != before);
+        descends |= address < before;
+        before = address;
+        left &= left - 1;
+    }
+    (!descends).then_some((sectors, elements))
 }
 
 /// The sectors of an `atom` or `red` of global memory: lanes that change the same word need a pass each
@@ -131,6 +155,12 @@ pub(super) fn shared(
             ideal: wavefronts,
         };
     }
+    if bytes <= 4 && within_a_row(mask, addresses) {
+        return Shared {
+            wavefronts: 1,
+            ideal: 1,
+        };
+    }
     let together =
         !store && group < LANES && (paired(1, mask, addresses) || paired(2, mask, addresses));
     let group = if together { group * 2 } else { group };
@@ -146,6 +176,19 @@ pub(super) fn shared(
         }
     }
     all
+}
+
+/// Whether all words lie in a window of 32, where no two share a bank.
+fn within_a_row(mask: u32, addresses: &[u64; LANES]) -> bool {
+    let (mut least, mut most) = (u64::MAX, 0);
+    let mut left = mask;
+    while left != 0 {
+        let word = addresses[left.trailing_zeros() as usize] / 4;
+        least = least.min(word);
+        most = most.max(word);
+        left &= left - 1;
+    }
+    most.saturating_sub(least) < BANKS as u64
 }
 
 /// Whether each active lane's neighbour across `bit` is inactive or has the same address.
