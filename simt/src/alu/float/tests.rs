@@ -161,17 +161,26 @@ fn a_nan_of_f32_is_the_canonical_one() {
 fn a_nan_of_f64_is_passed_on() {
     let (first, second) = (0x7ff0_0000_0000_0123, 0xfff8_0000_0000_0456);
     let quiet = first | 1 << 51;
-    for instruction in [
-        "add.f64",
-        "mul.rz.f64",
-        "sub.rn.f64",
-        "div.rn.f64",
-        "div.rp.f64",
+    // Of two, an H100 hands on the second of a sum or product, and the first of a quotient.
+    for (instruction, of_both) in [
+        ("add.f64", second),
+        ("mul.rz.f64", second),
+        ("sub.rn.f64", second),
+        ("div.rn.f64", quiet),
+        ("div.rp.f64", quiet),
     ] {
-        assert_eq!(f64(instruction, &[first, second]), quiet, "{instruction}");
+        assert_eq!(f64(instruction, &[first, second]), of_both, "{instruction}");
         assert_eq!(f64(instruction, &[d(1.0), second]), second, "{instruction}");
         assert_eq!(f64(instruction, &[first, d(1.0)]), quiet, "{instruction}");
     }
+    // The second operand, then the third, then the first.
+    let third = 0x7ff8_0000_0000_0789;
+    assert_eq!(f64("fma.rn.f64", &[first, second, third]), second);
+    assert_eq!(f64("fma.rp.f64", &[first, d(1.0), third]), third);
+    assert_eq!(f64("fma.rz.f64", &[first, d(1.0), d(1.0)]), quiet);
+    // The sign of a NaN stays.
+    assert_eq!(f64("neg.f64", &[first]), quiet);
+    assert_eq!(f64("abs.f64", &[second]), second);
     let made = 0xfff8_0000_0000_0000;
     assert_eq!(f64("sub.f64", &[d(f64::INFINITY), d(f64::INFINITY)]), made);
     assert_eq!(f64("mul.rm.f64", &[d(f64::INFINITY), 0]), made);
