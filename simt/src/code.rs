@@ -89,8 +89,6 @@ pub enum Op {
     Clock {
         /// Where to.
         to: Reg,
-        /// Whether nanoseconds, in the place of cycles.
-        nanoseconds: bool,
         /// Whether the upper half (`%clock_hi`, `%globaltimer_hi`).
         high: bool,
     },

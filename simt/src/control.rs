@@ -29,22 +29,16 @@ pub(crate) fn decode(
 
 /// `mov` from a counter that runs (PTX ISA §10.22 ff.).
 fn clock(to: &Operand<'_>, name: &str, cx: &mut Context<'_, '_>) -> Result<Option<Op>, Refusal> {
-    let (nanoseconds, high) = match name {
-        "%clock" | "%clock64" => (false, false),
-        "%clock_hi" => (false, true),
-        "%globaltimer" | "%globaltimer_lo" => (true, false),
-        "%globaltimer_hi" => (true, true),
+    let high = match name {
+        "%clock" | "%clock64" | "%globaltimer" | "%globaltimer_lo" => false,
+        "%clock_hi" | "%globaltimer_hi" => true,
         _ => return Ok(None),
     };
     let (to, _) = cx.written(to)?;
     if matches!(to, Reg::Pred(_)) {
         return Err(cx.invalid("a counter does not fit into a predicate"));
     }
-    Ok(Some(Op::Clock {
-        to,
-        nanoseconds,
-        high,
-    }))
+    Ok(Some(Op::Clock { to, high }))
 }
 
 /// `bar{.cta}.sync a{, b}`, `.arrive a, b`, `.red.op d, a{, b}, p` (PTX ISA §9.7.13.1).

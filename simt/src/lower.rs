@@ -168,7 +168,7 @@ impl<'m> Lowering<'m> {
 
     fn finish(mut self) -> Result<Program, Refusal> {
         self.program.shared_bytes = self.variables.shared_bytes();
-        let (globals, constants) = self.variables.into_memory(self.module)?;
+        let (globals, constants) = self.variables.into_memory()?;
         self.program.globals = globals;
         self.program.constants = constants;
         Ok(self.program)

@@ -57,8 +57,8 @@ struct Jump<'m> {
     pc: usize,
     /// The labels, one for [`Op::Branch`].
     labels: Vec<&'m str>,
-    /// The scope that the jump stands in.
-    scope: Vec<usize>,
+    /// How many scopes it stands in whose labels have not been asked yet.
+    depth: usize,
     at: At,
 }
 
@@ -248,11 +248,11 @@ impl<'m> Body<'_, 'm> {
     }
 
     fn jump(&mut self, labels: Vec<&'m str>) {
-        let scope = (0..self.labels.len()).collect();
+        let depth = self.labels.len();
         self.jumps.push(Jump {
             pc: self.cx.func.code.len(),
             labels,
-            scope,
+            depth,
             at: self.cx.at,
         });
     }
@@ -401,9 +401,9 @@ impl<'m> Body<'_, 'm> {
                 }
             }
             if found.len() < jump.labels.len() {
-                if jump.scope.len() > 1 {
+                if jump.depth > 1 {
                     let mut jump = jump;
-                    jump.scope.pop();
+                    jump.depth -= 1;
                     left.push(jump);
                     continue;
                 }

@@ -210,11 +210,7 @@ impl<'m> Variables<'m> {
     }
 
     /// The memory that the placed variables need, as it is when a kernel starts.
-    pub(crate) fn into_memory(
-        mut self,
-        module: &'m Module<'m>,
-    ) -> Result<(Vec<ModuleVariable>, Vec<u8>), Refusal> {
-        let _ = module;
+    pub(crate) fn into_memory(mut self) -> Result<(Vec<ModuleVariable>, Vec<u8>), Refusal> {
         let mut globals = Vec::new();
         let mut next = 0;
         // An initializer may hold the address of a variable that nothing else mentions.

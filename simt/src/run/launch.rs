@@ -177,14 +177,13 @@ impl Machine {
             .expect("pushing cannot panic")
             .into_iter()
             .min_by_key(|(number, ..)| *number);
-        let freed: Vec<u64> = globals;
         let result = match fault {
             None => Ok(merged.into_inner().expect("no observer panics")),
             Some((number, site, thread, kind)) => Err(LaunchError::Fault(Box::new(
                 self.describe(function, grid, block, args, number, site, thread, kind),
             ))),
         };
-        for address in freed {
+        for address in globals {
             self.global.free(address);
         }
         result

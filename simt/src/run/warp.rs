@@ -135,7 +135,7 @@ impl WarpState {
         self.waiting = None;
         self.arrival = None;
         self.reduction = None;
-        // The limit on local memory was checked against no frame at all; one that is too large faults.
+        // The launch has checked that a thread's local memory has room for the entry's frame.
         self.enter(launch, 0, self.threads, None);
     }
 
@@ -416,11 +416,7 @@ impl WarpState {
                         self.arrive(site, barrier, active);
                         return Ok(Status::Barrier);
                     }
-                    Op::Clock {
-                        to,
-                        nanoseconds,
-                        high,
-                    } => self.clock(*to, *nanoseconds, *high, active),
+                    Op::Clock { to, high } => self.clock(*to, *high, active),
                     Op::Nothing => {}
                     Op::Alu(_) | Op::Branch { .. } | Op::BranchIndexed { .. } => {
                         unreachable!("executed above")
@@ -578,11 +574,10 @@ impl WarpState {
         self.arrival = Some(arrival);
     }
 
-    fn clock(&mut self, to: Reg, nanoseconds: bool, high: bool, mask: u32) {
+    fn clock(&mut self, to: Reg, high: bool, mask: u32) {
         use std::sync::OnceLock;
         static START: OnceLock<Instant> = OnceLock::new();
         // A cycle is a nanosecond here; all that a kernel may count on is that it goes on.
-        let _ = nanoseconds;
         let now = START.get_or_init(Instant::now).elapsed().as_nanos() as u64;
         let now = if high { now >> 32 } else { now };
         let mut regs = self.regs();
