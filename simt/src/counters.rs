@@ -37,12 +37,13 @@
 //! ```
 
 mod class;
-mod memory;
+pub(crate) mod memory;
 mod metrics;
 
 use std::sync::Arc;
 
 use crate::code::{Op, Program};
+use crate::isa::{self, Isa};
 use crate::module::{Function, Text};
 use crate::observe::{Access, AccessKind, Observer, Place, Site};
 use crate::parse::ast::Space;
@@ -66,6 +67,7 @@ pub struct Counters {
     parted: Vec<u64>,
     events: Events,
     banks: Banks,
+    isa: &'static Isa,
 }
 
 /// Differences; the sum of those up to an instruction is its count, and never negative.
@@ -150,6 +152,7 @@ impl Counters {
             parted: vec![0; slots],
             events: Events::default(),
             banks: Banks::default(),
+            isa: isa::best(),
         }
     }
 
@@ -307,7 +310,7 @@ impl Observer for Counters {
                 if matches!(kind, AccessKind::Atomic | AccessKind::Reduction) {
                     traffic.sectors += memory::atomic_sectors(mask, addresses);
                 } else {
-                    let global = memory::global(bytes, mask, addresses);
+                    let global = (self.isa.global)(bytes, mask, addresses);
                     traffic.sectors += global.sectors;
                     traffic.bytes += global.bytes;
                 }
@@ -318,10 +321,10 @@ impl Observer for Counters {
                         memory::shared_atomic(bytes, mask, addresses)
                     }
                     AccessKind::Load => {
-                        memory::shared(false, bytes, mask, addresses, &mut self.banks)
+                        (self.isa.shared)(false, bytes, mask, addresses, &mut self.banks)
                     }
                     AccessKind::Store | AccessKind::AsyncCopy => {
-                        memory::shared(true, bytes, mask, addresses, &mut self.banks)
+                        (self.isa.shared)(true, bytes, mask, addresses, &mut self.banks)
                     }
                 };
                 let traffic = &mut self.events.shared[kind as usize];

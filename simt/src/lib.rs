@@ -9,6 +9,7 @@ pub mod cli;
 pub mod code;
 mod control;
 pub mod counters;
+mod isa;
 pub mod lower;
 pub mod memory;
 mod module;

@@ -13,7 +13,6 @@ pub mod half;
 pub mod load_store;
 pub mod local;
 mod reach;
-mod row;
 mod storage;
 #[cfg(test)]
 mod tests;
@@ -21,18 +20,22 @@ mod words;
 
 use std::sync::atomic::{Ordering, fence};
 
-use crate::observe::{Observer, Place, Site};
+use crate::isa::{Isa, Portable};
+use crate::observe::Access;
 use crate::parse::ast::Space;
-use crate::regs::Regs;
+use crate::regs::{Lanes64, Regs};
 
 use address::Convert;
 use async_copy::AsyncCopy;
 use atomic::Atomic;
 pub(crate) use decode::decode;
-pub use global::GlobalMemory;
+pub use global::{Allocation, GlobalMemory};
 use load_store::{Load, Store};
 pub use local::LocalMemory;
+pub(crate) use reach::Reached;
 pub use reach::{Address, Region};
+use reach::{Perform, run};
+pub use storage::SharedMemory;
 
 /// Where the window of shared memory begins among generic addresses.
 pub const SHARED_WINDOW: u64 = 0x0000_7100_0000_0000;
@@ -46,11 +49,11 @@ pub const PARAM_WINDOW: u64 = 0x0000_7400_0000_0000;
 pub const WINDOW_BYTES: u64 = 0x0000_0100_0000_0000;
 
 /// What a memory instruction reaches.
-pub struct Env<'a, O> {
+pub struct Env<'a, 'm> {
     /// The warp's registers.
     pub regs: Regs<'a>,
     /// The block's shared memory, static then dynamic.
-    pub shared: &'a mut [u8],
+    pub shared: &'a mut SharedMemory,
     /// The warp's local memory.
     pub local: &'a mut LocalMemory,
     /// The kernel's parameters.
@@ -58,14 +61,14 @@ pub struct Env<'a, O> {
     /// Constant memory.
     pub constants: &'a [u8],
     /// Device memory.
-    pub global: &'a GlobalMemory,
-    /// Who watches.
-    pub observer: &'a mut O,
-    /// The instruction.
-    pub site: Site,
-    /// The warp.
-    pub place: Place,
+    pub global: &'m GlobalMemory,
+    /// What of it was accessed last.
+    pub recent: &'a mut Recent<'m>,
 }
+
+/// The two allocations that were found last, so that they need not be looked for.
+#[derive(Debug, Default)]
+pub struct Recent<'m>(Option<&'m Allocation>, Option<&'m Allocation>);
 
 /// Why a lane's access cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,21 +151,51 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// Runs it on the lanes of `mask`, of which there is at least one.
+    /// Runs it on the lanes of `mask`, of which there is at least one, and tells `tell` what it accesses.
+    /// `at` is room for addresses.
     ///
     /// # Errors
     /// The lowest lane's [`AccessFault`]. Then no lane's access has been done.
-    #[inline]
-    pub(crate) fn execute<O: Observer>(
+    #[inline(always)]
+    pub(crate) fn execute(
         &self,
-        env: &mut Env<'_, O>,
+        isa: &Isa,
+        env: &mut Env<'_, '_>,
         mask: u32,
+        at: &mut Lanes64,
+        mut tell: impl FnMut(&Access<'_>),
+    ) -> Result<(), AccessFault> {
+        let (reached, shape) = match self {
+            Memory::Load(op) => ((isa.load)(op, env, mask, at)?, op.shape()),
+            Memory::Store(op) => ((isa.store)(op, env, mask, at)?, op.shape()),
+            _ => return self.execute_other(env, mask, at, &mut tell),
+        };
+        match reached {
+            Reached::One(region) => {
+                tell(&shape.access(region, mask, at));
+                Ok(())
+            }
+            Reached::Several => self.execute_other(env, mask, at, &mut tell),
+        }
+    }
+
+    /// What is not the usual: compiled once, whoever is told.
+    #[inline(never)]
+    fn execute_other(
+        &self,
+        env: &mut Env<'_, '_>,
+        mask: u32,
+        at: &mut Lanes64,
+        tell: &mut dyn FnMut(&Access<'_>),
     ) -> Result<(), AccessFault> {
         match self {
-            Memory::Load(op) => op.execute(env, mask)?,
-            Memory::Store(op) => op.execute(env, mask)?,
-            Memory::Atomic(op) => op.execute(env, mask)?,
-            Memory::AsyncCopy(op) => op.execute(env, mask)?,
+            Memory::Load(op) => reach::split(op, env, mask, tell)?,
+            Memory::Store(op) => reach::split(op, env, mask, tell)?,
+            Memory::Atomic(op) => match run::<Portable, _>(&**op, env, mask, at)? {
+                Reached::One(region) => tell(&op.shape().access(region, mask, at)),
+                Reached::Several => reach::split(&**op, env, mask, tell)?,
+            },
+            Memory::AsyncCopy(op) => op.execute(env, mask, tell)?,
             Memory::Nothing => {}
             Memory::Fence => fence(Ordering::SeqCst),
             Memory::Convert(op) => op.execute(&mut env.regs, mask),

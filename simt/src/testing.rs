@@ -119,7 +119,7 @@ impl State {
         while pc < func.code.len() {
             match &func.code[pc].op {
                 crate::code::Op::Alu(_) => {
-                    pc += crate::alu::run()(&func.code[pc..], &mut regs, mask);
+                    pc += (crate::isa::best().alu)(&func.code[pc..], &mut regs, mask);
                 }
                 crate::code::Op::Warp(op) => {
                     let active = regs.guarded(func.code[pc].guard, mask);

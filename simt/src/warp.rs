@@ -227,8 +227,14 @@ fn destination(
 }
 
 /// Lanes of a mask, lowest first.
+#[inline(always)]
 pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = left.trailing_zeros() as usize;
+        left &= left.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
 }
 
 impl Warp {

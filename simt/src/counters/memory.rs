@@ -4,6 +4,7 @@
 //! fitted to Nsight Compute's counts on an H100 for 597 patterns of addresses and lanes, and give every
 //! one of them exactly; the patterns and counts are the crate's fixture `ncu/patterns.csv`.
 
+use crate::isa::{HALF, Steps, Vectors};
 use crate::regs::{ALL, LANES};
 use crate::warp::lanes;
 
@@ -16,20 +17,20 @@ const WAVEFRONT: u32 = 4 * BANKS as u32;
 
 /// A warp's load or store of global memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Global {
+pub(crate) struct Global {
     /// Sectors that it touches.
-    pub(super) sectors: u64,
+    pub(crate) sectors: u64,
     /// Bytes that it touches, those of several lanes once.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// A warp's access of shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shared {
+pub(crate) struct Shared {
     /// Passes through the banks.
-    pub(super) wavefronts: u64,
+    pub(crate) wavefronts: u64,
     /// Passes that it would take if no two words lay in one bank.
-    pub(super) ideal: u64,
+    pub(crate) ideal: u64,
 }
 
 /// Whether all lanes take part and their elements follow each other.
@@ -43,22 +44,39 @@ fn consecutive(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> bool {
 }
 
 /// A load or store of `bytes` bytes by each lane of `mask`.
-#[inline]
-pub(super) fn global(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
-    if consecutive(bytes, mask, addresses) {
-        let last = addresses[0].wrapping_add(u64::from(bytes) * LANES as u64 - 1);
+#[inline(always)]
+pub(crate) fn global<V: Vectors>(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
+    // An access is aligned to its size, so that two either touch the same bytes or none in common, and
+    // none of at most 32 bytes crosses a sector's border.
+    if mask == ALL
+        && let Some((steps, lanes)) = ascent::<V>(addresses, SECTOR.trailing_zeros())
+    {
         return Global {
-            sectors: last / SECTOR - addresses[0] / SECTOR + 1,
-            bytes: u64::from(bytes) * LANES as u64,
+            sectors: u64::from((steps.crosses & lanes).count_ones()) + 1,
+            bytes: (u64::from((steps.moves & lanes).count_ones()) + 1) * u64::from(bytes),
         };
     }
     scattered(bytes, mask, addresses)
 }
 
+/// How the addresses of a full warp go on, if they ascend from lane to lane, and for which lanes: half of
+/// the warp, if the other half has the same addresses.
+#[inline(always)]
+fn ascent<V: Vectors>(addresses: &[u64; LANES], shift: u32) -> Option<(Steps, u32)> {
+    const LOWER: u32 = (1 << HALF) - 1;
+    let steps = V::steps(addresses, shift);
+    if steps.descends == 0 {
+        Some((steps, ALL))
+    } else if steps.descends & LOWER == 0 && V::repeats(addresses) {
+        Some((steps, LOWER))
+    } else {
+        None
+    }
+}
+
 /// [`global`] for any addresses.
+#[inline(never)]
 fn scattered(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
-    // An access is aligned to its size, so that two either touch the same bytes or none in common, and
-    // none of at most 32 bytes crosses a sector's border.
     if let Some((sectors, elements)) = ascending(mask, addresses) {
         return Global {
             sectors,
@@ -139,8 +157,44 @@ pub(super) fn local(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> (u64, u6
 /// two neighbouring groups go together if throughout the warp every active lane's neighbour, the one whose
 /// number differs in bit 0, or throughout the one that differs in bit 1, is inactive or has the same
 /// address. A store's never do.
-#[inline]
-pub(super) fn shared(
+#[inline(always)]
+pub(crate) fn shared<V: Vectors>(
+    store: bool,
+    bytes: u32,
+    mask: u32,
+    addresses: &[u64; LANES],
+    banks: &mut Banks,
+) -> Shared {
+    if bytes <= 4
+        && mask == ALL
+        && let Some((steps, lanes)) = ascent::<V>(addresses, 2)
+    {
+        let firsts = steps.crosses & lanes | 1;
+        let wavefronts = if V::banks(addresses).count_ones() == firsts.count_ones() {
+            1
+        } else {
+            most_in_a_bank(firsts, addresses)
+        };
+        return Shared {
+            wavefronts,
+            ideal: 1,
+        };
+    }
+    shared_by_words(store, bytes, mask, addresses, banks)
+}
+
+/// The most lanes of `mask`, each of which has a word of its own, whose words lie in one bank.
+fn most_in_a_bank(mask: u32, addresses: &[u64; LANES]) -> u64 {
+    let mut counts = [0u8; BANKS];
+    for lane in lanes(mask) {
+        counts[(addresses[lane] / 4) as usize % BANKS] += 1;
+    }
+    counts.iter().max().copied().map_or(0, u64::from)
+}
+
+/// [`shared`] for any addresses.
+#[inline(never)]
+fn shared_by_words(
     store: bool,
     bytes: u32,
     mask: u32,
@@ -221,7 +275,7 @@ pub(super) fn shared_atomic(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> 
 
 /// Room to sort a group's words by bank.
 #[derive(Debug, Clone)]
-pub(super) struct Banks {
+pub(crate) struct Banks {
     /// For each bank, the words that were asked of it; how many of them are valid is kept apart.
     words: Box<[[u64; LANES]; BANKS]>,
 }

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -310,29 +312,67 @@ fn a_fork_counts_from_zero_and_merges() {
     assert_eq!(count(&all, WAVES), 1);
 }
 
+/// Addresses of lanes: in a row, by twos, far apart, the halves alike, or anyhow.
+fn addresses(shape: u8, base: u64, numbers: &[u64; LANES], bytes: u32) -> [u64; LANES] {
+    let index = |lane: usize| match shape {
+        0 => lane as u64,
+        1 => lane as u64 / 2,
+        2 => lane as u64 * numbers[0],
+        3 => (lane as u64 % 16) * numbers[0],
+        4 => numbers[..=lane].iter().sum(),
+        _ => numbers[lane],
+    };
+    std::array::from_fn(|lane| (base + index(lane)) * u64::from(bytes))
+}
+
 proptest! {
-    /// The fast paths against the definition, on addresses with and without a pattern.
+    /// Each version against the definition, on addresses with and without a pattern.
     #[test]
     fn sectors_and_bytes_by_definition(
+        shape in 0u8..6,
         base in 0u64..4096,
-        strides in prop::array::uniform32(0u64..64),
-        row in any::<bool>(),
+        numbers in prop::array::uniform32(0u64..64),
         mask in prop_oneof![Just(u32::MAX), 1u32..],
         log_bytes in 0u32..6,
     ) {
         let bytes = 1u32 << log_bytes;
-        let mut addresses = [0u64; LANES];
-        for lane in 0..LANES {
-            let index = if row { lane as u64 } else { strides[lane] };
-            addresses[lane] = (base + index) * u64::from(bytes);
-        }
-        let mut touched = std::collections::BTreeSet::new();
+        let addresses = addresses(shape, base, &numbers, bytes);
+        let mut touched = BTreeSet::new();
         for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
             touched.extend(addresses[lane]..addresses[lane] + u64::from(bytes));
         }
-        let sectors: std::collections::BTreeSet<u64> = touched.iter().map(|byte| byte / 32).collect();
-        let found = memory::global(bytes, mask, &addresses);
-        prop_assert_eq!(found.sectors, sectors.len() as u64);
-        prop_assert_eq!(found.bytes, touched.len() as u64);
+        let sectors: BTreeSet<u64> = touched.iter().map(|byte| byte / 32).collect();
+        for isa in isa::versions() {
+            let found = (isa.global)(bytes, mask, &addresses);
+            prop_assert_eq!(found.sectors, sectors.len() as u64);
+            prop_assert_eq!(found.bytes, touched.len() as u64);
+        }
+    }
+
+    /// The same for the words of shared memory, where a lane's lies in one bank.
+    #[test]
+    fn wavefronts_by_definition(
+        shape in 0u8..6,
+        base in 0u64..64,
+        numbers in prop::array::uniform32(0u64..64),
+        mask in prop_oneof![Just(u32::MAX), 1u32..],
+        log_bytes in 0u32..3,
+        store in any::<bool>(),
+    ) {
+        let bytes = 1u32 << log_bytes;
+        let addresses = addresses(shape, base, &numbers, bytes);
+        let words: BTreeSet<u64> = (0..LANES)
+            .filter(|lane| mask >> lane & 1 == 1)
+            .map(|lane| addresses[lane] / 4)
+            .collect();
+        let mut banks = [0; 32];
+        for word in &words {
+            banks[*word as usize % 32] += 1;
+        }
+        for isa in isa::versions() {
+            let found = (isa.shared)(store, bytes, mask, &addresses, &mut Banks::default());
+            prop_assert_eq!(found.wavefronts, *banks.iter().max().unwrap());
+            prop_assert_eq!(found.ideal, 1);
+        }
     }
 }

@@ -3,11 +3,12 @@
 //! The copy is done when it is issued, which a GPU may do as well; `commit_group` and `wait_group` have
 //! nothing left to do. A kernel that reads the bytes before it has waited for them is not found out.
 
-use super::reach::{Address, Region, Shape, check, observe};
-use super::storage::{AnyAllocation, OneAllocation, Storage};
+use super::reach::{Address, Region, Shape, check};
+use super::storage::{AnyAllocation, Lanes, OneAllocation, Storage};
 use super::{AccessFault, Env};
 use crate::code::{Pred, R32};
-use crate::observe::{AccessKind, Observer};
+use crate::isa::Portable;
+use crate::observe::{Access, AccessKind};
 use crate::regs::LANES;
 use crate::warp::lanes;
 
@@ -27,13 +28,15 @@ pub struct AsyncCopy {
 }
 
 impl AsyncCopy {
-    pub(super) fn execute<O: Observer>(
+    pub(super) fn execute(
         &self,
-        env: &mut Env<'_, O>,
+        env: &mut Env<'_, '_>,
         mask: u32,
+        tell: &mut dyn FnMut(&Access<'_>),
     ) -> Result<(), AccessFault> {
-        let to = self.to.lanes(&env.regs);
-        let from = self.from.lanes(&env.regs);
+        let (mut to, mut from) = ([0; LANES], [0; LANES]);
+        self.to.lanes(&env.regs, &mut to);
+        self.from.lanes(&env.regs, &mut from);
         let ignored = self.ignore.map_or(0, |(pred, negated)| {
             env.regs.pred(pred) ^ if negated { u32::MAX } else { 0 }
         });
@@ -50,12 +53,14 @@ impl AsyncCopy {
             write,
             strong: true,
         };
-        check(env, Region::Shared, &to, mask, shape(true))?;
+        let lanes_of = |at, mask| Lanes::new::<Portable>(at, mask, self.bytes);
+        check::<Portable>(env, Region::Shared, &lanes_of(&to, mask), shape(true))?;
         let mut values = [[0; 16]; LANES];
         if reads != 0 {
             let whole = lanes(reads).all(|lane| lengths[lane] == self.bytes);
             if whole {
-                match check(env, Region::Global, &from, reads, shape(false))? {
+                match check::<Portable>(env, Region::Global, &lanes_of(&from, reads), shape(false))?
+                {
                     Some(found) => {
                         let memory = OneAllocation {
                             words: &found.words,
@@ -79,12 +84,13 @@ impl AsyncCopy {
                     }
                 }
             }
-            observe(env, Region::Global, &from, reads, shape(false));
+            tell(&shape(false).access(Region::Global, reads, &from));
         }
-        observe(env, Region::Shared, &to, mask, shape(true));
+        tell(&shape(true).access(Region::Shared, mask, &to));
         for lane in lanes(mask) {
             let bytes = self.bytes as usize;
-            env.shared[to[lane] as usize..][..bytes].copy_from_slice(&values[lane][..bytes]);
+            env.shared.bytes_mut()[to[lane] as usize..][..bytes]
+                .copy_from_slice(&values[lane][..bytes]);
         }
         Ok(())
     }
@@ -108,9 +114,9 @@ impl AsyncCopy {
     }
 
     /// Checks lanes that read fewer bytes than they write: the alignment is that of all bytes.
-    fn check_parts<O>(
+    fn check_parts(
         &self,
-        env: &Env<'_, O>,
+        env: &mut Env<'_, '_>,
         from: &[u64; LANES],
         mask: u32,
         lengths: &[u32; LANES],
@@ -122,7 +128,8 @@ impl AsyncCopy {
                 from[lane] - found.base + u64::from(lengths[lane]) <= found.bytes
             });
             if !aligned || !inside {
-                check(env, Region::Global, from, 1 << lane, shape)?;
+                let lane = Lanes::new::<Portable>(from, 1 << lane, self.bytes);
+                check::<Portable>(env, Region::Global, &lane, shape)?;
             }
         }
         Ok(())

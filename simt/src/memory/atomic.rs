@@ -6,12 +6,11 @@
 
 use super::half::Half;
 use super::load_store::{To, Width, put, take};
-use super::reach::{Address, Perform, Region, Shape, run};
+use super::reach::{Address, Perform, Region, Shape};
 use super::storage::{Lanes, Storage};
 use super::words::Word;
-use super::{AccessFault, Env};
 use crate::code::Reg;
-use crate::observe::{AccessKind, Observer};
+use crate::observe::AccessKind;
 use crate::regs::{LANES, Regs};
 
 /// What becomes of the value in memory. The suffixes are the types that it depends on.
@@ -57,14 +56,6 @@ pub struct Atomic {
 }
 
 impl Atomic {
-    pub(super) fn execute<O: Observer>(
-        &self,
-        env: &mut Env<'_, O>,
-        mask: u32,
-    ) -> Result<(), AccessFault> {
-        run(self, env, mask)
-    }
-
     /// Each lane's `change` of the old value, the operand and `cas`'s new value.
     #[inline(always)]
     fn each<W: Word, S: Storage>(

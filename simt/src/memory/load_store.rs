@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::reach::{Address, Perform, Shape, run};
+use super::reach::{Address, Perform, Reached, Shape, run};
 use super::storage::{Lanes, Storage, each};
 use super::words::Word;
 use super::{AccessFault, Env};
 use crate::code::{R32, R64, Reg};
-use crate::observe::{AccessKind, Observer};
-use crate::regs::{ALL, LANES, Regs};
+use crate::isa::Vectors;
+use crate::observe::AccessKind;
+use crate::regs::{LANES, Lanes64, Regs};
 
 /// The size of one element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,27 +81,62 @@ pub struct Store {
 }
 
 impl Load {
-    pub(super) fn execute<O: Observer>(
+    /// Runs it, unless its addresses lie in several spaces.
+    #[inline(always)]
+    pub(crate) fn execute<V: Vectors>(
         &self,
-        env: &mut Env<'_, O>,
+        env: &mut Env<'_, '_>,
         mask: u32,
-    ) -> Result<(), AccessFault> {
-        if mask == ALL && self.row(env) {
-            return Ok(());
-        }
-        run(self, env, mask)?;
-        if self.acquire {
-            fence(Ordering::Acquire);
-        }
-        Ok(())
+        at: &mut Lanes64,
+    ) -> Result<Reached, AccessFault> {
+        run::<V, _>(self, env, mask, at)
+    }
+
+    /// Bytes of a lane.
+    #[inline(always)]
+    fn step(&self) -> u64 {
+        u64::from(self.width.bytes()) * self.to.len() as u64
     }
 
     #[inline(always)]
     fn read<W: Word, S: Storage>(&self, regs: &mut Regs<'_>, memory: &S, lanes: &Lanes<'_>) {
-        for (index, to) in self.to.iter().enumerate() {
-            if *to != To::Nowhere {
-                let values: [W; LANES] = memory.read(lanes, index as u64 * W::BYTES);
-                put(regs, *to, lanes.mask, &values, self.signed);
+        if let [to] = self.to[..] {
+            self.read_one::<W, S>(regs, memory, lanes, to, 0, W::BYTES);
+        } else {
+            for (index, to) in self.to.iter().enumerate() {
+                let offset = index as u64 * W::BYTES;
+                self.read_one::<W, S>(regs, memory, lanes, *to, offset, self.step());
+            }
+        }
+    }
+
+    /// One element, `offset` bytes behind the address, of `step` bytes altogether.
+    #[inline(always)]
+    fn read_one<W: Word, S: Storage>(
+        &self,
+        regs: &mut Regs<'_>,
+        memory: &S,
+        lanes: &Lanes<'_>,
+        to: To,
+        offset: u64,
+        step: u64,
+    ) {
+        match to {
+            To::Nowhere => {}
+            // Straight into the register: values that are written one by one and read again at once, as
+            // a vector, make the CPU wait.
+            To::R32 { reg, .. } if W::BYTES == 4 => {
+                let to = bytemuck::cast_mut(&mut regs.r32[reg.0 as usize]);
+                memory.read::<W>(lanes, offset, step, to);
+            }
+            To::R64(reg) if W::BYTES == 8 => {
+                let to = bytemuck::cast_mut(&mut regs.r64[reg.0 as usize]);
+                memory.read::<W>(lanes, offset, step, to);
+            }
+            _ => {
+                let mut values = [W::default(); LANES];
+                memory.read(lanes, offset, step, &mut values);
+                put(regs, to, lanes.mask, &values, self.signed);
             }
         }
     }
@@ -109,7 +145,8 @@ impl Load {
     #[inline(always)]
     fn read_pairs<S: Storage>(&self, regs: &mut Regs<'_>, memory: &S, lanes: &Lanes<'_>) {
         for (index, pair) in self.to.chunks_exact(2).enumerate() {
-            let values: [u64; LANES] = memory.read(lanes, index as u64 * 8);
+            let mut values = [0u64; LANES];
+            memory.read(lanes, index as u64 * 8, self.step(), &mut values);
             let (mut low, mut high) = ([0u32; LANES], [0u32; LANES]);
             for lane in 0..LANES {
                 low[lane] = values[lane] as u32;
@@ -130,7 +167,7 @@ impl Perform for Load {
     #[inline(always)]
     fn shape(&self) -> Shape {
         Shape {
-            bytes: self.width.bytes() * self.to.len() as u32,
+            bytes: self.step() as u32,
             kind: AccessKind::Load,
             write: false,
             strong: self.strong,
@@ -147,6 +184,9 @@ impl Perform for Load {
             }
             Width::B4 => self.read::<u32, S>(regs, memory, lanes),
             Width::B8 => self.read::<u64, S>(regs, memory, lanes),
+        }
+        if self.acquire {
+            fence(Ordering::Acquire);
         }
     }
 }
@@ -207,24 +247,32 @@ pub(super) fn take<W: Word>(regs: &Regs<'_>, from: Reg) -> [W; LANES] {
 }
 
 impl Store {
-    pub(super) fn execute<O: Observer>(
+    /// Runs it, unless its addresses lie in several spaces.
+    #[inline(always)]
+    pub(crate) fn execute<V: Vectors>(
         &self,
-        env: &mut Env<'_, O>,
+        env: &mut Env<'_, '_>,
         mask: u32,
-    ) -> Result<(), AccessFault> {
-        if mask == ALL && self.row(env) {
-            return Ok(());
-        }
-        if self.release {
-            fence(Ordering::Release);
-        }
-        run(self, env, mask)
+        at: &mut Lanes64,
+    ) -> Result<Reached, AccessFault> {
+        run::<V, _>(self, env, mask, at)
+    }
+
+    /// Bytes of a lane.
+    #[inline(always)]
+    fn step(&self) -> u64 {
+        u64::from(self.width.bytes()) * self.from.len() as u64
     }
 
     #[inline(always)]
     fn write<W: Word, S: Storage>(&self, regs: &Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
-        for (index, from) in self.from.iter().enumerate() {
-            memory.write(lanes, index as u64 * W::BYTES, &take::<W>(regs, *from));
+        if let [from] = self.from[..] {
+            write_one::<W, S>(regs, memory, lanes, from, 0, W::BYTES);
+        } else {
+            for (index, from) in self.from.iter().enumerate() {
+                let offset = index as u64 * W::BYTES;
+                write_one::<W, S>(regs, memory, lanes, *from, offset, self.step());
+            }
         }
     }
 
@@ -238,8 +286,31 @@ impl Store {
             for lane in 0..LANES {
                 values[lane] = u64::from(low[lane]) | u64::from(high[lane]) << 32;
             }
-            memory.write(lanes, index as u64 * 8, &values);
+            memory.write(lanes, index as u64 * 8, self.step(), &values);
         }
+    }
+}
+
+/// One element, `offset` bytes behind the address, of `step` bytes altogether.
+#[inline(always)]
+fn write_one<W: Word, S: Storage>(
+    regs: &Regs<'_>,
+    memory: &mut S,
+    lanes: &Lanes<'_>,
+    from: Reg,
+    offset: u64,
+    step: u64,
+) {
+    match from {
+        Reg::R32(reg) if W::BYTES == 4 => {
+            let values = bytemuck::cast_ref(regs.get32(reg));
+            memory.write::<W>(lanes, offset, step, values);
+        }
+        Reg::R64(reg) if W::BYTES == 8 => {
+            let values = bytemuck::cast_ref(regs.get64(reg));
+            memory.write::<W>(lanes, offset, step, values);
+        }
+        _ => memory.write(lanes, offset, step, &take::<W>(regs, from)),
     }
 }
 
@@ -252,7 +323,7 @@ impl Perform for Store {
     #[inline(always)]
     fn shape(&self) -> Shape {
         Shape {
-            bytes: self.width.bytes() * self.from.len() as u32,
+            bytes: self.step() as u32,
             kind: AccessKind::Store,
             write: true,
             strong: self.strong,
@@ -261,6 +332,9 @@ impl Perform for Store {
 
     #[inline(always)]
     fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
+        if self.release {
+            fence(Ordering::Release);
+        }
         match self.width {
             Width::B1 => self.write::<u8, S>(regs, memory, lanes),
             Width::B2 => self.write::<u16, S>(regs, memory, lanes),

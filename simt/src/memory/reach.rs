@@ -1,16 +1,17 @@
 //! From an instruction's addresses to the memory behind them: which space, whether the addresses are
 //! good, what the observer is told.
 
-use super::global::Allocation;
-use super::storage::{AnyAllocation, Lanes, Local, OneAllocation, ReadOnly, Shared, Storage, each};
+use super::global::{Allocation, GlobalMemory};
+use super::storage::{AnyAllocation, Lanes, Local, OneAllocation, ReadOnly, Storage};
 use super::{
-    AccessFault, AccessProblem, CONST_WINDOW, Env, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW,
-    WINDOW_BYTES,
+    AccessFault, AccessProblem, CONST_WINDOW, Env, LOCAL_WINDOW, PARAM_WINDOW, Recent,
+    SHARED_WINDOW, WINDOW_BYTES,
 };
 use crate::code::Reg;
-use crate::observe::{Access, AccessKind, Observer};
+use crate::isa::{HALF, Pattern, Portable, Vectors};
+use crate::observe::{Access, AccessKind};
 use crate::parse::ast::Space;
-use crate::regs::{LANES, Lanes64, Regs};
+use crate::regs::{ALL, LANES, Lanes64, Regs};
 
 /// Where an instruction's addresses lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl Region {
         }
     }
 
-    fn space(self) -> Space {
+    pub(super) fn space(self) -> Space {
         match self {
             Region::Generic | Region::Global => Space::Global,
             Region::Shared => Space::Shared,
@@ -78,9 +79,8 @@ pub struct Address {
 
 impl Address {
     #[inline(always)]
-    pub(super) fn lanes(&self, regs: &Regs<'_>) -> Lanes64 {
+    pub(super) fn lanes(&self, regs: &Regs<'_>, at: &mut Lanes64) {
         // Loops, for `map` of an array of this size stays a call for each element.
-        let mut at = [0; LANES];
         match self.base {
             Reg::R64(base) => {
                 let offset = i64::from(self.offset) as u64;
@@ -88,6 +88,7 @@ impl Address {
                 for lane in 0..LANES {
                     at[lane] = base[lane].wrapping_add(offset);
                 }
+                hide(at);
             }
             // Addresses of 32 bits are added up in 32 bits.
             Reg::R32(base) => {
@@ -96,11 +97,18 @@ impl Address {
                 for lane in 0..LANES {
                     at[lane] = u64::from(base[lane].wrapping_add(offset));
                 }
+                hide(at);
             }
             Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
         }
-        at
     }
+}
+
+/// Makes a compiler read addresses from memory where they are used. It would otherwise keep them in
+/// registers, each in one of its own, where vectors of them are wanted.
+#[inline(always)]
+fn hide(at: &mut Lanes64) {
+    std::hint::black_box(at);
 }
 
 /// What an instruction does at its addresses.
@@ -116,6 +124,29 @@ pub(super) struct Shape {
     pub(super) strong: bool,
 }
 
+impl Shape {
+    /// What an observer is told of it.
+    #[inline(always)]
+    pub(super) fn access(self, region: Region, mask: u32, at: &Lanes64) -> Access<'_> {
+        Access {
+            space: region.space(),
+            kind: self.kind,
+            bytes: self.bytes,
+            mask,
+            addresses: at,
+        }
+    }
+}
+
+/// Which spaces an instruction's addresses lie in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// One: it is done, and the addresses in that space have been left for the observer.
+    One(Region),
+    /// Several: nothing is done yet. [`split`] does it.
+    Several,
+}
+
 /// An instruction that accesses memory.
 pub(super) trait Perform {
     /// Where.
@@ -128,33 +159,59 @@ pub(super) trait Perform {
     fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>);
 }
 
-/// Runs an instruction on the lanes of `mask`, of which there is at least one.
+/// Runs an instruction on the lanes of `mask`, of which there is at least one, and leaves their addresses
+/// in `at`.
 #[inline(always)]
-pub(super) fn run<P: Perform, O: Observer>(
+pub(super) fn run<V: Vectors, P: Perform>(
     op: &P,
-    env: &mut Env<'_, O>,
+    env: &mut Env<'_, '_>,
     mask: u32,
-) -> Result<(), AccessFault> {
+    at: &mut Lanes64,
+) -> Result<Reached, AccessFault> {
     let address = op.address();
-    let at = address.lanes(&env.regs);
-    match address.region {
-        Region::Generic => generic(op, env, &at, mask),
-        region => in_region(op, env, region, &at, mask),
+    address.lanes(&env.regs, at);
+    let mut region = address.region;
+    let mut window = 0;
+    if region == Region::Generic {
+        let first = at[mask.trailing_zeros() as usize % LANES];
+        let mut different = 0;
+        if mask == ALL {
+            for at in at.iter() {
+                different |= at ^ first;
+            }
+        } else {
+            for lane in crate::warp::lanes(mask) {
+                different |= at[lane] ^ first;
+            }
+        }
+        if different >= WINDOW_BYTES {
+            return Ok(Reached::Several);
+        }
+        region = Region::of(first);
+        window = region.window();
+        if window != 0 {
+            for at in at.iter_mut() {
+                *at = at.wrapping_sub(window);
+            }
+        }
+    }
+    match in_region::<V, P>(op, env, region, at, mask) {
+        Ok(()) => Ok(Reached::One(region)),
+        Err(fault) => Err(fault.shifted(window)),
     }
 }
 
 #[inline(always)]
-fn in_region<P: Perform, O: Observer>(
+fn in_region<V: Vectors, P: Perform>(
     op: &P,
-    env: &mut Env<'_, O>,
+    env: &mut Env<'_, '_>,
     region: Region,
     at: &Lanes64,
     mask: u32,
 ) -> Result<(), AccessFault> {
     let shape = op.shape();
-    let found = check(env, region, at, mask, shape)?;
-    observe(env, region, at, mask, shape);
-    let lanes = Lanes { at, mask };
+    let lanes = Lanes::new::<V>(at, mask, shape.bytes);
+    let found = check::<V>(env, region, &lanes, shape)?;
     match region {
         Region::Generic | Region::Global => match found {
             Some(allocation) => {
@@ -167,7 +224,7 @@ fn in_region<P: Perform, O: Observer>(
             }
             None => op.perform(&mut env.regs, &mut AnyAllocation(env.global), &lanes),
         },
-        Region::Shared => op.perform(&mut env.regs, &mut Shared(env.shared), &lanes),
+        Region::Shared => op.perform(&mut env.regs, env.shared, &lanes),
         Region::Local | Region::FrameParam => {
             op.perform(&mut env.regs, &mut Local(env.local), &lanes);
         }
@@ -177,48 +234,16 @@ fn in_region<P: Perform, O: Observer>(
     Ok(())
 }
 
-/// Tells the observer.
-#[inline(always)]
-pub(super) fn observe<O: Observer>(
-    env: &mut Env<'_, O>,
-    region: Region,
-    at: &Lanes64,
-    mask: u32,
-    shape: Shape,
-) {
-    let access = Access {
-        space: region.space(),
-        kind: shape.kind,
-        bytes: shape.bytes,
-        mask,
-        addresses: at,
-    };
-    env.observer.access(env.site, env.place, &access);
-}
-
-/// Splits the lanes by the space that their addresses lie in.
-fn generic<P: Perform, O: Observer>(
+/// Runs an instruction whose generic addresses lie in several spaces, one after the other.
+#[cold]
+pub(super) fn split<P: Perform>(
     op: &P,
-    env: &mut Env<'_, O>,
-    at: &Lanes64,
+    env: &mut Env<'_, '_>,
     mask: u32,
+    tell: &mut dyn FnMut(&Access<'_>),
 ) -> Result<(), AccessFault> {
-    let first = at[mask.trailing_zeros() as usize];
-    let mut different = 0;
-    each(mask, |lane| different |= at[lane] ^ first);
-    if different < WINDOW_BYTES {
-        let region = Region::of(first);
-        return match region.window() {
-            0 => in_region(op, env, region, at, mask),
-            window => {
-                let mut offsets = [0; LANES];
-                for lane in 0..LANES {
-                    offsets[lane] = at[lane].wrapping_sub(window);
-                }
-                in_region(op, env, region, &offsets, mask).map_err(|fault| fault.shifted(window))
-            }
-        };
-    }
+    let mut at = [0; LANES];
+    op.address().lanes(&env.regs, &mut at);
     let all = [
         Region::Global,
         Region::Shared,
@@ -233,11 +258,13 @@ fn generic<P: Perform, O: Observer>(
         let window = region.window();
         (region, lanes & mask, at.map(|at| at.wrapping_sub(window)))
     });
+    let shape = op.shape();
     // All are checked before the first is done.
     let parts = || parts.iter().filter(|(_, mask, _)| *mask != 0);
     let fault = parts()
         .filter_map(|(region, mask, at)| {
-            let fault = check(env, *region, at, *mask, op.shape()).err()?;
+            let lanes = Lanes::new::<Portable>(at, *mask, shape.bytes);
+            let fault = check::<Portable>(env, *region, &lanes, shape).err()?;
             Some(fault.shifted(region.window()))
         })
         .min_by_key(|fault| fault.lane);
@@ -245,46 +272,70 @@ fn generic<P: Perform, O: Observer>(
         return Err(fault);
     }
     for (region, mask, at) in parts() {
-        in_region(op, env, *region, at, *mask)?;
+        in_region::<Portable, P>(op, env, *region, at, *mask)?;
+        tell(&shape.access(*region, *mask, at));
     }
     Ok(())
+}
+
+impl<'m> Recent<'m> {
+    /// The allocation that an address lies in.
+    #[inline(always)]
+    fn find(&mut self, global: &'m GlobalMemory, address: u64) -> Option<&'m Allocation> {
+        for recent in [self.0, self.1].into_iter().flatten() {
+            if address.wrapping_sub(recent.base) < recent.bytes {
+                return Some(recent);
+            }
+        }
+        self.search(global, address)
+    }
+
+    #[inline(never)]
+    fn search(&mut self, global: &'m GlobalMemory, address: u64) -> Option<&'m Allocation> {
+        let found = global.find(address)?;
+        self.1 = self.0;
+        self.0 = Some(found);
+        Some(found)
+    }
 }
 
 /// Checks the lanes' addresses. For device memory, returns the allocation that all of them lie in, if they
 /// lie in one.
 #[inline(always)]
-pub(super) fn check<'a, O>(
-    env: &Env<'a, O>,
+pub(super) fn check<'m, V: Vectors>(
+    env: &mut Env<'_, 'm>,
     region: Region,
-    at: &Lanes64,
-    mask: u32,
+    lanes: &Lanes<'_>,
     shape: Shape,
-) -> Result<Option<&'a Allocation>, AccessFault> {
+) -> Result<Option<&'m Allocation>, AccessFault> {
     let bytes = u64::from(shape.bytes);
-    let first = mask.trailing_zeros() as usize;
+    let Lanes { at, mask, patterns } = *lanes;
+    let first = mask.trailing_zeros() as usize % LANES;
     let (allocation, base, size) = match region {
-        Region::Generic | Region::Global => match env.global.find(at[first]) {
+        Region::Generic | Region::Global => match env.recent.find(env.global, at[first]) {
             Some(found) => (Some(found), found.base, found.bytes),
             None => (None, 0, 0),
         },
-        Region::Shared => (None, 0, env.shared.len() as u64),
+        Region::Shared => (None, 0, env.shared.len()),
         Region::Local | Region::FrameParam => (None, 0, u64::from(env.local.len())),
         Region::Const => (None, 0, env.constants.len() as u64),
         Region::Param => (None, 0, env.params.len() as u64),
     };
     let writable = !matches!(region, Region::Const | Region::Param);
     if bytes <= size && (writable || !shape.write) {
-        // Differences of sizes and offsets have their highest bit set where an offset is too large, as
-        // an allocation has fewer than 2^63 bytes; the low bits of an address are zero if it is aligned.
+        // An allocation has fewer than 2^63 bytes.
         let last = size - bytes;
-        let mut high = 0;
-        let mut low = 0;
-        each(mask, |lane| {
-            let offset = at[lane].wrapping_sub(base);
-            high |= offset | last.wrapping_sub(offset);
-            low |= at[lane];
-        });
-        if high >> 63 == 0 && low & (bytes - 1) == 0 {
+        let good = |lane: usize| at[lane].wrapping_sub(base) <= last && at[lane] & (bytes - 1) == 0;
+        let good = match patterns {
+            // Those between the first and the last of a row lie between, and are aligned if the first is.
+            Some(patterns) => patterns.iter().enumerate().all(|(half, pattern)| {
+                let first = half * HALF;
+                good(first) && (*pattern == Pattern::Same || good(first + HALF - 1))
+            }),
+            None if mask == ALL => V::inside(at, base, last, bytes),
+            None => crate::warp::lanes(mask).all(good),
+        };
+        if good {
             return Ok(allocation);
         }
     }
@@ -295,8 +346,8 @@ pub(super) fn check<'a, O>(
 
 /// Checks lane by lane, where the short ways have found something.
 #[cold]
-fn check_each<O>(
-    env: &Env<'_, O>,
+fn check_each(
+    env: &Env<'_, '_>,
     region: Region,
     at: &Lanes64,
     mask: u32,

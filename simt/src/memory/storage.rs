@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::words::Word;
 use super::{GlobalMemory, LocalMemory};
+use crate::isa::{HALF, Pattern, Vectors};
 use crate::regs::{ALL, LANES, Lanes64};
 
 /// The lanes of an access and their addresses.
@@ -13,9 +14,25 @@ pub(super) struct Lanes<'a> {
     pub(super) at: &'a Lanes64,
     /// The lanes that take part.
     pub(super) mask: u32,
+    /// The patterns of the two halves, if all lanes take part and both halves have one.
+    pub(super) patterns: Option<[Pattern; 2]>,
 }
 
-impl Lanes<'_> {
+impl<'a> Lanes<'a> {
+    /// The lanes of an access of `bytes` bytes each.
+    #[inline(always)]
+    pub(super) fn new<V: Vectors>(at: &'a Lanes64, mask: u32, bytes: u32) -> Self {
+        Self {
+            at,
+            mask,
+            patterns: if mask == ALL {
+                V::patterns(at, bytes)
+            } else {
+                None
+            },
+        }
+    }
+
     /// Calls `f` for each lane that takes part, in their order.
     #[inline(always)]
     pub(super) fn each(&self, f: impl FnMut(usize)) {
@@ -58,18 +75,79 @@ pub(super) trait Storage {
         old
     }
 
-    /// Reads for all lanes, `offset` bytes behind their addresses.
+    /// Reads values that follow each other, for the lanes from `first` on.
     #[inline(always)]
-    fn read<W: Word>(&self, lanes: &Lanes<'_>, offset: u64) -> [W; LANES] {
-        let mut values = [W::default(); LANES];
-        lanes.each(|lane| values[lane] = self.get(lane, lanes.at[lane] + offset));
-        values
+    fn row<W: Word>(&self, first: usize, at: u64, values: &mut [W; HALF]) {
+        for (lane, value) in values.iter_mut().enumerate() {
+            *value = self.get(first + lane, at + lane as u64 * W::BYTES);
+        }
+    }
+
+    /// Writes values that follow each other, for the lanes from `first` on.
+    #[inline(always)]
+    fn set_row<W: Word>(&mut self, first: usize, at: u64, values: &[W; HALF]) {
+        for (lane, value) in values.iter().enumerate() {
+            self.set(first + lane, at + lane as u64 * W::BYTES, *value);
+        }
+    }
+
+    /// Reads at one address for the lanes from `first` on.
+    #[inline(always)]
+    fn same<W: Word>(&self, first: usize, at: u64, values: &mut [W; HALF]) {
+        *values = [self.get(first, at); HALF];
+    }
+
+    /// Reads for all lanes, `offset` bytes behind their addresses, and leaves the values of other lanes as
+    /// they are. `step` is how many bytes a lane accesses altogether.
+    #[inline(always)]
+    fn read<W: Word>(&self, lanes: &Lanes<'_>, offset: u64, step: u64, values: &mut [W; LANES]) {
+        let at = lanes.at;
+        if let Some(patterns) = lanes.patterns
+            && (step == W::BYTES || patterns == [Pattern::Same; 2])
+            && let [low, high] = values.as_chunks_mut().0
+        {
+            self.half(patterns[0], 0, at[0] + offset, low);
+            self.half(patterns[1], HALF, at[HALF] + offset, high);
+        } else if lanes.mask == ALL {
+            // No closure: some stay calls in a function as large as this one is part of.
+            for lane in 0..LANES {
+                values[lane] = self.get(lane, at[lane] + offset);
+            }
+        } else {
+            for lane in crate::warp::lanes(lanes.mask) {
+                values[lane] = self.get(lane, at[lane] + offset);
+            }
+        }
+    }
+
+    /// Reads for the lanes from `first` on, the first of which has the address `at`.
+    #[inline(always)]
+    fn half<W: Word>(&self, pattern: Pattern, first: usize, at: u64, values: &mut [W; HALF]) {
+        match pattern {
+            Pattern::Row => self.row(first, at, values),
+            Pattern::Same => self.same(first, at, values),
+        }
     }
 
     /// Writes for all lanes, in their order.
     #[inline(always)]
-    fn write<W: Word>(&mut self, lanes: &Lanes<'_>, offset: u64, values: &[W; LANES]) {
-        lanes.each(|lane| self.set(lane, lanes.at[lane] + offset, values[lane]));
+    fn write<W: Word>(&mut self, lanes: &Lanes<'_>, offset: u64, step: u64, values: &[W; LANES]) {
+        let at = lanes.at;
+        if lanes.patterns == Some([Pattern::Row; 2])
+            && step == W::BYTES
+            && let [low, high] = values.as_chunks().0
+        {
+            self.set_row(0, at[0] + offset, low);
+            self.set_row(HALF, at[HALF] + offset, high);
+        } else if lanes.mask == ALL {
+            for lane in 0..LANES {
+                self.set(lane, at[lane] + offset, values[lane]);
+            }
+        } else {
+            for lane in crate::warp::lanes(lanes.mask) {
+                self.set(lane, at[lane] + offset, values[lane]);
+            }
+        }
     }
 
     /// Whether two neighbouring words of a lane may be accessed as one of twice the size.
@@ -105,17 +183,13 @@ impl Storage for OneAllocation<'_> {
     }
 
     #[inline(always)]
-    fn read<W: Word>(&self, lanes: &Lanes<'_>, offset: u64) -> [W; LANES] {
-        let from = self.base.wrapping_sub(offset);
-        let mut values = [W::default(); LANES];
-        lanes.each(|lane| values[lane] = W::load(self.words, lanes.at[lane].wrapping_sub(from)));
-        values
+    fn row<W: Word>(&self, _first: usize, at: u64, values: &mut [W; HALF]) {
+        W::load_row(self.words, at - self.base, values);
     }
 
     #[inline(always)]
-    fn write<W: Word>(&mut self, lanes: &Lanes<'_>, offset: u64, values: &[W; LANES]) {
-        let from = self.base.wrapping_sub(offset);
-        lanes.each(|lane| values[lane].store(self.words, lanes.at[lane].wrapping_sub(from)));
+    fn set_row<W: Word>(&mut self, _first: usize, at: u64, values: &[W; HALF]) {
+        W::store_row(values, self.words, at - self.base);
     }
 
     fn pairs(&self) -> bool {
@@ -156,18 +230,73 @@ impl Storage for AnyAllocation<'_> {
     }
 }
 
-/// Shared memory.
-pub(super) struct Shared<'a>(pub(super) &'a mut [u8]);
+/// A block's shared memory.
+#[derive(Debug)]
+pub struct SharedMemory {
+    /// Eight bytes a word, so that all that is accessed is aligned.
+    words: Vec<u64>,
+    bytes: u64,
+}
 
-impl Storage for Shared<'_> {
+impl SharedMemory {
+    /// So many bytes, all zero.
+    pub fn new(bytes: u64) -> Self {
+        Self {
+            words: vec![0; bytes.div_ceil(8) as usize],
+            bytes,
+        }
+    }
+
+    /// How many bytes it has.
+    pub fn len(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// Makes all bytes zero.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// Its bytes; there may be a few more than it has.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(&mut self.words)
+    }
+
+    #[inline(always)]
+    fn of<W: Word>(&self) -> &[W] {
+        bytemuck::cast_slice(&self.words)
+    }
+
+    #[inline(always)]
+    fn of_mut<W: Word>(&mut self) -> &mut [W] {
+        bytemuck::cast_slice_mut(&mut self.words)
+    }
+}
+
+impl Storage for SharedMemory {
     #[inline(always)]
     fn get<W: Word>(&self, _lane: usize, at: u64) -> W {
-        W::from_bytes(&self.0[at as usize..][..W::BYTES as usize])
+        self.of::<W>()[(at / W::BYTES) as usize]
     }
 
     #[inline(always)]
     fn set<W: Word>(&mut self, _lane: usize, at: u64, value: W) {
-        value.to_bytes(&mut self.0[at as usize..][..W::BYTES as usize]);
+        self.of_mut::<W>()[(at / W::BYTES) as usize] = value;
+    }
+
+    #[inline(always)]
+    fn row<W: Word>(&self, _first: usize, at: u64, values: &mut [W; HALF]) {
+        values.copy_from_slice(&self.of::<W>()[(at / W::BYTES) as usize..][..HALF]);
+    }
+
+    #[inline(always)]
+    fn set_row<W: Word>(&mut self, _first: usize, at: u64, values: &[W; HALF]) {
+        self.of_mut::<W>()[(at / W::BYTES) as usize..][..HALF].copy_from_slice(values);
     }
 }
 
@@ -199,6 +328,19 @@ impl Storage for Local<'_> {
     }
 
     #[inline(always)]
+    fn same<W: Word>(&self, first: usize, at: u64, values: &mut [W; HALF]) {
+        if W::BYTES == 4 {
+            // The lanes' words lie side by side.
+            let words = &self.0.words(at as u32)[first..][..HALF];
+            values.copy_from_slice(bytemuck::cast_slice(words));
+        } else {
+            for (lane, value) in values.iter_mut().enumerate() {
+                *value = self.get(first + lane, at);
+            }
+        }
+    }
+
+    #[inline(always)]
     fn set<W: Word>(&mut self, lane: usize, at: u64, value: W) {
         let (value, at) = (value.widen(), at as u32);
         match W::BYTES {
@@ -213,6 +355,17 @@ impl Storage for Local<'_> {
                 let word = self.0.word(lane, at) & hole | (value as u32) << shift;
                 self.0.set_word(lane, at, word);
             }
+        }
+    }
+
+    #[inline(always)]
+    fn write<W: Word>(&mut self, lanes: &Lanes<'_>, offset: u64, _step: u64, values: &[W; LANES]) {
+        let at = lanes.at;
+        if lanes.patterns == Some([Pattern::Same; 2]) && at[0] == at[HALF] && W::BYTES == 4 {
+            let words = self.0.words_mut((at[0] + offset) as u32);
+            words.copy_from_slice(bytemuck::cast_slice(values));
+        } else {
+            lanes.each(|lane| self.set(lane, at[lane] + offset, values[lane]));
         }
     }
 }

@@ -10,11 +10,15 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use bytemuck::Pod;
+
+use crate::isa::HALF;
+
 #[cfg(not(target_endian = "little"))]
 compile_error!("device memory is little-endian, and is viewed as the host's own integers");
 
 /// An integer that memory is accessed as.
-pub(super) trait Word: Copy + Default + PartialEq {
+pub(super) trait Word: Pod + Default + PartialEq {
     /// Its size.
     const BYTES: u64;
 
@@ -30,17 +34,64 @@ pub(super) trait Word: Copy + Default + PartialEq {
     /// From as many bytes as it has.
     fn from_bytes(bytes: &[u8]) -> Self;
 
-    /// Into as many bytes as it has.
-    fn to_bytes(self, bytes: &mut [u8]);
-
     /// Reads it at a byte that is a multiple of its size.
     fn load(words: &[AtomicU64], at: u64) -> Self;
 
     /// Writes it at a byte that is a multiple of its size.
     fn store(self, words: &[AtomicU64], at: u64);
 
+    /// Reads values that follow each other.
+    #[inline(always)]
+    fn load_row(words: &[AtomicU64], at: u64, values: &mut [Self; HALF]) {
+        if at.is_multiple_of(8) {
+            let first = (at / 8) as usize;
+            if let Some(next) = words.get(first + 128 / 8) {
+                prefetch(next);
+            }
+            let words = &words[first..][..size_of::<[Self; HALF]>() / 8];
+            let whole = bytemuck::bytes_of_mut(values).as_chunks_mut().0;
+            for (value, word) in whole.iter_mut().zip(words) {
+                *value = word.load(Ordering::Relaxed).to_le_bytes();
+            }
+        } else {
+            for (lane, value) in values.iter_mut().enumerate() {
+                *value = Self::load(words, at + lane as u64 * Self::BYTES);
+            }
+        }
+    }
+
+    /// Writes values that follow each other.
+    #[inline(always)]
+    fn store_row(values: &[Self; HALF], words: &[AtomicU64], at: u64) {
+        if at.is_multiple_of(8) {
+            let words = &words[(at / 8) as usize..][..size_of::<[Self; HALF]>() / 8];
+            let whole = bytemuck::bytes_of(values).as_chunks().0;
+            for (value, word) in whole.iter().zip(words) {
+                word.store(u64::from_le_bytes(*value), Ordering::Relaxed);
+            }
+        } else {
+            for (lane, value) in values.iter().enumerate() {
+                value.store(words, at + lane as u64 * Self::BYTES);
+            }
+        }
+    }
+
     /// Replaces it by what `new` makes of it, in one step for all threads, and returns what it was.
     fn update(words: &[AtomicU64], at: u64, new: impl FnMut(Self) -> Self) -> Self;
+}
+
+/// Asks for a word that the next block may read: where rows of a tile lie far apart, the CPU does not see by
+/// itself that the tile beside it is next.
+#[inline(always)]
+fn prefetch(word: &AtomicU64) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which accesses nothing; every x86-64 CPU has it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(word.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
 }
 
 macro_rules! word {
@@ -76,11 +127,6 @@ macro_rules! word {
             #[inline(always)]
             fn from_bytes(bytes: &[u8]) -> Self {
                 <$ty>::from_le_bytes(bytes.try_into().expect("as many bytes as the type has"))
-            }
-
-            #[inline(always)]
-            fn to_bytes(self, bytes: &mut [u8]) {
-                bytes.copy_from_slice(&self.to_le_bytes());
             }
 
             #[inline(always)]

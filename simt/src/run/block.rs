@@ -6,7 +6,7 @@ use super::fault::FaultKind;
 use super::machine::Config;
 use super::warp::{Status, WarpState};
 use crate::code::{Program, ReduceOp, Reg};
-use crate::memory::GlobalMemory;
+use crate::memory::{GlobalMemory, Recent, SharedMemory};
 use crate::observe::{Observer, Place, Site};
 use crate::warp::lanes;
 
@@ -30,7 +30,7 @@ pub(super) struct Launch<'a> {
     pub(super) globals: &'a [u64],
     pub(super) global: &'a GlobalMemory,
     pub(super) config: &'a Config,
-    pub(super) alu: crate::alu::Run,
+    pub(super) isa: &'a crate::isa::Isa,
     pub(super) progress: Progress,
 }
 
@@ -57,7 +57,7 @@ impl Launch<'_> {
 
 /// What a host thread keeps from block to block.
 pub(super) struct Worker {
-    shared: Vec<u8>,
+    shared: SharedMemory,
     warps: Vec<WarpState>,
 }
 
@@ -65,7 +65,9 @@ impl Worker {
     pub(super) fn new(launch: &Launch<'_>) -> Self {
         let threads = launch.threads();
         Self {
-            shared: vec![0; (launch.dynamic_shared_at() + launch.dynamic_shared) as usize],
+            shared: SharedMemory::new(u64::from(
+                launch.dynamic_shared_at() + launch.dynamic_shared,
+            )),
             warps: (0..threads.div_ceil(32))
                 .map(|warp| WarpState::new(launch, warp))
                 .collect(),
@@ -92,6 +94,7 @@ pub(super) struct Block<'a, 'l, O> {
     number: u64,
     observer: &'a mut O,
     barriers: [Arrived; BARRIERS],
+    recent: Recent<'l>,
 }
 
 impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
@@ -101,7 +104,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
         number: u64,
         observer: &'a mut O,
     ) -> Self {
-        worker.shared.fill(0);
+        worker.shared.clear();
         for warp in &mut worker.warps {
             warp.begin(launch, number);
         }
@@ -112,6 +115,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
             number,
             observer,
             barriers: [Arrived::default(); BARRIERS],
+            recent: Recent::default(),
         }
     }
 
@@ -135,6 +139,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                 let status = warp.run(
                     self.launch,
                     &mut self.worker.shared,
+                    &mut self.recent,
                     self.observer,
                     place,
                     &mut turn,

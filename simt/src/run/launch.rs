@@ -132,7 +132,7 @@ impl Machine {
             globals: &globals,
             global: &self.global,
             config: &self.config,
-            alu: self.alu,
+            isa: self.isa,
             progress: Progress {
                 instructions: AtomicU64::new(0),
                 faulted: AtomicU64::new(u64::MAX),

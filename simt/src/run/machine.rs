@@ -72,7 +72,7 @@ pub struct Machine {
     pub(crate) config: Config,
     pub(crate) global: GlobalMemory,
     pub(crate) pool: rayon::ThreadPool,
-    pub(crate) alu: crate::alu::Run,
+    pub(crate) isa: &'static crate::isa::Isa,
 }
 
 impl Machine {
@@ -87,7 +87,7 @@ impl Machine {
             pool: rayon::ThreadPoolBuilder::new()
                 .num_threads(config.threads)
                 .build()?,
-            alu: crate::alu::run(),
+            isa: crate::isa::best(),
         })
     }
 

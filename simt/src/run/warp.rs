@@ -1,12 +1,11 @@
-//! One warp: its registers, the stack of its ways, and the loop that executes.
+//! One warp: its registers, its calls' frames, and the stack of its ways.
 
-use std::time::Instant;
+mod execute;
 
-use super::block::{Launch, Reduction, Stop};
-use super::fault::FaultKind;
-use crate::code::{Barrier, Call, Fill, Func, NEVER, Op, R32, Reg, Special};
-use crate::memory::{Env, LocalMemory};
-use crate::observe::{Observer, Place, Site};
+use super::block::{Launch, Reduction};
+use crate::code::{Call, Fill, Func, NEVER, Op, Reg, Special};
+use crate::memory::LocalMemory;
+use crate::observe::Site;
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, Regs};
 use crate::warp::lanes;
 
@@ -227,6 +226,12 @@ impl WarpState {
     /// Fills the registers of a frame that begins; `again`, only those that differ between blocks.
     fn fill(&mut self, launch: &Launch<'_>, func: &Func, frame: Frame, again: bool) {
         for filled in &func.fills {
+            // The usual ones of those that differ between blocks, without a detour.
+            if let (Fill::Special(Special::Ctaid(axis)), Reg::R32(reg)) = (filled.fill, filled.reg)
+            {
+                self.r32[frame.r32 + reg.0 as usize] = [self.block[axis as usize]; LANES];
+                continue;
+            }
             if again && !matches!(filled.fill, Fill::Special(Special::Ctaid(_))) {
                 continue;
             }
@@ -275,238 +280,6 @@ impl WarpState {
         }
     }
 
-    /// Executes until the warp ends, waits, or its turn is over.
-    pub(super) fn run<O: Observer>(
-        &mut self,
-        launch: &Launch<'_>,
-        shared: &mut [u8],
-        observer: &mut O,
-        place: Place,
-        turn: &mut u32,
-    ) -> Result<Status, Stop> {
-        loop {
-            let Some(frame) = self.frames.last().copied() else {
-                return Ok(Status::Ended);
-            };
-            let func = &launch.program.functions[frame.function as usize];
-            // Instructions of one frame, until it calls or returns.
-            loop {
-                let Some(way) = self.ways[frame.ways..].last_mut() else {
-                    self.leave(launch);
-                    break;
-                };
-                if way.mask == 0 || way.pc == way.meets {
-                    self.ways.pop();
-                    continue;
-                }
-                if *turn == 0 {
-                    return Ok(Status::Yielded);
-                }
-                let Way { pc, mask, meets } = *way;
-                let site = Site {
-                    function: frame.function,
-                    pc,
-                };
-                // Up to where this way meets the others, or to the end.
-                let end = if meets > pc && meets != NEVER {
-                    meets as usize
-                } else {
-                    func.code.len()
-                };
-                let code = &func.code[pc as usize..end];
-                let inst = &code[0];
-                if let Op::Alu(_) = inst.op {
-                    let count = (launch.alu)(code, &mut self.regs(), mask) as u32;
-                    observer.executed(site, count, mask);
-                    way_at(&mut self.ways).pc = pc + count;
-                    *turn = turn.saturating_sub(count);
-                    continue;
-                }
-                *turn -= 1;
-                observer.executed(site, 1, mask);
-                let active = self.regs().guarded(inst.guard, mask);
-                match &inst.op {
-                    Op::Branch { target, reconverge } => {
-                        observer.branch(site, mask, active);
-                        self.branch(pc, *target, *reconverge, mask, active);
-                        continue;
-                    }
-                    Op::BranchIndexed {
-                        index,
-                        targets,
-                        reconverge,
-                    } => {
-                        let together =
-                            self.branch_indexed(site, *index, targets, *reconverge, mask, active)?;
-                        observer.branch(site, mask, together);
-                        continue;
-                    }
-                    _ => {}
-                }
-                way_at(&mut self.ways).pc = pc + 1;
-                if active == 0 {
-                    continue;
-                }
-                let thread = |lane: u32| place.warp * LANES as u32 + lane;
-                let first = active.trailing_zeros();
-                match &inst.op {
-                    Op::Memory(op) => {
-                        let mut env = Env {
-                            regs: Regs {
-                                r32: &mut self.r32[frame.r32..],
-                                r64: &mut self.r64[frame.r64..],
-                                preds: &mut self.preds[frame.preds..],
-                            },
-                            shared,
-                            local: &mut self.local,
-                            params: launch.params,
-                            constants: &launch.program.constants,
-                            global: launch.global,
-                            observer,
-                            site,
-                            place,
-                        };
-                        op.execute(&mut env, active).map_err(|access| {
-                            let near = String::new();
-                            (
-                                site,
-                                thread(access.lane),
-                                FaultKind::Access { access, near },
-                            )
-                        })?;
-                    }
-                    Op::Warp(op) => {
-                        op.execute(&mut self.regs(), active).map_err(|absent| {
-                            let kind = FaultKind::AbsentLanes {
-                                lanes: absent.lanes,
-                            };
-                            (site, thread(absent.lane), kind)
-                        })?;
-                    }
-                    Op::Call(call) => {
-                        if !self.call(launch, pc, call, active) {
-                            return Err((site, thread(first), FaultKind::StackOverflow));
-                        }
-                        break;
-                    }
-                    Op::Return => {
-                        for way in &mut self.ways[frame.ways..] {
-                            way.mask &= !active;
-                        }
-                        if self.frames.len() == 1 {
-                            self.ended |= active;
-                        }
-                    }
-                    Op::Exit => {
-                        for way in &mut self.ways {
-                            way.mask &= !active;
-                        }
-                        self.ended |= active;
-                    }
-                    Op::Trap => return Err((site, thread(first), FaultKind::Trap)),
-                    Op::Barrier(barrier) => {
-                        let elsewhere = self.alive() & !active;
-                        if elsewhere != 0 {
-                            let kind = FaultKind::DivergentBarrier {
-                                here: active,
-                                elsewhere,
-                            };
-                            return Err((site, thread(first), kind));
-                        }
-                        self.arrive(site, barrier, active);
-                        return Ok(Status::Barrier);
-                    }
-                    Op::Clock { to, high } => self.clock(*to, *high, active),
-                    Op::Nothing => {}
-                    Op::Alu(_) | Op::Branch { .. } | Op::BranchIndexed { .. } => {
-                        unreachable!("executed above")
-                    }
-                }
-            }
-        }
-    }
-
-    fn branch(&mut self, pc: u32, target: u32, reconverge: u32, mask: u32, taken: u32) {
-        let way = way_at(&mut self.ways);
-        if taken == mask {
-            way.pc = target;
-        } else if taken == 0 {
-            way.pc = pc + 1;
-        } else {
-            self.part(reconverge);
-            let meets = reconverge;
-            self.ways.push(Way {
-                pc: pc + 1,
-                mask: mask & !taken,
-                meets,
-            });
-            self.ways.push(Way {
-                pc: target,
-                mask: taken,
-                meets,
-            });
-        }
-    }
-
-    /// The way on top ends here for now: its lanes meet again at `reconverge`.
-    fn part(&mut self, reconverge: u32) {
-        let way = way_at(&mut self.ways);
-        if reconverge == NEVER || way.meets == reconverge {
-            // They meet nowhere before they end, or where the ways below meet anyway.
-            self.ways.pop();
-        } else {
-            way.pc = reconverge;
-        }
-    }
-
-    /// Returns the lanes of one of the ways: all, if they stay together.
-    fn branch_indexed(
-        &mut self,
-        site: Site,
-        index: R32,
-        targets: &[u32],
-        reconverge: u32,
-        mask: u32,
-        active: u32,
-    ) -> Result<u32, Stop> {
-        let indices = *self.regs().get32(index);
-        for lane in lanes(active) {
-            if indices[lane] as usize >= targets.len() {
-                let kind = FaultKind::BadIndex {
-                    index: indices[lane],
-                    targets: targets.len() as u32,
-                };
-                return Err((site, self.number * LANES as u32 + lane as u32, kind));
-            }
-        }
-        // One way for each target that a lane takes, and one for the lanes that the guard holds back.
-        let mut groups: Vec<(u32, u32)> = Vec::new();
-        if mask & !active != 0 {
-            groups.push((site.pc + 1, mask & !active));
-        }
-        for lane in lanes(active) {
-            let target = targets[indices[lane] as usize];
-            match groups.iter_mut().find(|(pc, _)| *pc == target) {
-                Some((_, lanes)) => *lanes |= 1 << lane,
-                None => groups.push((target, 1 << lane)),
-            }
-        }
-        if let [(pc, _)] = groups[..] {
-            way_at(&mut self.ways).pc = pc;
-            return Ok(mask);
-        }
-        self.part(reconverge);
-        let together = groups.first().map_or(0, |(_, lanes)| *lanes);
-        for (pc, mask) in groups {
-            self.ways.push(Way {
-                pc,
-                mask,
-                meets: reconverge,
-            });
-        }
-        Ok(together)
-    }
-
     fn call(&mut self, launch: &Launch<'_>, pc: u32, call: &Call, active: u32) -> bool {
         let caller = self.frames.last().copied().unwrap_or_default();
         if !self.enter(launch, call.function, active, Some(pc)) {
@@ -553,49 +326,10 @@ impl WarpState {
             }
         }
     }
-
-    fn arrive(&mut self, site: Site, barrier: &Barrier, active: u32) {
-        let lane = active.trailing_zeros() as usize;
-        let regs = self.regs();
-        let arrival = Arrival {
-            site,
-            id: regs.get32(barrier.id)[lane],
-            count: barrier.count.map(|count| regs.get32(count)[lane]),
-            waits: barrier.waits,
-            votes: barrier.reduce.as_ref().map(|reduce| {
-                let yes = regs.pred(reduce.value) ^ if reduce.negated { ALL } else { 0 };
-                Votes {
-                    lanes: active,
-                    yes: yes & active,
-                }
-            }),
-        };
-        self.reduction = barrier.reduce.as_ref().map(|reduce| (reduce.op, reduce.to));
-        self.arrival = Some(arrival);
-    }
-
-    fn clock(&mut self, to: Reg, high: bool, mask: u32) {
-        use std::sync::OnceLock;
-        static START: OnceLock<Instant> = OnceLock::new();
-        // A cycle is a nanosecond here; all that a kernel may count on is that it goes on.
-        let now = START.get_or_init(Instant::now).elapsed().as_nanos() as u64;
-        let now = if high { now >> 32 } else { now };
-        let mut regs = self.regs();
-        match to {
-            Reg::R32(to) => regs.set32(to, mask, &[now as u32; LANES]),
-            Reg::R64(to) => regs.set64(to, mask, &[now; LANES]),
-            Reg::Pred(_) => {}
-        }
-    }
 }
 
 fn grow<T: Clone>(values: &mut Vec<T>, len: usize, value: T) {
     if values.len() < len {
         values.resize(len, value);
     }
-}
-
-fn way_at(ways: &mut [Way]) -> &mut Way {
-    ways.last_mut()
-        .expect("the loop runs only while there is a way")
 }

@@ -1,0 +1,377 @@
+//! The loop that executes a warp's instructions.
+
+use std::time::Instant;
+
+use super::{Arrival, Frame, Status, Votes, WarpState, Way};
+use crate::code::{Barrier, Inst, NEVER, Op, R32, Reg};
+use crate::memory::{AccessFault, Env, Recent, SharedMemory};
+use crate::observe::{Observer, Place, Site};
+use crate::regs::{ALL, LANES, Regs};
+use crate::run::block::{Launch, Stop};
+use crate::run::fault::FaultKind;
+use crate::warp::{Absent, lanes};
+
+/// Why instructions are no longer executed one after the other.
+enum Pause {
+    /// The way has come to where it meets the others.
+    Met,
+    /// The turn is over.
+    Yield,
+    /// The lanes of the mask jump, others do not.
+    Part {
+        target: u32,
+        reconverge: u32,
+        taken: u32,
+    },
+    /// An instruction that changes more than registers and memory, with the lanes that execute it.
+    Other(u32),
+}
+
+/// What comes after an instruction.
+enum Next {
+    Go,
+    Stop(Status),
+    /// Lanes went different ways; those of the mask together.
+    Parted(u32),
+}
+
+impl WarpState {
+    /// Executes until the warp ends, waits, or its turn is over.
+    pub(in crate::run) fn run<'m, O: Observer>(
+        &mut self,
+        launch: &Launch<'m>,
+        shared: &mut SharedMemory,
+        recent: &mut Recent<'m>,
+        observer: &mut O,
+        place: Place,
+        turn: &mut u32,
+    ) -> Result<Status, Stop> {
+        let isa = launch.isa;
+        // Addresses of memory instructions.
+        let mut at = [0; LANES];
+        loop {
+            let Some(frame) = self.frames.last().copied() else {
+                return Ok(Status::Ended);
+            };
+            let Some(way) = self.ways[frame.ways..].last().copied() else {
+                self.leave(launch);
+                continue;
+            };
+            let Way {
+                mut pc,
+                mask,
+                meets,
+            } = way;
+            if mask == 0 {
+                self.ways.pop();
+                continue;
+            }
+            let code = &launch.program.functions[frame.function as usize].code[..];
+            let site = |pc| Site {
+                function: frame.function,
+                pc,
+            };
+            let mut env = Env {
+                regs: Regs {
+                    r32: &mut self.r32[frame.r32..],
+                    r64: &mut self.r64[frame.r64..],
+                    preds: &mut self.preds[frame.preds..],
+                },
+                shared,
+                local: &mut self.local,
+                params: launch.params,
+                constants: &launch.program.constants,
+                global: launch.global,
+                recent,
+            };
+            let mut left = *turn;
+            let pause = loop {
+                if pc == meets {
+                    break Pause::Met;
+                }
+                if left == 0 {
+                    break Pause::Yield;
+                }
+                let here = site(pc);
+                let inst = &code[pc as usize];
+                if let Op::Alu(_) = inst.op {
+                    // Up to where this way meets the others, or to the end.
+                    let end = if meets > pc && meets != NEVER {
+                        meets as usize
+                    } else {
+                        code.len()
+                    };
+                    let count = (isa.alu)(&code[pc as usize..end], &mut env.regs, mask) as u32;
+                    observer.executed(here, count, mask);
+                    pc += count;
+                    left = left.saturating_sub(count);
+                    continue;
+                }
+                left -= 1;
+                observer.executed(here, 1, mask);
+                let active = env.regs.guarded(inst.guard, mask);
+                match &inst.op {
+                    Op::Memory(op) => {
+                        pc += 1;
+                        if active != 0 {
+                            op.execute(isa, &mut env, active, &mut at, |access| {
+                                observer.access(here, place, access);
+                            })
+                            .map_err(|fault| bad_access(here, place, fault))?;
+                        }
+                    }
+                    Op::Warp(op) => {
+                        pc += 1;
+                        if active != 0 {
+                            op.execute(&mut env.regs, active)
+                                .map_err(|absent| absent_lanes(here, place, &absent))?;
+                        }
+                    }
+                    Op::Branch { target, reconverge } => {
+                        observer.branch(here, mask, active);
+                        if active == mask {
+                            pc = *target;
+                        } else if active == 0 {
+                            pc += 1;
+                        } else {
+                            break Pause::Part {
+                                target: *target,
+                                reconverge: *reconverge,
+                                taken: active,
+                            };
+                        }
+                    }
+                    Op::Nothing => pc += 1,
+                    _ => break Pause::Other(active),
+                }
+            };
+            *turn = left;
+            self.way().pc = pc;
+            match pause {
+                Pause::Met => {
+                    self.ways.pop();
+                }
+                Pause::Yield => return Ok(Status::Yielded),
+                Pause::Part {
+                    target,
+                    reconverge,
+                    taken,
+                } => self.branch(pc, target, reconverge, mask, taken),
+                Pause::Other(active) => {
+                    let inst = &code[pc as usize];
+                    match self.other(launch, &frame, site(pc), inst, mask, active)? {
+                        Next::Go => {}
+                        Next::Stop(status) => return Ok(status),
+                        Next::Parted(together) => observer.branch(site(pc), mask, together),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Executes an instruction that changes more than registers and memory.
+    #[inline(never)]
+    fn other(
+        &mut self,
+        launch: &Launch<'_>,
+        frame: &Frame,
+        site: Site,
+        inst: &Inst,
+        mask: u32,
+        active: u32,
+    ) -> Result<Next, Stop> {
+        if let Op::BranchIndexed {
+            index,
+            targets,
+            reconverge,
+        } = &inst.op
+        {
+            return self
+                .branch_indexed(site, *index, targets, *reconverge, mask, active)
+                .map(Next::Parted);
+        }
+        self.way().pc = site.pc + 1;
+        if active == 0 {
+            return Ok(Next::Go);
+        }
+        let thread = self.number * LANES as u32 + active.trailing_zeros();
+        match &inst.op {
+            Op::Call(call) => {
+                if !self.call(launch, site.pc, call, active) {
+                    return Err((site, thread, FaultKind::StackOverflow));
+                }
+            }
+            Op::Return => {
+                for way in &mut self.ways[frame.ways..] {
+                    way.mask &= !active;
+                }
+                if self.frames.len() == 1 {
+                    self.ended |= active;
+                }
+            }
+            Op::Exit => {
+                for way in &mut self.ways {
+                    way.mask &= !active;
+                }
+                self.ended |= active;
+            }
+            Op::Trap => return Err((site, thread, FaultKind::Trap)),
+            Op::Barrier(barrier) => {
+                let elsewhere = self.alive() & !active;
+                if elsewhere != 0 {
+                    let kind = FaultKind::DivergentBarrier {
+                        here: active,
+                        elsewhere,
+                    };
+                    return Err((site, thread, kind));
+                }
+                self.arrive(site, barrier, active);
+                return Ok(Next::Stop(Status::Barrier));
+            }
+            Op::Clock { to, high } => self.clock(*to, *high, active),
+            Op::Alu(_)
+            | Op::Memory(_)
+            | Op::Warp(_)
+            | Op::Branch { .. }
+            | Op::BranchIndexed { .. }
+            | Op::Nothing => unreachable!("executed before"),
+        }
+        Ok(Next::Go)
+    }
+
+    /// The way on top; there is one while an instruction is executed.
+    fn way(&mut self) -> &mut Way {
+        self.ways
+            .last_mut()
+            .expect("the loop runs only while there is a way")
+    }
+
+    fn branch(&mut self, pc: u32, target: u32, reconverge: u32, mask: u32, taken: u32) {
+        let way = self.way();
+        if taken == mask {
+            way.pc = target;
+        } else if taken == 0 {
+            way.pc = pc + 1;
+        } else {
+            self.part(reconverge);
+            let meets = reconverge;
+            self.ways.push(Way {
+                pc: pc + 1,
+                mask: mask & !taken,
+                meets,
+            });
+            self.ways.push(Way {
+                pc: target,
+                mask: taken,
+                meets,
+            });
+        }
+    }
+
+    /// The way on top ends here for now: its lanes meet again at `reconverge`.
+    fn part(&mut self, reconverge: u32) {
+        let way = self.way();
+        if reconverge == NEVER || way.meets == reconverge {
+            // They meet nowhere before they end, or where the ways below meet anyway.
+            self.ways.pop();
+        } else {
+            way.pc = reconverge;
+        }
+    }
+
+    /// Returns the lanes of one of the ways: all, if they stay together.
+    fn branch_indexed(
+        &mut self,
+        site: Site,
+        index: R32,
+        targets: &[u32],
+        reconverge: u32,
+        mask: u32,
+        active: u32,
+    ) -> Result<u32, Stop> {
+        let indices = *self.regs().get32(index);
+        for lane in lanes(active) {
+            if indices[lane] as usize >= targets.len() {
+                let kind = FaultKind::BadIndex {
+                    index: indices[lane],
+                    targets: targets.len() as u32,
+                };
+                return Err((site, self.number * LANES as u32 + lane as u32, kind));
+            }
+        }
+        // One way for each target that a lane takes, and one for the lanes that the guard holds back.
+        let mut groups: Vec<(u32, u32)> = Vec::new();
+        if mask & !active != 0 {
+            groups.push((site.pc + 1, mask & !active));
+        }
+        for lane in lanes(active) {
+            let target = targets[indices[lane] as usize];
+            match groups.iter_mut().find(|(pc, _)| *pc == target) {
+                Some((_, lanes)) => *lanes |= 1 << lane,
+                None => groups.push((target, 1 << lane)),
+            }
+        }
+        if let [(pc, _)] = groups[..] {
+            self.way().pc = pc;
+            return Ok(mask);
+        }
+        self.part(reconverge);
+        let together = groups.first().map_or(0, |(_, lanes)| *lanes);
+        for (pc, mask) in groups {
+            self.ways.push(Way {
+                pc,
+                mask,
+                meets: reconverge,
+            });
+        }
+        Ok(together)
+    }
+
+    fn arrive(&mut self, site: Site, barrier: &Barrier, active: u32) {
+        let lane = active.trailing_zeros() as usize;
+        let regs = self.regs();
+        let arrival = Arrival {
+            site,
+            id: regs.get32(barrier.id)[lane],
+            count: barrier.count.map(|count| regs.get32(count)[lane]),
+            waits: barrier.waits,
+            votes: barrier.reduce.as_ref().map(|reduce| {
+                let yes = regs.pred(reduce.value) ^ if reduce.negated { ALL } else { 0 };
+                Votes {
+                    lanes: active,
+                    yes: yes & active,
+                }
+            }),
+        };
+        self.reduction = barrier.reduce.as_ref().map(|reduce| (reduce.op, reduce.to));
+        self.arrival = Some(arrival);
+    }
+
+    fn clock(&mut self, to: Reg, high: bool, mask: u32) {
+        use std::sync::OnceLock;
+        static START: OnceLock<Instant> = OnceLock::new();
+        // A cycle is a nanosecond here; all that a kernel may count on is that it goes on.
+        let now = START.get_or_init(Instant::now).elapsed().as_nanos() as u64;
+        let now = if high { now >> 32 } else { now };
+        let mut regs = self.regs();
+        match to {
+            Reg::R32(to) => regs.set32(to, mask, &[now as u32; LANES]),
+            Reg::R64(to) => regs.set64(to, mask, &[now; LANES]),
+            Reg::Pred(_) => {}
+        }
+    }
+}
+
+#[cold]
+fn bad_access(site: Site, place: Place, access: AccessFault) -> Stop {
+    let near = String::new();
+    let thread = place.warp * LANES as u32 + access.lane;
+    (site, thread, FaultKind::Access { access, near })
+}
+
+#[cold]
+fn absent_lanes(site: Site, place: Place, absent: &Absent) -> Stop {
+    let lanes = absent.lanes;
+    let thread = place.warp * LANES as u32 + absent.lane;
+    (site, thread, FaultKind::AbsentLanes { lanes })
+}
