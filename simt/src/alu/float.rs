@@ -9,7 +9,7 @@ mod decode;
 pub mod exact;
 mod fast;
 mod general;
-mod half;
+pub(crate) mod half;
 mod minmax;
 
 pub(crate) use decode::decode;

@@ -5,7 +5,7 @@
 use super::exact::{Format, Rounding, add_to_odd};
 use super::fast::three32;
 use super::general::saturate;
-use super::{Half, HalfMode};
+pub(crate) use super::{Half, HalfMode};
 use crate::code::R32;
 use crate::regs::Regs;
 
@@ -29,7 +29,8 @@ pub(in crate::alu) fn from_bf16(bits: u32) -> f32 {
     f32::from_bits(bits << 16)
 }
 
-fn one(op: Half, mode: HalfMode, a: u32, b: u32, c: u32) -> u32 {
+/// The result for one number of each operand.
+pub(crate) fn one(op: Half, mode: HalfMode, a: u32, b: u32, c: u32) -> u32 {
     let format = if mode.has(HalfMode::BRAIN) {
         Format::Bf16
     } else {
