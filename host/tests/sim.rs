@@ -118,6 +118,10 @@ fn mistakes_are_errors() {
     assert!(sim.upload(buffer, &[0; 7]).is_err());
     assert!(sim.download(buffer, &mut [0; 9]).is_err());
     assert!(sim.copy(buffer, other).is_err());
+    let error = sim.alloc(1 << 60).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("the device failed while allocating: 1152921504606846976 bytes"));
+    assert_eq!((error.exit_code(), text.lines().count()), (1, 1));
     sim.fill(buffer, 7).unwrap();
     sim.fill(other, 7).unwrap();
     let mut bytes = [0; 5];

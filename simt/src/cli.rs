@@ -24,6 +24,7 @@ use anstyle::{AnsiColor, Style};
 use clap::Parser as _;
 use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 
+use crate::memory::MemoryError;
 use crate::module::{LoadError, Module};
 use args::{Arguments, Command};
 
@@ -64,6 +65,12 @@ impl From<std::io::Error> for Failure {
             message: format!("cannot write the output: {error}"),
             code,
         }
+    }
+}
+
+impl From<MemoryError> for Failure {
+    fn from(error: MemoryError) -> Self {
+        Self::usage(error.to_string())
     }
 }
 

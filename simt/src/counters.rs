@@ -25,7 +25,7 @@
 //! )?;
 //! let kernel = module.function("every_other")?;
 //! let mut machine = simt::Machine::new(simt::Config::default())?;
-//! let buffer = machine.zeroed::<u64>(64);
+//! let buffer = machine.zeroed::<u64>(64)?;
 //! let counters = machine.launch_counted(&kernel, [1, 1, 1], [64, 1, 1], 0, &[buffer.into()])?;
 //! let get = |name| counters.get(name).and_then(simt::counters::Value::number);
 //! // Two warps, each one store to 32 words over 256 bytes: half of every sector is written.

@@ -76,8 +76,25 @@ pub struct Module {
 impl Module {
     /// Reads a module and lowers its kernels.
     ///
+    /// ```
+    /// use simt::{LoadError, Module};
+    ///
+    /// let module = Module::from_ptx(
+    ///     ".version 8.0
+    ///      .target sm_80
+    ///      .address_size 64
+    ///      .entry first() { ret; }
+    ///      .entry second() { ret; }",
+    /// )?;
+    /// assert!(module.kernels().eq(["first", "second"]));
+    ///
+    /// let error = Module::from_ptx("int main() {}").unwrap_err();
+    /// assert!(matches!(error, LoadError::Parse(_)));
+    /// # Ok::<(), LoadError>(())
+    /// ```
+    ///
     /// # Errors
-    /// [`LoadError::Parse`] for text that is not PTX. What a kernel cannot run is told by
+    /// [`LoadError::Parse`] for text that is not PTX, [`LoadError::AddressSize`] for 32-bit PTX. What a kernel cannot run is told by
     /// [`Module::function`], for that kernel only.
     pub fn from_ptx(ptx: impl Into<String>) -> Result<Self, LoadError> {
         let ptx = ptx.into();
@@ -117,6 +134,24 @@ impl Module {
     }
 
     /// A kernel by name.
+    ///
+    /// ```
+    /// let module = simt::Module::from_ptx(
+    ///     ".version 8.0
+    ///      .target sm_80
+    ///      .address_size 64
+    ///      .entry nothing() { ret; }
+    ///      .entry copies() { cp.async.bulk.commit_group; }",
+    /// )?;
+    /// assert_eq!(module.function("nothing")?.name(), "nothing");
+    ///
+    /// let unknown = module.function("reduce").unwrap_err();
+    /// assert_eq!(unknown.to_string(), "there is no kernel `reduce`; there are nothing, copies");
+    ///
+    /// let refused = module.function("copies").unwrap_err();
+    /// assert!(refused.to_string().starts_with("kernel `copies`: line 5, column "));
+    /// # Ok::<(), simt::LoadError>(())
+    /// ```
     ///
     /// # Errors
     /// [`LoadError::NoSuchKernel`], or [`LoadError::Refused`] with the first instruction that the kernel

@@ -1,13 +1,16 @@
 //! Running kernels: the machine, its buffers, and launches.
 
+mod arg;
 mod available;
 mod block;
 mod fault;
+mod geometry;
 mod launch;
 mod machine;
 mod warp;
 
+pub use arg::Arg;
 pub use available::available_memory;
 pub use fault::{Fault, FaultKind};
-pub use launch::{Arg, LaunchError};
+pub use launch::LaunchError;
 pub use machine::{Buffer, Config, Element, Machine};

@@ -30,7 +30,7 @@ fn try_run(body: &str, blocks: u32, threads: u32) -> Result<Vec<u32>, LaunchErro
     let module = Module::from_ptx(kernel(body)).unwrap();
     let function = module.function("k").unwrap();
     let mut machine = machine(2);
-    let out = machine.zeroed::<u32>((blocks * threads) as usize);
+    let out = machine.zeroed::<u32>((blocks * threads) as usize).unwrap();
     machine.launch(
         &function,
         [blocks, 1, 1],
@@ -38,7 +38,7 @@ fn try_run(body: &str, blocks: u32, threads: u32) -> Result<Vec<u32>, LaunchErro
         64,
         &[out.into()],
     )?;
-    Ok(machine.read(out))
+    Ok(machine.read(out).unwrap())
 }
 
 fn run(body: &str, threads: u32) -> Vec<u32> {
@@ -136,11 +136,11 @@ fn results_do_not_depend_on_the_number_of_host_threads() {
         .into_iter()
         .map(|threads| {
             let mut machine = machine(threads);
-            let out = machine.zeroed::<u32>(100 * 96);
+            let out = machine.zeroed::<u32>(100 * 96).unwrap();
             machine
                 .launch(&function, [100, 1, 1], [96, 1, 1], 0, &[out.into()])
                 .unwrap();
-            machine.read(out)
+            machine.read(out).unwrap()
         })
         .collect();
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
@@ -265,7 +265,7 @@ fn a_trap_tells_who_and_where() {
     );
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
     let mut machine = machine(2);
-    let out = machine.zeroed::<u32>(640);
+    let out = machine.zeroed::<u32>(640).unwrap();
     let error = machine
         .launch(&function, [20, 1, 1], [32, 1, 1], 0, &[out.into()])
         .unwrap_err();
@@ -280,7 +280,7 @@ fn a_trap_tells_who_and_where() {
         "{error}"
     );
     // What was written before the fault is there.
-    assert_eq!(machine.read(out).len(), 640);
+    assert_eq!(machine.read(out).unwrap().len(), 640);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn the_first_block_that_faults_is_told_whatever_the_host_does() {
     let function = module.function("k").unwrap();
     for threads in [1, 2, 8] {
         let mut machine = machine(threads);
-        let out = machine.zeroed::<u32>(3200);
+        let out = machine.zeroed::<u32>(3200).unwrap();
         let error = machine
             .launch(&function, [100, 1, 1], [32, 1, 1], 0, &[out.into()])
             .unwrap_err();
@@ -314,11 +314,11 @@ fn special_registers_of_three_dimensions() {
                st.global.v4.u32 [%d0], {%r11, %r8, %r9, %r10};\nret;\n}\n";
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
     let mut machine = machine(2);
-    let out = machine.zeroed::<[u32; 4]>(6 * 60);
+    let out = machine.zeroed::<[u32; 4]>(6 * 60).unwrap();
     machine
         .launch(&function, [2, 3, 1], [5, 4, 3], 0, &[out.into()])
         .unwrap();
-    for (index, words) in machine.read(out).into_iter().enumerate() {
+    for (index, words) in machine.read(out).unwrap().into_iter().enumerate() {
         let thread = index as u32 % 60;
         let lane = thread % 32;
         assert_eq!(
@@ -334,7 +334,7 @@ fn launches_that_no_gpu_takes() {
     let module = Module::from_ptx(kernel("")).unwrap();
     let function = module.function("k").unwrap();
     let mut machine = machine(1);
-    let out = machine.zeroed::<u32>(64);
+    let out = machine.zeroed::<u32>(64).unwrap();
     let arg: Arg = out.into();
     let mut refused = |grid, block, shared, args: &[Arg]| {
         machine
@@ -362,7 +362,7 @@ fn blocks_that_a_kernel_was_not_compiled_for() {
         Module::from_ptx(ptx).unwrap().function("k").unwrap()
     };
     let mut machine = machine(1);
-    let out = machine.zeroed::<u32>(256);
+    let out = machine.zeroed::<u32>(256).unwrap();
     let most = bounded(".maxntid 64, 1, 1");
     machine
         .launch(&most, [1, 1, 1], [64, 1, 1], 0, &[out.into()])

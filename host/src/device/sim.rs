@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use simt::{Buffer, Config, LaunchError, Machine, Module};
+use simt::{Buffer, Config, LaunchError, Machine, MemoryError, Module};
 
 use super::{BufferId, Device, DeviceInfo, Ran};
 use crate::error::Error;
@@ -31,6 +31,8 @@ impl Sim {
         let config = Config {
             threads,
             max_instructions: MAX_INSTRUCTIONS,
+            max_memory_bytes: simt::run::available_memory()
+                .unwrap_or(Config::default().max_memory_bytes),
             ..Config::default()
         };
         let machine = Machine::new(config).map_err(|error| Error::Device {
@@ -85,21 +87,25 @@ impl Device for Sim {
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
         let id = BufferId(self.next_id);
         self.next_id += 1;
-        self.buffers.insert(id, self.machine.zeroed(bytes));
+        let buffer = self.machine.zeroed(bytes).map_err(failed("allocating"))?;
+        self.buffers.insert(id, buffer);
         Ok(id)
     }
 
     fn free(&mut self, buffer: BufferId) {
         if let Some(buffer) = self.buffers.remove(&buffer) {
-            self.machine.free(buffer);
+            // What was in the map is this machine's and not yet freed.
+            let freed = self.machine.free(buffer);
+            debug_assert_eq!(freed, Ok(()));
         }
     }
 
     fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
         let to = self.buffer(buffer)?;
         same_size("copying to the device", to.len(), bytes.len())?;
-        self.machine.write(to, bytes);
-        Ok(())
+        self.machine
+            .write(to, bytes)
+            .map_err(failed("copying to the device"))
     }
 
     fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
@@ -107,7 +113,10 @@ impl Device for Sim {
         if from.len() < bytes.len() {
             return same_size("copying from the device", from.len(), bytes.len());
         }
-        let all = self.machine.read(from);
+        let all = self
+            .machine
+            .read(from)
+            .map_err(failed("copying from the device"))?;
         bytes.copy_from_slice(&all[..bytes.len()]);
         Ok(())
     }
@@ -115,15 +124,16 @@ impl Device for Sim {
     fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error> {
         let (from, to) = (self.buffer(from)?, self.buffer(to)?);
         same_size("copying on the device", to.len(), from.len())?;
-        let bytes = self.machine.read(from);
-        self.machine.write(to, &bytes);
-        Ok(())
+        let failed = failed("copying on the device");
+        let bytes = self.machine.read(from).map_err(&failed)?;
+        self.machine.write(to, &bytes).map_err(&failed)
     }
 
     fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
         let to = self.buffer(buffer)?;
-        self.machine.write(to, &vec![byte; to.len()]);
-        Ok(())
+        self.machine
+            .write(to, &vec![byte; to.len()])
+            .map_err(failed("filling a buffer"))
     }
 
     fn set_counting(&mut self, counting: bool) {
@@ -175,6 +185,13 @@ impl Device for Sim {
             time_ns: None,
             counters,
         })
+    }
+}
+
+fn failed(doing: &'static str) -> impl Fn(MemoryError) -> Error {
+    move |error| Error::Device {
+        doing,
+        reason: error.to_string(),
     }
 }
 

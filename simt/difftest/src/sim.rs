@@ -1,6 +1,6 @@
 //! Running instances on [`simt`].
 
-use simt::{Config, LaunchError, LoadError, Machine, Module};
+use simt::{Config, LaunchError, LoadError, Machine, MemoryError, Module};
 
 use crate::generate::{IN_KERNEL, Instance, LANES, operands};
 
@@ -12,6 +12,8 @@ pub enum SimError {
     Load(#[from] LoadError),
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     #[error("no host threads: {0}")]
     Threads(String),
 }
@@ -27,8 +29,8 @@ pub fn run(ptx: &str, instances: &[Instance]) -> Result<Vec<u64>, SimError> {
     let mut results = Vec::with_capacity(instances.len() * LANES);
     for (number, group) in instances.chunks(IN_KERNEL).enumerate() {
         let kernel = module.function(&format!("k{number}"))?;
-        let input = machine.upload(&operands(group));
-        let output = machine.zeroed::<u64>(group.len() * LANES);
+        let input = machine.upload(&operands(group))?;
+        let output = machine.zeroed::<u64>(group.len() * LANES)?;
         machine.launch(
             &kernel,
             [1, 1, 1],
@@ -36,9 +38,9 @@ pub fn run(ptx: &str, instances: &[Instance]) -> Result<Vec<u64>, SimError> {
             0,
             &[input.into(), output.into()],
         )?;
-        results.extend(machine.read(output));
-        machine.free(input);
-        machine.free(output);
+        results.extend(machine.read(output)?);
+        machine.free(input)?;
+        machine.free(output)?;
     }
     Ok(results)
 }

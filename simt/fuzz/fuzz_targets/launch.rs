@@ -10,8 +10,13 @@ use simt::{Arg, Config, Machine, Module};
 
 thread_local! {
     static MACHINE: RefCell<Machine> = RefCell::new(
-        Machine::new(Config { threads: 1, max_instructions: 20_000, max_local_bytes: 4096 })
-            .expect("one host thread"),
+        Machine::new(Config {
+            threads: 1,
+            max_instructions: 20_000,
+            max_local_bytes: 4096,
+            max_memory_bytes: 1 << 20,
+        })
+        .expect("one host thread"),
     );
 }
 
@@ -25,10 +30,7 @@ fuzz_target!(|data: &[u8]| {
         for name in module.kernels() {
             let Ok(kernel) = module.function(name) else { continue };
             let program = kernel.program();
-            if program.globals.iter().map(|variable| variable.bytes).sum::<u64>() > 1 << 20 {
-                continue;
-            }
-            let buffers = [machine.zeroed::<u32>(64), machine.zeroed::<u32>(1024)];
+            let buffers = [64, 1024].map(|len| machine.zeroed::<u32>(len).expect("all others are free"));
             let args: Vec<Arg> = program
                 .params
                 .iter()
@@ -42,7 +44,7 @@ fuzz_target!(|data: &[u8]| {
             if let Err(error) = machine.launch(&kernel, [2, 1, 1], block, 64, &args) {
                 assert!(!error.to_string().is_empty());
             }
-            buffers.into_iter().for_each(|buffer| machine.free(buffer));
+            buffers.into_iter().for_each(|buffer| machine.free(buffer).expect("allocated above"));
         }
     });
 });

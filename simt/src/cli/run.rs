@@ -44,9 +44,10 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
             }
         }
     }
-    room(&args.arg)?;
+    let memory = room(&args.arg)?;
 
     let config = Config {
+        max_memory_bytes: memory,
         threads: args.threads.unwrap_or(0) as usize,
         max_instructions: args.max_instructions,
         ..Config::default()
@@ -84,7 +85,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     // What was written before a fault is what one wants to see of it.
     for save in &args.save {
         if let Some(held) = held.get(save.index).and_then(Option::as_ref) {
-            std::fs::write(&save.path, machine.read(held.buffer)).map_err(|error| {
+            std::fs::write(&save.path, machine.read(held.buffer)?).map_err(|error| {
                 Failure::usage(format!("cannot write {}: {error}", save.path.display()))
             })?;
         }
@@ -97,13 +98,10 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         let metrics = faulted?;
         let buffers: Vec<String> = shown
             .map(|(print, held)| {
-                format!(
-                    "\"{}\": {}",
-                    print.index,
-                    elements(&machine, print, held, true)
-                )
+                let elements = elements(&machine, print, held, true)?;
+                Ok(format!("\"{}\": {elements}", print.index))
             })
-            .collect();
+            .collect::<Result<_, Failure>>()?;
         writeln!(
             out,
             "{{\"entry\": {}, \"seconds\": {seconds}, \"counters\": {{{}}}, \"buffers\": {{{}}}}}",
@@ -120,7 +118,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
             out,
             "argument {index}, {name}[{}]: {}",
             held.count,
-            elements(&machine, print, held, false)
+            elements(&machine, print, held, false)?
         )?;
     }
     let metrics = faulted?;
@@ -129,8 +127,8 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     Ok(0)
 }
 
-/// Whether the machine has memory for the arguments, as far as that can be known.
-fn room(specs: &[Spec]) -> Result<(), Failure> {
+/// How many bytes of memory the host has, as far as that can be known. The arguments have room in it.
+fn room(specs: &[Spec]) -> Result<u64, Failure> {
     // Every buffer is held twice for a moment: as bytes here and as the machine's memory.
     let mut need = 0usize;
     for (index, spec) in specs.iter().enumerate() {
@@ -153,7 +151,7 @@ fn room(specs: &[Spec]) -> Result<(), Failure> {
              make them smaller"
         )));
     }
-    Ok(())
+    Ok(free)
 }
 
 /// Puts an argument onto the machine.
@@ -164,7 +162,8 @@ fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<Held>), Stri
             let buffer = match fill {
                 Fill::Zeros => machine.zeroed(count * ty.bytes()),
                 fill => machine.upload(&ty.fill(*count, fill)?),
-            };
+            }
+            .map_err(|error| error.to_string())?;
             let held = Held {
                 ty: *ty,
                 count: *count,
@@ -176,10 +175,10 @@ fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<Held>), Stri
 }
 
 /// The elements of a buffer that are to be shown.
-fn elements(machine: &Machine, print: &Print, held: &Held, json: bool) -> String {
-    let bytes = machine.read(held.buffer);
+fn elements(machine: &Machine, print: &Print, held: &Held, json: bool) -> Result<String, Failure> {
+    let bytes = machine.read(held.buffer)?;
     let count = print.count.unwrap_or(held.count).min(held.count);
-    held.ty.text(&bytes[..count * held.ty.bytes()], json)
+    Ok(held.ty.text(&bytes[..count * held.ty.bytes()], json))
 }
 
 fn json_string(text: &str) -> String {

@@ -5,6 +5,10 @@ use super::variables::{Place, Variables, layout, type_bytes};
 use crate::code::ModuleVariable;
 use crate::parse::ast::{Init, Number, Variable};
 
+/// Bytes from a variable's begin within which initial values may lie. They are held one by one, so that a
+/// short text with a value at the end of a large array would otherwise take gigabytes.
+const MAX_INIT: u64 = 1 << 28;
+
 /// A module-scope variable's size and content.
 pub(super) fn memory_of<'m>(
     variable: &'m Variable<'m>,
@@ -57,23 +61,33 @@ impl Writer<'_, '_> {
                     [stride, below @ ..] => (*stride, below),
                 };
                 for (index, item) in items.iter().enumerate() {
-                    self.write(item, at + index as u64 * stride, below)?;
+                    let at = (index as u64).saturating_mul(stride).saturating_add(at);
+                    self.write(item, at, below)?;
                 }
                 Ok(())
             }
-            Init::Number(number) => self.put(at, &self.bytes_of(*number)),
+            Init::Number(number) => {
+                let bytes = self.bytes_of(*number).to_le_bytes();
+                self.put(at, &bytes[..self.element as usize])
+            }
             Init::Address { name, offset, .. } => {
                 let place = self.variables.module_scope(name).ok_or_else(|| {
                     Refusal::invalid(format!("there is no variable `{name}`"), self.variable.at)
                 })??;
-                match place {
-                    Place::Global(number) => {
+                match (place, self.element) {
+                    (Place::Global(number), 8) => {
                         self.memory.addresses.push((at, number, *offset));
-                        self.put(at, &[0; 8][..self.element as usize])
+                        self.put(at, &[0; 8])
                     }
-                    Place::Constant(base) | Place::Shared(base) => {
+                    (Place::Constant(base) | Place::Shared(base), 4 | 8) => {
                         let value = i64::from(base).wrapping_add(*offset) as u64;
                         self.put(at, &value.to_le_bytes()[..self.element as usize])
+                    }
+                    (Place::Global(_) | Place::Constant(_) | Place::Shared(_), bytes) => {
+                        Err(Refusal::unsupported(
+                            format!("the address of `{name}` in an element of {bytes} bytes"),
+                            self.variable.at,
+                        ))
                     }
                     _ => Err(Refusal::unsupported(
                         format!("the address of `{name}` in an initializer"),
@@ -88,10 +102,11 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn bytes_of(&self, number: Number) -> Vec<u8> {
+    /// A number as the variable's type has it; more bits than it has are cut off.
+    fn bytes_of(&self, number: Number) -> u128 {
         let is_double = self.variable.ty == "f64";
         let is_single = self.variable.ty == "f32";
-        let bits = match number {
+        u128::from(match number {
             Number::Integer(value) if is_double => (value as i64 as f64).to_bits(),
             Number::Integer(value) if is_single => u64::from((value as i64 as f32).to_bits()),
             Number::Integer(value) => value,
@@ -99,16 +114,24 @@ impl Writer<'_, '_> {
             Number::F32(bits) => u64::from(bits),
             Number::F64(bits) if is_single => u64::from((f64::from_bits(bits) as f32).to_bits()),
             Number::F64(bits) => bits,
-        };
-        bits.to_le_bytes()[..self.element as usize].to_vec()
+        })
     }
 
     fn put(&mut self, at: u64, bytes: &[u8]) -> Result<(), Refusal> {
-        let end = at + bytes.len() as u64;
+        let end = at.saturating_add(bytes.len() as u64);
         if end > self.memory.bytes {
             return Err(Refusal::invalid(
                 format!(
                     "`{}` has more initial values than elements",
+                    self.variable.name
+                ),
+                self.variable.at,
+            ));
+        }
+        if end > MAX_INIT {
+            return Err(Refusal::unsupported(
+                format!(
+                    "an initial value of `{}` beyond its first {MAX_INIT} bytes",
                     self.variable.name
                 ),
                 self.variable.at,

@@ -5,8 +5,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::SHARED_WINDOW;
+
 /// The first address that is given out.
 const FIRST: u64 = 0x0000_0002_0000_0000;
+/// No allocation reaches beyond: the windows of the other spaces follow.
+const END: u64 = SHARED_WINDOW;
 /// At least so many bytes between two allocations belong to none.
 const GUARD: u64 = 1 << 16;
 /// Allocations begin at multiples of this, as CUDA's do.
@@ -23,29 +27,167 @@ pub struct Allocation {
     pub words: Box<[AtomicU64]>,
 }
 
+/// Device memory that cannot be had, or a buffer that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// So many elements have more bytes than a 64-bit number counts.
+    #[error(
+        "{len} elements of {element_bytes} bytes are more bytes than 64 bits can count; ask for fewer"
+    )]
+    TooLarge {
+        /// Elements asked for.
+        len: usize,
+        /// Bytes of each.
+        element_bytes: usize,
+    },
+    /// More than the machine may have.
+    #[error(
+        "{bytes} bytes of device memory asked for, and {used} of the {limit} that this machine may have \
+         (Config::max_memory_bytes) are in use; ask for less, free buffers or raise the limit"
+    )]
+    Limit {
+        /// Bytes asked for.
+        bytes: u64,
+        /// Bytes in use.
+        used: u64,
+        /// Bytes that the machine may have.
+        limit: u64,
+    },
+    /// The host gives no more memory.
+    #[error("the host has no {bytes} bytes of memory left to give; ask for less or free buffers")]
+    Host {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+    /// The machine's addresses are used up: those of freed memory are not given out again, so that each
+    /// access to it is found.
+    #[error(
+        "{bytes} bytes asked for, and the machine has {left} device addresses left; make a new machine"
+    )]
+    Addresses {
+        /// Bytes asked for.
+        bytes: u64,
+        /// Bytes for which there are addresses.
+        left: u64,
+    },
+    /// The data has more elements than the buffer.
+    #[error("{data} elements do not fit into a buffer of {buffer}; copy fewer or make it larger")]
+    TooLong {
+        /// Elements of the data.
+        data: usize,
+        /// Elements of the buffer.
+        buffer: usize,
+    },
+    /// The buffer was freed.
+    #[error("the buffer at {address:#x} was freed; free it after its last use")]
+    Freed {
+        /// Its address.
+        address: u64,
+    },
+    /// The buffer is another machine's.
+    #[error(
+        "the buffer at {address:#x} is another machine's; use it with the machine that made it"
+    )]
+    Foreign {
+        /// Its address.
+        address: u64,
+    },
+}
+
 /// All allocations, in the order of their addresses.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct GlobalMemory {
     allocations: Vec<Allocation>,
     next: u64,
+    used: u64,
+    limit: u64,
+}
+
+impl Default for GlobalMemory {
+    /// Memory that only the host limits.
+    fn default() -> Self {
+        Self::with_limit(u64::MAX)
+    }
 }
 
 impl GlobalMemory {
-    /// Allocates zeroed memory and returns its address. Zero bytes have an address too, at which nothing
-    /// can be accessed.
-    pub fn allocate(&mut self, bytes: u64) -> u64 {
-        let base = self.next.max(FIRST);
-        self.next = (base + bytes + GUARD).next_multiple_of(ALIGN);
-        // From the allocator's own zeroed pages: what is never touched costs nothing.
-        let words = bytemuck::zeroed_slice_box(bytes.div_ceil(8) as usize);
-        self.allocations.push(Allocation { base, bytes, words });
-        base
+    /// Memory of which `limit` bytes can be allocated at a time.
+    pub fn with_limit(limit: u64) -> Self {
+        Self {
+            allocations: Vec::new(),
+            next: FIRST,
+            used: 0,
+            limit,
+        }
     }
 
-    /// Frees an allocation; its addresses are not given out again.
-    pub fn free(&mut self, base: u64) {
+    /// Allocates zeroed memory and returns its address, a multiple of 256. Zero bytes have an address too,
+    /// at which nothing can be accessed.
+    ///
+    /// # Errors
+    /// [`MemoryError::Limit`], [`MemoryError::Addresses`] or [`MemoryError::Host`] if there is no such memory.
+    pub fn allocate(&mut self, bytes: u64) -> Result<u64, MemoryError> {
+        self.allocate_aligned(bytes, ALIGN)
+    }
+
+    /// The same, at a multiple of `align` too, which is a power of two.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn allocate_aligned(&mut self, bytes: u64, align: u64) -> Result<u64, MemoryError> {
+        let used = self.used.checked_add(bytes);
+        let used = used
+            .filter(|used| *used <= self.limit)
+            .ok_or(MemoryError::Limit {
+                bytes,
+                used: self.used,
+                limit: self.limit,
+            })?;
+        let base = self
+            .next
+            .checked_next_multiple_of(align.max(ALIGN))
+            .unwrap_or(END);
+        let left = END.saturating_sub(base);
+        if left == 0 || bytes > left {
+            return Err(MemoryError::Addresses { bytes, left });
+        }
+        // From the allocator's own zeroed pages: what is never touched costs nothing.
+        let words = usize::try_from(bytes.div_ceil(8))
+            .ok()
+            .and_then(|words| bytemuck::try_zeroed_slice_box(words).ok())
+            .ok_or(MemoryError::Host { bytes })?;
+        self.next = base + bytes + GUARD;
+        self.used = used;
+        self.allocations.push(Allocation { base, bytes, words });
+        Ok(base)
+    }
+
+    /// Frees the allocation that begins at an address, and says whether there was one. Its addresses are
+    /// not given out again.
+    pub fn free(&mut self, base: u64) -> bool {
+        let index = self.index(base);
+        if let Some(index) = index {
+            self.used -= self.allocations.remove(index).bytes;
+        }
+        index.is_some()
+    }
+
+    /// The allocation that begins at an address.
+    pub fn at(&self, base: u64) -> Option<&Allocation> {
+        Some(&self.allocations[self.index(base)?])
+    }
+
+    /// The same, to be written from the host.
+    pub fn at_mut(&mut self, base: u64) -> Option<&mut Allocation> {
+        let index = self.index(base)?;
+        Some(&mut self.allocations[index])
+    }
+
+    fn index(&self, base: u64) -> Option<usize> {
         self.allocations
-            .retain(|allocation| allocation.base != base);
+            .binary_search_by_key(&base, |allocation| allocation.base)
+            .ok()
     }
 
     /// The allocation that an address lies in.
@@ -54,15 +196,6 @@ impl GlobalMemory {
             .allocations
             .partition_point(|allocation| allocation.base <= address);
         let allocation = &self.allocations[after.checked_sub(1)?];
-        (address - allocation.base < allocation.bytes).then_some(allocation)
-    }
-
-    /// The allocation that an address lies in, to be written from the host.
-    pub fn find_mut(&mut self, address: u64) -> Option<&mut Allocation> {
-        let after = self
-            .allocations
-            .partition_point(|allocation| allocation.base <= address);
-        let allocation = &mut self.allocations[after.checked_sub(1)?];
         (address - allocation.base < allocation.bytes).then_some(allocation)
     }
 

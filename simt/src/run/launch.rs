@@ -3,70 +3,16 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::arg::{Arg, parameters};
 use super::block::{Block, Launch, Progress, Worker};
 use super::fault::{Fault, FaultKind};
-use super::machine::{Buffer, Machine};
+use super::geometry::check_geometry;
+use super::machine::Machine;
 use crate::code::Program;
-use crate::memory::AccessFault;
+use crate::memory::{AccessFault, MemoryError};
 use crate::module::Function;
 use crate::observe::{Observer, Site};
 use crate::parse::Source;
-
-/// Threads that a block can have.
-const MAX_THREADS: u64 = 1024;
-/// Bytes of shared memory that a block can have: what the largest GPUs have.
-const MAX_SHARED: u64 = 227 * 1024;
-
-/// An argument of a kernel.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-#[allow(missing_docs, reason = "the variants are the types")]
-pub enum Arg {
-    U8(u8),
-    U16(u16),
-    U32(u32),
-    U64(u64),
-    F32(f32),
-    F64(f64),
-    /// The address of a buffer.
-    Pointer(u64),
-    /// A struct, as its bytes lie in memory.
-    Bytes(Vec<u8>),
-}
-
-macro_rules! arguments {
-    ($($ty:ty => $variant:ident as $as:ty),*) => {
-        $(impl From<$ty> for Arg {
-            fn from(value: $ty) -> Self {
-                Arg::$variant(value as $as)
-            }
-        })*
-    };
-}
-arguments! {
-    u8 => U8 as u8, i8 => U8 as u8, u16 => U16 as u16, i16 => U16 as u16, u32 => U32 as u32, i32 => U32 as u32,
-    u64 => U64 as u64, i64 => U64 as u64, f32 => F32 as f32, f64 => F64 as f64
-}
-
-impl<T> From<Buffer<T>> for Arg {
-    fn from(buffer: Buffer<T>) -> Self {
-        Arg::Pointer(buffer.address())
-    }
-}
-
-impl Arg {
-    fn bytes(&self) -> Vec<u8> {
-        match self {
-            Arg::U8(value) => value.to_le_bytes().to_vec(),
-            Arg::U16(value) => value.to_le_bytes().to_vec(),
-            Arg::U32(value) => value.to_le_bytes().to_vec(),
-            Arg::U64(value) | Arg::Pointer(value) => value.to_le_bytes().to_vec(),
-            Arg::F32(value) => value.to_le_bytes().to_vec(),
-            Arg::F64(value) => value.to_le_bytes().to_vec(),
-            Arg::Bytes(bytes) => bytes.clone(),
-        }
-    }
-}
 
 /// A launch that did not come to its end.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -88,18 +34,71 @@ pub enum LaunchError {
         /// What is wrong.
         problem: String,
     },
+    /// There is no memory for a module-scope variable that the kernel uses.
+    #[error("kernel `{kernel}`: its module's variable `{variable}`: {source}")]
+    Variable {
+        /// The kernel.
+        kernel: String,
+        /// The variable.
+        variable: String,
+        /// Why not.
+        source: MemoryError,
+    },
     /// The kernel did something that it may not. Buffers hold what was written before.
     #[error(transparent)]
     Fault(Box<Fault>),
 }
 
 impl Machine {
-    /// Runs a kernel to its end and returns the observer with what it has seen.
+    /// Runs a kernel to its end and returns the observer with what it has seen. The rest is as for
+    /// [`Machine::launch`].
     ///
-    /// `shared_bytes` is the dynamic shared memory of a block.
+    /// ```
+    /// use simt::observe::{Access, AccessKind, Observer, Place, Site};
+    ///
+    /// /// Counts the threads that store something.
+    /// struct Stores(u32);
+    ///
+    /// impl Observer for Stores {
+    ///     fn fork(&self) -> Self {
+    ///         Stores(0)
+    ///     }
+    ///     fn merge(&mut self, other: Self) {
+    ///         self.0 += other.0;
+    ///     }
+    ///     fn access(&mut self, _: Site, _: Place, access: &Access<'_>) {
+    ///         if access.kind == AccessKind::Store {
+    ///             self.0 += access.mask.count_ones();
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// # const FILL: &str = ".version 8.0
+    /// # .target sm_80
+    /// # .address_size 64
+    /// # .entry fill(.param .u64 to, .param .u32 value)
+    /// # {
+    /// #     .reg .b32 %r<3>;
+    /// #     .reg .b64 %rd<4>;
+    /// #     ld.param.u64 %rd1, [to];
+    /// #     ld.param.u32 %r1, [value];
+    /// #     mov.u32 %r2, %tid.x;
+    /// #     mul.wide.u32 %rd2, %r2, 4;
+    /// #     add.s64 %rd3, %rd1, %rd2;
+    /// #     st.global.u32 [%rd3], %r1;
+    /// #     ret;
+    /// # }";
+    /// let fill = simt::Module::from_ptx(FILL)?.function("fill")?;
+    /// let mut machine = simt::Machine::new(simt::Config::default())?;
+    /// let to = machine.zeroed::<u32>(100)?;
+    /// let args = [to.into(), 7u32.into()];
+    /// let seen = machine.launch_observed(&fill, [1, 1, 1], [100, 1, 1], 0, &args, Stores(0))?;
+    /// assert_eq!(seen.0, 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// [`LaunchError`]: geometry or arguments that do not fit, or a fault.
+    /// As [`Machine::launch`].
     pub fn launch_observed<O: Observer>(
         &mut self,
         function: &Function,
@@ -122,7 +121,7 @@ impl Machine {
             });
         }
         let params = parameters(program, args)?;
-        let globals = self.place_globals(program);
+        let globals = self.place_globals(program)?;
         let launch = Launch {
             program,
             grid,
@@ -189,10 +188,46 @@ impl Machine {
         result
     }
 
-    /// [`Machine::launch_observed`] without an observer.
+    /// Runs a kernel to its end: `grid` blocks of `block` threads, each as `[x, y, z]`.
+    ///
+    /// `shared_bytes` is the dynamic shared memory of a block, and `args` has one argument for each of the
+    /// kernel's parameters. Module-scope variables have their initial values at the start of each launch.
+    ///
+    /// ```
+    /// # const FILL: &str = ".version 8.0
+    /// # .target sm_80
+    /// # .address_size 64
+    /// # .entry fill(.param .u64 to, .param .u32 value)
+    /// # {
+    /// #     .reg .b32 %r<3>;
+    /// #     .reg .b64 %rd<4>;
+    /// #     ld.param.u64 %rd1, [to];
+    /// #     ld.param.u32 %r1, [value];
+    /// #     mov.u32 %r2, %tid.x;
+    /// #     mul.wide.u32 %rd2, %r2, 4;
+    /// #     add.s64 %rd3, %rd1, %rd2;
+    /// #     st.global.u32 [%rd3], %r1;
+    /// #     ret;
+    /// # }";
+    /// let fill = simt::Module::from_ptx(FILL)?.function("fill")?;
+    /// let mut machine = simt::Machine::new(simt::Config::default())?;
+    /// let to = machine.zeroed::<u32>(64)?;
+    /// machine.launch(&fill, [1, 1, 1], [64, 1, 1], 0, &[to.into(), 7u32.into()])?;
+    /// assert_eq!(machine.read(to)?, [7; 64]);
+    ///
+    /// // One thread too many.
+    /// let fault = machine
+    ///     .launch(&fill, [1, 1, 1], [65, 1, 1], 0, &[to.into(), 7u32.into()])
+    ///     .unwrap_err();
+    /// assert!(fault.to_string().starts_with("out of bounds write of 4 bytes at "));
+    /// assert!(fault.to_string().contains("0 bytes past the end of argument 0's buffer of 256 bytes"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// As there.
+    /// [`LaunchError::Geometry`], [`LaunchError::Arguments`] and [`LaunchError::Variable`] before anything
+    /// runs; [`LaunchError::Fault`] if the kernel does something that it may not, runs for longer than
+    /// [`Config::max_instructions`](crate::Config::max_instructions) or waits for ever.
     pub fn launch(
         &mut self,
         function: &Function,
@@ -205,24 +240,35 @@ impl Machine {
     }
 
     /// Allocates the module's global variables that the kernel uses, with their initial values.
-    fn place_globals(&mut self, program: &Program) -> Vec<u64> {
-        let addresses: Vec<u64> = program
-            .globals
-            .iter()
-            .map(|variable| self.global.allocate(variable.bytes))
-            .collect();
-        for (variable, address) in program.globals.iter().zip(&addresses) {
-            let mut bytes = variable.init.clone();
-            for (at, number, offset) in &variable.addresses {
-                let value = addresses[*number as usize].wrapping_add_signed(*offset);
-                bytes[*at as usize..*at as usize + 8].copy_from_slice(&value.to_le_bytes());
-            }
-            if !bytes.is_empty() {
-                let allocation = self.global.find_mut(*address).expect("allocated just now");
-                allocation.write(0, &bytes);
+    fn place_globals(&mut self, program: &Program) -> Result<Vec<u64>, LaunchError> {
+        let mut addresses = Vec::with_capacity(program.globals.len());
+        for variable in &program.globals {
+            let placed = self
+                .global
+                .allocate_aligned(variable.bytes, u64::from(variable.align));
+            match placed {
+                Ok(address) => addresses.push(address),
+                Err(source) => {
+                    for address in addresses {
+                        self.global.free(address);
+                    }
+                    return Err(LaunchError::Variable {
+                        kernel: program.functions[0].name.clone(),
+                        variable: variable.name.clone(),
+                        source,
+                    });
+                }
             }
         }
-        addresses
+        for (variable, address) in program.globals.iter().zip(&addresses) {
+            let allocation = self.global.at_mut(*address).expect("allocated just now");
+            allocation.write(0, &variable.init);
+            for (at, number, offset) in &variable.addresses {
+                let value = addresses[*number as usize].wrapping_add_signed(*offset);
+                allocation.write(*at, &value.to_le_bytes());
+            }
+        }
+        Ok(addresses)
     }
 
     #[allow(
@@ -318,82 +364,4 @@ fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
         (index / x % y) as u32,
         (index / (x * y)) as u32,
     ]
-}
-
-fn check_geometry(
-    program: &Program,
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared_bytes: u32,
-) -> Result<(), LaunchError> {
-    let threads: u64 = block.iter().map(|side| u64::from(*side)).product();
-    let shared = u64::from(program.shared_bytes) + u64::from(shared_bytes);
-    let side = |sides: [u32; 3]| format!("({}, {}, {})", sides[0], sides[1], sides[2]);
-    let problem = if grid.contains(&0) {
-        format!("a grid of {} has no blocks", side(grid))
-    } else if block.contains(&0) {
-        format!("a block of {} has no threads", side(block))
-    } else if threads > MAX_THREADS {
-        format!("a block of {threads} threads; at most {MAX_THREADS} fit")
-    } else if block[2] > 64 {
-        format!("a block of {}; z is at most 64", side(block))
-    } else if grid[0] > i32::MAX as u32 || grid[1] > 65535 || grid[2] > 65535 {
-        format!(
-            "a grid of {}; x is at most 2^31 - 1, y and z 65535",
-            side(grid)
-        )
-    } else if shared > MAX_SHARED {
-        format!("{shared} bytes of shared memory a block; at most {MAX_SHARED} fit")
-    } else if program
-        .required_block
-        .is_some_and(|required| required != block)
-    {
-        let required = program.required_block.unwrap_or_default();
-        format!(
-            "compiled for blocks of {} (.reqntid), launched with {}",
-            side(required),
-            side(block)
-        )
-    } else if program
-        .max_threads
-        .is_some_and(|most| threads > u64::from(most))
-    {
-        let most = program.max_threads.unwrap_or_default();
-        format!("compiled for blocks of at most {most} threads (.maxntid), launched with {threads}")
-    } else {
-        return Ok(());
-    };
-    Err(LaunchError::Geometry {
-        kernel: program.functions[0].name.clone(),
-        problem,
-    })
-}
-
-fn parameters(program: &Program, args: &[Arg]) -> Result<Vec<u8>, LaunchError> {
-    let fail = |problem| LaunchError::Arguments {
-        kernel: program.functions[0].name.clone(),
-        problem,
-    };
-    if args.len() != program.params.len() {
-        return Err(fail(format!(
-            "{} arguments for {} parameters",
-            args.len(),
-            program.params.len()
-        )));
-    }
-    let mut memory = vec![0; program.param_bytes as usize];
-    for (index, (param, arg)) in program.params.iter().zip(args).enumerate() {
-        let bytes = arg.bytes();
-        if bytes.len() != param.bytes as usize {
-            return Err(fail(format!(
-                "argument {index} has {} bytes, parameter `{}` has {} (.{})",
-                bytes.len(),
-                param.name,
-                param.bytes,
-                param.ty
-            )));
-        }
-        memory[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
-    }
-    Ok(memory)
 }

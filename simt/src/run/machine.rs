@@ -1,20 +1,39 @@
 //! The machine: its configuration, memory and buffers.
 
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
 
-use crate::memory::GlobalMemory;
+use crate::memory::{GlobalMemory, MemoryError};
 
 /// How a machine runs.
+///
+/// ```
+/// // One host thread, and launches that end after a million instructions of warps.
+/// let config = simt::Config {
+///     threads: 1,
+///     max_instructions: 1_000_000,
+///     ..simt::Config::default()
+/// };
+/// let machine = simt::Machine::new(config)?;
+/// assert_eq!(machine.threads(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Host threads; 0 for one each core.
+    /// Host threads; 0 for one each core. 0 by default.
     pub threads: usize,
-    /// Instructions of warps that a launch may execute.
+    /// Instructions of warps that a launch may execute, all warps together: a launch that would never end
+    /// ends there, with [`FaultKind::Budget`](crate::FaultKind::Budget). 2^32 by default.
     pub max_instructions: u64,
-    /// Bytes of local memory that a thread may have, calls included.
+    /// Bytes of local memory that a thread may have, calls included. 2^19 by default, which is what GPUs
+    /// have.
     pub max_local_bytes: u32,
+    /// Bytes of device memory that may be allocated at a time: buffers, and the module-scope variables of
+    /// the kernel that runs. 64 GiB by default. The host's memory is taken when it is first written, so
+    /// without a limit one could allocate more than there is, and find out in the middle of a launch.
+    pub max_memory_bytes: u64,
 }
 
 impl Default for Config {
@@ -23,21 +42,25 @@ impl Default for Config {
             threads: 0,
             max_instructions: 1 << 32,
             max_local_bytes: 1 << 19,
+            max_memory_bytes: 64 << 30,
         }
     }
 }
 
-/// A type that a buffer can hold.
+/// A type that a buffer can hold: plain numbers, arrays and structs of them, without padding.
 pub trait Element: Pod {}
 impl<T: Pod> Element for T {}
 
 /// Device memory of `len` elements.
 ///
-/// It belongs to the machine that made it, and lives until [`Machine::free`] or the machine's end.
+/// It is a handle, as cheap to copy as an address. The memory belongs to the machine that made it, and
+/// lives until [`Machine::free`] or the machine's end; other machines refuse the handle.
 #[derive(Debug)]
 pub struct Buffer<T> {
-    pub(crate) address: u64,
-    pub(crate) len: usize,
+    /// The number of its machine.
+    machine: u64,
+    address: u64,
+    len: usize,
     element: PhantomData<T>,
 }
 
@@ -50,7 +73,7 @@ impl<T> Clone for Buffer<T> {
 impl<T> Copy for Buffer<T> {}
 
 impl<T> Buffer<T> {
-    /// Its address on the device.
+    /// Its address on the device, a multiple of 256.
     pub fn address(&self) -> u64 {
         self.address
     }
@@ -67,8 +90,20 @@ impl<T> Buffer<T> {
 }
 
 /// A SIMT machine with its device memory.
+///
+/// ```
+/// let mut machine = simt::Machine::new(simt::Config::default())?;
+/// let numbers = machine.upload(&[1.0f32, 2.0, 3.0])?;
+/// let result = machine.zeroed::<f32>(3)?;
+/// // … launches that read `numbers` and write `result` …
+/// assert_eq!(machine.read(numbers)?, [1.0, 2.0, 3.0]);
+/// assert_eq!(machine.read(result)?, [0.0; 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Machine {
+    /// No other machine of this process has it.
+    number: u64,
     pub(crate) config: Config,
     pub(crate) global: GlobalMemory,
     pub(crate) pool: rayon::ThreadPool,
@@ -78,12 +113,20 @@ pub struct Machine {
 impl Machine {
     /// A machine without any memory allocated.
     ///
+    /// ```
+    /// let machine = simt::Machine::new(simt::Config::default())?;
+    /// assert!(machine.threads() >= 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the host gives it no threads.
     pub fn new(config: Config) -> Result<Self, rayon::ThreadPoolBuildError> {
+        static MACHINES: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
+            number: MACHINES.fetch_add(1, Ordering::Relaxed),
             config,
-            global: GlobalMemory::default(),
+            global: GlobalMemory::with_limit(config.max_memory_bytes),
             pool: rayon::ThreadPoolBuilder::new()
                 .num_threads(config.threads)
                 .build()?,
@@ -97,55 +140,148 @@ impl Machine {
     }
 
     /// Allocates `len` elements, all zero.
-    pub fn zeroed<T: Element>(&mut self, len: usize) -> Buffer<T> {
-        let bytes = len * size_of::<T>();
-        Buffer {
-            address: self.global.allocate(bytes as u64),
+    ///
+    /// ```
+    /// use simt::{Config, Machine, MemoryError};
+    ///
+    /// let mut machine = Machine::new(Config::default())?;
+    /// let buffer = machine.zeroed::<i32>(4)?;
+    /// assert_eq!(machine.read(buffer)?, [0; 4]);
+    ///
+    /// let error = machine.zeroed::<i32>(1_000_000_000_000).unwrap_err();
+    /// assert!(matches!(error, MemoryError::Limit { bytes: 4_000_000_000_000, .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no such memory: [`MemoryError::TooLarge`], [`MemoryError::Limit`],
+    /// [`MemoryError::Addresses`] or [`MemoryError::Host`].
+    pub fn zeroed<T: Element>(&mut self, len: usize) -> Result<Buffer<T>, MemoryError> {
+        let bytes =
+            (len as u64)
+                .checked_mul(size_of::<T>() as u64)
+                .ok_or(MemoryError::TooLarge {
+                    len,
+                    element_bytes: size_of::<T>(),
+                })?;
+        Ok(Buffer {
+            machine: self.number,
+            address: self.global.allocate(bytes)?,
             len,
             element: PhantomData,
-        }
+        })
     }
 
     /// Allocates memory and copies `data` to it.
-    pub fn upload<T: Element>(&mut self, data: &[T]) -> Buffer<T> {
-        let buffer = self.zeroed(data.len());
-        self.write(buffer, data);
-        buffer
+    ///
+    /// ```
+    /// let mut machine = simt::Machine::new(simt::Config::default())?;
+    /// let buffer = machine.upload(&[[1u32, 2], [3, 4]])?;
+    /// assert_eq!(buffer.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Machine::zeroed`].
+    pub fn upload<T: Element>(&mut self, data: &[T]) -> Result<Buffer<T>, MemoryError> {
+        let buffer = self.zeroed(data.len())?;
+        self.write(buffer, data)?;
+        Ok(buffer)
     }
 
-    /// Copies `data` to the start of a buffer.
+    /// Copies `data` to the start of a buffer; what lies behind stays as it is.
     ///
-    /// # Panics
-    /// If the buffer is shorter, or is none of this machine's.
-    pub fn write<T: Element>(&mut self, buffer: Buffer<T>, data: &[T]) {
-        assert!(data.len() <= buffer.len, "the buffer has room for the data");
-        if !data.is_empty() {
-            let allocation = self
-                .global
-                .find_mut(buffer.address)
-                .expect("a buffer of this machine");
-            allocation.write(0, bytemuck::cast_slice(data));
+    /// ```
+    /// let mut machine = simt::Machine::new(simt::Config::default())?;
+    /// let buffer = machine.zeroed::<u16>(3)?;
+    /// machine.write(buffer, &[7, 8])?;
+    /// assert_eq!(machine.read(buffer)?, [7, 8, 0]);
+    /// assert!(machine.write(buffer, &[1, 2, 3, 4]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`MemoryError::TooLong`] if the buffer is shorter; then nothing is written. [`MemoryError::Freed`] and
+    /// [`MemoryError::Foreign`] if it is none of this machine's.
+    pub fn write<T: Element>(&mut self, buffer: Buffer<T>, data: &[T]) -> Result<(), MemoryError> {
+        self.own(buffer)?;
+        if data.len() > buffer.len {
+            return Err(MemoryError::TooLong {
+                data: data.len(),
+                buffer: buffer.len,
+            });
         }
+        let address = buffer.address;
+        self.global
+            .at_mut(address)
+            .ok_or(MemoryError::Freed { address })?
+            .write(0, bytemuck::cast_slice(data));
+        Ok(())
     }
 
     /// Copies a buffer to the host.
     ///
-    /// # Panics
-    /// If the buffer is none of this machine's.
-    pub fn read<T: Element>(&self, buffer: Buffer<T>) -> Vec<T> {
-        let mut data = vec![T::zeroed(); buffer.len];
-        if !data.is_empty() {
-            let allocation = self
-                .global
-                .find(buffer.address)
-                .expect("a buffer of this machine");
-            allocation.read(0, bytemuck::cast_slice_mut(&mut data));
-        }
-        data
+    /// ```
+    /// let mut machine = simt::Machine::new(simt::Config::default())?;
+    /// let buffer = machine.upload(b"warp")?;
+    /// assert_eq!(machine.read(buffer)?, b"warp");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`MemoryError::Freed`] and [`MemoryError::Foreign`] if it is none of this machine's,
+    /// [`MemoryError::Host`] if there is no memory for the copy.
+    pub fn read<T: Element>(&self, buffer: Buffer<T>) -> Result<Vec<T>, MemoryError> {
+        self.own(buffer)?;
+        let address = buffer.address;
+        let allocation = self
+            .global
+            .at(address)
+            .ok_or(MemoryError::Freed { address })?;
+        let mut data = bytemuck::try_zeroed_slice_box::<T>(buffer.len)
+            .map_err(|()| MemoryError::Host {
+                bytes: allocation.bytes,
+            })?
+            .into_vec();
+        allocation.read(0, bytemuck::cast_slice_mut(&mut data));
+        Ok(data)
     }
 
-    /// Frees a buffer. An access to it is a fault from now on.
-    pub fn free<T>(&mut self, buffer: Buffer<T>) {
-        self.global.free(buffer.address);
+    /// Frees a buffer. From now on, an access to it is an error on the host and a fault in a kernel.
+    ///
+    /// ```
+    /// use simt::{Config, Machine, MemoryError};
+    ///
+    /// let mut machine = Machine::new(Config::default())?;
+    /// let buffer = machine.zeroed::<u8>(100)?;
+    /// machine.free(buffer)?;
+    /// assert!(matches!(machine.read(buffer), Err(MemoryError::Freed { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`MemoryError::Freed`] if it was freed before, [`MemoryError::Foreign`] if it is another machine's.
+    pub fn free<T>(&mut self, buffer: Buffer<T>) -> Result<(), MemoryError> {
+        self.own(buffer)?;
+        let address = buffer.address;
+        if self.global.free(address) {
+            Ok(())
+        } else {
+            Err(MemoryError::Freed { address })
+        }
+    }
+
+    /// Whether a buffer was made by this machine.
+    fn own<T>(&self, buffer: Buffer<T>) -> Result<(), MemoryError> {
+        if buffer.machine == self.number {
+            Ok(())
+        } else {
+            Err(MemoryError::Foreign {
+                address: buffer.address,
+            })
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

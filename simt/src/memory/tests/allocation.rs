@@ -6,12 +6,12 @@ use crate::memory::GlobalMemory;
 #[test]
 fn any_part_of_an_allocation_is_read_and_written() {
     let mut memory = GlobalMemory::default();
-    let base = memory.allocate(61);
+    let base = memory.allocate(61).unwrap();
     let mut expected = bytes(61);
-    memory.find_mut(base).unwrap().write(0, &expected);
+    memory.at_mut(base).unwrap().write(0, &expected);
     for from in 0..61 {
         for to in from..=61 {
-            let allocation = memory.find_mut(base).unwrap();
+            let allocation = memory.at_mut(base).unwrap();
             let mut part = vec![0; to - from];
             allocation.read(from as u64, &mut part);
             assert_eq!(part, expected[from..to]);
@@ -30,13 +30,14 @@ fn any_part_of_an_allocation_is_read_and_written() {
 #[test]
 fn nothing_lies_in_an_allocation_of_nothing() {
     let mut memory = GlobalMemory::default();
-    let empty = memory.allocate(0);
-    let next = memory.allocate(8);
+    let empty = memory.allocate(0).unwrap();
+    let next = memory.allocate(8).unwrap();
     assert!(memory.find(empty).is_none());
     assert_ne!(empty, next);
     assert_eq!(memory.find(next + 7).map(|found| found.base), Some(next));
     assert!(memory.find(next + 8).is_none());
-    memory.free(next);
+    assert!(memory.free(next));
+    assert!(!memory.free(next));
     assert!(memory.find(next).is_none());
-    assert!(memory.allocate(8) > next);
+    assert!(memory.allocate(8).unwrap() > next);
 }

@@ -269,9 +269,9 @@ fn crowd(threads: usize, body: &str) -> Vec<u32> {
         ),
     );
     let mut machine = machine(threads);
-    let out: Buffer<u32> = machine.zeroed(72);
+    let out: Buffer<u32> = machine.zeroed(72).unwrap();
     launch(&mut machine, &text, 64, 256, &[out.into()]).unwrap();
-    machine.read(out)
+    machine.read(out).unwrap()
 }
 
 #[test]

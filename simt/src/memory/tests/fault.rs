@@ -218,7 +218,7 @@ fn nothing_is_stored_by_an_instruction_that_faults() {
          add.s64 %rd6, %rd2, %rd4;\nst.global.u32 [%rd2], 7;\nst.global.u32 [%rd6], 9;",
     );
     let mut machine = machine(1);
-    let out: Buffer<u32> = machine.zeroed(20);
+    let out: Buffer<u32> = machine.zeroed(20).unwrap();
     let error = launch(&mut machine, &text, 1, 32, &[out.into()]).unwrap_err();
     let LaunchError::Fault(fault) = error else {
         panic!("{error}")
@@ -226,7 +226,7 @@ fn nothing_is_stored_by_an_instruction_that_faults() {
     assert_eq!(access(&fault).0.lane, 20);
     let mut expected = [0; 20];
     expected[0] = 7;
-    assert_eq!(machine.read(out), expected);
+    assert_eq!(machine.read(out).unwrap(), expected);
 }
 
 #[test]
@@ -253,9 +253,9 @@ fn a_freed_buffer_is_nobody_s() {
         "ld.param.u64 %rd1, [in];\nld.global.u32 %r1, [%rd1];",
     );
     let mut machine = machine(1);
-    let buffer: Buffer<u32> = machine.zeroed(4);
+    let buffer: Buffer<u32> = machine.zeroed(4).unwrap();
     assert!(launch(&mut machine, &text, 1, 1, &[buffer.into()]).is_ok());
-    machine.free(buffer);
+    machine.free(buffer).unwrap();
     let error = launch(&mut machine, &text, 1, 1, &[buffer.into()]).unwrap_err();
     assert!(matches!(error, LaunchError::Fault(_)), "{error}");
 }

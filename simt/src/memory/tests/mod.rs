@@ -64,10 +64,10 @@ const HEAD: &str = "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\nmov.u32
 fn outcome_of(module: &str, body: &str, input: &[u8], len: usize) -> Result<Vec<u8>, Box<Fault>> {
     let text = text(module, PARAMS, &format!("{HEAD}{body}"));
     let mut machine = machine(1);
-    let input = machine.upload(input);
-    let output: Buffer<u8> = machine.zeroed(len);
+    let input = machine.upload(input).unwrap();
+    let output: Buffer<u8> = machine.zeroed(len).unwrap();
     match launch(&mut machine, &text, 1, 32, &[input.into(), output.into()]) {
-        Ok(()) => Ok(machine.read(output)),
+        Ok(()) => Ok(machine.read(output).unwrap()),
         Err(LaunchError::Fault(fault)) => Err(fault),
         Err(error) => panic!("{error}"),
     }

@@ -46,8 +46,8 @@ fn seen(module: &str, body: &str) -> (Vec<Event>, u64, u64) {
     let module = Module::from_ptx(text).unwrap();
     let function = module.function("k").unwrap();
     let mut machine = machine(2);
-    let input: Buffer<u32> = machine.zeroed(128);
-    let output: Buffer<u32> = machine.zeroed(128);
+    let input: Buffer<u32> = machine.zeroed(128).unwrap();
+    let output: Buffer<u32> = machine.zeroed(128).unwrap();
     let args = [input.into(), output.into()];
     let (grid, block) = ([1, 1, 1], [20, 1, 1]);
     let seen = machine

@@ -66,8 +66,8 @@ proptest! {
         );
         let text = text(".const .b64 c = 1;", PARAMS, &body);
         let mut machine = machine(1);
-        let small: Buffer<u8> = machine.zeroed(50);
-        let table = machine.upload(&addresses);
+        let small: Buffer<u8> = machine.zeroed(50).unwrap();
+        let table = machine.upload(&addresses).unwrap();
         let args: [Arg; 2] = [table.into(), small.into()];
         match launch(&mut machine, &text, 1, 32, &args) {
             Ok(()) => {}
@@ -95,9 +95,9 @@ proptest! {
         );
         let text = text("", ".param .u64 in, .param .u64 out, .param .u64 places", &body);
         let mut machine = machine(1);
-        let input = machine.upload(&content);
-        let output: Buffer<u8> = machine.zeroed(512);
-        let table = machine.upload(&places);
+        let input = machine.upload(&content).unwrap();
+        let output: Buffer<u8> = machine.zeroed(512).unwrap();
+        let table = machine.upload(&places).unwrap();
         let args: [Arg; 3] = [input.into(), output.into(), table.into()];
         launch(&mut machine, &text, 1, 32, &args).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let mut expected = vec![0; 512];
@@ -107,6 +107,6 @@ proptest! {
                 expected[at..at + size as usize].copy_from_slice(&content[at..at + size as usize]);
             }
         }
-        prop_assert_eq!(machine.read(output), expected);
+        prop_assert_eq!(machine.read(output).unwrap(), expected);
     }
 }

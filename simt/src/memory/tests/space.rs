@@ -1,6 +1,7 @@
 //! State spaces: their windows, module-scope variables, local memory.
 
-use super::{bytes, outcome_of, refusal, words, words_of};
+use super::{PARAMS, bytes, outcome_of, refusal, text, words, words_of};
+use crate::Module;
 use crate::memory::{CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
 const VARIABLES: &str = ".shared .align 8 .b8 s[256];\n.const .align 4 .u32 c[4] = {10, 11, 12, 13};\n\
@@ -193,4 +194,42 @@ fn vectors_go_through_local_and_shared_memory() {
             "{space}"
         );
     }
+}
+
+#[test]
+fn initial_values_that_have_no_place() {
+    for (module, expected) in [
+        (
+            ".global .b8 g[4];\n.global .u32 x = g;",
+            "the address of `g` in an element of 4 bytes",
+        ),
+        (
+            ".shared .b8 s[4];\n.global .b128 x = s;",
+            "the address of `s` in an element of 16 bytes",
+        ),
+        (
+            ".const .b8 c[4];\n.global .u8 x = c;",
+            "the address of `c` in an element of 1 bytes",
+        ),
+        (
+            ".global .b8 x[2][1073741824] = {{1}, {2}};",
+            "an initial value of `x` beyond its first 268435456 bytes",
+        ),
+        (
+            ".global .u32 x[2][2][0][4611686018427387904] = {{}, {{}, {{1}}}};",
+            "`x` has more initial values than elements",
+        ),
+    ] {
+        let text = text(module, PARAMS, "ld.global.u32 %r1, [x];");
+        let error = Module::from_ptx(text).unwrap().function("k").unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn initial_values_of_16_bytes() {
+    let module = ".global .align 16 .b128 x[2] = {1, 0xfedcba9876543210};";
+    let body = "ld.global.v2.u64 {%rd7, %rd8}, [x+16];\nst.global.v2.u64 [%rd2], {%rd7, %rd8};";
+    let out = outcome_of(module, body, &[0; 4], 16).unwrap();
+    assert_eq!(words::<u64>(&out), [0xfedc_ba98_7654_3210, 0]);
 }

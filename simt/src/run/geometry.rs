@@ -1,0 +1,61 @@
+//! Which launches fit a GPU.
+
+use super::launch::LaunchError;
+use crate::code::Program;
+
+/// Threads that a block can have.
+const MAX_THREADS: u64 = 1024;
+/// Bytes of shared memory that a block can have: what the largest GPUs have.
+const MAX_SHARED: u64 = 227 * 1024;
+
+/// Whether a GPU, and the kernel, takes a launch of this geometry.
+pub(super) fn check_geometry(
+    program: &Program,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+) -> Result<(), LaunchError> {
+    let threads = block
+        .iter()
+        .fold(1u64, |threads, side| threads.saturating_mul((*side).into()));
+    let shared = u64::from(program.shared_bytes) + u64::from(shared_bytes);
+    let side = |sides: [u32; 3]| format!("({}, {}, {})", sides[0], sides[1], sides[2]);
+    let problem = if grid.contains(&0) {
+        format!("a grid of {} has no blocks", side(grid))
+    } else if block.contains(&0) {
+        format!("a block of {} has no threads", side(block))
+    } else if threads > MAX_THREADS {
+        format!("a block of {threads} threads; at most {MAX_THREADS} fit")
+    } else if block[2] > 64 {
+        format!("a block of {}; z is at most 64", side(block))
+    } else if grid[0] > i32::MAX as u32 || grid[1] > 65535 || grid[2] > 65535 {
+        format!(
+            "a grid of {}; x is at most 2^31 - 1, y and z 65535",
+            side(grid)
+        )
+    } else if shared > MAX_SHARED {
+        format!("{shared} bytes of shared memory a block; at most {MAX_SHARED} fit")
+    } else if program
+        .required_block
+        .is_some_and(|required| required != block)
+    {
+        let required = program.required_block.unwrap_or_default();
+        format!(
+            "compiled for blocks of {} (.reqntid), launched with {}",
+            side(required),
+            side(block)
+        )
+    } else if program
+        .max_threads
+        .is_some_and(|most| threads > u64::from(most))
+    {
+        let most = program.max_threads.unwrap_or_default();
+        format!("compiled for blocks of at most {most} threads (.maxntid), launched with {threads}")
+    } else {
+        return Ok(());
+    };
+    Err(LaunchError::Geometry {
+        kernel: program.functions[0].name.clone(),
+        problem,
+    })
+}
