@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
 
-use crate::memory::GlobalMemory;
-use crate::memory::global::MemoryError;
+use crate::memory::{GlobalMemory, MemoryError};
 
 /// How a machine runs.
 ///
