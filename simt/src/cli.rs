@@ -24,7 +24,7 @@ use anstyle::{AnsiColor, Style};
 use clap::Parser as _;
 use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 
-use crate::memory::MemoryError;
+use crate::memory::global::MemoryError;
 use crate::module::{LoadError, Module};
 use args::{Arguments, Command};
 

@@ -77,6 +77,6 @@ mod testing;
 pub mod warp;
 
 pub use counters::Counters;
-pub use memory::MemoryError;
+pub use memory::global::MemoryError;
 pub use module::{Function, LoadError, Module};
 pub use run::{Arg, Buffer, Config, Element, Fault, FaultKind, LaunchError, Machine};

@@ -29,7 +29,7 @@ use address::Convert;
 use async_copy::AsyncCopy;
 use atomic::Atomic;
 pub(crate) use decode::decode;
-pub use global::{GlobalMemory, MemoryError};
+pub use global::GlobalMemory;
 use load_store::{Load, Store};
 pub use local::LocalMemory;
 pub use reach::{Address, Region};

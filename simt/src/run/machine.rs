@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
 
-use crate::memory::{GlobalMemory, MemoryError};
+use crate::memory::GlobalMemory;
+use crate::memory::global::MemoryError;
 
 /// How a machine runs.
 ///
