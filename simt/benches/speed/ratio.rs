@@ -10,7 +10,7 @@ const ROUNDS: usize = 9;
 
 /// Prints the ratio of the medians for each kernel, on one host thread, without and with counters.
 pub(super) fn print(kernels: &[Kernel]) {
-    println!("One host thread, medians of {ROUNDS} launches taken in turns:\n");
+    println!("One host thread, medians of {ROUNDS} turns each:\n");
     println!(
         "{:<16}{:>22}{:>14}{:>14}{:>10}{:>16}{:>10}",
         "kernel", "thread instructions", "ptoxide", "simt", "ratio", "simt counting", "ratio"
@@ -22,10 +22,11 @@ pub(super) fn print(kernels: &[Kernel]) {
         let mut seconds = [const { Vec::new() }; 3];
         // The first round warms up, and is not counted.
         for round in 0..=ROUNDS {
+            let alone = time(0.0, || ptoxide.launch());
             let taken = [
-                time(|| ptoxide.launch()),
-                time(|| simt.launch()),
-                time(|| drop(simt.launch_counted())),
+                alone,
+                time(alone / 2.0, || simt.launch()),
+                time(alone / 2.0, || drop(simt.launch_counted())),
             ];
             if round > 0 {
                 for (all, one) in seconds.iter_mut().zip(taken) {
@@ -46,10 +47,19 @@ pub(super) fn print(kernels: &[Kernel]) {
     }
 }
 
-fn time(launch: impl FnOnce()) -> f64 {
+/// Seconds that a launch takes, on average over those that fill a turn of at least `turn` seconds. On a busy
+/// host, turns of like length get a like share of a core; a single short launch may get all of it or none.
+fn time(turn: f64, mut launch: impl FnMut()) -> f64 {
     let start = Instant::now();
-    launch();
-    start.elapsed().as_secs_f64()
+    let mut launches = 0;
+    loop {
+        launch();
+        launches += 1;
+        let seconds = start.elapsed().as_secs_f64();
+        if seconds >= turn {
+            return seconds / f64::from(launches);
+        }
+    }
 }
 
 fn median(mut seconds: Vec<f64>) -> f64 {
