@@ -3,7 +3,8 @@
 use crate::device::{BufferId, Device, DeviceInfo, Metric, Ran};
 use crate::error::Error;
 use crate::launch::Launch;
-use crate::problem::{POISON, Problem, Role, Verdict};
+use crate::options::Options;
+use crate::problem::{POISON, Picture, Problem, Role, Verdict};
 use crate::registry::{Ladder, Rung};
 use crate::stats::Samples;
 
@@ -51,12 +52,13 @@ impl<'a> Session<'a> {
         if let Some(free) = device.free_bytes() {
             let room = free.saturating_sub(HEADROOM);
             if need > room {
-                let fits = (problem.n() as f64 * (room as f64 / need as f64)) as u64;
-                // One digit and zeros, so that it still fits when something else has taken a little.
-                let magnitude = 10u64.pow(fits.checked_ilog10().unwrap_or(0));
-                let fits = fits / magnitude * magnitude;
+                let fits = if room > 0 {
+                    problem.smaller(room as f64 / need as f64)
+                } else {
+                    None
+                };
                 return Err(Error::NotEnoughMemory {
-                    n: problem.n(),
+                    size: problem.size(),
                     need,
                     free,
                     fits,
@@ -92,14 +94,14 @@ impl<'a> Session<'a> {
     /// # Errors
     /// What the device refuses. A wrong result is a [`Verdict`].
     pub fn check(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
-        Ok(self.try_out(rung, launch)?.0)
+        Ok(self.try_out(rung, launch)?.verdict)
     }
 
-    /// [`Session::check`], with what the device says of the launch.
+    /// [`Session::check`], with what the device says of the launch and what there is to see of it.
     ///
     /// # Errors
     /// As there.
-    pub fn try_out(&mut self, rung: &Rung, launch: &Launch) -> Result<(Verdict, Ran), Error> {
+    pub fn try_out(&mut self, rung: &Rung, launch: &Launch) -> Result<Tried, Error> {
         if self.dirty {
             self.restore()?;
         }
@@ -116,7 +118,11 @@ impl<'a> Session<'a> {
                 .download(self.buffers[wanted.buffer], &mut bytes)?;
             outputs.push(bytes);
         }
-        Ok((self.problem.check(rung, launch, &outputs), ran))
+        Ok(Tried {
+            verdict: self.problem.check(rung, launch, &outputs),
+            picture: self.problem.picture(rung, launch, &outputs),
+            ran,
+        })
     }
 
     /// Launches [`WARM_UP`] times and then `runs` times, and takes each of those launches' time on the
@@ -159,6 +165,11 @@ impl<'a> Session<'a> {
 
     fn launch(&mut self, rung: &Rung, launch: &Launch) -> Result<Ran, Error> {
         self.dirty |= rung.in_place;
+        for (id, buffer) in self.buffers.iter().zip(self.problem.buffers()) {
+            if buffer.role == Role::Sum {
+                self.device.fill(*id, 0)?;
+            }
+        }
         self.device.launch(launch, &self.buffers)
     }
 
@@ -179,6 +190,17 @@ impl<'a> Session<'a> {
     }
 }
 
+/// What a checked launch brought.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// Whether its result was right.
+    pub verdict: Verdict,
+    /// What there is to see of it.
+    pub picture: Option<Picture>,
+    /// What the device says of it.
+    pub ran: Ran,
+}
+
 impl Drop for Session<'_> {
     fn drop(&mut self) {
         let copies = self.copies.iter().map(|&(copy, _)| copy);
@@ -197,6 +219,8 @@ pub struct Outcome {
     pub launch: Launch,
     /// Whether its result was right.
     pub verdict: Verdict,
+    /// What there is to see of it besides numbers.
+    pub picture: Option<Picture>,
     /// Its times, where it was timed.
     pub samples: Option<Samples>,
     /// What was counted of it, where the device counts.
@@ -218,70 +242,137 @@ pub struct Report {
     pub ladder: &'static Ladder,
     /// Where it ran.
     pub device: DeviceInfo,
-    /// The size of the problem.
-    pub n: u64,
+    /// The problem's options, complete.
+    pub options: Options,
+    /// The problem in words.
+    pub title: String,
     /// The bytes that effective bandwidth is reckoned from.
     pub bytes: u64,
+    /// The floating-point operations, where the ladder is measured by them.
+    pub flops: Option<u64>,
     /// How many launches of each rung were timed; `None` for none, as on a device without a clock.
     pub runs: Option<u32>,
     /// The rungs that ran, in the ladder's order.
     pub outcomes: Vec<Outcome>,
 }
 
-/// Checks each of `rungs` on `problem` and, with `runs`, times it.
-///
-/// `block` is the block for all of them, or `None` for each one's default. `progress` hears of each rung
-/// before it runs.
+/// What to climb, and how.
+#[derive(Clone, Debug)]
+pub struct Climb<'a> {
+    /// The ladder.
+    pub ladder: &'static Ladder,
+    /// The rungs by name; all that compute the problem where there is none.
+    pub rungs: &'a [String],
+    /// What the problem is made from.
+    pub options: &'a Options,
+    /// The block for all of them, or each one's default.
+    pub block: Option<[u32; 3]>,
+    /// How many launches of each rung to time; `None` checks only.
+    pub runs: Option<u32>,
+}
+
+/// A climb that was found possible, before a device is opened for it.
+pub struct Plan {
+    ladder: &'static Ladder,
+    options: Options,
+    problem: Box<dyn Problem>,
+    launches: Vec<(&'static Rung, Launch)>,
+    runs: Option<u32>,
+}
+
+impl Plan {
+    /// The rungs that will be climbed, in the ladder's order.
+    pub fn rungs(&self) -> Vec<&'static Rung> {
+        self.launches.iter().map(|(rung, _)| *rung).collect()
+    }
+
+    /// The problem that they compute.
+    pub fn problem(&self) -> &dyn Problem {
+        &*self.problem
+    }
+}
+
+impl Climb<'_> {
+    /// Makes the problem and finds the rungs and their launches.
+    ///
+    /// # Errors
+    /// Options that the ladder does not take, names that are no rungs, a block that a rung cannot be launched
+    /// with.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        let Self {
+            ladder,
+            rungs,
+            options,
+            block,
+            runs,
+        } = *self;
+        let problem = ladder.problem(options)?;
+        let launches = ladder
+            .select(rungs, &*problem)?
+            .into_iter()
+            .map(|rung| Ok((rung, ladder.launch(rung, &*problem, block)?)))
+            .collect::<Result<Vec<_>, Error>>()?;
+        Ok(Plan {
+            ladder,
+            options: ladder.complete(options)?,
+            problem,
+            launches,
+            // What is looked at is not timed.
+            runs: runs.filter(|_| !ladder.shown.pictures),
+        })
+    }
+}
+
+/// Checks each rung of `plan` and, with its runs, times it. `progress` hears of each rung before it runs.
 ///
 /// # Errors
-/// A block that a rung cannot be launched with and a problem that does not fit, before anything runs; a
-/// device that fails. A wrong result is no error: it is in the report.
+/// A problem that does not fit, before anything runs; a device that fails. A wrong result is no error: it is
+/// in the report.
 pub fn climb(
     device: &mut dyn Device,
-    ladder: &'static Ladder,
-    rungs: &[&'static Rung],
-    problem: &dyn Problem,
-    block: Option<[u32; 3]>,
-    runs: Option<u32>,
+    plan: &Plan,
     mut progress: impl FnMut(&Rung),
 ) -> Result<Report, Error> {
-    let launches = rungs
-        .iter()
-        .map(|&rung| Ok((rung, ladder.launch(rung, problem, block)?)))
-        .collect::<Result<Vec<_>, Error>>()?;
+    let Plan {
+        ladder,
+        problem,
+        launches,
+        runs,
+        ..
+    } = plan;
     let info = device.info().clone();
-    // A copy to restore from even where only rungs that need none were chosen: a rung's time must not
-    // depend on its company.
-    let restorable = match runs {
-        Some(_) => ladder.rungs.iter().any(|rung| rung.in_place),
-        None => rungs.iter().any(|rung| rung.in_place),
-    };
+    // A copy to restore from for every ladder and rung that is timed, also where they leave their inputs
+    // alone: a rung's time must not depend on its company.
+    let restorable = runs.is_some() || launches.iter().any(|(rung, _)| rung.in_place);
     device.set_counting(runs.is_some());
-    let mut session = Session::new(device, problem, restorable)?;
+    let mut session = Session::new(device, &**problem, restorable)?;
     let mut timed = false;
     let mut outcomes = Vec::with_capacity(launches.len());
     for (rung, launch) in launches {
         progress(rung);
-        let (verdict, ran) = session.try_out(rung, &launch)?;
+        let tried = session.try_out(rung, launch)?;
         let samples = match runs {
             // A device without a clock has said all that it can.
-            Some(runs) if ran.time_ns.is_some() => session.time(rung, &launch, runs)?,
+            Some(runs) if tried.ran.time_ns.is_some() => session.time(rung, launch, *runs)?,
             _ => None,
         };
         timed |= samples.is_some();
         outcomes.push(Outcome {
             rung,
-            launch,
-            verdict,
+            launch: launch.clone(),
+            verdict: tried.verdict,
+            picture: tried.picture,
             samples,
-            counters: ran.counters,
+            counters: tried.ran.counters,
         });
     }
     Ok(Report {
         ladder,
         device: info,
-        n: problem.n(),
+        options: plan.options.clone(),
+        title: problem.title(),
         bytes: problem.bytes(),
+        flops: problem.flops(),
         runs: runs.filter(|_| timed),
         outcomes,
     })
@@ -321,9 +412,18 @@ impl Report {
 
     /// Its effective bandwidth in bytes a second, where it was timed.
     pub fn bytes_per_s(&self, outcome: &Outcome) -> Option<f64> {
-        let median = outcome.samples.as_ref()?.median();
-        (median > 0.0).then(|| self.bytes as f64 / (median * 1e-9))
+        per_second(self.bytes, outcome)
     }
+
+    /// Its floating-point operations a second, where it was timed and is measured by them.
+    pub fn flops_per_s(&self, outcome: &Outcome) -> Option<f64> {
+        per_second(self.flops?, outcome)
+    }
+}
+
+fn per_second(amount: u64, outcome: &Outcome) -> Option<f64> {
+    let median = outcome.samples.as_ref()?.median();
+    (median > 0.0).then(|| amount as f64 / (median * 1e-9))
 }
 
 fn speedup(base: &Outcome, outcome: &Outcome) -> Option<f64> {

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use host::device::Sim;
-use host::run::{Outcome, climb};
+use host::run::{Climb, Outcome, climb};
 use host::{Options, ladder};
 
 const FIXTURE: &str = include_str!("../../simt/tests/fixtures/ncu/reduce.txt");
@@ -40,25 +40,15 @@ fn fixture() -> BTreeMap<(&'static str, u32), Row> {
 }
 
 fn outcomes(block: u32) -> Vec<Outcome> {
-    let reduce = ladder("reduce").unwrap();
-    let problem = reduce
-        .problem(&Options {
-            n: Some(1 << 20),
-            block: None,
-        })
-        .unwrap();
-    let rungs: Vec<_> = reduce.rungs.iter().collect();
+    let plan = Climb {
+        ladder: ladder("reduce").unwrap(),
+        rungs: &[],
+        options: &Options::default().with("n", 1 << 20),
+        block: Some([block, 1, 1]),
+        runs: Some(1),
+    };
     let mut sim = Sim::open(0).unwrap();
-    let report = climb(
-        &mut sim,
-        reduce,
-        &rungs,
-        &*problem,
-        Some([block, 1, 1]),
-        Some(1),
-        |_| {},
-    )
-    .unwrap();
+    let report = climb(&mut sim, &plan.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right());
     report.outcomes
 }

@@ -6,17 +6,22 @@ mod common;
 
 use common::{Fake, Fault};
 use host::problem::Verdict;
-use host::run::{Report, WARM_UP, climb};
+use host::run::{Climb, Plan, Report, WARM_UP, climb};
 use host::{Error, Options, Session, ladder};
 
-fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
-    let reduce = ladder("reduce")?;
-    let problem = reduce.problem(&Options {
-        n: Some(n),
+fn plan(rungs: &[String], n: u64, runs: Option<u32>) -> Result<Plan, Error> {
+    Climb {
+        ladder: ladder("reduce")?,
+        rungs,
+        options: &Options::default().with("n", n),
         block: None,
-    })?;
-    let rungs: Vec<_> = reduce.rungs.iter().collect();
-    climb(device, reduce, &rungs, &*problem, None, runs, |_| {})
+        runs,
+    }
+    .plan()
+}
+
+fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
+    climb(device, &plan(&[], n, runs)?, |_| {})
 }
 
 #[test]
@@ -121,12 +126,7 @@ fn a_device_without_a_clock_is_checked_and_not_timed() {
 #[test]
 fn without_a_copy_on_the_device_the_input_is_uploaded_again() {
     let reduce = ladder("reduce").unwrap();
-    let problem = reduce
-        .problem(&Options {
-            n: Some(1000),
-            block: None,
-        })
-        .unwrap();
+    let problem = reduce.problem(&Options::default().with("n", 1000)).unwrap();
     let mut device = Fake::new(None);
     let log = device.log();
     let mut session = Session::new(&mut device, &*problem, false).unwrap();
@@ -182,26 +182,9 @@ fn speedups_are_over_the_first_rung_of_the_ladder_and_the_one_that_ran_before() 
         65_536.0 / 0.5e-3
     ));
 
-    let reduce = ladder("reduce").unwrap();
-    let problem = reduce
-        .problem(&Options {
-            n: Some(1000),
-            block: None,
-        })
-        .unwrap();
-    let two = reduce
-        .select(&["reduce_shfl".into(), "reduce_smem".into()])
-        .unwrap();
-    let report = climb(
-        &mut Fake::new(None),
-        reduce,
-        &two,
-        &*problem,
-        None,
-        Some(1),
-        |_| {},
-    )
-    .unwrap();
+    let two = ["reduce_shfl".into(), "reduce_smem".into()];
+    let plan = plan(&two, 1000, Some(1)).unwrap();
+    let report = climb(&mut Fake::new(None), &plan, |_| {}).unwrap();
     let names: Vec<_> = report
         .outcomes
         .iter()

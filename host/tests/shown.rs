@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use common::{Fake, Fault};
 use host::report::{self, Look, Setting, readme};
-use host::run::{Report, climb};
+use host::run::{Climb, Report, climb};
 use host::{Options, ladder};
 
 const PLAIN: Look = Look { terminal: false };
@@ -22,24 +22,14 @@ fn setting() -> Setting {
 }
 
 fn report(n: u64, runs: Option<u32>, fault: Option<Fault>) -> Report {
-    let reduce = ladder("reduce").unwrap();
-    let problem = reduce
-        .problem(&Options {
-            n: Some(n),
-            block: None,
-        })
-        .unwrap();
-    let rungs: Vec<_> = reduce.rungs.iter().collect();
-    climb(
-        &mut Fake::new(fault),
-        reduce,
-        &rungs,
-        &*problem,
-        None,
+    let plan = Climb {
+        ladder: ladder("reduce").unwrap(),
+        rungs: &[],
+        options: &Options::default().with("n", n),
+        block: None,
         runs,
-        |_| {},
-    )
-    .unwrap()
+    };
+    climb(&mut Fake::new(fault), &plan.plan().unwrap(), |_| {}).unwrap()
 }
 
 #[test]

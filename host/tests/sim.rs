@@ -5,7 +5,7 @@
 use host::device::Sim;
 use host::launch::{Arg, Launch};
 use host::problem::Verdict;
-use host::run::climb;
+use host::run::{Climb, climb};
 use host::{Device as _, Error, Options, Rung, Session, ladder};
 use proptest::prelude::*;
 
@@ -13,12 +13,7 @@ use proptest::prelude::*;
 fn check(n: u64, rungs: &[&'static Rung], blocks: &[[u32; 3]]) {
     let reduce = ladder("reduce").unwrap();
     let mut sim = Sim::open(0).unwrap();
-    let problem = reduce
-        .problem(&Options {
-            n: Some(n),
-            block: None,
-        })
-        .unwrap();
+    let problem = reduce.problem(&Options::default().with("n", n)).unwrap();
     let mut session = Session::new(&mut sim, &*problem, true).unwrap();
     for rung in rungs {
         for block in blocks {
@@ -60,17 +55,17 @@ proptest! {
 
 #[test]
 fn counters_do_not_depend_on_the_hosts_threads() {
-    let reduce = ladder("reduce").unwrap();
-    let rungs: Vec<_> = reduce.rungs.iter().collect();
-    let problem = reduce
-        .problem(&Options {
-            n: Some(100_003),
-            block: None,
-        })
-        .unwrap();
+    let plan = Climb {
+        ladder: ladder("reduce").unwrap(),
+        rungs: &[],
+        options: &Options::default().with("n", 100_003),
+        block: None,
+        runs: Some(1),
+    };
+    let plan = plan.plan().unwrap();
     let counted = |threads| {
         let mut sim = Sim::open(threads).unwrap();
-        let report = climb(&mut sim, reduce, &rungs, &*problem, None, Some(1), |_| {}).unwrap();
+        let report = climb(&mut sim, &plan, |_| {}).unwrap();
         assert!(report.all_right() && report.counted() && report.runs.is_none());
         let all: Vec<_> = report
             .outcomes

@@ -16,13 +16,13 @@ pub use cpu::{plain_sum, recursive_reduce};
 
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
-use crate::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted};
-use crate::registry::{Ladder, Options, Rung};
+use crate::options::{Kind, Opt, Options};
+use crate::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down, with_power};
+use crate::registry::{Effort, Ladder, Rung};
+use crate::report::{Shown, columns};
 
 /// The largest size: the kernels count elements in 31 bits.
 pub const MAX_N: u64 = (1 << 31) - 1;
-
-const DEFAULT_N: u64 = 1 << 24;
 
 /// The powers of two from two warps to the most threads that a block can have.
 const BLOCKS: &[[u32; 3]] = &[
@@ -47,20 +47,51 @@ pub(crate) const LADDER: Ladder = Ladder {
     name: "reduce",
     summary: "the sum of n 32-bit integers, wrapping, as one partial sum a block",
     rungs: rungs::RUNGS,
-    default_n: DEFAULT_N,
+    options: &[Opt {
+        name: "n",
+        metavar: "N",
+        kind: Kind::Size,
+        default: "16777216",
+        help: "How many elements: 16777216, 1_000_000, 2^24 or 16M (k, M, G are 2^10, 2^20, 2^30)",
+    }],
     blocks: BLOCKS,
     block_rule: "a power of two from 64 to 1024",
-    check_sizes: &[0, 1, 31, 1000, 1_000_003, (1 << 24) + 1],
+    sweep,
     problem,
+    shown: Shown {
+        timed: &[
+            columns::TIME,
+            columns::OVER_FIRST,
+            columns::OVER_BEFORE,
+            columns::BANDWIDTH,
+            columns::OF_PEAK,
+            columns::PUBLISHED,
+        ],
+        counted: &[
+            columns::INSTRUCTIONS,
+            columns::SECTORS,
+            columns::USED,
+            columns::CONFLICTS,
+            columns::UNIFORM,
+        ],
+        pictures: false,
+    },
 };
 
+fn sweep(_: Effort) -> Vec<Options> {
+    [0, 1, 31, 1000, 1_000_003, (1 << 24) + 1]
+        .map(|n: u64| Options::default().with("n", n))
+        .to_vec()
+}
+
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let n = options.n.unwrap_or(DEFAULT_N);
+    let n = options.size("n");
     if n > MAX_N {
-        return Err(Error::SizeOutOfBounds {
+        return Err(Error::OutOfBounds {
             ladder: LADDER.name,
-            n,
-            max: MAX_N,
+            option: "n",
+            value: n,
+            takes: format!("0 to {MAX_N}"),
         });
     }
     Ok(Box::new(Sum {
@@ -123,8 +154,16 @@ impl Sum {
 }
 
 impl Problem for Sum {
-    fn n(&self) -> u64 {
-        self.n
+    fn size(&self) -> String {
+        format!("n = {}", self.n)
+    }
+
+    fn title(&self) -> String {
+        with_power(self.n)
+    }
+
+    fn smaller(&self, share: f64) -> Option<String> {
+        Some(format!("--n {}", round_down(self.n, share)))
     }
 
     fn shape(&self) -> Vec<u64> {
@@ -153,7 +192,7 @@ impl Problem for Sum {
         }
     }
 
-    fn args(&self) -> Vec<Arg> {
+    fn args(&self, _: &Rung) -> Vec<Arg> {
         vec![Arg::Buffer(0), Arg::Buffer(1), Arg::U32(self.n as u32)]
     }
 

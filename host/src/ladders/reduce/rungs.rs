@@ -4,10 +4,10 @@ use super::BLOCKS;
 use crate::launch::Geometry;
 use crate::registry::{Entries, Rung, Seed, Shared};
 
-/// A word for each thread of a warp.
-const WORD_A_THREAD: u32 = 32 * 4;
-/// A word for the whole warp.
-const WORD_A_WARP: u32 = 4;
+/// A word for each thread.
+const WORDS: fn([u32; 3]) -> u32 = |block| block[0] * 4;
+/// A word for each warp.
+const WORD_A_WARP: fn([u32; 3]) -> u32 = |block| block[0].div_ceil(32) * 4;
 
 /// A rung in global memory, of one data block: what the others differ from.
 const GLOBAL: Rung = Rung {
@@ -20,15 +20,14 @@ const GLOBAL: Rung = Rung {
     shared: Shared::None,
     in_place: true,
     seed: None,
+    seed_count: "",
 };
 
 /// A rung that sums in shared memory or in registers and leaves its input as it is.
 const ON_CHIP: Rung = Rung {
     entries: Entries::PerBlock(BLOCKS),
     default_block: [128, 1, 1],
-    shared: Shared::Static {
-        bytes_per_warp: WORD_A_THREAD,
-    },
+    shared: Shared::Static(WORDS),
     in_place: false,
     ..GLOBAL
 };
@@ -132,9 +131,7 @@ pub(super) const RUNGS: &[Rung] = &[
         name: "reduce_smem_dyn",
         source: "kernels-gpu/src/reduce/smem.rs",
         lesson: "shared memory sized by the launch: costs nothing against a size known to the compiler",
-        shared: Shared::Dynamic {
-            bytes_per_warp: WORD_A_THREAD,
-        },
+        shared: Shared::Dynamic(WORDS),
         ..ON_CHIP
     },
     Rung {
@@ -149,18 +146,14 @@ pub(super) const RUNGS: &[Rung] = &[
         source: "kernels-gpu/src/reduce/smem.rs",
         lesson: "the same with shared memory sized by the launch",
         geometry: data_blocks(4),
-        shared: Shared::Dynamic {
-            bytes_per_warp: WORD_A_THREAD,
-        },
+        shared: Shared::Dynamic(WORDS),
         ..ON_CHIP
     },
     Rung {
         name: "reduce_shfl",
         source: "kernels-gpu/src/reduce/shfl.rs",
         lesson: "warps sum in registers by shuffles; shared memory carries one word a warp",
-        shared: Shared::Static {
-            bytes_per_warp: WORD_A_WARP,
-        },
+        shared: Shared::Static(WORD_A_WARP),
         seed: faster(1.4, "reduce_smem"),
         ..ON_CHIP
     },

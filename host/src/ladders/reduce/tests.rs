@@ -6,12 +6,7 @@ use crate::registry::ladder;
 fn launch_of(rung: &str, n: u64, block: u32) -> (Box<dyn Problem>, &'static Rung, Launch) {
     let ladder = ladder("reduce").unwrap();
     let rung = ladder.rung(rung).unwrap();
-    let problem = ladder
-        .problem(&Options {
-            n: Some(n),
-            block: None,
-        })
-        .unwrap();
+    let problem = ladder.problem(&Options::default().with("n", n)).unwrap();
     let launch = ladder.launch(rung, &*problem, Some([block, 1, 1])).unwrap();
     (problem, rung, launch)
 }
@@ -97,12 +92,7 @@ fn a_missing_output_is_wrong_and_does_not_panic() {
 fn the_output_has_room_for_every_rung_and_block() {
     let ladder = ladder("reduce").unwrap();
     for n in [0, 1, 64, 65, 1000, MAX_N] {
-        let problem = ladder
-            .problem(&Options {
-                n: Some(n),
-                block: None,
-            })
-            .unwrap();
+        let problem = ladder.problem(&Options::default().with("n", n)).unwrap();
         let room = problem.buffers()[1].bytes;
         for rung in ladder.rungs {
             for &block in ladder.blocks {
@@ -135,10 +125,7 @@ fn the_input_is_spread_over_all_words() {
 fn sizes_beyond_31_bits_are_refused_with_the_bound() {
     let ladder = ladder("reduce").unwrap();
     let error = ladder
-        .problem(&Options {
-            n: Some(MAX_N + 1),
-            block: None,
-        })
+        .problem(&Options::default().with("n", MAX_N + 1))
         .err()
         .unwrap();
     let text = error.to_string();
@@ -146,12 +133,5 @@ fn sizes_beyond_31_bits_are_refused_with_the_bound() {
         text.contains("2147483648") && text.contains("0 to 2147483647"),
         "{text}"
     );
-    assert!(
-        ladder
-            .problem(&Options {
-                n: Some(MAX_N),
-                block: None
-            })
-            .is_ok()
-    );
+    assert!(ladder.problem(&Options::default().with("n", MAX_N)).is_ok());
 }
