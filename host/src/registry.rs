@@ -37,6 +37,8 @@ pub enum Effort {
     Full,
     /// What the SIMT machine checks in a minute or two.
     Quick,
+    /// What a test checks in a second or two.
+    Least,
 }
 
 /// One step of a ladder: a kernel, how it is launched, and what it teaches.
@@ -58,6 +60,8 @@ pub struct Rung {
     pub shared: Shared,
     /// Whether it destroys its input, which is then restored before the next launch.
     pub in_place: bool,
+    /// Whether it is an upper bound and no solution: it moves the bytes and leaves out the work.
+    pub is_bound: bool,
     /// What the text that the ladder comes from measured for it.
     pub seed: Option<Seed>,
     /// What that text counted for it, in words.

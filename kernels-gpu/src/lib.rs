@@ -12,4 +12,6 @@
 #[macro_use]
 pub mod entry;
 pub mod reduce;
+pub mod tile;
+pub mod transpose;
 pub mod warp;

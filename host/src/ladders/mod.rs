@@ -3,6 +3,7 @@
 use crate::registry::Ladder;
 
 pub mod reduce;
+pub mod transpose;
 
 /// All ladders, in the order in which they are taught. Adding one is a module and a line here.
-pub(crate) static ALL: &[Ladder] = &[reduce::LADDER];
+pub(crate) static ALL: &[Ladder] = &[reduce::LADDER, transpose::LADDER];

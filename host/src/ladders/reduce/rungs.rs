@@ -19,6 +19,7 @@ const GLOBAL: Rung = Rung {
     default_block: [512, 1, 1],
     shared: Shared::None,
     in_place: true,
+    is_bound: false,
     seed: None,
     seed_count: "",
 };
