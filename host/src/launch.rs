@@ -78,6 +78,11 @@ pub enum Geometry {
         /// Elements for each thread of a block.
         data_blocks: u32,
     },
+    /// One block, with a thread for every so many elements.
+    OneBlock {
+        /// Elements of a thread.
+        each: u32,
+    },
     /// Two dimensions, rows and columns: a block of x × y threads takes a tile of y rows and
     /// x × `across` columns. A row of tiles lies along the grid's x; the rows of tiles are counted
     /// through y and then z, because y ends at 65535: the row of a block is y + z × the grid's y, and
@@ -93,9 +98,20 @@ impl Geometry {
     pub fn elements(&self, block: [u32; 3]) -> u64 {
         let threads: u64 = block.iter().map(|&side| u64::from(side)).product();
         match self {
-            Self::Line { data_blocks: each } | Self::Tiles { across: each } => {
-                threads * u64::from(*each)
+            Self::Line { data_blocks: each }
+            | Self::OneBlock { each }
+            | Self::Tiles { across: each } => threads * u64::from(*each),
+        }
+    }
+
+    /// The block, where there is no choice.
+    pub fn block(&self, shape: &[u64]) -> Option<[u32; 3]> {
+        match self {
+            Self::OneBlock { each } => {
+                let n = shape.first().copied().unwrap_or(0);
+                Some([enough(n, u64::from(*each)), 1, 1])
             }
+            Self::Line { .. } | Self::Tiles { .. } => None,
         }
     }
 
@@ -109,6 +125,7 @@ impl Geometry {
                 let n = shape.first().copied().unwrap_or(0);
                 [enough(n, self.elements(block)), 1, 1]
             }
+            Self::OneBlock { .. } => [1, 1, 1],
             Self::Tiles { across } => {
                 let [rows, columns] = [0, 1].map(|side| shape.get(side).copied().unwrap_or(1));
                 let [x, y, _] = block.map(u64::from);

@@ -212,8 +212,9 @@ impl Ladder {
         problem: &dyn Problem,
         block: Option<[u32; 3]>,
     ) -> Result<Launch, Error> {
-        let block = block.unwrap_or(rung.default_block);
-        if !self.blocks.contains(&block) {
+        let fixed = rung.geometry.block(&problem.shape());
+        let block = block.or(fixed).unwrap_or(rung.default_block);
+        if !self.blocks.contains(&block) || fixed.is_some_and(|fixed| fixed != block) {
             return Err(Error::BlockOutOfBounds {
                 ladder: self.name,
                 block: dims(block),
@@ -229,11 +230,14 @@ impl Ladder {
         })
     }
 
-    /// The blocks that `rung` has entries for.
-    pub fn blocks_of(&self, rung: &Rung, variant: &str) -> &'static [[u32; 3]] {
-        match rung.entries.of(variant) {
-            Some(Entries::PerBlock(blocks)) => blocks,
-            _ => self.blocks,
+    /// The blocks that `rung` can be launched with on `problem`.
+    pub fn blocks_of(&self, rung: &Rung, problem: &dyn Problem) -> Vec<[u32; 3]> {
+        if let Some(fixed) = rung.geometry.block(&problem.shape()) {
+            return vec![fixed];
+        }
+        match rung.entries.of(&problem.variant()) {
+            Some(Entries::PerBlock(blocks)) => blocks.to_vec(),
+            _ => self.blocks.to_vec(),
         }
     }
 }

@@ -35,7 +35,7 @@ fn every_rung_of_every_ladder_is_right_on_its_edges_with_every_block() {
             let problem = ladder.problem(&options).unwrap();
             let mut session = Session::new(&mut sim, &*problem, true).unwrap();
             for rung in ladder.select(&[], &*problem).unwrap() {
-                for &block in ladder.blocks_of(rung, &problem.variant()) {
+                for block in ladder.blocks_of(rung, &*problem) {
                     let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
                     let verdict = session.check(rung, &launch).unwrap();
                     assert_eq!(verdict, Verdict::Right, "{launch} at {}", problem.size());

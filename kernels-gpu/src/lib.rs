@@ -12,6 +12,7 @@
 #[macro_use]
 pub mod entry;
 pub mod reduce;
+pub mod shuffle;
 pub mod tile;
 pub mod transpose;
 pub mod warp;

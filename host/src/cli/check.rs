@@ -81,11 +81,11 @@ impl<'a> Plan<'a> {
         let mut launches = Vec::new();
         for rung in rungs {
             let blocks = if chosen.block.is_empty() {
-                ladder.blocks_of(rung, &problem.variant())
+                ladder.blocks_of(rung, problem)
             } else {
-                &chosen.block
+                chosen.block.clone()
             };
-            for &block in blocks {
+            for block in blocks {
                 match ladder.launch(rung, problem, Some(block)) {
                     Ok(launch) => launches.push((rung, launch)),
                     Err(Error::NotCompiled { .. }) if !asked => {}

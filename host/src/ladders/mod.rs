@@ -3,7 +3,8 @@
 use crate::registry::Ladder;
 
 pub mod reduce;
+pub mod shuffle;
 pub mod transpose;
 
 /// All ladders, in the order in which they are taught. Adding one is a module and a line here.
-pub(crate) static ALL: &[Ladder] = &[reduce::LADDER, transpose::LADDER];
+pub(crate) static ALL: &[Ladder] = &[reduce::LADDER, transpose::LADDER, shuffle::LADDER];

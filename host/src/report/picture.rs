@@ -30,6 +30,9 @@ pub fn pictures(report: &Report, setting: &Setting, look: Look) -> String {
             text += &rows(picture, look);
         }
     }
+    if !look.terminal {
+        text += "values in brackets are what they were\n";
+    }
     for line in caption(report, setting) {
         text += &format!("{line}\n");
     }
@@ -57,24 +60,20 @@ fn rows(picture: &Picture, look: Look) -> String {
     } else {
         (Style::new(), Style::new())
     };
-    let mut text = String::from("  before");
+    let mut first = String::from("  before");
     for value in before {
-        let value = if look.terminal {
-            value.clone()
-        } else {
-            format!("{value} ")
-        };
-        text += &format!(" {value:>width$}");
+        let mark = if look.terminal { "" } else { " " };
+        first += &format!(" {:>width$}", format!("{value}{mark}"));
     }
-    text += "\n  after ";
+    let mut second = String::from("  after ");
     for (old, new) in before.iter().zip(after) {
-        let (style, value) = match (old == new, look.terminal) {
-            (true, false) => (kept, format!("({new})")),
-            (true, true) => (kept, new.clone()),
-            (false, false) => (changed, format!("{new} ")),
-            (false, true) => (changed, new.clone()),
+        let style = if old == new { kept } else { changed };
+        let value = match (look.terminal, old == new) {
+            (true, _) => new.clone(),
+            (false, true) => format!("({new})"),
+            (false, false) => format!("{new} "),
         };
-        text += &format!(" {style}{value:>width$}{style:#}");
+        second += &format!(" {style}{value:>width$}{style:#}");
     }
-    text + "\n"
+    format!("{}\n{}\n", first.trim_end(), second.trim_end())
 }

@@ -3,7 +3,7 @@
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
 
-use super::{Column, Setting, caption};
+use super::{Column, Setting, caption, pictures};
 use crate::problem::Verdict;
 use crate::registry::{Ladder, Rung};
 use crate::run::Report;
@@ -68,8 +68,12 @@ pub fn table(report: &Report, setting: &Setting, look: Look) -> String {
     text
 }
 
-/// The climb as a Markdown table with its caption, for the README.
+/// The climb as a Markdown table with its caption, for the README; pictures as plain text.
 pub fn markdown(report: &Report, setting: &Setting) -> String {
+    if report.ladder.shown.pictures {
+        let text = pictures(report, setting, Look::default());
+        return format!("```text\n{text}```\n");
+    }
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN).force_no_tty();
     table.set_header(header(report));
