@@ -31,6 +31,8 @@ pub struct Opt {
 pub enum Kind {
     /// A size, as [`parse_size`] reads it.
     Size,
+    /// A size or this word.
+    SizeOr(&'static str),
     /// One of these words.
     Word(&'static [&'static str]),
     /// Any text; what it has to be is the ladder's to say.
@@ -64,7 +66,8 @@ impl Opt {
     pub fn parse(&self, text: &str) -> Result<Value, Error> {
         match self.kind {
             Kind::Size => parse_size(text).map(Value::Size),
-            Kind::Text => Ok(Value::Text(text.to_owned())),
+            Kind::SizeOr(word) if word != text => parse_size(text).map(Value::Size),
+            Kind::SizeOr(_) | Kind::Text => Ok(Value::Text(text.to_owned())),
             Kind::Word(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
             Kind::Word(words) => Err(Error::BadWord {
                 option: self.name,
@@ -152,6 +155,21 @@ impl Options {
             Some(Value::Size(size)) => *size,
             other => unreachable!("`{name}` is declared a size and is {other:?}"),
         }
+    }
+
+    /// A size that the ladder declares, or `None` for the word in its place. Only for options that are complete.
+    pub(crate) fn maybe_size(&self, name: &str) -> Option<u64> {
+        match self.get(name) {
+            Some(Value::Size(size)) => Some(*size),
+            _ => None,
+        }
+    }
+
+    /// These options with the size that a problem settled on.
+    #[must_use]
+    pub(crate) fn with_size(mut self, name: &'static str, size: u64) -> Self {
+        self.set(name, Value::Size(size));
+        self
     }
 
     /// A word or a text that the ladder declares. Only for options that are complete.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::launch::{Arg, Launch};
+use crate::options::Options;
 use crate::registry::Rung;
 
 /// Each byte of an output is this before a checked launch, so that a word that the kernel does not
@@ -86,6 +87,11 @@ pub trait Problem {
     /// Options for a problem of about `share` of this one's bytes, as they are written on the command line,
     /// where the ladder has a size to change.
     fn smaller(&self, share: f64) -> Option<String>;
+
+    /// The complete options that it was made from, with the values that it settled on itself.
+    fn settled(&self, options: Options) -> Options {
+        options
+    }
 
     /// Which of the ladder's computations it is, as [`Entries::PerVariant`](crate::Entries::PerVariant)
     /// names them. Empty for the ladder's only or usual one.

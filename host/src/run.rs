@@ -314,7 +314,7 @@ impl Climb<'_> {
             .collect::<Result<Vec<_>, Error>>()?;
         Ok(Plan {
             ladder,
-            options: ladder.complete(options)?,
+            options: problem.settled(ladder.complete(options)?),
             problem,
             launches,
             // What is looked at is not timed.

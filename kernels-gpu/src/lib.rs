@@ -11,6 +11,7 @@
 
 #[macro_use]
 pub mod entry;
+pub mod histogram;
 pub mod reduce;
 pub mod shuffle;
 pub mod tile;

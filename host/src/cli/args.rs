@@ -125,7 +125,7 @@ fn per_ladder(
 fn arg(option: &'static Opt) -> Arg {
     let words = match option.kind {
         Kind::Word(words) => format!(": {}", words.join(", ")),
-        Kind::Size | Kind::Text => String::new(),
+        Kind::Size | Kind::SizeOr(_) | Kind::Text => String::new(),
     };
     Arg::new(option.name)
         .long(option.name)

@@ -2,9 +2,15 @@
 
 use crate::registry::Ladder;
 
+pub mod histogram;
 pub mod reduce;
 pub mod shuffle;
 pub mod transpose;
 
 /// All ladders, in the order in which they are taught. Adding one is a module and a line here.
-pub(crate) static ALL: &[Ladder] = &[reduce::LADDER, transpose::LADDER, shuffle::LADDER];
+pub(crate) static ALL: &[Ladder] = &[
+    reduce::LADDER,
+    transpose::LADDER,
+    shuffle::LADDER,
+    histogram::LADDER,
+];

@@ -111,14 +111,21 @@ pub const INSTRUCTIONS: Column = Column::number(
     |_, _, outcome| number(outcome, "ptx_inst_executed_per_warp.ratio", 2),
 );
 
-const SECTORS_LOADED: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
-const SECTORS_STORED: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio";
+const LOADED: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
+const STORED: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio";
 
 /// Sectors of a request to global memory.
 pub const SECTORS: Column = Column::number(
     "sectors ld / st",
     "sectors of 32 bytes that a request touches",
-    |_, _, outcome| pair([SECTORS_LOADED, SECTORS_STORED].map(|name| number(outcome, name, 2))),
+    |_, _, outcome| pair([LOADED, STORED].map(|name| number(outcome, name, 2))),
+);
+
+/// Sectors of a load.
+pub const SECTORS_LOADED: Column = Column::number(
+    "sectors / load",
+    "sectors of 32 bytes that a warp's load touches",
+    |_, _, outcome| number(outcome, LOADED, 2),
 );
 
 /// Bytes used of those sectors.
@@ -199,6 +206,19 @@ pub const ATOMIC_SECTORS: Column = Column::number(
             .sum::<Option<f64>>()?;
         let all = atomics(outcome)?;
         (all > 0.0).then(|| format!("{:.2}", sectors / all))
+    },
+);
+
+/// Wavefronts that the atomics on shared memory take.
+pub const SHARED_ATOMICS: Column = Column::number(
+    "shared waves",
+    "wavefronts of atomics on shared memory, one for every thread that wants the same word",
+    |_, _, outcome| {
+        number(
+            outcome,
+            "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
+            0,
+        )
     },
 );
 
