@@ -62,6 +62,8 @@ pub struct Rung {
     pub in_place: bool,
     /// Whether it is an upper bound and no solution: it moves the bytes and leaves out the work.
     pub is_bound: bool,
+    /// Which form of its input it takes, where the problem has several; 0 is the usual one.
+    pub form: usize,
     /// What the text that the ladder comes from measured for it.
     pub seed: Option<Seed>,
     /// What that text counted for it, in words.

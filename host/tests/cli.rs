@@ -65,7 +65,7 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         ),
         (
             &["run", "quicksort"],
-            "no ladder is named `quicksort`; the ladders are reduce, transpose, shuffle, histogram",
+            "no ladder is named `quicksort`; the ladders are reduce, transpose, shuffle, matmul, histogram",
         ),
         (
             &["run", "reduce", "--rung", "reduce_shfl", "reduce_neighbor"],

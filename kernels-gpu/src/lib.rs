@@ -12,6 +12,7 @@
 #[macro_use]
 pub mod entry;
 pub mod histogram;
+pub mod matmul;
 pub mod reduce;
 pub mod shuffle;
 pub mod tile;

@@ -3,6 +3,7 @@
 use crate::registry::Ladder;
 
 pub mod histogram;
+pub mod matmul;
 pub mod reduce;
 pub mod shuffle;
 pub mod transpose;
@@ -12,5 +13,6 @@ pub(crate) static ALL: &[Ladder] = &[
     reduce::LADDER,
     transpose::LADDER,
     shuffle::LADDER,
+    matmul::LADDER,
     histogram::LADDER,
 ];

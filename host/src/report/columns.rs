@@ -1,6 +1,7 @@
 //! The columns of a report that a ladder can choose from. A ladder lists those that tell its story.
 
 use crate::run::{Outcome, Report};
+use crate::size;
 
 /// What stands where there is no value.
 pub(super) const NOTHING: &str = "–";
@@ -119,6 +120,16 @@ pub const SECTORS: Column = Column::number(
     "sectors ld / st",
     "sectors of 32 bytes that a request touches",
     |_, _, outcome| pair([LOADED, STORED].map(|name| number(outcome, name, 2))),
+);
+
+/// What is read from global memory and its caches.
+pub const READ: Column = Column::number(
+    "read",
+    "what loads of global memory move, in sectors",
+    |_, _, outcome| {
+        let sectors = outcome.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum")?;
+        Some(size::bytes(sectors as u64 * 32))
+    },
 );
 
 /// Sectors of a load.

@@ -17,6 +17,7 @@ const GLOBAL: Rung = Rung {
     shared: Shared::None,
     in_place: false,
     is_bound: false,
+    form: 0,
     seed: None,
     seed_count: "",
 };

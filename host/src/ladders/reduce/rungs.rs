@@ -20,6 +20,7 @@ const GLOBAL: Rung = Rung {
     shared: Shared::None,
     in_place: true,
     is_bound: false,
+    form: 0,
     seed: None,
     seed_count: "",
 };

@@ -41,6 +41,7 @@ const RUNG: Rung = Rung {
     shared: Shared::None,
     in_place: false,
     is_bound: false,
+    form: 0,
     seed: None,
     seed_count: "",
 };
