@@ -78,6 +78,13 @@ pub enum Geometry {
         /// Elements for each thread of a block.
         data_blocks: u32,
     },
+    /// As `Line`, but no more than so many blocks, which then take the parts in turn: a block every so many.
+    Stride {
+        /// Elements for each thread of a block in a turn.
+        each: u32,
+        /// The most blocks.
+        blocks: u32,
+    },
     /// One block, with a thread for every so many elements.
     OneBlock {
         /// Elements of a thread.
@@ -94,12 +101,13 @@ pub enum Geometry {
 }
 
 impl Geometry {
-    /// Elements that one block takes.
+    /// Elements that one block takes, in one turn where it takes several.
     pub fn elements(&self, block: [u32; 3]) -> u64 {
         let threads: u64 = block.iter().map(|&side| u64::from(side)).product();
         match self {
             Self::Line { data_blocks: each }
             | Self::OneBlock { each }
+            | Self::Stride { each, .. }
             | Self::Tiles { across: each } => threads * u64::from(*each),
         }
     }
@@ -111,7 +119,7 @@ impl Geometry {
                 let n = shape.first().copied().unwrap_or(0);
                 Some([enough(n, u64::from(*each)), 1, 1])
             }
-            Self::Line { .. } | Self::Tiles { .. } => None,
+            Self::Line { .. } | Self::Stride { .. } | Self::Tiles { .. } => None,
         }
     }
 
@@ -124,6 +132,10 @@ impl Geometry {
             Self::Line { .. } => {
                 let n = shape.first().copied().unwrap_or(0);
                 [enough(n, self.elements(block)), 1, 1]
+            }
+            Self::Stride { blocks, .. } => {
+                let n = shape.first().copied().unwrap_or(0);
+                [enough(n, self.elements(block)).min(*blocks), 1, 1]
             }
             Self::OneBlock { .. } => [1, 1, 1],
             Self::Tiles { across } => {
@@ -209,6 +221,19 @@ mod tests {
         ) {
             covers_once(n, 1 << log_block, 1 << log_data);
         }
+    }
+
+    #[test]
+    fn a_stride_has_no_more_blocks_than_it_may() {
+        let geometry = Geometry::Stride {
+            each: 4,
+            blocks: 2048,
+        };
+        let grid = |n| geometry.grid(&[n], [128, 1, 1]);
+        assert_eq!(grid(0), [1, 1, 1]);
+        assert_eq!(grid(513), [2, 1, 1]);
+        assert_eq!(grid(2048 * 512), [2048, 1, 1]);
+        assert_eq!(grid(MAX_N), [2048, 1, 1]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
 fn every_rung_is_right_on_a_device_that_is_right() {
     for n in [0, 1, 31, 1000, 100_003] {
         let report = run(&mut Fake::new(None), n, None).unwrap();
-        assert_eq!(report.outcomes.len(), 16);
+        assert_eq!(report.outcomes.len(), 17);
         for outcome in &report.outcomes {
             assert_eq!(outcome.verdict, Verdict::Right, "{} at {n}", outcome.launch);
             assert!(outcome.samples.is_none());
@@ -79,7 +79,7 @@ fn a_check_launches_once_and_restores_only_what_was_destroyed() {
     let log = device.log();
     run(&mut device, 1000, None).unwrap();
     let log = log.borrow();
-    assert_eq!(log.iter().filter(|line| line.contains("<<<")).count(), 16);
+    assert_eq!(log.iter().filter(|line| line.contains("<<<")).count(), 17);
     assert_eq!(log.iter().filter(|line| *line == "upload").count(), 1);
     // The copy that is kept, one before each in-place rung but the first, one before the first rung
     // after them.
@@ -97,7 +97,7 @@ fn timing_restores_before_every_launch_of_every_rung() {
     assert_eq!(device.allocated(), 0, "a session gives its buffers back");
     let log = log.borrow();
     let launches = log.iter().filter(|line| line.contains("<<<")).count();
-    assert_eq!(launches, 16 * (1 + WARM_UP as usize + 5));
+    assert_eq!(launches, 17 * (1 + WARM_UP as usize + 5));
     let smem: Vec<usize> = log
         .iter()
         .enumerate()

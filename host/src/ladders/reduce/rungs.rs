@@ -1,5 +1,7 @@
 //! The rungs, in the order in which they are climbed.
 
+use kernels_gpu::reduce::grid_stride::{BLOCKS as MOST_BLOCKS, EACH};
+
 use super::BLOCKS;
 use crate::launch::Geometry;
 use crate::registry::{Entries, Rung, Seed, Shared};
@@ -33,6 +35,33 @@ const ON_CHIP: Rung = Rung {
     in_place: false,
     ..GLOBAL
 };
+
+/// Every operation and type but the usual one is compiled for one block.
+const ONE_BLOCK: Entries = Entries::PerBlock(&[[128, 1, 1]]);
+
+/// The entries of a rung that computes every operation of every type.
+const EVERY_OPERATION: Entries = Entries::PerVariant(&[
+    ("", Entries::PerBlock(BLOCKS)),
+    ("sum_u32", ONE_BLOCK),
+    ("sum_i64", ONE_BLOCK),
+    ("sum_f32", ONE_BLOCK),
+    ("sum_f64", ONE_BLOCK),
+    ("product_i32", ONE_BLOCK),
+    ("product_u32", ONE_BLOCK),
+    ("product_i64", ONE_BLOCK),
+    ("product_f32", ONE_BLOCK),
+    ("product_f64", ONE_BLOCK),
+    ("min_i32", ONE_BLOCK),
+    ("min_u32", ONE_BLOCK),
+    ("min_i64", ONE_BLOCK),
+    ("min_f32", ONE_BLOCK),
+    ("min_f64", ONE_BLOCK),
+    ("max_i32", ONE_BLOCK),
+    ("max_u32", ONE_BLOCK),
+    ("max_i64", ONE_BLOCK),
+    ("max_f32", ONE_BLOCK),
+    ("max_f64", ONE_BLOCK),
+]);
 
 const fn data_blocks(data_blocks: u32) -> Geometry {
     Geometry::Line { data_blocks }
@@ -127,6 +156,7 @@ pub(super) const RUNGS: &[Rung] = &[
         name: "reduce_smem",
         source: "kernels-gpu/src/reduce/smem.rs",
         lesson: "the block's words go to shared memory once, and the rounds touch global memory no more",
+        entries: EVERY_OPERATION,
         ..ON_CHIP
     },
     Rung {
@@ -155,8 +185,21 @@ pub(super) const RUNGS: &[Rung] = &[
         name: "reduce_shfl",
         source: "kernels-gpu/src/reduce/shfl.rs",
         lesson: "warps sum in registers by shuffles; shared memory carries one word a warp",
+        entries: EVERY_OPERATION,
         shared: Shared::Static(WORD_A_WARP),
         seed: faster(1.4, "reduce_smem"),
+        ..ON_CHIP
+    },
+    Rung {
+        name: "reduce_grid_stride",
+        source: "kernels-gpu/src/reduce/grid_stride.rs",
+        lesson: "a grid as large as the device: a thread strides over the input, and a block combines once",
+        entries: EVERY_OPERATION,
+        geometry: Geometry::Stride {
+            each: EACH as u32,
+            blocks: MOST_BLOCKS,
+        },
+        shared: Shared::Static(WORD_A_WARP),
         ..ON_CHIP
     },
 ];

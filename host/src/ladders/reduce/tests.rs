@@ -1,7 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::registry::ladder;
+use crate::launch::Launch;
+use crate::problem::{POISON, Verdict};
+use crate::registry::{Rung, ladder};
 
 fn launch_of(rung: &str, n: u64, block: u32) -> (Box<dyn Problem>, &'static Rung, Launch) {
     let ladder = ladder("reduce").unwrap();
