@@ -67,7 +67,7 @@ pub const fn padding(width: usize, height: usize) -> usize {
     );
     let side = WARP_SIZE as usize / height;
     let mut pad = 0;
-    while (width + pad) % side != 0 || (width + pad) / side % 2 == 0 {
+    while (width + pad) % (2 * side) != side {
         pad += 1;
     }
     pad

@@ -90,7 +90,7 @@ entries! {
         tiled::<T, 0>((tile_a, tile_b), a, c, (m, n, k), |tile, place, first| {
             let element = b.get(first + place.down, place.left + place.along);
             tile.set(place.down, place.along, element);
-        })
+        });
     }
 }
 
@@ -115,6 +115,6 @@ entries! {
         tiled::<T, { padding(T, T) }>((tile_a, tile_b), a, c, (m, n, k), |tile, place, first| {
             let element = turned.get(place.left + place.down, first + place.along);
             tile.set(place.along, place.down, element);
-        })
+        });
     }
 }

@@ -87,6 +87,6 @@ entries! {
     for X x Y in [32 x 16, 32 x 32, 16 x 16];
     // SAFETY: the body's contract is the kernel's.
     => unsafe {
-        unroll::<X, Y, { padding(2 * X, Y) }>(shared::dynamic_shared_mem(), input, output, rows, cols)
+        unroll::<X, Y, { padding(2 * X, Y) }>(shared::dynamic_shared_mem(), input, output, rows, cols);
     }
 }

@@ -256,8 +256,9 @@ impl Problem for Matmul {
         let Product { values, magnitudes } = self.product();
         let wrong = (0..m * n).find(|&at| {
             let error = (f64::from(found[at]) - values[at]).abs();
-            // Not the other way round: a NaN is wrong.
-            !(error <= gamma * magnitudes[at])
+            // Asked this way round, because a NaN is wrong.
+            let is_right = error <= gamma * magnitudes[at];
+            !is_right
         });
         if let Some(at) = wrong {
             return Verdict::Wrong(format!(

@@ -10,11 +10,15 @@
 
 //!
 //! # How it is checked
-//! Integers, min and max exactly. A sum or product of floats against one in double precision: with a unit
-//! roundoff u, a result in which no element went through more than d operations differs from the exact one
-//! by at most γ(d) Σ|x| (for a product, γ(d) times the product), γ(d) = d u / (1 - d u) (Higham, *Accuracy and
-//! Stability of Numerical Algorithms*, §4.2). d is a thread's share of its block's elements and ten
-//! halvings of the block; the reference's own error is added, by the same rule.
+//! Integers, min and max exactly; NaNs among the elements of a min or max are to be ignored. A sum or product
+//! of floats against one in double precision, by the bounds of Higham, *Accuracy and Stability of Numerical
+//! Algorithms*, §3.1 and §4.2: with a unit roundoff u and γ(d) = d u / (1 - d u),
+//! - a sum differs from the exact one by at most γ(d) Σ|x| where no element went through more than d additions:
+//!   a thread's share of its block's elements, and ten halvings of the block;
+//! - a product by at most γ(d) times itself, where d is all of the block's elements, because each
+//!   multiplication's rounding stays in it.
+//!
+//! The reference's own error is added by the same rule.
 
 mod cpu;
 mod number;

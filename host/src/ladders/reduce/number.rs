@@ -42,9 +42,8 @@ pub(super) trait Number: bytemuck::Pod + Display {
 
     fn combine(op: Op, a: Self::Wide, b: Self::Wide) -> Self::Wide;
 
-    /// The magnitude that the error of a result is measured by: a sum's is the sum of these, and a
-    /// product's its own.
-    fn magnitude(self) -> f64;
+    /// The absolute value, which errors are measured by; 0 where there are none.
+    fn magnitude(wide: Self::Wide) -> f64;
 
     /// Whether this is `right`, give or take `error` where the type rounds.
     fn is(self, right: Self::Wide, error: f64) -> bool;
@@ -89,7 +88,7 @@ macro_rules! integers {
                 }
             }
 
-            fn magnitude(self) -> f64 {
+            fn magnitude(_: Self) -> f64 {
                 0.0
             }
 
@@ -149,8 +148,8 @@ macro_rules! floats {
                 }
             }
 
-            fn magnitude(self) -> f64 {
-                f64::from(self).abs()
+            fn magnitude(wide: f64) -> f64 {
+                wide.abs()
             }
 
             fn is(self, right: f64, error: f64) -> bool {

@@ -57,7 +57,7 @@ impl<T: Number> Data<T> {
                 grain.iter().fold(Reduced::nothing(op), |all, &element| {
                     let one = Reduced {
                         value: element.widen(),
-                        magnitude: element.magnitude(),
+                        magnitude: T::magnitude(element.widen()),
                     };
                     all.and(op, one)
                 })
@@ -89,19 +89,16 @@ impl<T: Number> Reduction<T> {
 
     /// How far a result may be from the right one, as the ladder's documentation has it.
     fn error(&self, rung: &Rung, launch: &Launch, right: &Reduced<T>) -> f64 {
-        let magnitude = match self.op {
-            Op::Sum => right.magnitude,
-            // Close to 1 by the choice of elements: twice that is more than it is.
-            Op::Product => 2.0,
+        let all = launch.blocks() * rung.geometry.elements(launch.block);
+        let of_a_block = self.n.div_ceil(all.max(1)) * rung.geometry.elements(launch.block);
+        let (operations, magnitude) = match self.op {
+            // Ten halvings leave one of 1024 threads.
+            Op::Sum => (of_a_block / launch.threads() + 10, right.magnitude),
+            Op::Product => (of_a_block, T::magnitude(right.value)),
             Op::Min | Op::Max => return 0.0,
         };
-        let all = launch.blocks() * rung.geometry.elements(launch.block);
-        let rounds = self.n.div_ceil(all.max(1));
-        let of_a_thread = rounds * rung.geometry.elements(launch.block) / launch.threads();
-        // Ten halvings leave one of 1024 threads.
-        let own = gamma(of_a_thread + 10, T::ROUNDOFF);
-        let reference = rounds * rung.geometry.elements(launch.block);
-        (own + gamma(reference, f64::EPSILON / 2.0)) * magnitude
+        let reference = gamma(of_a_block, f64::EPSILON / 2.0);
+        (gamma(operations, T::ROUNDOFF) + reference) * magnitude
     }
 }
 
