@@ -121,6 +121,72 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
             &["run", "reduce", "--rungs", "x"],
             "a similar argument exists",
         ),
+        (
+            &["run", "reduce", "--op", "mean"],
+            "`mean` is not possible for --op",
+        ),
+        (
+            &["run", "reduce", "--op", "max", "--rung", "reduce_gmem"],
+            "reduce_gmem was not compiled for max of i32; it is in reduce_smem, reduce_shfl",
+        ),
+        (
+            &["run", "reduce", "--op", "max", "--block", "512"],
+            "reduce_smem was not compiled for a block of 512: it was for 128",
+        ),
+        (
+            &["run", "transpose", "--rows", "0"],
+            "rows = 0 is out of bounds for the ladder transpose: it takes 1 to 2147483647",
+        ),
+        (
+            &["run", "transpose", "--rows", "100k", "--cols", "100k"],
+            "102400 × 102400 is too large for the ladder transpose: it takes up to 2147483647 elements",
+        ),
+        (
+            &["run", "transpose", "--block", "64x8"],
+            "it must be 32x16, 32x32 or 16x16, the tiles that were compiled in",
+        ),
+        (
+            &["run", "transpose", "--n", "5"],
+            "unexpected argument '--n' found",
+        ),
+        (
+            &["run", "matmul", "--k", "0"],
+            "k = 0 is out of bounds for the ladder matmul: it takes 1 to 2147483647",
+        ),
+        (
+            &["run", "matmul", "--block", "64x64"],
+            "it must be 16x16 or 32x32",
+        ),
+        (
+            &["run", "matmul", "--rung", "matmul_coarsened16"],
+            "did you mean `matmul_coarsened1`?",
+        ),
+        (
+            &["run", "histogram", "--data", "no/such/file"],
+            "cannot read no/such/file: No such file or directory (os error 2); --data takes uniform, skewed, \
+             constant or the path of a file",
+        ),
+        (
+            &["run", "histogram", "--data", "src", "--n", "5"],
+            "cannot read src: Is a directory",
+        ),
+        (
+            &["run", "shuffle", "--width", "5"],
+            "width = 5 is out of bounds for the ladder shuffle: it takes 2, 4, 8, 16 or 32",
+        ),
+        (
+            &["run", "shuffle", "--block", "32"],
+            "16 values, 32 with --width 32",
+        ),
+        (
+            &["check", "matmul", "--m", "1", "0"],
+            "m = 0 is out of bounds",
+        ),
+        (
+            &["check", "transpose", "--block", "8"],
+            "a block of 8 is not possible",
+        ),
+        (&["check", "nothing"], "no ladder is named `nothing`"),
         (&["run"], "required arguments were not provided: <LADDER>;"),
         (&["climb"], "unrecognized subcommand 'climb'"),
         (&["list", "redcue"], "did you mean `reduce`?"),
@@ -181,6 +247,76 @@ fn without_a_driver_the_best_device_is_the_simt_machine() {
         out.starts_with("sim                 SIMT machine, "),
         "{out}"
     );
+}
+
+#[test]
+fn the_other_ladders_on_a_machine_without_a_driver() {
+    for (args, parts) in [
+        (
+            &["run", "transpose", "--rows", "100", "--cols", "70"][..],
+            &["100 × 70 f32", "waves ld / st", "copy_gmem"][..],
+        ),
+        (
+            &["run", "matmul", "--m", "40", "--n", "30", "--k", "20"],
+            &["m = 40, n = 30, k = 20", "matmul_coarsened8"],
+        ),
+        (
+            &["run", "histogram", "--data", "Cargo.toml"],
+            &["Cargo.toml bytes", "global atomics"],
+        ),
+        (
+            &["run", "shuffle", "--delta", "1", "--type", "f32"],
+            &[
+                "warp_shuffle_up(value, 1) in segments of 16, right",
+                "(0.5)",
+            ],
+        ),
+        (
+            &[
+                "run", "reduce", "--op", "min", "--type", "f64", "--n", "1000",
+            ],
+            &["n = 1000, min of f64", "reduce_grid_stride"],
+        ),
+        (
+            &["check", "matmul", "--m", "1", "17", "--n", "33", "--k", "5"],
+            &["32 checks, with blocks of 16x16, 32x32", "m = 17"],
+        ),
+        (
+            &["check", "--device", "sim", "shuffle", "--width", "4"],
+            &["7 checks, with blocks of 4, 16", "width 4"],
+        ),
+    ] {
+        let Ended { code, out, err } = alone(args);
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
+        assert!(!out.contains("WRONG"), "{args:?}: {out}");
+        for part in parts {
+            assert!(out.contains(part), "{args:?}, {part}: {out}");
+        }
+    }
+}
+
+#[test]
+fn json_of_the_other_ladders_has_their_options() {
+    let json = |args: &[&str]| -> serde_json::Value {
+        let Ended { code, out, err } = alone(&[args, &["--json", "--no-time"]].concat());
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        serde_json::from_str(&out).unwrap()
+    };
+    let rungs = json(&["run", "transpose", "--rows", "3", "--cols", "5"]);
+    assert_eq!(
+        (&rungs[0]["rows"], &rungs[0]["cols"]),
+        (&3.into(), &5.into())
+    );
+    assert_eq!(rungs[0]["bytes"], 2 * 15 * 4);
+    let rungs = json(&["run", "histogram", "--data", "Cargo.toml"]);
+    let bytes = fs::metadata("Cargo.toml").unwrap().len();
+    assert_eq!(
+        (&rungs[0]["n"], &rungs[0]["data"]),
+        (&bytes.into(), &"Cargo.toml".into())
+    );
+    let rungs = json(&["run", "matmul", "--m", "4", "--n", "3", "--k", "2"]);
+    assert_eq!(rungs.as_array().unwrap().len(), 8);
+    assert_eq!(rungs[7]["k"], 2);
 }
 
 #[test]

@@ -83,6 +83,27 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn any_operation_of_any_type_is_right_on_any_size(
+        op in prop::sample::select(vec!["sum", "product", "min", "max"]),
+        word in prop::sample::select(vec!["i32", "u32", "i64", "f32", "f64"]),
+        n in prop_oneof![0u64..2000, 0u64..100_000],
+    ) {
+        let reduce = ladder("reduce").unwrap();
+        let options = Options::default().with("n", n).with("op", op).with("type", word);
+        let problem = reduce.problem(&options).unwrap();
+        let mut sim = Sim::open(1).unwrap();
+        let mut session = Session::new(&mut sim, &*problem, true).unwrap();
+        for rung in reduce.select(&[], &*problem).unwrap() {
+            let launch = reduce.launch(rung, &*problem, None).unwrap();
+            let verdict = session.check(rung, &launch).unwrap();
+            prop_assert_eq!(verdict, Verdict::Right, "{} at {}", launch, problem.size());
+        }
+    }
+}
+
 #[test]
 fn counters_do_not_depend_on_the_hosts_threads() {
     let plan = Climb {

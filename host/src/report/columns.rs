@@ -62,8 +62,8 @@ pub const OVER_FIRST: Column = Column::number("× first", "", |report, _, outcom
     report.speedup_vs_first(outcome).map(times)
 });
 
-/// The speed in percent of the first rung's, which is the ladder's upper bound.
-pub const OF_FIRST: Column = Column::number("of first", "", |report, _, outcome| {
+/// The speed in percent of the first rung's, where that is a copy: the ladder's upper bound.
+pub const OF_COPY: Column = Column::number("of copy", "", |report, _, outcome| {
     report.speedup_vs_first(outcome).map(share)
 });
 

@@ -56,7 +56,7 @@ pub(crate) const LADDER: Ladder = Ladder {
         timed: &[
             columns::TIME,
             columns::BANDWIDTH,
-            columns::OF_FIRST,
+            columns::OF_COPY,
             columns::OF_PEAK,
             columns::OVER_FIRST,
             columns::OVER_BEFORE,

@@ -65,7 +65,7 @@ pub(super) const RUNGS: &[Rung] = &[
             factor: 1.0 / 3.0,
             over: "copy_gmem",
         }),
-        seed_count: "st 32",
+        seed_count: "32 sectors a store",
         ..PLAIN
     },
     Rung {
@@ -77,14 +77,14 @@ pub(super) const RUNGS: &[Rung] = &[
     Rung {
         name: "transpose_smem",
         lesson: "a tile in shared memory: coalesced both ways, but its columns lie in one bank or two",
-        seed_count: "st 4, 8 : 1",
+        seed_count: "waves 8 : 1",
         ..TILED
     },
     Rung {
         name: "transpose_smem_pad",
         lesson: "unused words behind each row put a column into different banks: 2 for 32x16",
         shared: Shared::Static(|[x, y, _]| padded(x, y)),
-        seed_count: "1 : 1",
+        seed_count: "waves 1 : 1",
         ..TILED
     },
     Rung {
