@@ -44,6 +44,7 @@ pub mod ptx;
 mod registry;
 pub mod report;
 pub mod run;
+mod session;
 mod size;
 pub mod stats;
 
