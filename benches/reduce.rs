@@ -43,10 +43,7 @@ fn rungs(
     ladder: &'static Ladder,
     n: u64,
 ) -> Result<(), Error> {
-    let problem = ladder.problem(&Options {
-        n: Some(n),
-        block: None,
-    })?;
+    let problem = ladder.problem(&Options::default().with("n", n))?;
     let mut session = Session::new(gpu, &*problem, true)?;
     let mut group = criterion.benchmark_group(format!("{}/{n}", ladder.name));
     group.throughput(Throughput::Bytes(problem.bytes()));

@@ -41,15 +41,61 @@ pub enum Error {
         /// What is wrong with it.
         why: &'static str,
     },
-    /// A size that the ladder does not take.
-    #[error("n = {n} is out of bounds for the ladder {ladder}: it takes 0 to {max}")]
-    SizeOutOfBounds {
+    /// An option that the ladder does not have.
+    #[error("the ladder {ladder} has no option --{name}; {}", options_hint(.known))]
+    UnknownOption {
         /// The ladder.
         ladder: &'static str,
-        /// The size asked for.
-        n: u64,
-        /// The largest size it takes.
-        max: u64,
+        /// What was asked for.
+        name: String,
+        /// The options it has.
+        known: Vec<&'static str>,
+    },
+    /// A word that an option does not take.
+    #[error("`{given}` is not possible for --{option}; {}", did_you_mean(.nearest, "words", .known))]
+    BadWord {
+        /// The option.
+        option: &'static str,
+        /// What was given.
+        given: String,
+        /// The closest word there is, where one is close.
+        nearest: Option<&'static str>,
+        /// All words.
+        known: Vec<&'static str>,
+    },
+    /// A value that the ladder does not take.
+    #[error("{option} = {value} is out of bounds for the ladder {ladder}: it takes {takes}")]
+    OutOfBounds {
+        /// The ladder.
+        ladder: &'static str,
+        /// The option.
+        option: &'static str,
+        /// The value asked for.
+        value: u64,
+        /// The values it takes, in words.
+        takes: String,
+    },
+    /// Sizes that are possible each and not together.
+    #[error("{what} is too large for the ladder {ladder}: {limit}")]
+    TooLarge {
+        /// The ladder.
+        ladder: &'static str,
+        /// What was asked for.
+        what: String,
+        /// What is possible.
+        limit: String,
+    },
+    /// A file that cannot be read.
+    #[error("cannot read {path}: {why}; --{option} takes {takes}")]
+    Unreadable {
+        /// The option that named it.
+        option: &'static str,
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+        /// What the option takes.
+        takes: &'static str,
     },
     /// A block that cannot be read.
     #[error("`{given}` is not a block; write its threads, as in 256, or 32x16 for two dimensions")]
@@ -67,33 +113,49 @@ pub enum Error {
         /// What its blocks are.
         rule: &'static str,
     },
-    /// A const-generic rung without an entry for this block.
-    #[error("{rung} was not compiled for a block of {block}: it was for {}", .compiled.join(", "))]
+    /// A const-generic rung without an entry for this.
+    #[error("{rung} was not compiled for {what}: it was for {}", .compiled.join(", "))]
     NotCompiled {
         /// The rung.
         rung: &'static str,
-        /// The block asked for.
-        block: String,
-        /// The blocks there are entries for.
+        /// What was asked for.
+        what: String,
+        /// What there are entries for.
         compiled: Vec<String>,
+    },
+    /// A rung that does not compute what is asked for.
+    #[error("{rung} was not compiled for {variant}; it is in {}", .others.join(", "))]
+    NotOffered {
+        /// The rung.
+        rung: &'static str,
+        /// What was asked for.
+        variant: String,
+        /// The rungs that compute it.
+        others: Vec<&'static str>,
+    },
+    /// No ladder where there has to be one.
+    #[error("the following required arguments were not provided: <LADDER>; the ladders are {}", .known.join(", "))]
+    NoLadder {
+        /// All names.
+        known: Vec<&'static str>,
     },
     /// No runs to take a median of.
     #[error("0 runs measure nothing; --runs takes 1 or more, --no-time checks without timing")]
     NoRuns,
     /// The buffers do not fit.
     #[error(
-        "n = {n} needs {}, the device has {} free; {}",
+        "{size} needs {}, the device has {} free; {}",
         gib(*.need), gib(*.free), fits_hint(.fits)
     )]
     NotEnoughMemory {
-        /// The size asked for.
-        n: u64,
+        /// The size asked for, in words.
+        size: String,
         /// Bytes that it needs on the device.
         need: u64,
         /// Bytes that are free there.
         free: u64,
-        /// A size that would fit.
-        fits: u64,
+        /// Options with which it would fit, where there are any.
+        fits: Option<String>,
     },
     /// There is no driver, or no GPU behind it.
     #[error("{what}; `cargo xtask doctor` shows what is missing, --device sim needs no GPU")]
@@ -172,11 +234,17 @@ fn gib(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
 }
 
-fn fits_hint(fits: &u64) -> String {
-    if *fits == 0 {
-        "free some of its memory first".to_owned()
-    } else {
-        format!("--n {fits} fits")
+fn fits_hint(fits: &Option<String>) -> String {
+    match fits {
+        None => "free some of its memory first".to_owned(),
+        Some(options) => format!("{options} fits"),
+    }
+}
+
+fn options_hint(known: &[&'static str]) -> String {
+    match known {
+        [] => "it has none".to_owned(),
+        known => format!("it has --{}", known.join(", --")),
     }
 }
 

@@ -65,6 +65,9 @@ impl fmt::Display for Launch {
     }
 }
 
+/// Blocks of a grid in y and in z, at most (CUDA C++ Programming Guide, "Compute Capabilities").
+const MAX_GRID_Y: u32 = 65_535;
+
 /// How a rung divides a problem's shape over blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -75,13 +78,48 @@ pub enum Geometry {
         /// Elements for each thread of a block.
         data_blocks: u32,
     },
+    /// As `Line`, but no more than so many blocks, which then take the parts in turn: a block every so many.
+    Stride {
+        /// Elements for each thread of a block in a turn.
+        each: u32,
+        /// The most blocks.
+        blocks: u32,
+    },
+    /// One block, with a thread for every so many elements.
+    OneBlock {
+        /// Elements of a thread.
+        each: u32,
+    },
+    /// Two dimensions, rows and columns: a block of x × y threads takes a tile of y rows and
+    /// x × `across` columns. A row of tiles lies along the grid's x; the rows of tiles are counted
+    /// through y and then z, because y ends at 65535: the row of a block is y + z × the grid's y, and
+    /// some of the last ones may be beyond the problem.
+    Tiles {
+        /// Columns for each thread of a block.
+        across: u32,
+    },
 }
 
 impl Geometry {
-    /// Elements that one block takes.
+    /// Elements that one block takes, in one turn where it takes several.
     pub fn elements(&self, block: [u32; 3]) -> u64 {
+        let threads: u64 = block.iter().map(|&side| u64::from(side)).product();
         match self {
-            Self::Line { data_blocks } => u64::from(block[0]) * u64::from(*data_blocks),
+            Self::Line { data_blocks: each }
+            | Self::OneBlock { each }
+            | Self::Stride { each, .. }
+            | Self::Tiles { across: each } => threads * u64::from(*each),
+        }
+    }
+
+    /// The block, where there is no choice.
+    pub fn block(&self, shape: &[u64]) -> Option<[u32; 3]> {
+        match self {
+            Self::OneBlock { each } => {
+                let n = shape.first().copied().unwrap_or(0);
+                Some([enough(n, u64::from(*each)), 1, 1])
+            }
+            Self::Line { .. } | Self::Stride { .. } | Self::Tiles { .. } => None,
         }
     }
 
@@ -93,11 +131,31 @@ impl Geometry {
         match self {
             Self::Line { .. } => {
                 let n = shape.first().copied().unwrap_or(0);
-                let blocks = n.div_ceil(self.elements(block)).max(1);
-                [u32::try_from(blocks).unwrap_or(u32::MAX), 1, 1]
+                [enough(n, self.elements(block)), 1, 1]
+            }
+            Self::Stride { blocks, .. } => {
+                let n = shape.first().copied().unwrap_or(0);
+                [enough(n, self.elements(block)).min(*blocks), 1, 1]
+            }
+            Self::OneBlock { .. } => [1, 1, 1],
+            Self::Tiles { across } => {
+                let [rows, columns] = [0, 1].map(|side| shape.get(side).copied().unwrap_or(1));
+                let [x, y, _] = block.map(u64::from);
+                let tiles = enough(rows, y);
+                let z = tiles.div_ceil(MAX_GRID_Y);
+                [
+                    enough(columns, x * u64::from(*across)),
+                    tiles.div_ceil(z),
+                    z,
+                ]
             }
         }
     }
+}
+
+/// Blocks that take `each` and together `all`, at least one.
+fn enough(all: u64, each: u64) -> u32 {
+    u32::try_from(all.div_ceil(each).max(1)).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -163,6 +221,31 @@ mod tests {
         ) {
             covers_once(n, 1 << log_block, 1 << log_data);
         }
+    }
+
+    #[test]
+    fn a_stride_has_no_more_blocks_than_it_may() {
+        let geometry = Geometry::Stride {
+            each: 4,
+            blocks: 2048,
+        };
+        let grid = |n| geometry.grid(&[n], [128, 1, 1]);
+        assert_eq!(grid(0), [1, 1, 1]);
+        assert_eq!(grid(513), [2, 1, 1]);
+        assert_eq!(grid(2048 * 512), [2048, 1, 1]);
+        assert_eq!(grid(MAX_N), [2048, 1, 1]);
+    }
+
+    #[test]
+    fn tiles_cover_rows_and_columns() {
+        let grid = |across, shape: &[u64], block| Geometry::Tiles { across }.grid(shape, block);
+        assert_eq!(grid(1, &[4096, 4096], [32, 16, 1]), [128, 256, 1]);
+        assert_eq!(grid(2, &[4096, 4096], [32, 16, 1]), [64, 256, 1]);
+        assert_eq!(grid(2, &[1, 65], [32, 16, 1]), [2, 1, 1]);
+        assert_eq!(grid(1, &[17, 1], [32, 16, 1]), [1, 2, 1]);
+        assert_eq!(grid(1, &[65_535 * 16, 1], [32, 16, 1]), [1, 65_535, 1]);
+        assert_eq!(grid(1, &[65_535 * 16 + 1, 1], [32, 16, 1]), [1, 32_768, 2]);
+        assert_eq!(Geometry::Tiles { across: 2 }.elements([32, 16, 1]), 1024);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! # fn main() -> Result<(), host::Error> {
 //! let mut gpu = device::open(device::Choice::Gpu)?;
 //! let reduce = ladder("reduce")?;
-//! let problem = reduce.problem(&Options { n: Some(1 << 24), block: None })?;
+//! let problem = reduce.problem(&Options::default().with("n", 1 << 24))?;
 //!
 //! let mut session = Session::new(&mut *gpu, &*problem, true)?;
 //! for rung in reduce.rungs {
@@ -28,7 +28,7 @@
 //!
 //! ```
 //! let reduce = host::ladder("reduce").unwrap();
-//! let problem = reduce.problem(&host::Options { n: Some(1_000_003), block: None }).unwrap();
+//! let problem = reduce.problem(&host::Options::default().with("n", 1_000_003)).unwrap();
 //! let shfl = reduce.launch(reduce.rung("reduce_shfl").unwrap(), &*problem, None).unwrap();
 //! assert_eq!(shfl.to_string(), "reduce_shfl_128<<<7813, 128, 0>>>");
 //! ```
@@ -38,18 +38,21 @@ pub mod device;
 mod error;
 pub mod ladders;
 pub mod launch;
+pub mod options;
 pub mod problem;
 pub mod ptx;
 mod registry;
 pub mod report;
 pub mod run;
+mod session;
 mod size;
 pub mod stats;
 
 pub use device::Device;
 pub use error::Error;
+pub use options::Options;
 pub use problem::Problem;
-pub use registry::{Entries, Ladder, Options, Rung, Seed, Shared, ladder, ladders};
+pub use registry::{Effort, Entries, Ladder, Rung, Seed, Shared, ladder, ladders};
 pub use run::Session;
 pub use size::{dims, parse_block, parse_size};
 

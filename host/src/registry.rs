@@ -2,7 +2,9 @@
 
 use crate::error::{Error, nearest};
 use crate::launch::{Geometry, Launch};
+use crate::options::{Opt, Options};
 use crate::problem::Problem;
+use crate::report::Shown;
 use crate::size::dims;
 
 /// Kernels that compute the same thing, from the naive one to the fastest.
@@ -14,25 +16,29 @@ pub struct Ladder {
     pub summary: &'static str,
     /// The rungs, from the first to the last.
     pub rungs: &'static [Rung],
-    /// The size where none is asked for.
-    pub default_n: u64,
+    /// What it can be asked for, with the defaults.
+    pub options: &'static [Opt],
     /// The blocks that its kernels are right for.
     pub blocks: &'static [[u32; 3]],
     /// Those blocks in words.
     pub block_rule: &'static str,
-    /// The sizes that `ladder check` sweeps: edges, primes, and a size that is a multiple of nothing.
-    pub check_sizes: &'static [u64],
-    /// Makes the problem that the options ask for.
+    /// What `ladder check` sweeps: edges, primes, and what is a multiple of nothing.
+    pub sweep: fn(Effort) -> Vec<Options>,
+    /// Makes the problem that complete options ask for.
     pub problem: fn(&Options) -> Result<Box<dyn Problem>, Error>,
+    /// What is shown of a climb.
+    pub shown: Shown,
 }
 
-/// What a ladder is run with. What is `None` takes the ladder's or the rung's default.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// The size of the problem.
-    pub n: Option<u64>,
-    /// The threads of a block.
-    pub block: Option<[u32; 3]>,
+/// How much a sweep may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// What a GPU checks in seconds.
+    Full,
+    /// What the SIMT machine checks in a minute or two.
+    Quick,
+    /// What a test checks in a second or two.
+    Least,
 }
 
 /// One step of a ladder: a kernel, how it is launched, and what it teaches.
@@ -54,8 +60,14 @@ pub struct Rung {
     pub shared: Shared,
     /// Whether it destroys its input, which is then restored before the next launch.
     pub in_place: bool,
+    /// Whether it is an upper bound and no solution: it moves the bytes and leaves out the work.
+    pub is_bound: bool,
+    /// Which form of its input it takes, where the problem has several; 0 is the usual one.
+    pub form: usize,
     /// What the text that the ladder comes from measured for it.
     pub seed: Option<Seed>,
+    /// What that text counted for it, in words.
+    pub seed_count: &'static str,
 }
 
 /// The `.entry` points of a rung.
@@ -65,29 +77,26 @@ pub enum Entries {
     Any,
     /// The block is a constant of the kernel: one entry a block, `<rung>_<block>`.
     PerBlock(&'static [[u32; 3]]),
+    /// Entries for each of the ladder's computations that the rung does, by [`Problem::variant`]:
+    /// `<rung>_<variant>`, and what follows from the inner entries. The variant `""` adds nothing.
+    PerVariant(&'static [(&'static str, Entries)]),
 }
 
-/// The shared memory of a block, by the warp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The shared memory of a block, in bytes for a block of threads.
+#[derive(Clone, Copy, Debug)]
 pub enum Shared {
     /// None.
     None,
     /// Declared by the kernel at its size.
-    Static {
-        /// Bytes for each warp of the block.
-        bytes_per_warp: u32,
-    },
+    Static(fn([u32; 3]) -> u32),
     /// Sized by the launch.
-    Dynamic {
-        /// Bytes for each warp of the block.
-        bytes_per_warp: u32,
-    },
+    Dynamic(fn([u32; 3]) -> u32),
 }
 
 /// A speedup that the text behind a ladder gives for a rung.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seed {
-    /// How many times faster.
+    /// How many times faster; below 1, slower.
     pub factor: f64,
     /// Than which rung.
     pub over: &'static str,
@@ -136,39 +145,78 @@ impl Ladder {
             })
     }
 
-    /// The rungs of these names in the ladder's order, or all of them where none is named.
+    /// The rungs of these names in the ladder's order, or all of them where none is named. A name without the
+    /// number at its end stands for all rungs that differ in that number only.
     ///
     /// # Errors
     /// [`Error::UnknownRung`] for the first name that is none.
-    pub fn select(&self, names: &[String]) -> Result<Vec<&'static Rung>, Error> {
+    pub fn named(&self, names: &[String]) -> Result<Vec<&'static Rung>, Error> {
+        let is = |rung: &Rung, name: &str| rung.name == name || rung.family() == name;
         for name in names {
-            self.rung(name)?;
+            if !self.rungs.iter().any(|rung| is(rung, name)) {
+                self.rung(name)?;
+            }
         }
-        let named = |rung: &&Rung| names.is_empty() || names.iter().any(|name| name == rung.name);
+        let named = |rung: &&Rung| names.is_empty() || names.iter().any(|name| is(rung, name));
         Ok(self.rungs.iter().filter(named).collect())
     }
 
-    /// The problem that the options ask for, of the ladder's default size where they name none.
+    /// The rungs of these names that compute `problem`, in the ladder's order, or all that do where none is
+    /// named.
     ///
     /// # Errors
-    /// Where the ladder does not take that size.
+    /// As [`Ladder::named`]; [`Error::NotOffered`] for the first named rung that does not compute it.
+    pub fn select(
+        &self,
+        names: &[String],
+        problem: &dyn Problem,
+    ) -> Result<Vec<&'static Rung>, Error> {
+        let computes = |rung: &&Rung| rung.computes(problem);
+        let named = self.named(names)?;
+        if !names.is_empty()
+            && let Some(rung) = named.iter().find(|rung| !rung.computes(problem))
+        {
+            let others = self.rungs.iter().filter(computes);
+            return Err(Error::NotOffered {
+                rung: rung.name,
+                variant: words(&problem.variant()),
+                others: others.map(|rung| rung.name).collect(),
+            });
+        }
+        Ok(named.into_iter().filter(computes).collect())
+    }
+
+    /// The problem that the options ask for, with the ladder's defaults where they ask for nothing.
+    ///
+    /// # Errors
+    /// Where the ladder does not have these options or does not take their values.
     pub fn problem(&self, options: &Options) -> Result<Box<dyn Problem>, Error> {
-        (self.problem)(options)
+        (self.problem)(&self.complete(options)?)
+    }
+
+    /// The options with the ladder's defaults for those that are missing.
+    ///
+    /// # Errors
+    /// For an option that the ladder does not have, and for a value that is not of the option's kind.
+    pub fn complete(&self, options: &Options) -> Result<Options, Error> {
+        options.complete(self.name, self.options)
     }
 
     /// How `rung` is launched on `problem`, with `block` or the rung's default block.
     ///
     /// # Errors
     /// [`Error::BlockOutOfBounds`] for a block that no rung of the ladder takes, [`Error::NotCompiled`]
-    /// for one that a const-generic rung has no entry for.
+    /// for one that a const-generic rung has no entry for, [`Error::NotOffered`] for a rung that does not
+    /// compute the problem.
     pub fn launch(
         &self,
         rung: &Rung,
         problem: &dyn Problem,
         block: Option<[u32; 3]>,
     ) -> Result<Launch, Error> {
-        let block = block.unwrap_or(rung.default_block);
-        if !self.blocks.contains(&block) {
+        let fixed = rung.geometry.block(&problem.shape());
+        let block = block.or(fixed).unwrap_or(rung.default_block);
+        if !self.blocks.contains(&block) || fixed.is_some_and(|fixed| fixed != block) {
             return Err(Error::BlockOutOfBounds {
                 ladder: self.name,
                 block: dims(block),
@@ -176,42 +224,95 @@ impl Ladder {
             });
         }
         Ok(Launch {
-            entry: rung.entry(block)?,
+            entry: rung.entry(&problem.variant(), block)?,
             grid: rung.geometry.grid(&problem.shape(), block),
             block,
             shared_bytes: rung.shared.dynamic_bytes(block),
-            args: problem.args(),
+            args: problem.args(rung),
         })
+    }
+
+    /// The blocks that `rung` can be launched with on `problem`.
+    pub fn blocks_of(&self, rung: &Rung, problem: &dyn Problem) -> Vec<[u32; 3]> {
+        if let Some(fixed) = rung.geometry.block(&problem.shape()) {
+            return vec![fixed];
+        }
+        match rung.entries.of(&problem.variant()) {
+            Some(Entries::PerBlock(blocks)) => blocks.to_vec(),
+            _ => self.blocks.to_vec(),
+        }
     }
 }
 
 impl Rung {
-    /// The entry that serves a block.
+    /// Whether it has entries for what `problem` is.
+    pub fn computes(&self, problem: &dyn Problem) -> bool {
+        self.entries.of(&problem.variant()).is_some()
+    }
+
+    /// The entry that serves a variant and a block.
     ///
     /// # Errors
     /// [`Error::NotCompiled`] where the rung is const-generic and has none for it.
-    pub fn entry(&self, block: [u32; 3]) -> Result<String, Error> {
-        match self.entries {
-            Entries::Any => Ok(self.name.to_owned()),
-            Entries::PerBlock(blocks) if blocks.contains(&block) => {
-                Ok(format!("{}_{}", self.name, dims(block)))
-            }
-            Entries::PerBlock(blocks) => Err(Error::NotCompiled {
-                rung: self.name,
-                block: dims(block),
-                compiled: blocks.iter().copied().map(dims).collect(),
-            }),
+    pub fn entry(&self, variant: &str, block: [u32; 3]) -> Result<String, Error> {
+        let not_compiled = |what, compiled| Error::NotCompiled {
+            rung: self.name,
+            what,
+            compiled,
+        };
+        match self.entries.of(variant) {
+            Some(Entries::PerBlock(blocks)) if !blocks.contains(&block) => Err(not_compiled(
+                format!("a block of {}", dims(block)),
+                blocks.iter().copied().map(dims).collect(),
+            )),
+            Some(Entries::PerBlock(_)) => Ok(self.joined(&[variant, &dims(block)])),
+            Some(_) => Ok(self.joined(&[variant])),
+            None => Err(not_compiled(
+                words(variant),
+                vec!["other rungs of its ladder".to_owned()],
+            )),
         }
     }
 
     /// All its entries in the PTX.
     pub fn entry_names(&self) -> Vec<String> {
-        match self.entries {
-            Entries::Any => vec![self.name.to_owned()],
-            Entries::PerBlock(blocks) => blocks
-                .iter()
-                .map(|&block| format!("{}_{}", self.name, dims(block)))
-                .collect(),
+        fn names(entries: Entries, prefix: &str, into: &mut Vec<String>) {
+            match entries {
+                Entries::Any => into.push(prefix.to_owned()),
+                Entries::PerBlock(blocks) => {
+                    into.extend(blocks.iter().map(|&block| join(prefix, &[&dims(block)])));
+                }
+                Entries::PerVariant(variants) => {
+                    for (variant, entries) in variants {
+                        names(*entries, &join(prefix, &[variant]), into);
+                    }
+                }
+            }
+        }
+        let mut all = Vec::new();
+        names(self.entries, self.name, &mut all);
+        all
+    }
+
+    fn joined(&self, parts: &[&str]) -> String {
+        join(self.name, parts)
+    }
+
+    /// The name without the number at its end.
+    fn family(&self) -> &'static str {
+        self.name.trim_end_matches(|c: char| c.is_ascii_digit())
+    }
+}
+
+impl Entries {
+    /// Those of a variant. `None` where there are none.
+    pub fn of(self, variant: &str) -> Option<Self> {
+        match self {
+            Self::PerVariant(variants) => {
+                let mut named = variants.iter().filter(|(name, _)| *name == variant);
+                named.next().map(|(_, entries)| *entries)
+            }
+            own => variant.is_empty().then_some(own),
         }
     }
 }
@@ -220,8 +321,8 @@ impl Shared {
     /// Bytes that a launch has to ask for.
     pub fn dynamic_bytes(&self, block: [u32; 3]) -> u32 {
         match self {
-            Self::Dynamic { bytes_per_warp } => bytes_per_warp * warps(block),
-            Self::None | Self::Static { .. } => 0,
+            Self::Dynamic(bytes) => bytes(block),
+            Self::None | Self::Static(_) => 0,
         }
     }
 
@@ -229,13 +330,26 @@ impl Shared {
     pub fn bytes(&self, block: [u32; 3]) -> u32 {
         match self {
             Self::None => 0,
-            Self::Static { bytes_per_warp } | Self::Dynamic { bytes_per_warp } => {
-                bytes_per_warp * warps(block)
-            }
+            Self::Static(bytes) | Self::Dynamic(bytes) => bytes(block),
         }
     }
 }
 
-fn warps(block: [u32; 3]) -> u32 {
-    block.iter().product::<u32>().div_ceil(32)
+/// A variant in words: `max of f32`.
+fn words(variant: &str) -> String {
+    if variant.is_empty() {
+        "the ladder's usual computation".to_owned()
+    } else {
+        variant.replace('_', " of ")
+    }
+}
+
+/// `name_part_part`, without what is empty.
+fn join(name: &str, parts: &[&str]) -> String {
+    let mut joined = name.to_owned();
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        joined += "_";
+        joined += part;
+    }
+    joined
 }

@@ -1,192 +1,14 @@
 //! Climbing a ladder: upload once, then check and time each rung.
 
-use crate::device::{BufferId, Device, DeviceInfo, Metric, Ran};
+use crate::device::{Device, DeviceInfo, Metric};
 use crate::error::Error;
 use crate::launch::Launch;
-use crate::problem::{POISON, Problem, Role, Verdict};
+use crate::options::Options;
+use crate::problem::{Picture, Problem, Verdict};
 use crate::registry::{Ladder, Rung};
 use crate::stats::Samples;
 
-/// Launches before the first that is timed.
-pub const WARM_UP: u32 = 3;
-
-/// Device memory kept free beside the buffers, for the driver's own and the kernels' module.
-const HEADROOM: u64 = 64 << 20;
-
-/// A problem on a device: its buffers, filled, and what was learned of each launch.
-pub struct Session<'a> {
-    device: &'a mut dyn Device,
-    problem: &'a dyn Problem,
-    buffers: Vec<BufferId>,
-    /// A copy on the device of each input, to restore it from.
-    copies: Vec<(BufferId, BufferId)>,
-    /// Whether an in-place rung has destroyed the inputs.
-    dirty: bool,
-}
-
-impl<'a> Session<'a> {
-    /// Allocates the problem's buffers and fills its inputs. `restorable` keeps a second copy of them on
-    /// the device, to restore them from; without it they are uploaded again when a rung destroyed them.
-    ///
-    /// # Errors
-    /// [`Error::NotEnoughMemory`] where the buffers do not fit into what the device has free, before
-    /// anything is allocated or computed; what the device refuses.
-    pub fn new(
-        device: &'a mut dyn Device,
-        problem: &'a dyn Problem,
-        restorable: bool,
-    ) -> Result<Self, Error> {
-        let wanted = problem.buffers();
-        let copies = |role| {
-            if restorable && role == Role::Input {
-                2
-            } else {
-                1
-            }
-        };
-        let need: u64 = wanted
-            .iter()
-            .map(|buffer| buffer.bytes * copies(buffer.role))
-            .sum();
-        if let Some(free) = device.free_bytes() {
-            let room = free.saturating_sub(HEADROOM);
-            if need > room {
-                let fits = (problem.n() as f64 * (room as f64 / need as f64)) as u64;
-                // One digit and zeros, so that it still fits when something else has taken a little.
-                let magnitude = 10u64.pow(fits.checked_ilog10().unwrap_or(0));
-                let fits = fits / magnitude * magnitude;
-                return Err(Error::NotEnoughMemory {
-                    n: problem.n(),
-                    need,
-                    free,
-                    fits,
-                });
-            }
-        }
-        let mut session = Self {
-            device,
-            problem,
-            buffers: Vec::new(),
-            copies: Vec::new(),
-            dirty: false,
-        };
-        for (index, buffer) in wanted.iter().enumerate() {
-            // What does not fit into the host's address space did not fit into the device either.
-            let bytes = usize::try_from(buffer.bytes).unwrap_or(usize::MAX);
-            let id = session.device.alloc(bytes)?;
-            session.buffers.push(id);
-            if buffer.role == Role::Input {
-                session.device.upload(id, problem.input(index))?;
-                if restorable {
-                    let copy = session.device.alloc(bytes)?;
-                    session.copies.push((copy, id));
-                    session.device.copy(id, copy)?;
-                }
-            }
-        }
-        Ok(session)
-    }
-
-    /// Launches once, into poisoned outputs, and compares what comes out with the reference.
-    ///
-    /// # Errors
-    /// What the device refuses. A wrong result is a [`Verdict`].
-    pub fn check(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
-        Ok(self.try_out(rung, launch)?.0)
-    }
-
-    /// [`Session::check`], with what the device says of the launch.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn try_out(&mut self, rung: &Rung, launch: &Launch) -> Result<(Verdict, Ran), Error> {
-        if self.dirty {
-            self.restore()?;
-        }
-        for (id, buffer) in self.buffers.iter().zip(self.problem.buffers()) {
-            if buffer.role == Role::Output {
-                self.device.fill(*id, POISON)?;
-            }
-        }
-        let ran = self.launch(rung, launch)?;
-        let mut outputs = Vec::new();
-        for wanted in self.problem.wanted(launch) {
-            let mut bytes = vec![0; wanted.bytes];
-            self.device
-                .download(self.buffers[wanted.buffer], &mut bytes)?;
-            outputs.push(bytes);
-        }
-        Ok((self.problem.check(rung, launch, &outputs), ran))
-    }
-
-    /// Launches [`WARM_UP`] times and then `runs` times, and takes each of those launches' time on the
-    /// device's clock. `None` from a device that has none.
-    ///
-    /// The inputs are restored before every launch, outside the time, and for rungs that leave them alone
-    /// as well: so all rungs start from the same state of the cache, and each launch is enqueued while the
-    /// copy before it still runs, so that the time is the kernel's and not the driver's.
-    ///
-    /// # Errors
-    /// What the device refuses.
-    pub fn time(
-        &mut self,
-        rung: &Rung,
-        launch: &Launch,
-        runs: u32,
-    ) -> Result<Option<Samples>, Error> {
-        let mut samples = Vec::with_capacity(runs as usize);
-        for run in 0..WARM_UP.saturating_add(runs) {
-            self.restore()?;
-            let Ran { time_ns, .. } = self.launch(rung, launch)?;
-            let Some(time_ns) = time_ns else {
-                return Ok(None);
-            };
-            if run >= WARM_UP {
-                samples.push(time_ns);
-            }
-        }
-        Ok(Samples::new(samples))
-    }
-
-    /// Launches once with the inputs restored, and gives what the device says of it.
-    ///
-    /// # Errors
-    /// What the device refuses.
-    pub fn once(&mut self, rung: &Rung, launch: &Launch) -> Result<Ran, Error> {
-        self.restore()?;
-        self.launch(rung, launch)
-    }
-
-    fn launch(&mut self, rung: &Rung, launch: &Launch) -> Result<Ran, Error> {
-        self.dirty |= rung.in_place;
-        self.device.launch(launch, &self.buffers)
-    }
-
-    fn restore(&mut self) -> Result<(), Error> {
-        for &(copy, input) in &self.copies {
-            self.device.copy(copy, input)?;
-        }
-        if self.dirty && self.copies.is_empty() {
-            for (index, buffer) in self.problem.buffers().iter().enumerate() {
-                if buffer.role == Role::Input {
-                    self.device
-                        .upload(self.buffers[index], self.problem.input(index))?;
-                }
-            }
-        }
-        self.dirty = false;
-        Ok(())
-    }
-}
-
-impl Drop for Session<'_> {
-    fn drop(&mut self) {
-        let copies = self.copies.iter().map(|&(copy, _)| copy);
-        for id in self.buffers.iter().copied().chain(copies) {
-            self.device.free(id);
-        }
-    }
-}
+pub use crate::session::{Session, Tried, WARM_UP};
 
 /// What one rung did.
 #[derive(Clone, Debug)]
@@ -197,6 +19,8 @@ pub struct Outcome {
     pub launch: Launch,
     /// Whether its result was right.
     pub verdict: Verdict,
+    /// What there is to see of it besides numbers.
+    pub picture: Option<Picture>,
     /// Its times, where it was timed.
     pub samples: Option<Samples>,
     /// What was counted of it, where the device counts.
@@ -218,70 +42,137 @@ pub struct Report {
     pub ladder: &'static Ladder,
     /// Where it ran.
     pub device: DeviceInfo,
-    /// The size of the problem.
-    pub n: u64,
+    /// The problem's options, complete.
+    pub options: Options,
+    /// The problem in words.
+    pub title: String,
     /// The bytes that effective bandwidth is reckoned from.
     pub bytes: u64,
+    /// The floating-point operations, where the ladder is measured by them.
+    pub flops: Option<u64>,
     /// How many launches of each rung were timed; `None` for none, as on a device without a clock.
     pub runs: Option<u32>,
     /// The rungs that ran, in the ladder's order.
     pub outcomes: Vec<Outcome>,
 }
 
-/// Checks each of `rungs` on `problem` and, with `runs`, times it.
-///
-/// `block` is the block for all of them, or `None` for each one's default. `progress` hears of each rung
-/// before it runs.
+/// What to climb, and how.
+#[derive(Clone, Debug)]
+pub struct Climb<'a> {
+    /// The ladder.
+    pub ladder: &'static Ladder,
+    /// The rungs by name; all that compute the problem where there is none.
+    pub rungs: &'a [String],
+    /// What the problem is made from.
+    pub options: &'a Options,
+    /// The block for all of them, or each one's default.
+    pub block: Option<[u32; 3]>,
+    /// How many launches of each rung to time; `None` checks only.
+    pub runs: Option<u32>,
+}
+
+/// A climb that was found possible, before a device is opened for it.
+pub struct Plan {
+    ladder: &'static Ladder,
+    options: Options,
+    problem: Box<dyn Problem>,
+    launches: Vec<(&'static Rung, Launch)>,
+    runs: Option<u32>,
+}
+
+impl Plan {
+    /// The rungs that will be climbed, in the ladder's order.
+    pub fn rungs(&self) -> Vec<&'static Rung> {
+        self.launches.iter().map(|(rung, _)| *rung).collect()
+    }
+
+    /// The problem that they compute.
+    pub fn problem(&self) -> &dyn Problem {
+        &*self.problem
+    }
+}
+
+impl Climb<'_> {
+    /// Makes the problem and finds the rungs and their launches.
+    ///
+    /// # Errors
+    /// Options that the ladder does not take, names that are no rungs, a block that a rung cannot be launched
+    /// with.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        let Self {
+            ladder,
+            rungs,
+            options,
+            block,
+            runs,
+        } = *self;
+        let problem = ladder.problem(options)?;
+        let launches = ladder
+            .select(rungs, &*problem)?
+            .into_iter()
+            .map(|rung| Ok((rung, ladder.launch(rung, &*problem, block)?)))
+            .collect::<Result<Vec<_>, Error>>()?;
+        Ok(Plan {
+            ladder,
+            options: problem.settled(ladder.complete(options)?),
+            problem,
+            launches,
+            // What is looked at is not timed.
+            runs: runs.filter(|_| !ladder.shown.pictures),
+        })
+    }
+}
+
+/// Checks each rung of `plan` and, with its runs, times it. `progress` hears of each rung before it runs.
 ///
 /// # Errors
-/// A block that a rung cannot be launched with and a problem that does not fit, before anything runs; a
-/// device that fails. A wrong result is no error: it is in the report.
+/// A problem that does not fit, before anything runs; a device that fails. A wrong result is no error: it is
+/// in the report.
 pub fn climb(
     device: &mut dyn Device,
-    ladder: &'static Ladder,
-    rungs: &[&'static Rung],
-    problem: &dyn Problem,
-    block: Option<[u32; 3]>,
-    runs: Option<u32>,
+    plan: &Plan,
     mut progress: impl FnMut(&Rung),
 ) -> Result<Report, Error> {
-    let launches = rungs
-        .iter()
-        .map(|&rung| Ok((rung, ladder.launch(rung, problem, block)?)))
-        .collect::<Result<Vec<_>, Error>>()?;
+    let Plan {
+        ladder,
+        problem,
+        launches,
+        runs,
+        ..
+    } = plan;
     let info = device.info().clone();
-    // A copy to restore from even where only rungs that need none were chosen: a rung's time must not
-    // depend on its company.
-    let restorable = match runs {
-        Some(_) => ladder.rungs.iter().any(|rung| rung.in_place),
-        None => rungs.iter().any(|rung| rung.in_place),
-    };
+    // A copy to restore from for every ladder and rung that is timed, also where they leave their inputs
+    // alone: a rung's time must not depend on its company.
+    let restorable = runs.is_some() || launches.iter().any(|(rung, _)| rung.in_place);
     device.set_counting(runs.is_some());
-    let mut session = Session::new(device, problem, restorable)?;
+    let mut session = Session::new(device, &**problem, restorable)?;
     let mut timed = false;
     let mut outcomes = Vec::with_capacity(launches.len());
     for (rung, launch) in launches {
         progress(rung);
-        let (verdict, ran) = session.try_out(rung, &launch)?;
+        let tried = session.try_out(rung, launch)?;
         let samples = match runs {
             // A device without a clock has said all that it can.
-            Some(runs) if ran.time_ns.is_some() => session.time(rung, &launch, runs)?,
+            Some(runs) if tried.ran.time_ns.is_some() => session.time(rung, launch, *runs)?,
             _ => None,
         };
         timed |= samples.is_some();
         outcomes.push(Outcome {
             rung,
-            launch,
-            verdict,
+            launch: launch.clone(),
+            verdict: tried.verdict,
+            picture: tried.picture,
             samples,
-            counters: ran.counters,
+            counters: tried.ran.counters,
         });
     }
     Ok(Report {
         ladder,
         device: info,
-        n: problem.n(),
+        options: plan.options.clone(),
+        title: problem.title(),
         bytes: problem.bytes(),
+        flops: problem.flops(),
         runs: runs.filter(|_| timed),
         outcomes,
     })
@@ -321,9 +212,18 @@ impl Report {
 
     /// Its effective bandwidth in bytes a second, where it was timed.
     pub fn bytes_per_s(&self, outcome: &Outcome) -> Option<f64> {
-        let median = outcome.samples.as_ref()?.median();
-        (median > 0.0).then(|| self.bytes as f64 / (median * 1e-9))
+        per_second(self.bytes, outcome)
     }
+
+    /// Its floating-point operations a second, where it was timed and is measured by them.
+    pub fn flops_per_s(&self, outcome: &Outcome) -> Option<f64> {
+        per_second(self.flops?, outcome)
+    }
+}
+
+fn per_second(amount: u64, outcome: &Outcome) -> Option<f64> {
+    let median = outcome.samples.as_ref()?.median();
+    (median > 0.0).then(|| amount as f64 / (median * 1e-9))
 }
 
 fn speedup(base: &Outcome, outcome: &Outcome) -> Option<f64> {

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use host::device::Sim;
-use host::run::{Outcome, climb};
+use host::run::{Climb, Outcome, climb};
 use host::{Options, ladder};
 
 const FIXTURE: &str = include_str!("../../simt/tests/fixtures/ncu/reduce.txt");
@@ -40,25 +40,15 @@ fn fixture() -> BTreeMap<(&'static str, u32), Row> {
 }
 
 fn outcomes(block: u32) -> Vec<Outcome> {
-    let reduce = ladder("reduce").unwrap();
-    let problem = reduce
-        .problem(&Options {
-            n: Some(1 << 20),
-            block: None,
-        })
-        .unwrap();
-    let rungs: Vec<_> = reduce.rungs.iter().collect();
+    let plan = Climb {
+        ladder: ladder("reduce").unwrap(),
+        rungs: &[],
+        options: &Options::default().with("n", 1 << 20),
+        block: Some([block, 1, 1]),
+        runs: Some(1),
+    };
     let mut sim = Sim::open(0).unwrap();
-    let report = climb(
-        &mut sim,
-        reduce,
-        &rungs,
-        &*problem,
-        Some([block, 1, 1]),
-        Some(1),
-        |_| {},
-    )
-    .unwrap();
+    let report = climb(&mut sim, &plan.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right());
     report.outcomes
 }
@@ -70,7 +60,11 @@ fn traffic_agrees() {
     for block in [128, 512] {
         for outcome in outcomes(block) {
             let entry = outcome.launch.entry.as_str();
-            let row = &fixture[&(entry, block)];
+            let Some(row) = fixture.get(&(entry, block)) else {
+                // The one rung that is younger than the fixture.
+                assert_eq!(outcome.rung.name, "reduce_grid_stride");
+                continue;
+            };
             assert_eq!(row["grid"], f64::from(outcome.launch.grid[0]), "{entry}");
             let sim = |name: &str| outcome.counter(name);
             for op in ["ld", "st"] {
@@ -133,7 +127,11 @@ fn branches_differ_by_what_ptxas_made_predicates_of() {
     for block in [128, 512] {
         for outcome in outcomes(block) {
             let entry = outcome.launch.entry.as_str();
-            let row = &fixture[&(entry, block)];
+            let Some(row) = fixture.get(&(entry, block)) else {
+                // The one rung that is younger than the fixture.
+                assert_eq!(outcome.rung.name, "reduce_grid_stride");
+                continue;
+            };
             let sim = |name: &str| outcome.counter(name).unwrap();
             let branches = sim("smsp__sass_branch_targets.sum");
             let parted = sim("smsp__sass_branch_targets_threads_divergent.sum");

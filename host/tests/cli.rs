@@ -1,149 +1,13 @@
-//! The program: what it prints, what it refuses in which words, and its exit codes.
+//! The program: what it prints, and its exit codes. What it refuses is in refused.rs.
 
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
 use std::fs;
-use std::process::Command;
 
+use common::program::{Ended, alone, on, right};
 use common::{Fake, Fault};
-use host::cli::{self, Surroundings};
-use host::{Device, Error};
-
-struct Ended {
-    code: u8,
-    out: String,
-    err: String,
-}
-
-/// Runs the program on a device of the test's.
-fn on(device: impl Fn() -> Fake, args: &[&str]) -> Ended {
-    let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(device())) };
-    let surroundings = Surroundings {
-        open: &open,
-        terminal: false,
-    };
-    let (mut out, mut err) = (
-        anstream::StripStream::new(Vec::new()),
-        anstream::StripStream::new(Vec::new()),
-    );
-    let args = ["ladder"].iter().chain(args).map(Into::into);
-    let code = cli::main(args, &surroundings, &mut out, &mut err);
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended {
-        code,
-        out: text(out.into_inner()),
-        err: text(err.into_inner()),
-    }
-}
-
-fn right() -> Fake {
-    Fake::new(None)
-}
-
-/// Runs the program itself, on a machine without a driver.
-fn alone(args: &[&str]) -> Ended {
-    let output = Command::new(env!("CARGO_BIN_EXE_ladder"))
-        .args(args)
-        .env(libcuda::OVERRIDE, "no/such/libcuda.so")
-        .output()
-        .unwrap();
-    Ended {
-        code: u8::try_from(output.status.code().unwrap()).unwrap(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-#[test]
-fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
-    let cases: &[(&[&str], &str)] = &[
-        (
-            &["run", "redcue"],
-            "no ladder is named `redcue`; did you mean `reduce`?",
-        ),
-        (
-            &["run", "quicksort"],
-            "no ladder is named `quicksort`; the ladders are reduce",
-        ),
-        (
-            &["run", "reduce", "--rung", "reduce_shfl", "reduce_neighbor"],
-            "the ladder reduce has no rung `reduce_neighbor`; did you mean `reduce_neighbored`?",
-        ),
-        (
-            &["run", "reduce", "--block", "100"],
-            "it must be a power of two from 64 to 1024",
-        ),
-        (
-            &["run", "reduce", "--block", "2048"],
-            "it must be a power of two from 64 to 1024",
-        ),
-        (
-            &["run", "reduce", "--block", "0"],
-            "it must be a power of two from 64 to 1024",
-        ),
-        (
-            &["run", "reduce", "--block", "32x16"],
-            "a block of 32x16 is not possible",
-        ),
-        (&["run", "reduce", "--block", "x"], "`x` is not a block"),
-        (
-            &["run", "reduce", "--n", "many"],
-            "write 16777216, 1_000_000, 2^24 or 16M",
-        ),
-        (
-            &["run", "reduce", "--n", "-5"],
-            "`-5` is not a size: it is negative",
-        ),
-        (
-            &["run", "reduce", "--n", "2^31"],
-            "out of bounds for the ladder reduce: it takes 0 to 2147483647",
-        ),
-        (&["run", "reduce", "--runs", "0"], "--runs takes 1 or more"),
-        (
-            &["run", "reduce", "--runs", "x"],
-            "invalid value 'x' for '--runs <K>'",
-        ),
-        (
-            &["run", "reduce", "--device", "tpu"],
-            "[possible values: auto, gpu, sim]",
-        ),
-        (
-            &["run", "reduce", "--update-readme", "no/such.md"],
-            "cannot update no/such.md",
-        ),
-        (
-            &["run", "reduce", "--json", "--markdown"],
-            "cannot be used with",
-        ),
-        (
-            &["run", "reduce", "--rungs", "x"],
-            "a similar argument exists",
-        ),
-        (&["run"], "required arguments were not provided: <LADDER>;"),
-        (&["climb"], "unrecognized subcommand 'climb'"),
-        (&["list", "redcue"], "did you mean `reduce`?"),
-        (
-            &["check", "reduce", "--n", "1", "2^31"],
-            "it takes 0 to 2147483647",
-        ),
-        (
-            &["check", "reduce", "--block", "64", "65"],
-            "a block of 65 is not possible",
-        ),
-    ];
-    for (args, message) in cases {
-        let Ended { code, out, err } = on(|| panic!("no device is opened for {args:?}"), args);
-        assert_eq!(code, 2, "{args:?}: {err}");
-        assert!(
-            err.starts_with("error: ") && err.contains(message),
-            "{args:?}: {err}"
-        );
-        assert_eq!(err.trim_end().lines().count(), 1, "{args:?}: {err}");
-        assert!(out.is_empty(), "{args:?}: {out}");
-    }
-}
 
 #[test]
 fn without_a_driver_the_program_starts_and_says_so() {
@@ -172,7 +36,7 @@ fn without_a_driver_the_best_device_is_the_simt_machine() {
     let Ended { code, out, .. } = alone(&["check", "reduce", "--n", "1", "1000", "--block", "64"]);
     assert_eq!(code, 0);
     assert!(
-        out.contains("32 checks") && out.contains("on SIMT machine"),
+        out.contains("34 checks") && out.contains("on SIMT machine"),
         "{out}"
     );
     let Ended { code, out, .. } = alone(&["devices"]);
@@ -181,6 +45,76 @@ fn without_a_driver_the_best_device_is_the_simt_machine() {
         out.starts_with("sim                 SIMT machine, "),
         "{out}"
     );
+}
+
+#[test]
+fn the_other_ladders_on_a_machine_without_a_driver() {
+    for (args, parts) in [
+        (
+            &["run", "transpose", "--rows", "100", "--cols", "70"][..],
+            &["100 × 70 f32", "waves ld / st", "copy_gmem"][..],
+        ),
+        (
+            &["run", "matmul", "--m", "40", "--n", "30", "--k", "20"],
+            &["m = 40, n = 30, k = 20", "matmul_coarsened8"],
+        ),
+        (
+            &["run", "histogram", "--data", "Cargo.toml"],
+            &["Cargo.toml bytes", "global atomics"],
+        ),
+        (
+            &["run", "shuffle", "--delta", "1", "--type", "f32"],
+            &[
+                "warp_shuffle_up(value, 1) in segments of 16, right",
+                "(0.5)",
+            ],
+        ),
+        (
+            &[
+                "run", "reduce", "--op", "min", "--type", "f64", "--n", "1000",
+            ],
+            &["n = 1000, min of f64", "reduce_grid_stride"],
+        ),
+        (
+            &["check", "matmul", "--m", "1", "17", "--n", "33", "--k", "5"],
+            &["32 checks, with blocks of 16x16, 32x32", "m = 17"],
+        ),
+        (
+            &["check", "--device", "sim", "shuffle", "--width", "4"],
+            &["7 checks, with blocks of 4, 16", "width 4"],
+        ),
+    ] {
+        let Ended { code, out, err } = alone(args);
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
+        assert!(!out.contains("WRONG"), "{args:?}: {out}");
+        for part in parts {
+            assert!(out.contains(part), "{args:?}, {part}: {out}");
+        }
+    }
+}
+
+#[test]
+fn json_of_the_other_ladders_has_their_options() {
+    let json = |args: &[&str]| -> serde_json::Value {
+        let Ended { code, out, err } = alone(&[args, &["--json", "--no-time"]].concat());
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        serde_json::from_str(&out).unwrap()
+    };
+    let rungs = json(&["run", "transpose", "--rows", "3", "--cols", "5"]);
+    assert_eq!(
+        (&rungs[0]["rows"], &rungs[0]["cols"]),
+        (&3.into(), &5.into())
+    );
+    assert_eq!(rungs[0]["bytes"], 2 * 15 * 4);
+    let rungs = json(&["run", "histogram", "--data", "Cargo.toml"]);
+    let bytes = fs::metadata("Cargo.toml").unwrap().len();
+    assert_eq!(
+        (&rungs[0]["n"], &rungs[0]["data"]),
+        (&bytes.into(), &"Cargo.toml".into())
+    );
+    let rungs = json(&["run", "matmul", "--m", "4", "--n", "3", "--k", "2"]);
+    assert_eq!(rungs.as_array().unwrap().len(), 8);
+    assert_eq!(rungs[7]["k"], 2);
 }
 
 #[test]
@@ -244,7 +178,7 @@ fn the_list_needs_no_device() {
     let Ended { code, out, .. } = alone(&["list", "reduce", "--json"]);
     assert_eq!(code, 0);
     let rungs: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(rungs.as_array().unwrap().len(), 16);
+    assert_eq!(rungs.as_array().unwrap().len(), 17);
     assert_eq!(rungs[8]["entries"][3], "reduce_complete_unroll_512");
     let Ended { code, out, err } = alone(&[]);
     assert!(
@@ -263,7 +197,7 @@ fn a_right_climb_ends_with_0_and_json_has_just_the_promised_fields() {
     );
     assert_eq!((code, err.as_str()), (0, ""));
     let rungs: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(rungs.as_array().unwrap().len(), 16);
+    assert_eq!(rungs.as_array().unwrap().len(), 17);
     let mut fields: Vec<&String> = rungs[0].as_object().unwrap().keys().collect();
     fields.sort();
     assert_eq!(
@@ -278,10 +212,12 @@ fn a_right_climb_ends_with_0_and_json_has_just_the_promised_fields() {
             "grid",
             "ladder",
             "n",
+            "op",
             "rung",
             "shared_bytes",
             "speedup_vs_first",
-            "time_ns"
+            "time_ns",
+            "type"
         ]
     );
     assert_eq!(rungs[12]["rung"], "reduce_smem_dyn");
@@ -397,10 +333,7 @@ fn a_sweep_is_a_matrix_and_ends_with_1_where_one_is_wrong() {
     ];
     let Ended { code, out, err } = on(right, &args);
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(
-        out.contains("96 checks, each n with blocks of 64, 512"),
-        "{out}"
-    );
+    assert!(out.contains("102 checks, with blocks of 64, 512"), "{out}");
     assert!(!out.contains("WRONG"));
 
     let one = [&args[..], &["--rung", "reduce_gmem"]].concat();

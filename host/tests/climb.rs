@@ -6,24 +6,29 @@ mod common;
 
 use common::{Fake, Fault};
 use host::problem::Verdict;
-use host::run::{Report, WARM_UP, climb};
+use host::run::{Climb, Plan, Report, WARM_UP, climb};
 use host::{Error, Options, Session, ladder};
 
-fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
-    let reduce = ladder("reduce")?;
-    let problem = reduce.problem(&Options {
-        n: Some(n),
+fn plan(rungs: &[String], n: u64, runs: Option<u32>) -> Result<Plan, Error> {
+    Climb {
+        ladder: ladder("reduce")?,
+        rungs,
+        options: &Options::default().with("n", n),
         block: None,
-    })?;
-    let rungs: Vec<_> = reduce.rungs.iter().collect();
-    climb(device, reduce, &rungs, &*problem, None, runs, |_| {})
+        runs,
+    }
+    .plan()
+}
+
+fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
+    climb(device, &plan(&[], n, runs)?, |_| {})
 }
 
 #[test]
 fn every_rung_is_right_on_a_device_that_is_right() {
     for n in [0, 1, 31, 1000, 100_003] {
         let report = run(&mut Fake::new(None), n, None).unwrap();
-        assert_eq!(report.outcomes.len(), 16);
+        assert_eq!(report.outcomes.len(), 17);
         for outcome in &report.outcomes {
             assert_eq!(outcome.verdict, Verdict::Right, "{} at {n}", outcome.launch);
             assert!(outcome.samples.is_none());
@@ -74,7 +79,7 @@ fn a_check_launches_once_and_restores_only_what_was_destroyed() {
     let log = device.log();
     run(&mut device, 1000, None).unwrap();
     let log = log.borrow();
-    assert_eq!(log.iter().filter(|line| line.contains("<<<")).count(), 16);
+    assert_eq!(log.iter().filter(|line| line.contains("<<<")).count(), 17);
     assert_eq!(log.iter().filter(|line| *line == "upload").count(), 1);
     // The copy that is kept, one before each in-place rung but the first, one before the first rung
     // after them.
@@ -92,7 +97,7 @@ fn timing_restores_before_every_launch_of_every_rung() {
     assert_eq!(device.allocated(), 0, "a session gives its buffers back");
     let log = log.borrow();
     let launches = log.iter().filter(|line| line.contains("<<<")).count();
-    assert_eq!(launches, 16 * (1 + WARM_UP as usize + 5));
+    assert_eq!(launches, 17 * (1 + WARM_UP as usize + 5));
     let smem: Vec<usize> = log
         .iter()
         .enumerate()
@@ -121,12 +126,7 @@ fn a_device_without_a_clock_is_checked_and_not_timed() {
 #[test]
 fn without_a_copy_on_the_device_the_input_is_uploaded_again() {
     let reduce = ladder("reduce").unwrap();
-    let problem = reduce
-        .problem(&Options {
-            n: Some(1000),
-            block: None,
-        })
-        .unwrap();
+    let problem = reduce.problem(&Options::default().with("n", 1000)).unwrap();
     let mut device = Fake::new(None);
     let log = device.log();
     let mut session = Session::new(&mut device, &*problem, false).unwrap();
@@ -182,26 +182,9 @@ fn speedups_are_over_the_first_rung_of_the_ladder_and_the_one_that_ran_before() 
         65_536.0 / 0.5e-3
     ));
 
-    let reduce = ladder("reduce").unwrap();
-    let problem = reduce
-        .problem(&Options {
-            n: Some(1000),
-            block: None,
-        })
-        .unwrap();
-    let two = reduce
-        .select(&["reduce_shfl".into(), "reduce_smem".into()])
-        .unwrap();
-    let report = climb(
-        &mut Fake::new(None),
-        reduce,
-        &two,
-        &*problem,
-        None,
-        Some(1),
-        |_| {},
-    )
-    .unwrap();
+    let two = ["reduce_shfl".into(), "reduce_smem".into()];
+    let plan = plan(&two, 1000, Some(1)).unwrap();
+    let report = climb(&mut Fake::new(None), &plan, |_| {}).unwrap();
     let names: Vec<_> = report
         .outcomes
         .iter()

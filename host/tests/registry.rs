@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use host::launch::Arg;
-use host::{Entries, KERNELS_PTX, Options, Rung, Shared, ladder, ladders, ptx};
+use host::{Effort, Entries, KERNELS_PTX, Options, Rung, Shared, ladder, ladders, ptx};
 
 fn entries_in_ptx() -> BTreeMap<&'static str, Vec<u32>> {
     ptx::entries(KERNELS_PTX)
@@ -29,7 +29,7 @@ fn names_are_unique_and_found() {
             assert!(rungs.insert(rung.name), "two rungs are named {}", rung.name);
             assert_eq!(found.rung(rung.name).unwrap().name, rung.name);
             assert!(
-                rung.name.starts_with(&format!("{}_", found.name)),
+                rung.is_bound || rung.name.starts_with(&format!("{}_", found.name)),
                 "{}",
                 rung.name
             );
@@ -56,7 +56,7 @@ fn arguments_are_of_the_sizes_of_the_kernels_parameters() {
     let compiled = entries_in_ptx();
     for ladder in ladders() {
         let problem = ladder.problem(&Options::default()).unwrap();
-        for rung in ladder.rungs {
+        for rung in ladder.select(&[], &*problem).unwrap() {
             let launch = ladder.launch(rung, &*problem, None).unwrap();
             let sizes: Vec<u32> = launch
                 .args
@@ -84,9 +84,11 @@ fn const_generic_rungs_are_compiled_for_every_block_of_their_ladder() {
                     rung.name
                 );
             }
-            for &block in ladder.blocks {
-                let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
-                assert_eq!(launch.block, block);
+            if rung.computes(&*problem) {
+                for block in ladder.blocks_of(rung, &*problem) {
+                    let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
+                    assert_eq!(launch.block, block);
+                }
             }
         }
     }
@@ -109,11 +111,34 @@ fn every_rung_has_a_lesson_and_device_code_that_names_it() {
 }
 
 #[test]
+fn options_have_defaults_that_are_possible_and_names_of_their_own() {
+    for ladder in ladders() {
+        let complete = ladder.complete(&Options::default()).unwrap();
+        for option in ladder.options {
+            assert!(complete.get(option.name).is_some());
+            assert!(option.help.len() > 5, "{} --{}", ladder.name, option.name);
+            // The names of all ladders' arguments and of JSON's other fields.
+            for taken in [
+                "rung", "block", "device", "runs", "no-time", "json", "markdown", "ladder", "grid",
+                "bytes", "correct", "counters", "picture", "help",
+            ] {
+                assert_ne!(option.name, taken, "{}", ladder.name);
+            }
+        }
+        for effort in [Effort::Full, Effort::Quick, Effort::Least] {
+            for options in (ladder.sweep)(effort) {
+                assert!(ladder.problem(&options).is_ok(), "{options:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_seeds_speedup_is_over_an_earlier_rung() {
     for ladder in ladders() {
         for (index, rung) in ladder.rungs.iter().enumerate() {
             let Some(seed) = rung.seed else { continue };
-            assert!(seed.factor > 1.0);
+            assert!(seed.factor > 0.0 && seed.factor != 1.0);
             let earlier = ladder.rungs[..index]
                 .iter()
                 .any(|other| other.name == seed.over);
@@ -126,7 +151,7 @@ fn a_seeds_speedup_is_over_an_earlier_rung() {
 fn shared_memory_by_block() {
     let reduce = ladder("reduce").unwrap();
     let of = |name: &str| reduce.rung(name).unwrap().shared;
-    assert_eq!(of("reduce_neighbored"), Shared::None);
+    assert!(matches!(of("reduce_neighbored"), Shared::None));
     assert_eq!(of("reduce_smem").bytes([128, 1, 1]), 512);
     assert_eq!(of("reduce_smem").dynamic_bytes([128, 1, 1]), 0);
     assert_eq!(of("reduce_smem_dyn").dynamic_bytes([1024, 1, 1]), 4096);

@@ -42,43 +42,57 @@ macro_rules! launch_bounds {
 
 /// Writes one kernel for each block size; see the [module](self).
 ///
-/// The size is in scope as a constant of type `usize` under the name that follows `for`. `shared` is
-/// optional; its pointer is to uninitialized memory, as for every shared static.
+/// The size is in scope as a constant of type `usize` under the name that follows `for`; a block of two
+/// dimensions is written `for X x Y in [32 x 16, …]` and gives `name_32x16`. `shared` can stand any number
+/// of times; its pointer is to uninitialized memory, as for every shared static.
 #[macro_export]
 macro_rules! entries {
-    // One size: the kernel itself.
-    (@one $size:literal {
-        [$(#[$doc:meta])*] $name:ident ($($arg:ident: $ty:ty),* $(,)?) $block:ident
-        [$($tile:ident: [$element:ty; $len:expr])?] $body:expr
+    // The kernel itself.
+    (@kernel [$($suffix:tt)*] [$($constant:ident = $value:literal),*] {
+        [$(#[$doc:meta])*] $name:ident ($($arg:ident: $ty:ty),* $(,)?)
+        [$($tile:ident: [$element:ty; $len:expr])*] $body:expr
     }) => {
         ::pastey::paste! {
             $(#[$doc])*
-            #[doc = concat!("\n\nFor blocks of ", stringify!($size), " threads.")]
+            #[doc = concat!("\n\nFor blocks of ", stringify!($($suffix)*), " threads.")]
             #[::cuda_std::kernel]
-            pub unsafe fn [<$name _ $size>]($($arg: $ty),*) {
-                const $block: usize = $size;
-                $crate::launch_bounds!($block);
+            pub unsafe fn [<$name _ $($suffix)*>]($($arg: $ty),*) {
+                $(const $constant: usize = $value;)*
+                $crate::launch_bounds!(1 $(* $constant)*);
                 $(
-                    #[::cuda_std::address_space(shared)]
-                    static mut TILE: ::core::mem::MaybeUninit<[$element; $len]> =
-                        ::core::mem::MaybeUninit::uninit();
-                    let $tile = (&raw mut TILE).cast::<$element>();
-                )?
+                    let $tile = {
+                        #[::cuda_std::address_space(shared)]
+                        static mut TILE: ::core::mem::MaybeUninit<[$element; $len]> =
+                            ::core::mem::MaybeUninit::uninit();
+                        (&raw mut TILE).cast::<$element>()
+                    };
+                )*
                 $body
             }
         }
     };
     // Each size in turn: a macro cannot repeat one list for each item of another.
-    (@each [] $spec:tt) => {};
-    (@each [$size:literal $(, $more:literal)*] $spec:tt) => {
-        $crate::entries! { @one $size $spec }
-        $crate::entries! { @each [$($more),*] $spec }
+    (@each $constants:tt [] $spec:tt) => {};
+    (@each [$x:ident $y:ident] [$width:literal x $height:literal $(, $($more:tt)*)?] $spec:tt) => {
+        $crate::entries! { @kernel [$width x $height] [$x = $width, $y = $height] $spec }
+        $crate::entries! { @each [$x $y] [$($($more)*)?] $spec }
+    };
+    (@each [$block:ident] [$size:literal $(, $($more:tt)*)?] $spec:tt) => {
+        $crate::entries! { @kernel [$size] [$block = $size] $spec }
+        $crate::entries! { @each [$block] [$($($more)*)?] $spec }
     };
     ($(#[$doc:meta])* $name:ident $args:tt for $block:ident in $sizes:tt;
-     $(shared $tile:ident: [$element:ty; $len:expr];)?
+     $(shared $tile:ident: [$element:ty; $len:expr];)*
      => $body:expr) => {
-        $crate::entries! { @each $sizes {
-            [$(#[$doc])*] $name $args $block [$($tile: [$element; $len])?] $body
+        $crate::entries! { @each [$block] $sizes {
+            [$(#[$doc])*] $name $args [$($tile: [$element; $len])*] $body
+        } }
+    };
+    ($(#[$doc:meta])* $name:ident $args:tt for $x:ident x $y:ident in $sizes:tt;
+     $(shared $tile:ident: [$element:ty; $len:expr];)*
+     => $body:expr) => {
+        $crate::entries! { @each [$x $y] $sizes {
+            [$(#[$doc])*] $name $args [$($tile: [$element; $len])*] $body
         } }
     };
 }

@@ -11,5 +11,10 @@
 
 #[macro_use]
 pub mod entry;
+pub mod histogram;
+pub mod matmul;
 pub mod reduce;
+pub mod shuffle;
+pub mod tile;
+pub mod transpose;
 pub mod warp;

@@ -1,9 +1,13 @@
-//! The sum of `n` 32-bit integers, wrapping: from one addition in two threads to warp shuffles.
+//! The sum of `n` 32-bit integers, wrapping: from one addition in two threads to warp shuffles. And what
+//! a sum stands for: product, min and max, of five types ([`operation`]).
 //!
 //! Every kernel here has the same parameters and the same result: block `b` writes the sum of its part
 //! of `input` to `output[b]`, and the host adds those. A block's part is as many elements as it has
 //! threads, or 2, 4 or 8 times that where the rung says so. The grid has just enough blocks for `n`
 //! elements, and one for `n` = 0.
+//!
+//! The rungs in shared memory, by shuffles and with a grid's stride are there for every operation and
+//! type, from one body: `reduce_shfl_max_f32_128`.
 //!
 //! # Where this differs from the code it follows
 //!
@@ -23,11 +27,14 @@
 use cuda_std::{thread, warp};
 
 use crate::warp::{FULL_MASK, WARP_SIZE};
+use operation::{Element, Operation, Sum};
 
 pub mod complete_unroll;
 pub mod gmem;
+pub mod grid_stride;
 pub mod interleaved;
 pub mod neighbored;
+pub mod operation;
 pub mod shfl;
 pub mod smem;
 pub mod unroll_warps;
@@ -81,41 +88,51 @@ impl Part {
 /// `data[i] += data[i + stride]`
 ///
 /// # Safety
-/// Both are in bounds, and no other thread accesses `data[i]` or writes `data[i + stride]`.
+/// As [`combine_at`].
 #[inline(always)]
 unsafe fn add_at(data: *mut i32, i: u32, stride: u32) {
     // SAFETY: the caller's.
+    unsafe { combine_at::<i32, Sum>(data, i, stride) }
+}
+
+/// Combines `data[i + stride]` into `data[i]`.
+///
+/// # Safety
+/// Both are in bounds, and no other thread accesses `data[i]` or writes `data[i + stride]`.
+#[inline(always)]
+unsafe fn combine_at<T: Element, O: Operation<T>>(data: *mut T, i: u32, stride: u32) {
+    // SAFETY: the caller's.
     unsafe {
-        let sum = (*data.add(i as usize)).wrapping_add(*data.add((i + stride) as usize));
-        *data.add(i as usize) = sum;
+        let result = O::combine(*data.add(i as usize), *data.add((i + stride) as usize));
+        *data.add(i as usize) = result;
     }
 }
 
-/// The sum of this thread's `N` elements, `block` apart, from `first` on. `CHECKED` is for the last
+/// What this thread's `N` elements give, `block` apart, from `first` on. `CHECKED` is for the last
 /// block, which has fewer.
 ///
-/// All loads come before the additions, so that they are in flight together.
+/// All loads come before the operations, so that they are in flight together.
 ///
 /// # Safety
 /// `input` points to `n` elements that no other thread writes; unless `CHECKED`, the last of this
 /// thread's elements is one of them.
 #[inline(always)]
-unsafe fn sum_of<const N: usize, const CHECKED: bool>(
-    input: *const i32,
+unsafe fn combined<T: Element, O: Operation<T>, const N: usize, const CHECKED: bool>(
+    input: *const T,
     first: u32,
     block: u32,
     n: u32,
-) -> i32 {
-    let elements: [i32; N] = core::array::from_fn(|k| {
+) -> T {
+    let elements: [T; N] = core::array::from_fn(|k| {
         let distance = k * block as usize;
         if CHECKED && first + distance as u32 >= n {
-            return 0;
+            return O::IDENTITY;
         }
         // SAFETY: in bounds, by the check or by the caller. One base and a distance, so that a block
         // size known to the compiler becomes the immediate offset of the load.
         unsafe { *input.add(first as usize).add(distance) }
     });
-    elements.into_iter().fold(0, i32::wrapping_add)
+    elements.into_iter().fold(O::IDENTITY, O::combine)
 }
 
 /// Whether all of a thread's `N` elements exist.
@@ -133,28 +150,28 @@ unsafe fn sum_into_first<const N: usize>(input: *mut i32, first: u32, block: u32
     // SAFETY: every access is below `n`.
     unsafe {
         if all_exist::<N>(first, block, n) {
-            *input.add(first as usize) = sum_of::<N, false>(input, first, block, n);
+            *input.add(first as usize) = combined::<i32, Sum, N, false>(input, first, block, n);
         } else if first < n {
-            *input.add(first as usize) = sum_of::<N, true>(input, first, block, n);
+            *input.add(first as usize) = combined::<i32, Sum, N, true>(input, first, block, n);
         }
     }
 }
 
-/// Sums 64 elements, or the `len` that there are, into `data[0]` with one warp: six steps without a
+/// Combines 64 elements, or the `len` that there are, into `data[0]` with one warp: six steps without a
 /// barrier or a loop. (Seed: "Reducing with Unrolled Warps".)
 ///
 /// # Safety
 /// All threads of the block call it, after a barrier; `data` holds `len` elements that only this
 /// block uses.
 #[inline(always)]
-unsafe fn last_warp(data: *mut i32, tid: u32, len: u32) {
+unsafe fn last_warp<T: Element, O: Operation<T>>(data: *mut T, tid: u32, len: u32) {
     if tid < WARP_SIZE {
         // SAFETY: the caller's; unchecked only where all 64 elements exist.
         unsafe {
             if len >= 2 * WARP_SIZE {
-                last_warp_steps::<false>(data, tid, len);
+                last_warp_steps::<T, O, false>(data, tid, len);
             } else {
-                last_warp_steps::<true>(data, tid, len);
+                last_warp_steps::<T, O, true>(data, tid, len);
             }
         }
     }
@@ -164,27 +181,32 @@ unsafe fn last_warp(data: *mut i32, tid: u32, len: u32) {
 ///
 /// The textbook counts on lockstep and writes `vmem[tid] += vmem[tid + 16]`: there lane 16 may write
 /// its element before lane 0 has read it. Two `sync_warp`s a step keep reading and writing apart. As
-/// there, lanes beyond the stride add up what nobody reads: cheaper than asking.
+/// there, lanes beyond the stride combine what nobody reads: cheaper than asking.
 ///
 /// # Safety
 /// All lanes of one warp call it, `tid` being the lane; `data` holds `len` elements, and 64 unless
 /// `CHECKED`.
 #[inline(always)]
-unsafe fn last_warp_steps<const CHECKED: bool>(data: *mut i32, tid: u32, len: u32) {
+unsafe fn last_warp_steps<T: Element, O: Operation<T>, const CHECKED: bool>(
+    data: *mut T,
+    tid: u32,
+    len: u32,
+) {
     for stride in [32, 16, 8, 4, 2, 1] {
         let exists = !CHECKED || tid + stride < len;
         // SAFETY: both elements are below `len`; the barriers order the accesses.
         unsafe {
             let own = data.add(tid as usize);
-            let mut sum = 0;
+            let mut result = O::IDENTITY;
             if exists {
-                sum = own
-                    .read_volatile()
-                    .wrapping_add(own.add(stride as usize).read_volatile());
+                result = O::combine(
+                    own.read_volatile(),
+                    own.add(stride as usize).read_volatile(),
+                );
             }
             warp::sync_warp(FULL_MASK);
             if exists {
-                own.write_volatile(sum);
+                own.write_volatile(result);
             }
             warp::sync_warp(FULL_MASK);
         }

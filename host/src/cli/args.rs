@@ -1,34 +1,160 @@
-//! What `ladder` can be asked for.
+//! What `ladder` can be asked for. Each ladder is a subcommand of `run` and of `check`, with its own options.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 
 use crate::device::Choice;
-use crate::size::{parse_block, parse_size};
+use crate::error::Error;
+use crate::options::{Kind, Opt, Options, Value};
+use crate::registry::{Ladder, ladder, ladders};
+use crate::size::parse_block;
 
-/// Climbs ladders of GPU kernels: each rung computes the same thing, a little faster, and teaches why.
-#[derive(Debug, Parser)]
-#[command(name = "ladder", version)]
-pub(super) struct Arguments {
-    #[command(subcommand)]
-    pub(super) command: Command,
+/// A command, read.
+#[derive(Debug)]
+pub(super) enum Command {
+    List(List),
+    Run(&'static Ladder, Options, Run),
+    Check(Check),
+    Devices(Devices),
 }
 
-#[derive(Debug, Subcommand)]
-pub(super) enum Command {
-    /// The ladders and their rungs: where the device code is and what it teaches
-    List(List),
-    /// Run a ladder: check every rung against the CPU, time it, and compare
-    Run(Run),
-    /// Check rungs over many sizes and blocks, without timing, one launch each
-    Check(Check),
-    /// What there is to run on
-    Devices {
-        /// Print JSON instead of text
-        #[arg(long)]
-        json: bool,
-    },
+/// Why there is none.
+pub(super) enum Refused {
+    /// clap's reason; help counts as one.
+    ByClap(clap::Error),
+    /// Ours.
+    ByUs(Error),
+}
+
+impl From<clap::Error> for Refused {
+    fn from(error: clap::Error) -> Self {
+        Self::ByClap(error)
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::ByUs(error)
+    }
+}
+
+/// Reads a command line, with the program's name in front.
+pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, Refused> {
+    let matches = program().try_get_matches_from(args)?;
+    Ok(match matches.subcommand() {
+        Some(("list", list)) => Command::List(List::from_arg_matches(list)?),
+        Some(("devices", devices)) => Command::Devices(Devices::from_arg_matches(devices)?),
+        Some(("check", check)) => Command::Check(Check::from_matches(check)?),
+        Some((_, run)) => {
+            let (ladder, run) = of_ladder(run)?.ok_or_else(|| Error::NoLadder {
+                known: ladders().iter().map(|ladder| ladder.name).collect(),
+            })?;
+            let mut options = Options::default();
+            for (name, mut values) in values(ladder, run) {
+                if let Some(value) = values.pop() {
+                    options.set(name, value);
+                }
+            }
+            Command::Run(ladder, options, Run::from_arg_matches(run)?)
+        }
+        None => unreachable!("a subcommand is required"),
+    })
+}
+
+fn program() -> clap::Command {
+    let command = clap::Command::new;
+    command("ladder")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(
+            "Climbs ladders of GPU kernels: each rung computes the same thing, a little faster, and teaches \
+             why",
+        )
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(List::augment_args(command("list").about(
+            "The ladders and their rungs: where the device code is and what it teaches",
+        )))
+        .subcommand(per_ladder(
+            command("run")
+                .about("Run a ladder: check every rung against the CPU, time it, and compare"),
+            Run::augment_args,
+            |arg| arg.action(ArgAction::Set).allow_hyphen_values(true),
+        ))
+        .subcommand(per_ladder(
+            On::augment_args(command("check").about(
+                "Check rungs over many sizes and blocks, without timing, one launch each",
+            )),
+            |command| Chosen::augment_args(On::augment_args(command)),
+            |arg| {
+                arg.action(ArgAction::Append)
+                    .num_args(1..)
+                    .allow_negative_numbers(true)
+            },
+        ))
+        .subcommand(Devices::augment_args(
+            command("devices").about("What there is to run on"),
+        ))
+}
+
+/// Gives `command` a subcommand for each ladder: with the arguments that all have, and with the ladder's
+/// options.
+fn per_ladder(
+    command: clap::Command,
+    common: impl Fn(clap::Command) -> clap::Command,
+    option: impl Fn(Arg) -> Arg,
+) -> clap::Command {
+    let of = |ladder: &'static Ladder| {
+        let own = clap::Command::new(ladder.name)
+            .about(ladder.summary)
+            .next_help_heading("What to compute")
+            .args(ladder.options.iter().map(|own| option(arg(own))))
+            .next_help_heading(None::<&str>);
+        common(own)
+    };
+    command
+        .subcommand_value_name("LADDER")
+        .subcommand_help_heading("Ladders")
+        // A name that is none is ours to complain of.
+        .allow_external_subcommands(true)
+        .disable_help_subcommand(true)
+        .subcommands(ladders().iter().map(of))
+}
+
+fn arg(option: &'static Opt) -> Arg {
+    let words = match option.kind {
+        Kind::Word(words) => format!(": {}", words.join(", ")),
+        Kind::Size | Kind::SizeOr(_) | Kind::Text => String::new(),
+    };
+    Arg::new(option.name)
+        .long(option.name)
+        .value_name(option.metavar)
+        .help(format!(
+            "{}{words} [default: {}]",
+            option.help, option.default
+        ))
+        .value_parser(|text: &str| option.parse(text))
+}
+
+/// The ladder that a command names, and what it says of it.
+fn of_ladder(matches: &ArgMatches) -> Result<Option<(&'static Ladder, &ArgMatches)>, Error> {
+    let named = matches.subcommand();
+    named
+        .map(|(name, matches)| Ok((ladder(name)?, matches)))
+        .transpose()
+}
+
+/// The values given for each of a ladder's options that were given any.
+fn values(ladder: &'static Ladder, matches: &ArgMatches) -> Vec<(&'static str, Vec<Value>)> {
+    ladder
+        .options
+        .iter()
+        .filter_map(|option| {
+            let values = matches.get_many::<Value>(option.name)?;
+            Some((option.name, values.cloned().collect()))
+        })
+        .collect()
 }
 
 #[derive(Args, Debug)]
@@ -42,14 +168,9 @@ pub(super) struct List {
 
 #[derive(Args, Debug)]
 pub(super) struct Run {
-    /// The ladder, as `ladder list` names it
-    pub(super) ladder: String,
     /// Only these rungs
     #[arg(long, num_args = 1.., value_name = "NAME")]
     pub(super) rung: Vec<String>,
-    /// The size: 16777216, 1_000_000, 2^24 or 16M (k, M, G are 2^10, 2^20, 2^30)
-    #[arg(long, value_parser = parse_size, allow_hyphen_values = true)]
-    pub(super) n: Option<u64>,
     /// Threads of a block, for all rungs [default: each rung's own]
     #[arg(long, value_parser = parse_block, allow_hyphen_values = true)]
     pub(super) block: Option<[u32; 3]>,
@@ -79,19 +200,64 @@ pub(super) struct Run {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Check {
-    /// Only this ladder
-    pub(super) ladder: Option<String>,
-    /// Only these rungs
-    #[arg(long, num_args = 1.., value_name = "NAME", requires = "ladder")]
-    pub(super) rung: Vec<String>,
-    /// These sizes [default: the ladder's edges]
-    #[arg(long, num_args = 1.., value_parser = parse_size, allow_negative_numbers = true)]
-    pub(super) n: Vec<u64>,
-    /// These blocks [default: every one that the ladder takes]
-    #[arg(long, num_args = 1.., value_parser = parse_block, allow_negative_numbers = true)]
-    pub(super) block: Vec<[u32; 3]>,
+pub(super) struct Devices {
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Where to check.
+#[derive(Args, Debug)]
+struct On {
     /// Where to run
     #[arg(long, value_enum, default_value_t)]
+    device: Choice,
+}
+
+/// What to check of a ladder.
+#[derive(Args, Debug, Default)]
+pub(super) struct Chosen {
+    /// Only these rungs
+    #[arg(long, num_args = 1.., value_name = "NAME")]
+    pub(super) rung: Vec<String>,
+    /// These blocks [default: every one that a rung takes]
+    #[arg(long, num_args = 1.., value_parser = parse_block, allow_negative_numbers = true)]
+    pub(super) block: Vec<[u32; 3]>,
+}
+
+/// `ladder check`.
+#[derive(Debug)]
+pub(super) struct Check {
+    /// One ladder, or all.
+    pub(super) ladder: Option<&'static Ladder>,
+    /// The values given for its options, if any were.
+    pub(super) values: Vec<(&'static str, Vec<Value>)>,
+    pub(super) chosen: Chosen,
     pub(super) device: Choice,
+}
+
+impl Check {
+    fn from_matches(matches: &ArgMatches) -> Result<Self, Refused> {
+        let all = On::from_arg_matches(matches)?;
+        let Some((ladder, matches)) = of_ladder(matches)? else {
+            return Ok(Self {
+                ladder: None,
+                values: Vec::new(),
+                chosen: Chosen::default(),
+                device: all.device,
+            });
+        };
+        let one = On::from_arg_matches(matches)?;
+        Ok(Self {
+            ladder: Some(ladder),
+            values: values(ladder, matches),
+            chosen: Chosen::from_arg_matches(matches)?,
+            // Before the ladder's name or behind it.
+            device: if one.device == Choice::default() {
+                all.device
+            } else {
+                one.device
+            },
+        })
+    }
 }

@@ -1,13 +1,16 @@
-//! `ladder check`: rungs × sizes × blocks, one launch each.
+//! `ladder check`: rungs × problems × blocks, one launch each.
 
 use std::io::Write;
 
-use super::args::Check;
+use super::args::{Check, Chosen};
 use super::{Surroundings, WRONG, progress_bar};
 use crate::device::Device;
 use crate::error::Error;
-use crate::registry::{Ladder, Options, Rung, ladder, ladders};
-use crate::report::{self, Look, Sweep};
+use crate::launch::Launch;
+use crate::options::{Options, combinations};
+use crate::problem::Problem;
+use crate::registry::{Effort, Ladder, Rung, ladders};
+use crate::report::{self, Checked, Look, Sweep};
 use crate::run::Session;
 
 pub(super) fn check(
@@ -15,14 +18,14 @@ pub(super) fn check(
     surroundings: &Surroundings<'_>,
     out: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let chosen: Vec<&'static Ladder> = match &args.ladder {
-        Some(name) => vec![ladder(name)?],
+    let ladders: Vec<&'static Ladder> = match args.ladder {
+        Some(ladder) => vec![ladder],
         None => ladders().iter().collect(),
     };
-    let plans = chosen
+    let plans: Vec<Plan<'_>> = ladders
         .into_iter()
         .map(|ladder| Plan::new(ladder, args))
-        .collect::<Result<Vec<_>, Error>>()?;
+        .collect::<Result<_, Error>>()?;
 
     let mut device = (surroundings.open)(args.device)?;
     let mut right = true;
@@ -32,80 +35,99 @@ pub(super) fn check(
             terminal: surroundings.terminal,
         };
         write!(out, "{}", report::matrix(&sweep, look))?;
+        out.flush()?;
         right &= sweep.all_right();
     }
     writeln!(out, "on {}", device.info())?;
     Ok(if right { 0 } else { WRONG })
 }
 
-/// What to check of one ladder. Made, and found possible, before a device is opened.
-struct Plan {
+/// What to check of one ladder. What was asked for is found possible before a device is opened.
+struct Plan<'a> {
     ladder: &'static Ladder,
-    rungs: Vec<&'static Rung>,
-    sizes: Vec<u64>,
-    blocks: Vec<[u32; 3]>,
+    chosen: &'a Chosen,
+    /// What was asked for; `None` for the ladder's own sweep.
+    problems: Option<Vec<Options>>,
 }
 
-impl Plan {
-    fn new(ladder: &'static Ladder, args: &Check) -> Result<Self, Error> {
-        let or = |given: &[u64], own: &[u64]| if given.is_empty() { own } else { given }.to_vec();
-        let blocks = if args.block.is_empty() {
-            ladder.blocks
-        } else {
-            &args.block
-        };
+impl<'a> Plan<'a> {
+    fn new(ladder: &'static Ladder, args: &'a Check) -> Result<Self, Error> {
+        let asked = !args.values.is_empty();
         let plan = Self {
             ladder,
-            rungs: ladder.select(&args.rung)?,
-            sizes: or(&args.n, ladder.check_sizes),
-            blocks: blocks.to_vec(),
+            chosen: &args.chosen,
+            problems: asked.then(|| combinations(&args.values)),
         };
-        for &n in &plan.sizes {
-            let problem = ladder.problem(&Options {
-                n: Some(n),
-                block: None,
-            })?;
-            for rung in &plan.rungs {
-                for &block in &plan.blocks {
-                    ladder.launch(rung, &*problem, Some(block))?;
-                }
-            }
+        ladder.named(&plan.chosen.rung)?;
+        // A block that is possible for nothing is one, whatever the problem.
+        let some = [Options::default()];
+        for options in plan.problems.as_deref().unwrap_or(&some) {
+            plan.launches(&*ladder.problem(options)?)?;
         }
         Ok(plan)
     }
 
-    /// One size after the other, so that only one problem is in memory.
-    fn sweep(self, device: &mut dyn Device, terminal: bool) -> Result<Sweep, Error> {
-        let Self {
-            ladder,
-            rungs,
-            sizes,
-            blocks,
-        } = self;
-        let bar = progress_bar(sizes.len() * blocks.len() * rungs.len(), terminal);
-        let restorable = rungs.iter().any(|rung| rung.in_place);
-        let mut checks = Vec::new();
-        for &n in &sizes {
-            bar.set_message(format!("{}, n = {n}", ladder.name));
-            let problem = ladder.problem(&Options {
-                n: Some(n),
-                block: None,
-            })?;
-            let mut session = Session::new(device, &*problem, restorable)?;
-            for &rung in &rungs {
-                for &block in &blocks {
-                    let launch = ladder.launch(rung, &*problem, Some(block))?;
-                    let verdict = session.check(rung, &launch)?;
-                    checks.push((n, rung, launch, verdict));
-                    bar.inc(1);
+    /// What to launch on a problem. In the ladder's own sweep a rung that does not compute it is left out,
+    /// and so is a block that the rung was not compiled for; where the problem was asked for, both are
+    /// errors.
+    fn launches(&self, problem: &dyn Problem) -> Result<Vec<(&'static Rung, Launch)>, Error> {
+        let Self { ladder, chosen, .. } = *self;
+        let asked = self.problems.is_some();
+        let rungs = if asked {
+            ladder.select(&chosen.rung, problem)?
+        } else {
+            ladder.named(&chosen.rung)?
+        };
+        let mut launches = Vec::new();
+        for rung in rungs {
+            let blocks = if chosen.block.is_empty() {
+                ladder.blocks_of(rung, problem)
+            } else {
+                chosen.block.clone()
+            };
+            for block in blocks {
+                match ladder.launch(rung, problem, Some(block)) {
+                    Ok(launch) => launches.push((rung, launch)),
+                    Err(Error::NotCompiled { .. }) if !asked => {}
+                    Err(error) => return Err(error),
                 }
             }
         }
+        Ok(launches)
+    }
+
+    /// One problem after the other, so that only one is in memory.
+    fn sweep(&self, device: &mut dyn Device, terminal: bool) -> Result<Sweep, Error> {
+        let effort = if device.info().kind == "sim" {
+            Effort::Quick
+        } else {
+            Effort::Full
+        };
+        let own = || (self.ladder.sweep)(effort);
+        let problems = self.problems.clone().unwrap_or_else(own);
+        let bar = progress_bar(problems.len(), terminal);
+        let mut checks = Vec::new();
+        for options in &problems {
+            let problem = self.ladder.problem(options)?;
+            bar.set_message(format!("{}, {}", self.ladder.name, problem.size()));
+            let launches = self.launches(&*problem)?;
+            let restorable = launches.iter().any(|(rung, _)| rung.in_place);
+            let mut session = Session::new(device, &*problem, restorable)?;
+            for (rung, launch) in launches {
+                let verdict = session.check(rung, &launch)?;
+                checks.push(Checked {
+                    rung,
+                    column: problem.column(),
+                    size: problem.size(),
+                    launch,
+                    verdict,
+                });
+            }
+            bar.inc(1);
+        }
         bar.finish_and_clear();
         Ok(Sweep {
-            ladder,
-            rungs,
-            sizes,
+            ladder: self.ladder,
             checks,
         })
     }

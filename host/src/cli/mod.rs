@@ -9,16 +9,16 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
-use clap::Parser as _;
 use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::device::{Choice, Device};
 use crate::error::Error;
-use crate::registry::{Options, ladder};
+use crate::options::Options;
+use crate::registry::Ladder;
 use crate::report::{self, Look, Setting};
-use crate::run;
-use args::{Arguments, Command, Run};
+use crate::run::{self, Climb};
+use args::{Command, Refused, Run};
 
 /// Exit code of a climb in which a result was wrong.
 const WRONG: u8 = 1;
@@ -39,25 +39,24 @@ pub fn main(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> u8 {
-    let arguments = match Arguments::try_parse_from(args) {
-        Ok(arguments) => arguments,
-        Err(error) if error.kind() == DisplayHelpOnMissingArgumentOrSubcommand => {
+    let executed = match args::parse(args) {
+        Ok(command) => execute(command, surroundings, out, err),
+        Err(Refused::ByUs(error)) => Err(error),
+        Err(Refused::ByClap(error)) if error.kind() == DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = write!(err, "{}", error.render().ansi());
             return 2;
         }
-        Err(error) if error.use_stderr() => {
+        Err(Refused::ByClap(error)) if error.use_stderr() => {
             complain(err, &one_line(&error));
             return 2;
         }
-        Err(help) => {
+        Err(Refused::ByClap(help)) => {
             // A reader that went away has seen what it wanted of the help.
             let _ = write!(out, "{}", help.render().ansi());
             return 0;
         }
     };
-    match execute(arguments.command, surroundings, out, err)
-        .and_then(|code| Ok((code, out.flush()?)))
-    {
+    match executed.and_then(|code| Ok((code, out.flush()?))) {
         Ok((code, ())) => code,
         // `ladder list | head`: nobody is left to tell.
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
@@ -76,50 +75,43 @@ fn execute(
 ) -> Result<u8, Error> {
     match command {
         Command::List(list) => show::list(&list, surroundings, out),
-        Command::Devices { json } => show::devices(json, surroundings, out),
-        Command::Run(run) => climb(&run, surroundings, out, err),
+        Command::Devices(devices) => show::devices(devices.json, surroundings, out),
+        Command::Run(ladder, options, run) => climb(ladder, &options, &run, surroundings, out, err),
         Command::Check(check) => check::check(&check, surroundings, out),
     }
 }
 
 fn climb(
+    ladder: &'static Ladder,
+    options: &Options,
     args: &Run,
     surroundings: &Surroundings<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let ladder = ladder(&args.ladder)?;
-    let rungs = ladder.select(&args.rung)?;
     let runs = match (args.no_time, args.runs) {
         (true, _) => None,
         (false, 0) => return Err(Error::NoRuns),
         (false, runs) => Some(runs),
     };
-    let problem = ladder.problem(&Options {
-        n: args.n,
+    let plan = Climb {
+        ladder,
+        rungs: &args.rung,
+        options,
         block: args.block,
-    })?;
-    for rung in &rungs {
-        ladder.launch(rung, &*problem, args.block)?;
+        runs,
     }
+    .plan()?;
     if let Some(readme) = &args.update_readme {
         report::readme::check(readme, ladder.name)?;
     }
 
     let mut device = (surroundings.open)(args.device)?;
-    let bar = progress_bar(rungs.len(), surroundings.terminal);
-    let report = run::climb(
-        &mut *device,
-        ladder,
-        &rungs,
-        &*problem,
-        args.block,
-        runs,
-        |rung| {
-            bar.set_message(rung.name);
-            bar.inc(1);
-        },
-    );
+    let bar = progress_bar(plan.rungs().len(), surroundings.terminal);
+    let report = run::climb(&mut *device, &plan, |rung| {
+        bar.set_message(rung.name);
+        bar.inc(1);
+    });
     bar.finish_and_clear();
     let report = report?;
 
@@ -131,6 +123,8 @@ fn climb(
         report::json(&report) + "\n"
     } else if args.markdown {
         report::markdown(&report, &setting)
+    } else if ladder.shown.pictures {
+        report::pictures(&report, &setting, look)
     } else {
         report::table(&report, &setting, look)
     };

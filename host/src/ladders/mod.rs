@@ -2,7 +2,17 @@
 
 use crate::registry::Ladder;
 
+pub mod histogram;
+pub mod matmul;
 pub mod reduce;
+pub mod shuffle;
+pub mod transpose;
 
 /// All ladders, in the order in which they are taught. Adding one is a module and a line here.
-pub(crate) static ALL: &[Ladder] = &[reduce::LADDER];
+pub(crate) static ALL: &[Ladder] = &[
+    reduce::LADDER,
+    transpose::LADDER,
+    shuffle::LADDER,
+    matmul::LADDER,
+    histogram::LADDER,
+];

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::device::Value;
+use crate::options::Options;
+use crate::problem::Picture;
 use crate::run::{Outcome, Report};
 
 #[derive(Serialize)]
@@ -13,7 +15,8 @@ struct Row<'a> {
     rung: &'a str,
     device: &'a str,
     device_name: &'a str,
-    n: u64,
+    #[serde(flatten)]
+    options: &'a Options,
     grid: [u32; 3],
     block: [u32; 3],
     shared_bytes: u32,
@@ -21,7 +24,11 @@ struct Row<'a> {
     time_ns: Option<f64>,
     bytes: u64,
     gb_per_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gflop_per_s: Option<f64>,
     speedup_vs_first: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<&'a Picture>,
     #[serde(skip_serializing_if = "Option::is_none")]
     counters: Option<BTreeMap<&'static str, Counter>>,
 }
@@ -49,11 +56,12 @@ fn counters(outcome: &Outcome) -> Option<BTreeMap<&'static str, Counter>> {
 
 /// An array with one object for each rung that ran, a line each.
 ///
-/// `shared_bytes` is the dynamic shared memory of the launch, `time_ns` the median in nanoseconds and
+/// The ladder's options are fields of their own names: `n`, `rows`, `type`. `shared_bytes` is the dynamic shared memory of the launch, `time_ns` the median in nanoseconds and
 /// `gb_per_s` the effective bandwidth in 10^9 bytes a second; they are `null` where nothing was timed, and
 /// so is `speedup_vs_first` where the ladder's first rung did not run. On a device that counts there is
 /// `counters` too, an object with each of its [`Metric`](crate::device::Metric)s; a ratio is `null` where it
-/// has nothing to divide by.
+/// has nothing to divide by. `gflop_per_s` is there where the ladder is measured by it, and `picture` with
+/// the values before and after where there is something to see.
 pub fn json(report: &Report) -> String {
     let rows: Vec<String> = report
         .outcomes
@@ -63,7 +71,7 @@ pub fn json(report: &Report) -> String {
             rung: outcome.rung.name,
             device: report.device.kind,
             device_name: &report.device.name,
-            n: report.n,
+            options: &report.options,
             grid: outcome.launch.grid,
             block: outcome.launch.block,
             shared_bytes: outcome.launch.shared_bytes,
@@ -71,7 +79,9 @@ pub fn json(report: &Report) -> String {
             time_ns: outcome.samples.as_ref().map(|samples| samples.median()),
             bytes: report.bytes,
             gb_per_s: report.bytes_per_s(outcome).map(|bytes| bytes / 1e9),
+            gflop_per_s: report.flops_per_s(outcome).map(|flops| flops / 1e9),
             speedup_vs_first: report.speedup_vs_first(outcome),
+            picture: outcome.picture.as_ref(),
             counters: counters(outcome),
         })
         .map(|row| serde_json::to_string(&row).expect("strings, numbers and arrays serialize"))

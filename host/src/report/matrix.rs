@@ -8,72 +8,82 @@ use crate::problem::Verdict;
 use crate::registry::{Ladder, Rung};
 use crate::size::dims;
 
-/// The verdicts of one ladder over sizes and blocks.
+/// The verdicts of one ladder over problems and blocks.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// The ladder.
     pub ladder: &'static Ladder,
-    /// The rungs, a row each.
-    pub rungs: Vec<&'static Rung>,
-    /// The sizes, a column each.
-    pub sizes: Vec<u64>,
-    /// What was launched, on which size, and what came of it.
-    pub checks: Vec<(u64, &'static Rung, Launch, Verdict)>,
+    /// The checks, in the order in which they were made.
+    pub checks: Vec<Checked>,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// What was checked.
+    pub rung: &'static Rung,
+    /// The column that it belongs to: [`Problem::column`](crate::Problem::column).
+    pub column: String,
+    /// The problem: [`Problem::size`](crate::Problem::size).
+    pub size: String,
+    /// What was launched.
+    pub launch: Launch,
+    /// What came of it.
+    pub verdict: Verdict,
 }
 
 impl Sweep {
     /// Whether every check was right.
     pub fn all_right(&self) -> bool {
-        self.checks
-            .iter()
-            .all(|(_, _, _, verdict)| verdict.is_right())
+        self.checks.iter().all(|check| check.verdict.is_right())
     }
 }
 
 /// The sweep as a matrix, and below it each check that was wrong.
 pub fn matrix(sweep: &Sweep, look: Look) -> String {
-    let mut table = look.table();
-    let mut header = vec![sweep.ladder.name.to_owned()];
-    header.extend(sweep.sizes.iter().map(u64::to_string));
-    table.set_header(header);
-    for rung in &sweep.rungs {
-        let mut row = vec![Cell::new(rung.name)];
-        for &size in &sweep.sizes {
-            let here: Vec<_> = sweep
-                .checks
-                .iter()
-                .filter(|(n, checked, _, _)| *n == size && checked.name == rung.name)
-                .collect();
-            let wrong: Vec<String> = here
-                .iter()
-                .filter(|(_, _, _, verdict)| !verdict.is_right())
-                .map(|(_, _, launch, _)| dims(launch.block))
-                .collect();
-            row.push(match (here.len(), wrong.is_empty()) {
-                (0, _) => Cell::new("–"),
-                (_, true) => Cell::new("right").fg(Color::Green),
-                (_, false) => Cell::new(format!("WRONG: {}", wrong.join(", "))).fg(Color::Red),
-            });
+    let checks = &sweep.checks;
+    let mut columns: Vec<&str> = Vec::new();
+    for check in checks {
+        if !columns.contains(&check.column.as_str()) {
+            columns.push(&check.column);
         }
+    }
+    let mut table = look.table();
+    table.set_header([&[sweep.ladder.name], &columns[..]].concat());
+    for rung in sweep.ladder.rungs {
+        if !checks.iter().any(|check| check.rung.name == rung.name) {
+            continue;
+        }
+        let mut row = vec![Cell::new(rung.name)];
+        row.extend(columns.iter().map(|column| {
+            let here = checks
+                .iter()
+                .filter(|check| check.column == *column && check.rung.name == rung.name);
+            let (right, wrong): (Vec<_>, Vec<_>) = here.partition(|check| check.verdict.is_right());
+            let mut blocks: Vec<String> =
+                wrong.iter().map(|check| dims(check.launch.block)).collect();
+            blocks.dedup();
+            match (right.len(), wrong.is_empty()) {
+                (0, true) => Cell::new("–"),
+                (_, true) => Cell::new("right").fg(Color::Green),
+                (_, false) => Cell::new(format!("WRONG: {}", blocks.join(", "))).fg(Color::Red),
+            }
+        }));
         table.add_row(row);
     }
-    let mut blocks: Vec<[u32; 3]> = sweep
-        .checks
-        .iter()
-        .map(|(_, _, launch, _)| launch.block)
-        .collect();
+    let mut blocks: Vec<[u32; 3]> = checks.iter().map(|check| check.launch.block).collect();
     blocks.sort_unstable();
     blocks.dedup();
     let blocks: Vec<String> = blocks.into_iter().map(dims).collect();
     let mut text = format!(
-        "{}\n{} checks, each n with blocks of {}\n",
+        "{}\n{} checks, with blocks of {}\n",
         table.trim_fmt(),
-        sweep.checks.len(),
+        checks.len(),
         blocks.join(", ")
     );
-    for (n, _, launch, verdict) in &sweep.checks {
-        if let Verdict::Wrong(why) = verdict {
-            text += &format!("wrong: {launch} at n = {n}: {why}\n");
+    for check in checks {
+        if let Verdict::Wrong(why) = &check.verdict {
+            text += &format!("wrong: {} at {}: {why}\n", check.launch, check.size);
         }
     }
     text

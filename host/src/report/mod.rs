@@ -1,13 +1,16 @@
 //! What a climb brought, shown: a table for people, JSON for programs, Markdown for the README.
 
-mod counted;
+pub mod columns;
 mod json;
 mod matrix;
+mod picture;
 pub mod readme;
 mod table;
 
+pub use columns::{Column, Shown};
 pub use json::json;
-pub use matrix::{Sweep, matrix};
+pub use matrix::{Checked, Sweep, matrix};
+pub use picture::pictures;
 pub use table::{Look, list, markdown, table};
 
 use crate::run::{Report, WARM_UP};
@@ -37,16 +40,11 @@ fn caption(report: &Report, setting: &Setting) -> Vec<String> {
     let Report {
         ladder,
         device,
-        n,
+        title,
         bytes,
         runs,
         ..
     } = report;
-    let power = if *n > 1 && n.is_power_of_two() {
-        format!(" (2^{})", n.ilog2())
-    } else {
-        String::new()
-    };
     let timing = match runs {
         Some(1) => "1 timed run, device events".to_owned(),
         Some(runs) => format!("median of {runs} runs after {WARM_UP} to warm up, device events"),
@@ -55,13 +53,12 @@ fn caption(report: &Report, setting: &Setting) -> Vec<String> {
     };
     let mut lines = vec![
         format!("{} on {device}", ladder.name),
-        format!(
-            "n = {n}{power}, {timing}; {}; {}",
-            setting.date, setting.toolchain
-        ),
+        format!("{title}, {timing}; {}; {}", setting.date, setting.toolchain),
     ];
     if report.counted() {
-        lines.push(counted::LEGEND.to_owned());
+        let legends = ladder.shown.counted.iter().map(|column| column.legend);
+        let legends: Vec<&str> = legends.filter(|legend| !legend.is_empty()).collect();
+        lines.push(legends.join("; "));
     }
     if let (Some(l2), Some(_)) = (device.l2_bytes, runs)
         && *bytes < l2

@@ -3,11 +3,10 @@
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
 
-use super::counted::COUNTED;
-use super::{Setting, caption};
+use super::{Column, Setting, caption, pictures};
 use crate::problem::Verdict;
 use crate::registry::{Ladder, Rung};
-use crate::run::{Outcome, Report};
+use crate::run::Report;
 use crate::size::dims;
 
 /// How a table meets its reader.
@@ -32,8 +31,6 @@ impl Look {
     }
 }
 
-pub(super) const NOTHING: &str = "–";
-
 /// The climb as a table, with its caption and what was wrong below it.
 pub fn table(report: &Report, setting: &Setting, look: Look) -> String {
     let mut table = look.table();
@@ -48,7 +45,7 @@ pub fn table(report: &Report, setting: &Setting, look: Look) -> String {
         } else {
             Color::Red
         };
-        let cells = row(report, index, outcome).into_iter().enumerate();
+        let cells = row(report, index).into_iter().enumerate();
         table.add_row(cells.map(|(column, text)| {
             let cell = Cell::new(text);
             if column == RESULT {
@@ -71,13 +68,17 @@ pub fn table(report: &Report, setting: &Setting, look: Look) -> String {
     text
 }
 
-/// The climb as a Markdown table with its caption, for the README.
+/// The climb as a Markdown table with its caption, for the README; pictures as plain text.
 pub fn markdown(report: &Report, setting: &Setting) -> String {
+    if report.ladder.shown.pictures {
+        let text = pictures(report, setting, Look::default());
+        return format!("```text\n{text}```\n");
+    }
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN).force_no_tty();
     table.set_header(header(report));
-    for (index, outcome) in report.outcomes.iter().enumerate() {
-        let mut cells = row(report, index, outcome);
+    for index in 0..report.outcomes.len() {
+        let mut cells = row(report, index);
         cells[0] = format!("`{}`", cells[0]);
         table.add_row(cells);
     }
@@ -88,97 +89,43 @@ pub fn markdown(report: &Report, setting: &Setting) -> String {
 /// The column that says whether the result was right.
 const RESULT: usize = 2;
 
+/// What the ladder shows of a climb like this.
+fn columns(report: &Report) -> Vec<&'static Column> {
+    let shown = &report.ladder.shown;
+    let counted = report.counted().then_some(shown.counted);
+    let timed = report.runs.is_some().then_some(shown.timed);
+    counted.into_iter().chain(timed).flatten().collect()
+}
+
 fn header(report: &Report) -> Vec<&'static str> {
     let mut header = vec!["rung", "grid × block", "result"];
-    if report.counted() {
-        header.extend(COUNTED.iter().map(|column| column.header));
-    }
-    if report.runs.is_some() {
-        header.extend([
-            "time",
-            "× first",
-            "× before",
-            "GB/s",
-            "of peak",
-            "published",
-        ]);
-    }
+    header.extend(columns(report).iter().map(|column| column.header));
     header
 }
 
-fn row(report: &Report, index: usize, outcome: &Outcome) -> Vec<String> {
-    let Outcome {
-        rung,
-        launch,
-        verdict,
-        samples,
-        ..
-    } = outcome;
+fn row(report: &Report, index: usize) -> Vec<String> {
+    let outcome = &report.outcomes[index];
+    let launch = &outcome.launch;
+    let right = outcome.verdict.is_right();
     let mut row = vec![
-        rung.name.to_owned(),
+        outcome.rung.name.to_owned(),
         format!("{} × {}", dims(launch.grid), dims(launch.block)),
-        if verdict.is_right() { "right" } else { "WRONG" }.to_owned(),
+        if right { "right" } else { "WRONG" }.to_owned(),
     ];
-    if report.counted() {
-        row.extend(COUNTED.iter().map(|column| column.cell(outcome)));
-    }
-    if report.runs.is_none() {
-        return row;
-    }
-    let speedup = |factor: Option<f64>| factor.map_or(NOTHING.into(), times);
-    let bandwidth = report.bytes_per_s(outcome);
-    let share = bandwidth
-        .zip(report.device.peak_bytes_per_s)
-        .map(|(own, peak)| own / peak);
-    row.extend([
-        samples
-            .as_ref()
-            .map_or(NOTHING.into(), |samples| duration(samples.median())),
-        speedup(report.speedup_vs_first(outcome)),
-        speedup(report.speedup_vs_before(index)),
-        bandwidth.map_or(NOTHING.into(), |bytes| format!("{:.1}", bytes / 1e9)),
-        share.map_or(NOTHING.into(), |share| format!("{:.1} %", share * 100.0)),
-        seed(report, outcome),
-    ]);
+    row.extend(
+        columns(report)
+            .iter()
+            .map(|column| column.cell(report, index)),
+    );
     row
 }
 
-/// What the seed measured; where it compares with another rung than the first, with which, and what it is
-/// here.
-fn seed(report: &Report, outcome: &Outcome) -> String {
-    let Some(seed) = outcome.rung.seed else {
-        return String::new();
-    };
-    if report
-        .ladder
-        .rungs
-        .first()
-        .is_some_and(|first| first.name == seed.over)
-    {
-        return format!("{}×", seed.factor);
-    }
-    let here = report
-        .speedup_over(outcome, seed.over)
-        .map_or(String::new(), |factor| format!(", here {}", times(factor)));
-    format!("{}× {}{here}", seed.factor, seed.over)
-}
-
-fn times(factor: f64) -> String {
-    format!("{factor:.2}×")
-}
-
-fn duration(nanoseconds: f64) -> String {
-    if nanoseconds < 1e6 {
-        format!("{:.2} µs", nanoseconds / 1e3)
-    } else {
-        format!("{:.3} ms", nanoseconds / 1e6)
-    }
-}
-
 fn align(report: &Report, table: &mut Table) {
-    let numbers = if report.counted() { COUNTED.len() } else { 5 };
-    for column in table.column_iter_mut().skip(RESULT + 1).take(numbers) {
-        column.set_cell_alignment(CellAlignment::Right);
+    let columns = columns(report);
+    for (cells, column) in table.column_iter_mut().skip(RESULT + 1).zip(columns) {
+        if column.is_number {
+            cells.set_cell_alignment(CellAlignment::Right);
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
+pub mod program;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -326,6 +326,7 @@ fn data_blocks(name: &str) -> usize {
         ("unrolling8", 8),
         ("warps8", 8),
         ("complete_unroll", 8),
+        ("grid_stride", 4),
     ]
     .into_iter()
     .find_map(number)

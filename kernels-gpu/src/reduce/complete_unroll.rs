@@ -2,7 +2,8 @@
 
 use cuda_std::{kernel, thread};
 
-use super::{Part, add_at, last_warp, sum_into_first};
+use super::operation::{Operation, Sum};
+use super::{Element, Part, add_at, combine_at, last_warp, sum_into_first};
 
 /// `reduce_unroll_warps8` with the steps of 512, 256, 128 and 64 written out, each asking at run time
 /// whether the block is that large.
@@ -28,7 +29,7 @@ pub unsafe fn reduce_complete_unroll_warps8(input: *mut i32, output: *mut i32, n
             }
             thread::sync_threads();
         }
-        last_warp(data, tid, len);
+        last_warp::<i32, Sum>(data, tid, len);
         if tid == 0 {
             *output.add(part.index as usize) = if len > 0 { *data } else { 0 };
         }
@@ -68,30 +69,34 @@ pub(super) unsafe fn in_place<const BLOCK: usize, const N: usize>(
             sum_into_first::<N>(input, part.first(), part.block, n);
             thread::sync_threads();
         }
-        sum_unrolled::<BLOCK>(data, part.tid, len);
+        combine_unrolled::<i32, Sum, BLOCK>(data, part.tid, len);
         if part.tid == 0 {
             *output.add(part.index as usize) = if len > 0 { *data } else { 0 };
         }
     }
 }
 
-/// Sums `len` elements, at most `BLOCK`, into `data[0]`: a step for each halving down to 64, then
+/// Combines `len` elements, at most `BLOCK`, into `data[0]`: a step for each halving down to 64, then
 /// `last_warp`. `data` is in global or in shared memory.
 ///
 /// # Safety
 /// All `BLOCK` threads call it; `data` holds `len` elements that only this block uses, and barriers
 /// lie between earlier writes and this call.
 #[inline(always)]
-pub(super) unsafe fn sum_unrolled<const BLOCK: usize>(data: *mut i32, tid: u32, len: u32) {
+pub(super) unsafe fn combine_unrolled<T: Element, O: Operation<T>, const BLOCK: usize>(
+    data: *mut T,
+    tid: u32,
+    len: u32,
+) {
     for stride in [512, 256, 128, 64] {
         if BLOCK as u32 >= 2 * stride {
             if tid < stride && tid + stride < len {
                 // SAFETY: both below `len`; the halves of a step are disjoint.
-                unsafe { add_at(data, tid, stride) };
+                unsafe { combine_at::<T, O>(data, tid, stride) };
             }
             thread::sync_threads();
         }
     }
     // SAFETY: the caller's.
-    unsafe { last_warp(data, tid, len) };
+    unsafe { last_warp::<T, O>(data, tid, len) };
 }

@@ -1,9 +1,10 @@
-//! Warp shuffles: partial sums stay in registers.
+//! Warp shuffles: partial results stay in registers.
 
 use cuda_std::thread;
 
-use super::{Part, sum_of};
-use crate::warp::{WARP_SIZE, warp_sum};
+use super::operation::{Operation, Sum, every_operation};
+use super::{Element, Part, combined};
+use crate::warp::{WARP_SIZE, combine_warp};
 
 entries! {
     /// Each warp sums its 32 elements by shuffles, leaves one word in shared memory, and after the one
@@ -18,38 +19,61 @@ entries! {
     reduce_shfl(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
     shared warp_sums: [i32; BLOCK / WARP_SIZE as usize];
     // SAFETY: the body's contract is the kernel's.
-    => unsafe { shfl::<BLOCK>(warp_sums, input, output, n) }
+    => unsafe { shfl::<i32, Sum, BLOCK>(warp_sums, input, output, n) }
 }
 
+every_operation! { reduce_shfl; shared [BLOCK / WARP_SIZE as usize]; shfl }
+
 /// # Safety
-/// As [`reduce`](super) says, with blocks of `BLOCK` threads; `warp_sums` is shared memory of a word
+/// As [`reduce`](super) says, with blocks of `BLOCK` threads; `warp_results` is shared memory of an element
 /// for each warp.
 #[inline(always)]
-unsafe fn shfl<const BLOCK: usize>(
-    warp_sums: *mut i32,
-    input: *const i32,
-    output: *mut i32,
+unsafe fn shfl<T: Element, O: Operation<T>, const BLOCK: usize>(
+    warp_results: *mut T,
+    input: *const T,
+    output: *mut T,
     n: u32,
 ) {
-    let warps = BLOCK as u32 / WARP_SIZE;
     let part = Part::of_block_of(BLOCK as u32, 1);
-    let (warp, lane) = (part.tid / WARP_SIZE, part.tid % WARP_SIZE);
-    // SAFETY: the kernel's contract; all lanes of a warp take the same branches to the sums.
+    // SAFETY: the kernel's contract.
     unsafe {
-        let sum = warp_sum(sum_of::<1, true>(input, part.first(), part.block, n));
+        let own = combined::<T, O, 1, true>(input, part.first(), part.block, n);
+        let result = combine_block::<T, O, BLOCK>(warp_results, own);
+        if part.tid == 0 {
+            *output.add(part.index as usize) = result;
+        }
+    }
+}
+
+/// The result of a block's values, in its first warp.
+///
+/// # Safety
+/// All threads of a block of `BLOCK` call it; `warp_results` is shared memory of an element for each warp,
+/// used by nobody else.
+#[inline(always)]
+pub(super) unsafe fn combine_block<T: Element, O: Operation<T>, const BLOCK: usize>(
+    warp_results: *mut T,
+    value: T,
+) -> T {
+    let warps = BLOCK as u32 / WARP_SIZE;
+    let tid = thread::thread_idx_x();
+    let (warp, lane) = (tid / WARP_SIZE, tid % WARP_SIZE);
+    // SAFETY: all lanes of a warp take the same branches to where they combine.
+    unsafe {
+        let result = combine_warp::<T, O>(value);
         if lane == 0 {
-            *warp_sums.add(warp as usize) = sum;
+            *warp_results.add(warp as usize) = result;
         }
         thread::sync_threads();
         if warp == 0 {
-            let sum = warp_sum(if lane < warps {
-                *warp_sums.add(lane as usize)
+            let value = if lane < warps {
+                *warp_results.add(lane as usize)
             } else {
-                0
-            });
-            if lane == 0 {
-                *output.add(part.index as usize) = sum;
-            }
+                O::IDENTITY
+            };
+            combine_warp::<T, O>(value)
+        } else {
+            result
         }
     }
 }

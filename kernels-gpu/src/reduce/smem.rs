@@ -2,22 +2,23 @@
 
 use cuda_std::{shared, thread};
 
-use super::complete_unroll::sum_unrolled;
-use super::{Part, all_exist, sum_of};
+use super::complete_unroll::combine_unrolled;
+use super::operation::{Operation, Sum, every_operation};
+use super::{Element, Part, all_exist, combined};
 
-/// Sums a part of `N` data blocks in `tile`.
+/// Combines a part of `N` data blocks in `tile`.
 ///
-/// A thread without an element puts a zero into the tile, so every step finds a full one and needs no
-/// check.
+/// A thread without an element puts the identity into the tile, so every step finds a full one and needs
+/// no check.
 ///
 /// # Safety
 /// As [`reduce`](super) says, with blocks of `BLOCK` threads; `tile` is `BLOCK` elements of shared
 /// memory.
 #[inline(always)]
-unsafe fn smem<const BLOCK: usize, const N: usize>(
-    tile: *mut i32,
-    input: *const i32,
-    output: *mut i32,
+unsafe fn smem<T: Element, O: Operation<T>, const BLOCK: usize, const N: usize>(
+    tile: *mut T,
+    input: *const T,
+    output: *mut T,
     n: u32,
 ) {
     let part = Part::of_block_of(BLOCK as u32, N as u32);
@@ -25,17 +26,34 @@ unsafe fn smem<const BLOCK: usize, const N: usize>(
     // SAFETY: the kernel's contract; a thread writes only its own element before the barrier.
     unsafe {
         *tile.add(part.tid as usize) = if all_exist::<N>(first, part.block, n) {
-            sum_of::<N, false>(input, first, part.block, n)
+            combined::<T, O, N, false>(input, first, part.block, n)
         } else {
-            sum_of::<N, true>(input, first, part.block, n)
+            combined::<T, O, N, true>(input, first, part.block, n)
         };
         thread::sync_threads();
-        sum_unrolled::<BLOCK>(tile, part.tid, BLOCK as u32);
+        combine_unrolled::<T, O, BLOCK>(tile, part.tid, BLOCK as u32);
         if part.tid == 0 {
             *output.add(part.index as usize) = *tile;
         }
     }
 }
+
+/// A part of one data block.
+///
+/// # Safety
+/// As [`smem`].
+#[inline(always)]
+unsafe fn smem1<T: Element, O: Operation<T>, const BLOCK: usize>(
+    tile: *mut T,
+    input: *const T,
+    output: *mut T,
+    n: u32,
+) {
+    // SAFETY: the caller's.
+    unsafe { smem::<T, O, BLOCK, 1>(tile, input, output, n) }
+}
+
+every_operation! { reduce_smem; shared [BLOCK]; smem1 }
 
 entries! {
     /// `reduce_gmem` in shared memory: one load from global memory a thread and no store but the
@@ -46,7 +64,7 @@ entries! {
     reduce_smem(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
     shared tile: [i32; BLOCK];
     // SAFETY: the body's contract is the kernel's.
-    => unsafe { smem::<BLOCK, 1>(tile, input, output, n) }
+    => unsafe { smem::<i32, Sum, BLOCK, 1>(tile, input, output, n) }
 }
 
 entries! {
@@ -56,7 +74,7 @@ entries! {
     /// As [`reduce`](super) says, launched with `4 * BLOCK` bytes of shared memory.
     reduce_smem_dyn(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
     // SAFETY: the body's contract is the kernel's.
-    => unsafe { smem::<BLOCK, 1>(shared::dynamic_shared_mem(), input, output, n) }
+    => unsafe { smem::<i32, Sum, BLOCK, 1>(shared::dynamic_shared_mem(), input, output, n) }
 }
 
 entries! {
@@ -68,7 +86,7 @@ entries! {
     reduce_smem_unroll4(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
     shared tile: [i32; BLOCK];
     // SAFETY: the body's contract is the kernel's.
-    => unsafe { smem::<BLOCK, 4>(tile, input, output, n) }
+    => unsafe { smem::<i32, Sum, BLOCK, 4>(tile, input, output, n) }
 }
 
 entries! {
@@ -78,5 +96,5 @@ entries! {
     /// As [`reduce`](super) says, launched with `4 * BLOCK` bytes of shared memory.
     reduce_smem_unroll4_dyn(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
     // SAFETY: the body's contract is the kernel's.
-    => unsafe { smem::<BLOCK, 4>(shared::dynamic_shared_mem(), input, output, n) }
+    => unsafe { smem::<i32, Sum, BLOCK, 4>(shared::dynamic_shared_mem(), input, output, n) }
 }

@@ -3,6 +3,7 @@
 use cuda_std::{kernel, thread};
 
 use super::interleaved::sum_interleaved;
+use super::operation::Sum;
 use super::{Part, last_warp, sum_into_first};
 
 /// `reduce_unrolling8` whose loop stops at 64 sums: the rest is one warp's work and needs no barrier of
@@ -24,7 +25,7 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
         sum_into_first::<8>(input, part.first(), part.block, n);
         thread::sync_threads();
         sum_interleaved(data, part.tid, part.block, len, 32);
-        last_warp(data, part.tid, len);
+        last_warp::<i32, Sum>(data, part.tid, len);
         if part.tid == 0 {
             *output.add(part.index as usize) = if len > 0 { *data } else { 0 };
         }

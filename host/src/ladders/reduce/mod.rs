@@ -1,13 +1,28 @@
-//! The sum of n 32-bit integers, wrapping: from neighboured pairs in global memory to warp shuffles.
+//! The sum of n 32-bit integers, wrapping: from neighboured pairs in global memory to warp shuffles. And, in
+//! three of the rungs, product, min and max of five types.
 //!
-//! Each kernel takes `(input: *mut i32, output: *mut i32, n: u32)` and writes one word a block, the sum
+//! Each kernel takes `(input: *mut T, output: *mut T, n: u32)` and writes one element a block, the sum
 //! of the elements that the block takes. The host adds these partial sums. As in the text that the ladder
 //! comes from, that last step belongs to checking: it is not timed.
 //!
-//! Effective bandwidth is reckoned as that text does: n × 4 bytes, each element read once, by the time.
+//! Effective bandwidth is reckoned as that text does: n elements' bytes, each element read once, by the time.
 //! What an in-place rung writes back and reads again is its own affair, and so are the partial sums.
 
+//!
+//! # How it is checked
+//! Integers, min and max exactly; NaNs among the elements of a min or max are to be ignored. A sum or product
+//! of floats against one in double precision, by the bounds of Higham, *Accuracy and Stability of Numerical
+//! Algorithms*, §3.1 and §4.2: with a unit roundoff u and γ(d) = d u / (1 - d u),
+//! - a sum differs from the exact one by at most γ(d) Σ|x| where no element went through more than d additions:
+//!   a thread's share of its block's elements, and ten halvings of the block;
+//! - a product by at most γ(d) times itself, where d is all of the block's elements, because each
+//!   multiplication's rounding stays in it.
+//!
+//! The reference's own error is added by the same rule.
+
 mod cpu;
+mod number;
+mod reduction;
 mod rungs;
 
 use std::sync::OnceLock;
@@ -15,14 +30,15 @@ use std::sync::OnceLock;
 pub use cpu::{plain_sum, recursive_reduce};
 
 use crate::error::Error;
-use crate::launch::{Arg, Launch};
-use crate::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted};
-use crate::registry::{Ladder, Options, Rung};
+use crate::options::{Kind, Opt, Options};
+use crate::problem::Problem;
+use crate::registry::{Effort, Ladder};
+use crate::report::{Shown, columns};
+use number::{Number, OPS, Op, TYPES};
+use reduction::Reduction;
 
 /// The largest size: the kernels count elements in 31 bits.
 pub const MAX_N: u64 = (1 << 31) - 1;
-
-const DEFAULT_N: u64 = 1 << 24;
 
 /// The powers of two from two warps to the most threads that a block can have.
 const BLOCKS: &[[u32; 3]] = &[
@@ -40,33 +56,126 @@ const GRAIN: u64 = 64;
 /// is wrong.
 const GUARD: u64 = 16;
 
-const WORD: u64 = size_of::<i32>() as u64;
+/// The operation and the type that all rungs compute.
+const USUAL: (&str, &str) = ("sum", "i32");
 
 /// The ladder.
 pub(crate) const LADDER: Ladder = Ladder {
     name: "reduce",
     summary: "the sum of n 32-bit integers, wrapping, as one partial sum a block",
     rungs: rungs::RUNGS,
-    default_n: DEFAULT_N,
+    options: &[
+        Opt {
+            name: "n",
+            metavar: "N",
+            kind: Kind::Size,
+            default: "16777216",
+            help: "How many elements: 16777216, 1_000_000, 2^24 or 16M (k, M, G are 2^10, 2^20, 2^30)",
+        },
+        Opt {
+            name: "op",
+            metavar: "OP",
+            kind: Kind::Word(OPS),
+            default: USUAL.0,
+            help: "The operation",
+        },
+        Opt {
+            name: "type",
+            metavar: "TYPE",
+            kind: Kind::Word(TYPES),
+            default: USUAL.1,
+            help: "The type of the elements",
+        },
+    ],
     blocks: BLOCKS,
     block_rule: "a power of two from 64 to 1024",
-    check_sizes: &[0, 1, 31, 1000, 1_000_003, (1 << 24) + 1],
+    sweep,
     problem,
+    shown: Shown {
+        timed: &[
+            columns::TIME,
+            columns::OVER_FIRST,
+            columns::OVER_BEFORE,
+            columns::BANDWIDTH,
+            columns::OF_PEAK,
+            columns::PUBLISHED,
+        ],
+        counted: &[
+            columns::INSTRUCTIONS,
+            columns::SECTORS,
+            columns::USED,
+            columns::CONFLICTS,
+            columns::UNIFORM,
+        ],
+        pictures: false,
+    },
 };
 
+fn sweep(effort: Effort) -> Vec<Options> {
+    let (usual, others): (&[u64], &[u64]) = match effort {
+        Effort::Full => (
+            &[0, 1, 31, 1000, (1 << 20) + 3, (1 << 24) + 1],
+            &[0, 1, 31, 1000, (1 << 20) + 3],
+        ),
+        Effort::Quick => (
+            &[0, 1, 31, 1000, 100_003, (1 << 20) + 3, (1 << 24) + 1],
+            &[0, 1, 31, 1000, 100_003],
+        ),
+        Effort::Least => (&[0, 1, 31, 1000, 100_003], &[0, 1, 1000]),
+    };
+    let mut all = Vec::new();
+    for op in OPS {
+        for word in TYPES {
+            let sizes = if (*op, *word) == USUAL { usual } else { others };
+            all.extend(sizes.iter().map(|n| {
+                Options::default()
+                    .with("n", n)
+                    .with("op", op)
+                    .with("type", word)
+            }));
+        }
+    }
+    // By size, so that one size after the other fills the matrix.
+    all.sort_by_key(|options| {
+        let n = options.get("n").map(ToString::to_string);
+        n.and_then(|n| n.parse::<u64>().ok())
+    });
+    all
+}
+
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let n = options.n.unwrap_or(DEFAULT_N);
+    let n = options.size("n");
     if n > MAX_N {
-        return Err(Error::SizeOutOfBounds {
+        return Err(Error::OutOfBounds {
             ladder: LADDER.name,
-            n,
-            max: MAX_N,
+            option: "n",
+            value: n,
+            takes: format!("0 to {MAX_N}"),
         });
     }
-    Ok(Box::new(Sum {
+    let make: fn(u64, Op, String) -> Box<dyn Problem> = match options.text("type") {
+        "i32" => reduction::<i32>,
+        "u32" => reduction::<u32>,
+        "i64" => reduction::<i64>,
+        "f32" => reduction::<f32>,
+        _ => reduction::<f64>,
+    };
+    let (op, word) = (options.text("op"), options.text("type"));
+    let variant = if (op, word) == USUAL {
+        String::new()
+    } else {
+        format!("{op}_{word}")
+    };
+    Ok(make(n, Op::named(op), variant))
+}
+
+fn reduction<T: Number>(n: u64, op: Op, variant: String) -> Box<dyn Problem> {
+    Box::new(Reduction::<T> {
         n,
+        op,
+        variant,
         data: OnceLock::new(),
-    }))
+    })
 }
 
 /// Element `index` of the input: pseudo-random over the full range of `i32`, so that sums wrap and no
@@ -78,137 +187,6 @@ pub fn element(index: u32) -> i32 {
     h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
     (h ^ (h >> 16)).cast_signed()
-}
-
-/// One sum to compute.
-struct Sum {
-    n: u64,
-    data: OnceLock<Data>,
-}
-
-struct Data {
-    input: Vec<i32>,
-    /// The sum of the first `GRAIN` × i elements at index i, and of all of them at the end: the sum of
-    /// any block's share is a difference of two.
-    sums: Vec<i32>,
-}
-
-impl Data {
-    fn new(n: u64) -> Self {
-        // The problem's constructor bounds n to 31 bits.
-        let input: Vec<i32> = (0..n as u32).map(element).collect();
-        let mut total = 0i32;
-        let mut sums = vec![0];
-        for grain in input.chunks(GRAIN as usize) {
-            total = total.wrapping_add(plain_sum(grain));
-            sums.push(total);
-        }
-        Self { input, sums }
-    }
-
-    /// The sum of the elements from `start`, a multiple of `GRAIN`, to `end` or the last.
-    fn sum(&self, start: u64, end: u64) -> i32 {
-        let at = |element: u64| {
-            let index = element.div_ceil(GRAIN).min(self.sums.len() as u64 - 1);
-            self.sums[index as usize]
-        };
-        at(end).wrapping_sub(at(start))
-    }
-}
-
-impl Sum {
-    fn data(&self) -> &Data {
-        self.data.get_or_init(|| Data::new(self.n))
-    }
-}
-
-impl Problem for Sum {
-    fn n(&self) -> u64 {
-        self.n
-    }
-
-    fn shape(&self) -> Vec<u64> {
-        vec![self.n]
-    }
-
-    fn buffers(&self) -> Vec<Buffer> {
-        let most_blocks = self.n.div_ceil(GRAIN).max(1);
-        vec![
-            Buffer {
-                role: Role::Input,
-                bytes: self.n * WORD,
-            },
-            Buffer {
-                role: Role::Output,
-                bytes: (most_blocks + GUARD) * WORD,
-            },
-        ]
-    }
-
-    fn input(&self, index: usize) -> &[u8] {
-        if index == 0 {
-            bytemuck::cast_slice(&self.data().input)
-        } else {
-            &[]
-        }
-    }
-
-    fn args(&self) -> Vec<Arg> {
-        vec![Arg::Buffer(0), Arg::Buffer(1), Arg::U32(self.n as u32)]
-    }
-
-    fn bytes(&self) -> u64 {
-        self.n * WORD
-    }
-
-    fn wanted(&self, launch: &Launch) -> Vec<Wanted> {
-        vec![Wanted {
-            buffer: 1,
-            bytes: ((launch.blocks() + GUARD) * WORD) as usize,
-        }]
-    }
-
-    fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let sums = outputs.first().map_or(&[][..], Vec::as_slice);
-        let words: Vec<i32> = sums
-            .chunks_exact(WORD as usize)
-            .map(bytemuck::pod_read_unaligned)
-            .collect();
-        let blocks = launch.blocks() as usize;
-        let poison = i32::from_ne_bytes([POISON; 4]);
-        let elements = rung.geometry.elements(launch.block);
-        let wrong = (0..blocks).find_map(|block| {
-            let start = block as u64 * elements;
-            let expected = self.data().sum(start, start + elements);
-            let found = words.get(block).copied().unwrap_or(poison);
-            (found != expected).then(|| {
-                let unwritten = if found == poison {
-                    ", which is what was there before"
-                } else {
-                    ""
-                };
-                format!(
-                    "block {block} of {blocks}: its sum is {found}{unwritten}; {expected} is right"
-                )
-            })
-        });
-        let past_the_end = || {
-            words
-                .iter()
-                .skip(blocks)
-                .position(|&word| word != poison)
-                .map(|extra| {
-                    format!(
-                        "word {} was written, behind the sums of {blocks} blocks",
-                        blocks + extra
-                    )
-                })
-        };
-        match wrong.or_else(past_the_end) {
-            None => Verdict::Right,
-            Some(difference) => Verdict::Wrong(difference),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! The rungs, in the order in which they are climbed.
 
+use kernels_gpu::reduce::grid_stride::{BLOCKS as MOST_BLOCKS, EACH};
+
 use super::BLOCKS;
 use crate::launch::Geometry;
 use crate::registry::{Entries, Rung, Seed, Shared};
 
-/// A word for each thread of a warp.
-const WORD_A_THREAD: u32 = 32 * 4;
-/// A word for the whole warp.
-const WORD_A_WARP: u32 = 4;
+/// A word for each thread.
+const WORDS: fn([u32; 3]) -> u32 = |block| block[0] * 4;
+/// A word for each warp.
+const WORD_A_WARP: fn([u32; 3]) -> u32 = |block| block[0].div_ceil(32) * 4;
 
 /// A rung in global memory, of one data block: what the others differ from.
 const GLOBAL: Rung = Rung {
@@ -19,19 +21,47 @@ const GLOBAL: Rung = Rung {
     default_block: [512, 1, 1],
     shared: Shared::None,
     in_place: true,
+    is_bound: false,
+    form: 0,
     seed: None,
+    seed_count: "",
 };
 
 /// A rung that sums in shared memory or in registers and leaves its input as it is.
 const ON_CHIP: Rung = Rung {
     entries: Entries::PerBlock(BLOCKS),
     default_block: [128, 1, 1],
-    shared: Shared::Static {
-        bytes_per_warp: WORD_A_THREAD,
-    },
+    shared: Shared::Static(WORDS),
     in_place: false,
     ..GLOBAL
 };
+
+/// Every operation and type but the usual one is compiled for one block.
+const ONE_BLOCK: Entries = Entries::PerBlock(&[[128, 1, 1]]);
+
+/// The entries of a rung that computes every operation of every type.
+const EVERY_OPERATION: Entries = Entries::PerVariant(&[
+    ("", Entries::PerBlock(BLOCKS)),
+    ("sum_u32", ONE_BLOCK),
+    ("sum_i64", ONE_BLOCK),
+    ("sum_f32", ONE_BLOCK),
+    ("sum_f64", ONE_BLOCK),
+    ("product_i32", ONE_BLOCK),
+    ("product_u32", ONE_BLOCK),
+    ("product_i64", ONE_BLOCK),
+    ("product_f32", ONE_BLOCK),
+    ("product_f64", ONE_BLOCK),
+    ("min_i32", ONE_BLOCK),
+    ("min_u32", ONE_BLOCK),
+    ("min_i64", ONE_BLOCK),
+    ("min_f32", ONE_BLOCK),
+    ("min_f64", ONE_BLOCK),
+    ("max_i32", ONE_BLOCK),
+    ("max_u32", ONE_BLOCK),
+    ("max_i64", ONE_BLOCK),
+    ("max_f32", ONE_BLOCK),
+    ("max_f64", ONE_BLOCK),
+]);
 
 const fn data_blocks(data_blocks: u32) -> Geometry {
     Geometry::Line { data_blocks }
@@ -126,15 +156,14 @@ pub(super) const RUNGS: &[Rung] = &[
         name: "reduce_smem",
         source: "kernels-gpu/src/reduce/smem.rs",
         lesson: "the block's words go to shared memory once, and the rounds touch global memory no more",
+        entries: EVERY_OPERATION,
         ..ON_CHIP
     },
     Rung {
         name: "reduce_smem_dyn",
         source: "kernels-gpu/src/reduce/smem.rs",
         lesson: "shared memory sized by the launch: costs nothing against a size known to the compiler",
-        shared: Shared::Dynamic {
-            bytes_per_warp: WORD_A_THREAD,
-        },
+        shared: Shared::Dynamic(WORDS),
         ..ON_CHIP
     },
     Rung {
@@ -149,19 +178,28 @@ pub(super) const RUNGS: &[Rung] = &[
         source: "kernels-gpu/src/reduce/smem.rs",
         lesson: "the same with shared memory sized by the launch",
         geometry: data_blocks(4),
-        shared: Shared::Dynamic {
-            bytes_per_warp: WORD_A_THREAD,
-        },
+        shared: Shared::Dynamic(WORDS),
         ..ON_CHIP
     },
     Rung {
         name: "reduce_shfl",
         source: "kernels-gpu/src/reduce/shfl.rs",
         lesson: "warps sum in registers by shuffles; shared memory carries one word a warp",
-        shared: Shared::Static {
-            bytes_per_warp: WORD_A_WARP,
-        },
+        entries: EVERY_OPERATION,
+        shared: Shared::Static(WORD_A_WARP),
         seed: faster(1.4, "reduce_smem"),
+        ..ON_CHIP
+    },
+    Rung {
+        name: "reduce_grid_stride",
+        source: "kernels-gpu/src/reduce/grid_stride.rs",
+        lesson: "a grid as large as the device: a thread strides over the input, and a block combines once",
+        entries: EVERY_OPERATION,
+        geometry: Geometry::Stride {
+            each: EACH as u32,
+            blocks: MOST_BLOCKS,
+        },
+        shared: Shared::Static(WORD_A_WARP),
         ..ON_CHIP
     },
 ];

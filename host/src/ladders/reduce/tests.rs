@@ -1,17 +1,14 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::registry::ladder;
+use crate::launch::Launch;
+use crate::problem::{POISON, Verdict};
+use crate::registry::{Rung, ladder};
 
 fn launch_of(rung: &str, n: u64, block: u32) -> (Box<dyn Problem>, &'static Rung, Launch) {
     let ladder = ladder("reduce").unwrap();
     let rung = ladder.rung(rung).unwrap();
-    let problem = ladder
-        .problem(&Options {
-            n: Some(n),
-            block: None,
-        })
-        .unwrap();
+    let problem = ladder.problem(&Options::default().with("n", n)).unwrap();
     let launch = ladder.launch(rung, &*problem, Some([block, 1, 1])).unwrap();
     (problem, rung, launch)
 }
@@ -97,12 +94,7 @@ fn a_missing_output_is_wrong_and_does_not_panic() {
 fn the_output_has_room_for_every_rung_and_block() {
     let ladder = ladder("reduce").unwrap();
     for n in [0, 1, 64, 65, 1000, MAX_N] {
-        let problem = ladder
-            .problem(&Options {
-                n: Some(n),
-                block: None,
-            })
-            .unwrap();
+        let problem = ladder.problem(&Options::default().with("n", n)).unwrap();
         let room = problem.buffers()[1].bytes;
         for rung in ladder.rungs {
             for &block in ladder.blocks {
@@ -135,10 +127,7 @@ fn the_input_is_spread_over_all_words() {
 fn sizes_beyond_31_bits_are_refused_with_the_bound() {
     let ladder = ladder("reduce").unwrap();
     let error = ladder
-        .problem(&Options {
-            n: Some(MAX_N + 1),
-            block: None,
-        })
+        .problem(&Options::default().with("n", MAX_N + 1))
         .err()
         .unwrap();
     let text = error.to_string();
@@ -146,12 +135,105 @@ fn sizes_beyond_31_bits_are_refused_with_the_bound() {
         text.contains("2147483648") && text.contains("0 to 2147483647"),
         "{text}"
     );
+    assert!(ladder.problem(&Options::default().with("n", MAX_N)).is_ok());
+}
+
+/// The results that a right kernel of a type leaves for each block, in the type's own precision and in the
+/// order of the elements.
+fn partial<T: bytemuck::Pod>(
+    problem: &dyn Problem,
+    launch: &Launch,
+    fold: impl Fn(&[T]) -> T,
+) -> Vec<T> {
+    let input: Vec<T> = bytemuck::cast_slice(problem.input(0)).to_vec();
+    let each = input.len().div_ceil(launch.blocks() as usize);
+    let parts = each.next_multiple_of(launch.block[0] as usize);
+    input.chunks(parts).map(fold).collect()
+}
+
+fn of_operation(op: &str, word: &str, n: u64) -> (Box<dyn Problem>, &'static Rung, Launch) {
+    let ladder = ladder("reduce").unwrap();
+    let options = Options::default()
+        .with("n", n)
+        .with("op", op)
+        .with("type", word);
+    let problem = ladder.problem(&options).unwrap();
+    let rung = ladder.rung("reduce_shfl").unwrap();
+    let launch = ladder.launch(rung, &*problem, None).unwrap();
+    (problem, rung, launch)
+}
+
+fn guarded<T: bytemuck::Pod>(results: &[T]) -> Vec<Vec<u8>> {
+    let mut bytes = bytemuck::cast_slice(results).to_vec();
+    bytes.extend([POISON].repeat(GUARD as usize * size_of::<T>()));
+    vec![bytes]
+}
+
+#[test]
+fn a_rounded_sum_is_right_and_one_without_an_element_is_wrong() {
+    let (problem, rung, launch) = of_operation("sum", "f32", 1000);
+    assert_eq!(launch.entry, "reduce_shfl_sum_f32_128");
+    let mut sums = partial(&*problem, &launch, |part: &[f32]| part.iter().sum());
+    let verdict = problem.check(rung, &launch, &guarded(&sums));
+    assert_eq!(verdict, Verdict::Right);
+    let input: &[f32] = bytemuck::cast_slice(problem.input(0));
+    sums[0] -= input[3];
+    let Verdict::Wrong(why) = problem.check(rung, &launch, &guarded(&sums)) else {
+        panic!("an element is missing");
+    };
+    assert!(why.starts_with("block 0 of 8: its sum is "), "{why}");
+    sums[0] = f32::NAN;
+    assert!(!problem.check(rung, &launch, &guarded(&sums)).is_right());
+}
+
+#[test]
+fn products_are_of_many_factors_and_stay_in_range() {
+    let (problem, rung, launch) = of_operation("product", "f64", 5000);
+    let mut products = partial(&*problem, &launch, |part: &[f64]| part.iter().product());
+    assert!(products.iter().all(|p| (0.5..2.0).contains(p) && *p != 1.0));
+    assert!(problem.check(rung, &launch, &guarded(&products)).is_right());
+    products[7] *= 1.0 + 1e-9;
+    assert!(!problem.check(rung, &launch, &guarded(&products)).is_right());
+
+    let (problem, rung, launch) = of_operation("product", "i64", 5000);
+    let products = partial(&*problem, &launch, |part: &[i64]| {
+        part.iter().fold(1, |all: i64, &one| all.wrapping_mul(one))
+    });
     assert!(
-        ladder
-            .problem(&Options {
-                n: Some(MAX_N),
-                block: None
-            })
-            .is_ok()
+        !products.contains(&0),
+        "a product of even numbers is soon 0"
+    );
+    assert!(problem.check(rung, &launch, &guarded(&products)).is_right());
+}
+
+#[test]
+fn min_and_max_are_exact_and_ignore_nans() {
+    let (problem, rung, launch) = of_operation("max", "f32", 3000);
+    let input: &[f32] = bytemuck::cast_slice(problem.input(0));
+    assert_eq!(input.iter().filter(|x| x.is_nan()).count(), 4);
+    let mut greatest = partial(&*problem, &launch, |part: &[f32]| {
+        part.iter().copied().fold(f32::NEG_INFINITY, f32::max)
+    });
+    assert!(problem.check(rung, &launch, &guarded(&greatest)).is_right());
+    greatest[2] = greatest[2].next_down();
+    assert!(!problem.check(rung, &launch, &guarded(&greatest)).is_right());
+    // Of no elements, the identity.
+    let (problem, rung, launch) = of_operation("min", "f64", 0);
+    let verdict = problem.check(rung, &launch, &guarded(&[f64::INFINITY]));
+    assert_eq!(verdict, Verdict::Right);
+}
+
+#[test]
+fn a_rung_that_does_not_compute_it_says_which_do() {
+    let ladder = ladder("reduce").unwrap();
+    let (problem, _, _) = of_operation("max", "f32", 10);
+    let names: Vec<_> = ladder.select(&[], &*problem).unwrap();
+    assert_eq!(names.len(), 3);
+    let error = ladder
+        .select(&["reduce_gmem".into()], &*problem)
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "reduce_gmem was not compiled for max of f32; it is in reduce_smem, reduce_shfl, reduce_grid_stride"
     );
 }

@@ -1,0 +1,236 @@
+//! How often each byte value occurs, of made-up bytes or of any file's.
+//!
+//! Each kernel takes `(input: *const u8, bins: *mut u32, n: u32)` and adds to 256 counters, which are zeroed
+//! before every launch, out of the time.
+//!
+//! Effective bandwidth is reckoned as n bytes, each read once, by the time.
+
+mod data;
+mod rungs;
+
+use std::sync::OnceLock;
+
+use kernels_gpu::histogram::BINS;
+
+use crate::error::Error;
+use crate::launch::{Arg, Launch};
+use crate::options::{Kind, Opt, Options};
+use crate::problem::{Buffer, Problem, Role, Verdict, Wanted, round_down, with_power};
+use crate::registry::{Effort, Ladder, Rung};
+use crate::report::{Shown, columns};
+use data::Data;
+
+/// The most bytes: the kernels count them in 31 bits.
+pub const MAX_N: u64 = (1 << 31) - 1;
+
+/// The number of made-up bytes where none is asked for.
+const DEFAULT_N: u64 = 1 << 24;
+
+const BLOCKS: &[[u32; 3]] = &[[128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]];
+
+/// Counters behind the 256 that must stay zero.
+const GUARD: usize = 16;
+
+/// The ladder.
+pub(crate) const LADDER: Ladder = Ladder {
+    name: "histogram",
+    summary: "how often each byte value occurs",
+    rungs: rungs::RUNGS,
+    options: &[
+        Opt {
+            name: "n",
+            metavar: "N",
+            kind: Kind::SizeOr("all"),
+            default: "all",
+            help: "How many bytes; all are 2^24 made-up ones, or those of the file",
+        },
+        Opt {
+            name: "data",
+            metavar: "DATA",
+            kind: Kind::Text,
+            default: "uniform",
+            help: "The bytes: uniform, skewed (half of them one value, a quarter another, …), constant, or a file",
+        },
+    ],
+    blocks: BLOCKS,
+    block_rule: "128, 256, 512 or 1024",
+    sweep,
+    problem,
+    shown: Shown {
+        timed: &[
+            columns::TIME,
+            columns::OVER_FIRST,
+            columns::OVER_BEFORE,
+            columns::BANDWIDTH,
+            columns::OF_PEAK,
+        ],
+        counted: &[
+            columns::INSTRUCTIONS,
+            columns::SECTORS_LOADED,
+            columns::GLOBAL_ATOMICS,
+            columns::ATOMIC_SECTORS,
+            columns::SHARED_ATOMICS,
+        ],
+        pictures: false,
+    },
+};
+
+fn sweep(effort: Effort) -> Vec<Options> {
+    let sizes: &[u64] = match effort {
+        Effort::Full => &[0, 1, 255, 4096, (1 << 20) + 7, DEFAULT_N],
+        Effort::Quick => &[0, 1, 255, 4096, (1 << 20) + 7],
+        Effort::Least => &[0, 1, 255, 20_011],
+    };
+    let with = |n: &u64| data::NAMES.map(|data| Options::default().with("n", n).with("data", data));
+    sizes.iter().flat_map(with).collect()
+}
+
+fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
+    let asked = options.maybe_size("n");
+    let out_of_bounds = |value, takes| Error::OutOfBounds {
+        ladder: LADDER.name,
+        option: "n",
+        value,
+        takes,
+    };
+    if let Some(value) = asked.filter(|&n| n > MAX_N) {
+        return Err(out_of_bounds(value, format!("0 to {MAX_N}")));
+    }
+    let name = options.text("data");
+    let data = Data::named(name, asked.unwrap_or(MAX_N + 1))?;
+    let n = match (&data, asked) {
+        (Data::MadeUp(_), asked) => asked.unwrap_or(DEFAULT_N),
+        (Data::File(bytes), None) if bytes.len() as u64 > MAX_N => {
+            let takes =
+                format!("0 to {MAX_N}, and {name} has more; --n says how many of them to take");
+            return Err(out_of_bounds(bytes.len() as u64, takes));
+        }
+        (Data::File(bytes), None) => bytes.len() as u64,
+        (Data::File(bytes), Some(value)) if (bytes.len() as u64) < value => {
+            let takes = format!("0 to {}, the bytes of {name}", bytes.len());
+            return Err(out_of_bounds(value, takes));
+        }
+        (Data::File(_), Some(n)) => n,
+    };
+    Ok(Box::new(Histogram {
+        n,
+        name: name.to_owned(),
+        data,
+        made: OnceLock::new(),
+    }))
+}
+
+/// Bytes to count.
+struct Histogram {
+    n: u64,
+    name: String,
+    data: Data,
+    made: OnceLock<Vec<u8>>,
+}
+
+impl Histogram {
+    fn input(&self) -> &[u8] {
+        match &self.data {
+            Data::File(bytes) => bytes,
+            Data::MadeUp(byte) => self
+                .made
+                .get_or_init(|| (0..self.n as u32).map(*byte).collect()),
+        }
+    }
+}
+
+impl Problem for Histogram {
+    fn size(&self) -> String {
+        format!("n = {}, {}", self.n, self.name)
+    }
+
+    fn title(&self) -> String {
+        format!("{}, {} bytes", with_power(self.n), self.name)
+    }
+
+    fn column(&self) -> String {
+        format!("n = {}", self.n)
+    }
+
+    fn smaller(&self, share: f64) -> Option<String> {
+        Some(format!("--n {}", round_down(self.n, share)))
+    }
+
+    fn settled(&self, options: Options) -> Options {
+        options.with_size("n", self.n)
+    }
+
+    fn shape(&self) -> Vec<u64> {
+        vec![self.n]
+    }
+
+    fn buffers(&self) -> Vec<Buffer> {
+        vec![
+            Buffer {
+                role: Role::Input,
+                bytes: self.n,
+            },
+            Buffer {
+                role: Role::Sum,
+                bytes: ((BINS + GUARD) * 4) as u64,
+            },
+        ]
+    }
+
+    fn input(&self, index: usize) -> &[u8] {
+        if index == 0 { self.input() } else { &[] }
+    }
+
+    fn args(&self, _: &Rung) -> Vec<Arg> {
+        vec![Arg::Buffer(0), Arg::Buffer(1), Arg::U32(self.n as u32)]
+    }
+
+    fn bytes(&self) -> u64 {
+        self.n
+    }
+
+    fn wanted(&self, _: &Launch) -> Vec<Wanted> {
+        vec![Wanted {
+            buffer: 1,
+            bytes: (BINS + GUARD) * 4,
+        }]
+    }
+
+    fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
+        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
+        let found: Vec<u32> = bytes
+            .chunks_exact(4)
+            .map(bytemuck::pod_read_unaligned)
+            .collect();
+        let expected = counts(self.input());
+        if found.len() != expected.len() + GUARD {
+            return Verdict::Wrong(format!("there are {} counters", found.len()));
+        }
+        let wrong = (0..BINS).find(|&byte| found[byte] != expected[byte]);
+        if let Some(byte) = wrong {
+            return Verdict::Wrong(format!(
+                "byte {byte:#04x} was counted {} times; {} is right",
+                found[byte], expected[byte]
+            ));
+        }
+        match found[BINS..].iter().position(|&count| count != 0) {
+            None => Verdict::Right,
+            Some(extra) => Verdict::Wrong(format!(
+                "counter {} was written, behind the {BINS} that there are",
+                BINS + extra
+            )),
+        }
+    }
+}
+
+/// How often each value occurs: the reference.
+pub fn counts(bytes: &[u8]) -> [u32; BINS] {
+    let mut counts = [0; BINS];
+    for &byte in bytes {
+        counts[usize::from(byte)] += 1;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests;

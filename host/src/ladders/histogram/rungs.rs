@@ -1,0 +1,64 @@
+//! The rungs, in the order in which they are climbed.
+
+use kernels_gpu::histogram::{BINS, COARSE};
+
+use super::BLOCKS;
+use crate::launch::Geometry;
+use crate::registry::{Entries, Rung, Shared};
+
+/// The rung in global memory: what the others differ from.
+const GLOBAL: Rung = Rung {
+    name: "histogram_global",
+    source: "kernels-gpu/src/histogram/global.rs",
+    lesson: "an atomic of global memory for each byte: all threads of the grid queue for 256 words",
+    entries: Entries::Any,
+    geometry: Geometry::Line { data_blocks: 1 },
+    default_block: [256, 1, 1],
+    shared: Shared::None,
+    in_place: false,
+    is_bound: false,
+    form: 0,
+    seed: None,
+    seed_count: "",
+};
+
+/// A rung with a copy of the counters for each block.
+const PRIVATE: Rung = Rung {
+    source: "kernels-gpu/src/histogram/private.rs",
+    entries: Entries::PerBlock(BLOCKS),
+    shared: Shared::Static(|_| BINS as u32 * 4),
+    ..GLOBAL
+};
+
+/// A rung with several bytes a thread.
+const COARSENED: Rung = Rung {
+    geometry: Geometry::Line {
+        data_blocks: COARSE as u32,
+    },
+    ..PRIVATE
+};
+
+pub(super) const RUNGS: &[Rung] = &[
+    GLOBAL,
+    Rung {
+        name: "histogram_private",
+        lesson: "a copy of the counters in each block's shared memory: threads meet near and seldom",
+        ..PRIVATE
+    },
+    Rung {
+        name: "histogram_private_coarsened_contiguous",
+        lesson: "16 bytes a thread: a sixteenth of the copies to write out, but strided reads",
+        ..COARSENED
+    },
+    Rung {
+        name: "histogram_private_coarsened",
+        lesson: "the same 16 bytes, interleaved: a warp reads one sector in each step",
+        ..COARSENED
+    },
+    Rung {
+        name: "histogram_aggregated",
+        source: "kernels-gpu/src/histogram/aggregated.rs",
+        lesson: "runs of equal bytes are counted in a register: one atomic a run, for skewed data",
+        ..COARSENED
+    },
+];

@@ -1,0 +1,91 @@
+#![allow(clippy::unwrap_used)]
+
+use std::io::Write as _;
+
+use super::*;
+use crate::registry::ladder;
+
+fn of(options: &Options) -> Result<Box<dyn Problem>, Error> {
+    ladder("histogram").unwrap().problem(options)
+}
+
+fn output(counts: &[u32]) -> Vec<Vec<u8>> {
+    let mut words = counts.to_vec();
+    words.resize(BINS + GUARD, 0);
+    vec![bytemuck::cast_slice(&words).to_vec()]
+}
+
+#[test]
+fn the_data_are_what_they_are_called() {
+    let share = |data: &str| {
+        let problem = of(&Options::default().with("n", 65_536).with("data", data)).unwrap();
+        let counts = counts(problem.input(0));
+        assert_eq!(counts.iter().sum::<u32>(), 65_536, "{data}");
+        (
+            counts.iter().max().copied().unwrap(),
+            counts.iter().filter(|&&c| c > 0).count(),
+        )
+    };
+    let (most, values) = share("uniform");
+    assert!(most < 350 && values == 256, "{most} {values}");
+    let (most, values) = share("skewed");
+    assert!(
+        (32_000..33_500).contains(&most) && values > 10,
+        "{most} {values}"
+    );
+    assert_eq!(share("constant"), (65_536, 1));
+}
+
+#[test]
+fn the_check_names_what_is_wrong() {
+    let ladder = ladder("histogram").unwrap();
+    let problem = of(&Options::default().with("n", 1000).with("data", "constant")).unwrap();
+    let rung = &ladder.rungs[0];
+    let launch = ladder.launch(rung, &*problem, None).unwrap();
+    let check = |counts: &[u32]| problem.check(rung, &launch, &output(counts));
+    let mut counts = [0; BINS + GUARD];
+    counts[0x41] = 1000;
+    assert_eq!(check(&counts), Verdict::Right);
+    counts[0x41] = 999;
+    let wrong = "byte 0x41 was counted 999 times; 1000 is right";
+    assert_eq!(check(&counts), Verdict::Wrong(wrong.into()));
+    counts[0x41] = 1000;
+    counts[BINS] = 1;
+    assert!(matches!(check(&counts), Verdict::Wrong(why) if why.starts_with("counter 256 was")));
+    assert!(!problem.check(rung, &launch, &[]).is_right());
+}
+
+#[test]
+fn a_file_is_counted_whole_or_to_a_size() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"hello world").unwrap();
+    let path = file.path().to_str().unwrap();
+    let data = Options::default().with("data", path);
+    let problem = of(&data).unwrap();
+    assert_eq!(
+        (problem.input(0), problem.shape()),
+        (&b"hello world"[..], vec![11])
+    );
+    let settled = problem.settled(LADDER.complete(&data).unwrap());
+    assert_eq!(settled.get("n").unwrap().to_string(), "11");
+    assert_eq!(of(&data.clone().with("n", 5)).unwrap().input(0), b"hello");
+    let error = of(&data.with("n", 12)).err().unwrap().to_string();
+    assert!(error.contains("n = 12 is out of bounds") && error.contains("0 to 11, the bytes of"));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let refused = |options: Options, message: &str| {
+        let error = of(&options).err().unwrap();
+        assert!(error.to_string().starts_with(message), "{error}");
+        assert_eq!(error.exit_code(), 2);
+    };
+    let none = Options::default;
+    refused(
+        none().with("data", "no/such"),
+        "cannot read no/such: No such file",
+    );
+    refused(none().with("data", "."), "cannot read .: Is a directory");
+    refused(none().with("n", "2^31"), "n = 2147483648 is out of bounds");
+    refused(none().with("n", "-1"), "`-1` is not a size");
+}

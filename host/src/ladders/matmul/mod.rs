@@ -1,0 +1,290 @@
+//! The product of two matrices of 32-bit floats: from a thread's own reads to shared tiles and coarsening.
+//!
+//! Each kernel takes `(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)` and writes `c`, m × n,
+//! the product of `a`, m × k, and `b`, k × n. For the rungs that take it so, `b` lies column after column.
+//!
+//! Speed is reckoned as 2 m n k floating-point operations by the time.
+//!
+//! # How it is checked
+//! Against a product in double precision, element by element. With a unit roundoff u = 2^-24, a sum of k
+//! products by fused multiply-adds in any order differs from the exact one by at most γ Σ|a||b|, γ = k u /
+//! (1 - k u) (Higham, *Accuracy and Stability of Numerical Algorithms*, §3.1). That is the bound; the
+//! reference's own error, 2^29 times smaller, is within its rounding up.
+
+mod reference;
+mod rungs;
+
+use std::sync::OnceLock;
+
+use crate::error::Error;
+use crate::ladders::reduce::element;
+use crate::launch::{Arg, Launch};
+use crate::options::{Kind, Opt, Options};
+use crate::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
+use crate::registry::{Effort, Ladder, Rung};
+use crate::report::{Shown, columns};
+use reference::Product;
+
+/// The most elements of a matrix: the kernels count them in 31 bits.
+pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
+
+const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1]];
+
+/// The form of the problem in which the second matrix lies column after column.
+const COLUMN_MAJOR: usize = 1;
+
+/// Words behind the output that must keep their poison.
+const GUARD: usize = 64;
+
+const fn side(name: &'static str, metavar: &'static str, help: &'static str) -> Opt {
+    Opt {
+        name,
+        metavar,
+        kind: Kind::Size,
+        default: "1024",
+        help,
+    }
+}
+
+/// The ladder.
+pub(crate) const LADDER: Ladder = Ladder {
+    name: "matmul",
+    summary: "the product of two matrices of 32-bit floats, m × k and k × n",
+    rungs: rungs::RUNGS,
+    options: &[
+        side("m", "M", "Rows of the first matrix, and of the product"),
+        side("n", "N", "Columns of the second matrix, and of the product"),
+        side(
+            "k",
+            "K",
+            "Columns of the first matrix, and rows of the second",
+        ),
+    ],
+    blocks: BLOCKS,
+    block_rule: "16x16 or 32x32, the tiles that were compiled in (a larger one has more than 1024 threads)",
+    sweep,
+    problem,
+    shown: Shown {
+        timed: &[
+            columns::TIME,
+            columns::FLOPS,
+            columns::OVER_FIRST,
+            columns::OVER_BEFORE,
+        ],
+        counted: &[
+            columns::INSTRUCTIONS,
+            columns::READ,
+            columns::SECTORS,
+            columns::WAVEFRONTS,
+            columns::CONFLICTS,
+        ],
+        pictures: false,
+    },
+};
+
+fn sweep(effort: Effort) -> Vec<Options> {
+    let sides: &[u32] = match effort {
+        Effort::Full => &[1, 15, 16, 17, 100, 257, 1024],
+        Effort::Quick => &[1, 15, 16, 17, 100, 257],
+        Effort::Least => &[1, 16, 33],
+    };
+    let mut all = Vec::new();
+    for m in sides {
+        for n in sides {
+            for k in sides {
+                all.push(Options::default().with("m", m).with("n", n).with("k", k));
+            }
+        }
+    }
+    all
+}
+
+fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
+    let [m, n, k] = ["m", "n", "k"].map(|name| options.size(name));
+    for (option, value) in [("m", m), ("n", n), ("k", k)] {
+        if !(1..=MAX_ELEMENTS).contains(&value) {
+            return Err(Error::OutOfBounds {
+                ladder: LADDER.name,
+                option,
+                value,
+                takes: format!("1 to {MAX_ELEMENTS}"),
+            });
+        }
+    }
+    for [rows, columns] in [[m, k], [k, n], [m, n]] {
+        if rows * columns > MAX_ELEMENTS {
+            return Err(Error::TooLarge {
+                ladder: LADDER.name,
+                what: format!("a matrix of {rows} × {columns}"),
+                limit: format!("it takes up to {MAX_ELEMENTS} elements"),
+            });
+        }
+    }
+    Ok(Box::new(Matmul {
+        sides: [m as usize, n as usize, k as usize],
+        inputs: OnceLock::new(),
+        product: OnceLock::new(),
+    }))
+}
+
+/// Two matrices to multiply.
+struct Matmul {
+    /// m, n, k.
+    sides: [usize; 3],
+    inputs: OnceLock<Inputs>,
+    product: OnceLock<Product>,
+}
+
+struct Inputs {
+    a: Vec<f32>,
+    /// Row after row, and column after column.
+    b: [Vec<f32>; 2],
+}
+
+/// A number in -1 to 1, of 24 bits, the same on every machine.
+fn number(index: u32) -> f32 {
+    (element(index) >> 8) as f32 / (1 << 23) as f32
+}
+
+impl Matmul {
+    fn inputs(&self) -> &Inputs {
+        let [m, n, k] = self.sides;
+        self.inputs.get_or_init(|| {
+            let b = |row: usize, column: usize| number(!((row * n + column) as u32));
+            Inputs {
+                a: (0..(m * k) as u32).map(number).collect(),
+                b: [
+                    (0..k * n).map(|at| b(at / n, at % n)).collect(),
+                    (0..k * n).map(|at| b(at % k, at / k)).collect(),
+                ],
+            }
+        })
+    }
+
+    fn product(&self) -> &Product {
+        self.product.get_or_init(|| {
+            let Inputs { a, b } = self.inputs();
+            reference::product(a, &b[0], self.sides)
+        })
+    }
+}
+
+impl Problem for Matmul {
+    fn size(&self) -> String {
+        let [m, n, k] = self.sides;
+        format!("m = {m}, n = {n}, k = {k}")
+    }
+
+    fn title(&self) -> String {
+        format!("{}, f32", self.size())
+    }
+
+    fn column(&self) -> String {
+        format!("m = {}", self.sides[0])
+    }
+
+    fn smaller(&self, share: f64) -> Option<String> {
+        let largest = self.sides.into_iter().max().unwrap_or(0);
+        let side = round_down(largest as u64, share.sqrt());
+        Some(format!("--m {side} --n {side} --k {side}"))
+    }
+
+    fn shape(&self) -> Vec<u64> {
+        let [m, n, _] = self.sides;
+        vec![m as u64, n as u64]
+    }
+
+    fn buffers(&self) -> Vec<Buffer> {
+        let [m, n, k] = self.sides.map(|side| side as u64);
+        let buffer = |role, elements| Buffer {
+            role,
+            bytes: elements * 4,
+        };
+        vec![
+            buffer(Role::Input, m * k),
+            buffer(Role::Input, k * n),
+            buffer(Role::Input, k * n),
+            buffer(Role::Output, m * n + GUARD as u64),
+        ]
+    }
+
+    fn input(&self, index: usize) -> &[u8] {
+        let Inputs { a, b } = self.inputs();
+        match index {
+            0 => bytemuck::cast_slice(a),
+            1 | 2 => bytemuck::cast_slice(&b[index - 1]),
+            _ => &[],
+        }
+    }
+
+    fn args(&self, rung: &Rung) -> Vec<Arg> {
+        let [m, n, k] = self.sides.map(|side| Arg::U32(side as u32));
+        let (a, b, c) = (Arg::Buffer(0), Arg::Buffer(1 + rung.form), Arg::Buffer(3));
+        vec![a, b, c, m, n, k]
+    }
+
+    fn bytes(&self) -> u64 {
+        let [m, n, k] = self.sides.map(|side| side as u64);
+        (m * k + k * n + m * n) * 4
+    }
+
+    fn flops(&self) -> Option<u64> {
+        let [m, n, k] = self.sides.map(|side| side as u64);
+        Some((2 * m * n).saturating_mul(k))
+    }
+
+    fn wanted(&self, _: &Launch) -> Vec<Wanted> {
+        let [m, n, _] = self.sides;
+        vec![Wanted {
+            buffer: 3,
+            bytes: (m * n + GUARD) * 4,
+        }]
+    }
+
+    fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
+        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
+        let found: Vec<f32> = bytes
+            .chunks_exact(4)
+            .map(bytemuck::pod_read_unaligned)
+            .collect();
+        let [m, n, k] = self.sides;
+        if found.len() != m * n + GUARD {
+            return Verdict::Wrong(format!("the product has {} elements", found.len()));
+        }
+        let rounding = k as f64 * 2f64.powi(-24);
+        let gamma = rounding / (1.0 - rounding);
+        let Product { values, magnitudes } = self.product();
+        let wrong = (0..m * n).find(|&at| {
+            let error = (f64::from(found[at]) - values[at]).abs();
+            // Asked this way round, because a NaN is wrong.
+            let is_right = error <= gamma * magnitudes[at];
+            !is_right
+        });
+        if let Some(at) = wrong {
+            return Verdict::Wrong(format!(
+                "row {}, column {} of the product is {:e}; {:e} is right, to within {:.1e}",
+                at / n,
+                at % n,
+                found[at],
+                values[at],
+                gamma * magnitudes[at]
+            ));
+        }
+        let poison = u32::from_ne_bytes([POISON; 4]);
+        let beyond = found[m * n..].iter();
+        match beyond
+            .map(|word| word.to_bits())
+            .position(|word| word != poison)
+        {
+            None => Verdict::Right,
+            Some(extra) => Verdict::Wrong(format!(
+                "element {} was written, behind the product's {}",
+                m * n + extra,
+                m * n
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

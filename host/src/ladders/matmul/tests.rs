@@ -1,0 +1,110 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::registry::ladder;
+
+fn sides(m: u64, n: u64, k: u64) -> Options {
+    Options::default().with("m", m).with("n", n).with("k", k)
+}
+
+/// What a right kernel leaves: single precision, from the first product to the last.
+fn right(problem: &dyn Problem, [m, n, k]: [usize; 3]) -> Vec<f32> {
+    let a: &[f32] = bytemuck::cast_slice(problem.input(0));
+    let b: &[f32] = bytemuck::cast_slice(problem.input(1));
+    let mut c: Vec<f32> = (0..m * n)
+        .map(|at| {
+            (0..k).fold(0f32, |sum, i| {
+                a[at / n * k + i].mul_add(b[i * n + at % n], sum)
+            })
+        })
+        .collect();
+    c.resize(m * n + GUARD, f32::from_ne_bytes([POISON; 4]));
+    c
+}
+
+fn check(problem: &dyn Problem, c: &[f32]) -> Option<String> {
+    let ladder = ladder("matmul").unwrap();
+    let rung = &ladder.rungs[0];
+    let launch = ladder.launch(rung, problem, None).unwrap();
+    match problem.check(rung, &launch, &[bytemuck::cast_slice(c).to_vec()]) {
+        Verdict::Right => None,
+        Verdict::Wrong(why) => Some(why),
+    }
+}
+
+#[test]
+fn single_precision_is_within_the_bound_and_a_missing_product_is_not() {
+    for shape in [[1, 1, 1], [3, 5, 7], [17, 33, 100], [4, 4, 1000]] {
+        let [m, n, k] = shape.map(|side| side as u64);
+        let problem = ladder("matmul").unwrap().problem(&sides(m, n, k)).unwrap();
+        let mut c = right(&*problem, shape);
+        assert_eq!(check(&*problem, &c), None, "{shape:?}");
+
+        let last = (m * n - 1) as usize;
+        let a: &[f32] = bytemuck::cast_slice(problem.input(0));
+        let b: &[f32] = bytemuck::cast_slice(problem.input(1));
+        c[last] -= a[a.len() - 1] * b[b.len() - 1];
+        let why = check(&*problem, &c).unwrap();
+        let place = format!("row {}, column {} of the product is ", m - 1, n - 1);
+        assert!(
+            why.starts_with(&place) && why.contains("to within"),
+            "{why}"
+        );
+
+        c[last] = f32::NAN;
+        assert!(check(&*problem, &c).is_some(), "a NaN is wrong");
+    }
+}
+
+#[test]
+fn what_is_not_written_or_too_much_is_wrong() {
+    let problem = ladder("matmul").unwrap().problem(&sides(2, 3, 4)).unwrap();
+    let mut c = right(&*problem, [2, 3, 4]);
+    c[6] = 1.0;
+    let why = check(&*problem, &c).unwrap();
+    assert!(why.starts_with("element 6 was written"), "{why}");
+    let poison = vec![f32::from_ne_bytes([POISON; 4]); 6 + GUARD];
+    assert!(check(&*problem, &poison).is_some());
+    assert!(check(&*problem, &[]).is_some());
+}
+
+#[test]
+fn both_forms_of_the_second_matrix_are_the_same_one() {
+    let problem = ladder("matmul").unwrap().problem(&sides(1, 3, 5)).unwrap();
+    let rows: &[f32] = bytemuck::cast_slice(problem.input(1));
+    let columns: &[f32] = bytemuck::cast_slice(problem.input(2));
+    for row in 0..5 {
+        for column in 0..3 {
+            assert_eq!(rows[row * 3 + column], columns[column * 5 + row]);
+        }
+    }
+    assert!(rows.iter().any(|&x| x < 0.0) && rows.iter().all(|x| x.abs() <= 1.0));
+}
+
+#[test]
+fn shapes_and_tiles_that_cannot_be_are_refused() {
+    let matmul = ladder("matmul").unwrap();
+    for (options, message) in [
+        (
+            sides(0, 1, 1),
+            "m = 0 is out of bounds for the ladder matmul: it takes 1 to",
+        ),
+        (sides(1, 1, 0), "k = 0 is out of bounds"),
+        (
+            sides(65_536, 1, 65_536),
+            "a matrix of 65536 × 65536 is too large",
+        ),
+        (
+            sides(65_536, 65_536, 1),
+            "a matrix of 65536 × 65536 is too large",
+        ),
+    ] {
+        let error = matmul.problem(&options).err().unwrap();
+        assert!(error.to_string().starts_with(message), "{error}");
+        assert_eq!(error.exit_code(), 2);
+    }
+    let problem = matmul.problem(&Options::default()).unwrap();
+    let error = matmul.launch(&matmul.rungs[2], &*problem, Some([64, 64, 1]));
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("it must be 16x16 or 32x32"), "{text}");
+}

@@ -1,0 +1,169 @@
+//! The types that are reduced: their elements, and what is right of a result.
+
+use std::fmt::Display;
+
+/// An operation, as `--op` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    Sum,
+    Product,
+    Min,
+    Max,
+}
+
+pub(super) const OPS: &[&str] = &["sum", "product", "min", "max"];
+pub(super) const TYPES: &[&str] = &["i32", "u32", "i64", "f32", "f64"];
+
+impl Op {
+    pub(super) fn named(name: &str) -> Self {
+        let all = [Self::Sum, Self::Product, Self::Min, Self::Max];
+        let place = OPS.iter().position(|own| *own == name);
+        all[place.expect("the option takes no other word")]
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        OPS[self as usize]
+    }
+}
+
+/// A type of element.
+pub(super) trait Number: bytemuck::Pod + Display {
+    /// What the reference computes in: exact for integers, and double precision for floats.
+    type Wide: Copy + Display;
+
+    /// Element `index` of the input: as [`element`](super::element), in a range in which the operation
+    /// tells one element from another.
+    fn element(index: u32, op: Op) -> Self;
+
+    fn widen(self) -> Self::Wide;
+
+    /// What no elements give.
+    fn identity(op: Op) -> Self::Wide;
+
+    fn combine(op: Op, a: Self::Wide, b: Self::Wide) -> Self::Wide;
+
+    /// The absolute value, which errors are measured by; 0 where there are none.
+    fn magnitude(wide: Self::Wide) -> f64;
+
+    /// Whether this is `right`, give or take `error` where the type rounds.
+    fn is(self, right: Self::Wide, error: f64) -> bool;
+
+    /// Half the distance of 1 and the next number; 0 where nothing is rounded.
+    const ROUNDOFF: f64;
+}
+
+macro_rules! integers {
+    ($($type:ident: $element:expr;)*) => {$(
+        impl Number for $type {
+            type Wide = Self;
+
+            fn element(index: u32, op: Op) -> Self {
+                let element: Self = $element(index);
+                match op {
+                    // A product of even numbers is soon 0.
+                    Op::Product => element | 1,
+                    Op::Sum | Op::Min | Op::Max => element,
+                }
+            }
+
+            fn widen(self) -> Self {
+                self
+            }
+
+            fn identity(op: Op) -> Self {
+                match op {
+                    Op::Sum => 0,
+                    Op::Product => 1,
+                    Op::Min => Self::MAX,
+                    Op::Max => Self::MIN,
+                }
+            }
+
+            fn combine(op: Op, a: Self, b: Self) -> Self {
+                match op {
+                    Op::Sum => a.wrapping_add(b),
+                    Op::Product => a.wrapping_mul(b),
+                    Op::Min => a.min(b),
+                    Op::Max => a.max(b),
+                }
+            }
+
+            fn magnitude(_: Self) -> f64 {
+                0.0
+            }
+
+            fn is(self, right: Self, _: f64) -> bool {
+                self == right
+            }
+
+            const ROUNDOFF: f64 = 0.0;
+        }
+    )*};
+}
+
+integers! {
+    i32: super::element;
+    u32: |index| super::element(index).cast_unsigned();
+    i64: |index: u32| i64::from(super::element(index)) << 32 | i64::from(super::element(!index).cast_unsigned());
+}
+
+/// Every so many elements of a min or max of floats is a NaN, which is to be ignored.
+const NAN_EVERY: u32 = 997;
+
+macro_rules! floats {
+    ($($type:ident: $roundoff:expr;)*) => {$(
+        impl Number for $type {
+            type Wide = f64;
+
+            fn element(index: u32, op: Op) -> Self {
+                // -1 to 1, of 24 bits: exact in both types.
+                let element = (super::element(index) >> 8) as $type / (1 << 23) as $type;
+                match op {
+                    Op::Min | Op::Max if index % NAN_EVERY == 5 => Self::NAN,
+                    // Near 1, so that no product of a block's part leaves the type's range.
+                    Op::Product => 1.0 + element / 1024.0,
+                    Op::Sum | Op::Min | Op::Max => element,
+                }
+            }
+
+            fn widen(self) -> f64 {
+                self.into()
+            }
+
+            fn identity(op: Op) -> f64 {
+                match op {
+                    Op::Sum => 0.0,
+                    Op::Product => 1.0,
+                    Op::Min => f64::INFINITY,
+                    Op::Max => f64::NEG_INFINITY,
+                }
+            }
+
+            fn combine(op: Op, a: f64, b: f64) -> f64 {
+                match op {
+                    Op::Sum => a + b,
+                    Op::Product => a * b,
+                    Op::Min => a.min(b),
+                    Op::Max => a.max(b),
+                }
+            }
+
+            fn magnitude(wide: f64) -> f64 {
+                wide.abs()
+            }
+
+            fn is(self, right: f64, error: f64) -> bool {
+                let own = f64::from(self);
+                // Infinities first: their difference is none.
+                own == right || (own - right).abs() <= error
+            }
+
+            const ROUNDOFF: f64 = $roundoff;
+        }
+    )*};
+}
+
+floats! {
+    f32: f32::EPSILON as f64 / 2.0;
+    f64: f64::EPSILON / 2.0;
+}

@@ -1,0 +1,86 @@
+//! The histogram ladder on the SIMT machine: exact for any bytes, and the counters tell the ladder's story.
+
+#![allow(clippy::unwrap_used)]
+
+use std::io::Write as _;
+
+use host::device::Sim;
+use host::problem::Verdict;
+use host::run::{Climb, Outcome, climb};
+use host::{Ladder, Options, Session, ladder};
+use proptest::prelude::*;
+
+fn histogram() -> &'static Ladder {
+    ladder("histogram").unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn any_files_bytes_are_counted(
+        bytes in prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..20_000),
+            prop::collection::vec(3u8..6, 0..20_000),
+        ],
+        block in prop::sample::select(histogram().blocks),
+    ) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&bytes).unwrap();
+        let data = Options::default().with("data", file.path().display());
+        let problem = histogram().problem(&data).unwrap();
+        let mut sim = Sim::open(1).unwrap();
+        let mut session = Session::new(&mut sim, &*problem, false).unwrap();
+        for rung in histogram().rungs {
+            let launch = histogram().launch(rung, &*problem, Some(block)).unwrap();
+            // Twice: the second launch begins at zero as well.
+            for _ in 0..2 {
+                let verdict = session.check(rung, &launch).unwrap();
+                prop_assert_eq!(verdict, Verdict::Right, "{}", launch);
+            }
+        }
+    }
+}
+
+const N: u64 = 1 << 16;
+
+fn counted(data: &str) -> Vec<Outcome> {
+    let plan = Climb {
+        ladder: histogram(),
+        rungs: &[],
+        options: &Options::default().with("n", N).with("data", data),
+        block: None,
+        runs: Some(1),
+    };
+    let report = climb(&mut Sim::open(0).unwrap(), &plan.plan().unwrap(), |_| {}).unwrap();
+    assert!(report.all_right());
+    report.outcomes
+}
+
+/// A counter of the rung of this name.
+fn of(outcomes: &[Outcome], rung: &str, counter: &str) -> f64 {
+    let mut named = outcomes.iter().filter(|outcome| outcome.rung.name == rung);
+    named.next().unwrap().counter(counter).unwrap()
+}
+
+#[test]
+fn interleaving_coalesces_and_coarsening_writes_fewer_copies() {
+    let outcomes = counted("uniform");
+    let sectors = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
+    let of = |rung: &str, counter: &str| of(&outcomes, rung, counter);
+    assert_eq!(of("histogram_private_coarsened_contiguous", sectors), 16.0);
+    assert_eq!(of("histogram_private_coarsened", sectors), 1.0);
+    let atomics = "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum";
+    let fine = of("histogram_private", atomics);
+    assert_eq!(of("histogram_global", atomics), (N / 32) as f64);
+    assert_eq!(fine, (N / 256 * 8) as f64, "256 counters of each block");
+    assert_eq!(of("histogram_private_coarsened", atomics) * 16.0, fine);
+}
+
+#[test]
+fn aggregation_ends_the_queue_for_one_counter() {
+    let outcomes = counted("constant");
+    let waves = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum";
+    let of = |rung: &str| of(&outcomes, rung, waves);
+    assert_eq!(of("histogram_private_coarsened"), N as f64, "one by one");
+    assert_eq!(of("histogram_aggregated"), (N / 16) as f64);
+}

@@ -1,0 +1,108 @@
+//! The matrix product on the SIMT machine: any shape is right, and the counters tell the ladder's story.
+
+#![allow(clippy::unwrap_used)]
+
+use host::device::Sim;
+use host::problem::Verdict;
+use host::run::{Climb, Outcome, climb};
+use host::{Ladder, Options, Session, ladder};
+use proptest::prelude::*;
+
+fn matmul() -> &'static Ladder {
+    ladder("matmul").unwrap()
+}
+
+fn sides(m: u32, n: u32, k: u32) -> Options {
+    Options::default().with("m", m).with("n", n).with("k", k)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+    #[test]
+    fn any_shape_is_right(
+        m in 1u32..70,
+        n in 1u32..300,
+        k in 1u32..70,
+        block in prop::sample::select(matmul().blocks),
+    ) {
+        let problem = matmul().problem(&sides(m, n, k)).unwrap();
+        let mut sim = Sim::open(1).unwrap();
+        let mut session = Session::new(&mut sim, &*problem, false).unwrap();
+        for rung in matmul().rungs {
+            let launch = matmul().launch(rung, &*problem, Some(block)).unwrap();
+            let verdict = session.check(rung, &launch).unwrap();
+            prop_assert_eq!(verdict, Verdict::Right, "{} of {} × {} × {}", launch, m, n, k);
+        }
+    }
+}
+
+/// The outcomes of a product of 128 × 256 × 64 by tiles of 32.
+fn counted() -> Vec<Outcome> {
+    let plan = Climb {
+        ladder: matmul(),
+        rungs: &[],
+        options: &sides(128, 256, 64),
+        block: None,
+        runs: Some(1),
+    };
+    let report = climb(&mut Sim::open(0).unwrap(), &plan.plan().unwrap(), |_| {}).unwrap();
+    assert!(report.all_right());
+    assert_eq!(report.flops, Some(2 * 128 * 256 * 64));
+    report.outcomes
+}
+
+#[test]
+fn tiles_read_a_32nd_and_coarsening_less_of_the_first_matrix() {
+    let outcomes = counted();
+    let requests = |rung: &str| {
+        let mut named = outcomes.iter().filter(|outcome| outcome.rung.name == rung);
+        let counter = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
+        named.next().unwrap().counter(counter).unwrap()
+    };
+    let naive = requests("matmul_naive");
+    // A warp has 32 elements of the product, and each takes 2 × 64 loads.
+    assert_eq!(naive, 2.0 * 64.0 * 128.0 * 256.0 / 32.0);
+    assert_eq!(requests("matmul_uncoalesced"), naive);
+    for rung in ["matmul_tiled", "matmul_corner_turning", "matmul_coarsened1"] {
+        assert_eq!(requests(rung) * 32.0, naive, "{rung}");
+    }
+    let second = naive / 32.0 / 2.0;
+    for coarse in [2, 4, 8] {
+        let rung = format!("matmul_coarsened{coarse}");
+        let expected = second + second / f64::from(coarse);
+        assert_eq!(requests(&rung), expected, "{rung}");
+    }
+}
+
+#[test]
+fn turning_the_corner_is_coalesced_and_free_of_conflicts() {
+    for outcome in &counted() {
+        let name = outcome.rung.name;
+        let sectors = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
+        // Half of the naive rungs' loads are of one element for all lanes.
+        let expected = match name {
+            "matmul_naive" => 2.5,
+            "matmul_uncoalesced" => 16.5,
+            _ => 4.0,
+        };
+        assert_eq!(outcome.counter(sectors), Some(expected), "{name}");
+        for op in ["ld", "st"] {
+            let conflicts = format!("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum");
+            assert_eq!(outcome.counter(&conflicts), Some(0.0), "{name}, {op}");
+        }
+    }
+}
+
+#[test]
+fn a_name_without_its_number_is_all_of_them() {
+    let problem = matmul().problem(&Options::default()).unwrap();
+    let rungs = matmul().select(&["matmul_coarsened".into()], &*problem);
+    let names: Vec<_> = rungs.unwrap().iter().map(|rung| rung.name).collect();
+    assert_eq!(
+        names,
+        [1, 2, 4, 8].map(|coarse| format!("matmul_coarsened{coarse}"))
+    );
+    let error = matmul().select(&["matmul_coarsened16".into()], &*problem);
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("did you mean `matmul_coarsened1`?"), "{text}");
+}

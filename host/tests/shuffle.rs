@@ -1,0 +1,73 @@
+//! The shuffle demonstrations on the SIMT machine, as they are shown.
+
+#![allow(clippy::unwrap_used)]
+
+use host::device::Sim;
+use host::report::{self, Look, Setting};
+use host::run::{Climb, Report, climb};
+use host::{Options, ladder};
+
+fn run(options: &Options, rungs: &[&str]) -> Report {
+    let rungs: Vec<String> = rungs.iter().map(|&rung| rung.to_owned()).collect();
+    let plan = Climb {
+        ladder: ladder("shuffle").unwrap(),
+        rungs: &rungs,
+        options,
+        block: None,
+        runs: Some(20),
+    };
+    let report = climb(&mut Sim::open(1).unwrap(), &plan.plan().unwrap(), |_| {}).unwrap();
+    assert!(report.all_right());
+    assert!(
+        !report.counted() && report.runs.is_none(),
+        "it is looked at"
+    );
+    report
+}
+
+fn setting() -> Setting {
+    Setting {
+        date: "2026-04-01".into(),
+        toolchain: "some".into(),
+    }
+}
+
+#[test]
+fn the_rows() {
+    let report = run(&Options::default(), &[]);
+    insta::assert_snapshot!(report::pictures(&report, &setting(), Look::default()));
+}
+
+#[test]
+fn segments_of_floats() {
+    let options = Options::default()
+        .with("type", "f32")
+        .with("width", 8)
+        .with("delta", 3)
+        .with("src", 5);
+    let report = run(&options, &["shuffle_broadcast", "shuffle_down"]);
+    insta::assert_snapshot!(report::pictures(&report, &setting(), Look::default()));
+}
+
+#[test]
+fn a_terminal_shows_what_changed_in_colour() {
+    let report = run(&Options::default(), &["shuffle_up"]);
+    let text = report::pictures(&report, &setting(), Look { terminal: true });
+    let after = text.lines().nth(2).unwrap();
+    let (green, dimmed) = ("\u{1b}[1m\u{1b}[32m", "\u{1b}[2m");
+    assert_eq!(after.matches(green).count(), 14, "{after:?}");
+    assert_eq!(after.matches(dimmed).count(), 2, "{after:?}");
+}
+
+#[test]
+fn markdown_is_plain_text_and_json_has_the_rows() {
+    let report = run(&Options::default(), &["shuffle_xor"]);
+    let text = report::markdown(&report, &setting());
+    assert!(
+        text.starts_with("```text\nshuffle_xor: ") && text.ends_with("```\n"),
+        "{text}"
+    );
+    let rungs: serde_json::Value = serde_json::from_str(&report::json(&report)).unwrap();
+    assert_eq!(rungs[0]["width"], 16);
+    assert_eq!(rungs[0]["picture"]["after"][0], "1");
+}

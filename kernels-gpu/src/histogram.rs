@@ -1,0 +1,78 @@
+//! How often each byte value occurs: from atomics that all threads queue for, to copies of one's own.
+//!
+//! Every kernel takes `input`, `n` bytes, and adds to `bins`, 256 counters. Two threads may want the same
+//! counter at once, so every addition is atomic, and additions to one address happen one after the other:
+//! a rung is fast when few threads meet at one counter, and near.
+//!
+//! A block takes as many bytes as it has threads, the coarsened rungs [`COARSE`] times that. What a
+//! block counts cannot overflow: `n` is less than 2^31.
+//!
+//! # Safety
+//! All kernels: `input` points to `n` bytes and `bins` to 256 counters, in device memory that nothing
+//! else uses during the launch; the block is one-dimensional, of the size in the name, where there is
+//! one; the grid has just enough blocks for `n` bytes, at least one.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use cuda_std::atomic::mid::{atomic_fetch_add_u32_block, atomic_fetch_add_u32_device};
+use cuda_std::thread;
+
+pub mod aggregated;
+pub mod global;
+pub mod private;
+
+/// Values of a byte, and counters.
+pub const BINS: usize = 256;
+
+/// Bytes of a thread in the coarsened rungs.
+///
+/// A block writes its 256 counters once; at 16 bytes a thread that is one atomic of global memory for 16
+/// bytes of a block of 256 threads. More would leave small inputs with too few blocks.
+pub const COARSE: usize = 16;
+
+/// Counts `count` of a byte in global memory.
+///
+/// # Safety
+/// `bins` points to 256 counters that are accessed by atomics only.
+#[inline(always)]
+unsafe fn add_global(bins: *mut u32, byte: u8, count: u32) {
+    // SAFETY: a byte is less than 256. Nothing is ordered by a count.
+    unsafe { atomic_fetch_add_u32_device(bins.add(byte as usize), Relaxed, count) };
+}
+
+/// Counts `count` of a byte in the block's copy.
+///
+/// # Safety
+/// `copy` points to 256 counters of shared memory that are accessed by atomics only.
+#[inline(always)]
+unsafe fn add_private(copy: *mut u32, byte: u8, count: u32) {
+    // SAFETY: a byte is less than 256; the threads that use it are of one block.
+    unsafe { atomic_fetch_add_u32_block(copy.add(byte as usize), Relaxed, count) };
+}
+
+/// Counts in a copy of the block's own and adds that to `bins` in the end.
+///
+/// # Safety
+/// All threads of a block of `BLOCK` call it; `copy` is 256 words of shared memory, `bins` 256 counters of
+/// global memory; `count` adds to the copy by [`add_private`] and has no barrier.
+#[inline(always)]
+unsafe fn privately<const BLOCK: usize>(copy: *mut u32, bins: *mut u32, count: impl FnOnce()) {
+    let tid = thread::thread_idx_x() as usize;
+    // SAFETY: every counter is zeroed by one thread before the first barrier, and read by one after the
+    // second; in between there are atomics only.
+    unsafe {
+        for bin in (tid..BINS).step_by(BLOCK) {
+            *copy.add(bin) = 0;
+        }
+        thread::sync_threads();
+        count();
+        thread::sync_threads();
+        for bin in (tid..BINS).step_by(BLOCK) {
+            let counted = *copy.add(bin);
+            // Bytes that do not occur cost nothing.
+            if counted > 0 {
+                add_global(bins, bin as u8, counted);
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Aggregation: what is the same is added up before it is written.
+
+use cuda_std::thread;
+
+use super::{BINS, COARSE, add_private, privately};
+
+entries! {
+    /// `histogram_private_coarsened`, where a thread counts a run of equal bytes in a register and adds it
+    /// to the block's copy when another byte comes.
+    ///
+    /// Where one value dominates, most additions are gone, and with them the queue for one counter. Where
+    /// all are as likely there are no runs, and asking costs a little. The runs are those of the bytes that
+    /// the thread takes, a block's width apart. (Seed: the fifth entry again; its text leaves the kernel to
+    /// a later chapter.)
+    ///
+    /// # Safety
+    /// As [`histogram`](super) says.
+    histogram_aggregated(input: *const u8, bins: *mut u32, n: u32) for BLOCK in [128, 256, 512, 1024];
+    shared copy: [u32; BINS];
+    // SAFETY: the body's contract is the kernel's.
+    => unsafe { aggregated::<BLOCK>(copy, input, bins, n) }
+}
+
+/// # Safety
+/// As [`histogram`](super) says, with blocks of `BLOCK` threads; `copy` is 256 words of shared memory.
+#[inline(always)]
+unsafe fn aggregated<const BLOCK: usize>(copy: *mut u32, input: *const u8, bins: *mut u32, n: u32) {
+    let first = thread::block_idx_x() * (BLOCK * COARSE) as u32 + thread::thread_idx_x();
+    // SAFETY: in bounds, by the question.
+    unsafe {
+        privately::<BLOCK>(copy, bins, || {
+            let (mut value, mut run) = (0, 0);
+            for step in 0..COARSE {
+                let i = first + (step * BLOCK) as u32;
+                if i < n {
+                    let byte = *input.add(i as usize);
+                    if byte != value && run > 0 {
+                        add_private(copy, value, run);
+                        run = 0;
+                    }
+                    value = byte;
+                    run += 1;
+                }
+            }
+            if run > 0 {
+                add_private(copy, value, run);
+            }
+        });
+    }
+}

@@ -1,0 +1,74 @@
+//! The product of two matrices of 32-bit floats: from a thread's own reads to tiles that a block shares.
+//!
+//! Every kernel takes `a` (`m` × `k`) and `b` (`k` × `n`) and writes their product `c` (`m` × `n`): element
+//! (row, column) is the sum of `k` products, added from the first to the last in one register by fused
+//! multiply-adds. `a` and `c` lie row after row. `b` does too, or column after column where the rung says
+//! so, which is how the transpose of a matrix lies that was stored row after row.
+//!
+//! A thread takes an element of `c`, and in the coarsened rungs one each in 2, 4 or 8 neighbouring tiles. A
+//! row of tiles lies along the grid's x; the rows of tiles are counted through y and then z.
+//!
+//! A product reads every element of `a` for each of `n` columns. What the rungs are about is where from: the
+//! `2 m n k` reads of the first one go to global memory.
+//!
+//! # Safety
+//! All kernels: `a`, `b` and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in
+//! device memory that nothing else uses during the launch; the block is square, of the shape in the name
+//! where there is one; the grid covers `c`.
+
+use cuda_std::thread;
+
+pub mod coarsened;
+pub mod naive;
+pub mod tiled;
+
+/// Shared memory that every device gives a block without being asked twice.
+const SHARED_BYTES: usize = 48 << 10;
+
+/// A thread's place in its block, and the tile of `c` that the block begins with.
+struct Place {
+    /// The thread's row and column in the tile.
+    down: u32,
+    along: u32,
+    /// The tile's first row and column in `c`.
+    top: u32,
+    left: u32,
+}
+
+impl Place {
+    /// The place in a grid of blocks of `rows` × `columns` elements.
+    #[inline(always)]
+    fn of_this_thread(rows: u32, columns: u32) -> Self {
+        let tile_row = thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y();
+        Self {
+            down: thread::thread_idx_y(),
+            along: thread::thread_idx_x(),
+            top: tile_row * rows,
+            left: thread::block_idx_x() * columns,
+        }
+    }
+}
+
+/// A matrix in global memory, row after row.
+#[derive(Clone, Copy)]
+struct Matrix {
+    data: *const f32,
+    rows: u32,
+    columns: u32,
+}
+
+impl Matrix {
+    /// An element, and 0 for what lies outside: it adds nothing to a product.
+    ///
+    /// # Safety
+    /// The matrix is there, and nothing writes it.
+    #[inline(always)]
+    unsafe fn get(self, row: u32, column: u32) -> f32 {
+        if row < self.rows && column < self.columns {
+            // SAFETY: it is inside.
+            unsafe { *self.data.add((row * self.columns + column) as usize) }
+        } else {
+            0.0
+        }
+    }
+}

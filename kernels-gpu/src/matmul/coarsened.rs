@@ -1,0 +1,104 @@
+//! Thread coarsening: several tiles of `c` for each block.
+
+use core::array;
+
+use cuda_std::thread;
+
+use super::tiled::row_times_column;
+use super::{Matrix, Place, SHARED_BYTES};
+use crate::tile::Tile;
+
+/// A block takes `COARSE` tiles of `c` side by side: it loads a tile of `a` once, and the `COARSE` tiles of
+/// `b` that it is multiplied with one after the other.
+///
+/// # Safety
+/// As [`matmul`](super) says, with blocks of `T` × `T`; `tiles` are `T * T` elements of shared memory each.
+#[inline(always)]
+unsafe fn coarsened<const T: usize, const COARSE: usize>(
+    tiles: (*mut f32, *mut f32),
+    a: *const f32,
+    b: *const f32,
+    c: *mut f32,
+    (m, n, k): (u32, u32, u32),
+) {
+    const {
+        assert!(
+            2 * T * T * size_of::<f32>() <= SHARED_BYTES && T * T <= 1024,
+            "two tiles fit into shared memory, and a tile's threads into a block"
+        );
+    }
+    let side = T as u32;
+    let (tile_a, tile_b) = (Tile::new(tiles.0), Tile::<f32, T, 0>::new(tiles.1));
+    let a = Matrix {
+        data: a,
+        rows: m,
+        columns: k,
+    };
+    let b = Matrix {
+        data: b,
+        rows: k,
+        columns: n,
+    };
+    let place = Place::of_this_thread(side, side * COARSE as u32);
+    let row = place.top + place.down;
+    let columns: [u32; COARSE] =
+        array::from_fn(|tile| place.left + place.along + tile as u32 * side);
+    let mut sums = [0.0; COARSE];
+    // SAFETY: every thread writes its own element of each tile; barriers part that from the reading.
+    unsafe {
+        for first in (0..k).step_by(T) {
+            tile_a.set(place.down, place.along, a.get(row, first + place.along));
+            for (sum, &column) in sums.iter_mut().zip(&columns) {
+                tile_b.set(place.down, place.along, b.get(first + place.down, column));
+                thread::sync_threads();
+                *sum = row_times_column(tile_a, tile_b, place.down, place.along, *sum);
+                thread::sync_threads();
+            }
+        }
+        for (sum, column) in sums.into_iter().zip(columns) {
+            if row < m && column < n {
+                *c.add((row * n + column) as usize) = sum;
+            }
+        }
+    }
+}
+
+/// Writes the entry points of a coarsening factor.
+macro_rules! coarsened_entries {
+    ($($(#[$doc:meta])* $name:ident = $coarse:literal;)*) => {$(
+        entries! {
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// As [`matmul`](super) says, where a block takes so many tiles side by side.
+            $name(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
+            for T x _H in [16 x 16, 32 x 32];
+            shared tile_a: [f32; T * T];
+            shared tile_b: [f32; T * T];
+            // SAFETY: the body's contract is the kernel's.
+            => unsafe { coarsened::<T, $coarse>((tile_a, tile_b), a, b, c, (m, n, k)) }
+        }
+    )*};
+}
+
+coarsened_entries! {
+    /// Coarsened by 1: `matmul_tiled` by another name, which shows what the loop over tiles costs by
+    /// itself.
+    matmul_coarsened1 = 1;
+
+    /// Two tiles of `c` a block: a tile of `a` is loaded half as often.
+    ///
+    /// Blocks cannot share what they loaded, so each of two neighbours loads the same tile of `a`. That is
+    /// the price of running them in parallel, and where the device would run them one after the other
+    /// anyway, it is paid for nothing. (Seed: figures 6.12 and 6.13.)
+    matmul_coarsened2 = 2;
+
+    /// Four tiles of `c` a block.
+    matmul_coarsened4 = 4;
+
+    /// Eight tiles of `c` a block: an eighth of the loads of `a`, and an eighth of the blocks.
+    ///
+    /// Where few blocks are left, some SMs have nothing to do: how far to go depends on the device and on
+    /// the size. (Seed: "not to apply so much coarsening that the hardware is underused".)
+    matmul_coarsened8 = 8;
+}

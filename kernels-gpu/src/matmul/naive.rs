@@ -1,0 +1,69 @@
+//! Each thread by itself: a row of `a` times a column of `b`, read from global memory.
+
+use cuda_std::{GpuFloat, kernel, thread};
+
+use super::Place;
+
+/// The sum of a thread's `k` products; `b` is read from `first` on, every `stride` elements.
+///
+/// # Safety
+/// As [`matmul`](super) says.
+#[inline(always)]
+unsafe fn dot(
+    a: *const f32,
+    b: *const f32,
+    c: *mut f32,
+    (m, n, k): (u32, u32, u32),
+    column_of_b: impl FnOnce(u32) -> (u32, u32),
+) {
+    let place = Place::of_this_thread(thread::block_dim_y(), thread::block_dim_x());
+    let (row, column) = (place.top + place.down, place.left + place.along);
+    if row < m && column < n {
+        let (first, stride) = column_of_b(column);
+        let mut sum = 0.0;
+        // SAFETY: in bounds.
+        unsafe {
+            for i in 0..k {
+                let a = *a.add((row * k + i) as usize);
+                let b = *b.add((first + i * stride) as usize);
+                sum = GpuFloat::mul_add(a, b, sum);
+            }
+            *c.add((row * n + column) as usize) = sum;
+        }
+    }
+}
+
+/// Neighbouring threads take neighbouring columns.
+///
+/// In each step a warp reads 32 neighbouring elements of `b`'s row, 4 sectors, and one element of `a`, which
+/// all its lanes share. Coalesced, and still two loads for each multiplication: memory and its caches are
+/// what it waits for. (Seed: figure 6.2, the favourable pattern.)
+///
+/// # Safety
+/// As [`matmul`](super) says.
+#[kernel]
+pub unsafe fn matmul_naive(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32) {
+    // SAFETY: the body's contract is the kernel's.
+    unsafe { dot(a, b, c, (m, n, k), |column| (column, n)) }
+}
+
+/// The same with `b` column after column, read as it lies.
+///
+/// Neighbouring threads read elements `k` apart: 32 sectors where there were 4. Each sector holds the
+/// column's next seven elements too, and the cache may keep it until they are wanted. (Seed: figure 6.3,
+/// the unfavourable pattern.)
+///
+/// # Safety
+/// As [`matmul`](super) says, with `b` column after column.
+#[kernel]
+pub unsafe fn matmul_uncoalesced(
+    a: *const f32,
+    b: *const f32,
+    c: *mut f32,
+    m: u32,
+    n: u32,
+    k: u32,
+) {
+    // SAFETY: the body's contract is the kernel's.
+    unsafe { dot(a, b, c, (m, n, k), |column| (column * k, 1)) }
+}

@@ -1,0 +1,62 @@
+//! A grid's stride: as many blocks as keep the device busy, whatever the size.
+
+use cuda_std::thread;
+
+use super::operation::{Operation, Sum, every_operation};
+use super::shfl::combine_block;
+use super::{Element, all_exist, combined};
+use crate::warp::WARP_SIZE;
+
+/// Elements that a thread takes in a step.
+pub const EACH: usize = 4;
+
+/// The most blocks: enough for every SM of a large device to hold its fill of threads at 128 a block, and
+/// few enough that what a block costs by itself is small against its part of a large input.
+pub const BLOCKS: u32 = 2048;
+
+entries! {
+    /// `reduce_shfl` with a loop in front: a thread takes four elements, goes on by the whole grid's width,
+    /// and takes four more, to the end.
+    ///
+    /// Partial results stay in the thread's register, so the shuffles, the barrier and the write of a
+    /// block's result come once for all of its part and not once for every 128 elements. The grid is as large as
+    /// the device is and not as the input, and the host has at most 2048 partial sums to add.
+    ///
+    /// # Safety
+    /// As [`reduce`](super) says, with any number of blocks.
+    reduce_grid_stride(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
+    shared tile: [i32; BLOCK / WARP_SIZE as usize];
+    // SAFETY: the body's contract is the kernel's.
+    => unsafe { grid_stride::<i32, Sum, BLOCK>(tile, input, output, n) }
+}
+
+every_operation! { reduce_grid_stride; shared [BLOCK / WARP_SIZE as usize]; grid_stride }
+
+/// # Safety
+/// As [`reduce`](super) says, with blocks of `BLOCK` threads; `warp_results` is shared memory of an element
+/// for each warp.
+#[inline(always)]
+unsafe fn grid_stride<T: Element, O: Operation<T>, const BLOCK: usize>(
+    warp_results: *mut T,
+    input: *const T,
+    output: *mut T,
+    n: u32,
+) {
+    let step = (BLOCK * EACH) as u32;
+    let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());
+    let mut first = index * step + tid;
+    let mut result = O::IDENTITY;
+    // SAFETY: the kernel's contract; all threads of the block come to its end.
+    unsafe {
+        while all_exist::<EACH>(first, BLOCK as u32, n) {
+            let next = combined::<T, O, EACH, false>(input, first, BLOCK as u32, n);
+            result = O::combine(result, next);
+            first += thread::grid_dim_x() * step;
+        }
+        let rest = combined::<T, O, EACH, true>(input, first, BLOCK as u32, n);
+        result = combine_block::<T, O, BLOCK>(warp_results, O::combine(result, rest));
+        if tid == 0 {
+            *output.add(index as usize) = result;
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Through a tile in shared memory: coalesced on both sides.
+
+use cuda_std::thread;
+
+use super::Place;
+use crate::tile::{Tile, padding};
+
+/// The block reads its tile row by row, and writes the tile's transpose row by row: what runs down a
+/// column is the reading of shared memory, which has no sectors.
+///
+/// # Safety
+/// As [`transpose`](super) says, with blocks of `X` × `Y`; `tile` is `Y * (X + PAD)` elements of shared
+/// memory.
+#[inline(always)]
+unsafe fn smem<const X: usize, const Y: usize, const PAD: usize>(
+    tile: *mut f32,
+    input: *const f32,
+    output: *mut f32,
+    rows: u32,
+    cols: u32,
+) {
+    let tile = Tile::<f32, X, PAD>::new(tile);
+    let place = Place::<X, Y, 1>::of_this_thread();
+
+    let (down, along) = place.thread;
+    let (row, column) = (place.origin.0 + down, place.origin.1 + along);
+    if row < rows && column < cols {
+        // SAFETY: in bounds; every thread has its own element of the tile.
+        unsafe { tile.set(down, along, *input.add((row * cols + column) as usize)) };
+    }
+
+    thread::sync_threads();
+
+    let (down, along) = place.turned();
+    let (row, column) = (place.origin.0 + along, place.origin.1 + down);
+    if row < rows && column < cols {
+        // SAFETY: in bounds; the thread whose element that is has written it, before the barrier.
+        unsafe { *output.add((column * rows + row) as usize) = tile.get(along, down) };
+    }
+}
+
+entries! {
+    /// Reads and writes of global memory both coalesced, 4 sectors a request; in between a tile.
+    ///
+    /// Its columns are read down: for 32 × 16 a warp's 32 words lie in two banks, 16 words each, and
+    /// come one after the other, in 16 wavefronts. The seed counts 8 for each of a write's. (Seed:
+    /// `transposeSmem`.)
+    ///
+    /// # Safety
+    /// As [`transpose`](super) says.
+    transpose_smem(input: *const f32, output: *mut f32, rows: u32, cols: u32)
+    for X x Y in [32 x 16, 32 x 32, 16 x 16];
+    shared tile: [f32; X * Y];
+    // SAFETY: the body's contract is the kernel's.
+    => unsafe { smem::<X, Y, 0>(tile, input, output, rows, cols) }
+}
+
+entries! {
+    /// The same with unused words behind each row of the tile, as many as put the words of a column into
+    /// different banks: [`padding`] says which number that is, 2 for 32 × 16, and why.
+    ///
+    /// A read is one wavefront then, as a write is. (Seed: `transposeSmemPad`.)
+    ///
+    /// # Safety
+    /// As [`transpose`](super) says.
+    transpose_smem_pad(input: *const f32, output: *mut f32, rows: u32, cols: u32)
+    for X x Y in [32 x 16, 32 x 32, 16 x 16];
+    shared tile: [f32; Y * (X + padding(X, Y))];
+    // SAFETY: the body's contract is the kernel's.
+    => unsafe { smem::<X, Y, { padding(X, Y) }>(tile, input, output, rows, cols) }
+}

@@ -1,0 +1,92 @@
+//! Two tiles a block: twice the loads and stores in flight.
+
+use cuda_std::{shared, thread};
+
+use super::Place;
+use crate::tile::padding;
+
+/// A block takes `2 * X` columns: each thread moves two elements, `X` columns apart.
+///
+/// # Safety
+/// As [`transpose`](super) says, with blocks of `X` × `Y`; `tile` is `Y * (2 * X + PAD)` elements of
+/// shared memory.
+#[inline(always)]
+unsafe fn unroll<const X: usize, const Y: usize, const PAD: usize>(
+    tile: *mut f32,
+    input: *const f32,
+    output: *mut f32,
+    rows: u32,
+    cols: u32,
+) {
+    let width = X as u32;
+    let pitch = (2 * X + PAD) as u32;
+    let place = Place::<X, Y, 2>::of_this_thread();
+
+    // Both loads before either store: they are in flight together.
+    let (down, along) = place.thread;
+    let (row, column) = (place.origin.0 + down, place.origin.1 + along);
+    let (mut first, mut second) = (0.0, 0.0);
+    // SAFETY: in bounds, by the two questions.
+    unsafe {
+        let from = input.wrapping_add((row * cols + column) as usize);
+        if row < rows && column < cols {
+            first = *from;
+        }
+        if row < rows && column + width < cols {
+            second = *from.add(X);
+        }
+    }
+    // SAFETY: every thread has its own two elements of the tile.
+    unsafe {
+        let to = tile.add((down * pitch + along) as usize);
+        *to = first;
+        *to.add(X) = second;
+    }
+
+    thread::sync_threads();
+
+    let (down, along) = place.turned();
+    let (row, column) = (place.origin.0 + along, place.origin.1 + down);
+    // SAFETY: in bounds, by the two questions; all of the tile was written before the barrier.
+    unsafe {
+        let from = tile.add((along * pitch + down) as usize);
+        let to = output.wrapping_add((column * rows + row) as usize);
+        if row < rows && column < cols {
+            *to = *from;
+        }
+        if row < rows && column + width < cols {
+            *to.wrapping_add((width * rows) as usize) = *from.add(X);
+        }
+    }
+}
+
+entries! {
+    /// Two tiles side by side, in one padded tile of one dimension: half the blocks, and two loads and
+    /// two stores of a thread in flight, which hide each other's latency.
+    ///
+    /// The seed measures 1.13 times the memory throughput of `transpose_smem_pad`. (Seed:
+    /// `transposeSmemUnrollPad`, whose edges are wrong.)
+    ///
+    /// # Safety
+    /// As [`transpose`](super) says.
+    transpose_smem_unroll_pad(input: *const f32, output: *mut f32, rows: u32, cols: u32)
+    for X x Y in [32 x 16, 32 x 32, 16 x 16];
+    shared tile: [f32; Y * (2 * X + padding(2 * X, Y))];
+    // SAFETY: the body's contract is the kernel's.
+    => unsafe { unroll::<X, Y, { padding(2 * X, Y) }>(tile, input, output, rows, cols) }
+}
+
+entries! {
+    /// The same with dynamic shared memory, whose size the launch chooses. (Seed: named beside
+    /// `transposeSmemUnrollPad`.)
+    ///
+    /// # Safety
+    /// As [`transpose`](super) says, launched with `4 * Y * (2 * X + padding(2 * X, Y))` bytes of shared
+    /// memory.
+    transpose_smem_unroll_pad_dyn(input: *const f32, output: *mut f32, rows: u32, cols: u32)
+    for X x Y in [32 x 16, 32 x 32, 16 x 16];
+    // SAFETY: the body's contract is the kernel's.
+    => unsafe {
+        unroll::<X, Y, { padding(2 * X, Y) }>(shared::dynamic_shared_mem(), input, output, rows, cols);
+    }
+}
