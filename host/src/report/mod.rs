@@ -62,6 +62,8 @@ fn caption(report: &Report, setting: &Setting) -> Vec<String> {
     }
     if let (Some(l2), Some(_)) = (device.l2_bytes, runs)
         && *bytes < l2
+        // What is measured by its operations says nothing of the memory.
+        && report.flops.is_none()
     {
         lines.push(format!(
             "the data ({}) fit into the L2 cache ({}): these are the cache's numbers, not the memory's",

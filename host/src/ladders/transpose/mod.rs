@@ -58,7 +58,6 @@ pub(crate) const LADDER: Ladder = Ladder {
             columns::BANDWIDTH,
             columns::OF_COPY,
             columns::OF_PEAK,
-            columns::OVER_FIRST,
             columns::OVER_BEFORE,
             columns::PUBLISHED,
         ],
