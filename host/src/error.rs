@@ -123,6 +123,23 @@ pub enum Error {
         /// What there are entries for.
         compiled: Vec<String>,
     },
+    /// More shared memory than a block can have.
+    #[error(
+        "{rung} with a block of {block} needs {needed} bytes of shared memory and a block has {most}; \
+         the block must be {rule}"
+    )]
+    TooMuchShared {
+        /// The rung.
+        rung: &'static str,
+        /// The block asked for.
+        block: String,
+        /// Bytes that it needs.
+        needed: u32,
+        /// Bytes that there are.
+        most: u32,
+        /// What the ladder's blocks are.
+        rule: &'static str,
+    },
     /// A rung that does not compute what is asked for.
     #[error("{rung} was not compiled for {variant}; it is in {}", .others.join(", "))]
     NotOffered {

@@ -7,6 +7,10 @@ use crate::problem::Problem;
 use crate::report::Shown;
 use crate::size::dims;
 
+/// Bytes of shared memory that a block can have on every device without asking (CUDA C++ Programming Guide,
+/// "Compute Capabilities").
+const MAX_SHARED: u32 = 48 << 10;
+
 /// Kernels that compute the same thing, from the naive one to the fastest.
 #[derive(Debug)]
 pub struct Ladder {
@@ -206,8 +210,8 @@ impl Ladder {
     ///
     /// # Errors
     /// [`Error::BlockOutOfBounds`] for a block that no rung of the ladder takes, [`Error::NotCompiled`]
-    /// for one that a const-generic rung has no entry for, [`Error::NotOffered`] for a rung that does not
-    /// compute the problem.
+    /// for one that a const-generic rung has no entry for and for a rung that does not compute the problem,
+    /// [`Error::TooMuchShared`] for one with which a tile and what belongs to it do not fit.
     pub fn launch(
         &self,
         rung: &Rung,
@@ -220,6 +224,16 @@ impl Ladder {
             return Err(Error::BlockOutOfBounds {
                 ladder: self.name,
                 block: dims(block),
+                rule: self.block_rule,
+            });
+        }
+        let needed = rung.shared.bytes(block);
+        if needed > MAX_SHARED {
+            return Err(Error::TooMuchShared {
+                rung: rung.name,
+                block: dims(block),
+                needed,
+                most: MAX_SHARED,
                 rule: self.block_rule,
             });
         }

@@ -193,3 +193,25 @@ fn blocks_that_cannot_be_are_refused_with_those_that_can() {
         "reduce_shfl was not compiled for a block of 512: it was for 128, 256"
     );
 }
+
+#[test]
+fn more_shared_memory_than_a_block_has_is_refused() {
+    let matmul = ladder("matmul").unwrap();
+    let problem = matmul.problem(&Options::default()).unwrap();
+    let greedy = Rung {
+        // A tile of the first matrix and sixteen of the second.
+        shared: Shared::Static(|[side, _, _]| 17 * side * side * 4),
+        ..matmul.rung("matmul_coarsened8").unwrap().clone()
+    };
+    assert!(matmul.launch(&greedy, &*problem, Some([16, 16, 1])).is_ok());
+    let error = matmul.launch(&greedy, &*problem, None).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with(
+            "matmul_coarsened8 with a block of 32x32 needs 69632 bytes of shared memory and a block has \
+             49152; the block must be 16x16 or 32x32"
+        ),
+        "{text}"
+    );
+    assert_eq!(error.exit_code(), 2);
+}

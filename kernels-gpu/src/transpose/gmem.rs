@@ -57,7 +57,7 @@ entries! {
     ///
     /// The sectors are as scattered as before. But a load that misses brings a sector that stays in the
     /// SM's own cache until the neighbouring column is read, where a store goes through to L2: strided
-    /// reads cost less than strided writes. The next rung is this one with the tile put in between.
+    /// reads should cost less than strided writes. The next rung is this one with the tile put in between.
     ///
     /// # Safety
     /// As [`transpose`](super) says.

@@ -43,7 +43,7 @@ entries! {
     /// Reads and writes of global memory both coalesced, 4 sectors a request; in between a tile.
     ///
     /// Its columns are read down: for 32 × 16 a warp's 32 words lie in two banks, 16 words each, and
-    /// come one after the other, in 16 wavefronts. The seed counts 8 for each of a write's. (Seed:
+    /// come one after the other, in 16 wavefronts where a write is one. The seed's ratio is 8. (Seed:
     /// `transposeSmem`.)
     ///
     /// # Safety

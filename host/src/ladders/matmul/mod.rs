@@ -184,8 +184,9 @@ impl Problem for Matmul {
     }
 
     fn smaller(&self, share: f64) -> Option<String> {
-        let largest = self.sides.into_iter().max().unwrap_or(0);
-        let side = round_down(largest as u64, share.sqrt());
+        let elements: u64 = self.buffers().iter().map(|buffer| buffer.bytes / 4).sum();
+        // Of square matrices there are four, and copies of three to restore them from.
+        let side = round_down((elements / 7).isqrt(), share.sqrt());
         Some(format!("--m {side} --n {side} --k {side}"))
     }
 

@@ -108,3 +108,20 @@ fn shapes_and_tiles_that_cannot_be_are_refused() {
     let text = error.unwrap_err().to_string();
     assert!(text.contains("it must be 16x16 or 32x32"), "{text}");
 }
+
+#[test]
+fn what_is_said_to_fit_does() {
+    let matmul = ladder("matmul").unwrap();
+    // All of it is the product: the second matrix's two forms and the copies count for nothing.
+    let problem = matmul.problem(&sides(10_000, 10_000, 1)).unwrap();
+    let need: u64 = problem.buffers().iter().map(|buffer| buffer.bytes).sum();
+    let fits = problem.smaller(0.5).unwrap();
+    assert_eq!(fits, "--m 2000 --n 2000 --k 2000");
+    let square = matmul.problem(&sides(2000, 2000, 2000)).unwrap();
+    let restored: u64 = square.buffers()[..3]
+        .iter()
+        .map(|buffer| buffer.bytes)
+        .sum();
+    let all: u64 = square.buffers().iter().map(|buffer| buffer.bytes).sum();
+    assert!(all + restored <= need / 2, "{} of {need}", all + restored);
+}

@@ -156,7 +156,7 @@ impl Problem for Transpose {
     }
 
     fn smaller(&self, share: f64) -> Option<String> {
-        let side = round_down(u64::from(self.rows.max(self.cols)), share.sqrt());
+        let side = round_down(self.elements().isqrt(), share.sqrt());
         Some(format!("--rows {side} --cols {side}"))
     }
 

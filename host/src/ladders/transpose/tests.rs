@@ -120,3 +120,14 @@ fn the_padding_is_in_the_launch() {
         "transpose_smem_unroll_pad_dyn_32x16<<<64x256, 32x16, 4224>>>"
     );
 }
+
+#[test]
+fn what_is_said_to_fit_does() {
+    for (rows, cols, share, fits) in [
+        (4096, 4096, 0.25, "--rows 2000 --cols 2000"),
+        ((1 << 31) - 1, 1, 0.01, "--rows 4000 --cols 4000"),
+    ] {
+        let (problem, _, _) = of("transpose_smem", rows, cols);
+        assert_eq!(problem.smaller(share).unwrap(), fits);
+    }
+}
