@@ -147,6 +147,7 @@ fn address(
         base: source.base,
         offset,
         region,
+        fixed: source.place.is_some(),
     })
 }
 

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::reach::{Address, Perform, Reached, Shape, run};
+use super::reach::{Address, Perform, Reached, Region, Shape, run};
 use super::storage::{Lanes, Storage, each};
 use super::words::Word;
 use super::{AccessFault, Env};
 use crate::code::{R32, R64, Reg};
 use crate::isa::Vectors;
 use crate::observe::AccessKind;
-use crate::regs::{LANES, Lanes64, Regs};
+use crate::regs::{ALL, LANES, Lanes64, Regs};
 
 /// The size of one element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,37 @@ impl Load {
         mask: u32,
         at: &mut Lanes64,
     ) -> Result<Reached, AccessFault> {
+        if self.address.fixed && mask == ALL && self.read_once(env, at).is_some() {
+            return Ok(Reached::One(self.address.region));
+        }
         run::<V, _>(self, env, mask, at)
+    }
+
+    /// Loads one value for all lanes, as each kernel does its parameters. `None` if it is not that, or
+    /// something is wrong with it.
+    #[inline(always)]
+    fn read_once(&self, env: &mut Env<'_, '_>, at: &mut Lanes64) -> Option<()> {
+        let memory = match self.address.region {
+            Region::Param => env.params,
+            Region::Const => env.constants,
+            _ => return None,
+        };
+        let [to] = self.to[..] else { return None };
+        let first = self.address.first(&env.regs);
+        let from = memory.get(usize::try_from(first).ok()?..)?;
+        match (to, self.width) {
+            (To::R32 { reg, .. }, Width::B4) if first.is_multiple_of(4) => {
+                let value = u32::from_le_bytes(*from.first_chunk()?);
+                env.regs.r32[reg.0 as usize] = [value; LANES];
+            }
+            (To::R64(reg), Width::B8) if first.is_multiple_of(8) => {
+                let value = u64::from_le_bytes(*from.first_chunk()?);
+                env.regs.r64[reg.0 as usize] = [value; LANES];
+            }
+            _ => return None,
+        }
+        *at = [first; LANES];
+        Some(())
     }
 
     /// Bytes of a lane.

@@ -20,9 +20,17 @@ impl LocalMemory {
         self.words.is_empty()
     }
 
-    /// Gives each thread `bytes`, a multiple of 4; what is new is zero.
-    pub fn resize(&mut self, bytes: u32) {
-        self.words.resize(bytes as usize / 4 * LANES, 0);
+    /// Gives each thread `bytes`, a multiple of 4, at least; what is new is zero. `false` if the host has no
+    /// memory for it, and nothing has changed then.
+    #[must_use]
+    pub fn grow(&mut self, bytes: u32) -> bool {
+        let words = bytes as usize / 4 * LANES;
+        let more = words.saturating_sub(self.words.len());
+        if self.words.try_reserve(more).is_err() {
+            return false;
+        }
+        self.words.resize(self.words.len() + more, 0);
+        true
     }
 
     /// The word with byte `at` of a lane, which is in bounds.

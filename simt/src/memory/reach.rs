@@ -75,9 +75,21 @@ pub struct Address {
     pub offset: i32,
     /// Where it lies.
     pub region: Region,
+    /// Whether the base is known before the kernel runs: that of a variable, the same for all lanes.
+    pub fixed: bool,
 }
 
 impl Address {
+    /// The first lane's.
+    #[inline(always)]
+    pub(super) fn first(&self, regs: &Regs<'_>) -> u64 {
+        match self.base {
+            Reg::R64(base) => regs.get64(base)[0].wrapping_add(i64::from(self.offset) as u64),
+            Reg::R32(base) => u64::from(regs.get32(base)[0].wrapping_add(self.offset as u32)),
+            Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
+        }
+    }
+
     #[inline(always)]
     pub(super) fn lanes(&self, regs: &Regs<'_>, at: &mut Lanes64) {
         // Loops, for `map` of an array of this size stays a call for each element.

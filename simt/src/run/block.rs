@@ -95,6 +95,8 @@ pub(super) struct Block<'a, 'l, O> {
     observer: &'a mut O,
     barriers: [Arrived; BARRIERS],
     recent: Recent<'l>,
+    /// Whether all warps have the memory that they begin with.
+    begun: bool,
 }
 
 impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
@@ -105,8 +107,9 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
         observer: &'a mut O,
     ) -> Self {
         worker.shared.clear();
+        let mut begun = true;
         for warp in &mut worker.warps {
-            warp.begin(launch, number);
+            begun &= warp.begin(launch, number);
         }
         observer.block(number, worker.warps.len() as u32, launch.threads());
         Self {
@@ -116,11 +119,16 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
             observer,
             barriers: [Arrived::default(); BARRIERS],
             recent: Recent::default(),
+            begun,
         }
     }
 
     /// Runs the block to its end.
     pub(super) fn run(&mut self) -> Result<(), Stop> {
+        if !self.begun {
+            let start = Site { function: 0, pc: 0 };
+            return Err((start, 0, FaultKind::StackOverflow));
+        }
         let a_turn = self.turn();
         let mut executed = 0u64;
         loop {

@@ -73,7 +73,8 @@ pub enum FaultKind {
         /// How many targets there are.
         targets: u32,
     },
-    /// Calls nested too deeply for a thread's local memory.
+    /// No local memory for another frame: calls nested too deeply for what a thread may have, or no more
+    /// memory to be had from the host.
     StackOverflow,
 }
 
@@ -136,7 +137,9 @@ impl fmt::Display for FaultKind {
             FaultKind::BadIndex { index, targets } => {
                 write!(f, "brx.idx with index {index} of {targets} targets")
             }
-            FaultKind::StackOverflow => f.write_str("calls nested too deeply"),
+            FaultKind::StackOverflow => f.write_str(
+                "calls nested too deeply: no local memory for another frame (Config::max_local_bytes, or the host's own memory)",
+            ),
         }
     }
 }

@@ -120,8 +120,8 @@ impl WarpState {
         }
     }
 
-    /// Starts block number `block`.
-    pub(super) fn begin(&mut self, launch: &Launch<'_>, block: u64) {
+    /// Starts block number `block`; `false` if there is no local memory for it.
+    pub(super) fn begin(&mut self, launch: &Launch<'_>, block: u64) -> bool {
         let [x, y, _] = launch.grid.map(u64::from);
         self.block = [
             (block % x) as u32,
@@ -134,8 +134,7 @@ impl WarpState {
         self.waiting = None;
         self.arrival = None;
         self.reduction = None;
-        // The launch has checked that a thread's local memory has room for the entry's frame.
-        self.enter(launch, 0, self.threads, None);
+        self.enter(launch, 0, self.threads, None)
     }
 
     /// The lanes that run still.
@@ -180,7 +179,7 @@ impl WarpState {
         }
     }
 
-    /// Begins a frame; `false` if a thread's local memory has no room for it.
+    /// Begins a frame; `false` if there is no local memory for it.
     fn enter(&mut self, launch: &Launch<'_>, function: u32, mask: u32, call: Option<u32>) -> bool {
         let func = &launch.program.functions[function as usize];
         let ways = self.ways.len();
@@ -207,8 +206,8 @@ impl WarpState {
         grow(&mut self.r32, frame.r32 + func.r32 as usize, [0; LANES]);
         grow(&mut self.r64, frame.r64 + func.r64 as usize, [0; LANES]);
         grow(&mut self.preds, frame.preds + func.preds as usize, 0);
-        if self.local.len() < local {
-            self.local.resize(local);
+        if self.local.len() < local && !self.local.grow(local) {
+            return false;
         }
         self.frames.push(frame);
         self.ways.push(Way {
