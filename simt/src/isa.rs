@@ -16,7 +16,7 @@ use crate::counters::memory as traffic;
 use crate::counters::memory::{Banks, Global, Shared};
 use crate::memory::load_store::{Load, Store};
 use crate::memory::{AccessFault, Env, Reached};
-use crate::regs::{LANES, Lanes64, Regs};
+use crate::regs::{ALL, LANES, Lanes64, Regs};
 
 /// Lanes of half a warp: what a row of a block that is 16 threads wide has.
 pub(crate) const HALF: usize = LANES / 2;
@@ -178,7 +178,11 @@ macro_rules! version {
                     if mask == 0 {
                         continue;
                     }
+                    // The most frequent ones are part of this loop; a call costs as much as they do.
                     match alu {
+                        Alu::Int(op) if mask == ALL && op.usual(regs) => {}
+                        Alu::Logic(op) if mask == ALL && op.usual(regs) => {}
+                        Alu::Float(op) if mask == ALL && op.usual(regs) => {}
                         Alu::Int(op) => int(op, regs, mask),
                         Alu::Logic(op) => logic(op, regs, mask),
                         Alu::Float(op) => float(op, regs, mask),

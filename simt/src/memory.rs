@@ -168,6 +168,10 @@ impl Memory {
         let (reached, shape) = match self {
             Memory::Load(op) => ((isa.load)(op, env, mask, at)?, op.shape()),
             Memory::Store(op) => ((isa.store)(op, env, mask, at)?, op.shape()),
+            Memory::Convert(op) => {
+                op.execute(&mut env.regs, mask);
+                return Ok(());
+            }
             _ => return self.execute_other(env, mask, at, &mut tell),
         };
         match reached {
@@ -198,7 +202,7 @@ impl Memory {
             Memory::AsyncCopy(op) => op.execute(env, mask, tell)?,
             Memory::Nothing => {}
             Memory::Fence => fence(Ordering::SeqCst),
-            Memory::Convert(op) => op.execute(&mut env.regs, mask),
+            Memory::Convert(_) => unreachable!("executed above"),
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ pub(super) use half::{from_bf16, from_f16};
 
 use super::convert::each;
 use crate::code::{Pred, R32, R64};
-use crate::regs::Regs;
+use crate::regs::{ALL, Regs};
 use exact::Rounding;
 
 /// One instruction.
@@ -224,6 +224,27 @@ pub enum Test {
 }
 
 impl Float {
+    /// Runs it on all lanes, if it is one of the most frequent.
+    #[inline(always)]
+    pub(crate) fn usual(&self, regs: &mut Regs<'_>) -> bool {
+        let Float::Fast32 {
+            op,
+            ftz: false,
+            to,
+            from,
+        } = *self
+        else {
+            return false;
+        };
+        match op {
+            Fast::Add => fast::run32::<false>(Fast::Add, regs, ALL, to, from),
+            Fast::Mul => fast::run32::<false>(Fast::Mul, regs, ALL, to, from),
+            Fast::Fma => fast::run32::<false>(Fast::Fma, regs, ALL, to, from),
+            _ => return false,
+        }
+        true
+    }
+
     /// Runs it on the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {

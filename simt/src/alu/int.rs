@@ -40,6 +40,8 @@ pub(crate) fn decode(
 }
 
 impl Int {
+    lanes::usual!(Add32 Add64 Sub32 Mul32 MulWideU32 MulWideS32 Mad32);
+
     /// Runs it on the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {

@@ -313,6 +313,21 @@ macro_rules! instructions {
     };
 }
 
+/// A function that runs a table's most frequent rows on all lanes, and says whether the instruction is one of
+/// them: small enough to be part of the loop that executes.
+macro_rules! usual {
+    ($($row:ident)+) => {
+        /// Runs it on all lanes, if it is one of the most frequent.
+        #[inline(always)]
+        pub(crate) fn usual(&self, regs: &mut Regs<'_>) -> bool {
+            match self.op {
+                $(Op::$row => Op::$row.map(&self.r, regs, $crate::regs::ALL),)+
+                _ => false,
+            }
+        }
+    };
+}
+
 /// Calls the one of the four functions that takes so many arguments.
 macro_rules! map {
     ($regs:expr, $mask:expr, $r:expr, $f:expr, $a:ident) => {
@@ -329,4 +344,4 @@ macro_rules! map {
     };
 }
 
-pub(super) use {instructions, map};
+pub(super) use {instructions, map, usual};

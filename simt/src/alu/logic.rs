@@ -110,6 +110,8 @@ fn lop3(inst: &Instruction<'_>, op: Op, cx: &mut Context<'_, '_>) -> Result<Logi
 }
 
 impl Logic {
+    lanes::usual!(And32 Or32 Xor32 Shl32 ShrU32 ShrS32 Shl64);
+
     /// Runs it on the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {

@@ -294,12 +294,13 @@ impl<'m> Recent<'m> {
     /// The allocation that an address lies in.
     #[inline(always)]
     fn find(&mut self, global: &'m GlobalMemory, address: u64) -> Option<&'m Allocation> {
-        for recent in [self.0, self.1].into_iter().flatten() {
-            if address.wrapping_sub(recent.base) < recent.bytes {
-                return Some(recent);
-            }
+        let has =
+            |allocation: &Allocation| address.wrapping_sub(allocation.base) < allocation.bytes;
+        match (self.0, self.1) {
+            (Some(recent), _) if has(recent) => Some(recent),
+            (_, Some(recent)) if has(recent) => Some(recent),
+            _ => self.search(global, address),
         }
-        self.search(global, address)
     }
 
     #[inline(never)]
