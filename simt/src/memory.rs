@@ -66,9 +66,26 @@ pub struct Env<'a, 'm> {
     pub recent: &'a mut Recent<'m>,
 }
 
-/// The two allocations that were found last, so that they need not be looked for.
-#[derive(Debug, Default)]
-pub struct Recent<'m>(Option<&'m Allocation>, Option<&'m Allocation>);
+/// What was accessed last.
+#[derive(Debug)]
+pub struct Recent<'m> {
+    /// The two allocations that were found last, so that they need not be looked for.
+    found: [Option<&'m Allocation>; 2],
+    /// Where instructions accessed device memory last, each in a place that its own address picks.
+    at: [u64; PLACES],
+}
+
+/// Places for instructions; two that share one ask for memory that is not needed.
+const PLACES: usize = 64;
+
+impl Default for Recent<'_> {
+    fn default() -> Self {
+        Self {
+            found: [None; 2],
+            at: [0; PLACES],
+        }
+    }
+}
 
 /// Why a lane's access cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 
 use super::global::{Allocation, GlobalMemory};
 use super::storage::{AnyAllocation, Lanes, Local, OneAllocation, ReadOnly, Storage};
+use super::words::prefetch;
 use super::{
-    AccessFault, AccessProblem, CONST_WINDOW, Env, LOCAL_WINDOW, PARAM_WINDOW, Recent,
+    AccessFault, AccessProblem, CONST_WINDOW, Env, LOCAL_WINDOW, PARAM_WINDOW, PLACES, Recent,
     SHARED_WINDOW, WINDOW_BYTES,
 };
 use crate::code::Reg;
@@ -227,6 +228,9 @@ fn in_region<V: Vectors, P: Perform>(
     match region {
         Region::Generic | Region::Global => match found {
             Some(allocation) => {
+                if lanes.patterns.is_some() {
+                    env.recent.foresee(op, allocation, at[0]);
+                }
                 let mut memory = OneAllocation {
                     words: &allocation.words,
                     base: allocation.base,
@@ -296,9 +300,9 @@ impl<'m> Recent<'m> {
     fn find(&mut self, global: &'m GlobalMemory, address: u64) -> Option<&'m Allocation> {
         let has =
             |allocation: &Allocation| address.wrapping_sub(allocation.base) < allocation.bytes;
-        match (self.0, self.1) {
-            (Some(recent), _) if has(recent) => Some(recent),
-            (_, Some(recent)) if has(recent) => Some(recent),
+        match self.found {
+            [Some(recent), _] if has(recent) => Some(recent),
+            [_, Some(recent)] if has(recent) => Some(recent),
             _ => self.search(global, address),
         }
     }
@@ -306,9 +310,23 @@ impl<'m> Recent<'m> {
     #[inline(never)]
     fn search(&mut self, global: &'m GlobalMemory, address: u64) -> Option<&'m Allocation> {
         let found = global.find(address)?;
-        self.1 = self.0;
-        self.0 = Some(found);
+        self.found = [Some(found), self.found[0]];
         Some(found)
+    }
+
+    /// Asks for the memory that the next warp will access by this instruction, if it goes on as the last
+    /// ones did. To the CPU, all loads are one instruction, and their addresses have no order.
+    #[inline(always)]
+    fn foresee<P>(&mut self, op: &P, allocation: &Allocation, address: u64) {
+        let place = &mut self.at[std::ptr::from_ref(op).addr() / align_of::<u64>() % PLACES];
+        let next = address.wrapping_add(address.wrapping_sub(*place));
+        *place = address;
+        let word = (next.wrapping_sub(allocation.base) / 8) as usize;
+        for word in [word, word.wrapping_add(64 / 8)] {
+            if let Some(word) = allocation.words.get(word) {
+                prefetch(word);
+            }
+        }
     }
 }
 

@@ -44,11 +44,7 @@ pub(super) trait Word: Pod + Default + PartialEq {
     #[inline(always)]
     fn load_row(words: &[AtomicU64], at: u64, values: &mut [Self; HALF]) {
         if at.is_multiple_of(8) {
-            let first = (at / 8) as usize;
-            if let Some(next) = words.get(first + 128 / 8) {
-                prefetch(next);
-            }
-            let words = &words[first..][..size_of::<[Self; HALF]>() / 8];
+            let words = &words[(at / 8) as usize..][..size_of::<[Self; HALF]>() / 8];
             let whole = bytemuck::bytes_of_mut(values).as_chunks_mut().0;
             for (value, word) in whole.iter_mut().zip(words) {
                 *value = word.load(Ordering::Relaxed).to_le_bytes();
@@ -80,10 +76,9 @@ pub(super) trait Word: Pod + Default + PartialEq {
     fn update(words: &[AtomicU64], at: u64, new: impl FnMut(Self) -> Self) -> Self;
 }
 
-/// Asks for a word that the next block may read: where rows of a tile lie far apart, the CPU does not see by
-/// itself that the tile beside it is next.
+/// Asks for a word that may be accessed soon.
 #[inline(always)]
-fn prefetch(word: &AtomicU64) {
+pub(super) fn prefetch(word: &AtomicU64) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
