@@ -13,7 +13,7 @@ pub mod int;
 mod lanes;
 pub mod logic;
 
-use crate::code::Op;
+use crate::code::{Op, R64};
 use crate::lower::{Context, Refusal};
 use crate::parse::ast::Instruction;
 
@@ -26,6 +26,11 @@ pub enum Alu {
     Float(float::Float),
     Convert(convert::Convert),
     Compare(compare::Compare),
+}
+
+/// `mov.b64`
+pub(crate) fn copy64(to: R64, from: R64) -> Alu {
+    Alu::Convert(convert::Convert::Move(convert::Move::B64 { to, from }))
 }
 
 /// Decodes an instruction of any of the families; `None` if it belongs to none.

@@ -183,6 +183,7 @@ macro_rules! version {
                         Alu::Int(op) if mask == ALL && op.usual(regs) => {}
                         Alu::Logic(op) if mask == ALL && op.usual(regs) => {}
                         Alu::Float(op) if mask == ALL && op.usual(regs) => {}
+                        Alu::Convert(op) if mask == ALL && op.usual(regs) => {}
                         Alu::Int(op) => int(op, regs, mask),
                         Alu::Logic(op) => logic(op, regs, mask),
                         Alu::Float(op) => float(op, regs, mask),

@@ -20,6 +20,7 @@ mod words;
 
 use std::sync::atomic::{Ordering, fence};
 
+use crate::code::R64;
 use crate::isa::{Isa, Portable};
 use crate::observe::Access;
 use crate::parse::ast::Space;
@@ -168,6 +169,14 @@ pub enum Memory {
 }
 
 impl Memory {
+    /// To and from where, if it does nothing but copy a register.
+    pub(crate) fn copies(&self) -> Option<(R64, R64)> {
+        match self {
+            Memory::Convert(Convert::Shift { to, from, by: 0 }) => Some((*to, *from)),
+            _ => None,
+        }
+    }
+
     /// Runs it on the lanes of `mask`, of which there is at least one, and tells `tell` what it accesses.
     /// `at` is room for addresses.
     ///

@@ -105,6 +105,17 @@ pub(super) fn check_width(
 }
 
 impl Convert {
+    /// Runs it on all lanes, if it is one of the most frequent.
+    #[inline(always)]
+    pub(crate) fn usual(&self, regs: &mut Regs<'_>) -> bool {
+        match *self {
+            Convert::Move(Move::B32 { to, from }) => regs.r32[to.0 as usize] = *regs.get32(from),
+            Convert::Move(Move::B64 { to, from }) => regs.r64[to.0 as usize] = *regs.get64(from),
+            _ => return false,
+        }
+        true
+    }
+
     /// Runs it on the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {

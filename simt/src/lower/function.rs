@@ -229,7 +229,11 @@ impl<'m> Body<'_, 'm> {
             return Ok(Op::Warp(op));
         }
         if let Some(op) = memory::decode(inst, words, cx)? {
-            return Ok(Op::Memory(op));
+            // An address that stays as it is is a register's copy.
+            return Ok(match op.copies() {
+                Some((to, from)) => Op::Alu(alu::copy64(to, from)),
+                None => Op::Memory(op),
+            });
         }
         if let Some(op) = alu::decode(inst, words, cx)? {
             return Ok(op);

@@ -56,13 +56,14 @@ impl Launch<'_> {
 }
 
 /// What a host thread keeps from block to block.
-pub(super) struct Worker {
+pub(super) struct Worker<'m> {
     shared: SharedMemory,
     warps: Vec<WarpState>,
+    recent: Recent<'m>,
 }
 
-impl Worker {
-    pub(super) fn new(launch: &Launch<'_>) -> Self {
+impl<'m> Worker<'m> {
+    pub(super) fn new(launch: &Launch<'m>) -> Self {
         let threads = launch.threads();
         Self {
             shared: SharedMemory::new(u64::from(
@@ -71,6 +72,7 @@ impl Worker {
             warps: (0..threads.div_ceil(32))
                 .map(|warp| WarpState::new(launch, warp))
                 .collect(),
+            recent: Recent::default(),
         }
     }
 }
@@ -90,11 +92,10 @@ struct Arrived {
 /// A block that runs.
 pub(super) struct Block<'a, 'l, O> {
     launch: &'a Launch<'l>,
-    worker: &'a mut Worker,
+    worker: &'a mut Worker<'l>,
     number: u64,
     observer: &'a mut O,
     barriers: [Arrived; BARRIERS],
-    recent: Recent<'l>,
     /// Whether all warps have the memory that they begin with.
     begun: bool,
 }
@@ -102,7 +103,7 @@ pub(super) struct Block<'a, 'l, O> {
 impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
     pub(super) fn new(
         launch: &'a Launch<'l>,
-        worker: &'a mut Worker,
+        worker: &'a mut Worker<'l>,
         number: u64,
         observer: &'a mut O,
     ) -> Self {
@@ -118,7 +119,6 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
             number,
             observer,
             barriers: [Arrived::default(); BARRIERS],
-            recent: Recent::default(),
             begun,
         }
     }
@@ -147,7 +147,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                 let status = warp.run(
                     self.launch,
                     &mut self.worker.shared,
-                    &mut self.recent,
+                    &mut self.worker.recent,
                     self.observer,
                     place,
                     &mut turn,
