@@ -96,6 +96,8 @@ pub(super) struct Block<'a, 'l, O> {
     number: u64,
     observer: &'a mut O,
     barriers: [Arrived; BARRIERS],
+    /// Threads that have not ended.
+    alive: u32,
     /// Whether all warps have the memory that they begin with.
     begun: bool,
 }
@@ -119,6 +121,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
             number,
             observer,
             barriers: [Arrived::default(); BARRIERS],
+            alive: launch.threads(),
             begun,
         }
     }
@@ -144,6 +147,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                     warp: index as u32,
                 };
                 let mut turn = a_turn;
+                let before = warp.alive().count_ones();
                 let status = warp.run(
                     self.launch,
                     &mut self.worker.shared,
@@ -153,6 +157,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                     &mut turn,
                 )?;
                 executed += u64::from(a_turn - turn);
+                self.alive -= before - warp.alive().count_ones();
                 match status {
                     Status::Ended => ended += 1,
                     Status::Yielded => progressed = true,
@@ -258,13 +263,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
         if barrier.threads == 0 {
             return false;
         }
-        let expected = barrier.expected.unwrap_or_else(|| {
-            self.worker
-                .warps
-                .iter()
-                .map(|warp| warp.alive().count_ones())
-                .sum()
-        });
+        let expected = barrier.expected.unwrap_or(self.alive);
         if barrier.threads < expected {
             return false;
         }
