@@ -1,5 +1,5 @@
-//! The hot parts of the machine, compiled for any CPU, for CPUs with AVX2 and for CPUs with AVX-512:
-//! registers-only instructions, loads and stores, and what those cost.
+//! The hot parts of the machine, compiled once for any CPU and once for CPUs with AVX2: registers-only
+//! instructions, loads and stores, and what those cost.
 //!
 //! They are `#[inline(always)]` where they are written, and functions here, that take on the instruction
 //! set's features. Nothing in them depends on the observer of a launch, so that they are compiled in this
@@ -218,41 +218,6 @@ macro_rules! version {
 version!(portable, Portable);
 #[cfg(target_arch = "x86_64")]
 version!(with_avx2, avx2::Avx2, #[target_feature(enable = "avx2,bmi1,bmi2,fma,lzcnt,popcnt")]);
-#[cfg(target_arch = "x86_64")]
-version!(
-    with_avx512,
-    avx2::Avx2,
-    #[target_feature(
-        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,fma,lzcnt,popcnt"
-    )]
-);
-
-/// Whether this CPU has all of these.
-#[cfg(target_arch = "x86_64")]
-macro_rules! has {
-    ($($feature:tt)+) => { true $(&& is_x86_feature_detected!($feature))+ };
-}
-
-/// The functions of a module that is compiled for features; only where the CPU has them.
-#[cfg(target_arch = "x86_64")]
-macro_rules! isa {
-    ($module:ident) => {
-        Isa {
-            // SAFETY: the CPU has what the function is compiled for.
-            alu: |code, regs, mask| unsafe { $module::alu(code, regs, mask) },
-            // SAFETY: as above.
-            load: |op, env, mask, at| unsafe { $module::load(op, env, mask, at) },
-            // SAFETY: as above.
-            store: |op, env, mask, at| unsafe { $module::store(op, env, mask, at) },
-            // SAFETY: as above.
-            global: |bytes, mask, at| unsafe { $module::global(bytes, mask, at) },
-            shared: |store, bytes, mask, at, banks| {
-                // SAFETY: as above.
-                unsafe { $module::shared(store, bytes, mask, at, banks) }
-            },
-        }
-    };
-}
 
 /// The versions that this CPU runs, the best last.
 pub(crate) fn versions() -> &'static [Isa] {
@@ -266,11 +231,27 @@ pub(crate) fn versions() -> &'static [Isa] {
             shared: portable::shared,
         }];
         #[cfg(target_arch = "x86_64")]
-        if has!("avx2" "bmi1" "bmi2" "fma" "lzcnt" "popcnt") {
-            versions.push(isa!(with_avx2));
-            if has!("avx512f" "avx512bw" "avx512dq" "avx512vl") {
-                versions.push(isa!(with_avx512));
-            }
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt")
+        {
+            versions.push(Isa {
+                // SAFETY: the CPU has what the function is compiled for.
+                alu: |code, regs, mask| unsafe { with_avx2::alu(code, regs, mask) },
+                // SAFETY: as above.
+                load: |op, env, mask, at| unsafe { with_avx2::load(op, env, mask, at) },
+                // SAFETY: as above.
+                store: |op, env, mask, at| unsafe { with_avx2::store(op, env, mask, at) },
+                // SAFETY: as above.
+                global: |bytes, mask, at| unsafe { with_avx2::global(bytes, mask, at) },
+                shared: |store, bytes, mask, at, banks| {
+                    // SAFETY: as above.
+                    unsafe { with_avx2::shared(store, bytes, mask, at, banks) }
+                },
+            });
         }
         versions
     });
