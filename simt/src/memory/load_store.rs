@@ -61,6 +61,8 @@ pub struct Load {
     pub strong: bool,
     /// `.acquire`
     pub acquire: bool,
+    /// Bytes of a lane, all elements together.
+    pub bytes: u32,
     /// One for each element.
     pub to: Box<[To]>,
 }
@@ -76,6 +78,8 @@ pub struct Store {
     pub strong: bool,
     /// `.release`
     pub release: bool,
+    /// Bytes of a lane, all elements together.
+    pub bytes: u32,
     /// One for each element.
     pub from: Box<[Reg]>,
 }
@@ -125,7 +129,7 @@ impl Load {
     /// Bytes of a lane.
     #[inline(always)]
     fn step(&self) -> u64 {
-        u64::from(self.width.bytes()) * self.to.len() as u64
+        u64::from(self.bytes)
     }
 
     #[inline(always)]
@@ -197,7 +201,7 @@ impl Perform for Load {
     #[inline(always)]
     fn shape(&self) -> Shape {
         Shape {
-            bytes: self.step() as u32,
+            bytes: self.bytes,
             kind: AccessKind::Load,
             write: false,
             strong: self.strong,
@@ -291,7 +295,7 @@ impl Store {
     /// Bytes of a lane.
     #[inline(always)]
     fn step(&self) -> u64 {
-        u64::from(self.width.bytes()) * self.from.len() as u64
+        u64::from(self.bytes)
     }
 
     #[inline(always)]
@@ -353,7 +357,7 @@ impl Perform for Store {
     #[inline(always)]
     fn shape(&self) -> Shape {
         Shape {
-            bytes: self.step() as u32,
+            bytes: self.bytes,
             kind: AccessKind::Store,
             write: true,
             strong: self.strong,

@@ -24,7 +24,7 @@ pub(super) fn load(
     let [to, from] = modifiers.operands(inst, cx)? else {
         return Err(operands(inst, cx));
     };
-    let to = elements(modifiers.vector, to, cx)?
+    let to: Box<[_]> = elements(modifiers.vector, to, cx)?
         .iter()
         .map(|to| destination(to, width, cx))
         .collect::<Result<_, _>>()?;
@@ -34,6 +34,7 @@ pub(super) fn load(
         signed,
         strong: modifiers.strong,
         acquire: modifiers.acquire,
+        bytes: width.bytes() * to.len() as u32,
         to,
     }))
 }
@@ -56,7 +57,7 @@ pub(super) fn store(
     if matches!(address.region, Region::Const | Region::Param) {
         return Err(cx.invalid("constants and a kernel's parameters cannot be written"));
     }
-    let from = elements(modifiers.vector, from, cx)?
+    let from: Box<[_]> = elements(modifiers.vector, from, cx)?
         .iter()
         .map(|from| value(from, ty, width, cx))
         .collect::<Result<_, _>>()?;
@@ -65,6 +66,7 @@ pub(super) fn store(
         width,
         strong: modifiers.strong,
         release: modifiers.release,
+        bytes: width.bytes() * from.len() as u32,
         from,
     }))
 }
