@@ -3,7 +3,7 @@
 //! One file a family. A family has a small `Copy` type for its instructions, `decode`, which makes one
 //! from an AST instruction or says that the opcode is not its own, and `execute`, which runs one on all
 //! lanes of a warp. `execute` is `#[inline(always)]` and made of loops over 32 lanes without branches, so
-//! that the compiler turns them into vector code of whichever instruction set ([`crate::isa`]) they are
+//! that the compiler turns them into vector code of whichever instruction set (`isa.rs`) they are
 //! compiled for.
 
 pub mod compare;
