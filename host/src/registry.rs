@@ -259,6 +259,22 @@ impl Ladder {
 }
 
 impl Rung {
+    /// What most rungs have; a ladder's own say what differs.
+    pub const USUAL: Self = Self {
+        name: "",
+        source: "",
+        lesson: "",
+        entries: Entries::Any,
+        geometry: Geometry::Line { data_blocks: 1 },
+        default_block: [256, 1, 1],
+        shared: Shared::None,
+        in_place: false,
+        is_bound: false,
+        form: 0,
+        seed: None,
+        seed_count: "",
+    };
+
     /// Whether it has entries for what `problem` is.
     pub fn computes(&self, problem: &dyn Problem) -> bool {
         self.entries.of(&problem.variant()).is_some()

@@ -359,6 +359,11 @@ pub(super) fn check<'m, V: Vectors>(
         let good = |lane: usize| at[lane].wrapping_sub(base) <= last && at[lane] & (bytes - 1) == 0;
         let good = match patterns {
             // Those between the first and the last of a row lie between, and are aligned if the first is.
+            Some([Pattern::Row, Pattern::Row])
+                if at[LANES - 1].wrapping_sub(at[0]) == bytes * (LANES as u64 - 1) =>
+            {
+                good(0) && at[LANES - 1].wrapping_sub(base) <= last
+            }
             Some(patterns) => patterns.iter().enumerate().all(|(half, pattern)| {
                 let first = half * HALF;
                 good(first) && (*pattern == Pattern::Same || good(first + HALF - 1))

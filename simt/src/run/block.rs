@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::fault::FaultKind;
+use super::launch::unravel;
 use super::machine::Config;
 use super::warp::{Status, WarpState};
 use crate::code::{Program, ReduceOp, Reg};
@@ -110,9 +111,10 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
         observer: &'a mut O,
     ) -> Self {
         worker.shared.clear();
+        let at = unravel(number, launch.grid);
         let mut begun = true;
         for warp in &mut worker.warps {
-            begun &= warp.begin(launch, number);
+            begun &= warp.begin(launch, at);
         }
         observer.block(number, worker.warps.len() as u32, launch.threads());
         Self {

@@ -358,7 +358,7 @@ impl Machine {
 }
 
 /// Coordinates of a linear index, x fastest.
-fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
+pub(super) fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
     let (x, y) = (u64::from(sides[0]), u64::from(sides[1]));
     [
         (index % x) as u32,

@@ -120,14 +120,9 @@ impl WarpState {
         }
     }
 
-    /// Starts block number `block`; `false` if there is no local memory for it.
-    pub(super) fn begin(&mut self, launch: &Launch<'_>, block: u64) -> bool {
-        let [x, y, _] = launch.grid.map(u64::from);
-        self.block = [
-            (block % x) as u32,
-            (block / x % y) as u32,
-            (block / (x * y)) as u32,
-        ];
+    /// Starts the block at these coordinates; `false` if there is no local memory for it.
+    pub(super) fn begin(&mut self, launch: &Launch<'_>, block: [u32; 3]) -> bool {
+        self.block = block;
         self.ended = !self.threads;
         self.ways.clear();
         self.frames.clear();

@@ -11,15 +11,7 @@ const GLOBAL: Rung = Rung {
     name: "histogram_global",
     source: "kernels-gpu/src/histogram/global.rs",
     lesson: "an atomic of global memory for each byte: all threads of the grid queue for 256 words",
-    entries: Entries::Any,
-    geometry: Geometry::Line { data_blocks: 1 },
-    default_block: [256, 1, 1],
-    shared: Shared::None,
-    in_place: false,
-    is_bound: false,
-    form: 0,
-    seed: None,
-    seed_count: "",
+    ..Rung::USUAL
 };
 
 /// A rung with a copy of the counters for each block.

@@ -11,15 +11,9 @@ const NAIVE: Rung = Rung {
     name: "matmul_naive",
     source: "kernels-gpu/src/matmul/naive.rs",
     lesson: "a thread an element: coalesced, and two loads from memory for each multiplication",
-    entries: Entries::Any,
     geometry: Geometry::Tiles { across: 1 },
     default_block: [32, 32, 1],
-    shared: Shared::None,
-    in_place: false,
-    is_bound: false,
-    form: 0,
-    seed: None,
-    seed_count: "",
+    ..Rung::USUAL
 };
 
 /// Two tiles, with so much padding behind the rows of the second.

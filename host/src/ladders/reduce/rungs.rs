@@ -13,18 +13,9 @@ const WORD_A_WARP: fn([u32; 3]) -> u32 = |block| block[0].div_ceil(32) * 4;
 
 /// A rung in global memory, of one data block: what the others differ from.
 const GLOBAL: Rung = Rung {
-    name: "",
-    source: "",
-    lesson: "",
-    entries: Entries::Any,
-    geometry: Geometry::Line { data_blocks: 1 },
     default_block: [512, 1, 1],
-    shared: Shared::None,
     in_place: true,
-    is_bound: false,
-    form: 0,
-    seed: None,
-    seed_count: "",
+    ..Rung::USUAL
 };
 
 /// A rung that sums in shared memory or in registers and leaves its input as it is.

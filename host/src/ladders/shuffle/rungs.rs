@@ -4,7 +4,7 @@ use kernels_gpu::shuffle::REGISTERS;
 
 use super::model::Mode;
 use crate::launch::Geometry;
-use crate::registry::{Entries, Rung, Shared};
+use crate::registry::{Entries, Rung};
 
 /// What a rung shows.
 pub(super) struct Demonstration {
@@ -32,18 +32,11 @@ const ONE: Demonstration = Demonstration {
 };
 
 const RUNG: Rung = Rung {
-    name: "",
     source: "kernels-gpu/src/shuffle.rs",
-    lesson: "",
     entries: Entries::PerVariant(&[("i32", Entries::Any), ("f32", Entries::Any)]),
     geometry: Geometry::OneBlock { each: 1 },
     default_block: [16, 1, 1],
-    shared: Shared::None,
-    in_place: false,
-    is_bound: false,
-    form: 0,
-    seed: None,
-    seed_count: "",
+    ..Rung::USUAL
 };
 
 /// The demonstrations, each beside its rung in [`RUNGS`].

@@ -8,18 +8,10 @@ use crate::registry::{Entries, Rung, Seed, Shared};
 
 /// A rung through registers, for any of the blocks: what the others differ from.
 const PLAIN: Rung = Rung {
-    name: "",
     source: "kernels-gpu/src/transpose/gmem.rs",
-    lesson: "",
-    entries: Entries::Any,
     geometry: Geometry::Tiles { across: 1 },
     default_block: [32, 16, 1],
-    shared: Shared::None,
-    in_place: false,
-    is_bound: false,
-    form: 0,
-    seed: None,
-    seed_count: "",
+    ..Rung::USUAL
 };
 
 /// A rung through a tile in shared memory.
