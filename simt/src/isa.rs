@@ -15,7 +15,7 @@ use crate::code::{Inst, Op};
 use crate::counters::memory as traffic;
 use crate::counters::memory::{Banks, Global, Shared};
 use crate::memory::load_store::{Load, Store};
-use crate::memory::{AccessFault, Env, Reached};
+use crate::memory::{AccessFault, Env, Memory, Reached};
 use crate::regs::{ALL, LANES, Lanes64, Regs};
 
 /// Lanes of half a warp: what a row of a block that is 16 threads wide has.
@@ -133,6 +133,9 @@ type Transfer<T> = fn(&T, &mut Env<'_, '_>, u32, &mut Lanes64) -> Result<Reached
 #[derive(Debug)]
 pub(crate) struct Isa {
     pub(crate) alu: Run,
+    /// Runs what `alu`, `load` and `store` do, up to an instruction that is none of these, faults, or has
+    /// addresses in several spaces; and says how many. What stopped it has done nothing yet.
+    pub(crate) unwatched: fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64) -> usize,
     pub(crate) load: Transfer<Load>,
     pub(crate) store: Transfer<Store>,
     pub(crate) global: fn(u32, u32, &Lanes64) -> Global,
@@ -171,24 +174,60 @@ macro_rules! version {
             }
 
             $(#[$features])?
+            #[inline]
+            fn one(alu: &Alu, regs: &mut Regs<'_>, mask: u32) {
+                // The most frequent ones are part of the loops; a call costs as much as they do.
+                match alu {
+                    Alu::Int(op) if mask == ALL && op.usual(regs) => {}
+                    Alu::Logic(op) if mask == ALL && op.usual(regs) => {}
+                    Alu::Float(op) if mask == ALL && op.usual(regs) => {}
+                    Alu::Convert(op) if mask == ALL && op.usual(regs) => {}
+                    Alu::Int(op) => int(op, regs, mask),
+                    Alu::Logic(op) => logic(op, regs, mask),
+                    Alu::Float(op) => float(op, regs, mask),
+                    Alu::Convert(op) => convert(op, regs, mask),
+                    Alu::Compare(op) => compare(op, regs, mask),
+                }
+            }
+
+            $(#[$features])?
             pub(super) fn alu(code: &[Inst], regs: &mut Regs<'_>, mask: u32) -> usize {
                 for (count, inst) in code.iter().enumerate() {
                     let Op::Alu(alu) = &inst.op else { return count };
                     let mask = regs.guarded(inst.guard, mask);
-                    if mask == 0 {
-                        continue;
+                    if mask != 0 {
+                        one(alu, regs, mask);
                     }
-                    // The most frequent ones are part of this loop; a call costs as much as they do.
-                    match alu {
-                        Alu::Int(op) if mask == ALL && op.usual(regs) => {}
-                        Alu::Logic(op) if mask == ALL && op.usual(regs) => {}
-                        Alu::Float(op) if mask == ALL && op.usual(regs) => {}
-                        Alu::Convert(op) if mask == ALL && op.usual(regs) => {}
-                        Alu::Int(op) => int(op, regs, mask),
-                        Alu::Logic(op) => logic(op, regs, mask),
-                        Alu::Float(op) => float(op, regs, mask),
-                        Alu::Convert(op) => convert(op, regs, mask),
-                        Alu::Compare(op) => compare(op, regs, mask),
+                }
+                code.len()
+            }
+
+            $(#[$features])?
+            pub(super) fn unwatched(
+                code: &[Inst],
+                env: &mut Env<'_, '_>,
+                mask: u32,
+                at: &mut Lanes64,
+            ) -> usize {
+                for (count, inst) in code.iter().enumerate() {
+                    let mask = env.regs.guarded(inst.guard, mask);
+                    let done = match &inst.op {
+                        Op::Alu(alu) => {
+                            if mask != 0 {
+                                one(alu, &mut env.regs, mask);
+                            }
+                            true
+                        }
+                        Op::Memory(Memory::Load(op)) => {
+                            mask == 0 || matches!(load(op, env, mask, at), Ok(Reached::One(_)))
+                        }
+                        Op::Memory(Memory::Store(op)) => {
+                            mask == 0 || matches!(store(op, env, mask, at), Ok(Reached::One(_)))
+                        }
+                        _ => false,
+                    };
+                    if !done {
+                        return count;
                     }
                 }
                 code.len()
@@ -225,6 +264,7 @@ pub(crate) fn versions() -> &'static [Isa] {
         #[allow(unused_mut, reason = "other CPUs have this one only")]
         let mut versions = vec![Isa {
             alu: portable::alu,
+            unwatched: portable::unwatched,
             load: portable::load,
             store: portable::store,
             global: portable::global,
@@ -241,6 +281,10 @@ pub(crate) fn versions() -> &'static [Isa] {
             versions.push(Isa {
                 // SAFETY: the CPU has what the function is compiled for.
                 alu: |code, regs, mask| unsafe { with_avx2::alu(code, regs, mask) },
+                // SAFETY: as above.
+                unwatched: |code, env, mask, at| unsafe {
+                    with_avx2::unwatched(code, env, mask, at)
+                },
                 // SAFETY: as above.
                 load: |op, env, mask, at| unsafe { with_avx2::load(op, env, mask, at) },
                 // SAFETY: as above.

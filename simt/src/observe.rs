@@ -56,6 +56,9 @@ pub struct Place {
 /// Watches a launch. Each host thread has one of its own; they are merged at the end, in no particular
 /// order.
 pub trait Observer: Send + Sized {
+    /// Whether it asks for anything at all: if not, the machine need not stop to tell it.
+    const WATCHES: bool = true;
+
     /// An observer for one more host thread.
     fn fork(&self) -> Self;
 
@@ -96,12 +99,16 @@ pub trait Observer: Send + Sized {
 }
 
 impl Observer for () {
+    const WATCHES: bool = false;
+
     fn fork(&self) -> Self {}
     fn merge(&mut self, (): Self) {}
 }
 
 /// Two observers of one launch.
 impl<A: Observer, B: Observer> Observer for (A, B) {
+    const WATCHES: bool = A::WATCHES || B::WATCHES;
+
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())
     }

@@ -94,18 +94,30 @@ impl WarpState {
                 }
                 let here = site(pc);
                 let inst = &code[pc as usize];
-                if let Op::Alu(_) = inst.op {
+                let alike = match inst.op {
+                    Op::Alu(_) => true,
+                    Op::Memory(_) => !O::WATCHES,
+                    _ => false,
+                };
+                if alike {
                     // Up to where this way meets the others, or to the end.
                     let end = if meets > pc && meets != NEVER {
                         meets as usize
                     } else {
                         code.len()
                     };
-                    let count = (isa.alu)(&code[pc as usize..end], &mut env.regs, mask) as u32;
+                    let code = &code[pc as usize..end];
+                    let count = if O::WATCHES {
+                        (isa.alu)(code, &mut env.regs, mask)
+                    } else {
+                        (isa.unwatched)(code, &mut env, mask, &mut at)
+                    } as u32;
                     observer.executed(here, count, mask);
                     pc += count;
                     left = left.saturating_sub(count);
-                    continue;
+                    if count > 0 {
+                        continue;
+                    }
                 }
                 left -= 1;
                 observer.executed(here, 1, mask);
