@@ -227,6 +227,13 @@ fn dep_info(text: &str) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Instructions up to which a loop of constant length is written out in full.
+///
+/// LLVM's 300 is meant for CPUs. Here an array that is indexed by such a loop's counter lives in registers
+/// only once the loop is gone, and in local memory until then; nvcc unrolls as far. Loops whose length is not
+/// a constant are not touched by it.
+const UNROLL_THRESHOLD: u32 = 20_000;
+
 /// Runs LLVM's optimizer.
 pub(crate) fn optimize(
     builder: &CudaBuilder,
@@ -244,6 +251,7 @@ pub(crate) fn optimize(
         .arg(format!("-passes={level},function(infer-address-spaces)"))
         .arg(format!("-mcpu={}", builder.arch.sm()))
         .args(float_options(builder))
+        .arg(format!("-unroll-threshold={UNROLL_THRESHOLD}"))
         .arg("-S")
         .arg(&paths.lowered)
         .arg("-o")

@@ -11,6 +11,8 @@
 //! - **launch bounds** ([`bounds`]): the comment `// launch_bounds MAX_THREADS [MIN_BLOCKS]` in an
 //!   `asm!` block of a kernel becomes the kernel's `.maxntid` and `.minnctapersm`;
 //! - **convergence** ([`convergent`]): an `asm!` block that synchronizes threads is marked so;
+//! - **the shared window** ([`window`]): an `asm!` block of the instruction `cvta.to.shared` becomes a cast
+//!   that `opt` folds;
 //! - **architecture**: functions that come compiled from other crates take the kernel's
 //!   `target-cpu`, for LLVM inlines only between functions of one.
 //!
@@ -21,6 +23,7 @@ pub mod convergent;
 pub mod ir;
 pub mod spaces;
 pub mod verify;
+pub mod window;
 
 /// A module that cannot be lowered. Each names what is at fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -90,6 +93,7 @@ pub fn lower(ir: &str, sm: &str) -> Result<String, LowerError> {
     let ir = spaces::lower(ir)?;
     let ir = bounds::lower(&ir)?;
     let ir = convergent::lower(&ir);
+    let ir = window::lower(&ir);
     Ok(retarget(&ir, sm))
 }
 
