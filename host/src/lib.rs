@@ -12,7 +12,7 @@
 //! let reduce = ladder("reduce")?;
 //! let problem = reduce.problem(&Options::default().with("n", 1 << 24))?;
 //!
-//! let mut session = Session::new(&mut *gpu, &*problem, true)?;
+//! let mut session = Session::timed(&mut *gpu, &*problem)?;
 //! for rung in reduce.rungs {
 //!     let launch = reduce.launch(rung, &*problem, None)?;
 //!     let verdict = session.check(rung, &launch)?;

@@ -3,7 +3,8 @@
 use crate::device::{BufferId, Device, Ran};
 use crate::error::Error;
 use crate::launch::Launch;
-use crate::problem::{POISON, Picture, Problem, Role, Verdict};
+use crate::peer::Peer;
+use crate::problem::{POISON, Picture, Problem, Role, Verdict, Wanted};
 use crate::registry::Rung;
 use crate::stats::Samples;
 
@@ -153,23 +154,9 @@ impl<'a> Session<'a> {
     /// As there.
     pub fn try_out(&mut self, rung: &Rung, launch: &Launch) -> Result<Tried, Error> {
         self.prepare()?;
-        for (id, buffer) in self.sets[self.at]
-            .buffers
-            .iter()
-            .zip(self.problem.buffers())
-        {
-            if buffer.role == Role::Output {
-                self.device.fill(*id, POISON)?;
-            }
-        }
+        self.poison()?;
         let ran = self.launch(rung, launch)?;
-        let mut outputs = Vec::new();
-        for wanted in self.problem.wanted(launch) {
-            let mut bytes = vec![0; wanted.bytes];
-            self.device
-                .download(self.sets[self.at].buffers[wanted.buffer], &mut bytes)?;
-            outputs.push(bytes);
-        }
+        let outputs = self.outputs(&self.problem.wanted(launch))?;
         Ok(Tried {
             verdict: self.problem.check(rung, launch, &outputs),
             picture: self.problem.picture(rung, launch, &outputs),
@@ -223,6 +210,69 @@ impl<'a> Session<'a> {
         self.next()?;
         self.device.hold(HOLD_NS)?;
         self.launch(rung, launch)
+    }
+
+    /// [`Session::check`] of a peer, whose library the device has [opened](Device::open_peers).
+    ///
+    /// # Errors
+    /// As [`Device::call`]. A wrong result is a [`Verdict`].
+    pub fn check_peer(&mut self, peer: &Peer) -> Result<Verdict, Error> {
+        self.prepare()?;
+        self.poison()?;
+        self.device.call(&peer.call, &self.sets[self.at].buffers)?;
+        let outputs = self.outputs(&self.problem.wanted_of_peer(peer))?;
+        Ok(self.problem.check_peer(peer, &outputs))
+    }
+
+    /// [`Session::once`] of a peer. Peers leave their inputs alone.
+    ///
+    /// # Errors
+    /// As [`Device::call`].
+    pub fn call(&mut self, peer: &Peer) -> Result<Ran, Error> {
+        self.next()?;
+        self.device.hold(HOLD_NS)?;
+        self.device.call(&peer.call, &self.sets[self.at].buffers)
+    }
+
+    /// How long it takes to read the problem's largest buffer once, as [`Device::read`] does: with its bytes,
+    /// what this memory can be read at. `None` from a device without a clock.
+    ///
+    /// # Errors
+    /// As [`Device::read`].
+    pub fn read(&mut self) -> Result<Option<(f64, u64)>, Error> {
+        let sizes = self
+            .problem
+            .buffers()
+            .into_iter()
+            .map(|buffer| buffer.bytes);
+        let Some((index, bytes)) = sizes.enumerate().max_by_key(|&(_, bytes)| bytes) else {
+            return Ok(None);
+        };
+        self.next()?;
+        self.device.hold(HOLD_NS)?;
+        let ran = self.device.read(self.sets[self.at].buffers[index])?;
+        Ok(ran.time_ns.map(|time| (time, bytes / 16 * 16)))
+    }
+
+    fn poison(&mut self) -> Result<(), Error> {
+        let buffers = self.problem.buffers();
+        for (id, buffer) in self.sets[self.at].buffers.iter().zip(buffers) {
+            if buffer.role == Role::Output {
+                self.device.fill(*id, POISON)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn outputs(&mut self, wanted: &[Wanted]) -> Result<Vec<Vec<u8>>, Error> {
+        let mut outputs = Vec::with_capacity(wanted.len());
+        for wanted in wanted {
+            let mut bytes = vec![0; wanted.bytes];
+            let id = self.sets[self.at].buffers[wanted.buffer];
+            self.device.download(id, &mut bytes)?;
+            outputs.push(bytes);
+        }
+        Ok(outputs)
     }
 
     /// Takes the next set of buffers, as a timed launch wants to find it.

@@ -20,6 +20,9 @@ use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
 use crate::ptx;
 
+/// The kernels behind `hold` and `read`.
+const TIMING_PTX: &str = include_str!("timing.ptx");
+
 /// Code, compiled by the driver on first use.
 struct Source {
     ptx: Cow<'static, str>,
@@ -38,6 +41,8 @@ pub struct Gpu {
     buffers: BTreeMap<BufferId, DeviceBuffer<u8>>,
     /// The kernels, and what was loaded.
     codes: Vec<Source>,
+    /// What was loaded from [`TIMING_PTX`], once it was.
+    timing: Option<Code>,
     start: Event,
     stop: Event,
     stream: Stream,
@@ -96,6 +101,7 @@ impl Gpu {
         Ok(Self {
             buffers: BTreeMap::new(),
             codes: vec![Source::new(Cow::Borrowed(crate::KERNELS_PTX))],
+            timing: None,
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             // Ordered with the null stream, on which cust's synchronous copies run: those may return while
@@ -109,6 +115,14 @@ impl Gpu {
 
     fn buffer(&self, id: BufferId) -> Result<&DeviceBuffer<u8>, Error> {
         self.buffers.get(&id).ok_or_else(|| unknown(id))
+    }
+
+    /// The code in which `hold` and `read` are.
+    fn timing(&mut self) -> Code {
+        *self.timing.get_or_insert_with(|| {
+            self.codes.push(Source::new(Cow::Borrowed(TIMING_PTX)));
+            super::loaded(self.codes.len() - 1)
+        })
     }
 }
 
@@ -182,6 +196,33 @@ impl Device for Gpu {
     fn load(&mut self, ptx: String) -> Result<Code, Error> {
         self.codes.push(Source::new(Cow::Owned(ptx)));
         Ok(super::loaded(self.codes.len() - 1))
+    }
+
+    fn hold(&mut self, nanoseconds: u64) -> Result<(), Error> {
+        let doing = failed("holding the device");
+        let place = super::place(self.timing());
+        let module = &self.codes[place].kernels()?.module;
+        let function = module.get_function("ladder_hold").map_err(&doing)?;
+        let args = [ptr::from_ref(&nanoseconds).cast_mut().cast()];
+        // SAFETY: the kernel's one parameter is 64 bits wide and so is the argument, which outlives the
+        // call, and which the driver copies and does not write to. The kernel touches no memory.
+        unsafe { self.stream.launch(&function, 1, 1, 0, &args) }.map_err(doing)
+    }
+
+    fn read(&mut self, buffer: BufferId) -> Result<Ran, Error> {
+        let code = self.timing();
+        let vectors = self.buffer(buffer)?.len() as u64 / 16;
+        // As many threads as a multiprocessor can have.
+        let blocks = 8 * self.info.multiprocessors.unwrap_or(1);
+        let launch = Launch {
+            code,
+            entry: "ladder_read".to_owned(),
+            grid: [blocks, 1, 1],
+            block: [256, 1, 1],
+            shared_bytes: 0,
+            args: vec![Arg::Buffer(0), Arg::U64(vectors)],
+        };
+        self.launch(&launch, &[buffer])
     }
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {

@@ -155,6 +155,28 @@ pub trait Device {
     /// [`Error::Ptx`] where its code cannot be loaded.
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error>;
 
+    /// Keeps the device busy for so many nanoseconds and does not wait for it: what is launched meanwhile is
+    /// enqueued before the device comes to it, so that its time has nothing of the driver's. A device
+    /// without a clock does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Ptx`] and [`Error::Device`] where the kernel for it cannot be run.
+    fn hold(&mut self, nanoseconds: u64) -> Result<(), Error> {
+        let _ = nanoseconds;
+        Ok(())
+    }
+
+    /// Reads every byte of `buffer` once (but the last 15 at most) and does nothing else, timed as a launch
+    /// is: to displace everything else from a cache, and to see how fast memory can be read. A device
+    /// without a clock does nothing.
+    ///
+    /// # Errors
+    /// As [`Device::launch`].
+    fn read(&mut self, buffer: BufferId) -> Result<Ran, Error> {
+        let _ = buffer;
+        Ok(Ran::default())
+    }
+
     /// Opens the library of peers, for [`Device::call`], and gives its versions in words.
     ///
     /// # Errors

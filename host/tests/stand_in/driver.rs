@@ -18,20 +18,20 @@ const INVALID_PTX: c_uint = 218;
 const NOT_FOUND: c_uint = 500;
 const ILLEGAL_ADDRESS: c_uint = 700;
 
-/// Allocations by address, and the names of the functions that were asked for. A handle is one more than
-/// an index.
+/// Allocations by address, the PTX of the modules, and the names of the functions that were asked for. A
+/// handle is one more than an index.
 struct Driver {
     memory: BTreeMap<u64, Vec<u8>>,
+    modules: Vec<String>,
     functions: Vec<String>,
-    ptx: String,
     objects: i64,
     sticky: c_uint,
 }
 
 static DRIVER: Mutex<Driver> = Mutex::new(Driver {
     memory: BTreeMap::new(),
+    modules: Vec::new(),
     functions: Vec::new(),
-    ptx: String::new(),
     objects: 0,
     sticky: SUCCESS,
 });
@@ -267,7 +267,7 @@ pub extern "C" fn cuMemsetD8Async(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoadDataEx(
-    module: *mut *mut c_void,
+    module: *mut usize,
     image: *const c_char,
     count: c_uint,
     options: *const c_uint,
@@ -290,8 +290,12 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
         return INVALID_PTX;
     }
     let text = CStr::from_ptr(image).to_string_lossy().into_owned();
-    driver(|driver| driver.ptx = text);
-    create(module)
+    driver(|driver| {
+        driver.modules.push(text);
+        *module = driver.modules.len();
+        driver.objects += 1;
+    });
+    SUCCESS
 }
 
 #[unsafe(no_mangle)]
@@ -302,12 +306,12 @@ pub extern "C" fn cuModuleUnload(_module: *mut c_void) -> c_uint {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleGetFunction(
     function: *mut usize,
-    _module: *mut c_void,
+    module: usize,
     name: *const c_char,
 ) -> c_uint {
     let name = CStr::from_ptr(name).to_string_lossy().into_owned();
     driver(|driver| {
-        if !driver.ptx.contains(&format!(".entry {name}(")) {
+        if !driver.modules[module - 1].contains(&format!(".entry {name}(")) {
             return NOT_FOUND;
         }
         driver.functions.push(name);
@@ -347,6 +351,10 @@ pub unsafe extern "C" fn cuLaunchKernel(
     parameters: *const *const c_void,
     _extra: *const c_void,
 ) -> c_uint {
+    // What surrounds a timed launch. It changes nothing.
+    if driver(|driver| driver.functions[function - 1].starts_with("ladder_")) {
+        return SUCCESS;
+    }
     let input = (*parameters.add(0)).cast::<u64>().read();
     let output = (*parameters.add(1)).cast::<u64>().read();
     let n = (*parameters.add(2)).cast::<u32>().read() as usize;
