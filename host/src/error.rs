@@ -1,6 +1,7 @@
 //! What can go wrong, in words that say what to do about it.
 
 use crate::launch::Launch;
+use crate::peer::Call;
 
 /// Anything that keeps a ladder from being climbed.
 ///
@@ -199,6 +200,22 @@ pub enum Error {
         /// The device's error, and where more can be learned of it.
         reason: String,
     },
+    /// The library of peers is not there, is not one, or is of another version.
+    #[error("cannot use the library of peers {path}: {why}; without it, peers are left out")]
+    Peers {
+        /// The library.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A call of a peer failed.
+    #[error("the peer's {call} failed: {reason}")]
+    PeerCall {
+        /// What was called.
+        call: Call,
+        /// Its words.
+        reason: String,
+    },
     /// Any other failure of the device.
     #[error("the device failed while {doing}: {reason}")]
     Device {
@@ -224,7 +241,11 @@ impl Error {
     /// The exit code: 1 where the device or the output failed, 2 where what was asked for cannot be done.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Ptx { .. } | Self::Launch { .. } | Self::Device { .. } | Self::Output(_) => 1,
+            Self::Ptx { .. }
+            | Self::Launch { .. }
+            | Self::PeerCall { .. }
+            | Self::Device { .. }
+            | Self::Output(_) => 1,
             _ => 2,
         }
     }

@@ -39,6 +39,7 @@ mod error;
 pub mod ladders;
 pub mod launch;
 pub mod options;
+pub mod peer;
 pub mod problem;
 pub mod ptx;
 mod registry;

@@ -1,5 +1,6 @@
 //! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
@@ -16,10 +17,16 @@ use cust::sys;
 
 use super::{BufferId, Device, DeviceInfo, Ran};
 use crate::error::Error;
-use crate::launch::{Arg, Launch};
+use crate::launch::{Arg, Code, Launch};
 use crate::ptx;
 
-/// The kernels as the driver has compiled them, and the parameters of each.
+/// Code, compiled by the driver on first use.
+struct Source {
+    ptx: Cow<'static, str>,
+    compiled: OnceCell<Kernels>,
+}
+
+/// Kernels as the driver has compiled them, and the parameters of each.
 struct Kernels {
     module: Module,
     entries: BTreeMap<String, Vec<u32>>,
@@ -29,14 +36,38 @@ struct Kernels {
 pub struct Gpu {
     // Dropped in this order: what lives in the context before the context.
     buffers: BTreeMap<BufferId, DeviceBuffer<u8>>,
-    kernels: OnceCell<Kernels>,
+    /// The kernels, and what was loaded.
+    codes: Vec<Source>,
     start: Event,
     stop: Event,
     stream: Stream,
     _context: Context,
     info: DeviceInfo,
     next_id: u32,
-    ptx: &'static str,
+}
+
+impl Source {
+    fn new(ptx: Cow<'static, str>) -> Self {
+        Self {
+            ptx,
+            compiled: OnceCell::new(),
+        }
+    }
+
+    /// The kernels: compiled by the driver the first time, which takes a while.
+    fn kernels(&self) -> Result<&Kernels, Error> {
+        if let Some(kernels) = self.compiled.get() {
+            return Ok(kernels);
+        }
+        let module = Module::from_ptx(&*self.ptx, &[]).map_err(|e| Error::Ptx {
+            reason: describe(e),
+            log: jit_log(&self.ptx),
+        })?;
+        let entries = ptx::entries(&self.ptx)
+            .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
+            .collect();
+        Ok(self.compiled.get_or_init(|| Kernels { module, entries }))
+    }
 }
 
 impl Gpu {
@@ -64,7 +95,7 @@ impl Gpu {
         let info = device_info(device).map_err(&opening)?;
         Ok(Self {
             buffers: BTreeMap::new(),
-            kernels: OnceCell::new(),
+            codes: vec![Source::new(Cow::Borrowed(crate::KERNELS_PTX))],
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             // Ordered with the null stream, on which cust's synchronous copies run: those may return while
@@ -73,27 +104,11 @@ impl Gpu {
             _context: context,
             info,
             next_id: 0,
-            ptx: crate::KERNELS_PTX,
         })
     }
 
     fn buffer(&self, id: BufferId) -> Result<&DeviceBuffer<u8>, Error> {
         self.buffers.get(&id).ok_or_else(|| unknown(id))
-    }
-
-    /// The kernels: compiled by the driver the first time, which takes a while.
-    fn kernels(&self) -> Result<&Kernels, Error> {
-        if let Some(kernels) = self.kernels.get() {
-            return Ok(kernels);
-        }
-        let module = Module::from_ptx(self.ptx, &[]).map_err(|e| Error::Ptx {
-            reason: describe(e),
-            log: jit_log(self.ptx),
-        })?;
-        let entries = ptx::entries(self.ptx)
-            .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
-            .collect();
-        Ok(self.kernels.get_or_init(|| Kernels { module, entries }))
     }
 }
 
@@ -164,6 +179,11 @@ impl Device for Gpu {
         unsafe { target.set_8_async(byte, &self.stream) }.map_err(failed("filling a buffer"))
     }
 
+    fn load(&mut self, ptx: String) -> Result<Code, Error> {
+        self.codes.push(Source::new(Cow::Owned(ptx)));
+        Ok(super::loaded(self.codes.len() - 1))
+    }
+
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
         let refused = |reason| Error::Launch {
             launch: Box::new(launch.clone()),
@@ -176,7 +196,11 @@ impl Device for Gpu {
             ))
         };
 
-        let Kernels { module, entries } = self.kernels()?;
+        let source = self
+            .codes
+            .get(super::place(launch.code))
+            .ok_or_else(|| refused(super::not_loaded(launch.code)))?;
+        let Kernels { module, entries } = source.kernels()?;
         let parameters = entries
             .get(&launch.entry)
             .ok_or_else(|| refused("the PTX has no such entry".into()))?;

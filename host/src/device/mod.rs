@@ -4,9 +4,11 @@ mod gpu;
 mod sim;
 
 use std::fmt;
+use std::path::Path;
 
 use crate::error::Error;
-use crate::launch::Launch;
+use crate::launch::{Code, Launch};
+use crate::peer::Call;
 
 pub use gpu::Gpu;
 pub use sim::Sim;
@@ -129,13 +131,69 @@ pub trait Device {
         let _ = counting;
     }
 
-    /// Runs a kernel of [`KERNELS_PTX`](crate::KERNELS_PTX) to its end. `bound[i]` is what
+    /// Takes further code, in which launches can name entries. It is compiled when an entry is first
+    /// launched, and stays as long as the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] from a device that takes none.
+    fn load(&mut self, ptx: String) -> Result<Code, Error> {
+        drop(ptx);
+        Err(Error::Device {
+            doing: "loading code",
+            reason: format!(
+                "a {} runs the kernels of this program only",
+                self.info().kind
+            ),
+        })
+    }
+
+    /// Runs a kernel to its end. `bound[i]` is what
     /// [`Arg::Buffer(i)`](crate::launch::Arg::Buffer) stands for.
     ///
     /// # Errors
-    /// [`Error::Launch`] where there is no such kernel, the arguments are not its parameters, or it fails; [`Error::Ptx`] where the kernels cannot be
-    /// loaded.
+    /// [`Error::Launch`] where there is no such kernel, the arguments are not its parameters, or it fails;
+    /// [`Error::Ptx`] where its code cannot be loaded.
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error>;
+
+    /// Opens the library of peers, for [`Device::call`], and gives its versions in words.
+    ///
+    /// # Errors
+    /// [`Error::Peers`] where it cannot be used, and from a device that is none of NVIDIA's.
+    fn open_peers(&mut self, library: &Path) -> Result<String, Error> {
+        Err(Error::Peers {
+            path: library.display().to_string(),
+            why: format!("a {} has none", self.info().kind),
+        })
+    }
+
+    /// Calls a peer and waits for its end, timed as a launch is. `bound` as there.
+    ///
+    /// # Errors
+    /// [`Error::PeerCall`] where it fails or [`Device::open_peers`] has not opened a library.
+    fn call(&mut self, call: &Call, bound: &[BufferId]) -> Result<Ran, Error> {
+        let _ = bound;
+        Err(Error::PeerCall {
+            call: call.clone(),
+            reason: "no library of peers is open".to_owned(),
+        })
+    }
+}
+
+/// Where a device keeps a code: the kernels first, then what was loaded.
+fn place(code: Code) -> usize {
+    match code {
+        Code::Kernels => 0,
+        Code::Loaded(index) => 1 + index as usize,
+    }
+}
+
+/// The other way round, for what was loaded.
+fn loaded(place: usize) -> Code {
+    Code::Loaded(u32::try_from(place - 1).unwrap_or(u32::MAX))
+}
+
+fn not_loaded(code: Code) -> String {
+    format!("{code:?} was not loaded into this device")
 }
 
 /// Which device to run on.

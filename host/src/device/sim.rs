@@ -1,12 +1,13 @@
 //! The SIMT machine: the same PTX, run warp by warp on the CPU.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use simt::{Buffer, Config, LaunchError, Machine, MemoryError, Module};
 
 use super::{BufferId, Device, DeviceInfo, Ran};
 use crate::error::Error;
-use crate::launch::{Arg, Launch};
+use crate::launch::{Arg, Code, Launch};
 
 /// Instructions of warps after which a launch is taken to be endless: a hundred times what the slowest
 /// rung takes on the largest size.
@@ -15,7 +16,8 @@ const MAX_INSTRUCTIONS: u64 = 1 << 40;
 /// A [`simt::Machine`] with the kernels loaded on first use.
 pub struct Sim {
     machine: Machine,
-    module: Option<Module>,
+    /// The kernels' code, and what was loaded: its text until its first launch.
+    codes: Vec<(Cow<'static, str>, Option<Module>)>,
     buffers: BTreeMap<BufferId, Buffer<u8>>,
     info: DeviceInfo,
     next_id: u32,
@@ -50,7 +52,7 @@ impl Sim {
                 ..DeviceInfo::default()
             },
             machine,
-            module: None,
+            codes: vec![(Cow::Borrowed(crate::KERNELS_PTX), None)],
             buffers: BTreeMap::new(),
             next_id: 0,
             counting: false,
@@ -64,14 +66,17 @@ impl Sim {
         })
     }
 
-    fn kernel(&mut self, entry: &str) -> Result<simt::Function, simt::LoadError> {
-        if self.module.is_none() {
-            self.module = Some(Module::from_ptx(crate::KERNELS_PTX)?);
-        }
-        self.module
-            .as_ref()
-            .expect("loaded just now")
-            .function(entry)
+    fn kernel(&mut self, launch: &Launch) -> Result<simt::Function, String> {
+        let words = |error: simt::LoadError| error.to_string().replace('\n', " ");
+        let (ptx, module) = self
+            .codes
+            .get_mut(super::place(launch.code))
+            .ok_or_else(|| super::not_loaded(launch.code))?;
+        let module = match module {
+            Some(module) => module,
+            None => module.insert(Module::from_ptx(&**ptx).map_err(words)?),
+        };
+        module.function(&launch.entry).map_err(words)
     }
 }
 
@@ -140,14 +145,17 @@ impl Device for Sim {
         self.counting = counting;
     }
 
+    fn load(&mut self, ptx: String) -> Result<Code, Error> {
+        self.codes.push((Cow::Owned(ptx), None));
+        Ok(super::loaded(self.codes.len() - 1))
+    }
+
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
         let refused = |reason| Error::Launch {
             launch: Box::new(launch.clone()),
             reason,
         };
-        let function = self
-            .kernel(&launch.entry)
-            .map_err(|error| refused(error.to_string().replace('\n', " ")))?;
+        let function = self.kernel(launch).map_err(refused)?;
         let mut args = Vec::with_capacity(launch.args.len());
         for arg in &launch.args {
             args.push(match *arg {
