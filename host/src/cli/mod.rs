@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+pub mod per_ladder;
 mod show;
 
 use std::ffi::OsString;
@@ -145,7 +146,7 @@ fn climb(
 }
 
 /// A bar on stderr, and only where a person sees it.
-fn progress_bar(length: usize, terminal: bool) -> ProgressBar {
+pub fn progress_bar(length: usize, terminal: bool) -> ProgressBar {
     if !terminal {
         return ProgressBar::hidden();
     }

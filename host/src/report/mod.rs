@@ -74,7 +74,7 @@ fn caption(report: &Report, setting: &Setting) -> Vec<String> {
 pub fn regime(bytes: u64, sets: usize, l2: u64) -> String {
     let (data, cache) = (size::bytes(bytes), size::bytes(l2));
     let all = bytes.saturating_mul(sets as u64);
-    if bytes >= l2 {
+    if bytes > l2 {
         format!(
             "the data ({data}) are larger than the L2 cache ({cache}): these are the memory's numbers"
         )
