@@ -15,12 +15,11 @@ pub struct Case {
     pub top: Option<usize>,
 }
 
-/// A case as it is written below: ladder, label, options, rungs from the top.
-type Written = (
+/// A size as it is written in tables: the ladder, the label, the options.
+pub(crate) type Size = (
     &'static str,
     &'static str,
     &'static [(&'static str, &'static str)],
-    Option<usize>,
 );
 
 /// The rungs that are measured where the others have nothing to say.
@@ -28,67 +27,88 @@ const TOP: Option<usize> = Some(3);
 
 /// The first of a ladder is the one that its rungs and their twins are compared on. A rung that takes too long
 /// for it is compared on the first that it does not take too long for.
-const WRITTEN: &[Written] = &[
-    ("reduce", "2^28", &[("n", "2^28")], None),
-    ("reduce", "2^24", &[("n", "2^24")], None),
-    ("reduce", "2^20", &[("n", "2^20")], None),
-    ("reduce", "2^28 f32", &[("n", "2^28"), ("type", "f32")], TOP),
+const WRITTEN: &[(Size, Option<usize>)] = &[
+    (("reduce", "2^28", &[("n", "2^28")]), None),
+    (("reduce", "2^24", &[("n", "2^24")]), None),
+    (("reduce", "2^20", &[("n", "2^20")]), None),
     (
-        "reduce",
-        "2^28 min f32",
-        &[("n", "2^28"), ("type", "f32"), ("op", "min")],
+        ("reduce", "2^28 f32", &[("n", "2^28"), ("type", "f32")]),
         TOP,
     ),
     (
-        "reduce",
-        "2^28 max f32",
-        &[("n", "2^28"), ("type", "f32"), ("op", "max")],
+        (
+            "reduce",
+            "2^28 min f32",
+            &[("n", "2^28"), ("type", "f32"), ("op", "min")],
+        ),
         TOP,
     ),
     (
-        "reduce",
-        "2^28 product f32",
-        &[("n", "2^28"), ("type", "f32"), ("op", "product")],
+        (
+            "reduce",
+            "2^28 max f32",
+            &[("n", "2^28"), ("type", "f32"), ("op", "max")],
+        ),
         TOP,
     ),
     (
-        "transpose",
-        "16384x16384",
-        &[("rows", "16384"), ("cols", "16384")],
+        (
+            "reduce",
+            "2^28 product f32",
+            &[("n", "2^28"), ("type", "f32"), ("op", "product")],
+        ),
+        TOP,
+    ),
+    (
+        (
+            "transpose",
+            "16384x16384",
+            &[("rows", "16384"), ("cols", "16384")],
+        ),
         None,
     ),
     (
-        "transpose",
-        "4096x4096",
-        &[("rows", "4096"), ("cols", "4096")],
+        (
+            "transpose",
+            "4096x4096",
+            &[("rows", "4096"), ("cols", "4096")],
+        ),
         None,
     ),
     (
-        "transpose",
-        "10007x8191",
-        &[("rows", "10007"), ("cols", "8191")],
+        (
+            "transpose",
+            "10007x8191",
+            &[("rows", "10007"), ("cols", "8191")],
+        ),
         None,
     ),
-    ("matmul", "4096^3", &cube("4096"), None),
-    ("matmul", "8192^3", &cube("8192"), None),
-    ("matmul", "2048^3", &cube("2048"), None),
-    ("matmul", "1024^3", &cube("1024"), None),
+    (("matmul", "4096^3", &cube("4096")), None),
+    (("matmul", "8192^3", &cube("8192")), None),
+    (("matmul", "2048^3", &cube("2048")), None),
+    (("matmul", "1024^3", &cube("1024")), None),
     (
-        "matmul",
-        "1000x1100x1300",
-        &[("m", "1000"), ("n", "1100"), ("k", "1300")],
-        None,
-    ),
-    (
-        "histogram",
-        "2^28 uniform",
-        &[("n", "2^28"), ("data", "uniform")],
+        (
+            "matmul",
+            "1000x1100x1300",
+            &[("m", "1000"), ("n", "1100"), ("k", "1300")],
+        ),
         None,
     ),
     (
-        "histogram",
-        "2^28 constant",
-        &[("n", "2^28"), ("data", "constant")],
+        (
+            "histogram",
+            "2^28 uniform",
+            &[("n", "2^28"), ("data", "uniform")],
+        ),
+        None,
+    ),
+    (
+        (
+            "histogram",
+            "2^28 constant",
+            &[("n", "2^28"), ("data", "constant")],
+        ),
         None,
     ),
 ];
@@ -100,23 +120,11 @@ const fn cube(side: &'static str) -> [(&'static str, &'static str); 3] {
 /// The cases of a ladder, or of all.
 #[must_use]
 pub fn written(ladder: Option<&'static Ladder>) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for &(name, label, options, top) in WRITTEN {
-        let own = host::ladder(name).expect("the table above names ladders that there are");
-        if ladder.is_none_or(|ladder| ladder.name == own.name) {
-            cases.push(Case {
-                ladder: own,
-                label,
-                options: options
-                    .iter()
-                    .fold(Options::default(), |all, &(name, value)| {
-                        all.with(name, value)
-                    }),
-                top,
-            });
-        }
-    }
-    cases
+    WRITTEN
+        .iter()
+        .map(|&(size, top)| Case::new(size, top))
+        .filter(|case| ladder.is_none_or(|ladder| ladder.name == case.ladder.name))
+        .collect()
 }
 
 /// The last rung of each ladder that the texts behind the ladders have. What comes after it is this
@@ -141,6 +149,19 @@ pub fn is_of_the_seeds(ladder: &Ladder, rung: &Rung) -> bool {
 }
 
 impl Case {
+    /// The case of a size in a table.
+    pub(crate) fn new((ladder, label, options): Size, top: Option<usize>) -> Self {
+        let options = options.iter();
+        Self {
+            ladder: host::ladder(ladder).expect("the tables name ladders that there are"),
+            label,
+            options: options.fold(Options::default(), |all, &(name, value)| {
+                all.with(name, value)
+            }),
+            top,
+        }
+    }
+
     /// The rungs that are measured: of the named ones, or of all, those that compute the problem, and of
     /// these as many as the case has from the top.
     ///

@@ -3,9 +3,11 @@
 //! process; the benchmarks are criterion's of the same.
 
 pub mod cases;
+pub mod clock;
 pub mod contest;
 pub mod entrant;
 mod error;
+pub mod groups;
 pub mod nvcc;
 pub mod opponents;
 pub mod show;
