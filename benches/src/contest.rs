@@ -323,7 +323,7 @@ pub fn contest(
 }
 
 /// Why there are no twins or no peers, where there are none.
-fn missing(ladder: &Ladder, opponents: &Opponents) -> Vec<String> {
+pub fn missing(ladder: &Ladder, opponents: &Opponents) -> Vec<String> {
     let twins = opponents
         .without_twins(ladder.name)
         .map(|why| format!("no twins in CUDA C++: {why}"));

@@ -73,7 +73,11 @@ impl Nvcc {
         }
     }
 
-    fn at(program: PathBuf) -> Result<Self, Error> {
+    /// This program.
+    ///
+    /// # Errors
+    /// [`Error::NoNvcc`] where it does not say its version.
+    pub fn at(program: PathBuf) -> Result<Self, Error> {
         let broken = |why| Error::NoNvcc { why };
         let said = tools::output(Command::new(&program).arg("--version"))
             .map_err(|failure| broken(failure.message))?;

@@ -51,9 +51,15 @@ impl Opponents {
     /// Looks for an nvcc, and does nothing else yet. What it makes is kept in [`nvcc::cache`].
     #[must_use]
     pub fn find() -> Self {
+        Self::with(Nvcc::find(), nvcc::cache())
+    }
+
+    /// The opponents that this nvcc makes, if it is one, kept in this folder.
+    #[must_use]
+    pub fn with(nvcc: Result<Nvcc, Error>, folder: PathBuf) -> Self {
         Self {
-            nvcc: Nvcc::find().map_err(|error| error.to_string()),
-            folder: nvcc::cache(),
+            nvcc: nvcc.map_err(|error| error.to_string()),
+            folder,
             twins: BTreeMap::new(),
             peers: None,
         }

@@ -26,6 +26,8 @@ const FEWEST_RUNS: u32 = 5;
 pub struct Surroundings<'a> {
     /// Opens the GPU.
     pub open: &'a dyn Fn() -> Result<Box<dyn Device>, host::Error>,
+    /// Finds what there is to measure against.
+    pub opponents: &'a dyn Fn() -> Opponents,
     /// Whether a person reads the output on a terminal.
     pub terminal: bool,
     /// The day and the toolchain.
@@ -128,7 +130,7 @@ fn run(
     let bar = progress_bar(cases.len(), surroundings.terminal);
     bar.set_message("nvcc");
     bar.tick();
-    let mut opponents = Opponents::find();
+    let mut opponents = (surroundings.opponents)();
     let names: Vec<&str> = ladders.iter().map(|ladder| ladder.name).collect();
     opponents.prepare(&mut *device, &names, true);
 

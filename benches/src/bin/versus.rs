@@ -3,6 +3,7 @@
 use std::io::{IsTerminal as _, stdout};
 use std::process::ExitCode;
 
+use benches::opponents::Opponents;
 use benches::versus::{self, Surroundings};
 use host::device::{self, Choice};
 use host::report::Setting;
@@ -10,6 +11,7 @@ use host::report::Setting;
 fn main() -> ExitCode {
     let surroundings = Surroundings {
         open: &|| device::open(Choice::Gpu),
+        opponents: &Opponents::find,
         terminal: stdout().is_terminal(),
         setting: Setting::now(),
     };

@@ -1,5 +1,7 @@
 //! A group for each ladder and size: rungs, their twins, and peers.
 
+use std::collections::BTreeSet;
+
 use criterion::{Criterion, Throughput};
 use host::problem::Verdict;
 use host::{Device, Error, Problem, Session};
@@ -7,7 +9,7 @@ use host::{Device, Error, Problem, Session};
 use super::Filter;
 use crate::cases::{Case, Size};
 use crate::clock::DeviceTime;
-use crate::contest::entrants;
+use crate::contest::{entrants, missing};
 use crate::entrant::{Entrant, READ, twin_name};
 use crate::opponents::Opponents;
 
@@ -53,12 +55,18 @@ pub fn ladders(
     criterion: &mut Criterion<DeviceTime>,
     clock: &DeviceTime,
     device: &mut dyn Device,
+    opponents: &mut Opponents,
     filter: &Filter,
 ) {
-    let mut opponents = Opponents::find();
+    let mut told = BTreeSet::new();
     for &size in SIZES {
         let case = Case::new(size, None);
-        let measured = group(criterion, clock, device, filter, &case, &mut opponents);
+        let measured = group(criterion, clock, device, filter, &case, opponents);
+        for note in missing(case.ladder, opponents) {
+            if told.insert(note.clone()) {
+                eprintln!("{note}");
+            }
+        }
         if let Err(error) = measured {
             let name = case.ladder.name;
             eprintln!(
@@ -99,7 +107,6 @@ fn group(
         &[]
     };
     opponents.prepare(device, ladders, wants_peers);
-    tell_what_is_missing(case, opponents);
 
     let mut all = entrants(case, &[], problem, opponents)?;
     all.retain(|entrant| filter.takes(&title, &entrant.name()));
@@ -154,13 +161,4 @@ fn title(case: &Case, problem: &dyn Problem, l2: Option<u64>) -> String {
         None => "",
     };
     format!("{}/{}{regime}", case.ladder.name, case.label)
-}
-
-fn tell_what_is_missing(case: &Case, opponents: &Opponents) {
-    if let Some(why) = opponents.without_twins(case.ladder.name) {
-        eprintln!("no twins of {} in CUDA C++: {why}", case.ladder.name);
-    }
-    if let Some(Err(why)) = opponents.peers() {
-        eprintln!("no peers: {why}");
-    }
 }

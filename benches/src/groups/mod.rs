@@ -11,6 +11,7 @@ use criterion::measurement::{Measurement, WallTime};
 use host::device::{self, Choice};
 
 use crate::clock::DeviceTime;
+use crate::opponents::Opponents;
 pub use filter::Filter;
 pub use gpu::ladders;
 
@@ -23,7 +24,8 @@ pub fn main() {
             eprintln!("on {}", gpu.info());
             let clock = DeviceTime::default();
             let mut criterion = settings(clock.clone()).configure_from_args();
-            ladders(&mut criterion, &clock, &mut *gpu, &filter);
+            let mut opponents = Opponents::find();
+            ladders(&mut criterion, &clock, &mut *gpu, &mut opponents, &filter);
             criterion.final_summary();
         }
         Err(error) => eprintln!("only the CPU is measured: {error}"),
