@@ -332,9 +332,7 @@ fn whole_products_stay_in_range_and_notice_what_is_missing() {
             .is_right()
     };
     let noticed = (1..100).filter(|&missing| without(missing)).count();
-    assert!((35..65).contains(&noticed), "by its sign: {noticed} of 99");
-    let noticed = (1..100).filter(|&missing| without(missing * 2048)).count();
-    assert!(noticed > 80, "by its size: {noticed} of 99");
+    assert!(noticed > 80, "{noticed} of 99");
 }
 
 #[test]
