@@ -1,7 +1,5 @@
 //! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here.
 
-use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -15,29 +13,18 @@ use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 
+use super::code::{Codes, Compiled};
 use super::{BufferId, Device, DeviceInfo, Ran};
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
-use crate::ptx;
-
-/// Code, compiled by the driver on first use.
-struct Source {
-    ptx: Cow<'static, str>,
-    compiled: OnceCell<Kernels>,
-}
-
-/// Kernels as the driver has compiled them, and the parameters of each.
-struct Kernels {
-    module: Module,
-    entries: BTreeMap<String, Vec<u32>>,
-}
+use crate::ptx::cut::SourceLines;
 
 /// The first GPU of the machine, with the kernels loaded on first use.
 pub struct Gpu {
     // Dropped in this order: what lives in the context before the context.
     buffers: BTreeMap<BufferId, DeviceBuffer<u8>>,
     /// The kernels, and what was loaded.
-    codes: Vec<Source>,
+    codes: Codes<Module>,
     start: Event,
     stop: Event,
     stream: Stream,
@@ -46,32 +33,9 @@ pub struct Gpu {
     next_id: u32,
 }
 
-impl Source {
-    fn new(ptx: Cow<'static, str>) -> Self {
-        Self {
-            ptx,
-            compiled: OnceCell::new(),
-        }
-    }
-
-    /// The kernels: compiled by the driver the first time, which takes a while.
-    fn kernels(&self) -> Result<&Kernels, Error> {
-        if let Some(kernels) = self.compiled.get() {
-            return Ok(kernels);
-        }
-        let module = Module::from_ptx(&*self.ptx, &[]).map_err(|e| Error::Ptx {
-            reason: describe(e),
-            log: jit_log(&self.ptx),
-        })?;
-        let entries = ptx::entries(&self.ptx)
-            .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
-            .collect();
-        Ok(self.compiled.get_or_init(|| Kernels { module, entries }))
-    }
-}
-
 impl Gpu {
-    /// Opens the machine's first GPU for the kernels in [`KERNELS_PTX`](crate::KERNELS_PTX).
+    /// Opens the machine's first GPU for the newest kernels in [`KERNELS_PTX`](crate::KERNELS_PTX)
+    /// that it runs.
     ///
     /// # Errors
     /// [`Error::NoGpu`] without a CUDA driver or without a GPU behind it, [`Error::Device`] where the GPU
@@ -95,7 +59,7 @@ impl Gpu {
         let info = device_info(device).map_err(&opening)?;
         Ok(Self {
             buffers: BTreeMap::new(),
-            codes: vec![Source::new(Cow::Borrowed(crate::KERNELS_PTX))],
+            codes: Codes::new(info.compute_capability, SourceLines::Drop),
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             // Ordered with the null stream, on which cust's synchronous copies run: those may return while
@@ -180,8 +144,7 @@ impl Device for Gpu {
     }
 
     fn load(&mut self, ptx: String) -> Result<Code, Error> {
-        self.codes.push(Source::new(Cow::Owned(ptx)));
-        Ok(super::loaded(self.codes.len() - 1))
+        Ok(self.codes.load(ptx))
     }
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
@@ -196,14 +159,10 @@ impl Device for Gpu {
             ))
         };
 
-        let source = self
-            .codes
-            .get(super::place(launch.code))
-            .ok_or_else(|| refused(super::not_loaded(launch.code)))?;
-        let Kernels { module, entries } = source.kernels()?;
-        let parameters = entries
+        let Compiled { module, parameters } = self.codes.get(launch, compile)?;
+        let parameters = parameters
             .get(&launch.entry)
-            .ok_or_else(|| refused("the PTX has no such entry".into()))?;
+            .ok_or_else(|| refused("its parameters cannot be read in the PTX".into()))?;
         let given: Vec<u32> = launch.args.iter().map(size_in_bytes).collect();
         if *parameters != given {
             return Err(refused(format!(
@@ -218,8 +177,9 @@ impl Device for Gpu {
                     let id = bound.get(index).copied().ok_or_else(|| {
                         refused(format!("buffer {index} of {} is an argument", bound.len()))
                     })?;
+                    let buffer = self.buffers.get(&id).ok_or_else(|| unknown(id))?;
                     Slot {
-                        pointer: self.buffer(id)?.as_device_ptr().as_raw(),
+                        pointer: buffer.as_device_ptr().as_raw(),
                     }
                 }
                 Arg::U32(value) => Slot { u32: value },
@@ -325,6 +285,14 @@ fn module_version(text: &str) -> Option<String> {
         .split_whitespace()
         .find(numeric)
         .map(str::to_owned)
+}
+
+/// Has the driver compile a text, which takes a while.
+fn compile(ptx: &str) -> Result<Module, Error> {
+    Module::from_ptx(ptx, &[]).map_err(|error| Error::Ptx {
+        reason: describe(error),
+        log: jit_log(ptx),
+    })
 }
 
 /// What the driver's PTX compiler has to say about `ptx`, which it would not take. cust does not ask.
