@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use host::launch::{Code, Launch};
-use host::{Device, ptx};
+use host::{Device, kernels_for, ptx};
 
 use crate::error::Error;
 use crate::nvcc::{self, Nvcc, Product, Unit};
@@ -179,13 +179,10 @@ fn read(path: &Path) -> Result<String, Error> {
 
 /// The virtual architecture that the kernels of this program are compiled for on this device, and so their
 /// twins.
-fn virtual_arch(_device: &dyn Device) -> String {
-    let header = ptx::header(host::KERNELS_PTX);
-    let arch = header
-        .split([',', ' '])
-        .find_map(|word| word.strip_prefix("sm_"))
-        .unwrap_or("75");
-    format!("compute_{arch}")
+fn virtual_arch(device: &dyn Device) -> String {
+    let kernels = kernels_for(device.info().compute_capability);
+    let (major, minor) = kernels.map_or((7, 5), |kernels| kernels.capability);
+    format!("compute_{major}{minor}")
 }
 
 /// The architecture of the device itself.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use host::cli::per_ladder::{of_ladder, options, per_ladder};
 use host::cli::progress_bar;
+use host::device::DeviceInfo;
 use host::report::{Setting, readme};
 use host::{Device, Ladder, Options};
 
@@ -30,8 +31,8 @@ pub struct Surroundings<'a> {
     pub opponents: &'a dyn Fn() -> Opponents,
     /// Whether a person reads the output on a terminal.
     pub terminal: bool,
-    /// The day and the toolchain.
-    pub setting: Setting,
+    /// The day, and the toolchain for a device.
+    pub setting: &'a dyn Fn(&DeviceInfo) -> Setting,
 }
 
 #[derive(Args, Debug)]
@@ -158,7 +159,7 @@ fn run(
 
     let results = Results {
         circumstances: Circumstances {
-            setting: surroundings.setting.clone(),
+            setting: (surroundings.setting)(device.info()),
             device: device.info().to_string(),
             nvcc: opponents.nvcc_version().map(str::to_owned),
             peers: opponents.peers().and_then(Result::ok).map(str::to_owned),

@@ -56,7 +56,10 @@ fn a_failure_is_told_in_nvccs_words_and_nothing_is_kept_of_it() {
         product: Product::Library("sm_90".to_owned()),
     };
     let mut made = nvcc.compile(&[peers.clone(), unit("a", "compute_75")], &fake.cache());
-    assert!(made.pop().unwrap().is_ok(), "the others are not held up by it");
+    assert!(
+        made.pop().unwrap().is_ok(),
+        "the others are not held up by it"
+    );
     assert_eq!(
         made.pop().unwrap().unwrap_err().to_string(),
         "nvcc could not compile peers.cu: peers.cu(20): fatal error: cublas_v2.h: No such file"
@@ -68,10 +71,16 @@ fn a_failure_is_told_in_nvccs_words_and_nothing_is_kept_of_it() {
 #[test]
 fn what_is_no_nvcc_is_named() {
     let error = Nvcc::at("no/such/nvcc".into()).unwrap_err().to_string();
-    assert!(error.starts_with("no nvcc: cannot run no/such/nvcc"), "{error}");
+    assert!(
+        error.starts_with("no nvcc: cannot run no/such/nvcc"),
+        "{error}"
+    );
     assert!(error.contains("NVCC names one"), "{error}");
     let error = Nvcc::at("/bin/true".into()).unwrap_err().to_string();
-    assert!(error.starts_with("no nvcc: /bin/true says no version"), "{error}");
+    assert!(
+        error.starts_with("no nvcc: /bin/true says no version"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -85,5 +94,8 @@ fn a_folder_that_cannot_be_made_is_named() {
         .unwrap()
         .unwrap_err()
         .to_string();
-    assert!(error.contains("kernels.ptx/under") && error.contains("LADDER_CACHE"), "{error}");
+    assert!(
+        error.contains("kernels.ptx/under") && error.contains("LADDER_CACHE"),
+        "{error}"
+    );
 }

@@ -15,7 +15,11 @@ use common::{Clocked, FakeNvcc};
 use host::report::Setting;
 
 /// Runs it: exit code, stdout, stderr.
-fn run(device: fn() -> Clocked, opponents: &dyn Fn() -> Opponents, args: &[&str]) -> (u8, String, String) {
+fn run(
+    device: fn() -> Clocked,
+    opponents: &dyn Fn() -> Opponents,
+    args: &[&str],
+) -> (u8, String, String) {
     let setting = |_: &host::device::DeviceInfo| Setting {
         date: "2026-04-01".into(),
         toolchain: "some rustc".into(),
@@ -66,7 +70,10 @@ fn what_cannot_be_made_is_said_and_the_rest_is_measured() {
     let args = ["histogram", "--n", "3000", "--runs", "5"];
     let (code, out, _) = run(Clocked::new, &|| nvcc.opponents(), &args);
     assert_eq!(code, 0);
-    assert!(out.contains("no peers: nvcc could not compile peers.cu: peers.cu(20): fatal error"), "{out}");
+    assert!(
+        out.contains("no peers: nvcc could not compile peers.cu: peers.cu(20): fatal error"),
+        "{out}"
+    );
     assert!(out.contains("0.909 (0.909–0.909)"), "{out}");
 
     let none = || Opponents::with(Nvcc::at("no/such/nvcc".into()), PathBuf::new());
@@ -102,7 +109,10 @@ fn the_readme_gets_its_tables() {
     fs::write(&readme, "no markers\n").unwrap();
     let (code, _, err) = run(Clocked::new, &|| nvcc.opponents(), &args);
     assert_eq!(code, 2);
-    assert!(err.contains("it has no line `<!-- ladder:versus-transpose:begin -->`"), "{err}");
+    assert!(
+        err.contains("it has no line `<!-- ladder:versus-transpose:begin -->`"),
+        "{err}"
+    );
     assert!(nvcc.calls().is_empty(), "asked before anything is made");
 
     fs::write(
@@ -121,10 +131,19 @@ fn the_readme_gets_its_tables() {
 fn what_cannot_be_asked_for_is_refused() {
     let nvcc = whole();
     for (args, message) in [
-        (&["reduce", "--runs", "4"][..], "4 runs are too few for quartiles"),
+        (
+            &["reduce", "--runs", "4"][..],
+            "4 runs are too few for quartiles",
+        ),
         (&["redcue"], "did you mean `reduce`?"),
-        (&["reduce", "--rung", "reduce_shfll"], "did you mean `reduce_shfl`?"),
-        (&["--rung", "nothing_like_it"], "has no rung `nothing_like_it`"),
+        (
+            &["reduce", "--rung", "reduce_shfll"],
+            "did you mean `reduce_shfl`?",
+        ),
+        (
+            &["--rung", "nothing_like_it"],
+            "has no rung `nothing_like_it`",
+        ),
         (&["reduce", "--n", "many"], "`many` is not a size"),
     ] {
         let (code, out, err) = run(Clocked::new, &|| nvcc.opponents(), args);

@@ -181,9 +181,9 @@ pub enum Error {
         /// What was found instead.
         what: String,
     },
-    /// The driver would not compile the kernels.
+    /// The driver would not compile PTX.
     #[error(
-        "the driver cannot load the kernels' PTX: {reason}{}; a driver older than the PTX's .version does this, a newer driver mends it",
+        "the driver cannot load the PTX: {reason}{}; a driver older than the PTX's .version does this, a newer driver mends it",
         log_suffix(.log)
     )]
     Ptx {
@@ -191,6 +191,16 @@ pub enum Error {
         reason: String,
         /// What its PTX compiler wrote.
         log: String,
+    },
+    /// A kernel that is compiled for newer devices only.
+    #[error("{entry} needs compute capability {}.{}, the device has {}.{}; --device sim runs it", .needs.0, .needs.1, .has.0, .has.1)]
+    NeedsNewer {
+        /// The kernel.
+        entry: String,
+        /// The least that has it.
+        needs: (u32, u32),
+        /// What the device is.
+        has: (u32, u32),
     },
     /// A launch was refused, or the kernel failed while it ran.
     #[error("{launch} failed: {reason}")]

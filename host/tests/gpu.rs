@@ -81,7 +81,7 @@ fn the_device_is_described() {
     assert_eq!(code, 0);
     for line in [
         "gpu                 Stand-in\n",
-        "compute capability  7.5\n",
+        "compute capability  9.0\n",
         "multiprocessors     7\n",
         "clock               1500 MHz\n",
         "L2 cache            4.0 MiB\n",

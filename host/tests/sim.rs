@@ -190,7 +190,7 @@ fn mistakes_are_errors() {
         (
             "reduce_nothing",
             vec![other, other],
-            "there is no kernel `reduce_nothing`",
+            "the PTX has no such entry",
         ),
         (
             "reduce_interleaved",

@@ -13,7 +13,7 @@ fn main() -> ExitCode {
         open: &|| device::open(Choice::Gpu),
         opponents: &Opponents::find,
         terminal: stdout().is_terminal(),
-        setting: Setting::now(),
+        setting: &Setting::now,
     };
     let code = versus::main(
         std::env::args_os(),

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ pub struct Clocked {
     machine: Sim,
     info: DeviceInfo,
     entries: Vec<String>,
-    launches: BTreeMap<(Code, String), u32>,
+    launches: HashMap<(Code, String), u32>,
     /// Whether the entries of what is loaded do nothing.
     pub is_idle: bool,
 }
@@ -103,7 +103,7 @@ impl Clocked {
                 ..DeviceInfo::default()
             },
             entries: Vec::new(),
-            launches: BTreeMap::new(),
+            launches: HashMap::new(),
             is_idle: false,
         }
     }
@@ -208,8 +208,11 @@ impl Clocked {
     /// Writes the first bytes of a buffer, and leaves the others.
     fn put(&mut self, buffer: BufferId, first: &[u8]) -> Result<(), Error> {
         // The ladders' outputs have a guard behind them; how long is the ladder's affair.
-        let whole = (first.len()..first.len() + 4096)
-            .find(|&len| self.machine.download(buffer, &mut vec![0; len + 1]).is_err());
+        let whole = (first.len()..first.len() + 4096).find(|&len| {
+            self.machine
+                .download(buffer, &mut vec![0; len + 1])
+                .is_err()
+        });
         let mut bytes = vec![0; whole.unwrap()];
         self.machine.download(buffer, &mut bytes)?;
         bytes[..first.len()].copy_from_slice(first);

@@ -116,7 +116,7 @@ fn climb(
     bar.finish_and_clear();
     let report = report?;
 
-    let setting = Setting::now();
+    let setting = Setting::now(&report.device);
     let look = Look {
         terminal: surroundings.terminal,
     };

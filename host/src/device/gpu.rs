@@ -1,7 +1,5 @@
 //! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here.
 
-use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -15,32 +13,21 @@ use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 
+use super::code::{Codes, Compiled};
 use super::{BufferId, Device, DeviceInfo, Ran};
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
-use crate::ptx;
+use crate::ptx::cut::SourceLines;
 
 /// The kernels behind `hold` and `read`.
 const TIMING_PTX: &str = include_str!("timing.ptx");
-
-/// Code, compiled by the driver on first use.
-struct Source {
-    ptx: Cow<'static, str>,
-    compiled: OnceCell<Kernels>,
-}
-
-/// Kernels as the driver has compiled them, and the parameters of each.
-struct Kernels {
-    module: Module,
-    entries: BTreeMap<String, Vec<u32>>,
-}
 
 /// The first GPU of the machine, with the kernels loaded on first use.
 pub struct Gpu {
     // Dropped in this order: what lives in the context before the context.
     buffers: BTreeMap<BufferId, DeviceBuffer<u8>>,
     /// The kernels, and what was loaded.
-    codes: Vec<Source>,
+    codes: Codes<Module>,
     /// What was loaded from [`TIMING_PTX`], once it was.
     timing: Option<Code>,
     start: Event,
@@ -51,32 +38,9 @@ pub struct Gpu {
     next_id: u32,
 }
 
-impl Source {
-    fn new(ptx: Cow<'static, str>) -> Self {
-        Self {
-            ptx,
-            compiled: OnceCell::new(),
-        }
-    }
-
-    /// The kernels: compiled by the driver the first time, which takes a while.
-    fn kernels(&self) -> Result<&Kernels, Error> {
-        if let Some(kernels) = self.compiled.get() {
-            return Ok(kernels);
-        }
-        let module = Module::from_ptx(&*self.ptx, &[]).map_err(|e| Error::Ptx {
-            reason: describe(e),
-            log: jit_log(&self.ptx),
-        })?;
-        let entries = ptx::entries(&self.ptx)
-            .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
-            .collect();
-        Ok(self.compiled.get_or_init(|| Kernels { module, entries }))
-    }
-}
-
 impl Gpu {
-    /// Opens the machine's first GPU for the kernels in [`KERNELS_PTX`](crate::KERNELS_PTX).
+    /// Opens the machine's first GPU for the newest kernels in [`KERNELS_PTX`](crate::KERNELS_PTX)
+    /// that it runs.
     ///
     /// # Errors
     /// [`Error::NoGpu`] without a CUDA driver or without a GPU behind it, [`Error::Device`] where the GPU
@@ -100,7 +64,7 @@ impl Gpu {
         let info = device_info(device).map_err(&opening)?;
         Ok(Self {
             buffers: BTreeMap::new(),
-            codes: vec![Source::new(Cow::Borrowed(crate::KERNELS_PTX))],
+            codes: Codes::new(info.compute_capability, SourceLines::Drop),
             timing: None,
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
@@ -119,10 +83,81 @@ impl Gpu {
 
     /// The code in which `hold` and `read` are.
     fn timing(&mut self) -> Code {
-        *self.timing.get_or_insert_with(|| {
-            self.codes.push(Source::new(Cow::Borrowed(TIMING_PTX)));
-            super::loaded(self.codes.len() - 1)
-        })
+        let codes = &mut self.codes;
+        *self
+            .timing
+            .get_or_insert_with(|| codes.load(TIMING_PTX.to_owned()))
+    }
+
+    /// Puts a kernel into the stream, between the two events where it is timed.
+    fn enqueue(
+        &mut self,
+        launch: &Launch,
+        bound: &[BufferId],
+        is_timed: bool,
+    ) -> Result<(), Error> {
+        let refused = |reason| Error::Launch {
+            launch: Box::new(launch.clone()),
+            reason,
+        };
+        let cuda = refused_by_cuda(launch);
+
+        let Compiled { module, parameters } = self.codes.get(launch, compile)?;
+        let parameters = parameters
+            .get(&launch.entry)
+            .ok_or_else(|| refused("its parameters cannot be read in the PTX".into()))?;
+        let given: Vec<u32> = launch.args.iter().map(size_in_bytes).collect();
+        if *parameters != given {
+            return Err(refused(format!(
+                "the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"
+            )));
+        }
+        let function = module.get_function(&launch.entry).map_err(&cuda)?;
+        let mut slots = Vec::with_capacity(launch.args.len());
+        for arg in &launch.args {
+            slots.push(match *arg {
+                Arg::Buffer(index) => {
+                    let id = bound.get(index).copied().ok_or_else(|| {
+                        refused(format!("buffer {index} of {} is an argument", bound.len()))
+                    })?;
+                    let buffer = self.buffers.get(&id).ok_or_else(|| unknown(id))?;
+                    Slot {
+                        pointer: buffer.as_device_ptr().as_raw(),
+                    }
+                }
+                Arg::U32(value) => Slot { u32: value },
+                Arg::I32(value) => Slot { i32: value },
+                Arg::U64(value) => Slot { u64: value },
+                Arg::F32(value) => Slot { f32: value },
+            });
+        }
+        let args: Vec<*mut c_void> = slots
+            .iter_mut()
+            .map(|slot| ptr::from_mut(slot).cast())
+            .collect();
+
+        let [gx, gy, gz] = launch.grid;
+        let [bx, by, bz] = launch.block;
+        if is_timed {
+            self.start.record(&self.stream).map_err(&cuda)?;
+        }
+        // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
+        // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
+        // kernel does with the device's memory cannot touch the host's.
+        unsafe {
+            self.stream.launch(
+                &function,
+                (gx, gy, gz),
+                (bx, by, bz),
+                launch.shared_bytes,
+                &args,
+            )
+        }
+        .map_err(&cuda)?;
+        if is_timed {
+            self.stop.record(&self.stream).map_err(&cuda)?;
+        }
+        Ok(())
     }
 }
 
@@ -194,28 +229,27 @@ impl Device for Gpu {
     }
 
     fn load(&mut self, ptx: String) -> Result<Code, Error> {
-        self.codes.push(Source::new(Cow::Owned(ptx)));
-        Ok(super::loaded(self.codes.len() - 1))
+        Ok(self.codes.load(ptx))
     }
 
     fn hold(&mut self, nanoseconds: u64) -> Result<(), Error> {
-        let doing = failed("holding the device");
-        let place = super::place(self.timing());
-        let module = &self.codes[place].kernels()?.module;
-        let function = module.get_function("ladder_hold").map_err(&doing)?;
-        let args = [ptr::from_ref(&nanoseconds).cast_mut().cast()];
-        // SAFETY: the kernel's one parameter is 64 bits wide and so is the argument, which outlives the
-        // call, and which the driver copies and does not write to. The kernel touches no memory.
-        unsafe { self.stream.launch(&function, 1, 1, 0, &args) }.map_err(doing)
+        let launch = Launch {
+            code: self.timing(),
+            entry: "ladder_hold".to_owned(),
+            grid: [1; 3],
+            block: [1; 3],
+            shared_bytes: 0,
+            args: vec![Arg::U64(nanoseconds)],
+        };
+        self.enqueue(&launch, &[], false)
     }
 
     fn read(&mut self, buffer: BufferId) -> Result<Ran, Error> {
-        let code = self.timing();
         let vectors = self.buffer(buffer)?.len() as u64 / 16;
         // As many threads as a multiprocessor can have.
         let blocks = 8 * self.info.multiprocessors.unwrap_or(1);
         let launch = Launch {
-            code,
+            code: self.timing(),
             entry: "ladder_read".to_owned(),
             grid: [blocks, 1, 1],
             block: [256, 1, 1],
@@ -226,74 +260,21 @@ impl Device for Gpu {
     }
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
-        let refused = |reason| Error::Launch {
-            launch: Box::new(launch.clone()),
-            reason,
-        };
-        let cuda = |error| {
-            refused(format!(
-                "{}; compute-sanitizer or --device sim names the access that did it",
-                describe(error)
-            ))
-        };
-
-        let source = self
-            .codes
-            .get(super::place(launch.code))
-            .ok_or_else(|| refused(super::not_loaded(launch.code)))?;
-        let Kernels { module, entries } = source.kernels()?;
-        let parameters = entries
-            .get(&launch.entry)
-            .ok_or_else(|| refused("the PTX has no such entry".into()))?;
-        let given: Vec<u32> = launch.args.iter().map(size_in_bytes).collect();
-        if *parameters != given {
-            return Err(refused(format!(
-                "the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"
-            )));
-        }
-        let function = module.get_function(&launch.entry).map_err(cuda)?;
-        let mut slots = Vec::with_capacity(launch.args.len());
-        for arg in &launch.args {
-            slots.push(match *arg {
-                Arg::Buffer(index) => {
-                    let id = bound.get(index).copied().ok_or_else(|| {
-                        refused(format!("buffer {index} of {} is an argument", bound.len()))
-                    })?;
-                    Slot {
-                        pointer: self.buffer(id)?.as_device_ptr().as_raw(),
-                    }
-                }
-                Arg::U32(value) => Slot { u32: value },
-                Arg::I32(value) => Slot { i32: value },
-                Arg::U64(value) => Slot { u64: value },
-                Arg::F32(value) => Slot { f32: value },
-            });
-        }
-        let args: Vec<*mut c_void> = slots
-            .iter_mut()
-            .map(|slot| ptr::from_mut(slot).cast())
-            .collect();
-
-        let [gx, gy, gz] = launch.grid;
-        let [bx, by, bz] = launch.block;
-        self.start.record(&self.stream).map_err(cuda)?;
-        // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
-        // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
-        // kernel does with the device's memory cannot touch the host's.
-        unsafe {
-            self.stream.launch(
-                &function,
-                (gx, gy, gz),
-                (bx, by, bz),
-                launch.shared_bytes,
-                &args,
-            )
-        }
-        .map_err(cuda)?;
-        self.stop.record(&self.stream).map_err(cuda)?;
-        self.stop.synchronize().map_err(cuda)?;
-        let milliseconds = self.stop.elapsed_time_f32(&self.start).map_err(cuda)?;
+        self.enqueue(launch, bound, true)?;
+        let cuda = refused_by_cuda(launch);
+        self.stop.synchronize().map_err(&cuda)?;
+        let milliseconds = self.stop.elapsed_time_f32(&self.start).map_err(&cuda)?;
         Ok(Ran::timed(f64::from(milliseconds) * 1e6))
+    }
+}
+
+fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
+    move |error| Error::Launch {
+        launch: Box::new(launch.clone()),
+        reason: format!(
+            "{}; compute-sanitizer or --device sim names the access that did it",
+            describe(error)
+        ),
     }
 }
 
@@ -366,6 +347,14 @@ fn module_version(text: &str) -> Option<String> {
         .split_whitespace()
         .find(numeric)
         .map(str::to_owned)
+}
+
+/// Has the driver compile a text, which takes a while.
+fn compile(ptx: &str) -> Result<Module, Error> {
+    Module::from_ptx(ptx, &[]).map_err(|error| Error::Ptx {
+        reason: describe(error),
+        log: jit_log(ptx),
+    })
 }
 
 /// What the driver's PTX compiler has to say about `ptx`, which it would not take. cust does not ask.

@@ -1,5 +1,6 @@
 //! What runs a rung: buffers, launches and their times, behind a trait that a GPU and a simulator fit.
 
+mod code;
 mod gpu;
 mod sim;
 
@@ -199,23 +200,6 @@ pub trait Device {
             reason: "no library of peers is open".to_owned(),
         })
     }
-}
-
-/// Where a device keeps a code: the kernels first, then what was loaded.
-fn place(code: Code) -> usize {
-    match code {
-        Code::Kernels => 0,
-        Code::Loaded(index) => 1 + index as usize,
-    }
-}
-
-/// The other way round, for what was loaded.
-fn loaded(place: usize) -> Code {
-    Code::Loaded(u32::try_from(place - 1).unwrap_or(u32::MAX))
-}
-
-fn not_loaded(code: Code) -> String {
-    format!("{code:?} was not loaded into this device")
 }
 
 /// Which device to run on.

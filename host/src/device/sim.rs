@@ -1,13 +1,14 @@
 //! The SIMT machine: the same PTX, run warp by warp on the CPU.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use simt::{Buffer, Config, LaunchError, Machine, MemoryError, Module};
+use simt::{Buffer, Config, LaunchError, LoadError, Machine, MemoryError, Module};
 
+use super::code::Codes;
 use super::{BufferId, Device, DeviceInfo, Ran};
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
+use crate::ptx::cut::SourceLines;
 
 /// Instructions of warps after which a launch is taken to be endless: a hundred times what the slowest
 /// rung takes on the largest size.
@@ -16,8 +17,7 @@ const MAX_INSTRUCTIONS: u64 = 1 << 40;
 /// A [`simt::Machine`] with the kernels loaded on first use.
 pub struct Sim {
     machine: Machine,
-    /// The kernels' code, and what was loaded: its text until its first launch.
-    codes: Vec<(Cow<'static, str>, Option<Module>)>,
+    codes: Codes<Module>,
     buffers: BTreeMap<BufferId, Buffer<u8>>,
     info: DeviceInfo,
     next_id: u32,
@@ -52,7 +52,8 @@ impl Sim {
                 ..DeviceInfo::default()
             },
             machine,
-            codes: vec![(Cow::Borrowed(crate::KERNELS_PTX), None)],
+            // Faults name the lines of Rust.
+            codes: Codes::new(None, SourceLines::Keep),
             buffers: BTreeMap::new(),
             next_id: 0,
             counting: false,
@@ -64,19 +65,6 @@ impl Sim {
             doing: "looking for a buffer",
             reason: format!("{id:?} is not in use"),
         })
-    }
-
-    fn kernel(&mut self, launch: &Launch) -> Result<simt::Function, String> {
-        let words = |error: simt::LoadError| error.to_string().replace('\n', " ");
-        let (ptx, module) = self
-            .codes
-            .get_mut(super::place(launch.code))
-            .ok_or_else(|| super::not_loaded(launch.code))?;
-        let module = match module {
-            Some(module) => module,
-            None => module.insert(Module::from_ptx(&**ptx).map_err(words)?),
-        };
-        module.function(&launch.entry).map_err(words)
     }
 }
 
@@ -146,8 +134,7 @@ impl Device for Sim {
     }
 
     fn load(&mut self, ptx: String) -> Result<Code, Error> {
-        self.codes.push((Cow::Owned(ptx), None));
-        Ok(super::loaded(self.codes.len() - 1))
+        Ok(self.codes.load(ptx))
     }
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
@@ -155,7 +142,10 @@ impl Device for Sim {
             launch: Box::new(launch.clone()),
             reason,
         };
-        let function = self.kernel(launch).map_err(refused)?;
+        let words = |error: LoadError| refused(error.to_string().replace('\n', " "));
+        let compile = |ptx: &str| Module::from_ptx(ptx).map_err(words);
+        let compiled = self.codes.get(launch, compile)?;
+        let function = compiled.module.function(&launch.entry).map_err(words)?;
         let mut args = Vec::with_capacity(launch.args.len());
         for arg in &launch.args {
             args.push(match *arg {

@@ -13,6 +13,7 @@ pub use matrix::{Checked, Sweep, matrix};
 pub use picture::pictures;
 pub use table::{Look, list, markdown, table};
 
+use crate::device::DeviceInfo;
 use crate::run::{Report, WARM_UP};
 use crate::size;
 
@@ -26,11 +27,11 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Today, with the toolchain that built this program.
-    pub fn now() -> Self {
+    /// Today, with the toolchain that built this program and its kernels for the device.
+    pub fn now(device: &DeviceInfo) -> Self {
         Self {
             date: jiff::Zoned::now().date().to_string(),
-            toolchain: crate::toolchain(),
+            toolchain: crate::toolchain(device),
         }
     }
 }
