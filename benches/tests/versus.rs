@@ -88,9 +88,10 @@ fn what_cannot_be_made_is_said_and_the_rest_is_measured() {
 #[test]
 fn a_wrong_twin_is_named_and_not_timed() {
     let nvcc = whole();
-    let idle = || Clocked {
-        is_idle: true,
-        ..Clocked::new()
+    let idle = || {
+        let mut device = Clocked::new();
+        device.is_idle = true;
+        device
     };
     let args = [&TRANSPOSE[..], &["--rung", "transpose_naive"]].concat();
     let (code, out, _) = run(idle, &|| nvcc.opponents(), &args);

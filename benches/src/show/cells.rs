@@ -6,6 +6,9 @@ use crate::targets::{Ratio, Reached, geometric_mean};
 
 /// What stands where there is no value.
 pub(super) const NOTHING: &str = "–";
+/// What stands for a time of what was wrong, and begins what stands for one of what was left out.
+pub(super) const WRONG: &str = "WRONG";
+pub(super) const LEFT_OUT: &str = "left out";
 
 /// A header and rows of as many cells. The columns from the second on are numbers, to the right.
 pub(super) struct Grid {
@@ -70,8 +73,10 @@ fn rate_unit(contest: &Contest) -> &'static str {
 fn time_cells(entrant: &Measured) -> [String; 2] {
     match (&entrant.outcome, entrant.spread()) {
         (_, Some(spread)) => [time(spread.median), quartiles(spread)],
-        (Outcome::LeftOut(tried), None) => [format!("left out ({})", time(*tried)), String::new()],
-        (Outcome::Wrong(_) | Outcome::Timed(_), None) => ["WRONG".to_owned(), String::new()],
+        (Outcome::LeftOut(tried), None) => {
+            [format!("{LEFT_OUT} ({})", time(*tried)), String::new()]
+        }
+        (Outcome::Wrong(_) | Outcome::Timed(_), None) => [WRONG.to_owned(), String::new()],
     }
 }
 

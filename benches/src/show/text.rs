@@ -120,7 +120,7 @@ fn fill(table: &mut Table, grid: &Grid) {
     table.set_header(header.map(|text| Cell::new(text).add_attribute(Attribute::Bold)));
     for row in &grid.rows {
         table.add_row(row.iter().map(|text| match text.as_str() {
-            "WRONG" | "NO" => Cell::new(text).fg(Color::Red),
+            cells::WRONG | "NO" => Cell::new(text).fg(Color::Red),
             "yes" => Cell::new(text).fg(Color::Green),
             text => Cell::new(text),
         }));
@@ -128,8 +128,8 @@ fn fill(table: &mut Table, grid: &Grid) {
     // Names and words to the left, numbers to the right.
     let is_number = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_digit() || c == '≤' || c == '≥')
-            || text == cells::NOTHING
-            || text.is_empty()
+            || ["", cells::NOTHING, cells::WRONG].contains(&text)
+            || text.starts_with(cells::LEFT_OUT)
     };
     for (at, column) in table.column_iter_mut().enumerate() {
         if grid.rows.iter().all(|row| is_number(&row[at])) {
