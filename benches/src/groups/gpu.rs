@@ -49,7 +49,13 @@ const SIZES: &[Size] = &[
     ),
 ];
 
-/// The groups of all ladders, timed by `clock`, which is the criterion's. What is not asked for is not made,
+/// The cases of `cargo bench`.
+#[must_use]
+pub fn cases() -> Vec<Case> {
+    SIZES.iter().map(|&size| Case::new(size, None)).collect()
+}
+
+/// A group for each case, timed by `clock`, which is the criterion's. What is not asked for is not made,
 /// compiled or uploaded.
 pub fn ladders(
     criterion: &mut Criterion<DeviceTime>,
@@ -57,11 +63,11 @@ pub fn ladders(
     device: &mut dyn Device,
     opponents: &mut Opponents,
     filter: &Filter,
+    cases: &[Case],
 ) {
     let mut told = BTreeSet::new();
-    for &size in SIZES {
-        let case = Case::new(size, None);
-        let measured = group(criterion, clock, device, filter, &case, opponents);
+    for case in cases {
+        let measured = group(criterion, clock, device, filter, case, opponents);
         for note in missing(case.ladder, opponents) {
             if told.insert(note.clone()) {
                 eprintln!("{note}");

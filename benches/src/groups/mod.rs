@@ -13,7 +13,7 @@ use host::device::{self, Choice};
 use crate::clock::DeviceTime;
 use crate::opponents::Opponents;
 pub use filter::Filter;
-pub use gpu::ladders;
+pub use gpu::{cases, ladders};
 
 /// Runs what the command line asks for.
 pub fn main() {
@@ -25,7 +25,14 @@ pub fn main() {
             let clock = DeviceTime::default();
             let mut criterion = settings(clock.clone()).configure_from_args();
             let mut opponents = Opponents::find();
-            ladders(&mut criterion, &clock, &mut *gpu, &mut opponents, &filter);
+            ladders(
+                &mut criterion,
+                &clock,
+                &mut *gpu,
+                &mut opponents,
+                &filter,
+                &cases(),
+            );
             criterion.final_summary();
         }
         Err(error) => eprintln!("only the CPU is measured: {error}"),

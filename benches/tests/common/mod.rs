@@ -14,9 +14,9 @@ use host::launch::{Code, Launch};
 use host::peer::Call;
 use host::{Error, Ptx, kernels_for};
 
-/// The kernels for the oldest devices.
+/// The kernels for the newest devices, as the machine runs them.
 pub fn kernels() -> &'static Ptx {
-    kernels_for(Some((7, 5))).unwrap()
+    kernels_for(None).unwrap()
 }
 
 /// An nvcc that notes how it is called, and makes PTX of whatever it is given: that of the kernels. It makes
@@ -98,7 +98,7 @@ impl Clocked {
             info: DeviceInfo {
                 kind: "gpu",
                 name: "Clocked".into(),
-                compute_capability: Some((7, 5)),
+                compute_capability: Some(kernels().capability),
                 l2_bytes: Some(64 << 10),
                 ..DeviceInfo::default()
             },
