@@ -1,7 +1,8 @@
-//! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here.
+//! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here and in `peers`.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
+use std::path::Path;
 use std::ptr;
 
 use cust::context::{Context, CurrentContext};
@@ -14,9 +15,11 @@ use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 
 use super::code::{Codes, Compiled};
+use super::peers::{Memory, Peers};
 use super::{BufferId, Device, DeviceInfo, Ran};
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
+use crate::peer::Call;
 use crate::ptx::cut::SourceLines;
 
 /// The kernels behind `hold` and `read`.
@@ -25,6 +28,7 @@ const TIMING_PTX: &str = include_str!("timing.ptx");
 /// The first GPU of the machine, with the kernels loaded on first use.
 pub struct Gpu {
     // Dropped in this order: what lives in the context before the context.
+    peers: Option<Peers>,
     buffers: BTreeMap<BufferId, DeviceBuffer<u8>>,
     /// The kernels, and what was loaded.
     codes: Codes<Module>,
@@ -63,6 +67,7 @@ impl Gpu {
         CurrentContext::set_current(&context).map_err(&opening)?;
         let info = device_info(device).map_err(&opening)?;
         Ok(Self {
+            peers: None,
             buffers: BTreeMap::new(),
             codes: Codes::new(info.compute_capability, SourceLines::Drop),
             timing: None,
@@ -77,6 +82,14 @@ impl Gpu {
         })
     }
 
+    /// Waits for what was enqueued since `start` was recorded, and takes its time.
+    fn finish(&self) -> Result<Ran, CudaError> {
+        self.stop.record(&self.stream)?;
+        self.stop.synchronize()?;
+        let milliseconds = self.stop.elapsed_time_f32(&self.start)?;
+        Ok(Ran::timed(f64::from(milliseconds) * 1e6))
+    }
+
     fn buffer(&self, id: BufferId) -> Result<&DeviceBuffer<u8>, Error> {
         self.buffers.get(&id).ok_or_else(|| unknown(id))
     }
@@ -89,7 +102,7 @@ impl Gpu {
             .get_or_insert_with(|| codes.load(TIMING_PTX.to_owned()))
     }
 
-    /// Puts a kernel into the stream, between the two events where it is timed.
+    /// Puts a kernel into the stream, behind the event `start` where it is timed.
     fn enqueue(
         &mut self,
         launch: &Launch,
@@ -154,9 +167,6 @@ impl Gpu {
             )
         }
         .map_err(&cuda)?;
-        if is_timed {
-            self.stop.record(&self.stream).map_err(&cuda)?;
-        }
         Ok(())
     }
 }
@@ -261,10 +271,36 @@ impl Device for Gpu {
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
         self.enqueue(launch, bound, true)?;
-        let cuda = refused_by_cuda(launch);
-        self.stop.synchronize().map_err(&cuda)?;
-        let milliseconds = self.stop.elapsed_time_f32(&self.start).map_err(&cuda)?;
-        Ok(Ran::timed(f64::from(milliseconds) * 1e6))
+        self.finish().map_err(refused_by_cuda(launch))
+    }
+
+    fn open_peers(&mut self, library: &Path) -> Result<String, Error> {
+        // SAFETY: the stream and its context, the primary one of its device, are dropped after the peers.
+        let (peers, versions) = unsafe { Peers::open(library, self.stream.as_inner()) }?;
+        self.peers = Some(peers);
+        Ok(versions)
+    }
+
+    fn call(&mut self, call: &Call, bound: &[BufferId]) -> Result<Ran, Error> {
+        let failed = |reason| Error::PeerCall {
+            call: call.clone(),
+            reason,
+        };
+        let cuda = |error| failed(describe(error));
+        let Some(peers) = &self.peers else {
+            return Err(failed("no library of peers is open".to_owned()));
+        };
+        let memory = bound.iter().map(|&id| {
+            let buffer = self.buffer(id)?;
+            Ok(Memory {
+                address: buffer.as_device_ptr().as_raw(),
+                bytes: buffer.len() as u64,
+            })
+        });
+        let memory = memory.collect::<Result<Vec<_>, Error>>()?;
+        self.start.record(&self.stream).map_err(cuda)?;
+        peers.enqueue(call, &memory)?;
+        self.finish().map_err(cuda)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod code;
 mod gpu;
+mod peers;
 mod sim;
 
 use std::fmt;
