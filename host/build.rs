@@ -20,9 +20,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the kernels are compiled for, oldest first: what every supported device runs, and what has the newer
-/// instructions.
-const ARCHITECTURES: [NvvmArch; 2] = [NvvmArch::Compute75, NvvmArch::Compute90];
+const ARCHITECTURES: [NvvmArch; 2] = include!("architectures.rs");
 
 fn build() -> Result<(), Box<dyn Error>> {
     let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
@@ -58,5 +56,6 @@ fn build() -> Result<(), Box<dyn Error>> {
     let version: Vec<&str> = version.split_whitespace().take(2).collect();
     println!("cargo::rustc-env=LADDER_HOST_RUSTC={}", version.join(" "));
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=architectures.rs");
     Ok(())
 }

@@ -86,7 +86,7 @@ pub struct Ptx {
     /// Keep .loc directives, comments and unused labels
     #[arg(long, requires = "pattern", conflicts_with_all = ["form"])]
     pub verbatim: bool,
-    /// The architecture to build for, such as sm_90 [default: sm_75]
+    /// The architecture to build for, such as compute_75 [default: the newest that is embedded, compute_90]
     #[arg(long)]
     pub arch: Option<NvvmArch>,
     /// Look at this PTX file and build nothing
