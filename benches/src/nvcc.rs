@@ -142,6 +142,7 @@ impl Nvcc {
             .args(self.arguments(&unit.product))
             .arg("-o")
             .args([&result, &source])
+            .args(libraries(&unit.product))
             .stdin(Stdio::null())
             .output()
             .map_err(|error| Error::NoNvcc {
@@ -172,7 +173,7 @@ impl Nvcc {
             }
             Product::Library(arch) => {
                 arguments.extend(
-                    ["-shared", "-Xcompiler", "-fPIC", "-lcublas"]
+                    ["-shared", "-Xcompiler", "-fPIC"]
                         .map(OsString::from)
                         .into_iter()
                         .chain([format!("-arch={arch}").into()]),
@@ -208,12 +209,21 @@ impl Nvcc {
         unit.text.hash(&mut hasher);
         self.version.hash(&mut hasher);
         self.arguments(&unit.product).hash(&mut hasher);
+        libraries(&unit.product).hash(&mut hasher);
         let stem = unit.file.trim_end_matches(".cu");
         let (arch, ending) = match &unit.product {
             Product::Ptx(arch) => (arch, "ptx"),
             Product::Library(arch) => (arch, "so"),
         };
         format!("{stem}-{arch}-{:016x}.{ending}", hasher.finish())
+    }
+}
+
+/// What is linked. Behind what needs it, or a linker that leaves out what is not needed leaves it out.
+fn libraries(product: &Product) -> &'static [&'static str] {
+    match product {
+        Product::Ptx(_) => &[],
+        Product::Library(_) => &["-lcublas"],
     }
 }
 

@@ -244,6 +244,48 @@ pub fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0.0).then(|| (logarithms.iter().sum::<f64>() / count).exp())
 }
 
+/// What the device can do at the most, measured in the same run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ceiling {
+    /// What was measured: a copy, or reading alone.
+    pub name: String,
+    /// The ladder.
+    pub ladder: &'static str,
+    /// The problem whose bytes were moved.
+    pub title: String,
+    /// 10^9 bytes a second: read and written for a copy.
+    pub gb_per_s: f64,
+}
+
+/// The ceilings: of each kind the fastest.
+#[must_use]
+pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
+    let mut all: Vec<Ceiling> = Vec::new();
+    for contest in contests {
+        let bounds = contest
+            .entrants
+            .iter()
+            .filter(|entrant| entrant.is_bound && entrant.rung.is_none());
+        for entrant in bounds {
+            let Some(bytes_per_s) = entrant.bytes_per_s() else {
+                continue;
+            };
+            let new = Ceiling {
+                name: entrant.name.clone(),
+                ladder: contest.ladder.name,
+                title: contest.title.clone(),
+                gb_per_s: bytes_per_s / 1e9,
+            };
+            match all.iter_mut().find(|known| known.name == new.name) {
+                Some(known) if known.gb_per_s >= new.gb_per_s => {}
+                Some(known) => *known = new,
+                None => all.push(new),
+            }
+        }
+    }
+    all
+}
+
 /// The targets for which there are measurements.
 #[must_use]
 pub fn reached(contests: &[Contest]) -> Vec<Reached> {

@@ -65,7 +65,12 @@ fn a_failure_is_told_in_nvccs_words_and_nothing_is_kept_of_it() {
         "nvcc could not compile peers.cu: peers.cu(20): fatal error: cublas_v2.h: No such file"
     );
     assert_eq!(fs::read_dir(fake.cache()).unwrap().count(), 1);
-    assert!(fake.calls()[1].contains("-shared -Xcompiler -fPIC -lcublas -arch=sm_90"));
+    let call = &fake.calls()[1];
+    assert!(
+        call.contains("-shared -Xcompiler -fPIC -arch=sm_90"),
+        "{call}"
+    );
+    assert!(call.ends_with("SCRATCH/peers.cu -lcublas"), "{call}");
 }
 
 #[test]

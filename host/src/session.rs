@@ -22,7 +22,7 @@ const MOST_SETS: u64 = 64;
 const SCRATCH: u64 = 2;
 /// How long the device is held before a timed launch, in nanoseconds: longer than the driver takes to
 /// enqueue it.
-const HOLD_NS: u64 = 20_000;
+const HOLD_NS: u64 = 30_000;
 
 /// A problem on a device: its buffers, filled, and what was learned of each launch.
 pub struct Session<'a> {

@@ -111,7 +111,7 @@ fn each_timed_launch_finds_its_inputs_whole_and_outside_the_cache() {
         let copied = before.iter().any(|line| line == "copy");
         let read = before.iter().any(|line| line == "read");
         if !checked {
-            assert_eq!(before.last().unwrap(), "hold 20000");
+            assert_eq!(before.last().unwrap(), "hold 30000");
             assert_eq!(read, is_soiled || copied, "{}", log[at]);
             is_soiled = false;
             held += 1;

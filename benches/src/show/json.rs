@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Results;
 use crate::contest::{Contest, Measured, Outcome, Spread};
 use crate::entrant::Kind;
-use crate::targets::{self, Ratio, Reached, geometric_mean};
+use crate::targets::{self, Ceiling, Ratio, Reached, geometric_mean};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -21,6 +21,7 @@ struct Document<'a> {
     failed: Vec<Failed<'a>>,
     twins: Vec<Ratio>,
     twins_geometric_mean: Option<f64>,
+    ceilings: Vec<Ceiling>,
     targets: Vec<Reached>,
 }
 
@@ -98,7 +99,7 @@ impl<'a> Row<'a> {
 }
 
 /// One object: where and with what it was measured, the `cases` with all that took part, the `twins`' ratios
-/// and the `targets`.
+/// the `ceilings` of the run and the `targets`.
 ///
 /// Times are in nanoseconds and each is an object of `median`, `first_quartile` and `third_quartile`, as the
 /// ratios are: `over_twin` of a rung to its twin, `top_over_it` of the fastest rung to a peer. `time_ns` is
@@ -123,6 +124,7 @@ pub fn json(results: &Results) -> String {
             .collect(),
         twins_geometric_mean: geometric_mean(ratios.iter().map(|ratio| ratio.ratio)),
         twins: ratios,
+        ceilings: targets::ceilings(&results.contests),
         targets: targets::reached(&results.contests),
     };
     serde_json::to_string_pretty(&document).expect("strings, numbers and arrays serialize")

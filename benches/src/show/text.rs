@@ -6,7 +6,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, Table};
 use super::cells::{self, Grid};
 use super::{Circumstances, Results};
 use crate::contest::Contest;
-use crate::targets;
+use crate::targets::{self, Ceiling};
 
 /// How the ratios are to be read.
 const RATIOS: &str = "ratios are the median of the rounds' own ratios, with their quartiles";
@@ -35,6 +35,15 @@ pub fn table(results: &Results, colours: bool) -> String {
             text += &drawn(&grid, colours);
             text += "\n";
         }
+    }
+    for ceiling in targets::ceilings(&results.contests) {
+        let Ceiling {
+            name,
+            ladder,
+            title,
+            gb_per_s,
+        } = ceiling;
+        text += &format!("ceiling: {name}, {gb_per_s:.1} GB/s, on {ladder} {title}\n");
     }
     for (what, why) in &results.failed {
         text += &format!("not measured: {what}: {why}\n");
