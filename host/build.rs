@@ -2,8 +2,10 @@
 
 use std::env;
 use std::error::Error;
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::thread;
 
 use cuda_builder::{CudaBuilder, DebugInfo, NvvmArch};
 
@@ -18,13 +20,34 @@ fn main() -> ExitCode {
     }
 }
 
+const ARCHITECTURES: [NvvmArch; 2] = include!("architectures.rs");
+
 fn build() -> Result<(), Box<dyn Error>> {
     let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
-    CudaBuilder::new("../kernels-gpu")
-        .arch(NvvmArch::Compute75)
-        .debug(DebugInfo::LineTables)
-        .copy_to(out_dir.join("kernels.ptx"))
-        .build()?;
+    let file = |arch: NvvmArch| out_dir.join(format!("kernels.{arch}.ptx"));
+    thread::scope(|scope| {
+        let builds = ARCHITECTURES.map(|arch| {
+            let builder = CudaBuilder::new("../kernels-gpu")
+                .arch(arch)
+                .debug(DebugInfo::LineTables)
+                .copy_to(file(arch));
+            scope.spawn(|| builder.build())
+        });
+        // All of them, so that none is left running.
+        let results = builds.map(|build| build.join().expect("cuda_builder does not panic"));
+        results.into_iter().collect::<Result<Vec<_>, _>>()
+    })?;
+    let mut list = String::from("&[\n");
+    for arch in ARCHITECTURES {
+        let capability = (arch.capability() / 10, arch.capability() % 10);
+        let file = file(arch);
+        writeln!(
+            list,
+            "Ptx {{ capability: {capability:?}, text: include_str!({file:?}) }},"
+        )?;
+    }
+    list += "]\n";
+    std::fs::write(out_dir.join("kernels.rs"), list)?;
 
     let rustc = env::var_os("RUSTC").ok_or("cargo sets RUSTC")?;
     let version = Command::new(rustc).arg("--version").output()?.stdout;
@@ -33,5 +56,6 @@ fn build() -> Result<(), Box<dyn Error>> {
     let version: Vec<&str> = version.split_whitespace().take(2).collect();
     println!("cargo::rustc-env=LADDER_HOST_RUSTC={}", version.join(" "));
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=architectures.rs");
     Ok(())
 }

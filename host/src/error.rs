@@ -1,6 +1,7 @@
 //! What can go wrong, in words that say what to do about it.
 
 use crate::launch::Launch;
+use crate::peer::Call;
 
 /// Anything that keeps a ladder from being climbed.
 ///
@@ -180,9 +181,9 @@ pub enum Error {
         /// What was found instead.
         what: String,
     },
-    /// The driver would not compile the kernels.
+    /// The driver would not compile PTX.
     #[error(
-        "the driver cannot load the kernels' PTX: {reason}{}; a driver older than the PTX's .version does this, a newer driver mends it",
+        "the driver cannot load the PTX: {reason}{}; a driver older than the PTX's .version does this, a newer driver mends it",
         log_suffix(.log)
     )]
     Ptx {
@@ -191,12 +192,38 @@ pub enum Error {
         /// What its PTX compiler wrote.
         log: String,
     },
+    /// A kernel that is compiled for newer devices only.
+    #[error("{entry} needs compute capability {}.{}, the device has {}.{}; --device sim runs it", .needs.0, .needs.1, .has.0, .has.1)]
+    NeedsNewer {
+        /// The kernel.
+        entry: String,
+        /// The least that has it.
+        needs: (u32, u32),
+        /// What the device is.
+        has: (u32, u32),
+    },
     /// A launch was refused, or the kernel failed while it ran.
     #[error("{launch} failed: {reason}")]
     Launch {
         /// What was launched.
         launch: Box<Launch>,
         /// The device's error, and where more can be learned of it.
+        reason: String,
+    },
+    /// The library of peers is not there, is not one, or is of another version.
+    #[error("cannot use the library of peers {path}: {why}; without it, peers are left out")]
+    Peers {
+        /// The library.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A call of a peer failed.
+    #[error("the peer's {call} failed: {reason}")]
+    PeerCall {
+        /// What was called.
+        call: Call,
+        /// Its words.
         reason: String,
     },
     /// Any other failure of the device.
@@ -224,7 +251,11 @@ impl Error {
     /// The exit code: 1 where the device or the output failed, 2 where what was asked for cannot be done.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Ptx { .. } | Self::Launch { .. } | Self::Device { .. } | Self::Output(_) => 1,
+            Self::Ptx { .. }
+            | Self::Launch { .. }
+            | Self::PeerCall { .. }
+            | Self::Device { .. }
+            | Self::Output(_) => 1,
             _ => 2,
         }
     }

@@ -20,10 +20,22 @@ pub enum Arg {
     F32(f32),
 }
 
+/// Which code a launch's entry is looked up in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// The kernels of this program.
+    #[default]
+    Kernels,
+    /// As [`Device::load`](crate::Device::load) gave it.
+    Loaded(u32),
+}
+
 /// One launch of a kernel, as any device takes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
-    /// The name of the `.entry` in the PTX.
+    /// The code that has the entry.
+    pub code: Code,
+    /// The name of the `.entry` in its PTX.
     pub entry: String,
     /// Blocks in x, y and z.
     pub grid: [u32; 3],
@@ -251,6 +263,7 @@ mod tests {
     #[test]
     fn a_launch_reads_like_a_launch() {
         let launch = Launch {
+            code: Code::Kernels,
             entry: "reduce_smem_dyn_128".into(),
             grid: [131072, 1, 1],
             block: [128, 1, 1],

@@ -12,7 +12,7 @@
 //! let reduce = ladder("reduce")?;
 //! let problem = reduce.problem(&Options::default().with("n", 1 << 24))?;
 //!
-//! let mut session = Session::new(&mut *gpu, &*problem, true)?;
+//! let mut session = Session::timed(&mut *gpu, &*problem)?;
 //! for rung in reduce.rungs {
 //!     let launch = reduce.launch(rung, &*problem, None)?;
 //!     let verdict = session.check(rung, &launch)?;
@@ -39,6 +39,7 @@ mod error;
 pub mod ladders;
 pub mod launch;
 pub mod options;
+pub mod peer;
 pub mod problem;
 pub mod ptx;
 mod registry;
@@ -56,14 +57,31 @@ pub use registry::{Effort, Entries, Ladder, Rung, Seed, Shared, ladder, ladders}
 pub use run::Session;
 pub use size::{dims, parse_block, parse_size};
 
-/// The PTX of all kernels, as the device build made it.
-pub const KERNELS_PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
+/// The kernels' PTX for one architecture, as the device build made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ptx {
+    /// The least compute capability that a device must have to run it, major and minor.
+    pub capability: (u32, u32),
+    /// The text.
+    pub text: &'static str,
+}
 
-/// The compilers behind this program: the host's, and what the PTX says of its own.
-pub fn toolchain() -> String {
+/// The PTX of all kernels, for each architecture that they are compiled for, oldest first. Kernels that need
+/// instructions of a newer one are in those from there on.
+pub const KERNELS_PTX: &[Ptx] = include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+
+/// The newest PTX of [`KERNELS_PTX`] that a device of this compute capability runs; for `None`, which is no
+/// device's, the newest of all.
+pub fn kernels_for(capability: Option<(u32, u32)>) -> Option<&'static Ptx> {
+    let runs = |ptx: &&Ptx| capability.is_none_or(|own| own >= ptx.capability);
+    KERNELS_PTX.iter().rfind(runs)
+}
+
+/// The compilers behind this program: the host's, and what the PTX for a device says of its own.
+pub fn toolchain(device: &device::DeviceInfo) -> String {
     format!(
         "host code by {}, device code by {}",
         env!("LADDER_HOST_RUSTC"),
-        ptx::header(KERNELS_PTX)
+        kernels_for(device.compute_capability).map_or(String::new(), |ptx| ptx::header(ptx.text))
     )
 }

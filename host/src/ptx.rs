@@ -1,5 +1,7 @@
 //! The little that the host reads of PTX text: its header, its entries and their parameters.
 
+pub mod cut;
+
 /// A kernel's entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {

@@ -1,7 +1,7 @@
 //! The ladders and their rungs, as data: every tool walks these, and none matches on a name.
 
 use crate::error::{Error, nearest};
-use crate::launch::{Geometry, Launch};
+use crate::launch::{Code, Geometry, Launch};
 use crate::options::{Opt, Options};
 use crate::problem::Problem;
 use crate::report::Shown;
@@ -238,6 +238,7 @@ impl Ladder {
             });
         }
         Ok(Launch {
+            code: Code::Kernels,
             entry: rung.entry(&problem.variant(), block)?,
             grid: rung.geometry.grid(&problem.shape(), block),
             block,

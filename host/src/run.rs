@@ -52,6 +52,8 @@ pub struct Report {
     pub flops: Option<u64>,
     /// How many launches of each rung were timed; `None` for none, as on a device without a clock.
     pub runs: Option<u32>,
+    /// How many sets of buffers the launches took in turn, to find their data outside the L2.
+    pub sets: usize,
     /// The rungs that ran, in the ladder's order.
     pub outcomes: Vec<Outcome>,
 }
@@ -141,11 +143,14 @@ pub fn climb(
         ..
     } = plan;
     let info = device.info().clone();
-    // A copy to restore from for every ladder and rung that is timed, also where they leave their inputs
-    // alone: a rung's time must not depend on its company.
-    let restorable = runs.is_some() || launches.iter().any(|(rung, _)| rung.in_place);
     device.set_counting(runs.is_some());
-    let mut session = Session::new(device, &**problem, restorable)?;
+    let mut session = if runs.is_some() {
+        Session::timed(device, &**problem)?
+    } else {
+        let restorable = launches.iter().any(|(rung, _)| rung.in_place);
+        Session::new(device, &**problem, restorable)?
+    };
+    let sets = session.sets();
     let mut timed = false;
     let mut outcomes = Vec::with_capacity(launches.len());
     for (rung, launch) in launches {
@@ -174,6 +179,7 @@ pub fn climb(
         bytes: problem.bytes(),
         flops: problem.flops(),
         runs: runs.filter(|_| timed),
+        sets,
         outcomes,
     })
 }

@@ -90,24 +90,54 @@ fn a_check_launches_once_and_restores_only_what_was_destroyed() {
 }
 
 #[test]
-fn timing_restores_before_every_launch_of_every_rung() {
+fn each_timed_launch_finds_its_inputs_whole_and_outside_the_cache() {
     let mut device = Fake::new(None);
     let log = device.log();
     let report = run(&mut device, 1000, Some(5)).unwrap();
     assert_eq!(device.allocated(), 0, "a session gives its buffers back");
+    // 4000 bytes: 17 sets are four times the cache of 16 KiB.
+    assert_eq!(report.sets, 17);
     let log = log.borrow();
-    let launches = log.iter().filter(|line| line.contains("<<<")).count();
-    assert_eq!(launches, 17 * (1 + WARM_UP as usize + 5));
-    let smem: Vec<usize> = log
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| line.starts_with("reduce_smem_128"))
-        .map(|(at, _)| at)
+    assert_eq!(log.iter().filter(|line| *line == "upload").count(), 1);
+    let launches: Vec<usize> = (0..log.len())
+        .filter(|&at| log[at].contains("<<<"))
         .collect();
-    assert!(smem[1..].iter().all(|&at| log[at - 1] == "copy"));
+    assert_eq!(launches.len(), 17 * (1 + WARM_UP as usize + 5));
+    let mut is_soiled = true;
+    let mut held = 0;
+    for (nth, &at) in launches.iter().enumerate() {
+        let checked = nth % (1 + WARM_UP as usize + 5) == 0;
+        let before = &log[nth.checked_sub(1).map_or(0, |nth| launches[nth] + 1)..at];
+        let copied = before.iter().any(|line| line == "copy");
+        let read = before.iter().any(|line| line == "read");
+        if !checked {
+            assert_eq!(before.last().unwrap(), "hold 30000");
+            assert_eq!(read, is_soiled || copied, "{}", log[at]);
+            is_soiled = false;
+            held += 1;
+        }
+        let rung = ladder("reduce").unwrap().rungs[nth / (1 + WARM_UP as usize + 5)].clone();
+        is_soiled |= rung.in_place || (checked && copied);
+    }
+    assert_eq!(held, 17 * (WARM_UP as usize + 5));
     for outcome in &report.outcomes {
         assert_eq!(outcome.samples.as_ref().unwrap().sorted().len(), 5);
     }
+}
+
+#[test]
+fn what_is_larger_than_the_cache_has_one_set_and_what_does_not_fit_has_fewer() {
+    let reduce = ladder("reduce").unwrap();
+    let sets = |n: u64, free: u64| {
+        let problem = reduce.problem(&Options::default().with("n", n)).unwrap();
+        let mut device = Fake::new(None).with_free(free);
+        Session::timed(&mut device, &*problem).unwrap().sets()
+    };
+    assert_eq!(sets(1 << 14, 1 << 30), 1);
+    assert_eq!(sets(1 << 12, 1 << 30), 4);
+    assert_eq!(sets(1, 1 << 30), 64);
+    // A set has 16704 bytes, and half of what is free is less.
+    assert_eq!(sets(1 << 12, (64 << 20) + 33_200), 1);
 }
 
 #[test]

@@ -1,36 +1,16 @@
 //! The program and its GPU device from end to end, on a driver that is compiled here: what is asked of a
 //! driver, that all of it is given back, and what becomes of a driver's errors.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, unreachable_pub)]
 
-use std::env;
-use std::path::{Path, PathBuf};
+mod stand_in;
+
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 
 /// The stand-in and the folder that it is removed with.
-static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let library = folder.path().join("stand_in.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/driver.rs");
-    let built = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
-        .args([
-            "--edition=2024",
-            "--crate-type=cdylib",
-            "-Cpanic=abort",
-            "-Copt-level=1",
-            "-o",
-        ])
-        .args([&library, &source])
-        .output()
-        .unwrap();
-    assert!(
-        built.status.success(),
-        "{}",
-        String::from_utf8_lossy(&built.stderr)
-    );
-    (folder, library)
-});
+static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| stand_in::built("driver"));
 
 /// Runs the program on the stand-in: exit code, stdout, stderr.
 fn ladder(fault: &str, args: &[&str]) -> (i32, String, String) {
@@ -81,7 +61,7 @@ fn the_device_is_described() {
     assert_eq!(code, 0);
     for line in [
         "gpu                 Stand-in\n",
-        "compute capability  7.5\n",
+        "compute capability  9.0\n",
         "multiprocessors     7\n",
         "clock               1500 MHz\n",
         "L2 cache            4.0 MiB\n",

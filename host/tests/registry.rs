@@ -6,12 +6,46 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use host::launch::Arg;
-use host::{Effort, Entries, KERNELS_PTX, Options, Rung, Shared, ladder, ladders, ptx};
+use host::{
+    Effort, Entries, KERNELS_PTX, Options, Rung, Shared, kernels_for, ladder, ladders, ptx,
+};
 
-fn entries_in_ptx() -> BTreeMap<&'static str, Vec<u32>> {
-    ptx::entries(KERNELS_PTX)
+fn entries_in(ptx: &'static str) -> BTreeMap<&'static str, Vec<u32>> {
+    ptx::entries(ptx)
         .map(|entry| (entry.name, entry.parameter_bytes))
         .collect()
+}
+
+/// Of the newest PTX.
+fn entries_in_ptx() -> BTreeMap<&'static str, Vec<u32>> {
+    entries_in(kernels_for(None).unwrap().text)
+}
+
+#[test]
+fn a_device_gets_the_newest_ptx_that_it_runs() {
+    let capability = |device| kernels_for(device).map(|ptx| ptx.capability);
+    assert_eq!(capability(Some((7, 0))), None);
+    assert_eq!(capability(Some((7, 5))), Some((7, 5)));
+    assert_eq!(capability(Some((8, 9))), Some((7, 5)));
+    assert_eq!(capability(Some((9, 0))), Some((9, 0)));
+    assert_eq!(capability(Some((12, 1))), Some((9, 0)));
+    assert_eq!(capability(None), Some((9, 0)));
+    for (ptx, header) in KERNELS_PTX
+        .iter()
+        .zip(["PTX 6.3 for sm_75", "PTX 7.8 for sm_90"])
+    {
+        assert!(ptx::header(ptx.text).ends_with(header), "{header}");
+    }
+}
+
+#[test]
+fn newer_ptx_has_what_older_has_with_the_same_parameters() {
+    for pair in KERNELS_PTX.windows(2) {
+        let [older, newer] = [0, 1].map(|index| entries_in(pair[index].text));
+        for (name, parameters) in older {
+            assert_eq!(newer.get(name), Some(&parameters), "{name}");
+        }
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use host::device::Sim;
-use host::launch::{Arg, Launch};
+use host::launch::{Arg, Code, Launch};
 use host::problem::Verdict;
 use host::run::{Climb, climb};
 use host::{Device as _, Effort, Error, Options, Rung, Session, ladder, ladders};
@@ -136,6 +136,7 @@ fn a_fault_names_the_access_and_the_line_of_rust() {
     let input = sim.alloc(4096).unwrap();
     let output = sim.alloc(64).unwrap();
     let launch = Launch {
+        code: Code::Kernels,
         entry: "reduce_interleaved".into(),
         grid: [9, 1, 1],
         block: [128, 1, 1],
@@ -178,6 +179,7 @@ fn mistakes_are_errors() {
     assert!(matches!(sim.fill(buffer, 0), Err(Error::Device { .. })));
 
     let mut launch = Launch {
+        code: Code::Kernels,
         entry: "reduce_interleaved".into(),
         grid: [1, 1, 1],
         block: [128, 1, 1],
@@ -188,7 +190,7 @@ fn mistakes_are_errors() {
         (
             "reduce_nothing",
             vec![other, other],
-            "there is no kernel `reduce_nothing`",
+            "the PTX has no such entry",
         ),
         (
             "reduce_interleaved",

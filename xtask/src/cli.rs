@@ -25,6 +25,8 @@ pub enum Task {
     Ptx(Ptx),
     /// Run the reduction ladder on the best device there is
     Run(Run),
+    /// Measure the ladders against CUDA C++, CUB, cuBLAS and memcpy
+    Versus(Versus),
     /// Check formatting, lints and docs, and run all tests
     Test,
 }
@@ -42,6 +44,18 @@ pub struct Setup {
 pub struct Run {
     /// Further arguments for `ladder run reduce`
     #[arg(last = true)]
+    pub args: Vec<String>,
+}
+
+/// `cargo xtask versus`.
+#[derive(Debug, Args)]
+pub struct Versus {
+    /// A ladder and its options, as `ladder run` takes them, and --rung, --runs, --json or --update-readme
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "LADDER AND OPTIONS"
+    )]
     pub args: Vec<String>,
 }
 
@@ -72,7 +86,7 @@ pub struct Ptx {
     /// Keep .loc directives, comments and unused labels
     #[arg(long, requires = "pattern", conflicts_with_all = ["form"])]
     pub verbatim: bool,
-    /// The architecture to build for, such as sm_90 [default: sm_75]
+    /// The architecture to build for, such as compute_75 [default: the newest that is embedded, compute_90]
     #[arg(long)]
     pub arch: Option<NvvmArch>,
     /// Look at this PTX file and build nothing
@@ -107,6 +121,9 @@ mod tests {
             "xtask ptx --json --file k.ptx",
             "xtask run -- --n 2^20",
             "xtask setup --nvidia",
+            "xtask versus",
+            "xtask versus reduce --n 2^24 --runs 50 --json",
+            "xtask versus --update-readme README.md",
         ] {
             assert!(accepts(line), "{line}");
         }

@@ -11,6 +11,12 @@ use crate::ptx::Module;
 use crate::style::status;
 use crate::{setup, tools};
 
+/// The architectures that the program has the kernels for, oldest first.
+pub const EMBEDDED: [NvvmArch; 2] = include!("../../host/architectures.rs");
+
+/// The newest of [`EMBEDDED`]: the one with all the kernels.
+pub const NEWEST: NvvmArch = EMBEDDED[EMBEDDED.len() - 1];
+
 /// The kernels as they were built for one architecture.
 #[derive(Debug)]
 pub struct Built {

@@ -5,31 +5,42 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use cuda_builder::toolchain;
-use xtask::kernels::{self, Built};
-use xtask::ptx::{Function, Instruction};
+use cuda_builder::{NvvmArch, toolchain};
+use xtask::kernels::{self, Built, EMBEDDED};
+use xtask::ptx::{Function, Instruction, Module};
 use xtask::tools::assemble::{self, ARCHITECTURES};
 use xtask::tools::nvidia::{self, Found, Tool};
 
 const REMEDY: &str = "run `cargo xtask setup --nvidia`";
 const BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
 
-/// The kernels, built once for all tests here.
-static BUILT: LazyLock<Built> = LazyLock::new(|| {
+/// The kernels, built once for all tests here, for each architecture that is embedded.
+static BUILT: LazyLock<Vec<(NvvmArch, Built)>> = LazyLock::new(|| {
     // Tests install nothing.
     if let Err(not_found) = toolchain::discover() {
         panic!("{REMEDY}: {not_found}");
     }
-    kernels::build(cuda_builder::NvvmArch::default()).unwrap_or_else(|failure| panic!("{failure}"))
+    let build = |arch| kernels::build(arch).unwrap_or_else(|failure| panic!("{failure}"));
+    EMBEDDED.map(|arch| (arch, build(arch))).into()
 });
+
+/// Every kernel of every architecture.
+fn all() -> impl Iterator<Item = (&'static Module, &'static Function)> {
+    BUILT.iter().flat_map(|(_, built)| {
+        let entries = built.module.entries();
+        entries.map(|entry| (&built.module, entry))
+    })
+}
 
 fn ptxas() -> Found {
     nvidia::find(Tool::Ptxas)
         .unwrap_or_else(|refused| panic!("no ptxas, {REMEDY}. {}", refused.join("; ")))
 }
 
+/// A kernel, of the oldest architecture.
 fn kernel(name: &str) -> &'static Function {
-    BUILT
+    BUILT[0]
+        .1
         .module
         .function(name)
         .unwrap_or_else(|| panic!("there is no kernel `{name}`"))
@@ -37,9 +48,8 @@ fn kernel(name: &str) -> &'static Function {
 
 /// The kernels of the rungs that work in shared memory.
 fn in_shared_memory() -> Vec<&'static Function> {
-    let found: Vec<_> = BUILT
-        .module
-        .entries()
+    let found: Vec<_> = all()
+        .map(|(_, entry)| entry)
         .filter(|entry| entry.name.contains("smem") || entry.name.contains("shfl"))
         .collect();
     assert!(
@@ -91,10 +101,8 @@ fn every_rung_is_there() {
         .into_iter()
         .chain(by_block)
         .filter(|name| {
-            BUILT
-                .module
-                .function(name)
-                .is_none_or(|function| !function.entry)
+            let is_entry = |built: &Built| built.module.function(name).is_some_and(|f| f.entry);
+            !BUILT.iter().all(|(_, built)| is_entry(built))
         })
         .collect();
     assert!(missing.is_empty(), "not in the PTX: {missing:?}");
@@ -103,33 +111,38 @@ fn every_rung_is_there() {
 #[test]
 fn every_kernel_assembles_without_spills() {
     let ptxas = ptxas();
-    for arch in ARCHITECTURES {
-        let usages = assemble::usages(&ptxas, &BUILT.ptx, arch)
-            .unwrap_or_else(|failure| panic!("{failure}"));
-        for entry in BUILT.module.entries() {
-            let usage = usages
-                .get(&entry.name)
-                .unwrap_or_else(|| panic!("ptxas says nothing of {}", entry.name));
-            assert!(usage.registers > 0, "{} for {arch}: {usage:?}", entry.name);
-            let spilled = (usage.spill_store_bytes, usage.spill_load_bytes);
-            assert_eq!(
-                spilled,
-                (0, 0),
-                "{} spills on {arch} (bytes stored, loaded)",
-                entry.name
-            );
+    for (target, built) in &*BUILT {
+        let runs = |arch: &&str| arch.parse::<NvvmArch>().unwrap() >= *target;
+        for arch in ARCHITECTURES.into_iter().filter(runs) {
+            let usages = assemble::usages(&ptxas, &built.ptx, arch)
+                .unwrap_or_else(|failure| panic!("{failure}"));
+            for entry in built.module.entries() {
+                let usage = usages
+                    .get(&entry.name)
+                    .unwrap_or_else(|| panic!("ptxas says nothing of {}", entry.name));
+                assert!(usage.registers > 0, "{} for {arch}: {usage:?}", entry.name);
+                let spilled = (usage.spill_store_bytes, usage.spill_load_bytes);
+                assert_eq!(
+                    spilled,
+                    (0, 0),
+                    "{} spills on {arch} (bytes stored, loaded)",
+                    entry.name
+                );
+            }
         }
     }
 }
 
 #[test]
 fn older_drivers_can_load_the_ptx() {
-    let version = BUILT.module.version.unwrap();
-    assert!(
-        version <= (6, 5),
-        "version {version:?} is newer than compute_75 needs"
-    );
-    assert_eq!(BUILT.module.target, ["sm_75"]);
+    for ((arch, built), newest) in BUILT.iter().zip([(6, 5), (8, 0)]) {
+        let version = built.module.version.unwrap();
+        assert!(
+            version <= newest,
+            "version {version:?} is newer than {arch} needs"
+        );
+        assert_eq!(built.module.target, [arch.sm()]);
+    }
 }
 
 #[test]
@@ -146,7 +159,7 @@ fn shared_memory_is_accessed_as_such() {
 
 #[test]
 fn no_access_is_generic() {
-    for kernel in BUILT.module.entries() {
+    for (_, kernel) in all() {
         let generic: Vec<_> = kernel.instructions().filter(|i| i.is_generic()).collect();
         assert!(generic.is_empty(), "{}: {generic:?}", kernel.name);
     }
@@ -212,11 +225,11 @@ fn shuffles_are_butterflies_over_a_whole_warp() {
 #[test]
 fn instructions_know_their_rust_line() {
     let source = kernels::krate().join("src");
-    for kernel in BUILT.module.entries() {
+    for (module, kernel) in all() {
         let own = kernel.locations.iter().filter_map(|location| {
             // The outermost call is the kernel's own line.
             let place = location.inlined_at.last().unwrap_or(&location.place);
-            BUILT.module.path_of(place)
+            module.path_of(place)
         });
         let inside = own
             .filter(|path| std::path::Path::new(path).starts_with(&source))

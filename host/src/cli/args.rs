@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
+use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 
+use super::per_ladder::{of_ladder, options, per_ladder, values};
 use crate::device::Choice;
 use crate::error::Error;
-use crate::options::{Kind, Opt, Options, Value};
-use crate::registry::{Ladder, ladder, ladders};
+use crate::options::{Options, Value};
+use crate::registry::{Ladder, ladders};
 use crate::size::parse_block;
 
 /// A command, read.
@@ -51,13 +52,7 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
             let (ladder, run) = of_ladder(run)?.ok_or_else(|| Error::NoLadder {
                 known: ladders().iter().map(|ladder| ladder.name).collect(),
             })?;
-            let mut options = Options::default();
-            for (name, mut values) in values(ladder, run) {
-                if let Some(value) = values.pop() {
-                    options.set(name, value);
-                }
-            }
-            Command::Run(ladder, options, Run::from_arg_matches(run)?)
+            Command::Run(ladder, options(ladder, run), Run::from_arg_matches(run)?)
         }
         None => unreachable!("a subcommand is required"),
     })
@@ -96,65 +91,6 @@ fn program() -> clap::Command {
         .subcommand(Devices::augment_args(
             command("devices").about("What there is to run on"),
         ))
-}
-
-/// Gives `command` a subcommand for each ladder: with the arguments that all have, and with the ladder's
-/// options.
-fn per_ladder(
-    command: clap::Command,
-    common: impl Fn(clap::Command) -> clap::Command,
-    option: impl Fn(Arg) -> Arg,
-) -> clap::Command {
-    let of = |ladder: &'static Ladder| {
-        let own = clap::Command::new(ladder.name)
-            .about(ladder.summary)
-            .next_help_heading("What to compute")
-            .args(ladder.options.iter().map(|own| option(arg(own))))
-            .next_help_heading(None::<&str>);
-        common(own)
-    };
-    command
-        .subcommand_value_name("LADDER")
-        .subcommand_help_heading("Ladders")
-        // A name that is none is ours to complain of.
-        .allow_external_subcommands(true)
-        .disable_help_subcommand(true)
-        .subcommands(ladders().iter().map(of))
-}
-
-fn arg(option: &'static Opt) -> Arg {
-    let words = match option.kind {
-        Kind::Word(words) => format!(": {}", words.join(", ")),
-        Kind::Size | Kind::SizeOr(_) | Kind::Text => String::new(),
-    };
-    Arg::new(option.name)
-        .long(option.name)
-        .value_name(option.metavar)
-        .help(format!(
-            "{}{words} [default: {}]",
-            option.help, option.default
-        ))
-        .value_parser(|text: &str| option.parse(text))
-}
-
-/// The ladder that a command names, and what it says of it.
-fn of_ladder(matches: &ArgMatches) -> Result<Option<(&'static Ladder, &ArgMatches)>, Error> {
-    let named = matches.subcommand();
-    named
-        .map(|(name, matches)| Ok((ladder(name)?, matches)))
-        .transpose()
-}
-
-/// The values given for each of a ladder's options that were given any.
-fn values(ladder: &'static Ladder, matches: &ArgMatches) -> Vec<(&'static str, Vec<Value>)> {
-    ladder
-        .options
-        .iter()
-        .filter_map(|option| {
-            let values = matches.get_many::<Value>(option.name)?;
-            Some((option.name, values.cloned().collect()))
-        })
-        .collect()
 }
 
 #[derive(Args, Debug)]

@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+pub mod per_ladder;
 mod show;
 
 use std::ffi::OsString;
@@ -115,7 +116,7 @@ fn climb(
     bar.finish_and_clear();
     let report = report?;
 
-    let setting = Setting::now();
+    let setting = Setting::now(&report.device);
     let look = Look {
         terminal: surroundings.terminal,
     };
@@ -145,7 +146,7 @@ fn climb(
 }
 
 /// A bar on stderr, and only where a person sees it.
-fn progress_bar(length: usize, terminal: bool) -> ProgressBar {
+pub fn progress_bar(length: usize, terminal: bool) -> ProgressBar {
     if !terminal {
         return ProgressBar::hidden();
     }

@@ -1,8 +1,8 @@
-//! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here.
+//! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here and in `peers`.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
+use std::path::Path;
 use std::ptr;
 
 use cust::context::{Context, CurrentContext};
@@ -14,33 +14,37 @@ use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 
+use super::code::{Codes, Compiled};
+use super::peers::{Memory, Peers};
 use super::{BufferId, Device, DeviceInfo, Ran};
 use crate::error::Error;
-use crate::launch::{Arg, Launch};
-use crate::ptx;
+use crate::launch::{Arg, Code, Launch};
+use crate::peer::Call;
+use crate::ptx::cut::SourceLines;
 
-/// The kernels as the driver has compiled them, and the parameters of each.
-struct Kernels {
-    module: Module,
-    entries: BTreeMap<String, Vec<u32>>,
-}
+/// The kernels behind `hold` and `read`.
+const TIMING_PTX: &str = include_str!("timing.ptx");
 
 /// The first GPU of the machine, with the kernels loaded on first use.
 pub struct Gpu {
     // Dropped in this order: what lives in the context before the context.
+    peers: Option<Peers>,
     buffers: BTreeMap<BufferId, DeviceBuffer<u8>>,
-    kernels: OnceCell<Kernels>,
+    /// The kernels, and what was loaded.
+    codes: Codes<Module>,
+    /// What was loaded from [`TIMING_PTX`], once it was.
+    timing: Option<Code>,
     start: Event,
     stop: Event,
     stream: Stream,
     _context: Context,
     info: DeviceInfo,
     next_id: u32,
-    ptx: &'static str,
 }
 
 impl Gpu {
-    /// Opens the machine's first GPU for the kernels in [`KERNELS_PTX`](crate::KERNELS_PTX).
+    /// Opens the machine's first GPU for the newest kernels in [`KERNELS_PTX`](crate::KERNELS_PTX)
+    /// that it runs.
     ///
     /// # Errors
     /// [`Error::NoGpu`] without a CUDA driver or without a GPU behind it, [`Error::Device`] where the GPU
@@ -63,8 +67,10 @@ impl Gpu {
         CurrentContext::set_current(&context).map_err(&opening)?;
         let info = device_info(device).map_err(&opening)?;
         Ok(Self {
+            peers: None,
             buffers: BTreeMap::new(),
-            kernels: OnceCell::new(),
+            codes: Codes::new(info.compute_capability, SourceLines::Drop),
+            timing: None,
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             // Ordered with the null stream, on which cust's synchronous copies run: those may return while
@@ -73,27 +79,95 @@ impl Gpu {
             _context: context,
             info,
             next_id: 0,
-            ptx: crate::KERNELS_PTX,
         })
+    }
+
+    /// Waits for what was enqueued since `start` was recorded, and takes its time.
+    fn finish(&self) -> Result<Ran, CudaError> {
+        self.stop.record(&self.stream)?;
+        self.stop.synchronize()?;
+        let milliseconds = self.stop.elapsed_time_f32(&self.start)?;
+        Ok(Ran::timed(f64::from(milliseconds) * 1e6))
     }
 
     fn buffer(&self, id: BufferId) -> Result<&DeviceBuffer<u8>, Error> {
         self.buffers.get(&id).ok_or_else(|| unknown(id))
     }
 
-    /// The kernels: compiled by the driver the first time, which takes a while.
-    fn kernels(&self) -> Result<&Kernels, Error> {
-        if let Some(kernels) = self.kernels.get() {
-            return Ok(kernels);
+    /// The code in which `hold` and `read` are.
+    fn timing(&mut self) -> Code {
+        let codes = &mut self.codes;
+        *self
+            .timing
+            .get_or_insert_with(|| codes.load(TIMING_PTX.to_owned()))
+    }
+
+    /// Puts a kernel into the stream, behind the event `start` where it is timed.
+    fn enqueue(
+        &mut self,
+        launch: &Launch,
+        bound: &[BufferId],
+        is_timed: bool,
+    ) -> Result<(), Error> {
+        let refused = |reason| Error::Launch {
+            launch: Box::new(launch.clone()),
+            reason,
+        };
+        let cuda = refused_by_cuda(launch);
+
+        let Compiled { module, parameters } = self.codes.get(launch, compile)?;
+        let parameters = parameters
+            .get(&launch.entry)
+            .ok_or_else(|| refused("its parameters cannot be read in the PTX".into()))?;
+        let given: Vec<u32> = launch.args.iter().map(size_in_bytes).collect();
+        if *parameters != given {
+            return Err(refused(format!(
+                "the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"
+            )));
         }
-        let module = Module::from_ptx(self.ptx, &[]).map_err(|e| Error::Ptx {
-            reason: describe(e),
-            log: jit_log(self.ptx),
-        })?;
-        let entries = ptx::entries(self.ptx)
-            .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
+        let function = module.get_function(&launch.entry).map_err(&cuda)?;
+        let mut slots = Vec::with_capacity(launch.args.len());
+        for arg in &launch.args {
+            slots.push(match *arg {
+                Arg::Buffer(index) => {
+                    let id = bound.get(index).copied().ok_or_else(|| {
+                        refused(format!("buffer {index} of {} is an argument", bound.len()))
+                    })?;
+                    let buffer = self.buffers.get(&id).ok_or_else(|| unknown(id))?;
+                    Slot {
+                        pointer: buffer.as_device_ptr().as_raw(),
+                    }
+                }
+                Arg::U32(value) => Slot { u32: value },
+                Arg::I32(value) => Slot { i32: value },
+                Arg::U64(value) => Slot { u64: value },
+                Arg::F32(value) => Slot { f32: value },
+            });
+        }
+        let args: Vec<*mut c_void> = slots
+            .iter_mut()
+            .map(|slot| ptr::from_mut(slot).cast())
             .collect();
-        Ok(self.kernels.get_or_init(|| Kernels { module, entries }))
+
+        let [gx, gy, gz] = launch.grid;
+        let [bx, by, bz] = launch.block;
+        if is_timed {
+            self.start.record(&self.stream).map_err(&cuda)?;
+        }
+        // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
+        // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
+        // kernel does with the device's memory cannot touch the host's.
+        unsafe {
+            self.stream.launch(
+                &function,
+                (gx, gy, gz),
+                (bx, by, bz),
+                launch.shared_bytes,
+                &args,
+            )
+        }
+        .map_err(&cuda)?;
+        Ok(())
     }
 }
 
@@ -164,71 +238,79 @@ impl Device for Gpu {
         unsafe { target.set_8_async(byte, &self.stream) }.map_err(failed("filling a buffer"))
     }
 
+    fn load(&mut self, ptx: String) -> Result<Code, Error> {
+        Ok(self.codes.load(ptx))
+    }
+
+    fn hold(&mut self, nanoseconds: u64) -> Result<(), Error> {
+        let launch = Launch {
+            code: self.timing(),
+            entry: "ladder_hold".to_owned(),
+            grid: [1; 3],
+            block: [1; 3],
+            shared_bytes: 0,
+            args: vec![Arg::U64(nanoseconds)],
+        };
+        self.enqueue(&launch, &[], false)
+    }
+
+    fn read(&mut self, buffer: BufferId) -> Result<Ran, Error> {
+        let vectors = self.buffer(buffer)?.len() as u64 / 16;
+        // As many threads as a multiprocessor can have.
+        let blocks = 8 * self.info.multiprocessors.unwrap_or(1);
+        let launch = Launch {
+            code: self.timing(),
+            entry: "ladder_read".to_owned(),
+            grid: [blocks, 1, 1],
+            block: [256, 1, 1],
+            shared_bytes: 0,
+            args: vec![Arg::Buffer(0), Arg::U64(vectors)],
+        };
+        self.launch(&launch, &[buffer])
+    }
+
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
-        let refused = |reason| Error::Launch {
-            launch: Box::new(launch.clone()),
+        self.enqueue(launch, bound, true)?;
+        self.finish().map_err(refused_by_cuda(launch))
+    }
+
+    fn open_peers(&mut self, library: &Path) -> Result<String, Error> {
+        // SAFETY: the stream and its context, the primary one of its device, are dropped after the peers.
+        let (peers, versions) = unsafe { Peers::open(library, self.stream.as_inner()) }?;
+        self.peers = Some(peers);
+        Ok(versions)
+    }
+
+    fn call(&mut self, call: &Call, bound: &[BufferId]) -> Result<Ran, Error> {
+        let failed = |reason| Error::PeerCall {
+            call: call.clone(),
             reason,
         };
-        let cuda = |error| {
-            refused(format!(
-                "{}; compute-sanitizer or --device sim names the access that did it",
-                describe(error)
-            ))
+        let cuda = |error| failed(describe(error));
+        let Some(peers) = &self.peers else {
+            return Err(failed("no library of peers is open".to_owned()));
         };
-
-        let Kernels { module, entries } = self.kernels()?;
-        let parameters = entries
-            .get(&launch.entry)
-            .ok_or_else(|| refused("the PTX has no such entry".into()))?;
-        let given: Vec<u32> = launch.args.iter().map(size_in_bytes).collect();
-        if *parameters != given {
-            return Err(refused(format!(
-                "the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"
-            )));
-        }
-        let function = module.get_function(&launch.entry).map_err(cuda)?;
-        let mut slots = Vec::with_capacity(launch.args.len());
-        for arg in &launch.args {
-            slots.push(match *arg {
-                Arg::Buffer(index) => {
-                    let id = bound.get(index).copied().ok_or_else(|| {
-                        refused(format!("buffer {index} of {} is an argument", bound.len()))
-                    })?;
-                    Slot {
-                        pointer: self.buffer(id)?.as_device_ptr().as_raw(),
-                    }
-                }
-                Arg::U32(value) => Slot { u32: value },
-                Arg::I32(value) => Slot { i32: value },
-                Arg::U64(value) => Slot { u64: value },
-                Arg::F32(value) => Slot { f32: value },
-            });
-        }
-        let args: Vec<*mut c_void> = slots
-            .iter_mut()
-            .map(|slot| ptr::from_mut(slot).cast())
-            .collect();
-
-        let [gx, gy, gz] = launch.grid;
-        let [bx, by, bz] = launch.block;
+        let memory = bound.iter().map(|&id| {
+            let buffer = self.buffer(id)?;
+            Ok(Memory {
+                address: buffer.as_device_ptr().as_raw(),
+                bytes: buffer.len() as u64,
+            })
+        });
+        let memory = memory.collect::<Result<Vec<_>, Error>>()?;
         self.start.record(&self.stream).map_err(cuda)?;
-        // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
-        // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
-        // kernel does with the device's memory cannot touch the host's.
-        unsafe {
-            self.stream.launch(
-                &function,
-                (gx, gy, gz),
-                (bx, by, bz),
-                launch.shared_bytes,
-                &args,
-            )
-        }
-        .map_err(cuda)?;
-        self.stop.record(&self.stream).map_err(cuda)?;
-        self.stop.synchronize().map_err(cuda)?;
-        let milliseconds = self.stop.elapsed_time_f32(&self.start).map_err(cuda)?;
-        Ok(Ran::timed(f64::from(milliseconds) * 1e6))
+        peers.enqueue(call, &memory)?;
+        self.finish().map_err(cuda)
+    }
+}
+
+fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
+    move |error| Error::Launch {
+        launch: Box::new(launch.clone()),
+        reason: format!(
+            "{}; compute-sanitizer or --device sim names the access that did it",
+            describe(error)
+        ),
     }
 }
 
@@ -301,6 +383,14 @@ fn module_version(text: &str) -> Option<String> {
         .split_whitespace()
         .find(numeric)
         .map(str::to_owned)
+}
+
+/// Has the driver compile a text, which takes a while.
+fn compile(ptx: &str) -> Result<Module, Error> {
+    Module::from_ptx(ptx, &[]).map_err(|error| Error::Ptx {
+        reason: describe(error),
+        log: jit_log(ptx),
+    })
 }
 
 /// What the driver's PTX compiler has to say about `ptx`, which it would not take. cust does not ask.

@@ -1,12 +1,16 @@
 //! What runs a rung: buffers, launches and their times, behind a trait that a GPU and a simulator fit.
 
+mod code;
 mod gpu;
+mod peers;
 mod sim;
 
 use std::fmt;
+use std::path::Path;
 
 use crate::error::Error;
-use crate::launch::Launch;
+use crate::launch::{Code, Launch};
+use crate::peer::Call;
 
 pub use gpu::Gpu;
 pub use sim::Sim;
@@ -129,13 +133,74 @@ pub trait Device {
         let _ = counting;
     }
 
-    /// Runs a kernel of [`KERNELS_PTX`](crate::KERNELS_PTX) to its end. `bound[i]` is what
+    /// Takes further code, in which launches can name entries. It is compiled when an entry is first
+    /// launched, and stays as long as the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] from a device that takes none.
+    fn load(&mut self, ptx: String) -> Result<Code, Error> {
+        drop(ptx);
+        Err(Error::Device {
+            doing: "loading code",
+            reason: format!(
+                "a {} runs the kernels of this program only",
+                self.info().kind
+            ),
+        })
+    }
+
+    /// Runs a kernel to its end. `bound[i]` is what
     /// [`Arg::Buffer(i)`](crate::launch::Arg::Buffer) stands for.
     ///
     /// # Errors
-    /// [`Error::Launch`] where there is no such kernel, the arguments are not its parameters, or it fails; [`Error::Ptx`] where the kernels cannot be
-    /// loaded.
+    /// [`Error::Launch`] where there is no such kernel, the arguments are not its parameters, or it fails;
+    /// [`Error::Ptx`] where its code cannot be loaded.
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error>;
+
+    /// Keeps the device busy for so many nanoseconds and does not wait for it: what is launched meanwhile is
+    /// enqueued before the device comes to it, so that its time has nothing of the driver's. A device
+    /// without a clock does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Ptx`] and [`Error::Device`] where the kernel for it cannot be run.
+    fn hold(&mut self, nanoseconds: u64) -> Result<(), Error> {
+        let _ = nanoseconds;
+        Ok(())
+    }
+
+    /// Reads every byte of `buffer` once (but the last 15 at most) and does nothing else, timed as a launch
+    /// is: to displace everything else from a cache, and to see how fast memory can be read. A device
+    /// without a clock does nothing.
+    ///
+    /// # Errors
+    /// As [`Device::launch`].
+    fn read(&mut self, buffer: BufferId) -> Result<Ran, Error> {
+        let _ = buffer;
+        Ok(Ran::default())
+    }
+
+    /// Opens the library of peers, for [`Device::call`], and gives its versions in words.
+    ///
+    /// # Errors
+    /// [`Error::Peers`] where it cannot be used, and from a device that is none of NVIDIA's.
+    fn open_peers(&mut self, library: &Path) -> Result<String, Error> {
+        Err(Error::Peers {
+            path: library.display().to_string(),
+            why: format!("a {} has none", self.info().kind),
+        })
+    }
+
+    /// Calls a peer and waits for its end, timed as a launch is. `bound` as there.
+    ///
+    /// # Errors
+    /// [`Error::PeerCall`] where it fails or [`Device::open_peers`] has not opened a library.
+    fn call(&mut self, call: &Call, bound: &[BufferId]) -> Result<Ran, Error> {
+        let _ = bound;
+        Err(Error::PeerCall {
+            call: call.clone(),
+            reason: "no library of peers is open".to_owned(),
+        })
+    }
 }
 
 /// Which device to run on.

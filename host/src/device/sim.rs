@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use simt::{Buffer, Config, LaunchError, Machine, MemoryError, Module};
+use simt::{Buffer, Config, LaunchError, LoadError, Machine, MemoryError, Module};
 
+use super::code::Codes;
 use super::{BufferId, Device, DeviceInfo, Ran};
 use crate::error::Error;
-use crate::launch::{Arg, Launch};
+use crate::launch::{Arg, Code, Launch};
+use crate::ptx::cut::SourceLines;
 
 /// Instructions of warps after which a launch is taken to be endless: a hundred times what the slowest
 /// rung takes on the largest size.
@@ -15,7 +17,7 @@ const MAX_INSTRUCTIONS: u64 = 1 << 40;
 /// A [`simt::Machine`] with the kernels loaded on first use.
 pub struct Sim {
     machine: Machine,
-    module: Option<Module>,
+    codes: Codes<Module>,
     buffers: BTreeMap<BufferId, Buffer<u8>>,
     info: DeviceInfo,
     next_id: u32,
@@ -50,7 +52,8 @@ impl Sim {
                 ..DeviceInfo::default()
             },
             machine,
-            module: None,
+            // Faults name the lines of Rust.
+            codes: Codes::new(None, SourceLines::Keep),
             buffers: BTreeMap::new(),
             next_id: 0,
             counting: false,
@@ -62,16 +65,6 @@ impl Sim {
             doing: "looking for a buffer",
             reason: format!("{id:?} is not in use"),
         })
-    }
-
-    fn kernel(&mut self, entry: &str) -> Result<simt::Function, simt::LoadError> {
-        if self.module.is_none() {
-            self.module = Some(Module::from_ptx(crate::KERNELS_PTX)?);
-        }
-        self.module
-            .as_ref()
-            .expect("loaded just now")
-            .function(entry)
     }
 }
 
@@ -140,14 +133,19 @@ impl Device for Sim {
         self.counting = counting;
     }
 
+    fn load(&mut self, ptx: String) -> Result<Code, Error> {
+        Ok(self.codes.load(ptx))
+    }
+
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
         let refused = |reason| Error::Launch {
             launch: Box::new(launch.clone()),
             reason,
         };
-        let function = self
-            .kernel(&launch.entry)
-            .map_err(|error| refused(error.to_string().replace('\n', " ")))?;
+        let words = |error: LoadError| refused(error.to_string().replace('\n', " "));
+        let compile = |ptx: &str| Module::from_ptx(ptx).map_err(words);
+        let compiled = self.codes.get(launch, compile)?;
+        let function = compiled.module.function(&launch.entry).map_err(words)?;
         let mut args = Vec::with_capacity(launch.args.len());
         for arg in &launch.args {
             args.push(match *arg {

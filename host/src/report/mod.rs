@@ -13,6 +13,7 @@ pub use matrix::{Checked, Sweep, matrix};
 pub use picture::pictures;
 pub use table::{Look, list, markdown, table};
 
+use crate::device::DeviceInfo;
 use crate::run::{Report, WARM_UP};
 use crate::size;
 
@@ -26,11 +27,11 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Today, with the toolchain that built this program.
-    pub fn now() -> Self {
+    /// Today, with the toolchain that built this program and its kernels for the device.
+    pub fn now(device: &DeviceInfo) -> Self {
         Self {
             date: jiff::Zoned::now().date().to_string(),
-            toolchain: crate::toolchain(),
+            toolchain: crate::toolchain(device),
         }
     }
 }
@@ -43,6 +44,7 @@ fn caption(report: &Report, setting: &Setting) -> Vec<String> {
         title,
         bytes,
         runs,
+        sets,
         ..
     } = report;
     let timing = match runs {
@@ -60,16 +62,31 @@ fn caption(report: &Report, setting: &Setting) -> Vec<String> {
         let legends: Vec<&str> = legends.filter(|legend| !legend.is_empty()).collect();
         lines.push(legends.join("; "));
     }
-    if let (Some(l2), Some(_)) = (device.l2_bytes, runs)
+    // What is measured by its operations says nothing of the memory.
+    if let (Some(l2), Some(_), None) = (device.l2_bytes, runs, report.flops)
         && *bytes < l2
-        // What is measured by its operations says nothing of the memory.
-        && report.flops.is_none()
     {
-        lines.push(format!(
-            "the data ({}) fit into the L2 cache ({}): these are the cache's numbers, not the memory's",
-            size::bytes(*bytes),
-            size::bytes(l2)
-        ));
+        lines.push(regime(*bytes, *sets, l2));
     }
     lines
+}
+
+/// Where the data of a launch are when it begins.
+pub fn regime(bytes: u64, sets: usize, l2: u64) -> String {
+    let (data, cache) = (size::bytes(bytes), size::bytes(l2));
+    let all = bytes.saturating_mul(sets as u64);
+    if bytes > l2 {
+        format!(
+            "the data ({data}) are larger than the L2 cache ({cache}): these are the memory's numbers"
+        )
+    } else if all >= 2 * l2 {
+        format!(
+            "the data ({data}) fit into the L2 cache ({cache}), but launches take {sets} sets of them in turn: \
+             these are the memory's numbers"
+        )
+    } else {
+        format!(
+            "the data ({data}) fit into the L2 cache ({cache}): these are the cache's numbers, not the memory's"
+        )
+    }
 }

@@ -153,6 +153,16 @@ impl Device for Fake {
         Ok(())
     }
 
+    fn hold(&mut self, nanoseconds: u64) -> Result<(), Error> {
+        self.note(format!("hold {nanoseconds}"));
+        Ok(())
+    }
+
+    fn read(&mut self, _: BufferId) -> Result<Ran, Error> {
+        self.note("read");
+        Ok(Ran::timed(1e3))
+    }
+
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
         self.note(launch.to_string());
         let (index, rung) = rung_of(&launch.entry);

@@ -23,7 +23,7 @@ const ILLEGAL_ADDRESS: c_uint = 700;
 struct Driver {
     memory: BTreeMap<u64, Vec<u8>>,
     functions: Vec<String>,
-    ptx: String,
+    modules: Vec<String>,
     objects: i64,
     sticky: c_uint,
 }
@@ -31,7 +31,7 @@ struct Driver {
 static DRIVER: Mutex<Driver> = Mutex::new(Driver {
     memory: BTreeMap::new(),
     functions: Vec::new(),
-    ptx: String::new(),
+    modules: Vec::new(),
     objects: 0,
     sticky: SUCCESS,
 });
@@ -106,8 +106,8 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
         36 => 1_000_000, // MEMORY_CLOCK_RATE, kHz
         37 => 256,       // GLOBAL_MEMORY_BUS_WIDTH, bits
         38 => 4 << 20,   // L2_CACHE_SIZE
-        75 => 7,         // COMPUTE_CAPABILITY_MAJOR
-        76 => 5,         // COMPUTE_CAPABILITY_MINOR
+        75 => 9,         // COMPUTE_CAPABILITY_MAJOR
+        76 => 0,         // COMPUTE_CAPABILITY_MINOR
         _ => return INVALID_VALUE,
     };
     SUCCESS
@@ -267,7 +267,7 @@ pub extern "C" fn cuMemsetD8Async(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoadDataEx(
-    module: *mut *mut c_void,
+    module: *mut usize,
     image: *const c_char,
     count: c_uint,
     options: *const c_uint,
@@ -290,8 +290,17 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
         return INVALID_PTX;
     }
     let text = CStr::from_ptr(image).to_string_lossy().into_owned();
-    driver(|driver| driver.ptx = text);
-    create(module)
+    // Each entry that is compiled takes a real driver its time.
+    let entries = text.matches(".entry ").count();
+    if entries != 1 || text.contains(".loc") {
+        eprintln!("a module of {entries} entries, or with line tables");
+    }
+    driver(|driver| {
+        driver.objects += 1;
+        driver.modules.push(text);
+        *module = driver.modules.len();
+        SUCCESS
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -302,12 +311,12 @@ pub extern "C" fn cuModuleUnload(_module: *mut c_void) -> c_uint {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleGetFunction(
     function: *mut usize,
-    _module: *mut c_void,
+    module: usize,
     name: *const c_char,
 ) -> c_uint {
     let name = CStr::from_ptr(name).to_string_lossy().into_owned();
     driver(|driver| {
-        if !driver.ptx.contains(&format!(".entry {name}(")) {
+        if !driver.modules[module - 1].contains(&format!(".entry {name}(")) {
             return NOT_FOUND;
         }
         driver.functions.push(name);
@@ -347,6 +356,10 @@ pub unsafe extern "C" fn cuLaunchKernel(
     parameters: *const *const c_void,
     _extra: *const c_void,
 ) -> c_uint {
+    // What surrounds a timed launch. It changes nothing.
+    if driver(|driver| driver.functions[function - 1].starts_with("ladder_")) {
+        return SUCCESS;
+    }
     let input = (*parameters.add(0)).cast::<u64>().read();
     let output = (*parameters.add(1)).cast::<u64>().read();
     let n = (*parameters.add(2)).cast::<u32>().read() as usize;

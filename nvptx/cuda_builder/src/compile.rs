@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use crate::builder::CudaBuilder;
 use crate::error::CudaBuilderError;
@@ -123,6 +124,10 @@ pub(crate) fn to_ir(
     if builder.line_info() {
         command.arg("-Cdebuginfo=line-directives-only");
     }
+    // Builds for several architectures share the folder, for the sake of one `core` for all, and with it the
+    // list of sources: it must be read before the next build writes its own.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let status = command.status().map_err(|error| CudaBuilderError::Tool {
         tool: PathBuf::from(cargo),
         problem: format!("cannot be run: {error}"),

@@ -12,6 +12,14 @@
 //! }
 //! ```
 //!
+//! A crate can have kernels for some architectures only: rustc sets `target_feature = "sm_80"`, and the like for
+//! each older one, when it compiles for `compute_80` or newer.
+//!
+//! ```ignore
+//! #[cfg(target_feature = "sm_80")]
+//! mod with_async_copies;
+//! ```
+//!
 //! From Rust to PTX:
 //! 1. cargo compiles the crate for `nvptx64-nvidia-cuda` with a `rustc` that has a `core` for it
 //!    ([`toolchain`]), all optimization held back, into one module of LLVM IR with everything in it;

@@ -188,6 +188,59 @@ fn the_version_follows_the_architecture_and_the_instructions() {
     );
 }
 
+/// At the same time, as a build script may that wants both: neither gets what is the other's.
+#[test]
+fn kernels_can_be_for_newer_architectures_only() {
+    let folder = krate(
+        "gated_kernels",
+        r#"
+#[kernel]
+pub unsafe fn everywhere(out: *mut u32) {
+    unsafe { *out = warp::activemask() }
+    let _ = MaybeUninit::new(out);
+}
+
+#[cfg(target_feature = "sm_80")]
+mod newer;
+"#,
+    );
+    let newer = folder.join("src/newer.rs");
+    let source = "use cuda_std::{kernel, warp};\n#[kernel]\npub unsafe fn newer_only(out: *mut u32) {\n    \
+                  unsafe { *out = warp::warp_reduce(u32::MAX, *out, warp::WarpReductionOp::Add) }\n}\n";
+    std::fs::write(&newer, source).unwrap();
+    let build = |arch| {
+        let out = folder.join(format!("{arch}.ptx"));
+        let built = CudaBuilder::new(&folder).arch(arch).copy_to(out).build();
+        std::fs::read_to_string(built.unwrap()).unwrap()
+    };
+    for _ in 0..2 {
+        let [turing, ampere, hopper] = std::thread::scope(|scope| {
+            [
+                NvvmArch::Compute75,
+                NvvmArch::Compute80,
+                NvvmArch::Compute90,
+            ]
+            .map(|arch| scope.spawn(move || build(arch)))
+            .map(|thread| thread.join().unwrap())
+        });
+        assert!(turing.contains(".version 6.3\n.target sm_75\n") && !turing.contains("newer_only"));
+        for (ptx, header) in [
+            (ampere, ".version 7.0\n.target sm_80\n"),
+            (hopper, ".version 7.8\n.target sm_90\n"),
+        ] {
+            assert!(
+                ptx.contains(header) && ptx.contains(".entry everywhere("),
+                "{header}"
+            );
+            assert!(
+                entry(&ptx, "newer_only").contains("redux.sync.add"),
+                "{header}"
+            );
+        }
+        // Again, with everything there already.
+    }
+}
+
 #[test]
 fn collective_asm_is_convergent_and_cuda_builder_keeps_the_ir() {
     let folder = krate(

@@ -5,6 +5,7 @@ mod ptx;
 mod run;
 mod setup;
 mod test;
+mod versus;
 
 use std::process::ExitCode;
 
@@ -21,6 +22,7 @@ pub fn perform(task: &Task) -> Result<ExitCode> {
         Task::Doctor => doctor::doctor(),
         Task::Ptx(options) => ptx::ptx(options)?,
         Task::Run(options) => return run::run(options),
+        Task::Versus(options) => return versus::run(options),
         Task::Test => test::test()?,
     }
     Ok(ExitCode::SUCCESS)

@@ -45,7 +45,7 @@ pub(super) fn ptx(options: &Ptx) -> Result<()> {
 
 fn subject(options: &Ptx) -> Result<Subject> {
     let Some(file) = &options.file else {
-        let arch = options.arch.unwrap_or_default();
+        let arch = options.arch.unwrap_or(kernels::NEWEST);
         let built = kernels::build(arch)?;
         return Ok(Subject {
             module: built.module,

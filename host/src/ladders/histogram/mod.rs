@@ -15,6 +15,7 @@ use kernels_gpu::histogram::BINS;
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
 use crate::options::{Kind, Opt, Options};
+use crate::peer::{Call, Peer};
 use crate::problem::{Buffer, Problem, Role, Verdict, Wanted, round_down, with_power};
 use crate::registry::{Effort, Ladder, Rung};
 use crate::report::{Shown, columns};
@@ -139,6 +140,43 @@ impl Histogram {
     }
 }
 
+impl Histogram {
+    /// What checks want: the counters and their guard.
+    fn output(&self) -> Vec<Wanted> {
+        vec![Wanted {
+            buffer: 1,
+            bytes: (BINS + GUARD) * 4,
+        }]
+    }
+
+    /// Compares an output with the reference.
+    fn check_output(&self, outputs: &[Vec<u8>]) -> Verdict {
+        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
+        let found: Vec<u32> = bytes
+            .chunks_exact(4)
+            .map(bytemuck::pod_read_unaligned)
+            .collect();
+        let expected = counts(self.input());
+        if found.len() != expected.len() + GUARD {
+            return Verdict::Wrong(format!("there are {} counters", found.len()));
+        }
+        let wrong = (0..BINS).find(|&byte| found[byte] != expected[byte]);
+        if let Some(byte) = wrong {
+            return Verdict::Wrong(format!(
+                "byte {byte:#04x} was counted {} times; {} is right",
+                found[byte], expected[byte]
+            ));
+        }
+        match found[BINS..].iter().position(|&count| count != 0) {
+            None => Verdict::Right,
+            Some(extra) => Verdict::Wrong(format!(
+                "counter {} was written, behind the {BINS} that there are",
+                BINS + extra
+            )),
+        }
+    }
+}
+
 impl Problem for Histogram {
     fn size(&self) -> String {
         format!("n = {}, {}", self.n, self.name)
@@ -190,36 +228,31 @@ impl Problem for Histogram {
     }
 
     fn wanted(&self, _: &Launch) -> Vec<Wanted> {
-        vec![Wanted {
-            buffer: 1,
-            bytes: (BINS + GUARD) * 4,
-        }]
+        self.output()
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
-        let found: Vec<u32> = bytes
-            .chunks_exact(4)
-            .map(bytemuck::pod_read_unaligned)
-            .collect();
-        let expected = counts(self.input());
-        if found.len() != expected.len() + GUARD {
-            return Verdict::Wrong(format!("there are {} counters", found.len()));
-        }
-        let wrong = (0..BINS).find(|&byte| found[byte] != expected[byte]);
-        if let Some(byte) = wrong {
-            return Verdict::Wrong(format!(
-                "byte {byte:#04x} was counted {} times; {} is right",
-                found[byte], expected[byte]
-            ));
-        }
-        match found[BINS..].iter().position(|&count| count != 0) {
-            None => Verdict::Right,
-            Some(extra) => Verdict::Wrong(format!(
-                "counter {} was written, behind the {BINS} that there are",
-                BINS + extra
-            )),
-        }
+        self.check_output(outputs)
+    }
+
+    fn peers(&self) -> Vec<Peer> {
+        vec![Peer {
+            name: "CUB DeviceHistogram",
+            call: Call::Histogram {
+                input: 0,
+                bins: 1,
+                n: self.n,
+            },
+            is_bound: false,
+        }]
+    }
+
+    fn wanted_of_peer(&self, _: &Peer) -> Vec<Wanted> {
+        self.output()
+    }
+
+    fn check_peer(&self, _: &Peer, outputs: &[Vec<u8>]) -> Verdict {
+        self.check_output(outputs)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::ladders::reduce::element;
 use crate::launch::{Arg, Launch};
 use crate::options::{Kind, Opt, Options};
+use crate::peer::{Call, Peer};
 use crate::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
 use crate::registry::{Effort, Ladder, Rung};
 use crate::report::{Shown, columns};
@@ -169,6 +170,62 @@ impl Matmul {
     }
 }
 
+impl Matmul {
+    /// What checks want: the product and its guard.
+    fn output(&self) -> Vec<Wanted> {
+        let [m, n, _] = self.sides;
+        vec![Wanted {
+            buffer: 3,
+            bytes: (m * n + GUARD) * 4,
+        }]
+    }
+
+    /// Compares an output with the reference.
+    fn check_output(&self, outputs: &[Vec<u8>]) -> Verdict {
+        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
+        let found: Vec<f32> = bytes
+            .chunks_exact(4)
+            .map(bytemuck::pod_read_unaligned)
+            .collect();
+        let [m, n, k] = self.sides;
+        if found.len() != m * n + GUARD {
+            return Verdict::Wrong(format!("the product has {} elements", found.len()));
+        }
+        let rounding = k as f64 * 2f64.powi(-24);
+        let gamma = rounding / (1.0 - rounding);
+        let Product { values, magnitudes } = self.product();
+        let wrong = (0..m * n).find(|&at| {
+            let error = (f64::from(found[at]) - values[at]).abs();
+            // Asked this way round, because a NaN is wrong.
+            let is_right = error <= gamma * magnitudes[at];
+            !is_right
+        });
+        if let Some(at) = wrong {
+            return Verdict::Wrong(format!(
+                "row {}, column {} of the product is {:e}; {:e} is right, to within {:.1e}",
+                at / n,
+                at % n,
+                found[at],
+                values[at],
+                gamma * magnitudes[at]
+            ));
+        }
+        let poison = u32::from_ne_bytes([POISON; 4]);
+        let beyond = found[m * n..].iter();
+        match beyond
+            .map(|word| word.to_bits())
+            .position(|word| word != poison)
+        {
+            None => Verdict::Right,
+            Some(extra) => Verdict::Wrong(format!(
+                "element {} was written, behind the product's {}",
+                m * n + extra,
+                m * n
+            )),
+        }
+    }
+}
+
 impl Problem for Matmul {
     fn size(&self) -> String {
         let [m, n, k] = self.sides;
@@ -235,55 +292,35 @@ impl Problem for Matmul {
     }
 
     fn wanted(&self, _: &Launch) -> Vec<Wanted> {
-        let [m, n, _] = self.sides;
-        vec![Wanted {
-            buffer: 3,
-            bytes: (m * n + GUARD) * 4,
-        }]
+        self.output()
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
-        let found: Vec<f32> = bytes
-            .chunks_exact(4)
-            .map(bytemuck::pod_read_unaligned)
-            .collect();
-        let [m, n, k] = self.sides;
-        if found.len() != m * n + GUARD {
-            return Verdict::Wrong(format!("the product has {} elements", found.len()));
-        }
-        let rounding = k as f64 * 2f64.powi(-24);
-        let gamma = rounding / (1.0 - rounding);
-        let Product { values, magnitudes } = self.product();
-        let wrong = (0..m * n).find(|&at| {
-            let error = (f64::from(found[at]) - values[at]).abs();
-            // Asked this way round, because a NaN is wrong.
-            let is_right = error <= gamma * magnitudes[at];
-            !is_right
-        });
-        if let Some(at) = wrong {
-            return Verdict::Wrong(format!(
-                "row {}, column {} of the product is {:e}; {:e} is right, to within {:.1e}",
-                at / n,
-                at % n,
-                found[at],
-                values[at],
-                gamma * magnitudes[at]
-            ));
-        }
-        let poison = u32::from_ne_bytes([POISON; 4]);
-        let beyond = found[m * n..].iter();
-        match beyond
-            .map(|word| word.to_bits())
-            .position(|word| word != poison)
-        {
-            None => Verdict::Right,
-            Some(extra) => Verdict::Wrong(format!(
-                "element {} was written, behind the product's {}",
-                m * n + extra,
-                m * n
-            )),
-        }
+        self.check_output(outputs)
+    }
+
+    fn peers(&self) -> Vec<Peer> {
+        let [m, n, k] = self.sides.map(|side| side as u32);
+        vec![Peer {
+            name: "cuBLAS SGEMM",
+            call: Call::Matmul {
+                a: 0,
+                b: 1,
+                c: 3,
+                m,
+                n,
+                k,
+            },
+            is_bound: false,
+        }]
+    }
+
+    fn wanted_of_peer(&self, _: &Peer) -> Vec<Wanted> {
+        self.output()
+    }
+
+    fn check_peer(&self, _: &Peer, outputs: &[Vec<u8>]) -> Verdict {
+        self.check_output(outputs)
     }
 }
 

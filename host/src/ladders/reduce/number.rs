@@ -48,6 +48,9 @@ pub(super) trait Number: bytemuck::Pod + Display {
     /// Whether this is `right`, give or take `error` where the type rounds.
     fn is(self, right: Self::Wide, error: f64) -> bool;
 
+    /// The type's name.
+    const NAME: &'static str;
+
     /// Half the distance of 1 and the next number; 0 where nothing is rounded.
     const ROUNDOFF: f64;
 }
@@ -96,6 +99,7 @@ macro_rules! integers {
                 self == right
             }
 
+            const NAME: &'static str = stringify!($type);
             const ROUNDOFF: f64 = 0.0;
         }
     )*};
@@ -110,19 +114,29 @@ integers! {
 /// Every so many elements of a min or max of floats is a NaN, which is to be ignored.
 const NAN_EVERY: u32 = 997;
 
+/// The factors of a product are 1 or -1, give or take one in so many: near enough for as many of them as there
+/// can be to stay in the range of `f32`, and far enough for missing ones to be noticed.
+const FACTORS: f64 = 1024.0;
+
 macro_rules! floats {
-    ($($type:ident: $roundoff:expr;)*) => {$(
+    ($($type:ident: $summand:expr;)*) => {$(
         impl Number for $type {
             type Wide = f64;
 
             fn element(index: u32, op: Op) -> Self {
                 // -1 to 1, of 24 bits: exact in both types.
-                let element = (super::element(index) >> 8) as $type / (1 << 23) as $type;
+                let element = f64::from(super::element(index) >> 8) / f64::from(1 << 23);
                 match op {
+                    Op::Sum => $summand(super::element(index)),
+                    // The logarithm's mean is 0: that of -x²/2, where x² is a third on average, is made up for.
+                    Op::Product => {
+                        let factor = 1.0 + element / FACTORS + 1.0 / (6.0 * FACTORS * FACTORS);
+                        // The lowest bit is not in `element`.
+                        let is_negative = super::element(index) & 1 == 1;
+                        (if is_negative { -factor } else { factor }) as $type
+                    }
                     Op::Min | Op::Max if index % NAN_EVERY == 5 => Self::NAN,
-                    // Near 1, so that no product of a block's part leaves the type's range.
-                    Op::Product => 1.0 + element / 1024.0,
-                    Op::Sum | Op::Min | Op::Max => element,
+                    Op::Min | Op::Max => element as $type,
                 }
             }
 
@@ -158,12 +172,14 @@ macro_rules! floats {
                 own == right || (own - right).abs() <= error
             }
 
-            const ROUNDOFF: f64 = $roundoff;
+            const NAME: &'static str = stringify!($type);
+            const ROUNDOFF: f64 = <$type>::EPSILON as f64 / 2.0;
         }
     )*};
 }
 
 floats! {
-    f32: f32::EPSILON as f64 / 2.0;
-    f64: f64::EPSILON / 2.0;
+    // Odd multiples of 2^-6 and of 2^-32 from -1 to 1, for the ladder's documentation to count on.
+    f32: |bits: i32| (2 * (bits >> 26) + 1) as f32 / 64.0;
+    f64: |bits: i32| (2 * i64::from(bits) + 1) as f64 / (1u64 << 32) as f64;
 }

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use super::number::{Number, Op};
 use super::{GRAIN, GUARD};
 use crate::launch::{Arg, Launch};
+use crate::peer::{Call, Peer};
 use crate::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down, with_power};
 use crate::registry::Rung;
 
@@ -20,49 +21,18 @@ pub(super) struct Reduction<T: Number> {
 pub(super) struct Data<T: Number> {
     input: Vec<T>,
     /// What each `GRAIN` elements give, so that a launch's blocks need not go through all of them again.
-    grains: Vec<Reduced<T>>,
-}
-
-/// What some elements give.
-#[derive(Clone, Copy)]
-struct Reduced<T: Number> {
-    value: T::Wide,
-    /// The sum of the elements' magnitudes.
-    magnitude: f64,
-}
-
-impl<T: Number> Reduced<T> {
-    fn nothing(op: Op) -> Self {
-        Self {
-            value: T::identity(op),
-            magnitude: 0.0,
-        }
-    }
-
-    fn and(self, op: Op, other: Self) -> Self {
-        Self {
-            value: T::combine(op, self.value, other.value),
-            magnitude: self.magnitude + other.magnitude,
-        }
-    }
+    grains: Vec<T::Wide>,
 }
 
 impl<T: Number> Data<T> {
     fn new(n: u64, op: Op) -> Self {
         // The problem's constructor bounds n to 31 bits.
         let input: Vec<T> = (0..n as u32).map(|index| T::element(index, op)).collect();
-        let grains = input
-            .chunks(GRAIN as usize)
-            .map(|grain| {
-                grain.iter().fold(Reduced::nothing(op), |all, &element| {
-                    let one = Reduced {
-                        value: element.widen(),
-                        magnitude: T::magnitude(element.widen()),
-                    };
-                    all.and(op, one)
-                })
-            })
-            .collect();
+        let all = |elements: &[T]| {
+            let wide = elements.iter().map(|element| element.widen());
+            wide.fold(T::identity(op), |all, one| T::combine(op, all, one))
+        };
+        let grains = input.chunks(GRAIN as usize).map(all).collect();
         Self { input, grains }
     }
 }
@@ -74,38 +44,105 @@ impl<T: Number> Reduction<T> {
         self.data.get_or_init(|| Data::new(self.n, self.op))
     }
 
+    /// What these give together.
+    fn together(&self, before: T::Wide, grains: &[T::Wide]) -> T::Wide {
+        let combine = |all, &grain| T::combine(self.op, all, grain);
+        grains.iter().fold(before, combine)
+    }
+
     /// What is right for each block: the parts of the input go to the blocks in turn.
-    fn expected(&self, rung: &Rung, launch: &Launch) -> Vec<Reduced<T>> {
-        let mut blocks = vec![Reduced::nothing(self.op); launch.blocks() as usize];
+    fn expected(&self, rung: &Rung, launch: &Launch) -> Vec<T::Wide> {
+        let mut blocks = vec![T::identity(self.op); launch.blocks() as usize];
         let part = rung.geometry.elements(launch.block) / GRAIN;
         for (index, part) in self.data().grains.chunks(part as usize).enumerate() {
             let block = index % blocks.len();
-            blocks[block] = part
-                .iter()
-                .fold(blocks[block], |all, &grain| all.and(self.op, grain));
+            blocks[block] = self.together(blocks[block], part);
         }
         blocks
     }
 
-    /// How far a result may be from the right one, as the ladder's documentation has it.
-    fn error(&self, rung: &Rung, launch: &Launch, right: &Reduced<T>) -> f64 {
-        let all = launch.blocks() * rung.geometry.elements(launch.block);
-        let of_a_block = self.n.div_ceil(all.max(1)) * rung.geometry.elements(launch.block);
-        let (operations, magnitude) = match self.op {
-            // Ten halvings leave one of 1024 threads.
-            Op::Sum => (of_a_block / launch.threads() + 10, right.magnitude),
-            Op::Product => (of_a_block, T::magnitude(right.value)),
-            Op::Min | Op::Max => return 0.0,
-        };
-        let reference = gamma(of_a_block, f64::EPSILON / 2.0);
-        (gamma(operations, T::ROUNDOFF) + reference) * magnitude
+    /// What is right for all elements together.
+    pub(super) fn expected_whole(&self) -> T::Wide {
+        self.together(T::identity(self.op), &self.data().grains)
+    }
+
+    /// How far the result of so many elements, taken in any order, may be from the right one, as the
+    /// ladder's documentation has it.
+    pub(super) fn error(&self, elements: u64, right: T::Wide) -> f64 {
+        match self.op {
+            Op::Product => {
+                (gamma(elements, T::ROUNDOFF) + gamma(elements, f64::EPSILON / 2.0))
+                    * T::magnitude(right)
+            }
+            Op::Sum | Op::Min | Op::Max => 0.0,
+        }
+    }
+
+    /// The bytes of a whole result and of the guard behind it.
+    pub(super) const WHOLE_BYTES: usize = ((1 + GUARD) * Self::SIZE) as usize;
+
+    /// Checks one result of all elements, which is the first of an output's
+    /// [`WHOLE_BYTES`](Self::WHOLE_BYTES). The elements may have been taken in any order.
+    pub(super) fn check_whole(&self, output: &[u8]) -> Verdict {
+        let right = self.expected_whole();
+        self.check_words(output, &[right], self.n, |_| {
+            format!("the {}", self.op.name())
+        })
+    }
+
+    /// Checks results one behind the other, of so many elements each, and the poison behind them. `which`
+    /// names one.
+    fn check_words(
+        &self,
+        output: &[u8],
+        expected: &[T::Wide],
+        elements: u64,
+        which: impl Fn(usize) -> String,
+    ) -> Verdict {
+        let mut words = output.chunks_exact(Self::SIZE as usize);
+        let poison = vec![POISON; Self::SIZE as usize];
+        for (index, right) in expected.iter().enumerate() {
+            let word = words.next().unwrap_or(&poison);
+            let found: T = bytemuck::pod_read_unaligned(word);
+            if !found.is(*right, self.error(elements, *right)) {
+                let unwritten = if word == poison {
+                    ", which is what was there before"
+                } else {
+                    ""
+                };
+                return Verdict::Wrong(format!(
+                    "{} is {found}{unwritten}; {right} is right",
+                    which(index)
+                ));
+            }
+        }
+        match words.position(|word| word != poison) {
+            None => Verdict::Right,
+            Some(extra) => Verdict::Wrong(format!(
+                "word {} was written, behind {}",
+                expected.len() + extra,
+                match expected.len() {
+                    1 => format!("the {}", self.op.name()),
+                    blocks => format!("the {}s of {blocks} blocks", self.op.name()),
+                }
+            )),
+        }
     }
 }
 
-/// Higham's γ: the relative error that so many operations may add up to.
+/// What the relative errors of so many multiplications add up to at most: Higham's γ, or where that is less,
+/// a bound for errors that are nearly as often up as down, as the ladder's documentation has it.
 fn gamma(operations: u64, roundoff: f64) -> f64 {
-    let all = operations as f64 * roundoff;
-    all / (1.0 - all)
+    const LAMBDA: f64 = 8.0;
+    const BIAS: f64 = 1.0 / 32.0;
+    let operations = operations as f64;
+    let worst = operations * roundoff;
+    let usual = (LAMBDA * operations.sqrt() + BIAS * operations) * roundoff;
+    if worst < 0.5 {
+        (worst / (1.0 - worst)).min(usual.exp_m1())
+    } else {
+        usual.exp_m1()
+    }
 }
 
 impl<T: Number> Problem for Reduction<T> {
@@ -177,34 +214,39 @@ impl<T: Number> Problem for Reduction<T> {
     }
 
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
+        let output = outputs.first().map_or(&[][..], Vec::as_slice);
         let expected = self.expected(rung, launch);
-        let blocks = expected.len();
-        let mut words = bytes.chunks_exact(Self::SIZE as usize);
-        let poison = vec![POISON; Self::SIZE as usize];
-        for (block, right) in expected.iter().enumerate() {
-            let word = words.next().unwrap_or(&poison);
-            let found: T = bytemuck::pod_read_unaligned(word);
-            if !found.is(right.value, self.error(rung, launch, right)) {
-                let unwritten = if word == poison {
-                    ", which is what was there before"
-                } else {
-                    ""
-                };
-                return Verdict::Wrong(format!(
-                    "block {block} of {blocks}: its {} is {found}{unwritten}; {} is right",
-                    self.op.name(),
-                    right.value
-                ));
-            }
-        }
-        match words.position(|word| word != poison) {
-            None => Verdict::Right,
-            Some(extra) => Verdict::Wrong(format!(
-                "word {} was written, behind the {}s of {blocks} blocks",
-                blocks + extra,
-                self.op.name()
-            )),
-        }
+        let of_all_blocks = launch.blocks() * rung.geometry.elements(launch.block);
+        let turns = self.n.div_ceil(of_all_blocks.max(1));
+        let elements = turns * rung.geometry.elements(launch.block);
+        let (blocks, op) = (expected.len(), self.op.name());
+        self.check_words(output, &expected, elements, |block| {
+            format!("block {block} of {blocks}: its {op}")
+        })
+    }
+
+    fn peers(&self) -> Vec<Peer> {
+        vec![Peer {
+            name: "CUB DeviceReduce",
+            call: Call::Reduce {
+                op: self.op.name(),
+                element: T::NAME,
+                input: 0,
+                output: 1,
+                n: self.n,
+            },
+            is_bound: false,
+        }]
+    }
+
+    fn wanted_of_peer(&self, _: &Peer) -> Vec<Wanted> {
+        vec![Wanted {
+            buffer: 1,
+            bytes: Self::WHOLE_BYTES,
+        }]
+    }
+
+    fn check_peer(&self, _: &Peer, outputs: &[Vec<u8>]) -> Verdict {
+        self.check_whole(outputs.first().map_or(&[][..], Vec::as_slice))
     }
 }

@@ -190,7 +190,11 @@ fn a_rounded_sum_is_right_and_one_without_an_element_is_wrong() {
 fn products_are_of_many_factors_and_stay_in_range() {
     let (problem, rung, launch) = of_operation("product", "f64", 5000);
     let mut products = partial(&*problem, &launch, |part: &[f64]| part.iter().product());
-    assert!(products.iter().all(|p| (0.5..2.0).contains(p) && *p != 1.0));
+    assert!(
+        products
+            .iter()
+            .all(|p| (0.5..2.0).contains(&p.abs()) && p.abs() != 1.0)
+    );
     assert!(problem.check(rung, &launch, &guarded(&products)).is_right());
     products[7] *= 1.0 + 1e-9;
     assert!(!problem.check(rung, &launch, &guarded(&products)).is_right());
@@ -221,6 +225,114 @@ fn min_and_max_are_exact_and_ignore_nans() {
     let (problem, rung, launch) = of_operation("min", "f64", 0);
     let verdict = problem.check(rung, &launch, &guarded(&[f64::INFINITY]));
     assert_eq!(verdict, Verdict::Right);
+}
+
+/// The sums of parts, of parts of parts and so on until one is left, each part `each` elements at `each`
+/// places of equal distance, with the largest magnitude on the way.
+fn summed<T: Copy + std::ops::Add<Output = T> + Into<f64>>(
+    elements: &[T],
+    each: usize,
+) -> (T, f64) {
+    let (mut level, mut largest) = (elements.to_vec(), 0.0f64);
+    while level.len() > 1 {
+        let parts = level.len().div_ceil(each);
+        level = (0..parts)
+            .map(|part| {
+                let mut own = level.iter().copied().skip(part).step_by(parts);
+                let first = own.next().unwrap();
+                own.fold(first, |sum, one| {
+                    largest = largest.max((sum + one).into().abs());
+                    sum + one
+                })
+            })
+            .collect();
+    }
+    (level[0], largest)
+}
+
+#[test]
+fn the_sum_of_floats_is_the_same_in_every_order() {
+    const N: u64 = 300_007;
+    for (word, bound) in [("f32", 18), ("f64", 21)] {
+        let (problem, ..) = of_operation("sum", word, N);
+        let peer = &problem.peers()[0];
+        for each in [2, 3, 1000, usize::MAX] {
+            let (output, largest) = if word == "f32" {
+                let (sum, largest) = summed::<f32>(bytemuck::cast_slice(problem.input(0)), each);
+                (guarded(&[sum]), largest)
+            } else {
+                let (sum, largest) = summed::<f64>(bytemuck::cast_slice(problem.input(0)), each);
+                (guarded(&[sum]), largest)
+            };
+            assert_eq!(
+                problem.check_peer(peer, &output),
+                Verdict::Right,
+                "{word} by {each}"
+            );
+            // A walk of 2^31 steps ends 85 times as far from its start.
+            assert!(
+                largest < f64::from(1 << bound) / 85.0,
+                "{word} by {each}: {largest}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_whole_result_is_checked_and_what_is_behind_it() {
+    let (problem, ..) = of_operation("sum", "f32", 100_003);
+    let peer = &problem.peers()[0];
+    assert_eq!(peer.call.to_string(), "reduce(sum of f32, n = 100003)");
+    let wanted = problem.wanted_of_peer(peer);
+    assert_eq!(
+        (wanted[0].buffer, wanted[0].bytes),
+        (1, (1 + GUARD as usize) * 4)
+    );
+    let input: &[f32] = bytemuck::cast_slice(problem.input(0));
+    let sum: f32 = input.iter().sum();
+    let wrong = |output: &[Vec<u8>]| match problem.check_peer(peer, output) {
+        Verdict::Right => panic!("right"),
+        Verdict::Wrong(why) => why,
+    };
+    assert!(problem.check_peer(peer, &guarded(&[sum])).is_right());
+    for (index, &element) in input.iter().enumerate().step_by(10_007) {
+        let why = wrong(&guarded(&[sum - element]));
+        assert!(why.starts_with("the sum is "), "without {index}: {why}");
+    }
+    assert!(wrong(&guarded(&[sum, 1.0])).contains("word 1 was written, behind the sum"));
+    assert!(wrong(&[]).contains("what was there before"));
+    assert!(wrong(&guarded(&[f32::NAN])).contains("NaN"));
+}
+
+#[test]
+fn whole_products_stay_in_range_and_notice_what_is_missing() {
+    let (problem, ..) = of_operation("product", "f32", 1 << 18);
+    let peer = &problem.peers()[0];
+    let input: &[f32] = bytemuck::cast_slice(problem.input(0));
+    for each in [2, 4, 32, 1000, 20_000] {
+        // As a GPU may: so many at a time, then pairs of those.
+        let mut parts: Vec<f32> = input
+            .chunks(each)
+            .map(|part| part.iter().product())
+            .collect();
+        while parts.len() > 1 {
+            parts = parts.chunks(2).map(|pair| pair.iter().product()).collect();
+        }
+        let verdict = problem.check_peer(peer, &guarded(&parts));
+        assert_eq!(verdict, Verdict::Right, "by {each}");
+        assert!((1e-3..1e3).contains(&parts[0].abs()), "{}", parts[0]);
+    }
+    let without = |missing: usize| {
+        let product: f64 = input[missing..]
+            .iter()
+            .map(|&factor| f64::from(factor))
+            .product();
+        !problem
+            .check_peer(peer, &guarded(&[product as f32]))
+            .is_right()
+    };
+    let noticed = (1..100).filter(|&missing| without(missing)).count();
+    assert!(noticed > 80, "{noticed} of 99");
 }
 
 #[test]

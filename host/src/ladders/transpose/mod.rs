@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
 use crate::options::{Kind, Opt, Options};
+use crate::peer::{Call, Peer};
 use crate::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
 use crate::registry::{Effort, Ladder, Rung};
 use crate::report::{Shown, columns};
@@ -146,6 +147,65 @@ impl Transpose {
     }
 }
 
+impl Transpose {
+    /// What checks want: the output and its guard.
+    fn output(&self) -> Vec<Wanted> {
+        vec![Wanted {
+            buffer: 1,
+            bytes: ((self.elements() + GUARD) * WORD) as usize,
+        }]
+    }
+
+    /// Compares an output with the transpose of the input, or with the input.
+    fn check_output(&self, is_copy: bool, outputs: &[Vec<u8>]) -> Verdict {
+        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
+        let found: Vec<u32> = bytes
+            .chunks_exact(WORD as usize)
+            .map(bytemuck::pod_read_unaligned)
+            .collect();
+        let elements = self.elements() as usize;
+        let poison = u32::from_ne_bytes([POISON; 4]);
+        if found.len() < elements {
+            return Verdict::Wrong(format!(
+                "the output has {} elements of {elements}",
+                found.len()
+            ));
+        }
+        let (rows, cols) = (self.rows as usize, self.cols as usize);
+        let (width, input) = (if is_copy { cols } else { rows }, self.input());
+        let wrong = if is_copy {
+            (0..elements).find(|&at| found[at] != input[at])
+        } else {
+            first_difference(&found, input, rows, cols)
+        };
+        if let Some(at) = wrong {
+            let (row, column) = (at / width, at % width);
+            let right = if is_copy {
+                input[at]
+            } else {
+                input[column * cols + row]
+            };
+            let unwritten = if found[at] == poison {
+                ", which is what was there before"
+            } else {
+                ""
+            };
+            return Verdict::Wrong(format!(
+                "row {row}, column {column} of the output is {:e}{unwritten}; {:e} is right",
+                f32::from_bits(found[at]),
+                f32::from_bits(right)
+            ));
+        }
+        match found[elements..].iter().position(|&word| word != poison) {
+            None => Verdict::Right,
+            Some(extra) => Verdict::Wrong(format!(
+                "element {} was written, behind the output's {elements}",
+                elements + extra
+            )),
+        }
+    }
+}
+
 impl Problem for Transpose {
     fn size(&self) -> String {
         format!("{} × {}", self.rows, self.cols)
@@ -199,58 +259,44 @@ impl Problem for Transpose {
     }
 
     fn wanted(&self, _: &Launch) -> Vec<Wanted> {
-        vec![Wanted {
-            buffer: 1,
-            bytes: ((self.elements() + GUARD) * WORD) as usize,
-        }]
+        self.output()
     }
 
     fn check(&self, rung: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
-        let found: Vec<u32> = bytes
-            .chunks_exact(WORD as usize)
-            .map(bytemuck::pod_read_unaligned)
-            .collect();
-        let elements = self.elements() as usize;
-        let poison = u32::from_ne_bytes([POISON; 4]);
-        if found.len() < elements {
-            return Verdict::Wrong(format!(
-                "the output has {} elements of {elements}",
-                found.len()
-            ));
-        }
-        let (rows, cols) = (self.rows as usize, self.cols as usize);
-        let (width, input) = (if rung.is_bound { cols } else { rows }, self.input());
-        let wrong = if rung.is_bound {
-            (0..elements).find(|&at| found[at] != input[at])
-        } else {
-            first_difference(&found, input, rows, cols)
-        };
-        if let Some(at) = wrong {
-            let (row, column) = (at / width, at % width);
-            let right = if rung.is_bound {
-                input[at]
-            } else {
-                input[column * cols + row]
-            };
-            let unwritten = if found[at] == poison {
-                ", which is what was there before"
-            } else {
-                ""
-            };
-            return Verdict::Wrong(format!(
-                "row {row}, column {column} of the output is {:e}{unwritten}; {:e} is right",
-                f32::from_bits(found[at]),
-                f32::from_bits(right)
-            ));
-        }
-        match found[elements..].iter().position(|&word| word != poison) {
-            None => Verdict::Right,
-            Some(extra) => Verdict::Wrong(format!(
-                "element {} was written, behind the output's {elements}",
-                elements + extra
-            )),
-        }
+        self.check_output(rung.is_bound, outputs)
+    }
+
+    fn peers(&self) -> Vec<Peer> {
+        let (rows, cols) = (self.rows, self.cols);
+        vec![
+            Peer {
+                name: "memcpy",
+                call: Call::Copy {
+                    from: 0,
+                    to: 1,
+                    bytes: self.elements() * WORD,
+                },
+                is_bound: true,
+            },
+            Peer {
+                name: "cuBLAS geam",
+                call: Call::Transpose {
+                    input: 0,
+                    output: 1,
+                    rows,
+                    cols,
+                },
+                is_bound: false,
+            },
+        ]
+    }
+
+    fn wanted_of_peer(&self, _: &Peer) -> Vec<Wanted> {
+        self.output()
+    }
+
+    fn check_peer(&self, peer: &Peer, outputs: &[Vec<u8>]) -> Verdict {
+        self.check_output(peer.is_bound, outputs)
     }
 }
 

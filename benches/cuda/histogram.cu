@@ -1,0 +1,133 @@
+// How often each byte value occurs: the CUDA C++ twins of kernels-gpu/src/histogram/*.rs.
+//
+// Each kernel is its Rust rung line by line, under the same entry name and with the same parameters, so that
+// only the compiler differs. The rungs' own files say what each of them is about.
+//
+// nvcc -ptx -O3 -std=c++17 -arch=compute_75 histogram.cu
+
+namespace {
+
+constexpr unsigned BINS = 256;
+// Bytes of a thread in the coarsened rungs.
+constexpr unsigned COARSE = 16;
+
+using Byte = unsigned char;
+
+// Counts in a copy of the block's own and adds that to `bins` in the end.
+template <unsigned BLOCK, typename Count>
+__device__ __forceinline__ void privately(unsigned* copy, unsigned* bins, Count count) {
+    for (unsigned bin = threadIdx.x; bin < BINS; bin += BLOCK) {
+        copy[bin] = 0;
+    }
+    __syncthreads();
+    count();
+    __syncthreads();
+    for (unsigned bin = threadIdx.x; bin < BINS; bin += BLOCK) {
+        const unsigned counted = copy[bin];
+        // Bytes that do not occur cost nothing.
+        if (counted > 0) {
+            atomicAdd(&bins[bin], counted);
+        }
+    }
+}
+
+// Counts N bytes of each thread, a block's width apart.
+template <unsigned BLOCK, unsigned N>
+__device__ __forceinline__ void interleaved(unsigned* copy, const Byte* input, unsigned* bins, unsigned n) {
+    const unsigned first = blockIdx.x * (BLOCK * N) + threadIdx.x;
+    privately<BLOCK>(copy, bins, [&] {
+#pragma unroll
+        for (unsigned step = 0; step < N; ++step) {
+            const unsigned i = first + step * BLOCK;
+            if (i < n) {
+                atomicAdd(&copy[input[i]], 1);
+            }
+        }
+    });
+}
+
+// Counts COARSE neighbouring bytes of each thread.
+template <unsigned BLOCK>
+__device__ __forceinline__ void contiguous(unsigned* copy, const Byte* input, unsigned* bins, unsigned n) {
+    const unsigned thread = blockIdx.x * BLOCK + threadIdx.x;
+    const unsigned first = thread * COARSE;
+    privately<BLOCK>(copy, bins, [&] {
+#pragma unroll
+        for (unsigned i = first; i < first + COARSE; ++i) {
+            if (i < n) {
+                atomicAdd(&copy[input[i]], 1);
+            }
+        }
+    });
+}
+
+// As `interleaved`; a run of equal bytes is counted in a register.
+template <unsigned BLOCK>
+__device__ __forceinline__ void aggregated(unsigned* copy, const Byte* input, unsigned* bins, unsigned n) {
+    const unsigned first = blockIdx.x * (BLOCK * COARSE) + threadIdx.x;
+    privately<BLOCK>(copy, bins, [&] {
+        Byte value = 0;
+        unsigned run = 0;
+#pragma unroll
+        for (unsigned step = 0; step < COARSE; ++step) {
+            const unsigned i = first + step * BLOCK;
+            if (i < n) {
+                const Byte byte = input[i];
+                if (byte != value && run > 0) {
+                    atomicAdd(&copy[value], run);
+                    run = 0;
+                }
+                value = byte;
+                run += 1;
+            }
+        }
+        if (run > 0) {
+            atomicAdd(&copy[value], run);
+        }
+    });
+}
+
+}  // namespace
+
+extern "C" __global__ void histogram_global(const Byte* input, unsigned* bins, unsigned n) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        atomicAdd(&bins[input[i]], 1);
+    }
+}
+
+// Rungs whose block is a constant: an entry for each size, which is launched with no larger block.
+
+#define FOR_EACH_BLOCK(ENTRY) ENTRY(128) ENTRY(256) ENTRY(512) ENTRY(1024)
+
+#define PRIVATE(BLOCK)                                                                          \
+    extern "C" __global__ void __launch_bounds__(BLOCK)                                         \
+        histogram_private_##BLOCK(const Byte* input, unsigned* bins, unsigned n) {              \
+        __shared__ unsigned copy[BINS];                                                         \
+        interleaved<BLOCK, 1>(copy, input, bins, n);                                            \
+    }
+FOR_EACH_BLOCK(PRIVATE)
+
+#define PRIVATE_COARSENED_CONTIGUOUS(BLOCK)                                                     \
+    extern "C" __global__ void __launch_bounds__(BLOCK) histogram_private_coarsened_contiguous_##BLOCK( \
+        const Byte* input, unsigned* bins, unsigned n) {                                        \
+        __shared__ unsigned copy[BINS];                                                         \
+        contiguous<BLOCK>(copy, input, bins, n);                                                \
+    }
+FOR_EACH_BLOCK(PRIVATE_COARSENED_CONTIGUOUS)
+
+#define PRIVATE_COARSENED(BLOCK)                                                                \
+    extern "C" __global__ void __launch_bounds__(BLOCK)                                         \
+        histogram_private_coarsened_##BLOCK(const Byte* input, unsigned* bins, unsigned n) {    \
+        __shared__ unsigned copy[BINS];                                                         \
+        interleaved<BLOCK, COARSE>(copy, input, bins, n);                                       \
+    }
+FOR_EACH_BLOCK(PRIVATE_COARSENED)
+
+#define AGGREGATED(BLOCK)                                                                       \
+    extern "C" __global__ void __launch_bounds__(BLOCK)                                         \
+        histogram_aggregated_##BLOCK(const Byte* input, unsigned* bins, unsigned n) {           \
+        __shared__ unsigned copy[BINS];                                                         \
+        aggregated<BLOCK>(copy, input, bins, n);                                                \
+    }
+FOR_EACH_BLOCK(AGGREGATED)

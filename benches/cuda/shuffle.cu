@@ -1,0 +1,57 @@
+// What a warp shuffle does, to look at: the CUDA C++ twins of kernels-gpu/src/shuffle.rs.
+//
+// Each kernel is its Rust rung line by line, under the same entry name and with the same parameters, so that
+// only the compiler differs. The rungs' own file says what each of them is about.
+//
+// nvcc -ptx -O3 -std=c++17 -arch=compute_75 shuffle.cu
+
+namespace {
+
+constexpr unsigned FULL_MASK = 0xffffffff;
+constexpr unsigned WARP_SIZE = 32;
+constexpr unsigned REGISTERS = 4;
+
+// The mask of the first `count` lanes, 1 to 32.
+__device__ __forceinline__ unsigned first_lanes(unsigned count) { return FULL_MASK >> (WARP_SIZE - count); }
+
+// Reads N neighbouring values of this lane, has them shuffled, and writes what came.
+template <unsigned N, typename T, typename Exchange>
+__device__ __forceinline__ void demonstrate(const T* input, T* output, Exchange exchange) {
+    const unsigned lane = threadIdx.x;
+    const unsigned mask = first_lanes(blockDim.x);
+    const size_t first = size_t(lane) * N;
+    T values[N];
+#pragma unroll
+    for (unsigned i = 0; i < N; ++i) {
+        values[i] = input[first + i];
+    }
+#pragma unroll
+    for (unsigned i = 0; i < N; ++i) {
+        values[i] = exchange(mask, lane, values[i]);
+    }
+#pragma unroll
+    for (unsigned i = 0; i < N; ++i) {
+        output[first + i] = values[i];
+    }
+}
+
+}  // namespace
+
+// A demonstration's kernel for one type. Its body has the mask, the lane, its value, the kernel's argument
+// and the width.
+#define DEMONSTRATION_OF(T, WORD, NAME, ARGUMENT, N, BODY)                                      \
+    extern "C" __global__ void NAME##_##WORD(const T* input, T* output, unsigned ARGUMENT, unsigned width) { \
+        demonstrate<N>(input, output, [=](unsigned mask, [[maybe_unused]] unsigned lane, T value) { return BODY; }); \
+    }
+
+#define DEMONSTRATION(NAME, ARGUMENT, N, BODY)           \
+    DEMONSTRATION_OF(int, i32, NAME, ARGUMENT, N, BODY)  \
+    DEMONSTRATION_OF(float, f32, NAME, ARGUMENT, N, BODY)
+
+DEMONSTRATION(shuffle_broadcast, source, 1, __shfl_sync(mask, value, source, width))
+DEMONSTRATION(shuffle_up, delta, 1, __shfl_up_sync(mask, value, delta, width))
+DEMONSTRATION(shuffle_down, delta, 1, __shfl_down_sync(mask, value, delta, width))
+DEMONSTRATION(shuffle_wrap, delta, 1, __shfl_sync(mask, value, lane + delta, width))
+DEMONSTRATION(shuffle_wrap_back, delta, 1, __shfl_sync(mask, value, lane - delta, width))
+DEMONSTRATION(shuffle_xor, lane_mask, 1, __shfl_xor_sync(mask, value, lane_mask, width))
+DEMONSTRATION(shuffle_xor_array, lane_mask, REGISTERS, __shfl_xor_sync(mask, value, lane_mask, width))

@@ -1,0 +1,179 @@
+//! What needs no GPU, by the wall's clock: the references that the rungs are checked with, and the SIMT
+//! machine.
+
+use std::hint::black_box;
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
+use host::device::Sim;
+use host::ladders::reduce::{element, plain_sum, recursive_reduce};
+use host::launch::Launch;
+use host::problem::{POISON, Role};
+use host::{Device as _, Error, Ladder, Options, Problem, Rung, Session};
+
+use super::Filter;
+use crate::cases::{Case, Size};
+
+/// Integers to sum: within a core's caches, and far beyond them.
+const SUMS: [u32; 2] = [1 << 12, 1 << 22];
+
+/// Sizes that the SIMT machine runs in some milliseconds.
+const SIZES: &[Size] = &[
+    ("reduce", "2^18", &[("n", "2^18")]),
+    ("transpose", "512x512", &[("rows", "512"), ("cols", "512")]),
+    (
+        "matmul",
+        "128^3",
+        &[("m", "128"), ("n", "128"), ("k", "128")],
+    ),
+    (
+        "histogram",
+        "2^18 uniform",
+        &[("n", "2^18"), ("data", "uniform")],
+    ),
+];
+
+fn cases() -> impl Iterator<Item = Case> {
+    SIZES.iter().map(|&size| Case::new(size, None))
+}
+
+/// The references: the reduction's sums, and of each ladder the computation of what is right together with
+/// the comparison.
+pub(super) fn references(criterion: &mut Criterion, filter: &Filter) {
+    let mut group = criterion.benchmark_group("cpu/sum");
+    for n in SUMS {
+        let data: Vec<i32> = (0..n).map(element).collect();
+        group.throughput(Throughput::BytesDecimal(size_of_val(&data[..]) as u64));
+        group.bench_with_input(BenchmarkId::new("plain_sum", n), &data, |bencher, data| {
+            bencher.iter(|| plain_sum(black_box(data)));
+        });
+        group.bench_with_input(
+            BenchmarkId::new("recursive_reduce", n),
+            &data,
+            |bencher, data| {
+                // It works in place: each run takes a copy, made out of the time.
+                bencher.iter_batched_ref(
+                    || data.clone(),
+                    |copy| recursive_reduce(copy),
+                    BatchSize::LargeInput,
+                );
+            },
+        );
+    }
+    group.finish();
+
+    let mut group = criterion.benchmark_group("cpu/reference");
+    for case in cases() {
+        let function = format!("{} {}", case.ladder.name, case.label);
+        if !filter.takes("cpu/reference", &function) {
+            continue;
+        }
+        if let Err(error) = reference(&mut group, &function, case.ladder, &case.options) {
+            eprintln!("{function} is not measured: {error}");
+        }
+    }
+    group.finish();
+}
+
+type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
+
+fn reference(
+    group: &mut Group<'_>,
+    function: &str,
+    ladder: &'static Ladder,
+    options: &Options,
+) -> Result<(), Error> {
+    let fresh = || -> Result<Box<dyn Problem>, Error> {
+        let problem = ladder.problem(options)?;
+        // Made when it is first asked for, which is not to be measured.
+        for index in 0..problem.buffers().len() {
+            problem.input(index);
+        }
+        Ok(problem)
+    };
+    let problem = fresh()?;
+    let rung = first(ladder, &*problem)?;
+    let launch = ladder.launch(rung, &*problem, None)?;
+    let outputs = outputs(&*problem, &launch)?;
+    group.throughput(Throughput::BytesDecimal(problem.bytes()));
+    group.bench_function(function, |bencher| {
+        bencher.iter_batched(
+            || fresh().expect("the same problem was made a moment ago"),
+            |problem| problem.check(rung, &launch, &outputs),
+            BatchSize::LargeInput,
+        );
+    });
+    Ok(())
+}
+
+/// What a launch writes, by the SIMT machine.
+fn outputs(problem: &dyn Problem, launch: &Launch) -> Result<Vec<Vec<u8>>, Error> {
+    let mut sim = Sim::open(0)?;
+    let mut buffers = Vec::new();
+    for (index, buffer) in problem.buffers().iter().enumerate() {
+        let id = sim.alloc(usize::try_from(buffer.bytes).unwrap_or(usize::MAX))?;
+        match buffer.role {
+            Role::Input => sim.upload(id, problem.input(index))?,
+            Role::Output => sim.fill(id, POISON)?,
+            Role::Sum => sim.fill(id, 0)?,
+        }
+        buffers.push(id);
+    }
+    sim.launch(launch, &buffers)?;
+    let wanted = problem.wanted(launch).into_iter();
+    wanted
+        .map(|wanted| {
+            let mut bytes = vec![0; wanted.bytes];
+            sim.download(buffers[wanted.buffer], &mut bytes)?;
+            Ok(bytes)
+        })
+        .collect()
+}
+
+/// The SIMT machine on the first and the last rung of each ladder, plain: nothing is counted.
+pub(super) fn machine(criterion: &mut Criterion, filter: &Filter) {
+    for case in cases() {
+        let title = format!("simt/{} {}", case.ladder.name, case.label);
+        if let Err(error) = machine_on(criterion, filter, &title, &case) {
+            eprintln!("{title} is not measured: {error}");
+        }
+    }
+}
+
+fn machine_on(
+    criterion: &mut Criterion,
+    filter: &Filter,
+    title: &str,
+    case: &Case,
+) -> Result<(), Error> {
+    let ladder = case.ladder;
+    let problem = ladder.problem(&case.options)?;
+    let mut rungs = ladder.select(&[], &*problem)?;
+    if rungs.len() > 2 {
+        rungs.drain(1..rungs.len() - 1);
+    }
+    rungs.retain(|rung| filter.takes(title, rung.name));
+    if rungs.is_empty() {
+        return Ok(());
+    }
+    let mut sim = Sim::open(0)?;
+    let mut session = Session::new(&mut sim, &*problem, true)?;
+    let mut group = criterion.benchmark_group(title);
+    group.throughput(Throughput::BytesDecimal(problem.bytes()));
+    for rung in rungs {
+        let launch = ladder.launch(rung, &*problem, None)?;
+        if !filter.is_listing() && !session.check(rung, &launch)?.is_right() {
+            eprintln!("{launch} is not measured, it is wrong");
+            continue;
+        }
+        group.bench_function(rung.name, |bencher| {
+            bencher.iter(|| session.once(rung, &launch).expect("it ran a moment ago"));
+        });
+    }
+    group.finish();
+    Ok(())
+}
+
+fn first(ladder: &'static Ladder, problem: &dyn Problem) -> Result<&'static Rung, Error> {
+    let rungs = ladder.select(&[], problem)?;
+    Ok(rungs.first().copied().unwrap_or(&ladder.rungs[0]))
+}

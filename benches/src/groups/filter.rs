@@ -1,0 +1,112 @@
+//! Which benchmarks the command line asks for. Criterion knows, but does not tell before a benchmark runs,
+//! and what a benchmark needs takes seconds to make.
+
+use regex::Regex;
+
+/// Options of criterion's command line that are followed by a value.
+const WITH_VALUE: &[&str] = &[
+    "-b",
+    "-c",
+    "-s",
+    "--baseline",
+    "--baseline-lenient",
+    "--color",
+    "--colour",
+    "--confidence-level",
+    "--format",
+    "--load-baseline",
+    "--measurement-time",
+    "--noise-threshold",
+    "--nresamples",
+    "--output-format",
+    "--plotting-backend",
+    "--profile-time",
+    "--sample-size",
+    "--save-baseline",
+    "--significance-level",
+    "--warm-up-time",
+];
+
+/// What criterion's command line asks for.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    chosen: Chosen,
+    is_listing: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Chosen {
+    All,
+    None,
+    Matching(Regex),
+    Exactly(String),
+}
+
+impl Filter {
+    /// Reads the arguments, without the program's name, as criterion does.
+    pub fn new(args: impl IntoIterator<Item = String>) -> Self {
+        let (mut wanted, mut is_exact, mut is_listing, mut is_ignored) =
+            (None, false, false, false);
+        let mut args = args.into_iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--exact" => is_exact = true,
+                "--list" => is_listing = true,
+                "--ignored" => is_ignored = true,
+                option if WITH_VALUE.contains(&option) => drop(args.next()),
+                option if option.starts_with('-') => {}
+                _ => wanted = Some(arg),
+            }
+        }
+        let chosen = match wanted {
+            _ if is_ignored => Chosen::None,
+            None => Chosen::All,
+            Some(wanted) if is_exact => Chosen::Exactly(wanted),
+            // Criterion refuses what is no expression, before anything runs.
+            Some(wanted) => Regex::new(&wanted).map_or(Chosen::None, Chosen::Matching),
+        };
+        Self { chosen, is_listing }
+    }
+
+    /// Whether a benchmark of a group is to run.
+    #[must_use]
+    pub fn takes(&self, group: &str, function: &str) -> bool {
+        let id = format!("{group}/{function}");
+        match &self.chosen {
+            Chosen::All => true,
+            Chosen::None => false,
+            Chosen::Matching(expression) => expression.is_match(&id),
+            Chosen::Exactly(wanted) => *wanted == id,
+        }
+    }
+
+    /// Whether names are all that is asked for.
+    #[must_use]
+    pub fn is_listing(&self) -> bool {
+        self.is_listing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Filter;
+
+    #[test]
+    fn what_is_asked_for_is_what_criterion_would_take() {
+        let takes = |args: &str, id: &str| {
+            let (group, function) = id.rsplit_once('/').expect("an id has both");
+            Filter::new(args.split_whitespace().map(str::to_owned)).takes(group, function)
+        };
+        let id = "reduce/2^24/reduce_shfl";
+        assert!(takes("--bench", id));
+        assert!(takes("reduce_shfl --bench", id));
+        assert!(takes("--sample-size 20 shfl --test", id));
+        assert!(takes("--exact reduce/2^24/reduce_shfl", id));
+        assert!(takes("reduce_s..l$", id));
+        assert!(!takes("--bench reduce_smem", id));
+        assert!(!takes("--exact reduce_shfl", id));
+        assert!(!takes("--ignored", id));
+        assert!(takes("--save-baseline smem", id));
+        assert!(Filter::new(["--list".to_owned()]).is_listing());
+    }
+}

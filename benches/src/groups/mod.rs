@@ -1,0 +1,54 @@
+//! Criterion's groups: each ladder on the GPU, by its own clock, and what there is to measure without one.
+
+mod cpu;
+mod filter;
+mod gpu;
+
+use std::time::Duration;
+
+use criterion::Criterion;
+use criterion::measurement::{Measurement, WallTime};
+use host::device::{self, Choice};
+
+use crate::clock::DeviceTime;
+use crate::opponents::Opponents;
+pub use filter::Filter;
+pub use gpu::{cases, ladders};
+
+/// Runs what the command line asks for.
+pub fn main() {
+    let filter = Filter::new(std::env::args().skip(1));
+    // On stderr: stdout is for what criterion says, or lists.
+    match device::open(Choice::Gpu) {
+        Ok(mut gpu) => {
+            eprintln!("on {}", gpu.info());
+            let clock = DeviceTime::default();
+            let mut criterion = settings(clock.clone()).configure_from_args();
+            let mut opponents = Opponents::find();
+            ladders(
+                &mut criterion,
+                &clock,
+                &mut *gpu,
+                &mut opponents,
+                &filter,
+                &cases(),
+            );
+            criterion.final_summary();
+        }
+        Err(error) => eprintln!("only the CPU is measured: {error}"),
+    }
+    let mut criterion = settings(WallTime).configure_from_args();
+    cpu::references(&mut criterion, &filter);
+    cpu::machine(&mut criterion, &filter);
+    criterion.final_summary();
+}
+
+/// Short: there are about 200 functions, and all of them shall take ten minutes at the most.
+fn settings<M: Measurement + 'static>(measurement: M) -> Criterion<M> {
+    Criterion::default()
+        .with_measurement(measurement)
+        .warm_up_time(Duration::from_millis(100))
+        .measurement_time(Duration::from_millis(400))
+        .sample_size(15)
+        .nresamples(20_000)
+}

@@ -1,0 +1,245 @@
+//! CUDA C++ compiled when it is needed: by the nvcc of the machine that runs the benchmarks, once for each
+//! text, architecture and compiler.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use xtask::tools;
+use xtask::tools::nvidia::{self, Tool};
+
+use crate::error::Error;
+
+/// The environment variable that names an nvcc.
+pub const NVCC: &str = "NVCC";
+/// The environment variable that names the folder for what nvcc makes.
+pub const CACHE: &str = "LADDER_CACHE";
+
+/// A CUDA C++ compiler.
+#[derive(Clone, Debug)]
+pub struct Nvcc {
+    program: PathBuf,
+    version: String,
+}
+
+/// A text to compile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The file's name, for messages and for nvcc: `reduce.cu`.
+    pub file: &'static str,
+    /// What is in it.
+    pub text: &'static str,
+    /// What to make of it.
+    pub product: Product,
+}
+
+/// What nvcc makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Product {
+    /// PTX for a virtual architecture, `compute_90`.
+    Ptx(String),
+    /// A shared library for a real architecture, `sm_90`, with cuBLAS.
+    Library(String),
+}
+
+impl Nvcc {
+    /// The nvcc that [`NVCC`] names, else the one on `PATH`, else that of `cargo xtask setup --nvidia` or of
+    /// an installation in a usual place.
+    ///
+    /// # Errors
+    /// [`Error::NoNvcc`] where there is none, and where what was found does not say its version.
+    pub fn find() -> Result<Self, Error> {
+        let named = env::var_os(NVCC).filter(|name| !name.is_empty());
+        if let Some(name) = named {
+            // A name without a folder is looked for as the shell would.
+            let program = which::which(&name).unwrap_or_else(|_| name.into());
+            return Self::at(program);
+        }
+        if let Ok(program) = which::which("nvcc") {
+            return Self::at(program);
+        }
+        match nvidia::find(Tool::Nvcc) {
+            Ok(found) => Self::at(found.path),
+            Err(refused) if refused.is_empty() => Err(Error::NoNvcc {
+                why: "it is nowhere to be found".to_owned(),
+            }),
+            Err(refused) => Err(Error::NoNvcc {
+                why: refused.join("; "),
+            }),
+        }
+    }
+
+    /// This program.
+    ///
+    /// # Errors
+    /// [`Error::NoNvcc`] where it does not say its version.
+    pub fn at(program: PathBuf) -> Result<Self, Error> {
+        let broken = |why| Error::NoNvcc { why };
+        let said = tools::output(Command::new(&program).arg("--version"))
+            .map_err(|failure| broken(failure.message))?;
+        // `Cuda compilation tools, release 13.0, V13.0.88`.
+        let version = said
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix('V').filter(|rest| rest.contains('.')))
+            .ok_or_else(|| broken(format!("{} says no version", program.display())))?;
+        Ok(Self {
+            version: version.to_owned(),
+            program,
+        })
+    }
+
+    /// Its version, `13.0.88`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Compiles all units at once, each in a process of its own, into `folder`. What is there already from
+    /// the same text, architecture and compiler is left as it is.
+    pub fn compile(&self, units: &[Unit], folder: &Path) -> Vec<Result<PathBuf, Error>> {
+        thread::scope(|scope| {
+            let running: Vec<_> = units
+                .iter()
+                .map(|unit| scope.spawn(|| self.compile_one(unit, folder)))
+                .collect();
+            running
+                .into_iter()
+                .map(|thread| {
+                    thread
+                        .join()
+                        .expect("compiling returns its failures and does not panic")
+                })
+                .collect()
+        })
+    }
+
+    fn compile_one(&self, unit: &Unit, folder: &Path) -> Result<PathBuf, Error> {
+        let made = folder.join(self.name(unit));
+        if made.is_file() {
+            return Ok(made);
+        }
+        let io = |path: &Path| {
+            let path = path.display().to_string();
+            move |error: std::io::Error| Error::Cache {
+                path,
+                why: error.to_string(),
+            }
+        };
+        fs::create_dir_all(folder).map_err(io(folder))?;
+        // In a folder of its own: nvcc writes its result bit by bit, and two runs may meet.
+        let scratch = tempfile::Builder::new()
+            .prefix(".nvcc-")
+            .tempdir_in(folder)
+            .map_err(io(folder))?;
+        let source = scratch.path().join(unit.file);
+        fs::write(&source, unit.text).map_err(io(&source))?;
+        let result = scratch.path().join("result");
+        let output = Command::new(&self.program)
+            .args(self.arguments(&unit.product))
+            .arg("-o")
+            .args([&result, &source])
+            .args(libraries(&unit.product))
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| Error::NoNvcc {
+                why: format!("cannot run {}: {error}", self.program.display()),
+            })?;
+        if !output.status.success() {
+            let said = [&output.stderr[..], &output.stdout].concat();
+            let said = String::from_utf8_lossy(&said).trim().to_owned();
+            return Err(Error::Nvcc {
+                file: unit.file,
+                said: if said.is_empty() {
+                    output.status.to_string()
+                } else {
+                    said
+                },
+            });
+        }
+        fs::rename(&result, &made).map_err(io(&made))?;
+        Ok(made)
+    }
+
+    fn arguments(&self, product: &Product) -> Vec<OsString> {
+        let common = ["-O3", "-std=c++17"].map(OsString::from);
+        let mut arguments = Vec::from(common);
+        match product {
+            Product::Ptx(arch) => {
+                arguments.extend(["-ptx".into(), format!("-arch={arch}").into()]);
+            }
+            Product::Library(arch) => {
+                arguments.extend(
+                    ["-shared", "-Xcompiler", "-fPIC"]
+                        .map(OsString::from)
+                        .into_iter()
+                        .chain([format!("-arch={arch}").into()]),
+                );
+                // Where this toolkit's cuBLAS is, for the loader.
+                for folder in self.library_folders() {
+                    let mut path = OsString::from("-rpath=");
+                    path.push(folder);
+                    arguments.extend(["-Xlinker".into(), path]);
+                }
+            }
+        }
+        arguments
+    }
+
+    fn library_folders(&self) -> Vec<PathBuf> {
+        let program = fs::canonicalize(&self.program).unwrap_or_else(|_| self.program.clone());
+        let toolkit = program.parent().and_then(Path::parent);
+        let folders = ["lib64", "lib", "targets/x86_64-linux/lib"];
+        toolkit.map_or(Vec::new(), |toolkit| {
+            folders
+                .iter()
+                .map(|folder| toolkit.join(folder))
+                .filter(|folder| folder.is_dir())
+                .collect()
+        })
+    }
+
+    /// What a unit is called once it is made: it says what it is, and is another for another text, compiler
+    /// or way to call it.
+    fn name(&self, unit: &Unit) -> String {
+        let mut hasher = DefaultHasher::new();
+        unit.text.hash(&mut hasher);
+        self.version.hash(&mut hasher);
+        self.arguments(&unit.product).hash(&mut hasher);
+        libraries(&unit.product).hash(&mut hasher);
+        let stem = unit.file.trim_end_matches(".cu");
+        let (arch, ending) = match &unit.product {
+            Product::Ptx(arch) => (arch, "ptx"),
+            Product::Library(arch) => (arch, "so"),
+        };
+        format!("{stem}-{arch}-{:016x}.{ending}", hasher.finish())
+    }
+}
+
+/// What is linked. Behind what needs it, or a linker that leaves out what is not needed leaves it out.
+fn libraries(product: &Product) -> &'static [&'static str] {
+    match product {
+        Product::Ptx(_) => &[],
+        Product::Library(_) => &["-lcublas"],
+    }
+}
+
+/// The folder for what nvcc makes: the one that [`CACHE`] names, else one in cargo's target folder where
+/// there is a repository, else in the user's cache.
+#[must_use]
+pub fn cache() -> PathBuf {
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(folder) = variable(CACHE) {
+        return folder.into();
+    }
+    if tools::root().is_dir() || variable("CARGO_TARGET_DIR").is_some() {
+        return tools::target_dir().join("cuda");
+    }
+    let user = variable("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(Path::new(&variable("HOME")?).join(".cache")));
+    user.unwrap_or_else(env::temp_dir).join("ladder")
+}

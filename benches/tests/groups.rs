@@ -1,0 +1,102 @@
+//! Criterion's groups on a device that is none: what is measured is the device's time, and what is not asked
+//! for is not made.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use benches::cases::Case;
+use benches::clock::DeviceTime;
+use benches::groups::{self, Filter};
+use common::{Clocked, FakeNvcc};
+use criterion::Criterion;
+use host::Options;
+
+fn case() -> Case {
+    Case {
+        ladder: host::ladder("histogram").unwrap(),
+        label: "3000",
+        options: Options::default().with("n", 3000),
+        top: None,
+    }
+}
+
+/// Measures what `filter` takes, into `folder`.
+fn run(filter: &str, nvcc: &FakeNvcc, folder: &Path) {
+    let clock = DeviceTime::default();
+    let mut criterion = Criterion::default()
+        .with_measurement(clock.clone())
+        .output_directory(folder)
+        .without_plots()
+        .warm_up_time(Duration::from_millis(1))
+        .measurement_time(Duration::from_millis(20))
+        .sample_size(10)
+        .nresamples(100)
+        .with_filter(filter);
+    groups::ladders(
+        &mut criterion,
+        &clock,
+        &mut Clocked::new(),
+        &mut nvcc.opponents(),
+        &Filter::new([filter.to_owned()]),
+        &[case()],
+    );
+}
+
+/// The mean that criterion wrote down, and the functions that it did so for.
+fn measured(folder: &Path) -> Vec<(String, f64)> {
+    let group = folder.join("histogram_3000 (fits in L2, sets in turn)");
+    let mut all: Vec<(String, f64)> = fs::read_dir(group)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.file_name() != "report")
+        .map(|entry| {
+            let text = fs::read_to_string(entry.path().join("new/estimates.json")).unwrap();
+            let estimates: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let mean = estimates["mean"]["point_estimate"].as_f64().unwrap();
+            (entry.file_name().into_string().unwrap(), mean)
+        })
+        .collect();
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    all
+}
+
+#[test]
+fn a_mean_is_the_devices_time() {
+    let nvcc = FakeNvcc::new(None);
+    let folder = tempfile::tempdir().unwrap();
+    run("histogram_private( |$)", &nvcc, folder.path());
+    let measured = measured(folder.path());
+    let names: Vec<&str> = measured.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["histogram_private", "histogram_private (CUDA C++)"]);
+    // 100 µs and a tenth more, each fourth launch a hundredth longer.
+    for ((name, mean), expected) in measured.iter().zip([1e5, 1.1e5]) {
+        assert!((expected..expected * 1.01).contains(mean), "{name}: {mean}");
+    }
+    assert_eq!(nvcc.calls().len(), 1, "the ladder's twins, and no peers");
+}
+
+#[test]
+fn nothing_is_compiled_for_what_is_not_asked_for() {
+    let nvcc = FakeNvcc::new(None);
+    let folder = tempfile::tempdir().unwrap();
+    run("histogram_aggregated$", &nvcc, folder.path());
+    assert_eq!(measured(folder.path()).len(), 1);
+    run("reduce", &nvcc, folder.path());
+    assert_eq!(measured(folder.path()).len(), 1);
+    assert!(nvcc.calls().is_empty());
+}
+
+#[test]
+fn the_cases_of_all_ladders_that_are_timed() {
+    let cases = groups::cases();
+    for ladder in host::ladders() {
+        let own = cases.iter().filter(|case| case.ladder.name == ladder.name);
+        assert_eq!(own.count() > 0, !ladder.shown.pictures, "{}", ladder.name);
+    }
+}

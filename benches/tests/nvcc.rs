@@ -1,0 +1,106 @@
+//! Compiling, by a compiler that is none.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+
+use benches::nvcc::{Nvcc, Product, Unit};
+use common::FakeNvcc;
+
+fn unit(text: &'static str, arch: &str) -> Unit {
+    Unit {
+        file: "reduce.cu",
+        text,
+        product: Product::Ptx(arch.to_owned()),
+    }
+}
+
+#[test]
+fn what_was_made_is_not_made_again_and_what_differs_is() {
+    let fake = FakeNvcc::new(None);
+    let nvcc = Nvcc::at(fake.program()).unwrap();
+    assert_eq!(nvcc.version(), "13.0.88");
+    let units = [unit("a", "compute_75"), unit("b", "compute_75")];
+    let made = |units: &[Unit]| -> Vec<_> {
+        let made = nvcc.compile(units, &fake.cache());
+        made.into_iter().map(Result::unwrap).collect()
+    };
+    let first = made(&units);
+    assert_eq!(fake.calls().len(), 2);
+    assert_ne!(first[0], first[1]);
+    assert_eq!(made(&units), first);
+    assert_eq!(fake.calls().len(), 2, "both were there");
+    let other = made(&[unit("a", "compute_90")]);
+    assert_ne!(other[0], first[0]);
+    assert_eq!(fake.calls().len(), 3);
+    assert_eq!(
+        fake.calls()[0],
+        "-O3 -std=c++17 -ptx -arch=compute_75 -o SCRATCH/result SCRATCH/reduce.cu"
+    );
+    // Nothing but what was made is left.
+    assert_eq!(fs::read_dir(fake.cache()).unwrap().count(), 3);
+    let name = first[0].file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with("reduce-compute_75-") && name.ends_with(".ptx"));
+}
+
+#[test]
+fn a_failure_is_told_in_nvccs_words_and_nothing_is_kept_of_it() {
+    let fake = FakeNvcc::new(None);
+    let nvcc = Nvcc::at(fake.program()).unwrap();
+    let peers = Unit {
+        file: "peers.cu",
+        text: "",
+        product: Product::Library("sm_90".to_owned()),
+    };
+    let mut made = nvcc.compile(&[peers.clone(), unit("a", "compute_75")], &fake.cache());
+    assert!(
+        made.pop().unwrap().is_ok(),
+        "the others are not held up by it"
+    );
+    assert_eq!(
+        made.pop().unwrap().unwrap_err().to_string(),
+        "nvcc could not compile peers.cu: peers.cu(20): fatal error: cublas_v2.h: No such file"
+    );
+    assert_eq!(fs::read_dir(fake.cache()).unwrap().count(), 1);
+    let call = &fake.calls()[1];
+    assert!(
+        call.contains("-shared -Xcompiler -fPIC -arch=sm_90"),
+        "{call}"
+    );
+    assert!(call.ends_with("SCRATCH/peers.cu -lcublas"), "{call}");
+}
+
+#[test]
+fn what_is_no_nvcc_is_named() {
+    let error = Nvcc::at("no/such/nvcc".into()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("no nvcc: cannot run no/such/nvcc"),
+        "{error}"
+    );
+    assert!(error.contains("NVCC names one"), "{error}");
+    let error = Nvcc::at("/bin/true".into()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("no nvcc: /bin/true says no version"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let fake = FakeNvcc::new(None);
+    let nvcc = Nvcc::at(fake.program()).unwrap();
+    let file = fake.folder.path().join("kernels.ptx");
+    let error = nvcc
+        .compile(&[unit("a", "compute_75")], &file.join("under"))
+        .pop()
+        .unwrap()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("kernels.ptx/under") && error.contains("LADDER_CACHE"),
+        "{error}"
+    );
+}

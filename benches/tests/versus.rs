@@ -1,0 +1,154 @@
+//! The program on devices that are none: what it shows, what it says of what is missing or wrong.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+
+use benches::nvcc::Nvcc;
+use benches::opponents::Opponents;
+use benches::versus::{self, Surroundings};
+use common::{Clocked, FakeNvcc};
+use host::report::Setting;
+
+/// Runs it: exit code, stdout, stderr.
+fn run(
+    device: fn() -> Clocked,
+    opponents: &dyn Fn() -> Opponents,
+    args: &[&str],
+) -> (u8, String, String) {
+    let setting = |_: &host::device::DeviceInfo| Setting {
+        date: "2026-04-01".into(),
+        toolchain: "some rustc".into(),
+    };
+    let surroundings = Surroundings {
+        open: &|| Ok(Box::new(device())),
+        opponents,
+        terminal: false,
+        setting: &setting,
+    };
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let args = ["versus"].iter().chain(args).map(Into::into);
+    let code = versus::main(args, &surroundings, &mut out, &mut err);
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (code, text(out), text(err))
+}
+
+/// An nvcc that makes libraries as well; what is in them is the device's affair.
+fn whole() -> FakeNvcc {
+    let library: PathBuf = std::env::current_exe().unwrap();
+    FakeNvcc::new(Some(&library))
+}
+
+const TRANSPOSE: [&str; 7] = ["transpose", "--rows", "100", "--cols", "50", "--runs", "5"];
+
+#[test]
+fn rungs_and_twins_and_peers_in_a_table() {
+    let nvcc = whole();
+    let (code, out, err) = run(Clocked::new, &|| nvcc.opponents(), &TRANSPOSE);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    insta::assert_snapshot!(out);
+}
+
+#[test]
+fn the_same_as_json() {
+    let nvcc = whole();
+    let args = ["--rung", "transpose_smem_pad", "--json"];
+    let args = [&TRANSPOSE[..], &args].concat();
+    let (code, out, err) = run(Clocked::new, &|| nvcc.opponents(), &args);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let _: serde_json::Value = serde_json::from_str(&out).unwrap();
+    insta::assert_snapshot!(out);
+}
+
+#[test]
+fn what_cannot_be_made_is_said_and_the_rest_is_measured() {
+    let nvcc = FakeNvcc::new(None);
+    let args = ["histogram", "--n", "3000", "--runs", "5"];
+    let (code, out, _) = run(Clocked::new, &|| nvcc.opponents(), &args);
+    assert_eq!(code, 0);
+    assert!(
+        out.contains("no peers: nvcc could not compile peers.cu: peers.cu(20): fatal error"),
+        "{out}"
+    );
+    assert!(out.contains("0.909 (0.909–0.909)"), "{out}");
+
+    let none = || Opponents::with(Nvcc::at("no/such/nvcc".into()), PathBuf::new());
+    let (code, out, _) = run(Clocked::new, &none, &args);
+    assert_eq!(code, 0);
+    for what in ["no twins in CUDA C++: no nvcc: ", "no peers: no nvcc: "] {
+        assert!(out.contains(what), "{out}");
+    }
+    assert!(out.contains("│ histogram_private "), "{out}");
+}
+
+#[test]
+fn a_wrong_twin_is_named_and_not_timed() {
+    let nvcc = whole();
+    let idle = || {
+        let mut device = Clocked::new();
+        device.is_idle = true;
+        device
+    };
+    let args = [&TRANSPOSE[..], &["--rung", "transpose_naive"]].concat();
+    let (code, out, _) = run(idle, &|| nvcc.opponents(), &args);
+    assert_eq!(code, 1);
+    assert!(out.contains("wrong: transpose_naive (CUDA C++): "), "{out}");
+    assert!(out.contains("┆    WRONG ┆"), "{out}");
+}
+
+#[test]
+fn the_readme_gets_its_tables() {
+    let nvcc = whole();
+    let folder = tempfile::tempdir().unwrap();
+    let readme = folder.path().join("README.md");
+    let path = readme.to_str().unwrap();
+    let args = [&TRANSPOSE[..], &["--update-readme", path]].concat();
+    fs::write(&readme, "no markers\n").unwrap();
+    let (code, _, err) = run(Clocked::new, &|| nvcc.opponents(), &args);
+    assert_eq!(code, 2);
+    assert!(
+        err.contains("it has no line `<!-- ladder:versus-transpose:begin -->`"),
+        "{err}"
+    );
+    assert!(nvcc.calls().is_empty(), "asked before anything is made");
+
+    fs::write(
+        &readme,
+        "before\n<!-- ladder:versus-transpose:begin -->\nold\n<!-- ladder:versus-transpose:end -->\nafter\n",
+    )
+    .unwrap();
+    let (code, _, err) = run(Clocked::new, &|| nvcc.opponents(), &args);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let text = fs::read_to_string(&readme).unwrap();
+    assert!(text.starts_with("before\n") && text.ends_with("after\n"));
+    insta::assert_snapshot!(text.replace(path, "README.md"));
+}
+
+#[test]
+fn what_cannot_be_asked_for_is_refused() {
+    let nvcc = whole();
+    for (args, message) in [
+        (
+            &["reduce", "--runs", "4"][..],
+            "4 runs are too few for quartiles",
+        ),
+        (&["redcue"], "did you mean `reduce`?"),
+        (
+            &["reduce", "--rung", "reduce_shfll"],
+            "did you mean `reduce_shfl`?",
+        ),
+        (
+            &["--rung", "nothing_like_it"],
+            "has no rung `nothing_like_it`",
+        ),
+        (&["reduce", "--n", "many"], "`many` is not a size"),
+    ] {
+        let (code, out, err) = run(Clocked::new, &|| nvcc.opponents(), args);
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
+        assert!(err.contains(message), "{err}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Entries cut out of PTX, of this program's own and of nvcc's: NVIDIA's assembler, where there is one, and
+//! the SIMT machine take the part as they take the whole.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::process::Command;
+
+use host::ptx::cut::{Index, SourceLines};
+use host::{KERNELS_PTX, ptx};
+
+/// Made by the command in `several.cu`, beside it.
+const SEVERAL: &str = include_str!("data/several.ptx");
+
+/// What `ptxas` says of a text; `None` on a machine without it.
+fn assembled(text: &str, folder: &Path) -> Option<Result<(), String>> {
+    let file = folder.join("part.ptx");
+    std::fs::write(&file, text).unwrap();
+    let target = text.lines().find_map(|line| line.strip_prefix(".target "));
+    let arch = target.unwrap().split(',').next().unwrap();
+    let output = Command::new("ptxas")
+        .args(["-arch", arch.trim(), "-o", "/dev/null"])
+        .arg(&file)
+        .output()
+        .ok()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Some(output.status.success().then_some(()).ok_or(said))
+}
+
+#[test]
+fn every_entry_can_be_had_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    for whole in KERNELS_PTX {
+        let index = Index::new(whole.text).unwrap();
+        for (place, entry) in ptx::entries(whole.text).enumerate() {
+            let cut = |lines| index.cut(whole.text, entry.name, lines).unwrap();
+            let [kept, dropped] = [SourceLines::Keep, SourceLines::Drop].map(cut);
+            for part in [&kept, &dropped] {
+                let alone: Vec<_> = ptx::entries(part).collect();
+                assert_eq!(alone.as_slice(), std::slice::from_ref(&entry));
+            }
+            assert!(kept.contains("\t.loc\t") && !dropped.contains("\t.loc\t"));
+            // The others are no different, and each takes a while.
+            if place % 16 == 0 {
+                let module = simt::Module::from_ptx(kept.clone()).unwrap();
+                assert!(module.function(entry.name).is_ok(), "{}", entry.name);
+                for part in [kept, dropped] {
+                    if let Some(Err(said)) = assembled(&part, folder.path()) {
+                        panic!("{}: {said}", entry.name);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_entry_of_nvccs_takes_its_functions_and_variables_along() {
+    let folder = tempfile::tempdir().unwrap();
+    // One that is too old for this PTX shows nothing.
+    let has_ptxas = assembled(SEVERAL, folder.path()) == Some(Ok(()));
+    let index = Index::new(SEVERAL).unwrap();
+    for (entry, with, without) in [
+        (
+            "plain",
+            &[][..],
+            &["weights", "dynamic", "vprintf", "arrivals"][..],
+        ),
+        (
+            "through_functions",
+            &["weights[16]", "_Z8weightedfi("],
+            &["limit", "dynamic"],
+        ),
+        (
+            "staged",
+            &[".extern .shared .align 16 .b8 dynamic[]"],
+            &["weights", "vprintf"],
+        ),
+        (
+            "says",
+            &["vprintf", "generic($str)", "$str$1[", ".u32 limit"],
+            &["weights"],
+        ),
+        ("takes", &["takes_param_0[16]"], &["weights", "vprintf"]),
+    ] {
+        for lines in [SourceLines::Keep, SourceLines::Drop] {
+            let part = index.cut(SEVERAL, entry, lines).unwrap();
+            assert_eq!(ptx::entries(&part).count(), 1, "{part}");
+            for text in with {
+                assert!(part.contains(text), "{entry} without {text}: {part}");
+            }
+            for text in without {
+                assert!(!part.contains(text), "{entry} with {text}: {part}");
+            }
+            if has_ptxas {
+                assert_eq!(assembled(&part, folder.path()), Some(Ok(())), "{part}");
+            }
+        }
+    }
+    for entry in ["arrives", "forgets"] {
+        let part = index.cut(SEVERAL, entry, SourceLines::Drop);
+        assert_eq!(part, None, "they share a variable");
+    }
+}
