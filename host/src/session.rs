@@ -88,6 +88,11 @@ impl<'a> Session<'a> {
         Ok(session)
     }
 
+    /// As [`Device::lacks`].
+    pub fn lacks(&self, launch: &Launch) -> Option<Error> {
+        self.device.lacks(launch)
+    }
+
     /// Launches once, into poisoned outputs, and compares what comes out with the reference.
     ///
     /// # Errors

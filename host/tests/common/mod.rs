@@ -24,6 +24,8 @@ pub enum Fault {
     OneTooMany(&'static str),
     /// The launch fails.
     Fails(&'static str),
+    /// The device is too old for it.
+    TooOld(&'static str),
 }
 
 /// The device.
@@ -151,6 +153,15 @@ impl Device for Fake {
     fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
         self.buffers.get_mut(&buffer).unwrap().fill(byte);
         Ok(())
+    }
+
+    fn lacks(&self, launch: &Launch) -> Option<Error> {
+        let (_, rung) = rung_of(&launch.entry);
+        (self.fault == Some(Fault::TooOld(rung.name))).then(|| Error::NeedsNewer {
+            entry: launch.entry.clone(),
+            needs: (9, 0),
+            has: (7, 5),
+        })
     }
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
