@@ -37,16 +37,14 @@ fn build() -> Result<(), Box<dyn Error>> {
         let results = builds.map(|build| build.join().expect("cuda_builder does not panic"));
         results.into_iter().collect::<Result<Vec<_>, _>>()
     })?;
-    let mut list = String::from("&[\n");
+    let count = ARCHITECTURES.len();
+    let mut list = format!("static EMBEDDED: [Ptx; {count}] = [\n");
     for arch in ARCHITECTURES {
         let capability = (arch.capability() / 10, arch.capability() % 10);
         let file = file(arch);
-        writeln!(
-            list,
-            "Ptx {{ capability: {capability:?}, text: include_str!({file:?}) }},"
-        )?;
+        writeln!(list, "Ptx::new({capability:?}, include_str!({file:?})),")?;
     }
-    list += "]\n";
+    list += "];\n";
     std::fs::write(out_dir.join("kernels.rs"), list)?;
 
     let rustc = env::var_os("RUSTC").ok_or("cargo sets RUSTC")?;

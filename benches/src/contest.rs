@@ -215,7 +215,8 @@ pub fn entrants(
 /// Each launch is timed as [`Session::time`] documents.
 ///
 /// # Errors
-/// A problem that does not fit, a name that is no rung, and a device without a clock. Whatever else the device
+/// A problem that does not fit, a name that is no rung or is one that the device is too old for, and a device
+/// without a clock. Whatever else the device
 /// refuses is the entrant's [`Outcome::Wrong`].
 pub fn contest(
     device: &mut dyn Device,
@@ -233,7 +234,16 @@ pub fn contest(
     let sets = session.sets();
 
     let mut results: Vec<(Entrant, Result<f64, String>)> = Vec::new();
+    let mut too_new = Vec::new();
     for entrant in all {
+        match entrant.lacks(&session) {
+            Some(error) if !names.is_empty() => return Err(error.into()),
+            Some(error) => {
+                too_new.push(format!("left out: {error}"));
+                continue;
+            }
+            None => {}
+        }
         progress(&format!("trying {}", entrant.name()));
         let tried = match entrant.once(&mut session) {
             Ok(Some(time)) => Ok(time),
@@ -318,7 +328,7 @@ pub fn contest(
             .l2_bytes
             .map(|l2| report::regime(problem.bytes(), sets, l2)),
         entrants,
-        missing: missing(case.ladder, opponents),
+        missing: [missing(case.ladder, opponents), too_new].concat(),
     })
 }
 

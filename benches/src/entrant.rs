@@ -98,6 +98,15 @@ impl Entrant {
         }
     }
 
+    /// What keeps the device from running it: [`Session::lacks`].
+    #[must_use]
+    pub fn lacks(&self, session: &Session<'_>) -> Option<Error> {
+        match self {
+            Self::Launch { launch, .. } => session.lacks(launch),
+            Self::Peer(_) | Self::Read => None,
+        }
+    }
+
     /// Runs it once and compares what comes out with the reference.
     ///
     /// # Errors

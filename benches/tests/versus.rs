@@ -101,6 +101,29 @@ fn a_wrong_twin_is_named_and_not_timed() {
 }
 
 #[test]
+fn what_takes_too_long_is_tried_and_left_out() {
+    let nvcc = whole();
+    let slow = || {
+        let mut device = Clocked::new();
+        device.slow = "transpose_naive";
+        device
+    };
+    let (code, out, err) = run(slow, &|| nvcc.opponents(), &TRANSPOSE);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let row = out
+        .lines()
+        .find(|line| line.contains("transpose_naive "))
+        .unwrap();
+    for what in ["left out (1000.000 ms)", "left out (1100.000 ms)"] {
+        assert!(row.contains(what), "{row}");
+    }
+    assert!(
+        out.contains("┆     6 ┆"),
+        "six rungs are left to compare: {out}"
+    );
+}
+
+#[test]
 fn the_readme_gets_its_tables() {
     let nvcc = whole();
     let folder = tempfile::tempdir().unwrap();

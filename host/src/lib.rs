@@ -53,28 +53,21 @@ pub use device::Device;
 pub use error::Error;
 pub use options::Options;
 pub use problem::Problem;
+pub use ptx::Ptx;
 pub use registry::{Effort, Entries, Ladder, Rung, Seed, Shared, ladder, ladders};
 pub use run::Session;
 pub use size::{dims, parse_block, parse_size};
 
-/// The kernels' PTX for one architecture, as the device build made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ptx {
-    /// The least compute capability that a device must have to run it, major and minor.
-    pub capability: (u32, u32),
-    /// The text.
-    pub text: &'static str,
-}
-
 /// The PTX of all kernels, for each architecture that they are compiled for, oldest first. Kernels that need
 /// instructions of a newer one are in those from there on.
-pub const KERNELS_PTX: &[Ptx] = include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+pub static KERNELS_PTX: &[Ptx] = &EMBEDDED;
+
+include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
 /// The newest PTX of [`KERNELS_PTX`] that a device of this compute capability runs; for `None`, which is no
 /// device's, the newest of all.
 pub fn kernels_for(capability: Option<(u32, u32)>) -> Option<&'static Ptx> {
-    let runs = |ptx: &&Ptx| capability.is_none_or(|own| own >= ptx.capability);
-    KERNELS_PTX.iter().rfind(runs)
+    Ptx::newest(KERNELS_PTX, capability)
 }
 
 /// The compilers behind this program: the host's, and what the PTX for a device says of its own.

@@ -2,6 +2,43 @@
 
 pub mod cut;
 
+use std::sync::OnceLock;
+
+use cut::Index;
+
+/// Kernels' PTX for one architecture.
+#[derive(Debug)]
+pub struct Ptx {
+    /// The least compute capability that a device must have to run it, major and minor.
+    pub capability: (u32, u32),
+    /// The text.
+    pub text: &'static str,
+    index: OnceLock<Option<Index>>,
+}
+
+impl Ptx {
+    /// A text for devices from this compute capability on.
+    pub const fn new(capability: (u32, u32), text: &'static str) -> Self {
+        Self {
+            capability,
+            text,
+            index: OnceLock::new(),
+        }
+    }
+
+    /// The newest of `all`, which are in order, that a device of this compute capability runs; for `None`,
+    /// which is no device's, the newest.
+    pub fn newest(all: &[Self], capability: Option<(u32, u32)>) -> Option<&Self> {
+        let runs = |ptx: &&Self| capability.is_none_or(|own| own >= ptx.capability);
+        all.iter().rfind(runs)
+    }
+
+    /// Its statements, read once. `None` as [`Index::new`] has it.
+    pub fn index(&self) -> Option<&Index> {
+        self.index.get_or_init(|| Index::new(self.text)).as_ref()
+    }
+}
+
 /// A kernel's entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {

@@ -56,6 +56,8 @@ pub struct Report {
     pub sets: usize,
     /// The rungs that ran, in the ladder's order.
     pub outcomes: Vec<Outcome>,
+    /// Why others did not: what the device lacks for them.
+    pub left_out: Vec<String>,
 }
 
 /// What to climb, and how.
@@ -80,6 +82,8 @@ pub struct Plan {
     problem: Box<dyn Problem>,
     launches: Vec<(&'static Rung, Launch)>,
     runs: Option<u32>,
+    /// Whether the rungs were asked for by name.
+    named: bool,
 }
 
 impl Plan {
@@ -119,16 +123,18 @@ impl Climb<'_> {
             options: problem.settled(ladder.complete(options)?),
             problem,
             launches,
+            named: !rungs.is_empty(),
             // What is looked at is not timed.
             runs: runs.filter(|_| !ladder.shown.pictures),
         })
     }
 }
 
-/// Checks each rung of `plan` and, with its runs, times it. `progress` hears of each rung before it runs.
+/// Checks each rung of `plan` and, with its runs, times it. `progress` hears of each rung before it runs. Rungs
+/// that the device is too old for are left out.
 ///
 /// # Errors
-/// A problem that does not fit, before anything runs; a device that fails. A wrong result is no error: it is
+/// A rung that was named and that the device is too old for, a problem that does not fit, before anything runs; a device that fails. A wrong result is no error: it is
 /// in the report.
 pub fn climb(
     device: &mut dyn Device,
@@ -151,10 +157,18 @@ pub fn climb(
         Session::new(device, &**problem, restorable)?
     };
     let sets = session.sets();
-    let mut timed = false;
+    let (mut timed, mut left_out) = (false, Vec::new());
     let mut outcomes = Vec::with_capacity(launches.len());
     for (rung, launch) in launches {
         progress(rung);
+        match session.lacks(launch) {
+            Some(error) if plan.named => return Err(error),
+            Some(error) => {
+                left_out.push(error.to_string());
+                continue;
+            }
+            None => {}
+        }
         let tried = session.try_out(rung, launch)?;
         let samples = match runs {
             // A device without a clock has said all that it can.
@@ -181,6 +195,7 @@ pub fn climb(
         runs: runs.filter(|_| timed),
         sets,
         outcomes,
+        left_out,
     })
 }
 

@@ -121,9 +121,9 @@ impl<'a> Session<'a> {
         self.sets.len()
     }
 
-    /// The device that it runs on.
-    pub fn device(&self) -> &dyn Device {
-        self.device
+    /// As [`Device::lacks`].
+    pub fn lacks(&self, launch: &Launch) -> Option<Error> {
+        self.device.lacks(launch)
     }
 
     fn add_set(&mut self) -> Result<(), Error> {

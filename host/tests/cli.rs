@@ -364,3 +364,22 @@ fn devices_are_described() {
         serde_json::from_str(&on(right, &["devices", "--json"]).out).unwrap();
     assert_eq!(json[0]["multiprocessors"], 40);
 }
+
+#[test]
+fn what_the_device_is_too_old_for_is_told() {
+    let too_old = || Fake::new(Some(Fault::TooOld("reduce_shfl")));
+    let Ended { code, out, .. } = on(too_old, &["run", "reduce", "--n", "1000", "--no-time"]);
+    assert_eq!(code, 0, "{out}");
+    let why = "left out: reduce_shfl_128 needs compute capability 9.0, the device has 7.5";
+    assert!(
+        out.contains(why) && out.contains("reduce_smem_dyn"),
+        "{out}"
+    );
+    let Ended { code, out, .. } = on(too_old, &["check", "reduce", "--n", "1", "31"]);
+    assert_eq!(code, 0, "{out}");
+    assert_eq!(out.matches(why).count(), 1, "{out}");
+    let named = ["check", "reduce", "--n", "1", "--rung", "reduce_shfl"];
+    let Ended { code, err, .. } = on(too_old, &named);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("needs compute capability 9.0"), "{err}");
+}

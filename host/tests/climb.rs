@@ -229,3 +229,22 @@ fn speedups_are_over_the_first_rung_of_the_ladder_and_the_one_that_ran_before() 
             > 1.0
     );
 }
+
+#[test]
+fn a_rung_that_the_device_is_too_old_for_is_left_out_unless_it_was_named() {
+    let too_old = || Fake::new(Some(Fault::TooOld("reduce_unrolling4")));
+    let report = run(&mut too_old(), 1000, Some(2)).unwrap();
+    assert!(report.all_right());
+    assert_eq!(report.outcomes.len(), 16);
+    let why =
+        "reduce_unrolling4 needs compute capability 9.0, the device has 7.5; --device sim runs it";
+    assert_eq!(report.left_out, [why]);
+
+    let names = [
+        "reduce_unrolling2".to_owned(),
+        "reduce_unrolling4".to_owned(),
+    ];
+    let plan = plan(&names, 1000, None).unwrap();
+    let error = climb(&mut too_old(), &plan, |_| {}).unwrap_err();
+    assert_eq!((error.to_string().as_str(), error.exit_code()), (why, 2));
+}

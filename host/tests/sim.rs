@@ -209,3 +209,49 @@ fn mistakes_are_errors() {
         .to_string();
     assert!(error.contains("2 arguments for 3 parameters"), "{error}");
 }
+
+/// The PTX of nvcc that `tests/cut.rs` looks at, and what is run of it here.
+#[test]
+fn loaded_code_has_entries_of_its_own() {
+    let mut sim = Sim::open(1).unwrap();
+    let several = sim.load(include_str!("data/several.ptx").into()).unwrap();
+    let broken = sim.load(".version 7.0\n.entry plain() {".into()).unwrap();
+    assert_ne!(several, broken);
+    let out = sim.alloc(4).unwrap();
+    let launch = |code, entry: &str, args| Launch {
+        code,
+        entry: entry.into(),
+        grid: [1, 1, 1],
+        block: [1, 1, 1],
+        shared_bytes: 0,
+        args,
+    };
+    let read = |sim: &mut Sim| {
+        let mut bytes = [0; 4];
+        sim.download(out, &mut bytes).unwrap();
+        u32::from_ne_bytes(bytes)
+    };
+
+    // Through functions and a table: a half and a quarter.
+    let one = vec![Arg::Buffer(0)];
+    sim.upload(out, &8f32.to_ne_bytes()).unwrap();
+    let functions = launch(several, "through_functions", one.clone());
+    sim.launch(&functions, &[out]).unwrap();
+    assert_eq!(f32::from_bits(read(&mut sim)), 6.0);
+
+    // Which can be had with the whole of it only.
+    sim.launch(&launch(several, "arrives", one), &[out])
+        .unwrap();
+    assert_eq!(read(&mut sim), 0);
+
+    for (code, entry, why) in [
+        (Code::Kernels, "arrives", "the PTX has no such entry"),
+        (several, "reduce_interleaved", "the PTX has no such entry"),
+        (broken, "plain", "plain<<<1, 1, 0>>> failed"),
+        (Code::Loaded(7), "plain", "Loaded(7) was not loaded"),
+    ] {
+        let error = sim.launch(&launch(code, entry, vec![]), &[]).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+        assert_eq!(error.exit_code(), 1);
+    }
+}

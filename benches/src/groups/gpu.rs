@@ -125,6 +125,10 @@ fn group(
     }
     let mut session = Session::timed(device, problem)?;
     for entrant in all {
+        if let Some(error) = entrant.lacks(&session) {
+            eprintln!("left out: {error}");
+            continue;
+        }
         match entrant.check(&mut session) {
             Ok(Verdict::Right) => {}
             Ok(Verdict::Wrong(why)) => {

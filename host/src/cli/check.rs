@@ -1,5 +1,6 @@
 //! `ladder check`: rungs × problems × blocks, one launch each.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use super::args::{Check, Chosen};
@@ -30,11 +31,14 @@ pub(super) fn check(
     let mut device = (surroundings.open)(args.device)?;
     let mut right = true;
     for plan in plans {
-        let sweep = plan.sweep(&mut *device, surroundings.terminal)?;
+        let (sweep, left_out) = plan.sweep(&mut *device, surroundings.terminal)?;
         let look = Look {
             terminal: surroundings.terminal,
         };
         write!(out, "{}", report::matrix(&sweep, look))?;
+        for why in left_out {
+            writeln!(out, "left out: {why}")?;
+        }
         out.flush()?;
         right &= sweep.all_right();
     }
@@ -96,8 +100,13 @@ impl<'a> Plan<'a> {
         Ok(launches)
     }
 
-    /// One problem after the other, so that only one is in memory.
-    fn sweep(&self, device: &mut dyn Device, terminal: bool) -> Result<Sweep, Error> {
+    /// One problem after the other, so that only one is in memory. With it, what the device lacks for kernels
+    /// that were not asked for by name, which are left out.
+    fn sweep(
+        &self,
+        device: &mut dyn Device,
+        terminal: bool,
+    ) -> Result<(Sweep, BTreeSet<String>), Error> {
         let effort = if device.info().kind == "sim" {
             Effort::Quick
         } else {
@@ -106,7 +115,7 @@ impl<'a> Plan<'a> {
         let own = || (self.ladder.sweep)(effort);
         let problems = self.problems.clone().unwrap_or_else(own);
         let bar = progress_bar(problems.len(), terminal);
-        let mut checks = Vec::new();
+        let (mut checks, mut left_out) = (Vec::new(), BTreeSet::new());
         for options in &problems {
             let problem = self.ladder.problem(options)?;
             bar.set_message(format!("{}, {}", self.ladder.name, problem.size()));
@@ -114,6 +123,14 @@ impl<'a> Plan<'a> {
             let restorable = launches.iter().any(|(rung, _)| rung.in_place);
             let mut session = Session::new(device, &*problem, restorable)?;
             for (rung, launch) in launches {
+                match session.lacks(&launch) {
+                    Some(error) if !self.chosen.rung.is_empty() => return Err(error),
+                    Some(error) => {
+                        left_out.insert(error.to_string());
+                        continue;
+                    }
+                    None => {}
+                }
                 let verdict = session.check(rung, &launch)?;
                 checks.push(Checked {
                     rung,
@@ -126,9 +143,10 @@ impl<'a> Plan<'a> {
             bar.inc(1);
         }
         bar.finish_and_clear();
-        Ok(Sweep {
+        let sweep = Sweep {
             ladder: self.ladder,
             checks,
-        })
+        };
+        Ok((sweep, left_out))
     }
 }

@@ -1,8 +1,7 @@
 //! The codes that a device has, each entry compiled when it is first launched.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 use crate::Ptx;
 use crate::error::Error;
@@ -11,6 +10,7 @@ use crate::ptx::{self, cut::Index, cut::SourceLines};
 
 /// Codes, and what a device's compiler has made of their entries: an `M` for each compiled text.
 pub(super) struct Codes<M> {
+    kernels: &'static [Ptx],
     /// The kernels first, then what was loaded.
     sources: Vec<Source>,
     /// By code and entry; without an entry, the whole code.
@@ -19,15 +19,14 @@ pub(super) struct Codes<M> {
     lines: SourceLines,
 }
 
-struct Source {
-    ptx: Cow<'static, str>,
-    /// Made on first use; `None` in it where the code has to be used whole.
-    index: Arc<OnceLock<Option<Index>>>,
+enum Source {
+    Kernels(&'static Ptx),
+    Loaded {
+        text: String,
+        /// Made on first use.
+        index: OnceLock<Option<Index>>,
+    },
 }
-
-/// The index of each of [`KERNELS_PTX`](crate::KERNELS_PTX), for all devices of the process.
-static KERNELS: LazyLock<Vec<Arc<OnceLock<Option<Index>>>>> =
-    LazyLock::new(|| crate::KERNELS_PTX.iter().map(|_| Arc::default()).collect());
 
 /// A text that was compiled.
 pub(super) struct Compiled<M> {
@@ -37,29 +36,28 @@ pub(super) struct Compiled<M> {
 }
 
 impl<M> Codes<M> {
-    /// The kernels for a device of this compute capability, or for none.
-    pub(super) fn new(capability: Option<(u32, u32)>, lines: SourceLines) -> Self {
+    /// The newest of `kernels` for a device of this compute capability, or for none.
+    pub(super) fn new(
+        kernels: &'static [Ptx],
+        capability: Option<(u32, u32)>,
+        lines: SourceLines,
+    ) -> Self {
         // What is too old for all of them hears so from its driver.
-        let newest = crate::kernels_for(capability).map(|ptx| ptx.capability);
-        let is_it = |ptx: &Ptx| Some(ptx.capability) == newest;
-        let place = crate::KERNELS_PTX.iter().position(is_it).unwrap_or(0);
-        let kernels = Source {
-            ptx: Cow::Borrowed(crate::KERNELS_PTX[place].text),
-            index: Arc::clone(&KERNELS[place]),
-        };
+        let own = Ptx::newest(kernels, capability).or(kernels.first());
         Self {
-            sources: vec![kernels],
+            kernels,
+            sources: own.map(Source::Kernels).into_iter().collect(),
             compiled: BTreeMap::new(),
             capability,
             lines,
         }
     }
 
-    pub(super) fn load(&mut self, ptx: String) -> Code {
+    pub(super) fn load(&mut self, text: String) -> Code {
         let place = self.sources.len();
-        self.sources.push(Source {
-            ptx: Cow::Owned(ptx),
-            index: Arc::default(),
+        self.sources.push(Source::Loaded {
+            text,
+            index: OnceLock::new(),
         });
         Code::Loaded(u32::try_from(place - 1).unwrap_or(u32::MAX))
     }
@@ -102,20 +100,15 @@ impl<M> Codes<M> {
             .sources
             .get(own.0)
             .ok_or_else(|| refused(format!("{:?} was not loaded into this device", launch.code)))?;
-        let ptx = &*source.ptx;
-        let index = source.index.get_or_init(|| Index::new(ptx));
-        let is_there = match index {
-            Some(index) => index.has_entry(&launch.entry),
-            None => has_entry(ptx, &launch.entry),
-        };
-        if !is_there {
-            return Err(match self.needs_newer(launch) {
+        let ptx = source.text();
+        if !source.has_entry(&launch.entry) {
+            return Err(match self.lacks(launch) {
                 Some(error) => error,
                 None => refused("the PTX has no such entry".to_owned()),
             });
         }
-        let part = index
-            .as_ref()
+        let part = source
+            .index()
             .and_then(|index| index.cut(ptx, &launch.entry, self.lines));
         // A part that is not taken may have been cut out wrongly. If the whole is not taken either, that is to
         // be told.
@@ -134,21 +127,44 @@ impl<M> Codes<M> {
         Ok(whole)
     }
 
-    /// The error for a kernel that newer devices have.
-    fn needs_newer(&self, launch: &Launch) -> Option<Error> {
+    /// The error for a kernel that only newer devices have.
+    pub(super) fn lacks(&self, launch: &Launch) -> Option<Error> {
         let has = self.capability?;
-        if launch.code != Code::Kernels {
+        if launch.code != Code::Kernels || self.sources[0].has_entry(&launch.entry) {
             return None;
         }
-        let needs = crate::KERNELS_PTX
-            .iter()
-            .find(|ptx| has_entry(ptx.text, &launch.entry))?
-            .capability;
+        let kernels: &'static [Ptx] = self.kernels;
+        let has_it = |ptx: &&'static Ptx| Source::Kernels(ptx).has_entry(&launch.entry);
+        let newer = kernels.iter().find(has_it)?;
         Some(Error::NeedsNewer {
             entry: launch.entry.clone(),
-            needs,
+            needs: newer.capability,
             has,
         })
+    }
+}
+
+impl Source {
+    fn text(&self) -> &str {
+        match self {
+            Self::Kernels(ptx) => ptx.text,
+            Self::Loaded { text, .. } => text,
+        }
+    }
+
+    /// `None` where the code has to be used whole.
+    fn index(&self) -> Option<&Index> {
+        match self {
+            Self::Kernels(ptx) => ptx.index(),
+            Self::Loaded { text, index } => index.get_or_init(|| Index::new(text)).as_ref(),
+        }
+    }
+
+    fn has_entry(&self, name: &str) -> bool {
+        match self.index() {
+            Some(index) => index.has_entry(name),
+            None => ptx::entries(self.text()).any(|entry| entry.name == name),
+        }
     }
 }
 
@@ -164,6 +180,5 @@ impl<M> Compiled<M> {
     }
 }
 
-fn has_entry(ptx: &str, name: &str) -> bool {
-    ptx::entries(ptx).any(|entry| entry.name == name)
-}
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,7 @@ use cust::sys;
 use super::code::{Codes, Compiled};
 use super::peers::{Memory, Peers};
 use super::{BufferId, Device, DeviceInfo, Ran};
+use crate::KERNELS_PTX;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
 use crate::peer::Call;
@@ -69,7 +70,7 @@ impl Gpu {
         Ok(Self {
             peers: None,
             buffers: BTreeMap::new(),
-            codes: Codes::new(info.compute_capability, SourceLines::Drop),
+            codes: Codes::new(KERNELS_PTX, info.compute_capability, SourceLines::Drop),
             timing: None,
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
@@ -236,6 +237,10 @@ impl Device for Gpu {
             .ok_or_else(|| unknown(buffer))?;
         // SAFETY: as in `copy`; any bytes are valid u8.
         unsafe { target.set_8_async(byte, &self.stream) }.map_err(failed("filling a buffer"))
+    }
+
+    fn lacks(&self, launch: &Launch) -> Option<Error> {
+        self.codes.lacks(launch)
     }
 
     fn load(&mut self, ptx: String) -> Result<Code, Error> {

@@ -133,6 +133,13 @@ pub trait Device {
         let _ = counting;
     }
 
+    /// What keeps the device from running this launch whatever its arguments: [`Error::NeedsNewer`] for a
+    /// kernel that is not compiled for one so old.
+    fn lacks(&self, launch: &Launch) -> Option<Error> {
+        let _ = launch;
+        None
+    }
+
     /// Takes further code, in which launches can name entries. It is compiled when an entry is first
     /// launched, and stays as long as the device.
     ///
@@ -154,7 +161,7 @@ pub trait Device {
     ///
     /// # Errors
     /// [`Error::Launch`] where there is no such kernel, the arguments are not its parameters, or it fails;
-    /// [`Error::Ptx`] where its code cannot be loaded.
+    /// [`Error::NeedsNewer`] as [`Device::lacks`] has it; [`Error::Ptx`] where its code cannot be loaded.
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error>;
 
     /// Keeps the device busy for so many nanoseconds and does not wait for it: what is launched meanwhile is

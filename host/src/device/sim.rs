@@ -6,6 +6,7 @@ use simt::{Buffer, Config, LaunchError, LoadError, Machine, MemoryError, Module}
 
 use super::code::Codes;
 use super::{BufferId, Device, DeviceInfo, Ran};
+use crate::KERNELS_PTX;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
 use crate::ptx::cut::SourceLines;
@@ -53,7 +54,7 @@ impl Sim {
             },
             machine,
             // Faults name the lines of Rust.
-            codes: Codes::new(None, SourceLines::Keep),
+            codes: Codes::new(KERNELS_PTX, None, SourceLines::Keep),
             buffers: BTreeMap::new(),
             next_id: 0,
             counting: false,

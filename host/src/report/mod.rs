@@ -57,6 +57,7 @@ fn caption(report: &Report, setting: &Setting) -> Vec<String> {
         format!("{} on {device}", ladder.name),
         format!("{title}, {timing}; {}; {}", setting.date, setting.toolchain),
     ];
+    lines.extend(report.left_out.iter().map(|why| format!("left out: {why}")));
     if report.counted() {
         let legends = ladder.shown.counted.iter().map(|column| column.legend);
         let legends: Vec<&str> = legends.filter(|legend| !legend.is_empty()).collect();

@@ -24,6 +24,8 @@ pub enum Fault {
     OneTooMany(&'static str),
     /// The launch fails.
     Fails(&'static str),
+    /// The device is too old for it.
+    TooOld(&'static str),
 }
 
 /// The device.
@@ -161,6 +163,15 @@ impl Device for Fake {
     fn read(&mut self, _: BufferId) -> Result<Ran, Error> {
         self.note("read");
         Ok(Ran::timed(1e3))
+    }
+
+    fn lacks(&self, launch: &Launch) -> Option<Error> {
+        let (_, rung) = rung_of(&launch.entry);
+        (self.fault == Some(Fault::TooOld(rung.name))).then(|| Error::NeedsNewer {
+            entry: launch.entry.clone(),
+            needs: (9, 0),
+            has: (7, 5),
+        })
     }
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
