@@ -15,6 +15,8 @@
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub mod copy_async;
 #[macro_use]
 pub mod entry;
 pub mod histogram;

@@ -20,6 +20,11 @@ use cuda_std::thread;
 
 pub mod coarsened;
 pub mod naive;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub mod pipeline;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub mod pipelined;
+pub mod register_tile;
 pub mod tiled;
 
 /// Shared memory that every device gives a block without being asked twice.

@@ -1,0 +1,118 @@
+//! Copies from global to shared memory that pass by the registers (compute capability 8.0 and newer).
+//!
+//! A thread starts a copy and goes on; the bytes arrive in shared memory by themselves. Copies are gathered
+//! into groups, and a thread waits until all but its last few groups have arrived. That a thread's own copies
+//! have arrived says nothing of the others': a barrier follows. (PTX ISA, "Data Movement and Conversion
+//! Instructions: cp.async".)
+//!
+//! LLVM has intrinsics for it that take pointers with an address space, for which Rust has no words, so these are
+//! `asm!`, each a single instruction. On anything but a GPU they do nothing.
+
+use crate::tile::Four;
+
+/// The number by which `cp.async` knows a place in shared memory: its offset in the shared window.
+#[derive(Clone, Copy)]
+pub struct Shared(u32);
+
+impl Shared {
+    /// Of a pointer to shared memory.
+    ///
+    /// `cuda_builder` makes a cast of this instruction, so that the compiler sees through it.
+    #[inline(always)]
+    #[must_use]
+    pub fn of<T>(pointer: *const T) -> Self {
+        let address: u64;
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: the conversion of an address accesses nothing.
+        unsafe {
+            core::arch::asm!(
+                "cvta.to.shared.u64 {}, {};",
+                out(reg64) address,
+                in(reg64) pointer,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            address = pointer as u64;
+        }
+        // The window has 32 bits (PTX ISA, "Generic Addressing").
+        Self(address as u32)
+    }
+
+    /// So many bytes further.
+    #[inline(always)]
+    #[must_use]
+    pub fn byte_add(self, bytes: u32) -> Self {
+        Self(self.0.wrapping_add(bytes))
+    }
+}
+
+/// Starts a copy of one 32-bit float, or of a zero unless `exists`.
+///
+/// # Safety
+/// `to` is 4 bytes of this block's shared memory, which nobody else accesses before the copy was waited for;
+/// `from` is a float in global memory, unless not `exists`.
+#[inline(always)]
+pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
+    let read = if exists { 4 } else { 0 };
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        core::arch::asm!(
+            "cp.async.ca.shared.global [{}], [{}], 4, {};",
+            in(reg32) to.0,
+            in(reg64) from,
+            in(reg32) read,
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    let _ = (to, from, read);
+}
+
+/// Starts a copy of four floats, or of zeros unless `exist`. They pass by the L1 cache.
+///
+/// # Safety
+/// As [`copy_one`], for 16 bytes on both sides, at addresses that are multiples of 16.
+#[inline(always)]
+pub unsafe fn copy_four(to: Shared, from: *const Four, exist: bool) {
+    let read = if exist { 16 } else { 0 };
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        core::arch::asm!(
+            "cp.async.cg.shared.global [{}], [{}], 16, {};",
+            in(reg32) to.0,
+            in(reg64) from,
+            in(reg32) read,
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    let _ = (to, from, read);
+}
+
+/// Ends a group: the copies that this thread has started since the last.
+#[inline(always)]
+pub fn commit() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: it accesses nothing by itself.
+    unsafe {
+        core::arch::asm!("cp.async.commit_group;", options(nostack, preserves_flags));
+    }
+}
+
+/// Waits until all but the last `PENDING` groups of this thread have arrived.
+#[inline(always)]
+pub fn wait<const PENDING: u32>() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: it accesses nothing by itself.
+    unsafe {
+        core::arch::asm!(
+            "cp.async.wait_group {};",
+            const PENDING,
+            options(nostack, preserves_flags)
+        );
+    }
+}

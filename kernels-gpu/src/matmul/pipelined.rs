@@ -1,0 +1,176 @@
+//! The rungs on top: a pipeline of asynchronous copies, and slices of the depth for products that are small.
+
+use cuda_std::{shared, thread};
+
+use super::pipeline::{DEPTH, Part, Product, multiply, tile};
+use crate::tile::Four;
+
+/// The warps of a block of `matmul_pipelined`, down and along.
+pub const WARPS: (usize, usize) = (2, 4);
+/// Elements of one of its threads.
+pub const EACH: (usize, usize) = (8, 16);
+/// The same of `matmul_sliced`.
+pub const SLICED_WARPS: (usize, usize) = (2, 2);
+/// The same of `matmul_sliced`.
+pub const SLICED_EACH: (usize, usize) = (4, 8);
+
+/// Threads of a block.
+const fn threads(warps: (usize, usize)) -> usize {
+    warps.0 * warps.1 * 32
+}
+
+entries! {
+    /// Eight warps take 128 × 256 elements of `c`, each thread 8 × 16 of them, from a pipeline of three stages
+    /// ([`pipeline`](super::pipeline) says how).
+    ///
+    /// Predicted: 94 of 100 instructions are multiplications, so at most 94 % of the multipliers' peak; cuBLAS's own
+    /// kernel for these sizes (256 × 128 × 8, three stages, eight warps) has 89 in 100.
+    ///
+    /// # Safety
+    /// As [`matmul`](super) says, where a block takes 128 × 256 elements of `c`, with [`shared_bytes`](super::pipeline::shared_bytes)
+    /// of dynamic shared memory.
+    matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
+    for BLOCK in [256];
+    // SAFETY: the body's contract is the kernel's.
+    => unsafe {
+        const { assert!(BLOCK == threads(WARPS)) };
+        let product = Product { a, b, c, m, n, k };
+        if n % 4 == 0 {
+            pipelined::<true>(&product);
+        } else {
+            pipelined::<false>(&product);
+        }
+    }
+}
+
+entries! {
+    /// The same with 64 × 64 elements of `c` a block, and with the depth in slices, each a block of its own: enough blocks
+    /// for every SM where `c` has few tiles.
+    ///
+    /// The blocks of a tile add to `c` in turn: the first slice writes, the next waits until that is done, adds its own
+    /// sums and says so in `turns`. So the result is the same in every run, nothing has to be zero at the start but the
+    /// turns, and the last slice leaves those zero. A block waits for blocks of a lower index only, which were
+    /// scheduled before it: they never wait for it.
+    ///
+    /// The grid's x counts tiles, its y slices.
+    ///
+    /// # Safety
+    /// As [`matmul`](super) says, where a block takes 64 × 64 elements of `c`, with [`shared_bytes`](super::pipeline::shared_bytes)
+    /// of dynamic shared memory; `turns` points to a zero for each tile, and is left so.
+    matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, turns: *mut u32)
+    for BLOCK in [128];
+    // SAFETY: the body's contract is the kernel's.
+    => unsafe {
+        const { assert!(BLOCK == threads(SLICED_WARPS)) };
+        let product = Product { a, b, c, m, n, k };
+        if n % 4 == 0 {
+            sliced::<true>(&product, turns);
+        } else {
+            sliced::<false>(&product, turns);
+        }
+    }
+}
+
+/// # Safety
+/// As [`matmul_pipelined_256`] says. With `WIDE`, `n` is a multiple of 4.
+#[inline(always)]
+unsafe fn pipelined<const WIDE: bool>(product: &Product) {
+    const TILE: (usize, usize) = tile(WARPS, EACH);
+    let part = Part::of(thread::block_idx_x(), TILE, product);
+    // SAFETY: the caller's; each element of `c` is one thread's.
+    unsafe {
+        multiply::<{ TILE.0 }, { TILE.1 }, { threads(WARPS) }, { EACH.0 }, { EACH.1 }, WIDE>(
+            shared::dynamic_shared_mem(),
+            product,
+            &part,
+            |row, column, sums| write::<WIDE>(product, row, column, sums),
+        );
+    }
+}
+
+/// # Safety
+/// As [`matmul_sliced_128`] says. With `WIDE`, `n` is a multiple of 4.
+#[inline(always)]
+unsafe fn sliced<const WIDE: bool>(product: &Product, turns: *mut u32) {
+    const TILE: (usize, usize) = tile(SLICED_WARPS, SLICED_EACH);
+    let (index, slice, slices) = (
+        thread::block_idx_x(),
+        thread::block_idx_y(),
+        thread::grid_dim_y(),
+    );
+    let mut part = Part::of(index, TILE, product);
+    // Whole tiles for each slice; the last ones may get none.
+    let depth = product.k.div_ceil(DEPTH as u32).div_ceil(slices) * DEPTH as u32;
+    part.from = (slice * depth).min(product.k);
+    part.to = (part.from + depth).min(product.k);
+
+    let turn = turns.wrapping_add(index as usize);
+    let mut is_my_turn = slice == 0;
+    // SAFETY: the caller's; in its turn, the block's elements of `c` are its own. The fences order what one block
+    // wrote to `c` before the turn that it gives, and the turn that another sees before what that one reads.
+    unsafe {
+        multiply::<{ TILE.0 }, { TILE.1 }, { threads(SLICED_WARPS) }, { SLICED_EACH.0 }, { SLICED_EACH.1 }, WIDE>(
+            shared::dynamic_shared_mem(),
+            product,
+            &part,
+            |row, column, mut sums| {
+                if !is_my_turn {
+                    while turn.read_volatile() != slice {}
+                    thread::device_fence();
+                    is_my_turn = true;
+                }
+                if slice > 0 {
+                    add_what_is_there::<WIDE>(product, row, column, &mut sums);
+                }
+                write::<WIDE>(product, row, column, sums);
+            },
+        );
+        thread::sync_threads();
+        if slices > 1 && thread::thread_idx_x() == 0 {
+            while turn.read_volatile() != slice {}
+            thread::device_fence();
+            turn.write_volatile(if slice + 1 == slices { 0 } else { slice + 1 });
+        }
+    }
+}
+
+/// Adds four neighbouring elements of `c` to `sums`. They come from the L2 cache, where other blocks' writes are.
+///
+/// # Safety
+/// The first is an element of `c`; with `WIDE`, all are.
+#[inline(always)]
+unsafe fn add_what_is_there<const WIDE: bool>(
+    product: &Product,
+    row: u32,
+    column: u32,
+    sums: &mut [f32; 4],
+) {
+    let at = product.c.wrapping_add((row * product.n + column) as usize);
+    for (j, sum) in sums.iter_mut().enumerate() {
+        if WIDE || column + (j as u32) < product.n {
+            // SAFETY: inside of `c`.
+            *sum += unsafe { at.wrapping_add(j).read_volatile() };
+        }
+    }
+}
+
+/// Writes four neighbouring elements of `c`, or those of them that it has.
+///
+/// # Safety
+/// As [`add_what_is_there`].
+#[inline(always)]
+unsafe fn write<const WIDE: bool>(product: &Product, row: u32, column: u32, sums: [f32; 4]) {
+    let at = product.c.wrapping_add((row * product.n + column) as usize);
+    // SAFETY: inside of `c`; where `n` is a multiple of 4, so is the first element's place.
+    unsafe {
+        if WIDE {
+            *at.cast() = Four(sums);
+        } else {
+            for (j, sum) in sums.into_iter().enumerate() {
+                if column + (j as u32) < product.n {
+                    *at.wrapping_add(j) = sum;
+                }
+            }
+        }
+    }
+}
