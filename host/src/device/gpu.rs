@@ -1,12 +1,14 @@
 //! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here and in `peers`.
 
+mod info;
+
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 use std::path::Path;
 use std::ptr;
 
 use cust::context::{Context, CurrentContext};
-use cust::device::{Device as CudaDevice, DeviceAttribute};
+use cust::device::Device as CudaDevice;
 use cust::error::CudaError;
 use cust::event::{Event, EventFlags};
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_info};
@@ -66,7 +68,7 @@ impl Gpu {
         let opening = failed("opening the GPU");
         let context = Context::new(device).map_err(&opening)?;
         CurrentContext::set_current(&context).map_err(&opening)?;
-        let info = device_info(device).map_err(&opening)?;
+        let info = info::device_info(device).map_err(&opening)?;
         Ok(Self {
             peers: None,
             buffers: BTreeMap::new(),
@@ -336,60 +338,6 @@ fn size_in_bytes(arg: &Arg) -> u32 {
     }
 }
 
-fn device_info(device: CudaDevice) -> Result<DeviceInfo, CudaError> {
-    let attribute = |which| {
-        device
-            .get_attribute(which)
-            .ok()
-            .and_then(|v| u32::try_from(v).ok())
-    };
-    let capability = (
-        device
-            .get_attribute(DeviceAttribute::ComputeCapabilityMajor)?
-            .unsigned_abs(),
-        device
-            .get_attribute(DeviceAttribute::ComputeCapabilityMinor)?
-            .unsigned_abs(),
-    );
-    let memory_khz = attribute(DeviceAttribute::MemoryClockRate).filter(|&khz| khz > 0);
-    let bus_bits = attribute(DeviceAttribute::GlobalMemoryBusWidth).filter(|&bits| bits > 0);
-    let peak = memory_khz
-        .zip(bus_bits)
-        .map(|(khz, bits)| 2.0 * f64::from(khz) * 1e3 * f64::from(bits) / 8.0);
-    let cuda = cust::CudaApiVersion::get()?;
-    let cuda = format!("CUDA {}.{}", cuda.major(), cuda.minor());
-    Ok(DeviceInfo {
-        kind: "gpu",
-        name: device.name()?,
-        driver: Some(match kernel_driver_version() {
-            Some(version) => format!("{version} ({cuda})"),
-            None => cuda,
-        }),
-        compute_capability: Some(capability),
-        multiprocessors: attribute(DeviceAttribute::MultiprocessorCount),
-        clock_mhz: attribute(DeviceAttribute::ClockRate).map(|khz| f64::from(khz) / 1e3),
-        l2_bytes: attribute(DeviceAttribute::L2CacheSize).map(u64::from),
-        memory_bytes: device.total_memory().ok().map(|bytes| bytes as u64),
-        peak_bytes_per_s: peak,
-    })
-}
-
-/// The version of the driver's kernel module. The CUDA API gives only that of CUDA.
-fn kernel_driver_version() -> Option<String> {
-    module_version(&std::fs::read_to_string("/proc/driver/nvidia/version").ok()?)
-}
-
-/// The number in the line `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  …`.
-fn module_version(text: &str) -> Option<String> {
-    let numeric =
-        |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    text.lines()
-        .next()?
-        .split_whitespace()
-        .find(numeric)
-        .map(str::to_owned)
-}
-
 /// Has the driver compile a text, which takes a while.
 fn compile(ptx: &str) -> Result<Module, Error> {
     Module::from_ptx(ptx, &[]).map_err(|error| Error::Ptx {
@@ -462,17 +410,6 @@ fn describe(error: CudaError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_drivers_version_is_the_first_number_of_its_banner() {
-        let banner = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23 2025\n\
-                      GCC version:  gcc version 12.3.0\n";
-        assert_eq!(module_version(banner).as_deref(), Some("580.95.05"));
-        let open = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.124.06  Release\n";
-        assert_eq!(module_version(open).as_deref(), Some("570.124.06"));
-        assert_eq!(module_version(""), None);
-        assert_eq!(module_version("no number here"), None);
-    }
 
     #[test]
     fn an_argument_lies_at_the_start_of_its_slot() {

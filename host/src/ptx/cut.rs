@@ -171,7 +171,10 @@ fn statement<'a>(tokens: &mut Tokens<'a>, first: &'a str) -> Option<(Kind, Optio
         ".target" => {
             tokens.next()??;
             while tokens.skip(",")? {
-                tokens.next()??;
+                // All of its debug information has to be there.
+                if tokens.next()??.text == "debug" {
+                    return None;
+                }
             }
             Some((Kind::Header, None))
         }

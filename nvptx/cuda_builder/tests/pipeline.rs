@@ -3,44 +3,12 @@
 //! They need a device compiler; without one they fail and say how to get it.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod common;
+
 use std::path::{Path, PathBuf};
 
+use common::{entry, krate, ptx};
 use cuda_builder::{CudaBuilder, CudaBuilderError, EmitOption, NvvmArch};
-
-/// Writes a crate with this library under the target folder, where builds share one compiled `core`.
-fn krate(name: &str, source: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    std::fs::create_dir_all(folder.join("src")).unwrap();
-    let manifest = format!(
-        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\ncuda_std = {{ path = {:?} }}\n\n[workspace]\n",
-        here.parent().unwrap().join("cuda_std"),
-    );
-    std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
-    let source = format!(
-        "#![no_std]\n#![allow(unused_features, unused_imports)]\n#![cfg_attr(target_arch = \"nvptx64\", feature(asm_experimental_arch))]\n\
-         use core::mem::MaybeUninit;\nuse cuda_std::{{address_space, kernel, shared, thread, warp}};\n{source}"
-    );
-    std::fs::write(folder.join("src/lib.rs"), source).unwrap();
-    folder
-}
-
-fn ptx(name: &str, arch: NvvmArch, source: &str) -> String {
-    let out = CudaBuilder::new(krate(name, source))
-        .arch(arch)
-        .build()
-        .unwrap();
-    std::fs::read_to_string(out).unwrap()
-}
-
-/// The text of one kernel.
-fn entry<'a>(ptx: &'a str, name: &str) -> &'a str {
-    let start = ptx
-        .find(&format!(".entry {name}("))
-        .unwrap_or_else(|| panic!("no {name} in {ptx}"));
-    &ptx[start..start + ptx[start..].find("\n}").unwrap()]
-}
 
 /// Loads and stores that name no address space.
 fn generic_accesses(text: &str) -> Vec<&str> {
@@ -158,87 +126,6 @@ fn ptx_has_bounds_lines_and_the_lowest_version() {
 
     assert!(ptx.contains(".version 6.3\n.target sm_75\n"), "{ptx}");
     assert!(ptx.starts_with("// cuda_builder "), "{ptx}");
-}
-
-#[test]
-fn the_version_follows_the_architecture_and_the_instructions() {
-    let source = "#[kernel]\npub unsafe fn total(out: *mut u32) {\n    unsafe { *out = warp::warp_reduce(u32::MAX, *out, warp::WarpReductionOp::Add) }\n}\n";
-    let ampere = ptx("redux_kernels", NvvmArch::Compute80, source);
-    assert!(
-        ampere.contains("redux.sync.add") && ampere.contains(".version 7.0\n.target sm_80\n"),
-        "{ampere}"
-    );
-    let hopper = ptx("redux_kernels", NvvmArch::Compute90, source);
-    assert!(hopper.contains(".version 7.8\n.target sm_90\n"), "{hopper}");
-
-    let error = CudaBuilder::new(krate("redux_kernels", source))
-        .build()
-        .unwrap_err();
-    let CudaBuilderError::NotInArchitecture {
-        function,
-        instruction,
-        ..
-    } = error
-    else {
-        panic!("sm_75 has no redux: {error}");
-    };
-    assert!(
-        function == "total" && instruction.contains("redux"),
-        "{function}: {instruction}"
-    );
-}
-
-/// At the same time, as a build script may that wants both: neither gets what is the other's.
-#[test]
-fn kernels_can_be_for_newer_architectures_only() {
-    let folder = krate(
-        "gated_kernels",
-        r#"
-#[kernel]
-pub unsafe fn everywhere(out: *mut u32) {
-    unsafe { *out = warp::activemask() }
-    let _ = MaybeUninit::new(out);
-}
-
-#[cfg(target_feature = "sm_80")]
-mod newer;
-"#,
-    );
-    let newer = folder.join("src/newer.rs");
-    let source = "use cuda_std::{kernel, warp};\n#[kernel]\npub unsafe fn newer_only(out: *mut u32) {\n    \
-                  unsafe { *out = warp::warp_reduce(u32::MAX, *out, warp::WarpReductionOp::Add) }\n}\n";
-    std::fs::write(&newer, source).unwrap();
-    let build = |arch| {
-        let out = folder.join(format!("{arch}.ptx"));
-        let built = CudaBuilder::new(&folder).arch(arch).copy_to(out).build();
-        std::fs::read_to_string(built.unwrap()).unwrap()
-    };
-    for _ in 0..2 {
-        let [turing, ampere, hopper] = std::thread::scope(|scope| {
-            [
-                NvvmArch::Compute75,
-                NvvmArch::Compute80,
-                NvvmArch::Compute90,
-            ]
-            .map(|arch| scope.spawn(move || build(arch)))
-            .map(|thread| thread.join().unwrap())
-        });
-        assert!(turing.contains(".version 6.3\n.target sm_75\n") && !turing.contains("newer_only"));
-        for (ptx, header) in [
-            (ampere, ".version 7.0\n.target sm_80\n"),
-            (hopper, ".version 7.8\n.target sm_90\n"),
-        ] {
-            assert!(
-                ptx.contains(header) && ptx.contains(".entry everywhere("),
-                "{header}"
-            );
-            assert!(
-                entry(&ptx, "newer_only").contains("redux.sync.add"),
-                "{header}"
-            );
-        }
-        // Again, with everything there already.
-    }
 }
 
 #[test]
@@ -371,33 +258,6 @@ fn a_debug_build_checks_arithmetic() {
     let ptx = CudaBuilder::new(folder).release(false).build().unwrap();
     let text = std::fs::read_to_string(ptx).unwrap();
     assert!(text.contains("trap"), "{text}");
-}
-
-/// Every device function of `cuda_std`, without any space lost.
-#[test]
-fn all_of_cuda_std_builds() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .join("cuda_std/tests/device");
-    for (arch, features) in [
-        (NvvmArch::Compute75, &["--no-default-features"][..]),
-        (NvvmArch::Compute80, &[]),
-        (NvvmArch::Compute100, &[]),
-    ] {
-        let ptx = CudaBuilder::new(&folder)
-            .arch(arch)
-            .build_args(features)
-            .build()
-            .unwrap();
-        let ptx = std::fs::read_to_string(ptx).unwrap();
-        assert!(ptx.matches(".entry ").count() > 200, "{arch}");
-        assert_eq!(
-            ptx.contains("redux.sync"),
-            arch > NvvmArch::Compute75,
-            "{arch}"
-        );
-    }
 }
 
 /// As a build script's: what cargo is told to watch exists and is no product of the build.

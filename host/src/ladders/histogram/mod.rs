@@ -10,6 +10,8 @@ mod rungs;
 
 use std::sync::OnceLock;
 
+use rayon::prelude::*;
+
 use kernels_gpu::histogram::BINS;
 
 use crate::error::Error;
@@ -135,7 +137,7 @@ impl Histogram {
             Data::File(bytes) => bytes,
             Data::MadeUp(byte) => self
                 .made
-                .get_or_init(|| (0..self.n as u32).map(*byte).collect()),
+                .get_or_init(|| (0..self.n as u32).into_par_iter().map(*byte).collect()),
         }
     }
 }
@@ -258,11 +260,17 @@ impl Problem for Histogram {
 
 /// How often each value occurs: the reference.
 pub fn counts(bytes: &[u8]) -> [u32; BINS] {
-    let mut counts = [0; BINS];
-    for &byte in bytes {
-        counts[usize::from(byte)] += 1;
-    }
-    counts
+    const PART: usize = 1 << 20;
+    let of_a_part = |part: &[u8]| {
+        let mut counts = [0u32; BINS];
+        for &byte in part {
+            counts[usize::from(byte)] += 1;
+        }
+        counts
+    };
+    let both = |a: [u32; BINS], b: [u32; BINS]| std::array::from_fn(|byte| a[byte] + b[byte]);
+    let parts = bytes.par_chunks(PART).map(of_a_part);
+    parts.reduce(|| [0; BINS], both)
 }
 
 #[cfg(test)]

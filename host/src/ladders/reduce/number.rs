@@ -27,9 +27,9 @@ impl Op {
 }
 
 /// A type of element.
-pub(super) trait Number: bytemuck::Pod + Display {
+pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
     /// What the reference computes in: exact for integers, and double precision for floats.
-    type Wide: Copy + Display;
+    type Wide: Copy + Display + Send + Sync;
 
     /// Element `index` of the input: as [`element`](super::element), in a range in which the operation
     /// tells one element from another.

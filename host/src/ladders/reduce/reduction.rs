@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use rayon::prelude::*;
+
 use super::number::{Number, Op};
 use super::{GRAIN, GUARD};
 use crate::launch::{Arg, Launch};
@@ -27,12 +29,13 @@ pub(super) struct Data<T: Number> {
 impl<T: Number> Data<T> {
     fn new(n: u64, op: Op) -> Self {
         // The problem's constructor bounds n to 31 bits.
-        let input: Vec<T> = (0..n as u32).map(|index| T::element(index, op)).collect();
+        let elements = (0..n as u32).into_par_iter();
+        let input: Vec<T> = elements.map(|index| T::element(index, op)).collect();
         let all = |elements: &[T]| {
             let wide = elements.iter().map(|element| element.widen());
             wide.fold(T::identity(op), |all, one| T::combine(op, all, one))
         };
-        let grains = input.chunks(GRAIN as usize).map(all).collect();
+        let grains = input.par_chunks(GRAIN as usize).map(all).collect();
         Self { input, grains }
     }
 }

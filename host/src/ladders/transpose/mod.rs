@@ -10,6 +10,8 @@ mod rungs;
 
 use std::sync::OnceLock;
 
+use rayon::prelude::*;
+
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
 use crate::options::{Kind, Opt, Options};
@@ -138,8 +140,12 @@ struct Transpose {
 
 impl Transpose {
     fn input(&self) -> &[u32] {
-        self.input
-            .get_or_init(|| (0..self.rows * self.cols).map(element).collect())
+        self.input.get_or_init(|| {
+            (0..self.rows * self.cols)
+                .into_par_iter()
+                .map(element)
+                .collect()
+        })
     }
 
     fn elements(&self) -> u64 {

@@ -4,7 +4,7 @@ use super::*;
 
 const MODULE: &str = r#"// cuda_builder: not PTX
 .version 7.8
-.target sm_90, debug
+.target sm_90, texmode_independent
 .address_size 64
 	/* .entry hidden() { */ // }
 .file 1 "/a } // b/k;.rs", 123, 45
@@ -94,7 +94,7 @@ fn an_entry_takes_what_it_mentions_and_nothing_else() {
         assert_eq!(names(&text), expected, "{text}");
         for part in [
             ".version 7.8",
-            ".target sm_90, debug",
+            ".target sm_90, texmode_independent",
             ".address_size 64",
             ".pragma",
         ] {
@@ -153,6 +153,7 @@ fn only_entries_are_cut_out() {
 fn what_is_not_understood_is_not_cut() {
     for module in [
         ".version 7.8 .visible .alias a, b;",
+        ".target sm_90, debug",
         ".global .u32 a, b;",
         ".global .u32 a = 1, b = 2;",
         ".entry k() { ret;",

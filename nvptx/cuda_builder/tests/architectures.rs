@@ -1,0 +1,119 @@
+//! What builds for several architectures have in common and what not.
+//!
+//! They need a device compiler; without one they fail and say how to get it.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use std::path::Path;
+
+use common::{entry, krate, ptx};
+use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
+
+#[test]
+fn the_version_follows_the_architecture_and_the_instructions() {
+    let source = "#[kernel]\npub unsafe fn total(out: *mut u32) {\n    unsafe { *out = warp::warp_reduce(u32::MAX, *out, warp::WarpReductionOp::Add) }\n}\n";
+    let ampere = ptx("redux_kernels", NvvmArch::Compute80, source);
+    assert!(
+        ampere.contains("redux.sync.add") && ampere.contains(".version 7.0\n.target sm_80\n"),
+        "{ampere}"
+    );
+    let hopper = ptx("redux_kernels", NvvmArch::Compute90, source);
+    assert!(hopper.contains(".version 7.8\n.target sm_90\n"), "{hopper}");
+
+    let error = CudaBuilder::new(krate("redux_kernels", source))
+        .build()
+        .unwrap_err();
+    let CudaBuilderError::NotInArchitecture {
+        function,
+        instruction,
+        ..
+    } = error
+    else {
+        panic!("sm_75 has no redux: {error}");
+    };
+    assert!(
+        function == "total" && instruction.contains("redux"),
+        "{function}: {instruction}"
+    );
+}
+
+/// At the same time, as a build script may that wants both: neither gets what is the other's.
+#[test]
+fn kernels_can_be_for_newer_architectures_only() {
+    let folder = krate(
+        "gated_kernels",
+        r#"
+#[kernel]
+pub unsafe fn everywhere(out: *mut u32) {
+    unsafe { *out = warp::activemask() }
+    let _ = MaybeUninit::new(out);
+}
+
+#[cfg(target_feature = "sm_80")]
+mod newer;
+"#,
+    );
+    let newer = folder.join("src/newer.rs");
+    let source = "use cuda_std::{kernel, warp};\n#[kernel]\npub unsafe fn newer_only(out: *mut u32) {\n    \
+                  unsafe { *out = warp::warp_reduce(u32::MAX, *out, warp::WarpReductionOp::Add) }\n}\n";
+    std::fs::write(&newer, source).unwrap();
+    let build = |arch| {
+        let out = folder.join(format!("{arch}.ptx"));
+        let built = CudaBuilder::new(&folder).arch(arch).copy_to(out).build();
+        std::fs::read_to_string(built.unwrap()).unwrap()
+    };
+    for _ in 0..2 {
+        let [turing, ampere, hopper] = std::thread::scope(|scope| {
+            [
+                NvvmArch::Compute75,
+                NvvmArch::Compute80,
+                NvvmArch::Compute90,
+            ]
+            .map(|arch| scope.spawn(move || build(arch)))
+            .map(|thread| thread.join().unwrap())
+        });
+        assert!(turing.contains(".version 6.3\n.target sm_75\n") && !turing.contains("newer_only"));
+        for (ptx, header) in [
+            (ampere, ".version 7.0\n.target sm_80\n"),
+            (hopper, ".version 7.8\n.target sm_90\n"),
+        ] {
+            assert!(
+                ptx.contains(header) && ptx.contains(".entry everywhere("),
+                "{header}"
+            );
+            assert!(
+                entry(&ptx, "newer_only").contains("redux.sync.add"),
+                "{header}"
+            );
+        }
+        // Again, with everything there already.
+    }
+}
+
+/// Every device function of `cuda_std`, without any space lost.
+#[test]
+fn all_of_cuda_std_builds() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .join("cuda_std/tests/device");
+    for (arch, features) in [
+        (NvvmArch::Compute75, &["--no-default-features"][..]),
+        (NvvmArch::Compute80, &[]),
+        (NvvmArch::Compute100, &[]),
+    ] {
+        let ptx = CudaBuilder::new(&folder)
+            .arch(arch)
+            .build_args(features)
+            .build()
+            .unwrap();
+        let ptx = std::fs::read_to_string(ptx).unwrap();
+        assert!(ptx.matches(".entry ").count() > 200, "{arch}");
+        assert_eq!(
+            ptx.contains("redux.sync"),
+            arch > NvvmArch::Compute75,
+            "{arch}"
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! Small crates of kernels, and their PTX.
+
+#![allow(clippy::unwrap_used, unreachable_pub, reason = "tests")]
+
+use std::path::{Path, PathBuf};
+
+use cuda_builder::{CudaBuilder, NvvmArch};
+
+/// Writes a crate with this library under the target folder, where builds share one compiled `core`.
+pub fn krate(name: &str, source: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    std::fs::create_dir_all(folder.join("src")).unwrap();
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\ncuda_std = {{ path = {:?} }}\n\n[workspace]\n",
+        here.parent().unwrap().join("cuda_std"),
+    );
+    std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    let source = format!(
+        "#![no_std]\n#![allow(unused_features, unused_imports)]\n#![cfg_attr(target_arch = \"nvptx64\", feature(asm_experimental_arch))]\n\
+         use core::mem::MaybeUninit;\nuse cuda_std::{{address_space, kernel, shared, thread, warp}};\n{source}"
+    );
+    std::fs::write(folder.join("src/lib.rs"), source).unwrap();
+    folder
+}
+
+/// The PTX of a crate with this library.
+pub fn ptx(name: &str, arch: NvvmArch, source: &str) -> String {
+    let out = CudaBuilder::new(krate(name, source))
+        .arch(arch)
+        .build()
+        .unwrap();
+    std::fs::read_to_string(out).unwrap()
+}
+
+/// The text of one kernel.
+pub fn entry<'a>(ptx: &'a str, name: &str) -> &'a str {
+    let start = ptx
+        .find(&format!(".entry {name}("))
+        .unwrap_or_else(|| panic!("no {name} in {ptx}"));
+    &ptx[start..start + ptx[start..].find("\n}").unwrap()]
+}
