@@ -60,6 +60,9 @@ pub struct Rung {
     pub geometry: Geometry,
     /// The block where none is asked for.
     pub default_block: [u32; 3],
+    /// The block where none is asked for, for rungs to which another suits other shapes better, by
+    /// [`Problem::shape`]. It is the one of [`Rung::default_block`] for the ladder's default problem.
+    pub choose: Option<fn(&[u64]) -> [u32; 3]>,
     /// The shared memory that a block uses.
     pub shared: Shared,
     /// Whether it destroys its input, which is then restored before the next launch.
@@ -206,7 +209,7 @@ impl Ladder {
         options.complete(self.name, self.options)
     }
 
-    /// How `rung` is launched on `problem`, with `block` or the rung's default block.
+    /// How `rung` is launched on `problem`, with `block` or the one that the rung has for such a problem.
     ///
     /// # Errors
     /// [`Error::BlockOutOfBounds`] for a block that no rung of the ladder takes, [`Error::NotCompiled`]
@@ -219,7 +222,9 @@ impl Ladder {
         block: Option<[u32; 3]>,
     ) -> Result<Launch, Error> {
         let fixed = rung.geometry.block(&problem.shape());
-        let block = block.or(fixed).unwrap_or(rung.default_block);
+        let block = block
+            .or(fixed)
+            .unwrap_or_else(|| rung.block_for(&problem.shape()));
         if !self.blocks.contains(&block) || fixed.is_some_and(|fixed| fixed != block) {
             return Err(Error::BlockOutOfBounds {
                 ladder: self.name,
@@ -268,6 +273,7 @@ impl Rung {
         entries: Entries::Any,
         geometry: Geometry::Line { data_blocks: 1 },
         default_block: [256, 1, 1],
+        choose: None,
         shared: Shared::None,
         in_place: false,
         is_bound: false,
@@ -275,6 +281,12 @@ impl Rung {
         seed: None,
         seed_count: "",
     };
+
+    /// The block for a problem of this shape where none is asked for.
+    pub fn block_for(&self, shape: &[u64]) -> [u32; 3] {
+        self.choose
+            .map_or(self.default_block, |choose| choose(shape))
+    }
 
     /// Whether it has entries for what `problem` is.
     pub fn computes(&self, problem: &dyn Problem) -> bool {

@@ -119,6 +119,9 @@ fn const_generic_rungs_are_compiled_for_every_block_of_their_ladder() {
                 );
             }
             if rung.computes(&*problem) {
+                let usual = rung.geometry.block(&problem.shape());
+                let launch = ladder.launch(rung, &*problem, None).unwrap();
+                assert_eq!(launch.block, usual.unwrap_or(rung.default_block));
                 for block in ladder.blocks_of(rung, &*problem) {
                     let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
                     assert_eq!(launch.block, block);
