@@ -110,6 +110,43 @@ pub enum Geometry {
         /// Columns for each thread of a block.
         across: u32,
     },
+    /// As `Tiles`, with tiles of a size that is not the block's.
+    LargeTiles {
+        /// Rows of a tile.
+        rows: u32,
+        /// Columns of a tile.
+        columns: u32,
+    },
+    /// Tiles of rows and columns, numbered along the grid's x; in its y, slices of the depth, which is the
+    /// shape's third side: as many, up to `slices`, as make enough blocks of them for a device of
+    /// [`MULTIPROCESSORS`] to be busy to the end.
+    NumberedTiles {
+        /// Rows of a tile.
+        rows: u32,
+        /// Columns of a tile.
+        columns: u32,
+        /// The most slices.
+        slices: u32,
+    },
+}
+
+/// The multiprocessors of the device whose blocks are balanced by [`Geometry::NumberedTiles`]: an H100's. On
+/// another the results are as right.
+pub const MULTIPROCESSORS: u32 = 132;
+
+/// The least part of a slice: fewer multiplications than this do not pay for adding one more to the product.
+const LEAST_DEPTH: u64 = 128;
+
+/// How many slices of `depth` keep [`MULTIPROCESSORS`] busy to the end, where each takes `tiles` blocks in turn: the
+/// fewest with which nine in ten have something to do on average.
+fn slices(tiles: u64, depth: u64, most: u32) -> u32 {
+    let busy = |slices: &u32| {
+        let blocks = tiles * u64::from(*slices);
+        let rounds = blocks.div_ceil(u64::from(MULTIPROCESSORS));
+        blocks * 10 >= rounds * u64::from(MULTIPROCESSORS) * 9
+    };
+    let most = u64::from(most).min(depth / LEAST_DEPTH).max(1) as u32;
+    (1..=most).find(busy).unwrap_or(most)
 }
 
 impl Geometry {
@@ -121,6 +158,9 @@ impl Geometry {
             | Self::OneBlock { each }
             | Self::Stride { each, .. }
             | Self::Tiles { across: each } => threads * u64::from(*each),
+            Self::LargeTiles { rows, columns } | Self::NumberedTiles { rows, columns, .. } => {
+                u64::from(*rows) * u64::from(*columns)
+            }
         }
     }
 
@@ -131,7 +171,7 @@ impl Geometry {
                 let n = shape.first().copied().unwrap_or(0);
                 Some([enough(n, u64::from(*each)), 1, 1])
             }
-            Self::Line { .. } | Self::Stride { .. } | Self::Tiles { .. } => None,
+            _ => None,
         }
     }
 
@@ -150,19 +190,40 @@ impl Geometry {
                 [enough(n, self.elements(block)).min(*blocks), 1, 1]
             }
             Self::OneBlock { .. } => [1, 1, 1],
-            Self::Tiles { across } => {
-                let [rows, columns] = [0, 1].map(|side| shape.get(side).copied().unwrap_or(1));
-                let [x, y, _] = block.map(u64::from);
-                let tiles = enough(rows, y);
-                let z = tiles.div_ceil(MAX_GRID_Y);
+            Self::Tiles { across } => tiles(shape, block[1], block[0] * across),
+            Self::LargeTiles { rows, columns } => tiles(shape, *rows, *columns),
+            Self::NumberedTiles {
+                rows,
+                columns,
+                slices: most,
+            } => {
+                let down = enough(side(shape, 0), u64::from(*rows));
+                let along = enough(side(shape, 1), u64::from(*columns));
+                let tiles = u64::from(down) * u64::from(along);
                 [
-                    enough(columns, x * u64::from(*across)),
-                    tiles.div_ceil(z),
-                    z,
+                    u32::try_from(tiles).unwrap_or(u32::MAX),
+                    slices(tiles, side(shape, 2), *most),
+                    1,
                 ]
             }
         }
     }
+}
+
+/// A side of a shape, 1 where it has fewer.
+fn side(shape: &[u64], index: usize) -> u64 {
+    shape.get(index).copied().unwrap_or(1)
+}
+
+/// The grid of tiles of `rows` × `columns`, as [`Geometry::Tiles`] lays them out.
+fn tiles(shape: &[u64], rows: u32, columns: u32) -> [u32; 3] {
+    let tiles = enough(side(shape, 0), u64::from(rows));
+    let z = tiles.div_ceil(MAX_GRID_Y);
+    [
+        enough(side(shape, 1), u64::from(columns)),
+        tiles.div_ceil(z),
+        z,
+    ]
 }
 
 /// Blocks that take `each` and together `all`, at least one.
@@ -258,6 +319,24 @@ mod tests {
         assert_eq!(grid(1, &[65_535 * 16, 1], [32, 16, 1]), [1, 65_535, 1]);
         assert_eq!(grid(1, &[65_535 * 16 + 1, 1], [32, 16, 1]), [1, 32_768, 2]);
         assert_eq!(Geometry::Tiles { across: 2 }.elements([32, 16, 1]), 1024);
+    }
+
+    #[test]
+    fn numbered_tiles_are_cut_into_slices_where_they_are_few() {
+        let grid = |shape: &[u64]| {
+            let geometry = Geometry::NumberedTiles {
+                rows: 64,
+                columns: 64,
+                slices: 8,
+            };
+            geometry.grid(shape, [128, 1, 1])
+        };
+        // 256 tiles are nearly two for each of 132; 288 are a little more than two, and 864 nearly seven.
+        assert_eq!(grid(&[1024, 1024, 1024]), [256, 1, 1]);
+        assert_eq!(grid(&[1000, 1100, 1300]), [288, 3, 1]);
+        assert_eq!(grid(&[64, 64, 100]), [1, 1, 1]);
+        assert_eq!(grid(&[64, 64, 4096]), [1, 8, 1]);
+        assert_eq!(grid(&[4096, 4096, 4096]), [4096, 1, 1]);
     }
 
     #[test]

@@ -11,6 +11,10 @@ use crate::size::dims;
 /// "Compute Capabilities").
 const MAX_SHARED: u32 = 48 << 10;
 
+/// Bytes of shared memory that a block can have on any device, if the launch asks for it (the same source): a
+/// device that has less refuses the launch.
+const MAX_DYNAMIC: u32 = 227 << 10;
+
 /// Kernels that compute the same thing, from the naive one to the fastest.
 #[derive(Debug)]
 pub struct Ladder {
@@ -45,6 +49,9 @@ pub enum Effort {
     Least,
 }
 
+/// A block for a shape.
+pub type Choose = fn(&[u64]) -> [u32; 3];
+
 /// One step of a ladder: a kernel, how it is launched, and what it teaches.
 #[derive(Clone, Debug)]
 pub struct Rung {
@@ -62,7 +69,7 @@ pub struct Rung {
     pub default_block: [u32; 3],
     /// The block where none is asked for, for rungs to which another suits other shapes better, by
     /// [`Problem::shape`]. It is the one of [`Rung::default_block`] for the ladder's default problem.
-    pub choose: Option<fn(&[u64]) -> [u32; 3]>,
+    pub choose: Option<Choose>,
     /// The shared memory that a block uses.
     pub shared: Shared,
     /// Whether it destroys its input, which is then restored before the next launch.
@@ -233,12 +240,16 @@ impl Ladder {
             });
         }
         let needed = rung.shared.bytes(block);
-        if needed > MAX_SHARED {
+        let most = match rung.shared {
+            Shared::Dynamic(_) => MAX_DYNAMIC,
+            Shared::None | Shared::Static(_) => MAX_SHARED,
+        };
+        if needed > most {
             return Err(Error::TooMuchShared {
                 rung: rung.name,
                 block: dims(block),
                 needed,
-                most: MAX_SHARED,
+                most,
                 rule: self.block_rule,
             });
         }

@@ -81,6 +81,8 @@ pub struct Plan {
     options: Options,
     problem: Box<dyn Problem>,
     launches: Vec<(&'static Rung, Launch)>,
+    /// Why rungs that nobody named are not among them.
+    left_out: Vec<String>,
     runs: Option<u32>,
     /// Whether the rungs were asked for by name.
     named: bool,
@@ -113,16 +115,26 @@ impl Climb<'_> {
             runs,
         } = *self;
         let problem = ladder.problem(options)?;
-        let launches = ladder
-            .select(rungs, &*problem)?
-            .into_iter()
-            .map(|rung| Ok((rung, ladder.launch(rung, &*problem, block)?)))
-            .collect::<Result<Vec<_>, Error>>()?;
+        let mut launches = Vec::new();
+        let mut refused = Vec::new();
+        for rung in ladder.select(rungs, &*problem)? {
+            match ladder.launch(rung, &*problem, block) {
+                Ok(launch) => launches.push((rung, launch)),
+                Err(error @ Error::NotCompiled { .. }) if rungs.is_empty() => refused.push(error),
+                Err(error) => return Err(error),
+            }
+        }
+        if launches.is_empty()
+            && let Some(error) = refused.pop()
+        {
+            return Err(error);
+        }
         Ok(Plan {
             ladder,
             options: problem.settled(ladder.complete(options)?),
             problem,
             launches,
+            left_out: refused.iter().map(ToString::to_string).collect(),
             named: !rungs.is_empty(),
             // What is looked at is not timed.
             runs: runs.filter(|_| !ladder.shown.pictures),
@@ -157,7 +169,7 @@ pub fn climb(
         Session::new(device, &**problem, restorable)?
     };
     let sets = session.sets();
-    let (mut timed, mut left_out) = (false, Vec::new());
+    let (mut timed, mut left_out) = (false, plan.left_out.clone());
     let mut outcomes = Vec::with_capacity(launches.len());
     for (rung, launch) in launches {
         progress(rung);

@@ -11,6 +11,7 @@ use cust::context::{Context, CurrentContext};
 use cust::device::Device as CudaDevice;
 use cust::error::CudaError;
 use cust::event::{Event, EventFlags};
+use cust::function::Function;
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_info};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
@@ -152,6 +153,9 @@ impl Gpu {
             .map(|slot| ptr::from_mut(slot).cast())
             .collect();
 
+        if launch.shared_bytes > MAX_SHARED {
+            allow_shared(&function, launch.shared_bytes).map_err(&cuda)?;
+        }
         let [gx, gy, gz] = launch.grid;
         let [bx, by, bz] = launch.block;
         if is_timed {
@@ -318,6 +322,22 @@ fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
             "{}; compute-sanitizer or --device sim names the access that did it",
             describe(error)
         ),
+    }
+}
+
+/// Dynamic shared memory that a launch gets without asking before (CUDA C++ Programming Guide, "Compute
+/// Capabilities": shared memory per block).
+const MAX_SHARED: u32 = 48 << 10;
+
+/// Lets launches of `function` have so much dynamic shared memory. cust does not ask.
+fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
+    let attribute = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    // SAFETY: the function's module is loaded as long as the borrow lasts; the call takes numbers.
+    match unsafe { sys::cuFuncSetAttribute(function.to_raw(), attribute, bytes) } {
+        sys::cudaError_enum::CUDA_SUCCESS => Ok(()),
+        // The driver's words for more than the device has.
+        _ => Err(CudaError::InvalidValue),
     }
 }
 

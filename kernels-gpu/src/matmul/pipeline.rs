@@ -14,6 +14,8 @@
 //!
 //! One SM's schedulers issue 4 instructions a cycle, and each multiplication of a warp takes a slot: what is not
 //! a multiplication is lost. The loop here has 2048 of them in 2190 instructions.
+// An index is a place among registers here, and so a constant once the loop is written out.
+#![allow(clippy::needless_range_loop)]
 
 use core::array;
 
@@ -138,7 +140,7 @@ impl<const ROWS: usize, const COLUMNS: usize, const THREADS: usize, const WIDE: 
     fn new(stages: *mut f32, product: &Product, part: &Part) -> Self {
         const {
             assert!(Self::COPIES_A <= MOST_COPIES.0 && Self::COPIES_B <= MOST_COPIES.1);
-            assert!(Self::ROWS_B > 0 && THREADS % DEPTH == 0);
+            assert!(Self::ROWS_B > 0 && THREADS.is_multiple_of(DEPTH));
         }
         let thread = thread::thread_idx_x();
         let (row_a, column_a) = (thread / DEPTH as u32, thread % DEPTH as u32);
@@ -271,7 +273,11 @@ pub(super) unsafe fn multiply<
             Feed::<ROWS, COLUMNS, THREADS, WIDE>::COPIES_A,
             Feed::<ROWS, COLUMNS, THREADS, WIDE>::COPIES_B,
         );
-        assert!(THREADS * DOWN * ALONG == ROWS * COLUMNS && DOWN % 4 == 0 && ALONG % 4 == 0);
+        assert!(
+            THREADS * DOWN * ALONG == ROWS * COLUMNS
+                && DOWN.is_multiple_of(4)
+                && ALONG.is_multiple_of(4)
+        );
         (a + b).div_ceil(DEPTH - 2)
     };
 
@@ -294,7 +300,12 @@ pub(super) unsafe fn multiply<
     let of_b = |stage: u32, step: usize, four: usize| {
         let at = stage as usize + DEPTH * pitch + step * COLUMNS;
         // SAFETY: in the stage's tile of `b`, which has arrived.
-        unsafe { *stages.add(at + column as usize + four * 4 * LANES.1).cast::<Four>() }.0
+        unsafe {
+            *stages
+                .add(at + column as usize + four * 4 * LANES.1)
+                .cast::<Four>()
+        }
+        .0
     };
 
     for _ in 0..STAGES - 1 {

@@ -35,7 +35,7 @@ entries! {
     => unsafe {
         const { assert!(BLOCK == threads(WARPS)) };
         let product = Product { a, b, c, m, n, k };
-        if n % 4 == 0 {
+        if n.is_multiple_of(4) {
             pipelined::<true>(&product);
         } else {
             pipelined::<false>(&product);
@@ -63,7 +63,7 @@ entries! {
     => unsafe {
         const { assert!(BLOCK == threads(SLICED_WARPS)) };
         let product = Product { a, b, c, m, n, k };
-        if n % 4 == 0 {
+        if n.is_multiple_of(4) {
             sliced::<true>(&product, turns);
         } else {
             sliced::<false>(&product, turns);
@@ -109,7 +109,14 @@ unsafe fn sliced<const WIDE: bool>(product: &Product, turns: *mut u32) {
     // SAFETY: the caller's; in its turn, the block's elements of `c` are its own. The fences order what one block
     // wrote to `c` before the turn that it gives, and the turn that another sees before what that one reads.
     unsafe {
-        multiply::<{ TILE.0 }, { TILE.1 }, { threads(SLICED_WARPS) }, { SLICED_EACH.0 }, { SLICED_EACH.1 }, WIDE>(
+        multiply::<
+            { TILE.0 },
+            { TILE.1 },
+            { threads(SLICED_WARPS) },
+            { SLICED_EACH.0 },
+            { SLICED_EACH.1 },
+            WIDE,
+        >(
             shared::dynamic_shared_mem(),
             product,
             &part,

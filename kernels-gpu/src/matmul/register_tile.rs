@@ -4,6 +4,8 @@
 //! time of 128 multiplications. A thread that takes 8 × 8 elements of `c` reads 8 of `a` and 8 of `b`
 //! for 64 multiplications: an eighth of the reads each. And as its elements are neighbours by fours, four are
 //! one instruction.
+// An index is a place among registers here, and so a constant once the loop is written out.
+#![allow(clippy::needless_range_loop)]
 
 use cuda_std::{GpuFloat, thread};
 
@@ -18,6 +20,8 @@ const DEPTH: usize = 8;
 const THREADS: usize = 16;
 /// Words behind each row of the turned tile of `a`: its writes then go to different banks.
 const PAD: usize = 4;
+/// Bytes of a block's two tiles.
+pub const SHARED_BYTES: usize = DEPTH * (2 * SIDE + PAD) * size_of::<f32>();
 /// Elements of a thread, down and along.
 const EACH: usize = SIDE / THREADS;
 

@@ -16,6 +16,8 @@ mod rungs;
 
 use std::sync::OnceLock;
 
+use kernels_gpu::matmul::{pipeline, pipelined};
+
 use crate::error::Error;
 use crate::ladders::reduce::element;
 use crate::launch::{Arg, Launch};
@@ -29,7 +31,19 @@ use reference::Product;
 /// The most elements of a matrix: the kernels count them in 31 bits.
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
-const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1]];
+/// The blocks of the seed's rungs: a thread for each element of a tile.
+const SQUARES: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1]];
+
+const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1], [128, 1, 1], [256, 1, 1]];
+
+/// Rows and columns of a tile of the sliced rung.
+const SLICED: (u64, u64) = {
+    let (rows, columns) = pipeline::tile(pipelined::SLICED_WARPS, pipelined::SLICED_EACH);
+    (rows as u64, columns as u64)
+};
+
+/// The form of the problem in which the blocks of a tile take turns.
+const IN_TURNS: usize = 2;
 
 /// The form of the problem in which the second matrix lies column after column.
 const COLUMN_MAJOR: usize = 1;
@@ -62,7 +76,8 @@ pub(crate) const LADDER: Ladder = Ladder {
         ),
     ],
     blocks: BLOCKS,
-    block_rule: "16x16 or 32x32, the tiles that were compiled in (a larger one has more than 1024 threads)",
+    block_rule: "16x16 or 32x32, the tiles that were compiled in (a larger one has more than 1024 threads), and \
+        128 or 256 for the rungs whose tile is not their block",
     sweep,
     problem,
     shown: Shown {
@@ -242,14 +257,13 @@ impl Problem for Matmul {
 
     fn smaller(&self, share: f64) -> Option<String> {
         let elements: u64 = self.buffers().iter().map(|buffer| buffer.bytes / 4).sum();
-        // Of square matrices there are four, and copies of three to restore them from.
+        // Of square matrices there are four, and copies of three to restore them from. The turns are few.
         let side = round_down((elements / 7).isqrt(), share.sqrt());
         Some(format!("--m {side} --n {side} --k {side}"))
     }
 
     fn shape(&self) -> Vec<u64> {
-        let [m, n, _] = self.sides;
-        vec![m as u64, n as u64]
+        self.sides.map(|side| side as u64).to_vec()
     }
 
     fn buffers(&self) -> Vec<Buffer> {
@@ -263,6 +277,8 @@ impl Problem for Matmul {
             buffer(Role::Input, k * n),
             buffer(Role::Input, k * n),
             buffer(Role::Output, m * n + GUARD as u64),
+            // A turn for each tile of the sliced rung. It leaves them zero.
+            buffer(Role::Sum, m.div_ceil(SLICED.0) * n.div_ceil(SLICED.1)),
         ]
     }
 
@@ -277,8 +293,12 @@ impl Problem for Matmul {
 
     fn args(&self, rung: &Rung) -> Vec<Arg> {
         let [m, n, k] = self.sides.map(|side| Arg::U32(side as u32));
-        let (a, b, c) = (Arg::Buffer(0), Arg::Buffer(1 + rung.form), Arg::Buffer(3));
-        vec![a, b, c, m, n, k]
+        let b = usize::from(rung.form == COLUMN_MAJOR);
+        let mut args = vec![Arg::Buffer(0), Arg::Buffer(1 + b), Arg::Buffer(3), m, n, k];
+        if rung.form == IN_TURNS {
+            args.push(Arg::Buffer(4));
+        }
+        args
     }
 
     fn bytes(&self) -> u64 {
