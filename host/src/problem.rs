@@ -20,6 +20,8 @@ pub enum Role {
     Output,
     /// Added to by the kernel: zeroed before every launch.
     Sum,
+    /// What blocks pass on to each other: zeroed once, and left as zeros by every launch.
+    Workspace,
 }
 
 /// A buffer on the device.

@@ -76,7 +76,9 @@ pub struct Rung {
     pub in_place: bool,
     /// Whether it is an upper bound and no solution: it moves the bytes and leaves out the work.
     pub is_bound: bool,
-    /// Which form of its input it takes, where the problem has several; 0 is the usual one.
+    /// Whether it gives the problem's whole result where others of its ladder leave the rest to the host.
+    pub whole: bool,
+    /// Which form of its arguments it takes, where the problem has several; 0 is the usual one.
     pub form: usize,
     /// What the text that the ladder comes from measured for it.
     pub seed: Option<Seed>,
@@ -288,6 +290,7 @@ impl Rung {
         shared: Shared::None,
         in_place: false,
         is_bound: false,
+        whole: false,
         form: 0,
         seed: None,
         seed_count: "",

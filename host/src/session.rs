@@ -136,6 +136,9 @@ impl<'a> Session<'a> {
             let id = self.device.alloc(host_size(buffer.bytes))?;
             let set = self.sets.last_mut().expect("pushed above");
             set.buffers.push(id);
+            if buffer.role == Role::Workspace {
+                self.device.fill(id, 0)?;
+            }
         }
         Ok(())
     }

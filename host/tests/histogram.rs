@@ -84,3 +84,14 @@ fn aggregation_ends_the_queue_for_one_counter() {
     assert_eq!(of("histogram_private_coarsened"), N as f64, "one by one");
     assert_eq!(of("histogram_aggregated"), (N / 16) as f64);
 }
+
+#[test]
+fn lanes_with_copies_of_their_own_never_queue() {
+    let waves = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum";
+    for data in ["uniform", "skewed", "constant"] {
+        let found = of(&counted(data), "histogram_lanes", waves);
+        assert_eq!(found, (N / 32) as f64, "{data}: one for 32 bytes");
+    }
+    let sectors = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
+    assert_eq!(of(&counted("uniform"), "histogram_lanes", sectors), 16.0);
+}

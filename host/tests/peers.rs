@@ -53,7 +53,7 @@ fn buffers(gpu: &mut Gpu, problem: &dyn Problem) -> Vec<BufferId> {
         match buffer.role {
             Role::Input => gpu.upload(id, problem.input(index)).unwrap(),
             Role::Output => gpu.fill(id, POISON).unwrap(),
-            Role::Sum => gpu.fill(id, 0).unwrap(),
+            Role::Sum | Role::Workspace => gpu.fill(id, 0).unwrap(),
         }
         ids.push(id);
     }

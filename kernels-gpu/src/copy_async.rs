@@ -8,7 +8,7 @@
 //! LLVM has intrinsics for it that take pointers with an address space, for which Rust has no words, so these are
 //! `asm!`, each a single instruction. On anything but a GPU they do nothing.
 
-use crate::tile::Four;
+use crate::wide::Wide;
 
 /// The number by which `cp.async` knows a place in shared memory: its offset in the shared window.
 #[derive(Clone, Copy)]
@@ -76,7 +76,7 @@ pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
 /// # Safety
 /// As [`copy_one`], for 16 bytes on both sides, at addresses that are multiples of 16.
 #[inline(always)]
-pub unsafe fn copy_four(to: Shared, from: *const Four, exist: bool) {
+pub unsafe fn copy_four(to: Shared, from: *const Wide<f32, 4>, exist: bool) {
     let read = if exist { 16 } else { 0 };
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: the caller's.

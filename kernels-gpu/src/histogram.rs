@@ -4,8 +4,8 @@
 //! counter at once, so every addition is atomic, and additions to one address happen one after the other:
 //! a rung is fast when few threads meet at one counter, and near.
 //!
-//! A block takes as many bytes as it has threads, the coarsened rungs [`COARSE`] times that. What a
-//! block counts cannot overflow: `n` is less than 2^31.
+//! A block takes as many bytes as it has threads, the coarsened rungs [`COARSE`] times that; in the last rung
+//! the blocks are few and stride over the input. What a block counts cannot overflow: `n` is less than 2^31.
 //!
 //! # Safety
 //! All kernels: `input` points to `n` bytes and `bins` to 256 counters, in device memory that nothing
@@ -19,6 +19,7 @@ use cuda_std::thread;
 
 pub mod aggregated;
 pub mod global;
+pub mod lanes;
 pub mod private;
 
 /// Values of a byte, and counters.
@@ -43,7 +44,7 @@ unsafe fn add_global(bins: *mut u32, byte: u8, count: u32) {
 /// Counts `count` of a byte in the block's copy.
 ///
 /// # Safety
-/// `copy` points to 256 counters of shared memory that are accessed by atomics only.
+/// `copy` points to `byte + 1` counters or more of shared memory that are accessed by atomics only.
 #[inline(always)]
 unsafe fn add_private(copy: *mut u32, byte: u8, count: u32) {
     // SAFETY: a byte is less than 256; the threads that use it are of one block.

@@ -26,3 +26,4 @@ pub mod shuffle;
 pub mod tile;
 pub mod transpose;
 pub mod warp;
+pub mod wide;

@@ -1,13 +1,13 @@
 //! The sum of `n` 32-bit integers, wrapping: from one addition in two threads to warp shuffles. And what
 //! a sum stands for: product, min and max, of five types ([`operation`]).
 //!
-//! Every kernel here has the same parameters and the same result: block `b` writes the sum of its part
-//! of `input` to `output[b]`, and the host adds those. A block's part is as many elements as it has
-//! threads, or 2, 4 or 8 times that where the rung says so. The grid has just enough blocks for `n`
-//! elements, and one for `n` = 0.
+//! The kernels here have the same parameters and the same result: block `b` writes the sum of its part
+//! of `input` to `output[b]`, and the host adds those. Only the rungs of [`whole`] give the sum of all. A
+//! block's part is as many elements as it has threads, or 2, 4 or 8 times that where the rung says so. The grid
+//! has just enough blocks for `n` elements, and one for `n` = 0.
 //!
-//! The rungs in shared memory, by shuffles and with a grid's stride are there for every operation and
-//! type, from one body: `reduce_shfl_max_f32_128`.
+//! The rungs in shared memory, by shuffles, with a grid's stride and with wide loads are there for every
+//! operation and type, from one body: `reduce_shfl_max_f32_128`.
 //!
 //! # Where this differs from the code it follows
 //!
@@ -39,6 +39,8 @@ pub mod shfl;
 pub mod smem;
 pub mod unroll_warps;
 pub mod unrolling;
+pub mod vector;
+pub mod whole;
 
 /// This thread's block and its part of the input: `data_blocks` elements for each of its threads.
 struct Part {

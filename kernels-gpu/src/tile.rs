@@ -2,11 +2,6 @@
 
 use crate::warp::WARP_SIZE;
 
-/// Four floats that are read and written at once: 16 bytes, the most that one instruction moves.
-#[repr(C, align(16))]
-#[derive(Clone, Copy)]
-pub struct Four(pub [f32; 4]);
-
 /// A tile: rows of `WIDTH` elements, `PAD` unused words behind each, in memory of `height * (WIDTH + PAD)`
 /// elements.
 ///

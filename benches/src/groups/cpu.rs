@@ -114,7 +114,7 @@ fn outputs(problem: &dyn Problem, launch: &Launch) -> Result<Vec<Vec<u8>>, Error
         match buffer.role {
             Role::Input => sim.upload(id, problem.input(index))?,
             Role::Output => sim.fill(id, POISON)?,
-            Role::Sum => sim.fill(id, 0)?,
+            Role::Sum | Role::Workspace => sim.fill(id, 0)?,
         }
         buffers.push(id);
     }

@@ -22,8 +22,8 @@ use core::array;
 use cuda_std::{GpuFloat, thread, warp};
 
 use crate::copy_async::{self, Shared, copy_four, copy_one};
-use crate::tile::Four;
 use crate::warp::{FULL_MASK, WARP_SIZE};
+use crate::wide;
 
 /// Columns of `a`, rows of `b`, of a tile.
 pub const DEPTH: usize = 16;
@@ -295,17 +295,12 @@ pub(super) unsafe fn multiply<
     let of_a = |stage: u32, step: usize, four: usize| {
         let at = stage as usize + step * pitch + row as usize + four * 4 * LANES.0;
         // SAFETY: in the stage's tile of `a`, which has arrived.
-        unsafe { *stages.add(at).cast::<Four>() }.0
+        unsafe { wide::load(stages.add(at)) }
     };
     let of_b = |stage: u32, step: usize, four: usize| {
         let at = stage as usize + DEPTH * pitch + step * COLUMNS;
         // SAFETY: in the stage's tile of `b`, which has arrived.
-        unsafe {
-            *stages
-                .add(at + column as usize + four * 4 * LANES.1)
-                .cast::<Four>()
-        }
-        .0
+        unsafe { wide::load(stages.add(at + column as usize + four * 4 * LANES.1)) }
     };
 
     for _ in 0..STAGES - 1 {

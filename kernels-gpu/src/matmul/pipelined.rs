@@ -3,7 +3,7 @@
 use cuda_std::{shared, thread};
 
 use super::pipeline::{DEPTH, Part, Product, multiply, tile};
-use crate::tile::Four;
+use crate::wide;
 
 /// The warps of a block of `matmul_pipelined`, down and along.
 pub const WARPS: (usize, usize) = (2, 4);
@@ -171,7 +171,7 @@ unsafe fn write<const WIDE: bool>(product: &Product, row: u32, column: u32, sums
     // SAFETY: inside of `c`; where `n` is a multiple of 4, so is the first element's place.
     unsafe {
         if WIDE {
-            *at.cast() = Four(sums);
+            wide::store(at, sums);
         } else {
             for (j, sum) in sums.into_iter().enumerate() {
                 if column + (j as u32) < product.n {

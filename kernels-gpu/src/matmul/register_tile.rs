@@ -10,7 +10,7 @@
 use cuda_std::{GpuFloat, thread};
 
 use super::{Matrix, Place};
-use crate::tile::Four;
+use crate::wide::{self, Wide};
 
 /// Rows and columns of `c` that a block takes.
 pub const SIDE: usize = 128;
@@ -38,8 +38,8 @@ entries! {
     /// As [`matmul`](super) says, where a block takes 128 × 128 elements of `c`.
     matmul_register_tile(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
     for X x _Y in [16 x 16];
-    shared tile_a: [Four; DEPTH * (SIDE + PAD) / 4];
-    shared tile_b: [Four; DEPTH * SIDE / 4];
+    shared tile_a: [Wide<f32, 4>; DEPTH * (SIDE + PAD) / 4];
+    shared tile_b: [Wide<f32, 4>; DEPTH * SIDE / 4];
     // SAFETY: the body's contract is the kernel's.
     => unsafe {
         const { assert!(X == THREADS) };
@@ -93,13 +93,13 @@ unsafe fn register_tile(
             thread::sync_threads();
             for i in 0..DEPTH {
                 let four = |row: *mut f32, at: usize, group: usize| {
-                    *row.add(place_of(group * 4, at)).cast::<Four>()
+                    wide::load::<f32, 4>(row.add(place_of(group * 4, at)))
                 };
                 let of_a = [0, 1].map(|group| four(tile_a.add(i * PITCH), down, group));
                 let of_b = [0, 1].map(|group| four(tile_b.add(i * SIDE), along, group));
                 for row in 0..EACH {
                     for column in 0..EACH {
-                        let (x, y) = (of_a[row / 4].0[row % 4], of_b[column / 4].0[column % 4]);
+                        let (x, y) = (of_a[row / 4][row % 4], of_b[column / 4][column % 4]);
                         sums[row][column] = GpuFloat::mul_add(x, y, sums[row][column]);
                     }
                 }

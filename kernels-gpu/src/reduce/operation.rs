@@ -15,7 +15,16 @@
 //! floats are associative only up to rounding, so two rungs may differ in the last digits, and an
 //! infinity or a NaN among the elements is among the results.
 
+use core::array;
+use core::sync::atomic::Ordering::Relaxed;
+
+use cuda_std::atomic::mid;
 use cuda_std::warp::WarpShuffleValue;
+
+use crate::wide;
+
+/// Elements that a thread takes by wide loads.
+pub const EACH: usize = 8;
 
 /// An associative and commutative operation.
 pub trait Operation<T> {
@@ -45,10 +54,31 @@ pub trait Element: Copy + WarpShuffleValue {
     fn lesser(self, other: Self) -> Self;
     /// The greater; the other one of a NaN.
     fn greater(self, other: Self) -> Self;
+
+    /// Its bits, in the lowest ones.
+    fn to_bits_64(self) -> u64;
+    /// The element of these bits.
+    fn from_bits_64(bits: u64) -> Self;
+
+    /// [`EACH`] elements by loads of 16 bytes: vector `vector` from `data` on, the one `apart` vectors further,
+    /// and so on.
+    ///
+    /// # Safety
+    /// They are in bounds, no thread writes them, and `data` is a multiple of 16.
+    unsafe fn wide(data: *const Self, vector: usize, apart: usize) -> [Self; EACH];
+}
+
+/// A type of element that the hardware's atomics add.
+pub trait AtomicSum: Element {
+    /// Adds to `*sum`. Subnormal `f32`s count as 0.
+    ///
+    /// # Safety
+    /// `sum` points to an element in global memory that threads access by atomics only.
+    unsafe fn add_to(sum: *mut Self, element: Self);
 }
 
 macro_rules! elements {
-    ($($type:ident: $zero:literal, $one:literal, $least:expr, $greatest:expr, $plus:expr, $times:expr;)*) => {$(
+    ($($type:ident: $zero:literal, $one:literal, $least:expr, $greatest:expr, $plus:expr, $times:expr, $to_bits:expr, $from_bits:expr;)*) => {$(
         impl Element for $type {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
@@ -74,16 +104,49 @@ macro_rules! elements {
             fn greater(self, other: Self) -> Self {
                 self.max(other)
             }
+
+            #[inline(always)]
+            fn to_bits_64(self) -> u64 {
+                $to_bits(self)
+            }
+
+            #[inline(always)]
+            fn from_bits_64(bits: u64) -> Self {
+                $from_bits(bits)
+            }
+
+            #[inline(always)]
+            unsafe fn wide(data: *const Self, vector: usize, apart: usize) -> [Self; EACH] {
+                const WIDTH: usize = wide::width::<$type>();
+                let first = data.wrapping_add(vector * WIDTH);
+                let loaded: [[Self; WIDTH]; EACH / WIDTH] = array::from_fn(|k| {
+                    // SAFETY: the caller's.
+                    unsafe { wide::load(first.wrapping_add(k * apart * WIDTH)) }
+                });
+                array::from_fn(|k| loaded[k / WIDTH][k % WIDTH])
+            }
+        }
+
+        impl AtomicSum for $type {
+            #[inline(always)]
+            unsafe fn add_to(sum: *mut Self, element: Self) {
+                ::pastey::paste! {
+                    // SAFETY: the caller's. Nothing is ordered by a sum.
+                    unsafe { mid::[<atomic_fetch_add_ $type _device>](sum, Relaxed, element) };
+                }
+            }
         }
     )*};
 }
 
 elements! {
-    i32: 0, 1, i32::MIN, i32::MAX, i32::wrapping_add, i32::wrapping_mul;
-    u32: 0, 1, u32::MIN, u32::MAX, u32::wrapping_add, u32::wrapping_mul;
-    i64: 0, 1, i64::MIN, i64::MAX, i64::wrapping_add, i64::wrapping_mul;
-    f32: 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, |a, b| a + b, |a, b| a * b;
-    f64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, |a, b| a + b, |a, b| a * b;
+    i32: 0, 1, i32::MIN, i32::MAX, i32::wrapping_add, i32::wrapping_mul,
+        |a: i32| u64::from(a.cast_unsigned()), |a| (a as u32).cast_signed();
+    u32: 0, 1, u32::MIN, u32::MAX, u32::wrapping_add, u32::wrapping_mul, u64::from, |a| a as u32;
+    i64: 0, 1, i64::MIN, i64::MAX, i64::wrapping_add, i64::wrapping_mul, i64::cast_unsigned, u64::cast_signed;
+    f32: 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, |a, b| a + b, |a, b| a * b,
+        |a: f32| u64::from(a.to_bits()), |a| f32::from_bits(a as u32);
+    f64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, |a, b| a + b, |a, b| a * b, f64::to_bits, f64::from_bits;
 }
 
 macro_rules! operations {
@@ -115,33 +178,70 @@ operations! {
 }
 
 /// Writes a rung's kernels for every operation and type but the sum of `i32`, which the rung writes itself,
-/// for each block: `name_max_f32_128` and so on, with blocks of 128 threads.
+/// for each block: `name_max_f32_128` and so on, with blocks of 128 threads unless others are named.
 ///
 /// `body` is generic over the element, the operation and the block, and takes shared memory of `len`
-/// elements first.
+/// elements first. A further argument, which a kernel has before `n`, is named behind the blocks.
 macro_rules! every_operation {
-    ($name:ident; shared [$len:expr]; $body:ident) => {
-        every_operation!(@types $name [$len] $body Sum sum [u32 i64 f32 f64]);
-        every_operation!(@types $name [$len] $body Product product [i32 u32 i64 f32 f64]);
-        every_operation!(@types $name [$len] $body Min min [i32 u32 i64 f32 f64]);
-        every_operation!(@types $name [$len] $body Max max [i32 u32 i64 f32 f64]);
+    ($name:ident; $($rest:tt)*) => {
+        every_operation! { $name for [128]; $($rest)* }
     };
-    (@types $name:ident [$len:expr] $body:ident $operation:ident $word:ident [$($type:ident)*]) => {$(
+    ($name:ident for $blocks:tt $(with $arg:ident: $ty:ty)?; shared [$len:expr]; $body:ident) => {
+        every_operation!(@types [$name $blocks [$($arg: $ty)?] [$len] $body] Sum sum [u32 i64 f32 f64]);
+        every_operation!(@types [$name $blocks [$($arg: $ty)?] [$len] $body] Product product [i32 u32 i64 f32 f64]);
+        every_operation!(@types [$name $blocks [$($arg: $ty)?] [$len] $body] Min min [i32 u32 i64 f32 f64]);
+        every_operation!(@types [$name $blocks [$($arg: $ty)?] [$len] $body] Max max [i32 u32 i64 f32 f64]);
+    };
+    (@types $rung:tt $operation:ident $word:ident [$($type:ident)*]) => {
+        $(every_operation!(@kernels $rung $operation $word $type);)*
+    };
+    (@kernels [$name:ident $blocks:tt [$($arg:ident: $ty:ty)?] [$len:expr] $body:ident]
+     $operation:ident $word:ident $type:ident) => {
         ::pastey::paste! {
             entries! {
                 #[doc = concat!("The ", stringify!($word), " of `", stringify!($type), "`.")]
                 ///
                 /// # Safety
-                /// As [`reduce`](crate::reduce) says.
-                [<$name _ $word _ $type>](input: *const $type, output: *mut $type, n: u32) for BLOCK in [128];
+                #[doc = concat!("As `", stringify!($name), "`.")]
+                [<$name _ $word _ $type>](input: *const $type, output: *mut $type, $($arg: $ty,)? n: u32)
+                for BLOCK in $blocks;
                 shared tile: [$type; $len];
                 // SAFETY: the body's contract is the kernel's.
-                => unsafe { $body::<$type, $crate::reduce::operation::$operation, BLOCK>(tile, input, output, n) }
+                => unsafe {
+                    $body::<$type, $crate::reduce::operation::$operation, BLOCK>(
+                        tile, input, output, $($arg,)? n,
+                    );
+                }
             }
         }
-    )*};
+    };
 }
 pub(super) use every_operation;
+
+/// As [`every_operation!`] for a rung that only sums; `body` is not generic over the operation.
+macro_rules! every_sum {
+    ($name:ident for $blocks:tt; shared [$len:expr]; $body:ident) => {
+        every_sum!(@types [$name $blocks [$len] $body] [u32 i64 f32 f64]);
+    };
+    (@types $rung:tt [$($type:ident)*]) => {
+        $(every_sum!(@kernels $rung $type);)*
+    };
+    (@kernels [$name:ident $blocks:tt [$len:expr] $body:ident] $type:ident) => {
+        ::pastey::paste! {
+            entries! {
+                #[doc = concat!("The sum of `", stringify!($type), "`.")]
+                ///
+                /// # Safety
+                #[doc = concat!("As `", stringify!($name), "`.")]
+                [<$name _sum_ $type>](input: *const $type, output: *mut $type, n: u32) for BLOCK in $blocks;
+                shared tile: [$type; $len];
+                // SAFETY: the body's contract is the kernel's.
+                => unsafe { $body::<$type, BLOCK>(tile, input, output, n) }
+            }
+        }
+    };
+}
+pub(super) use every_sum;
 
 #[cfg(test)]
 mod tests {

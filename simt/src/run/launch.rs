@@ -1,5 +1,7 @@
 //! A launch: its geometry and arguments, and the blocks spread over the host's threads.
 
+use std::cell::Cell;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -145,15 +147,14 @@ impl Machine {
         let workers = self.pool.current_num_threads() as u64;
         // Few enough at a time that the last ones end together, enough that taking them costs nothing.
         let share = (blocks / (workers * 16)).clamp(1, 64);
-        self.pool.broadcast(|_| {
+        // The last block begins when the others are done: where it waits for what they leave it, it finds that
+        // there, whatever the host's threads do, and counts the same each time.
+        let last = blocks - 1;
+        let run = |next: &dyn Fn() -> Option<Range<u64>>| {
             let mut seen = merged.lock().expect("no observer panics").fork();
             let mut worker = Worker::new(&launch);
-            loop {
-                let first = next.fetch_add(share, Ordering::Relaxed);
-                if first >= blocks {
-                    break;
-                }
-                for number in first..(first + share).min(blocks) {
+            while let Some(numbers) = next() {
+                for number in numbers {
                     // Blocks before the first that faulted are still run, so that which fault is told
                     // does not depend on the host's threads.
                     if number > launch.progress.faulted.load(Ordering::Relaxed) {
@@ -171,7 +172,15 @@ impl Machine {
                 }
             }
             merged.lock().expect("no observer panics").merge(seen);
+        };
+        self.pool.broadcast(|_| {
+            run(&|| {
+                let first = next.fetch_add(share, Ordering::Relaxed);
+                (first < last).then(|| first..(first + share).min(last))
+            });
         });
+        let alone = Cell::new(Some(last..blocks));
+        run(&|| alone.take());
         let fault = faults
             .into_inner()
             .expect("pushing cannot panic")

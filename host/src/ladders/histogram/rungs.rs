@@ -1,5 +1,6 @@
 //! The rungs, in the order in which they are climbed.
 
+use kernels_gpu::histogram::lanes::{BLOCKS as MOST_BLOCKS, COPIES, EACH};
 use kernels_gpu::histogram::{BINS, COARSE};
 
 use super::BLOCKS;
@@ -52,5 +53,17 @@ pub(super) const RUNGS: &[Rung] = &[
         source: "kernels-gpu/src/histogram/aggregated.rs",
         lesson: "runs of equal bytes are counted in a register: one atomic a run, for skewed data",
         ..COARSENED
+    },
+    Rung {
+        name: "histogram_lanes",
+        source: "kernels-gpu/src/histogram/lanes.rs",
+        lesson: "a copy for each lane, in its own bank, and 16-byte loads: as fast for any bytes, at memory's speed",
+        geometry: Geometry::Stride {
+            each: EACH as u32,
+            blocks: MOST_BLOCKS,
+        },
+        default_block: [1024, 1, 1],
+        shared: Shared::Static(|_| (BINS * COPIES) as u32 * 4),
+        ..PRIVATE
     },
 ];

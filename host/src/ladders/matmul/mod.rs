@@ -277,8 +277,8 @@ impl Problem for Matmul {
             buffer(Role::Input, k * n),
             buffer(Role::Input, k * n),
             buffer(Role::Output, m * n + GUARD as u64),
-            // A turn for each tile of the sliced rung. It leaves them zero.
-            buffer(Role::Sum, m.div_ceil(SLICED.0) * n.div_ceil(SLICED.1)),
+            // A turn for each tile of the sliced rung.
+            buffer(Role::Workspace, m.div_ceil(SLICED.0) * n.div_ceil(SLICED.1)),
         ]
     }
 

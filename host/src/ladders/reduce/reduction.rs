@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use kernels_gpu::reduce::operation::EACH;
+use kernels_gpu::reduce::whole::words;
 use rayon::prelude::*;
 
 use super::number::{Number, Op};
@@ -10,6 +12,20 @@ use crate::launch::{Arg, Launch};
 use crate::peer::{Call, Peer};
 use crate::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down, with_power};
 use crate::registry::Rung;
+
+/// The rungs' forms: where the result goes.
+pub(super) mod form {
+    /// It is added to a word that is zero.
+    pub(in super::super) const ADDED: usize = 1;
+    /// Blocks pass theirs to the last one through a workspace.
+    pub(in super::super) const PASSED_ON: usize = 2;
+}
+
+/// The buffers, in their order.
+const INPUT: usize = 0;
+const OUTPUT: usize = 1;
+const ADDED: usize = 2;
+const WORKSPACE: usize = 3;
 
 /// The reduction of `n` elements of a type by an operation.
 pub(super) struct Reduction<T: Number> {
@@ -84,26 +100,33 @@ impl<T: Number> Reduction<T> {
     /// The bytes of a whole result and of the guard behind it.
     pub(super) const WHOLE_BYTES: usize = ((1 + GUARD) * Self::SIZE) as usize;
 
+    /// The bytes of the workspace of so many blocks, and of a guard.
+    fn workspace_bytes(blocks: u64) -> u64 {
+        (blocks * words::<T>() as u64 + GUARD) * size_of::<u64>() as u64
+    }
+
     /// Checks one result of all elements, which is the first of an output's
-    /// [`WHOLE_BYTES`](Self::WHOLE_BYTES). The elements may have been taken in any order.
-    pub(super) fn check_whole(&self, output: &[u8]) -> Verdict {
+    /// [`WHOLE_BYTES`](Self::WHOLE_BYTES), all of them `before` at first. The elements may have been taken in
+    /// any order.
+    pub(super) fn check_whole(&self, output: &[u8], before: u8) -> Verdict {
         let right = self.expected_whole();
-        self.check_words(output, &[right], self.n, |_| {
+        self.check_words(output, before, &[right], self.n, |_| {
             format!("the {}", self.op.name())
         })
     }
 
-    /// Checks results one behind the other, of so many elements each, and the poison behind them. `which`
-    /// names one.
+    /// Checks results one behind the other, of so many elements each, and that the bytes behind them are what
+    /// they were `before`. `which` names a result.
     fn check_words(
         &self,
         output: &[u8],
+        before: u8,
         expected: &[T::Wide],
         elements: u64,
         which: impl Fn(usize) -> String,
     ) -> Verdict {
         let mut words = output.chunks_exact(Self::SIZE as usize);
-        let poison = vec![POISON; Self::SIZE as usize];
+        let poison = vec![before; Self::SIZE as usize];
         for (index, right) in expected.iter().enumerate() {
             let word = words.next().unwrap_or(&poison);
             let found: T = bytemuck::pod_read_unaligned(word);
@@ -130,6 +153,18 @@ impl<T: Number> Reduction<T> {
                 }
             )),
         }
+    }
+}
+
+/// Checks that a launch left its workspace to the next one as it found it.
+fn check_zeros(workspace: &[u8]) -> Verdict {
+    let mut words = workspace.chunks_exact(size_of::<u64>());
+    match words.position(|word| word != [0; size_of::<u64>()]) {
+        None if workspace.is_empty() => Verdict::Wrong("there is no workspace".to_owned()),
+        None => Verdict::Right,
+        Some(word) => Verdict::Wrong(format!(
+            "word {word} of the workspace is not 0 after the launch, and the next one counts on that"
+        )),
     }
 }
 
@@ -190,19 +225,34 @@ impl<T: Number> Problem for Reduction<T> {
                 role: Role::Output,
                 bytes: (most_blocks + GUARD) * Self::SIZE,
             },
+            Buffer {
+                role: Role::Sum,
+                bytes: Self::WHOLE_BYTES as u64,
+            },
+            Buffer {
+                role: Role::Workspace,
+                bytes: Self::workspace_bytes(self.n.div_ceil(GRAIN * EACH as u64).max(1)),
+            },
         ]
     }
 
     fn input(&self, index: usize) -> &[u8] {
-        if index == 0 {
+        if index == INPUT {
             bytemuck::cast_slice(&self.data().input)
         } else {
             &[]
         }
     }
 
-    fn args(&self, _: &Rung) -> Vec<Arg> {
-        vec![Arg::Buffer(0), Arg::Buffer(1), Arg::U32(self.n as u32)]
+    fn args(&self, rung: &Rung) -> Vec<Arg> {
+        let mut args = vec![Arg::Buffer(INPUT)];
+        match rung.form {
+            form::ADDED => args.push(Arg::Buffer(ADDED)),
+            form::PASSED_ON => args.extend([Arg::Buffer(OUTPUT), Arg::Buffer(WORKSPACE)]),
+            _ => args.push(Arg::Buffer(OUTPUT)),
+        }
+        args.push(Arg::U32(self.n as u32));
+        args
     }
 
     fn bytes(&self) -> u64 {
@@ -210,20 +260,37 @@ impl<T: Number> Problem for Reduction<T> {
     }
 
     fn wanted(&self, launch: &Launch) -> Vec<Wanted> {
-        vec![Wanted {
-            buffer: 1,
-            bytes: ((launch.blocks() + GUARD) * Self::SIZE) as usize,
-        }]
+        let takes = |buffer| launch.args.contains(&Arg::Buffer(buffer));
+        let of = |buffer, bytes| Wanted { buffer, bytes };
+        if takes(ADDED) {
+            vec![of(ADDED, Self::WHOLE_BYTES)]
+        } else if takes(WORKSPACE) {
+            let workspace = Self::workspace_bytes(launch.blocks()) as usize;
+            vec![of(OUTPUT, Self::WHOLE_BYTES), of(WORKSPACE, workspace)]
+        } else {
+            let bytes = (launch.blocks() + GUARD) * Self::SIZE;
+            vec![of(OUTPUT, bytes as usize)]
+        }
     }
 
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         let output = outputs.first().map_or(&[][..], Vec::as_slice);
+        match rung.form {
+            form::ADDED => return self.check_whole(output, 0),
+            form::PASSED_ON => {
+                return match self.check_whole(output, POISON) {
+                    Verdict::Right => check_zeros(outputs.get(1).map_or(&[], Vec::as_slice)),
+                    wrong @ Verdict::Wrong(_) => wrong,
+                };
+            }
+            _ => {}
+        }
         let expected = self.expected(rung, launch);
         let of_all_blocks = launch.blocks() * rung.geometry.elements(launch.block);
         let turns = self.n.div_ceil(of_all_blocks.max(1));
         let elements = turns * rung.geometry.elements(launch.block);
         let (blocks, op) = (expected.len(), self.op.name());
-        self.check_words(output, &expected, elements, |block| {
+        self.check_words(output, POISON, &expected, elements, |block| {
             format!("block {block} of {blocks}: its {op}")
         })
     }
@@ -234,8 +301,8 @@ impl<T: Number> Problem for Reduction<T> {
             call: Call::Reduce {
                 op: self.op.name(),
                 element: T::NAME,
-                input: 0,
-                output: 1,
+                input: INPUT,
+                output: OUTPUT,
                 n: self.n,
             },
             is_bound: false,
@@ -244,12 +311,12 @@ impl<T: Number> Problem for Reduction<T> {
 
     fn wanted_of_peer(&self, _: &Peer) -> Vec<Wanted> {
         vec![Wanted {
-            buffer: 1,
+            buffer: OUTPUT,
             bytes: Self::WHOLE_BYTES,
         }]
     }
 
     fn check_peer(&self, _: &Peer, outputs: &[Vec<u8>]) -> Verdict {
-        self.check_whole(outputs.first().map_or(&[][..], Vec::as_slice))
+        self.check_whole(outputs.first().map_or(&[][..], Vec::as_slice), POISON)
     }
 }

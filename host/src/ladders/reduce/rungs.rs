@@ -1,8 +1,10 @@
 //! The rungs, in the order in which they are climbed.
 
 use kernels_gpu::reduce::grid_stride::{BLOCKS as MOST_BLOCKS, EACH};
+use kernels_gpu::reduce::operation::EACH as WIDE_EACH;
 
 use super::BLOCKS;
+use super::reduction::form;
 use crate::launch::Geometry;
 use crate::registry::{Entries, Rung, Seed, Shared};
 
@@ -30,29 +32,53 @@ const ON_CHIP: Rung = Rung {
 /// Every operation and type but the usual one is compiled for one block.
 const ONE_BLOCK: Entries = Entries::PerBlock(&[[128, 1, 1]]);
 
-/// The entries of a rung that computes every operation of every type.
-const EVERY_OPERATION: Entries = Entries::PerVariant(&[
-    ("", Entries::PerBlock(BLOCKS)),
-    ("sum_u32", ONE_BLOCK),
-    ("sum_i64", ONE_BLOCK),
-    ("sum_f32", ONE_BLOCK),
-    ("sum_f64", ONE_BLOCK),
-    ("product_i32", ONE_BLOCK),
-    ("product_u32", ONE_BLOCK),
-    ("product_i64", ONE_BLOCK),
-    ("product_f32", ONE_BLOCK),
-    ("product_f64", ONE_BLOCK),
-    ("min_i32", ONE_BLOCK),
-    ("min_u32", ONE_BLOCK),
-    ("min_i64", ONE_BLOCK),
-    ("min_f32", ONE_BLOCK),
-    ("min_f64", ONE_BLOCK),
-    ("max_i32", ONE_BLOCK),
-    ("max_u32", ONE_BLOCK),
-    ("max_i64", ONE_BLOCK),
-    ("max_f32", ONE_BLOCK),
-    ("max_f64", ONE_BLOCK),
-]);
+/// The entries of a rung that computes every operation of every type: those of the usual one, and each
+/// other's.
+macro_rules! every_operation {
+    ($usual:expr, $others:expr) => {
+        Entries::PerVariant(&[
+            ("", $usual),
+            ("sum_u32", $others),
+            ("sum_i64", $others),
+            ("sum_f32", $others),
+            ("sum_f64", $others),
+            ("product_i32", $others),
+            ("product_u32", $others),
+            ("product_i64", $others),
+            ("product_f32", $others),
+            ("product_f64", $others),
+            ("min_i32", $others),
+            ("min_u32", $others),
+            ("min_i64", $others),
+            ("min_f32", $others),
+            ("min_f64", $others),
+            ("max_i32", $others),
+            ("max_u32", $others),
+            ("max_i64", $others),
+            ("max_f32", $others),
+            ("max_f64", $others),
+        ])
+    };
+}
+
+/// Where the others are compiled for one block.
+const EVERY_OPERATION: Entries = every_operation!(Entries::PerBlock(BLOCKS), ONE_BLOCK);
+
+/// The blocks of the rungs with wide loads: for inputs that would leave SMs without a block, and for others.
+const WIDE_BLOCKS: [[u32; 3]; 2] = [[512, 1, 1], [1024, 1, 1]];
+/// The first size that has parts enough for the larger ones.
+const MANY: u64 = 1 << 22;
+
+/// A rung with wide loads and no loop.
+const WIDE: Rung = Rung {
+    source: "kernels-gpu/src/reduce/vector.rs",
+    entries: every_operation!(Entries::PerBlock(BLOCKS), Entries::PerBlock(&WIDE_BLOCKS)),
+    geometry: data_blocks(WIDE_EACH as u32),
+    default_block: WIDE_BLOCKS[1],
+    choose: Some(|shape| WIDE_BLOCKS[usize::from(shape[0] >= MANY)]),
+    shared: Shared::Static(WORD_A_WARP),
+    ..ON_CHIP
+};
 
 const fn data_blocks(data_blocks: u32) -> Geometry {
     Geometry::Line { data_blocks }
@@ -192,5 +218,33 @@ pub(super) const RUNGS: &[Rung] = &[
         },
         shared: Shared::Static(WORD_A_WARP),
         ..ON_CHIP
+    },
+    Rung {
+        name: "reduce_vector",
+        lesson: "16-byte loads, two in flight for each thread, and no loop: memory is the limit",
+        ..WIDE
+    },
+    Rung {
+        name: "reduce_one_launch",
+        source: "kernels-gpu/src/reduce/whole.rs",
+        lesson: "the whole result: each block publishes its own in one word, and the last block adds them up",
+        whole: true,
+        form: form::PASSED_ON,
+        ..WIDE
+    },
+    Rung {
+        name: "reduce_atomic",
+        source: "kernels-gpu/src/reduce/whole.rs",
+        lesson: "the whole sum: one atomic addition a block, which nobody waits for",
+        entries: Entries::PerVariant(&[
+            ("", Entries::PerBlock(BLOCKS)),
+            ("sum_u32", Entries::PerBlock(&WIDE_BLOCKS)),
+            ("sum_i64", Entries::PerBlock(&WIDE_BLOCKS)),
+            ("sum_f32", Entries::PerBlock(&WIDE_BLOCKS)),
+            ("sum_f64", Entries::PerBlock(&WIDE_BLOCKS)),
+        ]),
+        whole: true,
+        form: form::ADDED,
+        ..WIDE
     },
 ];

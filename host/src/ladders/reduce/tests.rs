@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::launch::Launch;
-use crate::problem::{POISON, Verdict};
+use crate::problem::{POISON, Role, Verdict};
 use crate::registry::{Rung, ladder};
 
 fn launch_of(rung: &str, n: u64, block: u32) -> (Box<dyn Problem>, &'static Rung, Launch) {
@@ -95,11 +95,14 @@ fn the_output_has_room_for_every_rung_and_block() {
     let ladder = ladder("reduce").unwrap();
     for n in [0, 1, 64, 65, 1000, MAX_N] {
         let problem = ladder.problem(&Options::default().with("n", n)).unwrap();
-        let room = problem.buffers()[1].bytes;
+        let buffers = problem.buffers();
         for rung in ladder.rungs {
             for &block in ladder.blocks {
                 let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
-                assert!(problem.wanted(&launch)[0].bytes as u64 <= room, "{launch}");
+                for wanted in problem.wanted(&launch) {
+                    let room = buffers[wanted.buffer].bytes;
+                    assert!(wanted.bytes as u64 <= room, "{launch}");
+                }
             }
         }
     }
@@ -340,12 +343,58 @@ fn a_rung_that_does_not_compute_it_says_which_do() {
     let ladder = ladder("reduce").unwrap();
     let (problem, _, _) = of_operation("max", "f32", 10);
     let names: Vec<_> = ladder.select(&[], &*problem).unwrap();
-    assert_eq!(names.len(), 3);
+    assert_eq!(names.len(), 5);
     let error = ladder
         .select(&["reduce_gmem".into()], &*problem)
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "reduce_gmem was not compiled for max of f32; it is in reduce_smem, reduce_shfl, reduce_grid_stride"
+        "reduce_gmem was not compiled for max of f32; it is in reduce_smem, reduce_shfl, reduce_grid_stride, reduce_vector, reduce_one_launch"
     );
+}
+
+#[test]
+fn a_launch_of_the_whole_is_checked_with_what_it_leaves_behind() {
+    let of = |rung: &str| {
+        let (problem, rung, launch) = launch_of(rung, 100_003, 256);
+        let input: Vec<i32> = bytemuck::cast_slice(problem.input(0)).to_vec();
+        let sum = plain_sum(&input);
+        (problem, rung, launch, sum)
+    };
+    let wrong = |verdict: Verdict| match verdict {
+        Verdict::Right => panic!("right"),
+        Verdict::Wrong(why) => why,
+    };
+
+    let (problem, rung, launch, sum) = of("reduce_atomic");
+    let wanted = problem.wanted(&launch);
+    assert_eq!(wanted.len(), 1);
+    assert_eq!(problem.buffers()[wanted[0].buffer].role, Role::Sum);
+    let mut words = vec![0; 1 + GUARD as usize];
+    words[0] = sum;
+    assert_eq!(verdict(&*problem, rung, &launch, &words), Verdict::Right);
+    words[3] = 1;
+    let why = wrong(verdict(&*problem, rung, &launch, &words));
+    assert_eq!(why, "word 3 was written, behind the sum");
+
+    let (problem, rung, launch, sum) = of("reduce_one_launch");
+    let wanted = problem.wanted(&launch);
+    let roles: Vec<_> = wanted
+        .iter()
+        .map(|wanted| problem.buffers()[wanted.buffer].role)
+        .collect();
+    assert_eq!(roles, [Role::Output, Role::Workspace]);
+    let mut outputs = guarded(&[sum]);
+    outputs.push(vec![0; wanted[1].bytes]);
+    assert_eq!(problem.check(rung, &launch, &outputs), Verdict::Right);
+    outputs[1][8 * 48 + 4] = 1;
+    let why = wrong(problem.check(rung, &launch, &outputs));
+    assert!(
+        why.starts_with("word 48 of the workspace is not 0"),
+        "{why}"
+    );
+    outputs.pop();
+    assert!(!problem.check(rung, &launch, &outputs).is_right());
+    let why = wrong(problem.check(rung, &launch, &guarded(&[sum ^ 1])));
+    assert!(why.starts_with("the sum is "), "{why}");
 }
