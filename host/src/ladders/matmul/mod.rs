@@ -6,27 +6,44 @@
 //! Speed is reckoned as 2 m n k floating-point operations by the time.
 //!
 //! # How it is checked
-//! Against a product in double precision, element by element. With a unit roundoff u = 2^-24, a sum of k
-//! products by fused multiply-adds in any order differs from the exact one by at most γ Σ|a||b|, γ = k u /
-//! (1 - k u) (Higham, *Accuracy and Stability of Numerical Algorithms*, §3.1). That is the bound; the
-//! reference's own error, 2^29 times smaller, is within its rounding up.
+//! By exact comparison, because nothing is rounded. The elements are odd multiples of 2^-12 in the first
+//! matrix and of 2^-3 in the second, between -1 and 1, so that products and their sums are multiples of
+//! 2^-15, and exact in an f32 below 2^9. The signs are random: a sum of k products is 0 with a standard
+//! deviation below √k / 3, which 16 times is less than 2^9 up to k = 9216. From there on, elements have fewer
+//! bits, for the same 16 standard deviations. So any order of summation, split in any way that does not go by
+//! the values, fused or not, gives the same number, and each element is right if it is that one (-0 is 0). A
+//! product in TF32 or bfloat16 is wrong: these round the first matrix's 12 bits.
+//!
+//! Up to 2^30 multiplications, the product is computed in double precision, which holds every sum whatever
+//! the signs. Beyond, each row's weighted sum is compared (Freivalds, *Probabilistic Machines Can Use Less
+//! Running Time*, 1977): for the product C of A and B and weights x, the elements of C x and A (B x) in units
+//! of 2^-15 and modulo 2^64. An element that is no multiple of 2^-15 or above 2^9 is wrong by itself. Of a row
+//! that differs all elements are computed, and the first wrong one is named.
+//!
+//! A row with errors d, in units, passes if d · x = 0 modulo 2^64. The weights are odd, so that one wrong
+//! element in a row is always found. With more of them, the other 63 bits of a weight being random, the
+//! probability is at most 2^-(63 - v), where 2^v is the highest power of two that divides all of d: 2^-63 if
+//! any error is odd. Errors are below 2^25, so that v is at most 24, and no row of errors passes with more than
+//! 2^-39. A wrong product passes only if all its wrong rows do.
 
+mod inputs;
 mod reference;
 mod rungs;
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use kernels_gpu::matmul::{pipeline, pipelined};
 
 use crate::error::Error;
-use crate::ladders::reduce::element;
 use crate::launch::{Arg, Launch};
 use crate::options::{Kind, Opt, Options};
 use crate::peer::{Call, Peer};
 use crate::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
 use crate::registry::{Effort, Ladder, Rung};
 use crate::report::{Shown, columns};
-use reference::Product;
+use inputs::Inputs;
+use reference::{Method, Reference, Wrong};
 
 /// The most elements of a matrix: the kernels count them in 31 bits.
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
@@ -139,7 +156,7 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     Ok(Box::new(Matmul {
         sides: [m as usize, n as usize, k as usize],
         inputs: OnceLock::new(),
-        product: OnceLock::new(),
+        reference: OnceLock::new(),
     }))
 }
 
@@ -148,40 +165,18 @@ struct Matmul {
     /// m, n, k.
     sides: [usize; 3],
     inputs: OnceLock<Inputs>,
-    product: OnceLock<Product>,
-}
-
-struct Inputs {
-    a: Vec<f32>,
-    /// Row after row, and column after column.
-    b: [Vec<f32>; 2],
-}
-
-/// A number in -1 to 1, of 24 bits, the same on every machine.
-fn number(index: u32) -> f32 {
-    (element(index) >> 8) as f32 / (1 << 23) as f32
+    reference: OnceLock<Reference>,
 }
 
 impl Matmul {
     fn inputs(&self) -> &Inputs {
-        let [m, n, k] = self.sides;
-        self.inputs.get_or_init(|| {
-            let b = |row: usize, column: usize| number(!((row * n + column) as u32));
-            Inputs {
-                a: (0..(m * k) as u32).map(number).collect(),
-                b: [
-                    (0..k * n).map(|at| b(at / n, at % n)).collect(),
-                    (0..k * n).map(|at| b(at % k, at / k)).collect(),
-                ],
-            }
-        })
+        self.inputs.get_or_init(|| Inputs::new(self.sides))
     }
 
-    fn product(&self) -> &Product {
-        self.product.get_or_init(|| {
-            let Inputs { a, b } = self.inputs();
-            reference::product(a, &b[0], self.sides)
-        })
+    fn reference(&self) -> &Reference {
+        let method = Method::of(self.sides);
+        self.reference
+            .get_or_init(|| Reference::new(method, self.inputs()))
     }
 }
 
@@ -198,34 +193,33 @@ impl Matmul {
     /// Compares an output with the reference.
     fn check_output(&self, outputs: &[Vec<u8>]) -> Verdict {
         let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
-        let found: Vec<f32> = bytes
-            .chunks_exact(4)
-            .map(bytemuck::pod_read_unaligned)
-            .collect();
-        let [m, n, k] = self.sides;
+        let found: Cow<'_, [f32]> = match bytemuck::try_cast_slice(bytes) {
+            Ok(found) => Cow::Borrowed(found),
+            // The bytes are not where floats can be.
+            Err(_) => bytes
+                .chunks_exact(4)
+                .map(bytemuck::pod_read_unaligned)
+                .collect(),
+        };
+        let [m, n, _] = self.sides;
         if found.len() != m * n + GUARD {
             return Verdict::Wrong(format!("the product has {} elements", found.len()));
         }
-        let rounding = k as f64 * 2f64.powi(-24);
-        let gamma = rounding / (1.0 - rounding);
-        let Product { values, magnitudes } = self.product();
-        let wrong = (0..m * n).find(|&at| {
-            let error = (f64::from(found[at]) - values[at]).abs();
-            // Asked this way round, because a NaN is wrong.
-            let is_right = error <= gamma * magnitudes[at];
-            !is_right
-        });
-        if let Some(at) = wrong {
+        let poison = u32::from_ne_bytes([POISON; 4]);
+        let wrong = self.reference().first_wrong(self.inputs(), &found[..m * n]);
+        if let Some(Wrong { at, right }) = wrong {
+            let unwritten = if found[at].to_bits() == poison {
+                ", which is what was there before"
+            } else {
+                ""
+            };
             return Verdict::Wrong(format!(
-                "row {}, column {} of the product is {:e}; {:e} is right, to within {:.1e}",
+                "row {}, column {} of the product is {:e}{unwritten}; {right:e} is right",
                 at / n,
                 at % n,
                 found[at],
-                values[at],
-                gamma * magnitudes[at]
             ));
         }
-        let poison = u32::from_ne_bytes([POISON; 4]);
         let beyond = found[m * n..].iter();
         match beyond
             .map(|word| word.to_bits())
@@ -283,7 +277,7 @@ impl Problem for Matmul {
     }
 
     fn input(&self, index: usize) -> &[u8] {
-        let Inputs { a, b } = self.inputs();
+        let Inputs { a, b, .. } = self.inputs();
         match index {
             0 => bytemuck::cast_slice(a),
             1 | 2 => bytemuck::cast_slice(&b[index - 1]),
