@@ -1,6 +1,6 @@
 //! What a device is asked to run, and how work is divided over a grid.
 
-use std::fmt;
+use std::{fmt, ptr};
 
 use crate::size::dims;
 
@@ -110,7 +110,26 @@ pub enum Geometry {
         /// Columns for each thread of a block.
         across: u32,
     },
+    /// One dimension, and the kernel's own way to count the parts of the problem, whatever the block.
+    Own {
+        /// Elements that a block takes.
+        elements: u32,
+        /// The blocks for a shape.
+        blocks: Blocks,
+    },
 }
+
+/// How many blocks a shape takes. Two are alike when they are the same function.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks(pub fn(&[u64]) -> u32);
+
+impl PartialEq for Blocks {
+    fn eq(&self, other: &Self) -> bool {
+        ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Blocks {}
 
 impl Geometry {
     /// Elements that one block takes, in one turn where it takes several.
@@ -121,6 +140,7 @@ impl Geometry {
             | Self::OneBlock { each }
             | Self::Stride { each, .. }
             | Self::Tiles { across: each } => threads * u64::from(*each),
+            Self::Own { elements, .. } => u64::from(*elements),
         }
     }
 
@@ -131,7 +151,7 @@ impl Geometry {
                 let n = shape.first().copied().unwrap_or(0);
                 Some([enough(n, u64::from(*each)), 1, 1])
             }
-            Self::Line { .. } | Self::Stride { .. } | Self::Tiles { .. } => None,
+            Self::Line { .. } | Self::Stride { .. } | Self::Tiles { .. } | Self::Own { .. } => None,
         }
     }
 
@@ -150,6 +170,7 @@ impl Geometry {
                 [enough(n, self.elements(block)).min(*blocks), 1, 1]
             }
             Self::OneBlock { .. } => [1, 1, 1],
+            Self::Own { blocks, .. } => [blocks.0(shape).max(1), 1, 1],
             Self::Tiles { across } => {
                 let [rows, columns] = [0, 1].map(|side| shape.get(side).copied().unwrap_or(1));
                 let [x, y, _] = block.map(u64::from);
