@@ -1,6 +1,6 @@
 //! What a device is asked to run, and how work is divided over a grid.
 
-use std::fmt;
+use std::{fmt, ptr};
 
 use crate::size::dims;
 
@@ -128,6 +128,13 @@ pub enum Geometry {
         /// The most slices.
         slices: u32,
     },
+    /// One dimension, and the kernel's own way to count the parts of the problem, whatever the block.
+    Own {
+        /// Elements that a block takes.
+        elements: u32,
+        /// The blocks for a shape.
+        blocks: Blocks,
+    },
 }
 
 /// The multiprocessors of the device whose blocks are balanced by [`Geometry::NumberedTiles`]: an H100's. On
@@ -149,6 +156,18 @@ fn slices(tiles: u64, depth: u64, most: u32) -> u32 {
     (1..=most).find(busy).unwrap_or(most)
 }
 
+/// How many blocks a shape takes. Two are alike when they are the same function.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks(pub fn(&[u64]) -> u32);
+
+impl PartialEq for Blocks {
+    fn eq(&self, other: &Self) -> bool {
+        ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Blocks {}
+
 impl Geometry {
     /// Elements that one block takes, in one turn where it takes several.
     pub fn elements(&self, block: [u32; 3]) -> u64 {
@@ -161,6 +180,7 @@ impl Geometry {
             Self::LargeTiles { rows, columns } | Self::NumberedTiles { rows, columns, .. } => {
                 u64::from(*rows) * u64::from(*columns)
             }
+            Self::Own { elements, .. } => u64::from(*elements),
         }
     }
 
@@ -190,6 +210,7 @@ impl Geometry {
                 [enough(n, self.elements(block)).min(*blocks), 1, 1]
             }
             Self::OneBlock { .. } => [1, 1, 1],
+            Self::Own { blocks, .. } => [blocks.0(shape).max(1), 1, 1],
             Self::Tiles { across } => tiles(shape, block[1], block[0] * across),
             Self::LargeTiles { rows, columns } => tiles(shape, *rows, *columns),
             Self::NumberedTiles {

@@ -36,7 +36,7 @@ fn without_a_driver_the_best_device_is_the_simt_machine() {
     let Ended { code, out, .. } = alone(&["check", "reduce", "--n", "1", "1000", "--block", "64"]);
     assert_eq!(code, 0);
     assert!(
-        out.contains("34 checks") && out.contains("on SIMT machine"),
+        out.contains("40 checks") && out.contains("on SIMT machine"),
         "{out}"
     );
     let Ended { code, out, .. } = alone(&["devices"]);
@@ -178,7 +178,7 @@ fn the_list_needs_no_device() {
     let Ended { code, out, .. } = alone(&["list", "reduce", "--json"]);
     assert_eq!(code, 0);
     let rungs: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(rungs.as_array().unwrap().len(), 17);
+    assert_eq!(rungs.as_array().unwrap().len(), 20);
     assert_eq!(rungs[8]["entries"][3], "reduce_complete_unroll_512");
     let Ended { code, out, err } = alone(&[]);
     assert!(
@@ -197,7 +197,7 @@ fn a_right_climb_ends_with_0_and_json_has_just_the_promised_fields() {
     );
     assert_eq!((code, err.as_str()), (0, ""));
     let rungs: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(rungs.as_array().unwrap().len(), 17);
+    assert_eq!(rungs.as_array().unwrap().len(), 20);
     let mut fields: Vec<&String> = rungs[0].as_object().unwrap().keys().collect();
     fields.sort();
     assert_eq!(
@@ -333,7 +333,7 @@ fn a_sweep_is_a_matrix_and_ends_with_1_where_one_is_wrong() {
     ];
     let Ended { code, out, err } = on(right, &args);
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("102 checks, with blocks of 64, 512"), "{out}");
+    assert!(out.contains("120 checks, with blocks of 64, 512"), "{out}");
     assert!(!out.contains("WRONG"));
 
     let one = [&args[..], &["--rung", "reduce_gmem"]].concat();

@@ -127,7 +127,7 @@ fn counters_do_not_depend_on_the_hosts_threads() {
     };
     let alone = counted(1);
     assert_eq!(alone, counted(3));
-    assert_eq!(alone.len(), 17);
+    assert_eq!(alone.len(), 20);
 }
 
 #[test]

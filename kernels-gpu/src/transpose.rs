@@ -6,7 +6,8 @@
 //!
 //! A block of X × Y threads takes a tile of Y rows and X columns (the unrolled rungs 2 X). A row of tiles
 //! lies along the grid's x. The rows of tiles are counted through the grid's y and then its z, because
-//! y ends at 65535 and a matrix of one column has more rows than that.
+//! y ends at 65535 and a matrix of one column has more rows than that. The last two rungs' tiles are larger
+//! than their blocks, and their grids have one dimension, which counts the tiles down the columns.
 //!
 //! # Where this differs from the code it follows
 //!
@@ -21,9 +22,11 @@
 
 use cuda_std::thread;
 
+pub mod aligned;
 pub mod gmem;
 pub mod smem;
 pub mod unroll;
+pub mod vector;
 
 /// A thread's place in its block and its tile's in the matrix, for blocks of `X` × `Y` threads that take
 /// `ACROSS` × `X` columns.

@@ -3,10 +3,12 @@
 //! A warp's 32 such accesses are 512 bytes, 16 sectors, where words are 4. The same bytes take a quarter of the
 //! instructions, and as many bytes are in flight with a quarter of the requests.
 
+use core::array;
+
 /// `N` neighbouring elements, aligned as an access of 16 bytes needs it (PTX ISA §9.7.9, "Vector Data Types").
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
-pub struct Wide<T, const N: usize>([T; N]);
+pub struct Wide<T, const N: usize>(pub [T; N]);
 
 /// How many elements of a type are 16 bytes.
 #[must_use]
@@ -33,6 +35,8 @@ pub unsafe fn load<T: Copy, const N: usize>(from: *const T) -> [T; N] {
 #[inline(always)]
 pub unsafe fn store<T: Copy, const N: usize>(to: *mut T, elements: [T; N]) {
     const { assert!(N * size_of::<T>() == 16, "an access is 16 bytes") };
+    // One by one: what is passed on from a load as a whole is copied by pieces of 8 bytes.
+    let elements = array::from_fn(|k| elements[k]);
     // SAFETY: the caller's.
     unsafe { *to.cast::<Wide<T, N>>() = Wide(elements) };
 }

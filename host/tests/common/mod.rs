@@ -177,7 +177,7 @@ impl Device for Fake {
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
         self.note(launch.to_string());
         let (index, rung) = rung_of(&launch.entry);
-        let [Arg::Buffer(input), Arg::Buffer(output), Arg::U32(n)] = launch.args[..] else {
+        let [Arg::Buffer(input), Arg::Buffer(output), .., Arg::U32(n)] = launch.args[..] else {
             panic!("{:?} are no arguments of a reduction", launch.args)
         };
         if self.fault == Some(Fault::Fails(rung.name)) {
@@ -190,8 +190,12 @@ impl Device for Fake {
         let data = words(&self.buffers[&bound[input]]);
         assert_eq!(data.len(), n as usize);
         let out = self.buffers.get_mut(&bound[output]).unwrap();
-        let blocks = launch.blocks() as usize;
-        let elements = rung.geometry.elements(launch.block) as usize;
+        let (blocks, elements) = if rung.whole {
+            (1, data.len().max(1))
+        } else {
+            let elements = rung.geometry.elements(launch.block);
+            (launch.blocks() as usize, elements as usize)
+        };
         if self.fault != Some(Fault::NothingWritten(rung.name)) {
             (0..blocks).for_each(|block| put(out, block, 0));
             for (block, share) in data.chunks(elements).enumerate() {

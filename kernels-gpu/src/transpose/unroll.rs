@@ -26,13 +26,17 @@ unsafe fn unroll<const X: usize, const Y: usize, const PAD: usize>(
     let (down, along) = place.thread;
     let (row, column) = (place.origin.0 + down, place.origin.1 + along);
     let (mut first, mut second) = (0.0, 0.0);
+    // Both questions before either load: so ptxas makes them conditions of the loads and not of branches, behind
+    // the first of which the second load would wait.
+    let has_first = (row < rows) & (column < cols);
+    let has_second = (row < rows) & (column + width < cols);
     // SAFETY: in bounds, by the two questions.
     unsafe {
         let from = input.wrapping_add((row * cols + column) as usize);
-        if row < rows && column < cols {
+        if has_first {
             first = *from;
         }
-        if row < rows && column + width < cols {
+        if has_second {
             second = *from.add(X);
         }
     }

@@ -23,7 +23,11 @@ use crate::report::{Shown, columns};
 /// The most elements: the kernels count them in 31 bits.
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
-const BLOCKS: &[[u32; 3]] = &[[32, 16, 1], [32, 32, 1], [16, 16, 1]];
+/// The blocks of the rungs whose tile is the block, or two of it.
+const TILES: &[[u32; 3]] = &[[32, 16, 1], [32, 32, 1], [16, 16, 1]];
+
+/// With the one of the rungs whose tile is larger.
+const BLOCKS: &[[u32; 3]] = &[[32, 16, 1], [32, 32, 1], [16, 16, 1], [512, 1, 1]];
 
 /// Words behind the output that must keep their poison.
 const GUARD: u64 = 64;
@@ -52,7 +56,7 @@ pub(crate) const LADDER: Ladder = Ladder {
         },
     ],
     blocks: BLOCKS,
-    block_rule: "32x16, 32x32 or 16x16, the tiles that were compiled in",
+    block_rule: "32x16, 32x32 or 16x16, the tiles that were compiled in, or 512 for the rungs with larger ones",
     sweep,
     problem,
     shown: Shown {

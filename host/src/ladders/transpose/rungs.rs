@@ -1,9 +1,10 @@
 //! The rungs, in the order in which they are climbed.
 
 use kernels_gpu::tile::padding;
+use kernels_gpu::transpose::{aligned, vector};
 
-use super::BLOCKS;
-use crate::launch::Geometry;
+use super::TILES;
+use crate::launch::{Blocks, Geometry};
 use crate::registry::{Entries, Rung, Seed, Shared};
 
 /// A rung through registers, for any of the blocks: what the others differ from.
@@ -16,7 +17,7 @@ const PLAIN: Rung = Rung {
 
 /// A rung through a tile in shared memory.
 const TILED: Rung = Rung {
-    entries: Entries::PerBlock(BLOCKS),
+    entries: Entries::PerBlock(TILES),
     source: "kernels-gpu/src/transpose/smem.rs",
     shared: Shared::Static(|[x, y, _]| tile(x, y, 0)),
     ..PLAIN
@@ -26,6 +27,19 @@ const TILED: Rung = Rung {
 const UNROLLED: Rung = Rung {
     source: "kernels-gpu/src/transpose/unroll.rs",
     geometry: Geometry::Tiles { across: 2 },
+    ..TILED
+};
+
+/// The block of the rungs whose tiles are larger than it.
+const LARGE_BLOCK: [u32; 3] = [vector::THREADS as u32, 1, 1];
+
+/// Elements of their tiles.
+const TILE: u32 = 64 * 128;
+
+/// A rung with a tile larger than its block.
+const LARGE: Rung = Rung {
+    entries: Entries::PerBlock(&[LARGE_BLOCK]),
+    default_block: LARGE_BLOCK,
     ..TILED
 };
 
@@ -63,7 +77,7 @@ pub(super) const RUNGS: &[Rung] = &[
     Rung {
         name: "transpose_naive_strided_reads",
         lesson: "strided reads instead: a cache keeps their sectors for the neighbouring column",
-        entries: Entries::PerBlock(BLOCKS),
+        entries: Entries::PerBlock(TILES),
         ..PLAIN
     },
     Rung {
@@ -94,5 +108,27 @@ pub(super) const RUNGS: &[Rung] = &[
         lesson: "the same with shared memory sized by the launch",
         shared: Shared::Dynamic(|[x, y, _]| padded(2 * x, y)),
         ..UNROLLED
+    },
+    Rung {
+        name: "transpose_aligned",
+        source: "kernels-gpu/src/transpose/aligned.rs",
+        lesson: "windows that begin where sectors do: whatever the shape, they are written whole",
+        geometry: Geometry::Own {
+            elements: TILE,
+            blocks: Blocks(|shape| aligned::blocks(shape[0] as u32, shape[1] as u32)),
+        },
+        shared: Shared::Static(|_| aligned::WORDS as u32 * 4),
+        ..LARGE
+    },
+    Rung {
+        name: "transpose_vector",
+        source: "kernels-gpu/src/transpose/vector.rs",
+        lesson: "16 bytes an access on both sides: squares turned in registers, a swizzle instead of padding",
+        geometry: Geometry::Own {
+            elements: TILE,
+            blocks: Blocks(|shape| vector::blocks(shape[0] as u32, shape[1] as u32)),
+        },
+        shared: Shared::Static(|_| vector::SHARED_BYTES as u32),
+        ..LARGE
     },
 ];
