@@ -176,7 +176,7 @@ int cublas(Peers* peers) {
     }
     int code = check(peers, "cublasSetStream", cublasSetStream(handle, peers->stream));
     if (code == 0) {
-        // Single precision throughout: no TF32.
+        // Single precision throughout: no TF32, unless NVIDIA_TF32_OVERRIDE in the environment asks for it.
         code = check(peers, "cublasSetMathMode", cublasSetMathMode(handle, CUBLAS_DEFAULT_MATH));
     }
     if (code != 0) {
