@@ -95,7 +95,7 @@ fn check(name: &str) {
             .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
             .collect()
     };
-    let (of_twins, of_kernels) = (sizes(&text), sizes(KERNELS_PTX));
+    let (of_twins, of_kernels) = (sizes(&text), sizes(KERNELS_PTX[0].text));
     for (entry, parameters) in &of_twins {
         assert_eq!(of_kernels.get(entry), Some(parameters), "{entry}");
     }
