@@ -84,6 +84,8 @@ pub struct Plan {
     runs: Option<u32>,
     /// Whether the rungs were asked for by name.
     named: bool,
+    /// Why rungs are not climbed that were not asked for by name.
+    left_out: Vec<String>,
 }
 
 impl Plan {
@@ -99,7 +101,8 @@ impl Plan {
 }
 
 impl Climb<'_> {
-    /// Makes the problem and finds the rungs and their launches.
+    /// Makes the problem and finds the rungs and their launches. Rungs that were not named and were not
+    /// compiled for the block are left out, unless that leaves none.
     ///
     /// # Errors
     /// Options that the ladder does not take, names that are no rungs, a block that a rung cannot be launched
@@ -113,17 +116,29 @@ impl Climb<'_> {
             runs,
         } = *self;
         let problem = ladder.problem(options)?;
-        let launches = ladder
-            .select(rungs, &*problem)?
-            .into_iter()
-            .map(|rung| Ok((rung, ladder.launch(rung, &*problem, block)?)))
-            .collect::<Result<Vec<_>, Error>>()?;
+        let (mut launches, mut not_compiled) = (Vec::new(), Vec::new());
+        for rung in ladder.select(rungs, &*problem)? {
+            match ladder.launch(rung, &*problem, block) {
+                Ok(launch) => launches.push((rung, launch)),
+                Err(error @ Error::NotCompiled { .. }) if rungs.is_empty() => {
+                    not_compiled.push(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let left_out = not_compiled.iter().map(ToString::to_string).collect();
+        if launches.is_empty()
+            && let Some(error) = not_compiled.into_iter().next()
+        {
+            return Err(error);
+        }
         Ok(Plan {
             ladder,
             options: problem.settled(ladder.complete(options)?),
             problem,
             launches,
             named: !rungs.is_empty(),
+            left_out,
             // What is looked at is not timed.
             runs: runs.filter(|_| !ladder.shown.pictures),
         })
@@ -157,7 +172,7 @@ pub fn climb(
         Session::new(device, &**problem, restorable)?
     };
     let sets = session.sets();
-    let (mut timed, mut left_out) = (false, Vec::new());
+    let (mut timed, mut left_out) = (false, plan.left_out.clone());
     let mut outcomes = Vec::with_capacity(launches.len());
     for (rung, launch) in launches {
         progress(rung);
