@@ -144,15 +144,23 @@ impl Contest {
         entrant.over(self.named(&twin_name(rung))?)
     }
 
-    /// The rung that solves the problem in the shortest time.
+    /// The rung that solves the problem in the shortest time: all of it, where some of the ladder's rungs leave
+    /// a part of it to the host.
     #[must_use]
     pub fn top(&self) -> Option<&Measured> {
         let median = |entrant: &Measured| entrant.spread().map(|spread| spread.median);
         self.of_kind(Kind::Rung)
-            .filter(|entrant| !entrant.is_bound)
+            .filter(|entrant| !entrant.is_bound && self.solves(entrant))
             .filter_map(|entrant| Some((entrant, median(entrant)?)))
             .min_by(|(_, a), (_, b)| a.total_cmp(b))
             .map(|(entrant, _)| entrant)
+    }
+
+    /// Whether an entrant gives as much of the result as any rung of the ladder does.
+    fn solves(&self, entrant: &Measured) -> bool {
+        let is_whole = |rung: &Rung| rung.whole;
+        let all_are_parts = !self.ladder.rungs.iter().any(is_whole);
+        all_are_parts || entrant.rung.is_some_and(is_whole)
     }
 
     /// Whether a rung is one of those that the texts behind the ladders have.

@@ -361,6 +361,20 @@ mod tests {
     }
 
     #[test]
+    fn a_rung_counts_its_own_blocks() {
+        let geometry = Geometry::Own {
+            elements: 100,
+            blocks: Blocks(|shape| shape.iter().sum::<u64>() as u32 / 100),
+        };
+        assert_eq!(geometry.grid(&[150, 250], [32, 1, 1]), [4, 1, 1]);
+        assert_eq!(geometry.grid(&[1, 2], [32, 1, 1]), [1, 1, 1]);
+        assert_eq!(geometry.elements([32, 1, 1]), 100);
+        assert_eq!(geometry.block(&[1, 2]), None);
+        let same = geometry;
+        assert_eq!(geometry, same);
+    }
+
+    #[test]
     fn a_launch_reads_like_a_launch() {
         let launch = Launch {
             code: Code::Kernels,

@@ -81,11 +81,11 @@ pub struct Plan {
     options: Options,
     problem: Box<dyn Problem>,
     launches: Vec<(&'static Rung, Launch)>,
-    /// Why rungs that nobody named are not among them.
-    left_out: Vec<String>,
     runs: Option<u32>,
     /// Whether the rungs were asked for by name.
     named: bool,
+    /// Why rungs are not climbed that were not asked for by name.
+    left_out: Vec<String>,
 }
 
 impl Plan {
@@ -101,7 +101,8 @@ impl Plan {
 }
 
 impl Climb<'_> {
-    /// Makes the problem and finds the rungs and their launches.
+    /// Makes the problem and finds the rungs and their launches. Rungs that were not named and were not
+    /// compiled for the block are left out, unless that leaves none.
     ///
     /// # Errors
     /// Options that the ladder does not take, names that are no rungs, a block that a rung cannot be launched
@@ -115,17 +116,19 @@ impl Climb<'_> {
             runs,
         } = *self;
         let problem = ladder.problem(options)?;
-        let mut launches = Vec::new();
-        let mut refused = Vec::new();
+        let (mut launches, mut not_compiled) = (Vec::new(), Vec::new());
         for rung in ladder.select(rungs, &*problem)? {
             match ladder.launch(rung, &*problem, block) {
                 Ok(launch) => launches.push((rung, launch)),
-                Err(error @ Error::NotCompiled { .. }) if rungs.is_empty() => refused.push(error),
+                Err(error @ Error::NotCompiled { .. }) if rungs.is_empty() => {
+                    not_compiled.push(error);
+                }
                 Err(error) => return Err(error),
             }
         }
+        let left_out = not_compiled.iter().map(ToString::to_string).collect();
         if launches.is_empty()
-            && let Some(error) = refused.pop()
+            && let Some(error) = not_compiled.into_iter().next()
         {
             return Err(error);
         }
@@ -134,8 +137,8 @@ impl Climb<'_> {
             options: problem.settled(ladder.complete(options)?),
             problem,
             launches,
-            left_out: refused.iter().map(ToString::to_string).collect(),
             named: !rungs.is_empty(),
+            left_out,
             // What is looked at is not timed.
             runs: runs.filter(|_| !ladder.shown.pictures),
         })

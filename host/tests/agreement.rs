@@ -18,6 +18,14 @@ use host::{Options, ladder};
 
 const FIXTURE: &str = include_str!("../../simt/tests/fixtures/ncu/reduce.txt");
 
+/// The rungs that are younger than the fixture.
+const YOUNGER: [&str; 4] = [
+    "reduce_grid_stride",
+    "reduce_vector",
+    "reduce_one_launch",
+    "reduce_atomic",
+];
+
 /// ncu's counts of one kernel, by column.
 type Row = BTreeMap<&'static str, f64>;
 
@@ -38,14 +46,6 @@ fn fixture() -> BTreeMap<(&'static str, u32), Row> {
         })
         .collect()
 }
-
-/// The rungs that are younger than the fixture.
-const YOUNGER: [&str; 4] = [
-    "reduce_grid_stride",
-    "reduce_vector",
-    "reduce_one_launch",
-    "reduce_atomic",
-];
 
 fn outcomes(block: u32) -> Vec<Outcome> {
     let plan = Climb {

@@ -248,3 +248,38 @@ fn a_rung_that_the_device_is_too_old_for_is_left_out_unless_it_was_named() {
     let error = climb(&mut too_old(), &plan, |_| {}).unwrap_err();
     assert_eq!((error.to_string().as_str(), error.exit_code()), (why, 2));
 }
+
+#[test]
+fn a_rung_that_was_not_compiled_for_a_block_is_left_out_unless_it_was_named() {
+    let options = Options::default()
+        .with("n", 1000)
+        .with("op", "max")
+        .with("type", "f32");
+    let plan = |rungs: &[String], block| {
+        let climb = Climb {
+            ladder: ladder("reduce").unwrap(),
+            rungs,
+            options: &options,
+            block: Some([block, 1, 1]),
+            runs: None,
+        };
+        climb.plan()
+    };
+    let large = plan(&[], 1024).unwrap();
+    let names: Vec<_> = large.rungs().iter().map(|rung| rung.name).collect();
+    assert_eq!(names, ["reduce_vector", "reduce_one_launch"]);
+    let mut sim = host::device::Sim::open(1).unwrap();
+    let report = climb(&mut sim, &large, |_| {}).unwrap();
+    assert!(report.all_right());
+    let whys = ["reduce_smem", "reduce_shfl", "reduce_grid_stride"]
+        .map(|rung| format!("{rung} was not compiled for a block of 1024: it was for 128"));
+    assert_eq!(report.left_out, whys);
+
+    let named = plan(&["reduce_shfl".to_owned()], 1024).err().unwrap();
+    assert_eq!(named.to_string(), whys[1]);
+    let none = plan(&[], 256).err().unwrap();
+    assert!(
+        none.to_string()
+            .starts_with("reduce_smem was not compiled for a block of 256")
+    );
+}

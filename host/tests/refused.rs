@@ -80,7 +80,20 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
             "reduce_gmem was not compiled for max of i32; it is in reduce_smem, reduce_shfl",
         ),
         (
-            &["run", "reduce", "--op", "max", "--block", "512"],
+            &["run", "reduce", "--op", "max", "--block", "256"],
+            "reduce_smem was not compiled for a block of 256: it was for 128",
+        ),
+        (
+            &[
+                "run",
+                "reduce",
+                "--op",
+                "max",
+                "--block",
+                "512",
+                "--rung",
+                "reduce_smem",
+            ],
             "reduce_smem was not compiled for a block of 512: it was for 128",
         ),
         (

@@ -126,7 +126,7 @@ fn every_launch_of_a_histogram_begins_at_zero() {
         assert_eq!(outcome.samples.as_ref().unwrap().sorted().len(), 3);
     }
     // The rungs ran one after the other on the same counters, and each was right.
-    assert_eq!(report.outcomes.len(), 5);
+    assert_eq!(report.outcomes.len(), 6);
 }
 
 #[test]

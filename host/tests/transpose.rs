@@ -22,6 +22,9 @@ fn check(rows: u32, cols: u32, block: [u32; 3]) {
     let mut sim = Sim::open(1).unwrap();
     let mut session = Session::new(&mut sim, &*problem, false).unwrap();
     for rung in transpose().rungs {
+        if !transpose().blocks_of(rung, &*problem).contains(&block) {
+            continue;
+        }
         let launch = transpose().launch(rung, &*problem, Some(block)).unwrap();
         let verdict = session.check(rung, &launch).unwrap();
         assert_eq!(verdict, Verdict::Right, "{launch} of {rows} × {cols}");
@@ -36,6 +39,9 @@ proptest! {
             (1u32..200, 1u32..200),
             (1u32..4, 1u32..5000),
             (1u32..5000, 1u32..4),
+            // Sides by which rows of the output begin at sectors, or at wide words.
+            (1u32..60, 1u32..60).prop_map(|(rows, cols)| (4 * rows, 4 * cols)),
+            (1u32..30, 1u32..200).prop_map(|(rows, cols)| (8 * rows, cols)),
         ],
         block in prop::sample::select(transpose().blocks),
     ) {
@@ -118,4 +124,77 @@ fn a_tile_coalesces_both_ways() {
         };
         assert_eq!(sectors(outcome), expected, "{}", outcome.rung.name);
     }
+}
+
+#[test]
+fn windows_reach_the_last_row_wherever_they_begin() {
+    // Around a tile's 128 rows, where a window that begins 7 elements early ends before the last row.
+    for rows in (118..=129).chain(249..=257) {
+        check(rows, 9, [512, 1, 1]);
+    }
+}
+
+/// Counters of the two rungs with large tiles.
+fn counted_large(rows: u32, cols: u32) -> [Outcome; 2] {
+    let climb_of = Climb {
+        ladder: transpose(),
+        rungs: &[
+            "transpose_aligned".to_owned(),
+            "transpose_vector".to_owned(),
+        ],
+        options: &shape(rows, cols),
+        block: None,
+        runs: Some(1),
+    };
+    let mut sim = Sim::open(0).unwrap();
+    let report = climb(&mut sim, &climb_of.plan().unwrap(), |_| {}).unwrap();
+    assert!(report.all_right());
+    report.outcomes.try_into().unwrap()
+}
+
+#[test]
+fn wide_accesses_are_free_of_conflicts_with_a_swizzle() {
+    let [_, vector] = counted_large(256, 512);
+    // A warp's wide access is four wavefronts, for 512 bytes.
+    let ideal = 4.0;
+    assert_eq!(
+        (wavefronts(&vector, "ld"), wavefronts(&vector, "st")),
+        (1.0, 1.0)
+    );
+    let accesses = f64::from(256 * 512 / 128);
+    for op in ["ld", "st"] {
+        let waves = format!("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum");
+        assert_eq!(vector.counter(&waves), Some(accesses * ideal), "{op}");
+        let name =
+            format!("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{op}.ratio");
+        assert_eq!(vector.counter(&name), Some(16.0), "{op}");
+    }
+}
+
+#[test]
+fn windows_write_whole_sectors_of_any_shape() {
+    let sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum";
+    let (rows, cols) = (1003, 257);
+    let fewest = f64::from(rows * cols).div_euclid(8.0);
+    for outcome in &counted_large(rows, cols) {
+        let written = outcome.counter(sectors).unwrap();
+        // Those at both ends of each row of the output may be written in halves.
+        let most = fewest + f64::from(2 * cols);
+        assert!(
+            (fewest..most).contains(&written),
+            "{}: {written}",
+            outcome.rung.name
+        );
+    }
+    let climb_of = Climb {
+        ladder: transpose(),
+        rungs: &["transpose_smem_unroll_pad".to_owned()],
+        options: &shape(rows, cols),
+        block: Some([32, 32, 1]),
+        runs: Some(1),
+    };
+    let mut sim = Sim::open(0).unwrap();
+    let report = climb(&mut sim, &climb_of.plan().unwrap(), |_| {}).unwrap();
+    let before = report.outcomes[0].counter(sectors).unwrap();
+    assert!(before > 1.15 * fewest, "{before}");
 }

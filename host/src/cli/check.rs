@@ -73,7 +73,7 @@ impl<'a> Plan<'a> {
 
     /// What to launch on a problem. In the ladder's own sweep a rung that does not compute it is left out,
     /// and so is a block that the rung was not compiled for; where the problem was asked for, both are
-    /// errors.
+    /// errors, the second one for rungs that were named, or if nothing is left to launch.
     fn launches(&self, problem: &dyn Problem) -> Result<Vec<(&'static Rung, Launch)>, Error> {
         let Self { ladder, chosen, .. } = *self;
         let asked = self.problems.is_some();
@@ -82,7 +82,7 @@ impl<'a> Plan<'a> {
         } else {
             ladder.named(&chosen.rung)?
         };
-        let mut launches = Vec::new();
+        let (mut launches, mut not_compiled) = (Vec::new(), None);
         for rung in rungs {
             let blocks = if chosen.block.is_empty() {
                 ladder.blocks_of(rung, problem)
@@ -92,12 +92,17 @@ impl<'a> Plan<'a> {
             for block in blocks {
                 match ladder.launch(rung, problem, Some(block)) {
                     Ok(launch) => launches.push((rung, launch)),
-                    Err(Error::NotCompiled { .. }) if !asked => {}
+                    Err(error @ Error::NotCompiled { .. }) if !asked || chosen.rung.is_empty() => {
+                        not_compiled.get_or_insert(error);
+                    }
                     Err(error) => return Err(error),
                 }
             }
         }
-        Ok(launches)
+        match not_compiled {
+            Some(error) if asked && launches.is_empty() => Err(error),
+            _ => Ok(launches),
+        }
     }
 
     /// One problem after the other, so that only one is in memory. With it, what the device lacks for kernels

@@ -1,13 +1,17 @@
 //! The sum of n 32-bit integers, wrapping: from neighboured pairs in global memory to warp shuffles. And, in
-//! three of the rungs, product, min and max of five types.
+//! some of the rungs, product, min and max of five types.
 //!
 //! Each kernel takes `(input: *mut T, output: *mut T, n: u32)` and writes one element a block, the sum
 //! of the elements that the block takes. The host adds these partial sums. As in the text that the ladder
 //! comes from, that last step belongs to checking: it is not timed.
 //!
+//! The last two rungs write the one result of all elements. `reduce_one_launch` takes a workspace as well, before
+//! `n`, in which blocks pass their results on to the last one, and the check sees that it leaves zeros there for the
+//! next launch. `reduce_atomic` adds to an output of its own, which is zeroed before every launch, out of the
+//! time.
+//!
 //! Effective bandwidth is reckoned as that text does: n elements' bytes, each element read once, by the time.
 //! What an in-place rung writes back and reads again is its own affair, and so are the partial sums.
-
 //!
 //! # How it is checked
 //! Integers, min and max exactly; NaNs among the elements of a min or max are to be ignored.
@@ -71,7 +75,7 @@ const USUAL: (&str, &str) = ("sum", "i32");
 /// The ladder.
 pub(crate) const LADDER: Ladder = Ladder {
     name: "reduce",
-    summary: "the sum of n 32-bit integers, wrapping, as one partial sum a block",
+    summary: "the sum of n 32-bit integers, wrapping, as one partial sum a block or whole",
     rungs: rungs::RUNGS,
     options: &[
         Opt {
