@@ -31,6 +31,40 @@ fn check(rows: u32, cols: u32, block: [u32; 3]) {
     }
 }
 
+#[test]
+fn of_several_wrong_elements_the_first_by_the_inputs_rows_and_squares_is_named() {
+    let (rows, cols) = (200usize, 150usize);
+    let problem = transpose().problem(&shape(200, 150)).unwrap();
+    let rung = transpose()
+        .rungs
+        .iter()
+        .find(|rung| !rung.is_bound)
+        .unwrap();
+    let launch = transpose().launch(rung, &*problem, None).unwrap();
+    let input = problem.input(0);
+    let mut output = vec![host::problem::POISON; problem.buffers()[1].bytes as usize];
+    for at in 0..rows * cols {
+        let to = at % cols * rows + at / cols;
+        output[to * 4..][..4].copy_from_slice(&input[at * 4..][..4]);
+    }
+    // Rows and columns of the input, from the last found to the first.
+    for (row, column) in [
+        (199, 149),
+        (130, 3),
+        (63, 140),
+        (10, 140),
+        (10, 138),
+        (50, 2),
+    ] {
+        output[(column * rows + row) * 4] ^= 1;
+        let Verdict::Wrong(why) = problem.check(rung, &launch, &[output.clone()]) else {
+            panic!("row {row}, column {column} is not found");
+        };
+        let place = format!("row {column}, column {row} of the output is ");
+        assert!(why.starts_with(&place), "{why}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
