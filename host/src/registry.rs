@@ -62,7 +62,7 @@ pub struct Rung {
     pub default_block: [u32; 3],
     /// The block where none is asked for, for rungs to which another suits other shapes better, by
     /// [`Problem::shape`]. It is the one of [`Rung::default_block`] for the ladder's default problem.
-    pub choose: Option<fn(&[u64]) -> [u32; 3]>,
+    pub choose: Option<Choose>,
     /// The shared memory that a block uses.
     pub shared: Shared,
     /// Whether it destroys its input, which is then restored before the next launch.
@@ -78,6 +78,9 @@ pub struct Rung {
     /// What that text counted for it, in words.
     pub seed_count: &'static str,
 }
+
+/// Which block suits a shape.
+pub type Choose = fn(&[u64]) -> [u32; 3];
 
 /// The `.entry` points of a rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
