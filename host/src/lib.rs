@@ -54,7 +54,7 @@ pub use error::Error;
 pub use options::Options;
 pub use problem::Problem;
 pub use ptx::Ptx;
-pub use registry::{Effort, Entries, Ladder, Rung, Seed, Shared, ladder, ladders};
+pub use registry::{Choose, Effort, Entries, Ladder, Rung, Seed, Shared, ladder, ladders};
 pub use run::Session;
 pub use size::{dims, parse_block, parse_size};
 
