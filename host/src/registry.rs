@@ -86,6 +86,9 @@ pub struct Rung {
     pub seed_count: &'static str,
 }
 
+/// Which block suits a shape.
+pub type Choose = fn(&[u64]) -> [u32; 3];
+
 /// The `.entry` points of a rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entries {

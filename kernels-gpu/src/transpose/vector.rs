@@ -102,9 +102,11 @@ unsafe fn vector(tile: *mut f32, input: *const f32, output: *mut f32, rows: u32,
             let from = input.add((row * cols + column) as usize);
             let square: [[f32; SIDE]; SIDE] =
                 array::from_fn(|k| wide::load(from.add(k * cols as usize)));
-            for k in 0..SIDE {
-                let turned: [f32; SIDE] = array::from_fn(|row| square[row][k]);
-                wide::store(tile.add(place(across * side + k as u32, down)), turned);
+            let turned: [[f32; SIDE]; SIDE] =
+                array::from_fn(|column| array::from_fn(|row| square[row][column]));
+            for (k, turned) in turned.into_iter().enumerate() {
+                let to = tile.add(place(across * side + k as u32, down));
+                wide::store(to, turned);
             }
         }
     }

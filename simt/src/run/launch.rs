@@ -202,6 +202,7 @@ impl Machine {
     ///
     /// `shared_bytes` is the dynamic shared memory of a block, and `args` has one argument for each of the
     /// kernel's parameters. Module-scope variables have their initial values at the start of each launch.
+    /// Blocks begin in the order of their numbers, and the last one when the others are done: it may wait for them.
     ///
     /// ```
     /// # const FILL: &str = ".version 8.0
