@@ -96,34 +96,37 @@ __device__ __forceinline__ void tiled(float (&tile_a)[T][T], float (&tile_b)[T][
 // A block takes COARSE tiles of c side by side: a tile of a is loaded once for all of them.
 template <unsigned T, unsigned COARSE>
 __device__ __forceinline__ void coarsened(float (&tile_a)[T][T], float (&tile_b)[T][T], const float* a_data,
-                                          const float* b_data, float* c, unsigned m, unsigned n, unsigned k) {
+                                          const float* b, float* c, unsigned m, unsigned n, unsigned k) {
     static_assert(2 * T * T * sizeof(float) <= 48 << 10 && T * T <= 1024,
                   "two tiles fit into shared memory, and a tile's threads into a block");
     const Matrix a{a_data, m, k};
-    const Matrix b{b_data, k, n};
     const Place place(T, T * COARSE);
     const unsigned row = place.top + place.down;
-    unsigned columns[COARSE];
-    float sums[COARSE];
-#pragma unroll
-    for (unsigned tile = 0; tile < COARSE; ++tile) {
-        columns[tile] = place.left + place.along + tile * T;
-        sums[tile] = 0.0f;
-    }
+    // One address a row, for the tiles lie at constant distances from it, and so does the matrix's edge.
+    const unsigned left = place.left + place.along;
+    const unsigned columns = left < n ? n - left : 0;
+    float sums[COARSE] = {};
     for (unsigned first = 0; first < k; first += T) {
         tile_a[place.down][place.along] = a.get(row, first + place.along);
+        const unsigned row_of_b = first + place.down;
+        const float* from = b + (row_of_b * n + left);
 #pragma unroll
         for (unsigned tile = 0; tile < COARSE; ++tile) {
-            tile_b[place.down][place.along] = b.get(first + place.down, columns[tile]);
+            float element = 0.0f;
+            if (row_of_b < k && tile * T < columns) {
+                element = from[tile * T];
+            }
+            tile_b[place.down][place.along] = element;
             __syncthreads();
             sums[tile] = row_times_column<T, 0>(tile_a, tile_b, place.down, place.along, sums[tile]);
             __syncthreads();
         }
     }
+    float* to = c + (row * n + left);
 #pragma unroll
     for (unsigned tile = 0; tile < COARSE; ++tile) {
-        if (row < m && columns[tile] < n) {
-            c[row * n + columns[tile]] = sums[tile];
+        if (row < m && tile * T < columns) {
+            to[tile * T] = sums[tile];
         }
     }
 }

@@ -49,9 +49,6 @@ pub enum Effort {
     Least,
 }
 
-/// A block for a shape.
-pub type Choose = fn(&[u64]) -> [u32; 3];
-
 /// One step of a ladder: a kernel, how it is launched, and what it teaches.
 #[derive(Clone, Debug)]
 pub struct Rung {

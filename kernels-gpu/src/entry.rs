@@ -44,13 +44,14 @@ macro_rules! launch_bounds {
 ///
 /// The size is in scope as a constant of type `usize` under the name that follows `for`; a block of two
 /// dimensions is written `for X x Y in [32 x 16, …]` and gives `name_32x16`. `shared` can stand any number
-/// of times; its pointer is to uninitialized memory, as for every shared static.
+/// of times; its pointer is to uninitialized memory, as for every shared static. `resident` before it says how
+/// many blocks an SM should hold at a time.
 #[macro_export]
 macro_rules! entries {
     // The kernel itself.
     (@kernel [$($suffix:tt)*] [$($constant:ident = $value:literal),*] {
         [$(#[$doc:meta])*] $name:ident ($($arg:ident: $ty:ty),* $(,)?)
-        [$($tile:ident: [$element:ty; $len:expr])*] $body:expr
+        [$($resident:expr)?] [$($tile:ident: [$element:ty; $len:expr])*] $body:expr
     }) => {
         ::pastey::paste! {
             $(#[$doc])*
@@ -58,7 +59,7 @@ macro_rules! entries {
             #[::cuda_std::kernel]
             pub unsafe fn [<$name _ $($suffix)*>]($($arg: $ty),*) {
                 $(const $constant: usize = $value;)*
-                $crate::launch_bounds!(1 $(* $constant)*);
+                $crate::launch_bounds!(1 $(* $constant)* $(, $resident)?);
                 $(
                     let $tile = {
                         #[::cuda_std::address_space(shared)]
@@ -82,17 +83,19 @@ macro_rules! entries {
         $crate::entries! { @each [$block] [$($($more)*)?] $spec }
     };
     ($(#[$doc:meta])* $name:ident $args:tt for $block:ident in $sizes:tt;
+     $(resident $resident:expr;)?
      $(shared $tile:ident: [$element:ty; $len:expr];)*
      => $body:expr) => {
         $crate::entries! { @each [$block] $sizes {
-            [$(#[$doc])*] $name $args [$($tile: [$element; $len])*] $body
+            [$(#[$doc])*] $name $args [$($resident)?] [$($tile: [$element; $len])*] $body
         } }
     };
     ($(#[$doc:meta])* $name:ident $args:tt for $x:ident x $y:ident in $sizes:tt;
+     $(resident $resident:expr;)?
      $(shared $tile:ident: [$element:ty; $len:expr];)*
      => $body:expr) => {
         $crate::entries! { @each [$x $y] $sizes {
-            [$(#[$doc])*] $name $args [$($tile: [$element; $len])*] $body
+            [$(#[$doc])*] $name $args [$($resident)?] [$($tile: [$element; $len])*] $body
         } }
     };
 }

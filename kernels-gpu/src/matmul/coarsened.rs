@@ -1,7 +1,5 @@
 //! Thread coarsening: several tiles of `c` for each block.
 
-use core::array;
-
 use cuda_std::thread;
 
 use super::tiled::row_times_column;
@@ -34,30 +32,33 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
         rows: m,
         columns: k,
     };
-    let b = Matrix {
-        data: b,
-        rows: k,
-        columns: n,
-    };
     let place = Place::of_this_thread(side, side * COARSE as u32);
     let row = place.top + place.down;
-    let columns: [u32; COARSE] =
-        array::from_fn(|tile| place.left + place.along + tile as u32 * side);
+    // One address a row, for the tiles lie at constant distances from it, and so does the matrix's edge.
+    let left = place.left + place.along;
+    let is_inside = |tile: usize| tile as u32 * side < n.saturating_sub(left);
     let mut sums = [0.0; COARSE];
     // SAFETY: every thread writes its own element of each tile; barriers part that from the reading.
     unsafe {
         for first in (0..k).step_by(T) {
             tile_a.set(place.down, place.along, a.get(row, first + place.along));
-            for (sum, &column) in sums.iter_mut().zip(&columns) {
-                tile_b.set(place.down, place.along, b.get(first + place.down, column));
+            let row_of_b = first + place.down;
+            let from = b.wrapping_add((row_of_b * n + left) as usize);
+            for (tile, sum) in sums.iter_mut().enumerate() {
+                let mut element = 0.0;
+                if row_of_b < k && is_inside(tile) {
+                    element = *from.add(tile * T);
+                }
+                tile_b.set(place.down, place.along, element);
                 thread::sync_threads();
                 *sum = row_times_column(tile_a, tile_b, place.down, place.along, *sum);
                 thread::sync_threads();
             }
         }
-        for (sum, column) in sums.into_iter().zip(columns) {
-            if row < m && column < n {
-                *c.add((row * n + column) as usize) = sum;
+        let to = c.wrapping_add((row * n + left) as usize);
+        for (tile, sum) in sums.into_iter().enumerate() {
+            if row < m && is_inside(tile) {
+                *to.add(tile * T) = sum;
             }
         }
     }

@@ -59,6 +59,7 @@ entries! {
     /// of dynamic shared memory; `turns` points to a zero for each tile, and is left so.
     matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, turns: *mut u32)
     for BLOCK in [128];
+    resident 4;
     // SAFETY: the body's contract is the kernel's.
     => unsafe {
         const { assert!(BLOCK == threads(SLICED_WARPS)) };

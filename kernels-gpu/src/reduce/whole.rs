@@ -20,8 +20,9 @@ pub const fn words<T>() -> usize {
     size_of::<T>() / 4
 }
 
-/// Results of blocks that a thread of the last one reads together.
-const TOGETHER: usize = 4;
+/// Words of other blocks that a thread of the last one reads together: so many that two blocks of 1024 threads
+/// still find registers on an SM.
+const TOGETHER: usize = 8;
 
 entries! {
     /// `reduce_vector`, whose last block takes in the others' results and writes the one of all to `output[0]`.
@@ -130,6 +131,8 @@ unsafe fn taken_in<T: Element, O: Operation<T>, const BLOCK: usize>(
     blocks: u32,
 ) -> T {
     let mut result = O::IDENTITY;
+    // A result of 64 bits has two.
+    let together = TOGETHER / words::<T>();
     let mut first = thread::thread_idx_x();
     while first < blocks {
         let block = |k: usize| first + (k * BLOCK) as u32;
@@ -137,13 +140,13 @@ unsafe fn taken_in<T: Element, O: Operation<T>, const BLOCK: usize>(
         unsafe {
             // All are asked for before the first is waited for.
             let mut found: [Option<T>; TOGETHER] = array::from_fn(|k| {
-                if block(k) < blocks {
+                if k < together && block(k) < blocks {
                     published(workspace, block(k))
                 } else {
                     Some(O::IDENTITY)
                 }
             });
-            for (k, found) in found.iter_mut().enumerate() {
+            for (k, found) in found.iter_mut().enumerate().take(together) {
                 let value = loop {
                     match *found {
                         Some(value) => break value,
@@ -158,7 +161,7 @@ unsafe fn taken_in<T: Element, O: Operation<T>, const BLOCK: usize>(
                 }
             }
         }
-        first += (TOGETHER * BLOCK) as u32;
+        first += (together * BLOCK) as u32;
     }
     result
 }

@@ -8,6 +8,7 @@
 
 mod rungs;
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
@@ -169,10 +170,14 @@ impl Transpose {
     /// Compares an output with the transpose of the input, or with the input.
     fn check_output(&self, is_copy: bool, outputs: &[Vec<u8>]) -> Verdict {
         let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
-        let found: Vec<u32> = bytes
-            .chunks_exact(WORD as usize)
-            .map(bytemuck::pod_read_unaligned)
-            .collect();
+        let found: Cow<'_, [u32]> = match bytemuck::try_cast_slice(bytes) {
+            Ok(found) => Cow::Borrowed(found),
+            // The bytes are not where words can be.
+            Err(_) => bytes
+                .chunks_exact(WORD as usize)
+                .map(bytemuck::pod_read_unaligned)
+                .collect(),
+        };
         let elements = self.elements() as usize;
         let poison = u32::from_ne_bytes([POISON; 4]);
         if found.len() < elements {
