@@ -51,7 +51,8 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
                 }
                 tile_b.set(place.down, place.along, element);
                 thread::sync_threads();
-                *sum = row_times_column(tile_a, tile_b, place.down, place.along, *sum);
+                let added = row_times_column(tile_a, tile_b, place.down, place.along, *sum);
+                *sum = computed_here(added);
                 thread::sync_threads();
             }
         }
@@ -62,6 +63,23 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
             }
         }
     }
+}
+
+/// The value, computed by the time that the thread is here.
+///
+/// Nothing asks for a tile's sum before the next round, so LLVM's code generator moves its last addition to the
+/// end of the loop, past the barriers, and keeps both factors in registers until then: with eight tiles so many
+/// that one block fits on an SM where two should. A comment in `asm!` that takes the sum pins it.
+#[inline(always)]
+fn computed_here(value: f32) -> f32 {
+    #[cfg_attr(not(target_arch = "nvptx64"), expect(unused_mut))]
+    let mut bits = value.to_bits();
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a comment has no effect.
+    unsafe {
+        core::arch::asm!("// {}", inout(reg32) bits, options(nomem, nostack, preserves_flags));
+    }
+    f32::from_bits(bits)
 }
 
 /// Writes the entry points of a coarsening factor.
