@@ -93,10 +93,14 @@ fn nothing_is_compiled_for_what_is_not_asked_for() {
 }
 
 #[test]
-fn the_cases_of_all_ladders_that_are_timed() {
+fn every_ladder_has_a_case() {
     let cases = groups::cases();
     for ladder in host::ladders() {
-        let own = cases.iter().filter(|case| case.ladder.name == ladder.name);
-        assert_eq!(own.count() > 0, !ladder.shown.pictures, "{}", ladder.name);
+        let mut cases = cases.iter();
+        assert!(
+            cases.any(|case| case.ladder.name == ladder.name),
+            "{}",
+            ladder.name
+        );
     }
 }

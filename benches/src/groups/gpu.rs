@@ -27,6 +27,8 @@ const SIZES: &[Size] = &[
         "16384x16384",
         &[("rows", "16384"), ("cols", "16384")],
     ),
+    // One warp: what a launch takes.
+    ("shuffle", "16 lanes", &[]),
     (
         "matmul",
         "1024^3",

@@ -32,7 +32,9 @@ entries! {
     /// of `b` are, and both are read four at a time.
     ///
     /// Predicted: 64 multiplications and 4 wide reads are 68 instructions where `matmul_tiled` takes 192, so nearly
-    /// three times as fast, if the loads from global memory, which nothing hides here, were free.
+    /// three times as fast, if the loads from global memory, which nothing hides here, were free. Measured on an H100
+    /// 80GB HBM3: 3.59 ms for 4096³, 38.3 TFLOP/s, 4.3 times `matmul_tiled`, whose two barriers for 32 steps and
+    /// words read one by one cost more than was counted.
     ///
     /// # Safety
     /// As [`matmul`](super) says, where a block takes 128 × 128 elements of `c`.
