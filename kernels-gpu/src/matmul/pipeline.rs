@@ -68,7 +68,7 @@ pub(super) struct Product {
 pub(super) struct Part {
     /// Its tile's first row and column in `c`.
     top: u32,
-    left: u32,
+    pub(super) left: u32,
     /// The columns of `a`, the rows of `b`, that it multiplies: from the first on, and up to the last.
     pub(super) from: u32,
     pub(super) to: u32,

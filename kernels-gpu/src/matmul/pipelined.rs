@@ -2,7 +2,7 @@
 
 use cuda_std::{shared, thread};
 
-use super::pipeline::{DEPTH, Part, Product, multiply, tile};
+use super::pipeline::{DEPTH, Part, Product, multiply, shared_bytes, tile};
 use crate::wide;
 
 /// The warps of a block of `matmul_pipelined`, down and along.
@@ -13,6 +13,9 @@ pub const EACH: (usize, usize) = (8, 16);
 pub const SLICED_WARPS: (usize, usize) = (2, 2);
 /// The same of `matmul_sliced`.
 pub const SLICED_EACH: (usize, usize) = (4, 8);
+
+/// Rows and columns of `c` that a block of `matmul_pipelined` takes.
+const TILE: (usize, usize) = tile(WARPS, EACH);
 
 /// Threads of a block.
 const fn threads(warps: (usize, usize)) -> usize {
@@ -25,8 +28,8 @@ entries! {
     ///
     /// Predicted: 94 of 100 instructions are multiplications, so at most 94 % of the multipliers' peak; cuBLAS's own
     /// kernel for these sizes (256 × 128 × 8, three stages, eight warps) has 89 in 100. Measured on an H100 80GB HBM3,
-    /// whose multipliers' peak is 66.9 TFLOP/s: 51.8 for 4096³ (cuBLAS 50.8), 52.9 for 8192³ (51.5), 47.9 for 2048³,
-    /// whose 128 tiles are one round of 132 SMs (49.9). 79 %, not 94: Nsight Compute calls a fifth of the stalls
+    /// whose multipliers' peak is 66.9 TFLOP/s: 52.0 for 4096³ (cuBLAS 50.7), 52.8 for 8192³ (51.6), 49.7 for 2048³,
+    /// whose 128 tiles are one round of 132 SMs (50.0). 79 %, not 94: Nsight Compute calls a fifth of the stalls
     /// dispatch stalls, of which cuBLAS has half as many. What it took, each measured at 4096³: both fragments in
     /// registers a step ahead 46.8, a warp's barrier in each step 47.9, tiles of 128 × 256 49.1, the copies spread over
     /// the steps 51.2, and edges without a loop of their own 52.4 (with other data, of 24 bits).
@@ -41,9 +44,9 @@ entries! {
         const { assert!(BLOCK == threads(WARPS)) };
         let product = Product { a, b, c, m, n, k };
         if n.is_multiple_of(4) {
-            pipelined::<true>(&product);
+            pipelined(&product);
         } else {
-            pipelined::<false>(&product);
+            in_strips(&product);
         }
     }
 }
@@ -83,19 +86,60 @@ entries! {
 }
 
 /// # Safety
-/// As [`matmul_pipelined_256`] says. With `WIDE`, `n` is a multiple of 4.
+/// As [`matmul_pipelined_256`] says; `n` is a multiple of 4.
 #[inline(always)]
-unsafe fn pipelined<const WIDE: bool>(product: &Product) {
-    const TILE: (usize, usize) = tile(WARPS, EACH);
+unsafe fn pipelined(product: &Product) {
     let part = Part::of(thread::block_idx_x(), TILE, product);
     // SAFETY: the caller's; each element of `c` is one thread's.
     unsafe {
-        multiply::<{ TILE.0 }, { TILE.1 }, { threads(WARPS) }, { EACH.0 }, { EACH.1 }, WIDE>(
+        multiply::<{ TILE.0 }, { TILE.1 }, { threads(WARPS) }, { EACH.0 }, { EACH.1 }, true>(
             shared::dynamic_shared_mem(),
             product,
             &part,
-            |row, column, sums| write::<WIDE>(product, row, column, sums),
+            |row, column, sums| write::<true>(product, row, column, sums),
         );
+    }
+}
+
+/// Any `n`: the block's tile in strips of 64 columns, one after the other, with 4 × 8 elements a thread.
+///
+/// Rows that do not begin at multiples of 16 bytes are copied by single words, and the tile at once would be as
+/// much code again as the other way is, for the driver to compile before the first launch.
+///
+/// # Safety
+/// As [`matmul_pipelined_256`] says.
+#[inline(always)]
+unsafe fn in_strips(product: &Product) {
+    const STRIP_WARPS: (usize, usize) = (4, 2);
+    const STRIP_EACH: (usize, usize) = (4, 8);
+    const STRIP: (usize, usize) = tile(STRIP_WARPS, STRIP_EACH);
+    const {
+        assert!(STRIP.0 == TILE.0 && TILE.1.is_multiple_of(STRIP.1));
+        assert!(threads(STRIP_WARPS) == threads(WARPS));
+        assert!(shared_bytes(STRIP_WARPS, STRIP_EACH) <= shared_bytes(WARPS, EACH));
+    }
+    let mut part = Part::of(thread::block_idx_x(), TILE, product);
+    let end = (part.left + TILE.1 as u32).min(product.n);
+    while part.left < end {
+        // SAFETY: the caller's; each element of `c` is one thread's. The barrier parts the strips' use of the
+        // stages.
+        unsafe {
+            multiply::<
+                { STRIP.0 },
+                { STRIP.1 },
+                { threads(STRIP_WARPS) },
+                { STRIP_EACH.0 },
+                { STRIP_EACH.1 },
+                false,
+            >(
+                shared::dynamic_shared_mem(),
+                product,
+                &part,
+                |row, column, sums| write::<false>(product, row, column, sums),
+            );
+            thread::sync_threads();
+        }
+        part.left += STRIP.1 as u32;
     }
 }
 
