@@ -35,7 +35,7 @@ entries! {
     /// the steps 51.2, and edges without a loop of their own 52.4 (with other data, of 24 bits).
     ///
     /// # Safety
-    /// As [`matmul`](super) says, where a block takes 128 × 256 elements of `c`, with [`shared_bytes`](super::pipeline::shared_bytes)
+    /// As [`matmul`](super) says, where a block takes 128 × 256 elements of `c`, with [`shared_bytes`]
     /// of dynamic shared memory.
     matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
     for BLOCK in [256];
@@ -68,7 +68,7 @@ entries! {
     /// The grid's x counts tiles, its y slices.
     ///
     /// # Safety
-    /// As [`matmul`](super) says, where a block takes 64 × 64 elements of `c`, with [`shared_bytes`](super::pipeline::shared_bytes)
+    /// As [`matmul`](super) says, where a block takes 64 × 64 elements of `c`, with [`shared_bytes`]
     /// of dynamic shared memory; `turns` points to a zero for each tile, and is left so.
     matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, turns: *mut u32)
     for BLOCK in [128];
