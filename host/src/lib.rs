@@ -40,6 +40,7 @@ pub mod ladders;
 pub mod launch;
 pub mod options;
 pub mod peer;
+pub mod predict;
 pub mod problem;
 pub mod ptx;
 mod registry;
