@@ -242,6 +242,9 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// An occupancy that cannot be told.
+    #[error(transparent)]
+    Occupancy(#[from] crate::occupancy::OccupancyError),
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),
@@ -256,6 +259,7 @@ impl Error {
             | Self::PeerCall { .. }
             | Self::Device { .. }
             | Self::Output(_) => 1,
+            Self::Occupancy(error) => error.exit_code(),
             _ => 2,
         }
     }

@@ -38,6 +38,7 @@ pub mod device;
 mod error;
 pub mod ladders;
 pub mod launch;
+pub mod occupancy;
 pub mod options;
 pub mod peer;
 pub mod predict;

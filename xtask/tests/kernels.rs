@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use cuda_builder::{NvvmArch, toolchain};
+use toolkit::{Found, Tool};
 use xtask::kernels::{self, Built, EMBEDDED};
 use xtask::ptx::{Function, Instruction, Module};
 use xtask::tools::assemble::{self, ARCHITECTURES};
-use xtask::tools::nvidia::{self, Found, Tool};
 
 const REMEDY: &str = "run `cargo xtask setup --nvidia`";
 const BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
@@ -33,8 +33,7 @@ fn all() -> impl Iterator<Item = (&'static Module, &'static Function)> {
 }
 
 fn ptxas() -> Found {
-    nvidia::find(Tool::Ptxas)
-        .unwrap_or_else(|refused| panic!("no ptxas, {REMEDY}. {}", refused.join("; ")))
+    toolkit::find(Tool::Ptxas).unwrap_or_else(|error| panic!("{REMEDY}: {error}"))
 }
 
 /// A kernel, of the oldest architecture.
