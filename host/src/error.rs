@@ -245,6 +245,9 @@ pub enum Error {
     /// An occupancy that cannot be told.
     #[error(transparent)]
     Occupancy(#[from] crate::occupancy::OccupancyError),
+    /// A prediction that cannot be made.
+    #[error(transparent)]
+    Predict(#[from] crate::predict::PredictError),
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),
@@ -275,7 +278,11 @@ pub(crate) fn nearest(given: &str, known: &[&'static str]) -> Option<&'static st
         .map(|(_, name)| name)
 }
 
-fn did_you_mean(nearest: &Option<&'static str>, kind: &str, known: &[&'static str]) -> String {
+pub(crate) fn did_you_mean(
+    nearest: &Option<&'static str>,
+    kind: &str,
+    known: &[&'static str],
+) -> String {
     match nearest {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("the {kind} are {}", known.join(", ")),

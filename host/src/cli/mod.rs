@@ -5,6 +5,7 @@ mod args;
 mod check;
 mod occupancy;
 pub mod per_ladder;
+mod predict;
 mod show;
 
 use std::ffi::OsString;
@@ -80,6 +81,7 @@ fn execute(
         Command::Devices(devices) => show::devices(devices.json, surroundings, out),
         Command::Run(ladder, options, run) => climb(ladder, &options, &run, surroundings, out, err),
         Command::Check(check) => check::check(&check, surroundings, out),
+        Command::Predict(args) => predict::predict(&args, surroundings, out),
         Command::Occupancy(args) => occupancy::occupancy(&args, surroundings, out),
     }
 }

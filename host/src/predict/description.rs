@@ -83,10 +83,7 @@ pub struct Multiprocessor {
 /// Cycles until results are there, as [`Latencies`] has them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(
-    missing_docs,
-    reason = "the fields are those of simt::path::Latencies"
-)]
+#[allow(missing_docs, reason = "the fields are those of simt::path::Latencies")]
 pub struct Latency {
     pub alu: u32,
     pub special: u32,
@@ -158,11 +155,17 @@ impl Description {
             ));
         }
         if crate::occupancy::Limits::named(&own.arch).is_err() {
-            let known: Vec<String> = crate::occupancy::Limits::all().iter().map(crate::occupancy::Limits::arch).collect();
+            let known: Vec<String> = crate::occupancy::Limits::all()
+                .iter()
+                .map(crate::occupancy::Limits::arch)
+                .collect();
             let known = known.join(", ");
             return Err(wrong(
                 line_with(text, "", "arch"),
-                format!("arch = \"{}\" is no architecture; there are {known}", own.arch),
+                format!(
+                    "arch = \"{}\" is no architecture; there are {known}",
+                    own.arch
+                ),
             ));
         }
         Ok(own)
@@ -180,14 +183,22 @@ impl Description {
         let lanes = (1.0, 1024.0);
         let cycles = (1.0, 100_000.0);
         let figures = [
-            ("multiprocessors", f64::from(self.multiprocessors), (1.0, 4096.0)),
+            (
+                "multiprocessors",
+                f64::from(self.multiprocessors),
+                (1.0, 4096.0),
+            ),
             ("clock_mhz", self.clock_mhz, (100.0, 10_000.0)),
             ("launch_us", self.launch_us, (0.1, 1000.0)),
             ("memory.gb_per_s", memory.gb_per_s, (1.0, 1e6)),
             ("l2.bytes", l2.bytes as f64, (65_536.0, 1e11)),
             ("l2.gb_per_s", l2.gb_per_s, (1.0, 1e6)),
             ("l2.atomics_per_clock", l2.atomics_per_clock, (0.01, 1e4)),
-            ("multiprocessor.l1_bytes", one.l1_bytes as f64, (16_384.0, 1e8)),
+            (
+                "multiprocessor.l1_bytes",
+                one.l1_bytes as f64,
+                (16_384.0, 1e8),
+            ),
             ("multiprocessor.fp32", one.fp32, lanes),
             ("multiprocessor.int32", one.int32, lanes),
             ("multiprocessor.fp64", one.fp64, lanes),
@@ -243,7 +254,12 @@ fn line_with(text: &str, section: &str, key: &str) -> Option<usize> {
         let line = line.trim();
         if let Some(name) = line.strip_prefix('[') {
             at = name.trim_end_matches(']').trim();
-        } else if at == section && line.split('=').next().is_some_and(|name| name.trim() == key) {
+        } else if at == section
+            && line
+                .split('=')
+                .next()
+                .is_some_and(|name| name.trim() == key)
+        {
             return Some(index + 1);
         }
     }

@@ -187,7 +187,11 @@ pub fn estimate(
 
     let held = f64::from(resident.max(1)) * multiprocessors;
     let waves = blocks as f64 / held;
-    let waves = if waves < FEW_WAVES { waves.ceil() } else { waves };
+    let waves = if waves < FEW_WAVES {
+        waves.ceil()
+    } else {
+        waves
+    };
     // Of the loads that miss the L1, the first of each sector goes to memory.
     let from_memory = (read / all(demand.l2_reads).max(1.0)).min(1.0);
     let ran = demand.blocks.max(1) as f64;
@@ -209,7 +213,10 @@ pub fn estimate(
         };
         (resource, time)
     });
-    let powers: f64 = alone.iter().map(|(_, time)| time.powf(constants.norm)).sum();
+    let powers: f64 = alone
+        .iter()
+        .map(|(_, time)| time.powf(constants.norm))
+        .sum();
     // An empty kernel has a block that starts and ends.
     let launch = (device.launch_us - constants.start_cycles / device.clock_mhz).max(0.0);
     Estimate {
