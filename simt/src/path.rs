@@ -427,7 +427,9 @@ impl Observer for Path {
                     AccessKind::Store | AccessKind::AsyncCopy => [0; 2],
                 }
             }
-            _ => [self.latencies.l1; 2],
+            Space::Local => [self.latencies.l1; 2],
+            // Operands of the constant bank.
+            Space::Const | Space::Param | Space::Reg | Space::Tex => [0; 2],
         };
         if let Some(pending) = &mut self.block.pending {
             pending.latency = later(pending.latency, latency);
@@ -444,3 +446,6 @@ impl Observer for Path {
         warp.waits = Some(meeting);
     }
 }
+
+#[cfg(test)]
+mod tests;

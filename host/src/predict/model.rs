@@ -13,9 +13,10 @@
 //! | latency | waves of resident blocks × (a block's critical path + [`Constants::start_cycles`]) |
 //!
 //! Those times overlap, but not wholly: together they take the root of the sum of their powers with the
-//! exponent [`Constants::norm`], which is their maximum where one is far larger and more where several are alike. An empty
-//! kernel's time comes on top. Constants are calibrated on the reduction ladder on one H100 and used for
-//! everything else.
+//! exponent [`Constants::norm`], which is their maximum where one is far larger and more where several are alike.
+//! Latency is hidden by the other blocks of a multiprocessor: where there are `r` of them, its exponent against the rest is
+//! `r / (r + 1)` of that. An empty kernel's time comes on top. Constants are calibrated on the reduction ladder
+//! on one H100 and used for everything else.
 
 use serde::Serialize;
 use simt::path::Pipe;
@@ -51,11 +52,11 @@ pub struct Constants {
 impl Constants {
     /// Calibrated by `ladder predict reduce --calibrate README.md`, on the times of 2026-11-22.
     pub const CALIBRATED: Self = Self {
-        memory_share: 0.95,
-        issue_share: 0.95,
-        write_cost: 1.85,
-        start_cycles: 1600.0,
-        norm: 4.0,
+        memory_share: 0.909,
+        issue_share: 0.905,
+        write_cost: 1.88,
+        start_cycles: 1713.0,
+        norm: 5.1,
     };
 }
 
@@ -213,14 +214,18 @@ pub fn estimate(
         };
         (resource, time)
     });
-    let powers: f64 = alone
+    let others = alone
         .iter()
-        .map(|(_, time)| time.powf(constants.norm))
-        .sum();
+        .filter(|(resource, _)| *resource != Resource::Latency);
+    let powers: f64 = others.map(|(_, time)| time.powf(constants.norm)).sum();
+    let busy = powers.powf(constants.norm.recip());
+    let there = f64::from(resident.max(1)).min(blocks_each.ceil());
+    let hidden = (constants.norm * there / (there + 1.0)).max(1.0);
+    let together = (busy.powf(hidden) + latency.powf(hidden)).powf(hidden.recip());
     // An empty kernel has a block that starts and ends.
     let launch = (device.launch_us - constants.start_cycles / device.clock_mhz).max(0.0);
     Estimate {
-        us: launch + powers.powf(constants.norm.recip()),
+        us: launch + together,
         alone: alone.to_vec(),
         resident,
     }
