@@ -11,11 +11,13 @@ pub fn of_ptx(ptx: &str, entry: &str) -> Option<Counts> {
     Some(body.split([';', '{', '}']).filter_map(access).collect())
 }
 
-/// What is between an entry's braces, without comments.
+/// What is between an entry's braces, without comments and line numbers.
 fn body(ptx: &str, entry: &str) -> Option<String> {
-    let mut lines = ptx
+    let lines = ptx
         .lines()
         .map(|line| line.split("//").next().unwrap_or(""));
+    // These end with their lines and not with a sign as statements do.
+    let mut lines = lines.filter(|line| !line.trim_start().starts_with(".loc"));
     let (_, first) = lines.find_map(|line| {
         let (before, rest) = line.split_once(".entry")?;
         let rest = rest.trim_start().strip_prefix(entry)?;
