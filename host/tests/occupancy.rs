@@ -154,6 +154,18 @@ fn ladders_and_names_without_their_number_are_lines() {
     let out = shown(&["occupancy", "matmul", "--arch", "sm_75", "--block", "16x16"]);
     assert!(out.contains("│ matmul_tiled          ┆ 16x16 ┆"), "{out}");
     assert!(out.contains("left out: matmul_pipelined "), "{out}");
+    // In JSON there is no place for that.
+    let args = ["occupancy", "matmul", "--arch", "sm_75", "--json"];
+    let Ended { code, out, err } = on(right, &args);
+    let all: Value = serde_json::from_str(&out).unwrap();
+    let lines: Vec<&str> = err.lines().collect();
+    assert_eq!(code, 0);
+    assert_eq!(all.as_array().unwrap().len() + lines.len(), 11, "{err}");
+    let all_say = |part: &str| lines.iter().all(|line| line.contains(part));
+    assert!(
+        !lines.is_empty() && all_say("needs sm_90 or newer"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -271,6 +283,34 @@ fn an_architecture_that_ptxas_does_not_know() {
         "{err}"
     );
     assert_eq!(err.lines().count(), 1, "{err}");
+}
+
+/// The program somewhere else, on a machine without NVIDIA's tools.
+#[test]
+fn without_ptxas_it_is_said_how_to_get_it() {
+    if std::path::Path::new("/usr/local/cuda/bin/ptxas").exists() {
+        // Nothing is wrong with that: this machine cannot be without.
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("ladder");
+    std::fs::copy(env!("CARGO_BIN_EXE_ladder"), &program).unwrap();
+    let mut command = Command::new(&program);
+    for variable in ["CARGO_TARGET_DIR", "CUDA_PATH", "CUDA_HOME", "PATH"] {
+        command.env_remove(variable);
+    }
+    let output = command
+        .args(["occupancy", "reduce_smem"])
+        .env(libcuda::OVERRIDE, "no/such/libcuda.so")
+        .output()
+        .unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert_eq!(
+        err,
+        "error: no ptxas was found; `cargo xtask setup --nvidia` installs NVIDIA's tools\n"
+    );
+    assert!(output.stdout.is_empty());
 }
 
 /// What an entry takes alone is what it takes among all of them, and the shared memory is what its rung says.

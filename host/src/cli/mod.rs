@@ -80,7 +80,7 @@ fn execute(
         Command::Devices(devices) => show::devices(devices.json, surroundings, out),
         Command::Run(ladder, options, run) => climb(ladder, &options, &run, surroundings, out, err),
         Command::Check(check) => check::check(&check, surroundings, out),
-        Command::Occupancy(args) => occupancy::occupancy(&args, surroundings, out),
+        Command::Occupancy(args) => occupancy::occupancy(&args, surroundings, out, err),
     }
 }
 
