@@ -82,7 +82,7 @@ fn execute(
         Command::Run(ladder, options, run) => climb(ladder, &options, &run, surroundings, out, err),
         Command::Check(check) => check::check(&check, surroundings, out),
         Command::Predict(args) => predict::predict(&args, surroundings, out),
-        Command::Occupancy(args) => occupancy::occupancy(&args, surroundings, out),
+        Command::Occupancy(args) => occupancy::occupancy(&args, surroundings, out, err),
     }
 }
 

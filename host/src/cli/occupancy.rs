@@ -45,10 +45,11 @@ pub(super) fn occupancy(
     args: &Occupancy,
     surroundings: &Surroundings<'_>,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<u8, Error> {
     let chosen = chosen(&args.names)?;
     if args.check {
-        return against_the_driver(args, &chosen, surroundings, out);
+        return against_the_driver(args, &chosen, surroundings, out, err);
     }
     if args.names.is_empty() {
         return Err(OccupancyError::NoRung.into());
@@ -120,6 +121,10 @@ pub(super) fn occupancy(
     }
     if args.json {
         writeln!(out, "{}", report::json(&all))?;
+        // Not within the JSON, and not unsaid.
+        for error in left_out {
+            writeln!(err, "left out: {error}")?;
+        }
         return Ok(0);
     }
     for (ladder, lines) in shown {
@@ -163,6 +168,7 @@ fn against_the_driver(
     chosen: &[(&'static Ladder, Vec<&'static Rung>)],
     surroundings: &Surroundings<'_>,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<u8, Error> {
     let mut device = (surroundings.open)(args.device)?;
     let (mut agree, mut all) = (true, Vec::new());
@@ -171,6 +177,9 @@ fn against_the_driver(
         agree &= checked.compared.iter().all(check::Compared::agrees);
         if args.json {
             all.extend(checked.compared);
+            for why in checked.left_out {
+                writeln!(err, "left out: {why}")?;
+            }
         } else {
             write!(out, "{}", line(&checked))?;
             out.flush()?;

@@ -28,4 +28,4 @@ mod words;
 pub use calculator::{Block, Limiter, Occupancy, Resources, of};
 pub use error::OccupancyError;
 pub use limits::Limits;
-pub use resources::{capability, usage};
+pub use resources::usage;

@@ -39,14 +39,6 @@ pub fn usage(launch: &Launch, arch: &str) -> Result<Usage, OccupancyError> {
     Ok(usage)
 }
 
-/// The compute capability of an architecture by its name, `sm_90`.
-///
-/// # Errors
-/// [`OccupancyError::NoLimits`] for a name that is none.
-pub fn capability(arch: &str) -> Result<(u32, u32), OccupancyError> {
-    Limits::named(arch).map(|limits| limits.capability)
-}
-
 /// The text that a device of this capability would be given.
 fn source(
     launch: &Launch,

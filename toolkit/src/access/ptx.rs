@@ -11,19 +11,15 @@ pub fn of_ptx(ptx: &str, entry: &str) -> Option<Counts> {
     Some(body.split([';', '{', '}']).filter_map(access).collect())
 }
 
-/// What is between an entry's braces, without comments.
+/// What is between an entry's braces, without comments and line numbers.
 fn body(ptx: &str, entry: &str) -> Option<String> {
-    let mut lines = ptx
+    let lines = after(ptx, entry)?
         .lines()
         .map(|line| line.split("//").next().unwrap_or(""));
-    let (_, first) = lines.find_map(|line| {
-        let (before, rest) = line.split_once(".entry")?;
-        let rest = rest.trim_start().strip_prefix(entry)?;
-        let goes_on = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
-        (!rest.starts_with(goes_on)).then_some((before, rest))
-    })?;
+    // These end with their lines and not with a sign as statements do.
+    let lines = lines.filter(|line| !line.trim_start().starts_with(".loc"));
     let (mut body, mut depth) = (String::new(), 0_u32);
-    for line in std::iter::once(first).chain(lines) {
+    for line in lines {
         for c in line.chars() {
             match c {
                 '{' => depth += 1,
@@ -39,6 +35,19 @@ fn body(ptx: &str, entry: &str) -> Option<String> {
         body.push('\n');
     }
     None
+}
+
+/// What follows the entry's name where it is declared.
+fn after<'a>(ptx: &'a str, entry: &str) -> Option<&'a str> {
+    let directive = ".entry";
+    ptx.match_indices(directive).find_map(|(at, _)| {
+        let line = ptx[..at].rsplit('\n').next().unwrap_or_default();
+        let rest = ptx[at + directive.len()..]
+            .trim_start()
+            .strip_prefix(entry)?;
+        let goes_on = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
+        (!line.contains("//") && !rest.starts_with(goes_on)).then_some(rest)
+    })
 }
 
 /// `[label:] [@[!]predicate] instruction operands`.

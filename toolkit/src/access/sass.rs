@@ -2,7 +2,8 @@
 
 use super::{Access, Counts, Kind};
 
-/// Counts the memory instructions of an entry in a disassembly. `None` where it has no such entry.
+/// Counts the memory instructions of an entry in a disassembly, without those that never run. `None` where it has no
+/// such entry.
 #[must_use]
 pub fn of_sass(code: &str, entry: &str) -> Option<Counts> {
     let label = format!(".text.{entry}:");
@@ -17,7 +18,13 @@ pub fn of_sass(code: &str, entry: &str) -> Option<Counts> {
 fn access(line: &str) -> Option<Access> {
     let (_, instruction) = line.strip_prefix("/*")?.split_once("*/")?;
     let mut words = instruction.split_whitespace().peekable();
-    let predicated = words.next_if(|word| word.starts_with('@')).is_some();
+    let predicate = words.next_if(|word| word.starts_with('@'));
+    // `PT` is always true. What it keeps from running is padding: ptxas puts `@!PT LDS RZ, [RZ]` in front of LDGSTS.
+    let predicated = match predicate {
+        Some("@!PT" | "@!UPT") => return None,
+        Some("@PT" | "@UPT") | None => false,
+        Some(_) => true,
+    };
     let mut parts = words.next()?.split('.');
     let kind = match parts.next()? {
         "LDG" => Kind::Ldg,

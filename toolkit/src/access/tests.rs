@@ -9,6 +9,7 @@ const PTX: &str = "\
 .version 7.0
 .target sm_80
 .address_size 64
+// .entry entry() { st.global.b32 [%rd1], 0; }
 .visible .entry other() { ld.global.b64 %rd9, [%rd1]; ret; }
 .visible .entry entry(
 \t.param .u64 entry_param_0 // {not a brace}
@@ -19,6 +20,7 @@ const PTX: &str = "\
 \tld.param.u64 %rd1, [entry_param_0];   // ld.global.b32
 $L1:
 \t@%p1 bra $L2;
+\t.loc\t1 2 3, function_name $info, inlined_at 4 5 6
 \tld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd1];
 \t@!%p2 ld.volatile.global.u8 %rs1, [%rd1];
 \tld.global.nc.L1::no_allocate.L2::128B.v2.f64 {%fd1, %fd2}, [%rd1];
@@ -67,6 +69,7 @@ const SASS: &str = "\
         /*00a0*/                   LDG.E.128.CONSTANT R8, desc[UR6][R6.64] ;
         /*00b0*/                   LDG.E.U8 R8, desc[UR6][R6.64] ;
 .L_x_1:
+        /*00b8*/              @!PT LDS RZ, [RZ] ;
         /*00c0*/                   ATOMS.POPC.INC.32 RZ, [UR4] ;
         /*00d0*/             @!UP1 REDG.E.ADD.F64.RN.STRONG.GPU desc[UR6][R2.64], R4 ;
         /*00e0*/                   LDGSTS.E.BYPASS.LTC128B.128 [R4], desc[UR6][R2.64] ;

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+mod nvidia;
+
 use proptest::prelude::*;
 use proptest::sample::select;
 

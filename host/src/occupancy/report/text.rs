@@ -119,48 +119,20 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
 }
 
 fn blocks(report: &Report, look: Look) -> Table {
-    let mut table = table(
-        look,
-        &[
-            "",
-            "block",
-            "registers",
-            "shared",
-            "blocks",
-            "warps",
-            "occupancy",
-            "",
-            "limited by",
-        ],
-        2..7,
-    );
+    let mut table = table(look, &["block", "regs", "shared"]);
     for held in &report.blocks {
-        let here = held.launch.block == report.own.launch.block;
+        let is_here = held.launch.block == report.own.launch.block;
         let mut cells = vec![dims(held.launch.block)];
         cells.extend(amounts(held));
         cells.extend(ends(&held.occupancy, look));
-        add(&mut table, cells, here, look);
+        add(&mut table, cells, is_here, look);
     }
     table
 }
 
 /// Several rungs, a line each.
 pub fn summary(rungs: &[(&Rung, Held)], look: Look) -> String {
-    let mut table = table(
-        look,
-        &[
-            "rung",
-            "block",
-            "registers",
-            "shared",
-            "blocks",
-            "warps",
-            "occupancy",
-            "",
-            "limited by",
-        ],
-        2..7,
-    );
+    let mut table = table(look, &["rung", "block", "regs", "shared"]);
     for (rung, held) in rungs {
         let mut cells = vec![rung.name.to_owned(), dims(held.launch.block)];
         cells.extend(amounts(held));
@@ -177,35 +149,45 @@ fn amounts(held: &Held) -> [String; 2] {
     ]
 }
 
-/// The columns that all tables end with.
-fn ends(occupancy: &Occupancy, look: Look) -> [String; 5] {
-    [
-        occupancy.blocks.to_string(),
-        occupancy.warps.to_string(),
-        percent(occupancy.fraction()),
-        bar(occupancy.fraction(), look),
-        words::names(occupancy),
-    ]
-}
-
 fn by_steps(steps: &[Step], here: u32, look: Look, amount: impl Fn(u32) -> String) -> Table {
-    let mut table = table(
-        look,
-        &[
-            "",
-            "up to",
-            "blocks",
-            "warps",
-            "occupancy",
-            "",
-            "limited by",
-        ],
-        1..5,
-    );
+    let mut table = table(look, &["up to"]);
     for (step, is_here) in shown(steps, here) {
         let mut cells = vec![amount(step.up_to)];
         cells.extend(ends(&step.occupancy, look));
         add(&mut table, cells, is_here, look);
+    }
+    table
+}
+
+/// What all tables end with.
+const ENDS: [&str; 4] = ["blocks", "warps", "occupancy", "limited by"];
+
+fn ends(occupancy: &Occupancy, look: Look) -> [String; ENDS.len()] {
+    let share = occupancy.fraction();
+    [
+        occupancy.blocks.to_string(),
+        occupancy.warps.to_string(),
+        format!("{:>6} {}", percent(share), bar(share, look)),
+        words::names(occupancy),
+    ]
+}
+
+/// A table of these columns, and of [`ENDS`].
+fn table(look: Look, header: &[&str]) -> Table {
+    let mut table = look.table();
+    let header = || header.iter().chain(&ENDS);
+    table.set_header(header().map(|text| Cell::new(text).add_attribute(Attribute::Bold)));
+    for (column, name) in table.column_iter_mut().zip(header()) {
+        match *name {
+            "regs" | "shared" | "up to" | "blocks" | "warps" => {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+            // A bar is never broken.
+            "occupancy" => {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+            _ => {}
+        }
     }
     table
 }
@@ -226,33 +208,15 @@ fn shown(steps: &[Step], here: u32) -> Vec<(&Step, bool)> {
     shown
 }
 
-fn table(look: Look, header: &[&str], numbers: std::ops::Range<usize>) -> Table {
-    let mut table = look.table();
-    let cells = header
-        .iter()
-        .map(|text| Cell::new(text).add_attribute(Attribute::Bold));
-    table.set_header(cells);
-    // A bar is never broken.
-    if let Some(bars) = table.column_mut(header.len() - 2) {
-        bars.set_constraint(ColumnConstraint::ContentWidth);
-    }
-    for column in numbers {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
-}
-
-/// A row behind a mark where it is what is the case.
-fn add(table: &mut Table, cells: Vec<String>, is_here: bool, look: Look) {
+/// A row, marked where it is what is the case.
+fn add(table: &mut Table, mut cells: Vec<String>, is_here: bool, look: Look) {
     let mark = match (is_here, look.terminal) {
-        (false, _) => "",
+        (false, _) => " ",
         (true, true) => "▶",
         (true, false) => ">",
     };
-    let cells = std::iter::once(mark.to_owned()).chain(cells);
-    table.add_row(cells.map(|text| match is_here {
+    cells[0] = format!("{mark} {}", cells[0]);
+    table.add_row(cells.into_iter().map(|text| match is_here {
         true => Cell::new(text).fg(Color::Green),
         false => Cell::new(text),
     }));
