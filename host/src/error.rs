@@ -1,5 +1,6 @@
 //! What can go wrong, in words that say what to do about it.
 
+use crate::dram::DramError;
 use crate::launch::Launch;
 use crate::peer::Call;
 
@@ -242,6 +243,9 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// What the model of DRAM cannot show.
+    #[error(transparent)]
+    Dram(#[from] DramError),
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),

@@ -36,6 +36,7 @@
 pub mod checklist;
 pub mod cli;
 pub mod device;
+pub mod dram;
 mod error;
 pub mod ladders;
 pub mod launch;

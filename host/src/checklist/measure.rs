@@ -1,7 +1,5 @@
 //! The numbers before and after, counted in this very run.
 
-use serde::Serialize;
-
 use super::{ENTRIES, Entry, Gain, Optimization, Pair};
 use crate::device::Device;
 use crate::error::Error;
@@ -11,12 +9,11 @@ use crate::registry::{Ladder, ladder};
 use crate::run::Session;
 
 /// A pair of rungs, measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Measured {
     /// What the pair shows.
     pub optimization: Optimization,
     /// The pair.
-    #[serde(flatten)]
     pub pair: &'static Pair,
     /// The problem, in words.
     pub size: String,
@@ -25,10 +22,9 @@ pub struct Measured {
 }
 
 /// A number before and after.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Numbers {
     /// What it is.
-    #[serde(flatten)]
     pub gain: Gain,
     /// Without the optimization.
     pub before: f64,

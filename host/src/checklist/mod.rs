@@ -16,6 +16,7 @@
 
 mod entries;
 mod measure;
+mod show;
 
 use serde::Serialize;
 
@@ -24,6 +25,7 @@ use crate::registry::Rung;
 
 pub use entries::ENTRIES;
 pub use measure::{Measured, Numbers, measure};
+pub use show::{json, text};
 
 /// An optimization of the checklist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -44,7 +46,7 @@ pub enum Optimization {
 }
 
 /// What the checklist says of an optimization.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The optimization.
     pub optimization: Optimization,
@@ -59,7 +61,7 @@ pub struct Entry {
 }
 
 /// Two rungs of a ladder, of which the second does what the first does not.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Pair {
     /// The ladder.
     pub ladder: &'static str,
@@ -69,7 +71,6 @@ pub struct Pair {
     pub after: &'static str,
     /// The ladder's options for a problem that shows it and is counted in a moment, as they are written on the
     /// command line; the ladder's defaults for what is not there.
-    #[serde(serialize_with = "as_map")]
     pub options: &'static [(&'static str, &'static str)],
     /// The block of both, or each one's own.
     pub block: Option<[u32; 3]>,
@@ -78,20 +79,18 @@ pub struct Pair {
 }
 
 /// A number that an optimization makes better.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Gain {
     /// What it is, in a few words.
     pub what: &'static str,
     /// Where it comes from.
-    #[serde(flatten)]
     pub measure: Measure,
     /// Which way is better.
     pub better: Better,
 }
 
 /// Where a number comes from. Counters go by the names of [`METRICS`](simt::counters::METRICS).
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug)]
 pub enum Measure {
     /// The sum of counters of a launch.
     Sum(&'static [&'static str]),
@@ -103,11 +102,8 @@ pub enum Measure {
 
 /// What limits how many blocks a multiprocessor holds at a time, as far as the registry knows it. Registers are
 /// `ptxas`'s to say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// Threads of a block.
-    Threads,
     /// Bytes of shared memory of a block, however they are declared.
     SharedBytes,
 }
@@ -178,7 +174,6 @@ impl Measure {
                 let by = counter(by).filter(|&by| by != 0.0)?;
                 Some(sum(names)? / by)
             }
-            Self::Resource(Resource::Threads) => Some(launch.threads() as f64),
             Self::Resource(Resource::SharedBytes) => {
                 Some(f64::from(rung.shared.bytes(launch.block)))
             }
@@ -194,11 +189,4 @@ impl Better {
             Self::More => after > before,
         }
     }
-}
-
-fn as_map<S: serde::Serializer>(
-    options: &&'static [(&'static str, &'static str)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(options.iter().copied())
 }

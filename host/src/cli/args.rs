@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 
+use super::checklist::Checklist;
+use super::dram::Dram;
 use super::per_ladder::{of_ladder, options, per_ladder, values};
 use crate::device::Choice;
 use crate::error::Error;
@@ -19,6 +21,8 @@ pub(super) enum Command {
     Run(&'static Ladder, Options, Run),
     Check(Check),
     Devices(Devices),
+    Dram(Dram),
+    Checklist(Checklist),
 }
 
 /// Why there is none.
@@ -47,6 +51,8 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
     Ok(match matches.subcommand() {
         Some(("list", list)) => Command::List(List::from_arg_matches(list)?),
         Some(("devices", devices)) => Command::Devices(Devices::from_arg_matches(devices)?),
+        Some(("dram", dram)) => Command::Dram(Dram::from_matches(dram)?),
+        Some(("checklist", list)) => Command::Checklist(Checklist::from_arg_matches(list)?),
         Some(("check", check)) => Command::Check(Check::from_matches(check)?),
         Some((_, run)) => {
             let (ladder, run) = of_ladder(run)?.ok_or_else(|| Error::NoLadder {
@@ -88,6 +94,10 @@ fn program() -> clap::Command {
                     .allow_negative_numbers(true)
             },
         ))
+        .subcommand(Dram::command(command("dram")))
+        .subcommand(Checklist::augment_args(command("checklist").about(
+            "The optimizations: what each gains, how it is done, and the rungs here that show it",
+        )))
         .subcommand(Devices::augment_args(
             command("devices").about("What there is to run on"),
         ))

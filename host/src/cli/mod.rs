@@ -3,6 +3,8 @@
 
 mod args;
 mod check;
+mod checklist;
+mod dram;
 pub mod per_ladder;
 mod show;
 
@@ -79,6 +81,8 @@ fn execute(
         Command::Devices(devices) => show::devices(devices.json, surroundings, out),
         Command::Run(ladder, options, run) => climb(ladder, &options, &run, surroundings, out, err),
         Command::Check(check) => check::check(&check, surroundings, out),
+        Command::Dram(asked) => dram::dram(&asked, surroundings, out),
+        Command::Checklist(asked) => checklist::checklist(&asked, surroundings, out),
     }
 }
 
