@@ -10,15 +10,16 @@ use crate::report::Look;
 
 /// What is drawn of a map, at the most.
 const CHANNELS: u64 = 8;
-const BANKS: u64 = 16;
+const BANKS: u64 = 8;
 const ROWS: u64 = 4;
 /// Elements of a burst, or of a row of a tile, that are named one by one.
 const NAMED: u64 = 4;
-/// What is drawn of a tiled product.
+/// What is drawn of a tiled product: block by block, and in sum.
 const BLOCKS: u64 = 4;
-const PHASES: u64 = 8;
+const PHASES: u64 = 4;
+const SUMMED: u64 = 8;
 /// Rows of a tile, and bursts of one of them.
-const TILE_ROWS: usize = 4;
+const TILE_ROWS: usize = 2;
 const BURSTS: usize = 4;
 /// Banks and units of time of a timeline.
 const LANES: u64 = 24;
@@ -136,7 +137,7 @@ impl Tiles {
             for busy in &mut busy {
                 let loaded = self.phase(busy.matrix, phase);
                 busy.add(&loaded);
-                if phase >= PHASES {
+                if phase >= SUMMED {
                     continue;
                 }
                 let by_channel = loaded.by_channel();
@@ -156,7 +157,7 @@ impl Tiles {
         let mut text = format!("{}\n", table.trim_fmt());
         left_out(
             &mut text,
-            &[(self.phases() - self.phases().min(PHASES), "phase")],
+            &[(self.phases() - self.phases().min(SUMMED), "phase")],
         );
         for busy in busy {
             let _ = writeln!(text, "{}", busy.text(channels));
