@@ -163,7 +163,7 @@ impl Dram {
             .long("trace")
             .value_name("RUNG")
             .help("Run this rung on the SIMT machine, and count its accesses by channel and bank");
-        of_a_rung(command)
+        of_a_rung(command.arg(traced))
             .mut_args(|arg| {
                 let name = arg.get_id().as_str();
                 if OF_A_RUNG.contains(&name) || ladder_options().any(|option| option == name) {
@@ -172,23 +172,23 @@ impl Dram {
                     arg
                 }
             })
-            .about("Bursts, banks and channels of DRAM, and how evenly a rung's accesses spread over them")
-            .long_about(
-                "Bursts, banks and channels of DRAM: the figures of the text that the matmul ladder comes from, or one \
-                 of them for other numbers. With --trace, how evenly a rung's accesses spread over channels and banks.",
+            .about(
+                "Bursts, banks and channels of DRAM in pictures, and how evenly a rung's accesses spread over them",
             )
-            .arg(traced)
             .args_conflicts_with_subcommands(true)
             .disable_help_subcommand(true)
-            .subcommand(MapArgs::augment_args(
-                named("map").about("Which channel and which bank an array's elements are in"),
-            ))
-            .subcommand(TilesArgs::augment_args(named("tiles").about(
-                "Which channels and banks the phases of a tiled product of two matrices need",
-            )))
-            .subcommand(BusArgs::augment_args(
-                named("bus").about("How many banks it takes to keep a channel's bus busy"),
-            ))
+            .subcommand(
+                MapArgs::augment_args(named("map"))
+                    .about("Which channel and which bank an array's elements are in"),
+            )
+            .subcommand(
+                TilesArgs::augment_args(named("tiles"))
+                    .about("Which channels and banks the phases of a tiled product of two matrices need"),
+            )
+            .subcommand(
+                BusArgs::augment_args(named("bus"))
+                    .about("How many banks it takes to keep a channel's bus busy"),
+            )
             .subcommand(of_a_rung(named("trace").arg(rung)).about("The same as --trace RUNG"))
     }
 

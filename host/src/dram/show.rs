@@ -209,7 +209,7 @@ impl Busy {
     }
 }
 
-/// A block's loads, two lines each: the elements by row and column and by number, and where they are.
+/// A block's loads, three lines each: the elements by row and column, by number, and where they are.
 fn loads(matrix: Matrix, loads: &[Load]) -> String {
     let mut lines = Vec::new();
     for load in loads.iter().take(TILE_ROWS) {
@@ -223,8 +223,8 @@ fn loads(matrix: Matrix, loads: &[Load]) -> String {
         } else {
             format!("{matrix}{row},{first} … {matrix}{row},{last}")
         };
-        let by_number = named(&matrix.to_string(), &load.elements);
-        lines.push(format!("{by_place} = {by_number}"));
+        lines.push(by_place);
+        lines.push(format!("  {}", named(&matrix.to_string(), &load.elements)));
         lines.push(format!("  {}", places(&load.bursts)));
     }
     if loads.len() > TILE_ROWS {

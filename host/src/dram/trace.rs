@@ -149,7 +149,7 @@ impl Plan {
         bound: &mut Vec<BufferId>,
     ) -> Result<(Counts, Verdict), Error> {
         let buffers = problem.buffers();
-        // All of them before the first is filled: what does not fit is refused at once.
+        check_room(problem, sim.free_bytes())?;
         for buffer in &buffers {
             bound.push(sim.alloc(usize::try_from(buffer.bytes).unwrap_or(usize::MAX))?);
         }
@@ -209,6 +209,20 @@ impl Trace {
     }
 }
 
+/// Whether a problem's buffers fit, before they are filled.
+fn check_room(problem: &dyn Problem, free: Option<u64>) -> Result<(), Error> {
+    let need: u64 = problem.buffers().iter().map(|buffer| buffer.bytes).sum();
+    match free {
+        Some(free) if need > free => Err(Error::NotEnoughMemory {
+            size: problem.size(),
+            need,
+            free,
+            fits: problem.smaller(free as f64 / need as f64),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// The rung of this name, on whichever ladder.
 fn find(name: &str) -> Result<(&'static Ladder, &'static Rung), DramError> {
     let rungs = ladders()
@@ -234,3 +248,6 @@ fn find(name: &str) -> Result<(&'static Ladder, &'static Rung), DramError> {
         hint,
     })
 }
+
+#[cfg(test)]
+mod tests;
