@@ -1,5 +1,6 @@
 //! What can go wrong, in words that say what to do about it.
 
+use crate::dram::DramError;
 use crate::launch::Launch;
 use crate::peer::Call;
 
@@ -248,6 +249,9 @@ pub enum Error {
     /// A prediction that cannot be made.
     #[error(transparent)]
     Predict(#[from] crate::predict::PredictError),
+    /// What the model of DRAM cannot show.
+    #[error(transparent)]
+    Dram(#[from] DramError),
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),

@@ -33,8 +33,10 @@
 //! assert_eq!(shfl.to_string(), "reduce_shfl_128<<<7813, 128, 0>>>");
 //! ```
 
+pub mod checklist;
 pub mod cli;
 pub mod device;
+pub mod dram;
 mod error;
 pub mod ladders;
 pub mod launch;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 
+use super::checklist::Checklist;
+use super::dram::Dram;
 use super::occupancy::Occupancy;
 use super::per_ladder::{of_ladder, options, per_ladder, values};
 use super::predict::{self, Predict};
@@ -23,6 +25,8 @@ pub(super) enum Command {
     Devices(Devices),
     Occupancy(Occupancy),
     Predict(Predict),
+    Dram(Dram),
+    Checklist(Checklist),
 }
 
 /// Why there is none.
@@ -53,6 +57,8 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
         Some(("devices", devices)) => Command::Devices(Devices::from_arg_matches(devices)?),
         Some(("occupancy", args)) => Command::Occupancy(Occupancy::from_arg_matches(args)?),
         Some(("predict", predict)) => Command::Predict(Predict::from_matches(predict)?),
+        Some(("dram", dram)) => Command::Dram(Dram::from_matches(dram)?),
+        Some(("checklist", list)) => Command::Checklist(Checklist::from_arg_matches(list)?),
         Some(("check", check)) => Command::Check(Check::from_matches(check)?),
         Some((_, run)) => {
             let (ladder, run) = of_ladder(run)?.ok_or_else(|| Error::NoLadder {
@@ -103,6 +109,10 @@ fn program() -> clap::Command {
         ))
         .subcommand(Occupancy::augment_args(command("occupancy").about(
             "How many blocks of a rung a multiprocessor holds at once, and what limits that",
+        )))
+        .subcommand(Dram::command(command("dram")))
+        .subcommand(Checklist::augment_args(command("checklist").about(
+            "The optimizations: what each gains, how it is done, and the rungs here that show it",
         )))
         .subcommand(Devices::augment_args(
             command("devices").about("What there is to run on"),

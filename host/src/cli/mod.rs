@@ -3,6 +3,8 @@
 
 mod args;
 mod check;
+mod checklist;
+mod dram;
 mod occupancy;
 pub mod per_ladder;
 mod predict;
@@ -83,6 +85,8 @@ fn execute(
         Command::Check(check) => check::check(&check, surroundings, out),
         Command::Predict(args) => predict::predict(&args, surroundings, out),
         Command::Occupancy(args) => occupancy::occupancy(&args, surroundings, out, err),
+        Command::Dram(asked) => dram::dram(&asked, surroundings, out),
+        Command::Checklist(asked) => checklist::checklist(&asked, surroundings, out),
     }
 }
 

@@ -1,0 +1,122 @@
+//! A bus as a picture of its banks' turns, and as a table of how many banks do how much.
+
+use std::fmt::Write as _;
+
+use super::{align, left_out, plural};
+use crate::dram::{Bus, Moment};
+use crate::report::Look;
+
+/// Banks and units of time that are drawn, at the most.
+const LANES: u64 = 24;
+const MOMENTS: u64 = 96;
+
+impl Bus {
+    /// What the banks do over time, how busy that keeps the bus, and what other numbers of banks would; then the
+    /// channels that each of `demands`, in GB/s, takes.
+    pub fn text(&self, demands: &[f64], look: Look) -> String {
+        let ratio = self.ratio();
+        let mut text = self.timeline();
+        let mut table = look.table();
+        table.set_header(["banks", "bus busy", "GB/s"]);
+        for banks in self.ladder() {
+            let bus = self.with_banks(banks);
+            table.add_row([
+                banks.to_string(),
+                format!("{:.1} %", bus.utilisation() * 100.0),
+                format!("{:.2}", bus.bandwidth()),
+            ]);
+        }
+        align(&mut table, &[0, 1, 2]);
+        let _ = writeln!(text, "{}", table.trim_fmt());
+        let _ = writeln!(
+            text,
+            "latency to transfer {}:{}, {} a channel: the bus is busy {:.1} % of the time and moves {:.2} of {} GB/s",
+            ratio.latency,
+            ratio.transfer,
+            plural(self.banks(), "bank"),
+            self.utilisation() * 100.0,
+            self.bandwidth(),
+            self.peak()
+        );
+        let _ = writeln!(
+            text,
+            "to be busy all the time it takes {}: R + 1, rounded up; more make it less likely that two accesses want the \
+             same bank",
+            plural(self.saturating(), "bank")
+        );
+        for &demand in demands {
+            let _ = writeln!(
+                text,
+                "{demand} GB/s take {} such channels, all of them busy",
+                self.channels_for(demand)
+            );
+        }
+        text
+    }
+
+    /// Numbers of banks to compare: powers of two up to what saturates the bus, that, and this bus's own.
+    pub fn ladder(&self) -> Vec<u64> {
+        let enough = self.saturating();
+        let powers = (0..).map(|power| 1 << power);
+        let mut banks: Vec<u64> = powers.take_while(|banks| *banks < enough).collect();
+        banks.extend([enough, self.banks()]);
+        banks.sort_unstable();
+        banks.dedup();
+        banks
+    }
+
+    /// The banks' accesses and transfers, a line each, and the bus below them.
+    fn timeline(&self) -> String {
+        let period = self.period();
+        let transfer = self.ratio().transfer;
+        // Two rounds; of long ones, from shortly before the first burst.
+        let end = (2 * period).min(MOMENTS);
+        let first = if self.ratio().latency + transfer <= MOMENTS {
+            0
+        } else {
+            self.ratio().latency.saturating_sub(MOMENTS / 4)
+        };
+        let mut text = String::new();
+        let width = format!("bank {}", self.banks().min(LANES) - 1).len();
+        for bank in 0..self.banks().min(LANES) {
+            let line: String = (first..first + end)
+                .map(|time| match self.at(bank, time) {
+                    Moment::Idle => ' ',
+                    Moment::Access => '░',
+                    Moment::Transfer => '█',
+                    Moment::Waits => '·',
+                })
+                .collect();
+            let _ = writeln!(
+                text,
+                "{:width$} {}",
+                format!("bank {bank}"),
+                line.trim_end()
+            );
+        }
+        let bus: String = (first..first + end)
+            .map(|time| match self.on_the_bus(time) {
+                Some(_) => '█',
+                None => '─',
+            })
+            .collect();
+        let _ = writeln!(text, "{:width$} {bus}", "bus");
+        if first > 0 {
+            let _ = writeln!(
+                text,
+                "not drawn: the first {first} units of time, in which no burst is sent yet"
+            );
+        }
+        left_out(
+            &mut text,
+            &[(self.banks() - self.banks().min(LANES), "bank")],
+        );
+        text += "░ a bank looks for its burst, █ the burst is on the bus";
+        text += if self.banks() > self.saturating() {
+            ", · it waits for the bus\n"
+        } else {
+            "\n"
+        };
+        text
+    }
+}

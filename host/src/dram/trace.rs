@@ -1,0 +1,253 @@
+//! How evenly the accesses of a rung spread over channels and banks: its kernel runs on the SIMT machine, and each
+//! access of a warp to global memory is taken apart into bursts.
+//!
+//! All that warps ask for is counted, as if there were no cache: what a cache keeps from the memory depends on how
+//! near in time two accesses are, which the SIMT machine does not say. Within one access of a warp, a burst counts
+//! once.
+//!
+//! Time is the order of the blocks: [`Setup::windows`] windows of as many blocks each. A GPU runs as many blocks at a time
+//! as fit, one after the other in about this order.
+
+mod show;
+mod traffic;
+
+use crate::device::{BufferId, Device as _, Sim};
+use crate::error::{Error, nearest};
+use crate::launch::Launch;
+use crate::options::Options;
+use crate::problem::{POISON, Problem, Role, Verdict};
+use crate::registry::{Ladder, Rung, ladders};
+
+use super::{Dram, DramError, positive};
+use traffic::{Counts, Traffic};
+
+pub use traffic::{Kind, Spread, Traced};
+
+/// Channels of an H100: 5 stacks of HBM3 (NVIDIA H100 Tensor Core GPU Architecture, "H100 GPU Architecture
+/// In-Depth") of 16 channels of 64 bits each (JEDEC JESD238).
+pub const CHANNELS: u64 = 5 * 16;
+
+/// Banks of each of them: 4 groups of 4 (the same standard).
+pub const BANKS: u64 = 16;
+
+/// Bytes of a burst: 8 transfers of 64 bits (the same standard).
+pub const BURST: u64 = 8 * 8;
+
+/// The most windows.
+pub const MOST_WINDOWS: u64 = 4096;
+
+/// The most that is counted apart: windows × banks × kinds of accesses.
+const MOST_COUNTS: u64 = 1 << 23;
+
+/// A memory to trace, and how finely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    dram: Dram,
+    windows: u64,
+}
+
+impl Setup {
+    /// A memory, and the number of windows that the blocks are divided into.
+    ///
+    /// # Errors
+    /// [`DramError::Zero`] for no windows, [`DramError::TooMuch`] for more than [`MOST_WINDOWS`] or than can be
+    /// counted apart.
+    pub fn new(dram: Dram, windows: u64) -> Result<Self, DramError> {
+        positive("windows", windows)?;
+        if windows > MOST_WINDOWS {
+            return Err(DramError::TooMuch {
+                what: format!("{windows} windows"),
+                limit: format!("--windows takes up to {MOST_WINDOWS}"),
+            });
+        }
+        let banks = dram.channels() * dram.banks();
+        if windows * banks * Kind::ALL.len() as u64 > MOST_COUNTS {
+            return Err(DramError::TooMuch {
+                what: format!("{windows} windows × {banks} banks"),
+                limit: format!(
+                    "{} are counted apart; ask for fewer of either",
+                    MOST_COUNTS / Kind::ALL.len() as u64
+                ),
+            });
+        }
+        Ok(Self { dram, windows })
+    }
+
+    /// The memory.
+    pub fn dram(&self) -> &Dram {
+        &self.dram
+    }
+
+    /// Windows that the blocks are divided into.
+    pub fn windows(&self) -> u64 {
+        self.windows
+    }
+}
+
+/// A trace that was found possible, before anything runs.
+pub struct Plan {
+    ladder: &'static Ladder,
+    rung: &'static Rung,
+    problem: Box<dyn Problem>,
+    launch: Launch,
+    setup: Setup,
+}
+
+impl Plan {
+    /// A rung by its name, on the problem that the options of its ladder ask for.
+    ///
+    /// # Errors
+    /// [`DramError::UnknownRung`]; what the ladder does not take; a block that the rung cannot be launched with.
+    pub fn new(
+        name: &str,
+        options: &Options,
+        block: Option<[u32; 3]>,
+        setup: Setup,
+    ) -> Result<Self, Error> {
+        let (ladder, rung) = find(name)?;
+        let problem = ladder.problem(options)?;
+        // Refuses a rung that does not compute the problem.
+        ladder.select(&[rung.name.to_owned()], &*problem)?;
+        let launch = ladder.launch(rung, &*problem, block)?;
+        Ok(Self {
+            ladder,
+            rung,
+            problem,
+            launch,
+            setup,
+        })
+    }
+
+    /// Launches the rung once and watches it.
+    ///
+    /// # Errors
+    /// What the machine refuses.
+    pub fn run(&self, sim: &mut Sim) -> Result<Trace, Error> {
+        let problem = &*self.problem;
+        let mut bound = Vec::new();
+        let traced = self.observed(sim, problem, &mut bound);
+        for id in bound {
+            sim.free(id);
+        }
+        let (counts, verdict) = traced?;
+        Ok(Trace {
+            ladder: self.ladder,
+            rung: self.rung,
+            launch: self.launch.clone(),
+            size: problem.size(),
+            setup: self.setup,
+            verdict,
+            blocks: self.launch.blocks(),
+            counts,
+        })
+    }
+
+    fn observed(
+        &self,
+        sim: &mut Sim,
+        problem: &dyn Problem,
+        bound: &mut Vec<BufferId>,
+    ) -> Result<(Counts, Verdict), Error> {
+        let buffers = problem.buffers();
+        check_room(problem, sim.free_bytes())?;
+        for buffer in &buffers {
+            bound.push(sim.alloc(usize::try_from(buffer.bytes).unwrap_or(usize::MAX))?);
+        }
+        for (index, (buffer, &id)) in buffers.iter().zip(&*bound).enumerate() {
+            match buffer.role {
+                Role::Input => sim.upload(id, problem.input(index))?,
+                Role::Output => sim.fill(id, POISON)?,
+                // New memory is zeroed.
+                Role::Sum | Role::Workspace => {}
+            }
+        }
+        let traffic = Traffic::new(self.setup, self.launch.blocks());
+        let traffic = sim.observe(&self.launch, bound, None, |_| traffic)?;
+        let mut outputs = Vec::new();
+        for wanted in problem.wanted(&self.launch) {
+            let mut bytes = vec![0; wanted.bytes];
+            sim.download(bound[wanted.buffer], &mut bytes)?;
+            outputs.push(bytes);
+        }
+        let verdict = problem.check(self.rung, &self.launch, &outputs);
+        Ok((traffic.into_counts(), verdict))
+    }
+}
+
+/// What became of a rung's accesses.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The rung's ladder.
+    pub ladder: &'static Ladder,
+    /// The rung.
+    pub rung: &'static Rung,
+    /// How it was launched.
+    pub launch: Launch,
+    /// The problem, in words.
+    pub size: String,
+    /// The memory, and how finely it was watched.
+    pub setup: Setup,
+    /// Whether its result was right.
+    pub verdict: Verdict,
+    blocks: u64,
+    counts: Counts,
+}
+
+impl Trace {
+    /// The accesses of a kind, `None` where there were none.
+    pub fn traced(&self, kind: Kind) -> Option<Traced<'_>> {
+        self.counts.traced(kind)
+    }
+
+    /// The blocks of a window, from the first to before the last.
+    pub fn blocks_of(&self, window: u64) -> (u64, u64) {
+        let at = |window: u64| {
+            let begin = u128::from(window) * u128::from(self.blocks);
+            begin.div_ceil(u128::from(self.setup.windows)) as u64
+        };
+        (at(window), at(window + 1))
+    }
+}
+
+/// Whether a problem's buffers fit, before they are filled.
+fn check_room(problem: &dyn Problem, free: Option<u64>) -> Result<(), Error> {
+    let need: u64 = problem.buffers().iter().map(|buffer| buffer.bytes).sum();
+    match free {
+        Some(free) if need > free => Err(Error::NotEnoughMemory {
+            size: problem.size(),
+            need,
+            free,
+            fits: problem.smaller(free as f64 / need as f64),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The rung of this name, on whichever ladder.
+fn find(name: &str) -> Result<(&'static Ladder, &'static Rung), DramError> {
+    let rungs = ladders()
+        .iter()
+        .flat_map(|ladder| ladder.rungs.iter().map(move |rung| (ladder, rung)));
+    if let Some(found) = rungs.clone().find(|(_, rung)| rung.name == name) {
+        return Ok(found);
+    }
+    let known: Vec<&'static str> = rungs.map(|(_, rung)| rung.name).collect();
+    let hint = match (
+        ladders().iter().find(|ladder| ladder.name == name),
+        nearest(name, &known),
+    ) {
+        (Some(ladder), _) => {
+            let rungs: Vec<_> = ladder.rungs.iter().map(|rung| rung.name).collect();
+            format!("it is a ladder, with the rungs {}", rungs.join(", "))
+        }
+        (None, Some(nearest)) => format!("did you mean `{nearest}`?"),
+        (None, None) => "`ladder list` shows them all".to_owned(),
+    };
+    Err(DramError::UnknownRung {
+        name: name.to_owned(),
+        hint,
+    })
+}
+
+#[cfg(test)]
+mod tests;

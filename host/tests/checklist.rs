@@ -1,0 +1,211 @@
+//! The optimization checklist: its data, and that every pair of rungs shows what it is there for.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::program::{Ended, on};
+use common::{Fake, Fault};
+use host::checklist::{Better, ENTRIES, Measure, Optimization, measure};
+use host::device::Sim;
+use host::{Options, ladder};
+use serde_json::Value;
+
+#[test]
+fn each_optimization_has_an_entry_in_the_checklists_order() {
+    let order: Vec<Optimization> = ENTRIES.iter().map(|entry| entry.optimization).collect();
+    assert_eq!(order, Optimization::ALL);
+    for entry in ENTRIES {
+        let name = entry.optimization.name();
+        assert_eq!(entry.optimization.entry().optimization, entry.optimization);
+        assert_eq!(serde_json::to_value(entry.optimization).unwrap(), name);
+        assert!(!entry.compute.is_empty(), "{name}");
+        // Divergence is a matter of the cores alone.
+        assert_eq!(entry.memory.is_empty(), name == "divergence", "{name}");
+        assert!(!entry.strategies.is_empty() && !entry.pairs.is_empty());
+    }
+}
+
+#[test]
+fn every_named_rung_exists_and_can_be_launched() {
+    for pair in ENTRIES.iter().flat_map(|entry| entry.pairs) {
+        let ladder = ladder(pair.ladder).unwrap();
+        let options = pair
+            .options
+            .iter()
+            .fold(Options::default(), |all, (name, value)| {
+                all.with(name, value)
+            });
+        let problem = ladder.problem(&options).unwrap();
+        for rung in [pair.before, pair.after] {
+            let rung = ladder.rung(rung).unwrap();
+            ladder.launch(rung, &*problem, pair.block).unwrap();
+        }
+        assert!(!pair.metrics.is_empty());
+    }
+}
+
+#[test]
+fn every_pair_gains_what_it_says() {
+    let mut sim = Sim::open(0).unwrap();
+    let mut heard = Vec::new();
+    let all = measure(&mut sim, |pair| heard.push((pair.before, pair.after))).unwrap();
+    assert_eq!(heard.len(), all.len());
+    for measured in &all {
+        for numbers in &measured.gains {
+            assert!(
+                numbers.is_gain(),
+                "{} -> {}: {}: {} -> {}",
+                measured.pair.before,
+                measured.pair.after,
+                numbers.gain.what,
+                numbers.before,
+                numbers.after
+            );
+        }
+    }
+}
+
+#[test]
+fn what_the_second_rung_is_for_is_found_from_the_first() {
+    let tiling = Optimization::Tiling.entry();
+    let pair = tiling.pair("matmul", "matmul_tiled").unwrap();
+    assert_eq!(pair.after, "matmul_register_tile");
+    assert!(tiling.pair("matmul", "matmul_register_tile").is_none());
+    assert!(tiling.pair("reduce", "matmul_tiled").is_none());
+}
+
+#[test]
+fn a_number_that_is_not_there_is_none() {
+    let reduce = ladder("reduce").unwrap();
+    let rung = reduce.rung("reduce_smem").unwrap();
+    let problem = reduce.problem(&Options::default().with("n", 1000)).unwrap();
+    let launch = reduce.launch(rung, &*problem, None).unwrap();
+    let counter = |name: &str| match name {
+        "zero" => Some(0.0),
+        "three" => Some(3.0),
+        _ => None,
+    };
+    let of = |measure: Measure| measure.of(rung, &launch, counter);
+    assert_eq!(of(Measure::Sum(&["three", "three"])), Some(6.0));
+    assert_eq!(of(Measure::Sum(&["three", "none"])), None);
+    assert_eq!(of(Measure::Quotient(&["zero"], "three")), Some(0.0));
+    assert_eq!(of(Measure::Quotient(&["three"], "zero")), None);
+    assert_eq!(of(Measure::Quotient(&["three"], "none")), None);
+    assert!(Better::Less.is_gain(2.0, 1.0) && !Better::Less.is_gain(1.0, 1.0));
+    assert!(Better::More.is_gain(1.0, 2.0) && !Better::More.is_gain(1.0, 1.0));
+}
+
+#[test]
+fn a_wrong_result_is_no_gain() {
+    let mut device = Fake::new(Some(Fault::WrongSum("reduce_shfl")));
+    let error = measure(&mut device, |_| ()).unwrap_err();
+    assert_eq!(error.exit_code(), 1);
+    let text = error.to_string();
+    assert!(
+        text.starts_with("the device failed while measuring the checklist: reduce_shfl_128<<<512"),
+        "{text}"
+    );
+    assert_eq!(device.allocated(), 0);
+}
+
+/// Runs the command where no other device may be opened than the one that counts.
+fn printed(args: &[&str]) -> String {
+    let no_device = || -> Fake { panic!("no device is opened") };
+    let Ended { code, out, err } = on(no_device, &[&["checklist"], args].concat());
+    assert_eq!((code, err.as_str()), (0, ""));
+    out
+}
+
+#[test]
+fn the_table_has_a_row_for_each_optimization_and_each_pair() {
+    let out = printed(&[]);
+    let (optimizations, rungs) = out.split_once("\nthe rungs that show it\n").unwrap();
+    let cells = |line: &str| -> Vec<String> {
+        let inner = line.trim_matches('│');
+        inner
+            .split('┆')
+            .map(|cell| cell.trim().to_owned())
+            .collect()
+    };
+    // Of the rows' first lines, which alone have something in the first cell.
+    let rows = |table: &str| -> Vec<Vec<String>> {
+        let lines = table.lines().filter(|line| line.starts_with('│'));
+        lines.map(cells).filter(|row| !row[0].is_empty()).collect()
+    };
+    let (header, entries) = (&rows(optimizations)[0], &rows(optimizations)[1..]);
+    assert_eq!(
+        header,
+        &["optimization", "for the cores", "for the memory", "how"]
+    );
+    let names: Vec<&str> = entries.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(names, Optimization::ALL.map(Optimization::name));
+    // Divergence gains nothing for the memory.
+    assert_eq!(entries[2][2], "–");
+    let named: Vec<String> = rows(rungs)[1..].iter().map(|row| row[0].clone()).collect();
+    assert_eq!(named, names);
+    for pair in ENTRIES.iter().flat_map(|entry| entry.pairs) {
+        for part in [&format!(" {} ", pair.before), &format!("→ {} ", pair.after)] {
+            assert!(rungs.contains(part), "{part}: {rungs}");
+        }
+        for gain in pair.metrics {
+            assert!(rungs.contains(gain.what), "{}: {rungs}", gain.what);
+        }
+    }
+}
+
+#[test]
+fn json_has_the_numbers_before_and_after() {
+    let entries: Value = serde_json::from_str(&printed(&["--json"])).unwrap();
+    let entries = entries.as_array().unwrap();
+    assert_eq!(entries.len(), ENTRIES.len());
+    assert!(entries[2]["memory"].is_null());
+    let coalescing = &entries[1];
+    assert_eq!(coalescing["optimization"], "coalescing");
+    let pair = &coalescing["pairs"][0];
+    assert_eq!(
+        (&pair["ladder"], &pair["before"], &pair["after"]),
+        (
+            &"transpose".into(),
+            &"transpose_naive".into(),
+            &"transpose_smem".into()
+        )
+    );
+    assert_eq!(pair["options"]["rows"], "256");
+    // The seed's own counts: 32 sectors a store, and 4.
+    let stores = &pair["metrics"][0];
+    assert_eq!(
+        (&stores["what"], &stores["better"]),
+        (&"sectors a store".into(), &"less".into())
+    );
+    assert_eq!(
+        (&stores["before"], &stores["after"]),
+        (&32.0.into(), &4.0.into())
+    );
+    for (entry, own) in entries.iter().zip(ENTRIES) {
+        assert_eq!(entry["pairs"].as_array().unwrap().len(), own.pairs.len());
+        assert_eq!(
+            entry["strategies"].as_array().unwrap().len(),
+            own.strategies.len()
+        );
+    }
+}
+
+#[test]
+fn what_it_does_not_take_is_refused() {
+    for (args, message) in [
+        (
+            &["checklist", "tiling"][..],
+            "unexpected argument 'tiling' found",
+        ),
+        (
+            &["checklist", "--jsn"],
+            "a similar argument exists: '--json'",
+        ),
+    ] {
+        let Ended { code, out, err } = on(|| panic!("no device is opened"), args);
+        assert_eq!((code, out.as_str()), (2, ""));
+        assert!(err.contains(message), "{err}");
+        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+    }
+}

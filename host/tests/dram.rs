@@ -1,0 +1,386 @@
+//! `ladder dram`: its figures as they are printed, the trace of a rung, and what it refuses.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Fake;
+use common::program::{Ended, alone, on};
+use serde_json::Value;
+
+/// Runs the program where no device may be opened: figures need none.
+fn ladder(args: &[&str]) -> Ended {
+    let no_device = || -> Fake { panic!("no device is opened for {args:?}") };
+    on(no_device, &[&["dram"], args].concat())
+}
+
+fn printed(args: &[&str]) -> String {
+    let Ended { code, out, err } = ladder(args);
+    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+    out
+}
+
+fn json(args: &[&str]) -> Value {
+    let out = printed(&[args, &["--json"]].concat());
+    assert!(out.ends_with('\n'));
+    serde_json::from_str(&out).unwrap()
+}
+
+#[test]
+fn without_arguments_all_three_figures() {
+    let all = printed(&[]);
+    insta::assert_snapshot!("the_figures", all);
+    for figure in ["map", "tiles", "bus"] {
+        assert!(all.contains(&printed(&[figure])), "{figure}: {all}");
+    }
+    let figures = json(&[]);
+    for figure in ["map", "tiles", "bus"] {
+        assert_eq!(figures[figure], json(&[figure]));
+    }
+}
+
+#[test]
+fn the_map_of_figure_6_9_as_json() {
+    let map = json(&["map"]);
+    assert_eq!(map["channels"], 4);
+    let elements = map["elements"].as_array().unwrap();
+    let places: Vec<[u64; 4]> = elements
+        .iter()
+        .map(|at| ["element", "channel", "bank", "row"].map(|name| at[name].as_u64().unwrap()))
+        .collect();
+    let figure: Vec<[u64; 4]> = (0..16)
+        .map(|element| [element, element / 2 % 4, element / 8, 0])
+        .collect();
+    assert_eq!(places, figure);
+    assert_eq!(map["left_out"], 0);
+    let many = json(&["map", "--elements", "100k"]);
+    assert_eq!(many["elements"].as_array().unwrap().len(), 65536);
+    assert_eq!(many["left_out"], 102_400 - 65536);
+}
+
+#[test]
+fn what_is_too_large_to_draw_is_drawn_in_part() {
+    let map = printed(&[
+        "map",
+        "--channels",
+        "80",
+        "--banks",
+        "20",
+        "--burst",
+        "64",
+        "--elements",
+        "2^40",
+    ]);
+    insta::assert_snapshot!("a_large_map", map);
+    let tiles = printed(&["tiles", "--n", "1000", "--tile", "16", "--burst", "32"]);
+    insta::assert_snapshot!("large_tiles", tiles);
+    let bus = printed(&["bus", "--banks", "30", "--ratio", "200"]);
+    assert!(
+        bus.contains("not drawn: the first 176 units of time, in which no burst is sent yet\n"),
+        "{bus}"
+    );
+    assert!(bus.contains("not drawn: 6 banks more"), "{bus}");
+    let tiles = json(&["tiles", "--n", "1000", "--tile", "1"]);
+    assert_eq!(tiles["phases"].as_array().unwrap().len(), 2 * 512);
+    assert_eq!(tiles["left_out"], 1000 - 512);
+}
+
+#[test]
+fn the_product_of_the_exercise_keeps_all_channels_busy() {
+    let tiles = printed(&["tiles", "--n", "8"]);
+    assert!(
+        tiles.contains("M: 1 of 4 channels busy in a phase, 4 over all phases\n"),
+        "{tiles}"
+    );
+    assert!(
+        tiles.contains("N: 4 of 4 channels busy in a phase, 4 over all phases\n"),
+        "{tiles}"
+    );
+}
+
+#[test]
+fn a_bus_by_its_clock_and_width_or_by_its_peak() {
+    let bus = printed(&["bus", "--banks", "25"]);
+    insta::assert_snapshot!("a_saturated_bus", bus);
+    let bus = printed(&["bus", "--width", "32", "--clock", "2.5", "--one-edge"]);
+    assert!(
+        bus.starts_with("a bus of 32 bits at 2.5 GHz: 4 B × 2.5 GHz = 10 GB/s\n"),
+        "{bus}"
+    );
+    let bus = printed(&["bus", "--peak", "10", "--ratio", "9:3", "--demand", "25"]);
+    assert!(!bus.contains("GHz"), "{bus}");
+    assert!(
+        bus.contains("to be busy all the time it takes 4 banks: R + 1"),
+        "{bus}"
+    );
+    assert!(bus.contains("25 GB/s take 3 such channels"), "{bus}");
+    let bus = json(&["bus"]);
+    assert_eq!(bus["utilisation"], 1.0 / 21.0);
+    assert_eq!(bus["banks_to_saturate"], 21);
+    assert_eq!(bus["timeline"][0][19], "access");
+    assert_eq!(bus["timeline"][0][20], "transfer");
+}
+
+/// The accesses of a kind in a trace of a small transpose on 64 channels.
+fn traced(rung: &str, kind: &str, more: &[&str]) -> Value {
+    let args = ["--trace", rung, "--rows", "512", "--cols", "512"];
+    let memory = ["--channels", "64", "--windows", "8"];
+    let trace = json(&[&args[..], &memory[..], more].concat());
+    assert_eq!(
+        (&trace["rung"], &trace["correct"]),
+        (&rung.into(), &true.into())
+    );
+    let kinds = trace["accesses"].as_array().unwrap();
+    kinds.iter().find(|of| of["kind"] == kind).unwrap().clone()
+}
+
+#[test]
+fn a_strided_rung_camps_on_few_channels_and_a_coalesced_one_does_not() {
+    let words = 512 * 512;
+    let (coalesced, strided) = (
+        traced("transpose_naive", "load", &[]),
+        traced("transpose_naive", "store", &[]),
+    );
+    for accesses in [&coalesced, &strided] {
+        assert_eq!(accesses["requests"], words / 32);
+        assert_eq!(accesses["windows"].as_array().unwrap().len(), 8);
+        let bursts = accesses["bursts_by_channel"].as_array().unwrap();
+        let sum: u64 = bursts.iter().map(|bursts| bursts.as_u64().unwrap()).sum();
+        assert_eq!(accesses["bursts"], sum);
+        // Over the whole launch either is as even as can be.
+        assert_eq!(accesses["busiest_channel_over_mean"], 1.0);
+    }
+    // A warp's 128 bytes are two bursts of neighbouring channels.
+    assert_eq!(coalesced["bursts"], words / 16);
+    assert_eq!(coalesced["channels_per_request"], 2.0);
+    assert_eq!(coalesced["queue"], 1.0);
+    // A warp's 32 stores lie 2 KiB apart: 32 bursts, and 32 channels from one to the next.
+    assert_eq!(strided["bursts"], words);
+    assert_eq!(strided["channels_per_request"], 2.0);
+    assert_eq!(
+        (&strided["queue"], &strided["best_queue"]),
+        (&16.0.into(), &1.0.into())
+    );
+    for window in 0..8 {
+        let busy = |accesses: &Value| accesses["windows"][window]["channels_busy"].clone();
+        assert_eq!(busy(&coalesced), 64);
+        // 4 rows of blocks, 64 columns of the output: 256 bytes of each of its rows.
+        assert_eq!(busy(&strided), 8);
+    }
+    let tiled = traced("transpose_smem", "store", &[]);
+    assert_eq!(tiled["queue"], 1.0);
+    assert_eq!(tiled["windows"][0]["channels_busy"], 8);
+}
+
+#[test]
+fn a_trace_counts_what_the_machine_counts() {
+    // With bursts as long as a sector, a request's bursts are its sectors.
+    for (rung, options) in [
+        ("reduce_neighbored", &["--n", "10000"][..]),
+        (
+            "reduce_vector",
+            &["--n", "10000", "--op", "max", "--type", "f64"],
+        ),
+        ("matmul_pipelined", &["--m", "70", "--n", "50", "--k", "33"]),
+        ("histogram_lanes", &["--n", "5000"]),
+    ] {
+        let ladder = rung.split('_').next().unwrap();
+        let (trace, run) = (
+            alone(
+                &[
+                    &["dram", "--json", "--burst", "32", "--trace", rung],
+                    options,
+                ]
+                .concat(),
+            ),
+            alone(
+                &[
+                    &["run", ladder, "--device", "sim", "--json", "--rung", rung],
+                    options,
+                ]
+                .concat(),
+            ),
+        );
+        assert_eq!((trace.code, trace.err.as_str()), (0, ""));
+        let trace: Value = serde_json::from_str(&trace.out).unwrap();
+        let run: Value = serde_json::from_str(&run.out).unwrap();
+        let counters = &run[0]["counters"];
+        for (kind, op) in [("load", "ld"), ("store", "st")] {
+            let accesses = trace["accesses"].as_array().unwrap();
+            let own = accesses.iter().find(|of| of["kind"] == kind);
+            let counter = |what: &str| {
+                counters[format!("l1tex__t_{what}_pipe_lsu_mem_global_op_{op}.sum")].clone()
+            };
+            let counted = |what: &str| own.map_or(Value::from(0), |own| own[what].clone());
+            assert_eq!(counted("requests"), counter("requests"), "{rung}, {kind}");
+            assert_eq!(counted("bursts"), counter("sectors"), "{rung}, {kind}");
+        }
+    }
+}
+
+#[test]
+fn a_trace_as_text_by_either_name() {
+    let args = [
+        "transpose_naive",
+        "--rows",
+        "512",
+        "--cols",
+        "512",
+        "--channels",
+        "64",
+        "--windows",
+        "8",
+    ];
+    let text = printed(&[&["trace"], &args[..]].concat());
+    assert_eq!(text, printed(&[&["--trace"], &args[..]].concat()));
+    insta::assert_snapshot!("a_trace", text);
+    // More than is drawn, and blocks of another size.
+    let text = printed(&[
+        "--trace",
+        "histogram_global",
+        "--n",
+        "20000",
+        "--block",
+        "128",
+        "--channels",
+        "200",
+        "--windows",
+        "100",
+    ]);
+    assert!(text.contains("atomics, 100 windows of 1 or 2 blocks each; 200 channels"));
+    assert!(
+        text.contains("not drawn: 68 more windows, 72 more channels"),
+        "{text}"
+    );
+}
+
+#[test]
+fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
+    let cases: &[(&[&str], &str)] = &[
+        (
+            &["map", "--channels", "0"],
+            "--channels 0 leaves nothing to show; it takes 1 or more",
+        ),
+        (
+            &["map", "--channels", "-4"],
+            "`-4` is not a size: it is negative",
+        ),
+        (&["map", "--channels", "x"], "`x` is not a size"),
+        (
+            &["map", "--banks", "2^63"],
+            "--channels × --banks takes up to 16384",
+        ),
+        (
+            &["map", "--burst", "6"],
+            "a burst of 6 bytes is no whole number of elements of 4",
+        ),
+        (&["map", "--element", "0"], "--element 0 leaves nothing"),
+        (&["map", "--elements", "0"], "--elements 0 leaves nothing"),
+        (&["map", "--elements", "2^63"], "addresses have 64 bits"),
+        (&["map", "--elements", "2^64"], "it is larger than 64 bits"),
+        (&["map", "--n", "4"], "unexpected argument '--n' found"),
+        (
+            &["tiles", "--tile", "5"],
+            "tiles of 5 × 5 are larger than a matrix of 4 × 4",
+        ),
+        (
+            &["tiles", "--n", "100", "--tile", "64"],
+            "--tile takes up to 32",
+        ),
+        (&["tiles", "--n", "1M"], "--n takes up to 8192"),
+        (&["tiles", "--tile", "0"], "--tile 0 leaves nothing"),
+        (
+            &["bus", "--ratio", "20:0"],
+            "`20:0` is not a ratio of latency to transfer",
+        ),
+        (&["bus", "--ratio", "-1"], "write 20, or 41:2 for 20.5"),
+        (&["bus", "--banks", "0"], "--banks 0 leaves nothing"),
+        (&["bus", "--peak", "0"], "`0` is not a number above 0"),
+        (&["bus", "--peak", "NaN"], "`NaN` is not a number above 0"),
+        (&["bus", "--clock", "-2"], "`-2` is not a number above 0"),
+        (
+            &["bus", "--peak", "3", "--clock", "2"],
+            "cannot be used with",
+        ),
+        (&["bus", "--width", "0"], "--width 0 leaves nothing"),
+        (&["bus", "--width", "2^40"], "--width takes up to 1048576"),
+        (&["bus", "--demand", "-3"], "`-3` is not a number above 0"),
+        (&["mop"], "unrecognized subcommand 'mop'"),
+        (&["--trace"], "a value is required for '--trace <RUNG>'"),
+        (&["trace"], "required arguments were not provided: <RUNG>"),
+        (
+            &["--trace", "transpose_naiv"],
+            "no rung is named `transpose_naiv`; did you mean `transpose_naive`?",
+        ),
+        (
+            &["trace", "transpose"],
+            "no rung is named `transpose`; it is a ladder, with the rungs copy_gmem, transpose_naive,",
+        ),
+        (
+            &["trace", "quicksort_bitonic_network"],
+            "`ladder list` shows them all",
+        ),
+        (
+            &["--channels", "8"],
+            "required arguments were not provided: --trace <RUNG>",
+        ),
+        (
+            &["--rows", "8"],
+            "required arguments were not provided: --trace <RUNG>",
+        ),
+        (&["--json", "map"], "cannot be used with"),
+        (
+            &["trace", "transpose_naive", "--n", "8"],
+            "the ladder transpose has no option --n; it has --rows, --cols",
+        ),
+        (
+            &["trace", "transpose_naive", "--rows", "0"],
+            "rows = 0 is out of bounds",
+        ),
+        (
+            &["trace", "reduce_smem", "--n", "-8"],
+            "`-8` is not a size: it is negative",
+        ),
+        (
+            &["trace", "reduce_smem", "--block", "100"],
+            "a block of 100 is not possible",
+        ),
+        (
+            &["trace", "reduce_gmem", "--op", "max"],
+            "reduce_gmem was not compiled for max of i32; it is in reduce_smem",
+        ),
+        (
+            &["trace", "reduce_gmem", "--windows", "0"],
+            "--windows 0 leaves nothing",
+        ),
+        (
+            &["trace", "reduce_gmem", "--windows", "5000"],
+            "--windows takes up to 4096",
+        ),
+        (
+            &[
+                "trace",
+                "reduce_gmem",
+                "--windows",
+                "4096",
+                "--banks",
+                "200",
+            ],
+            "4096 windows × 16000 banks is too much",
+        ),
+        (
+            &["trace", "reduce_gmem", "--burst", "0"],
+            "--burst 0 leaves nothing",
+        ),
+    ];
+    for (args, message) in cases {
+        let Ended { code, out, err } = ladder(args);
+        assert_eq!(code, 2, "{args:?}: {err}");
+        assert!(
+            err.starts_with("error: ") && err.contains(message),
+            "{args:?}: {err}"
+        );
+        assert_eq!(err.trim_end().lines().count(), 1, "{args:?}: {err}");
+        assert!(out.is_empty(), "{args:?}: {out}");
+    }
+}
