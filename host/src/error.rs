@@ -2,6 +2,7 @@
 
 use crate::launch::Launch;
 use crate::peer::Call;
+use crate::profile::ProfileError;
 
 /// Anything that keeps a ladder from being climbed.
 ///
@@ -242,6 +243,9 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// There is no profile.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),

@@ -42,6 +42,7 @@ pub mod launch;
 pub mod options;
 pub mod peer;
 pub mod problem;
+pub mod profile;
 pub mod ptx;
 mod registry;
 pub mod report;

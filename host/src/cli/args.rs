@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 
 use super::per_ladder::{of_ladder, options, per_ladder, values};
+use super::profile::ProfileArgs;
 use crate::device::Choice;
 use crate::error::Error;
 use crate::options::{Options, Value};
@@ -19,6 +20,7 @@ pub(super) enum Command {
     Run(&'static Ladder, Options, Run),
     Check(Check),
     Devices(Devices),
+    Profile(ProfileArgs),
 }
 
 /// Why there is none.
@@ -47,6 +49,7 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
     Ok(match matches.subcommand() {
         Some(("list", list)) => Command::List(List::from_arg_matches(list)?),
         Some(("devices", devices)) => Command::Devices(Devices::from_arg_matches(devices)?),
+        Some(("profile", profile)) => Command::Profile(ProfileArgs::from_matches(profile)?),
         Some(("check", check)) => Command::Check(Check::from_matches(check)?),
         Some((_, run)) => {
             let (ladder, run) = of_ladder(run)?.ok_or_else(|| Error::NoLadder {
@@ -88,6 +91,9 @@ fn program() -> clap::Command {
                     .allow_negative_numbers(true)
             },
         ))
+        .subcommand(ProfileArgs::augment(command("profile").about(
+            "Profile rungs: the counters of Nsight Compute on either device, and what bounds each rung",
+        )))
         .subcommand(Devices::augment_args(
             command("devices").about("What there is to run on"),
         ))

@@ -4,6 +4,7 @@
 mod args;
 mod check;
 pub mod per_ladder;
+mod profile;
 mod show;
 
 use std::ffi::OsString;
@@ -79,6 +80,7 @@ fn execute(
         Command::Devices(devices) => show::devices(devices.json, surroundings, out),
         Command::Run(ladder, options, run) => climb(ladder, &options, &run, surroundings, out, err),
         Command::Check(check) => check::check(&check, surroundings, out),
+        Command::Profile(args) => profile::profile(&args, surroundings, out),
     }
 }
 

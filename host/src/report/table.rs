@@ -17,7 +17,7 @@ pub struct Look {
 }
 
 impl Look {
-    pub(super) fn table(self) -> Table {
+    pub(crate) fn table(self) -> Table {
         let mut table = Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
         if self.terminal {

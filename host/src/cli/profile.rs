@@ -1,0 +1,325 @@
+//! `ladder profile`: counters of rungs, on the simulator and through Nsight Compute.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, Args, FromArgMatches, ValueEnum};
+
+use super::{Surroundings, progress_bar};
+use crate::device::{Choice, Device};
+use crate::error::Error;
+use crate::options::{Kind, Opt};
+use crate::profile::ncu::{self, Ncu, System, Wanted};
+use crate::profile::plan::{self, Chosen, Given};
+use crate::profile::show::{self, Shown};
+use crate::profile::verdict::{Shares, verdict};
+use crate::profile::{Metric, Numbers, Profile, Row, Side, bounds, metrics, on_sim};
+use crate::registry::{Rung, ladders};
+use crate::report::Look;
+use crate::run::Plan;
+use crate::size::parse_block;
+
+/// Where to profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum On {
+    /// The first GPU if there is one, else the SIMT machine
+    #[default]
+    Auto,
+    /// The first GPU, through Nsight Compute
+    Gpu,
+    /// The SIMT machine
+    Sim,
+    /// Both, side by side
+    Both,
+}
+
+/// `ladder profile`, without the ladders' own options.
+#[derive(Args, Debug)]
+struct Own {
+    /// Ladders and rungs; a rung's name without the number at its end is all that differ in it [default: all]
+    #[arg(value_name = "LADDER|RUNG")]
+    targets: Vec<String>,
+    /// Where to profile
+    #[arg(long, value_enum, default_value_t)]
+    device: On,
+    /// Only these metrics: of those that are shown, of the simulator's counters, and on a GPU any of Nsight Compute's
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    metrics: Vec<String>,
+    /// Threads of a block, for all rungs [default: each rung's own]
+    #[arg(long, value_parser = parse_block, allow_hyphen_values = true)]
+    block: Option<[u32; 3]>,
+    /// Say what each metric means, and whether what is said of it holds here
+    #[arg(long, conflicts_with = "json")]
+    explain: bool,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Nsight Compute's program [default: found in PATH and where it is installed]
+    #[arg(long, value_name = "PATH")]
+    ncu: Option<PathBuf>,
+}
+
+/// `ladder profile`.
+#[derive(Debug)]
+pub(super) struct ProfileArgs {
+    own: Own,
+    options: Vec<Given>,
+}
+
+impl ProfileArgs {
+    /// Adds what it takes to a command: its own arguments, and every option that any ladder has.
+    pub(super) fn augment(command: clap::Command) -> clap::Command {
+        let own = Own::augment_args(command);
+        own.next_help_heading("What to compute, for the ladders that have it")
+            .args(all_options().into_iter().map(arg))
+    }
+
+    pub(super) fn from_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = all_options().into_iter().filter_map(|option| {
+            let text = matches.get_one::<String>(option.name)?;
+            Some((option.name, text.clone()))
+        });
+        Ok(Self {
+            own: Own::from_arg_matches(matches)?,
+            options: given.collect(),
+        })
+    }
+}
+
+/// The options of all ladders, of those of the same name the first.
+fn all_options() -> Vec<&'static Opt> {
+    let mut all: Vec<&'static Opt> = Vec::new();
+    for option in ladders().iter().flat_map(|ladder| ladder.options) {
+        if all.iter().all(|other| other.name != option.name) {
+            all.push(option);
+        }
+    }
+    all
+}
+
+/// An option as each ladder that has it reads it: its value stays text until a ladder is chosen.
+fn arg(option: &'static Opt) -> Arg {
+    let of = ladders().iter().filter_map(|ladder| {
+        let own = ladder.options.iter().find(|own| own.name == option.name)?;
+        let words = match own.kind {
+            Kind::Word(words) => format!(": {}", words.join(", ")),
+            Kind::Size | Kind::SizeOr(_) | Kind::Text => String::new(),
+        };
+        Some(format!(
+            "{} ({}{words} [default: {}])",
+            ladder.name, own.help, own.default
+        ))
+    });
+    let of: Vec<String> = of.collect();
+    Arg::new(option.name)
+        .long(option.name)
+        .value_name(option.metavar)
+        .allow_hyphen_values(true)
+        .help(format!("Of {}", of.join("; ")))
+}
+
+pub(super) fn profile(
+    args: &ProfileArgs,
+    surroundings: &Surroundings<'_>,
+    out: &mut dyn Write,
+) -> Result<u8, Error> {
+    let own = &args.own;
+    let chosen = plan::choose(&own.targets, &args.options)?;
+    let plans: Vec<Plan> = chosen
+        .iter()
+        .map(|one| one.plan(own.block))
+        .collect::<Result<_, _>>()?;
+
+    // A name that no device knows is wrong wherever it runs.
+    for name in &own.metrics {
+        metrics::find(name, own.device != On::Sim)?;
+    }
+    let mut sim: Option<Box<dyn Device>> = None;
+    let mut gpu: Option<Box<dyn Device>> = None;
+    match own.device {
+        On::Sim => sim = Some((surroundings.open)(Choice::Sim)?),
+        On::Gpu => gpu = Some((surroundings.open)(Choice::Gpu)?),
+        On::Both => {
+            gpu = Some((surroundings.open)(Choice::Gpu)?);
+            sim = Some((surroundings.open)(Choice::Sim)?);
+        }
+        On::Auto => {
+            let best = (surroundings.open)(Choice::Auto)?;
+            if best.info().kind == "sim" {
+                sim = Some(best);
+            } else {
+                gpu = Some(best);
+            }
+        }
+    }
+    let asked = if own.metrics.is_empty() {
+        metrics::defaults()
+    } else {
+        let names = own.metrics.iter();
+        names
+            .map(|name| metrics::find(name, gpu.is_some()))
+            .collect::<Result<_, _>>()?
+    };
+    let on_gpu = match gpu.take() {
+        Some(device) => Some(OnGpu::new(own, &asked, device)?),
+        None => None,
+    };
+
+    let sides: Vec<Side> = [(sim.is_some(), Side::Sim), (on_gpu.is_some(), Side::Gpu)]
+        .into_iter()
+        .filter_map(|(there, side)| there.then_some(side))
+        .collect();
+    let mut profiles = Vec::new();
+    let steps: usize = plans.iter().map(|plan| plan.launches().len()).sum();
+    let bar = progress_bar(steps * sides.len(), surroundings.terminal);
+    for (one, plan) in chosen.iter().zip(&plans) {
+        let gpu = match &on_gpu {
+            Some(on_gpu) => {
+                bar.set_message(format!("{} under ncu", one.ladder.name));
+                let numbers = on_gpu.profile(one, plan, own.block)?;
+                bar.inc(plan.launches().len() as u64);
+                Some(numbers)
+            }
+            None => None,
+        };
+        let sim = match &mut sim {
+            Some(device) => Some(on_sim(&mut **device, plan, |rung: &Rung| {
+                bar.set_message(rung.name);
+                bar.inc(1);
+            })?),
+            None => None,
+        };
+        let lacking = on_gpu.iter().flat_map(|on_gpu| on_gpu.lacking(plan));
+        profiles.push(Profile {
+            ladder: one.ladder,
+            title: plan.problem().title(),
+            left_out: plan.left_out().iter().cloned().chain(lacking).collect(),
+            rows: rows(plan, sim, gpu),
+        });
+    }
+    bar.finish_and_clear();
+
+    let shown = Shown {
+        metrics: &asked,
+        asked: !own.metrics.is_empty(),
+        sides: &sides,
+        look: Look {
+            terminal: surroundings.terminal,
+        },
+    };
+    if own.json {
+        write!(out, "{}", show::json(&profiles, &asked))?;
+        return Ok(0);
+    }
+    for profile in &profiles {
+        writeln!(out, "{}", shown.profile(profile))?;
+    }
+    write!(out, "{}", shown.legend(&profiles))?;
+    if own.explain {
+        write!(out, "{}", shown.explain(&profiles))?;
+    }
+    Ok(0)
+}
+
+/// A row for each rung that a device has numbers of.
+fn rows(plan: &Plan, sim: Option<Vec<Numbers>>, gpu: Option<Vec<Option<Numbers>>>) -> Vec<Row> {
+    let bytes = plan.problem().bytes();
+    let rows = plan
+        .launches()
+        .iter()
+        .enumerate()
+        .map(|(index, (rung, launch))| {
+            let sim = sim.as_ref().and_then(|all| all.get(index)).cloned();
+            let gpu = gpu
+                .as_ref()
+                .and_then(|all| all.get(index))
+                .cloned()
+                .flatten();
+            let shares = match (&gpu, &sim) {
+                (Some(numbers), _) => Some(Shares::from_ncu(numbers, bytes)),
+                (None, Some(numbers)) => Some(Shares::from_sim(numbers, rung, launch, bytes)),
+                (None, None) => None,
+            };
+            Row {
+                rung,
+                launch: launch.clone(),
+                sim,
+                gpu,
+                verdict: shares.and_then(|shares| verdict(&shares)),
+            }
+        });
+    rows.filter(|row| row.sim.is_some() || row.gpu.is_some())
+        .collect()
+}
+
+/// The GPU, and Nsight Compute.
+struct OnGpu {
+    device: Box<dyn Device>,
+    program: PathBuf,
+    own: PathBuf,
+    metrics: BTreeSet<String>,
+    optional: BTreeSet<String>,
+}
+
+impl OnGpu {
+    fn new(own: &Own, asked: &[Metric<'_>], device: Box<dyn Device>) -> Result<Self, Error> {
+        let metrics = asked
+            .iter()
+            .flat_map(|metric| metric.gpu.needs(metric.name))
+            .collect();
+        Ok(Self {
+            program: ncu::find(own.ncu.as_deref())?,
+            own: std::env::current_exe()?,
+            metrics,
+            optional: bounds::METRICS
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect(),
+            device,
+        })
+    }
+
+    fn profile(
+        &self,
+        chosen: &Chosen,
+        plan: &Plan,
+        block: Option<[u32; 3]>,
+    ) -> Result<Vec<Option<Numbers>>, Error> {
+        let launch = |rung: &Rung| {
+            let mut launches = plan.launches().iter();
+            launches.find(|(other, _)| other.name == rung.name)
+        };
+        // What was asked for by name and cannot run is an error, as in `ladder run`.
+        if !chosen.rungs.is_empty()
+            && let Some(error) = plan
+                .launches()
+                .iter()
+                .find_map(|(_, launch)| self.device.lacks(launch))
+        {
+            return Err(error);
+        }
+        let ncu = Ncu {
+            program: self.program.clone(),
+            own: self.own.clone(),
+            device: self.device.info().name.clone(),
+            runner: &System,
+        };
+        let wanted = Wanted {
+            metrics: &self.metrics,
+            optional: &self.optional,
+        };
+        let runs = |rung: &Rung| {
+            launch(rung).is_some_and(|(_, launch)| self.device.lacks(launch).is_none())
+        };
+        Ok(ncu.profile(chosen, plan, block, &wanted, runs)?)
+    }
+
+    /// Why rungs do not run on this GPU.
+    fn lacking(&self, plan: &Plan) -> Vec<String> {
+        let launches = plan.launches().iter();
+        launches
+            .filter_map(|(_, launch)| Some(self.device.lacks(launch)?.to_string()))
+            .collect()
+    }
+}
