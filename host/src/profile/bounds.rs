@@ -15,6 +15,7 @@ pub const METRICS: &[&str] = &[
     ISSUE,
     FMA,
     WARPS,
+    WAVES_OF_BLOCKS,
     BARRIER,
     CYCLES,
     LANES,
@@ -37,6 +38,7 @@ const WAVES: &str = "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_e
 const ISSUE: &str = "smsp__issue_active.avg.pct_of_peak_sustained_active";
 const FMA: &str = "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active";
 const WARPS: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";
+const WAVES_OF_BLOCKS: &str = "launch__waves_per_multiprocessor";
 const BARRIER: &str = "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio";
 const CYCLES: &str = "smsp__average_warp_latency_per_inst_issued.ratio";
 const LANES: &str = "smsp__thread_inst_executed_per_inst_executed.ratio";
@@ -135,6 +137,7 @@ impl Shares {
             issue: share(ISSUE),
             fma: share(FMA),
             warps_active: share(WARPS),
+            waves: numbers.get(WAVES_OF_BLOCKS),
             barrier: quotient(numbers.get(BARRIER), numbers.get(CYCLES)),
             ..common(numbers, LANES, problem_bytes)
         }
@@ -181,7 +184,8 @@ impl Shares {
         let width = h100::SMS * h100::SCHEDULERS;
         let (issue, fma) = (instructions / width, floats / width);
         let resident = resident_blocks(rung, launch);
-        let turns = (launch.blocks() as f64 / (resident * h100::SMS)).ceil();
+        let waves_of_blocks = launch.blocks() as f64 / (resident * h100::SMS);
+        let turns = waves_of_blocks.ceil();
         let waiting = turns * barriers * h100::BARRIER_CYCLES;
         let chain = instructions / warps * h100::INSTRUCTION_CYCLES + h100::DRAM_CYCLES;
         let longest = [dram, l2, shared, issue, fma, turns * chain + waiting]
@@ -196,6 +200,7 @@ impl Shares {
             issue: share(issue),
             fma: share(fma),
             warps_active: Some(there / (h100::SMS * h100::WARPS_PER_SM)),
+            waves: Some(waves_of_blocks),
             barrier: share(waiting),
             bound_ns: Some(longest / h100::HZ * 1e9),
             ..own

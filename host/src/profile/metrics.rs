@@ -36,10 +36,10 @@ pub struct Metric<'a> {
 pub enum Group {
     /// Instructions, branches and barriers.
     Instructions,
-    /// What the kernel asks global memory for.
-    Global,
     /// Shared memory.
     Shared,
+    /// What the kernel asks global memory for.
+    Global,
     /// Rates and times.
     Rates,
     /// What warps wait for.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::metrics::{Form, Group, Metric};
 use super::statements::{Found, Statement};
 use super::verdict::{self, Resource};
-use super::{Profile, Side};
+use super::{Profile, Row, Side};
 use crate::report::Look;
 use crate::size;
 
@@ -180,29 +180,34 @@ impl Shown<'_> {
 
     fn verdicts(&self, profile: &Profile) -> Table {
         let mut table = self.look.table();
-        table.set_header(
-            ["rung", "bound by", "how near", "what helps", "next rung"]
-                .map(|text| Cell::new(text).add_attribute(Attribute::Bold)),
-        );
+        let by_a_bound = |row: &Row| row.verdict.is_some_and(|found| found.bound_ns.is_some());
+        let bounds = profile.rows.iter().any(by_a_bound);
+        let headings = ["rung", "bound by", "how near"].into_iter();
+        let headings = headings
+            .chain(bounds.then_some("at least"))
+            .chain(["what helps", "next rung"]);
+        table.set_header(headings.map(|text| Cell::new(text).add_attribute(Attribute::Bold)));
         for row in &profile.rows {
             let Some(found) = row.verdict else {
                 let name = row.rung.name;
-                table.add_row([name, "not known", NOTHING, NOTHING, NOTHING]);
+                table.add_row([name, "not known"]);
                 continue;
             };
             let next = found
                 .helps
                 .and_then(|helps| verdict::next_rung(profile.ladder, row.rung, helps));
-            table.add_row([
+            let mut cells = vec![
                 row.rung.name.to_owned(),
                 found.bound.name().to_owned(),
                 how_near(&found),
-                found
-                    .helps
-                    .map_or("nothing here", |helps| helps.name())
-                    .to_owned(),
-                next.unwrap_or(NOTHING).to_owned(),
-            ]);
+            ];
+            if bounds {
+                let time = found.bound_ns.map(|time| format!("{:.1} µs", time / 1e3));
+                cells.push(time.unwrap_or_default());
+            }
+            cells.push(found.helps.map_or(NOTHING, |helps| helps.name()).to_owned());
+            cells.push(next.unwrap_or(NOTHING).to_owned());
+            table.add_row(cells);
         }
         table
     }
@@ -256,8 +261,8 @@ impl Shown<'_> {
             text += &format!("needs a GPU: {}\n", hidden.join(", "));
         }
         if !self.sides.contains(&Side::Gpu) {
-            text += "bound by: the longest of the times that an H100's resources need at least for what the simulator \
-                     counted, and how near to it the others are; a bound and no measurement\n";
+            text += "at least: the longest of the times that an H100's resources and latencies need for what the \
+                     simulator counted; how near: of that time, what the resource needs; bounds and no measurements\n";
         }
         text + "--explain says what each column means\n"
     }
@@ -304,15 +309,11 @@ fn in_words(found: &Found) -> String {
 
 fn how_near(found: &verdict::Verdict) -> String {
     let share = format!("{:.0} %", found.share * 100.0);
-    let share = match found.bound {
-        Resource::Warps => format!("{share} of the warps"),
+    match found.bound {
+        Resource::Warps | Resource::Size => format!("{share} occupancy"),
         Resource::Barriers => format!("{share} of the time"),
-        Resource::Latency => format!("at most {share} of any"),
+        Resource::Latency => format!("nothing above {share}"),
         _ => share,
-    };
-    match found.bound_ns {
-        Some(time) => format!("{share} of {:.1} µs", time / 1e3),
-        None => share,
     }
 }
 
@@ -341,7 +342,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn cell(&self, row: &super::Row) -> String {
+    fn cell(&self, row: &Row) -> String {
         let text = match *self {
             Self::On(metric, side) => {
                 let number = row.number(metric, side);

@@ -18,6 +18,8 @@ pub struct Shares {
     pub fma: Option<f64>,
     /// Occupancy: warps that are there, of as many as there can be.
     pub warps_active: Option<f64>,
+    /// How often the launch's blocks fill the device.
+    pub waves: Option<f64>,
     /// The share of their time that warps wait at barriers.
     pub barrier: Option<f64>,
     /// Bytes used of the sectors moved to and from global memory.
@@ -50,6 +52,8 @@ pub enum Resource {
     Fma,
     /// Latency: too few warps are there to hide it.
     Warps,
+    /// Latency: the problem has not enough blocks for the device.
+    Size,
     /// Latency: warps wait at barriers.
     Barriers,
     /// Latency: the warps are there, and each waits for its own data.
@@ -66,6 +70,7 @@ impl Resource {
             Self::Issue => "issue slots",
             Self::Fma => "FP32 pipe",
             Self::Warps => "latency, too few warps",
+            Self::Size => "latency, too few blocks",
             Self::Barriers => "latency, barriers",
             Self::Latency => "latency",
         }
@@ -77,7 +82,7 @@ impl Resource {
 pub struct Verdict {
     /// What bounds the launch.
     pub bound: Resource,
-    /// How near it is to that limit, from 0 to 1. For [`Resource::Warps`] it is the occupancy, for
+    /// How near it is to that limit, from 0 to 1. For [`Resource::Warps`] and [`Resource::Size`] it is the occupancy, for
     /// [`Resource::Barriers`] the share of the time that goes there, for [`Resource::Latency`] the most that any
     /// resource is used.
     pub share: f64,
@@ -127,7 +132,15 @@ pub fn verdict(shares: &Shares) -> Option<Verdict> {
     } else {
         match (shares.barrier, shares.warps_active) {
             (Some(barrier), _) if barrier >= MANY_BARRIERS => (Resource::Barriers, barrier),
-            (_, Some(warps)) if warps < FEW_WARPS => (Resource::Warps, warps),
+            (_, Some(warps)) if warps < FEW_WARPS => {
+                let is_filled = shares.waves.is_none_or(|waves| waves >= 1.0);
+                let why = if is_filled {
+                    Resource::Warps
+                } else {
+                    Resource::Size
+                };
+                (why, warps)
+            }
             _ => (Resource::Latency, most),
         }
     };
@@ -144,7 +157,7 @@ fn helps(bound: Resource, shares: &Shares) -> Option<Optimization> {
     let above = |share: Option<f64>, limit| share.is_some_and(|share| share > limit);
     match bound {
         Resource::Dram if below(shares.used, WASTED) => Some(Optimization::Coalescing),
-        Resource::Dram | Resource::Fma => None,
+        Resource::Dram | Resource::Fma | Resource::Size => None,
         Resource::L2 | Resource::Shared if above(shares.atomics, 0.5) => {
             Some(Optimization::Privatization)
         }
