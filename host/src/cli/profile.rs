@@ -12,9 +12,9 @@ use crate::error::Error;
 use crate::options::{Kind, Opt};
 use crate::profile::ncu::{self, Ncu, System, Wanted};
 use crate::profile::plan::{self, Chosen, Given};
-use crate::profile::show::{self, Shown};
+use crate::profile::show::Shown;
 use crate::profile::verdict::{Shares, verdict};
-use crate::profile::{Metric, Numbers, Profile, Row, Side, bounds, metrics, on_sim};
+use crate::profile::{Metric, Numbers, Profile, Row, Side, bounds, json, metrics, on_sim};
 use crate::registry::{Rung, ladders};
 use crate::report::Look;
 use crate::run::Plan;
@@ -153,16 +153,17 @@ pub(super) fn profile(
             }
         }
     }
-    let asked = if own.metrics.is_empty() {
-        metrics::defaults()
-    } else {
-        let names = own.metrics.iter();
-        names
-            .map(|name| metrics::find(name, gpu.is_some()))
-            .collect::<Result<_, _>>()?
-    };
+    let mut asked: Vec<Metric<'_>> = Vec::new();
+    for name in &own.metrics {
+        if asked.iter().all(|other| other.name != name) {
+            asked.push(metrics::find(name, gpu.is_some())?);
+        }
+    }
+    if asked.is_empty() {
+        asked = metrics::defaults();
+    }
     let on_gpu = match gpu.take() {
-        Some(device) => Some(OnGpu::new(own, &asked, device)?),
+        Some(device) => Some(OnGpu::new(own, &asked, &*device, &chosen, &plans)?),
         None => None,
     };
 
@@ -173,11 +174,11 @@ pub(super) fn profile(
     let mut profiles = Vec::new();
     let steps: usize = plans.iter().map(|plan| plan.launches().len()).sum();
     let bar = progress_bar(steps * sides.len(), surroundings.terminal);
-    for (one, plan) in chosen.iter().zip(&plans) {
+    for (index, (one, plan)) in chosen.iter().zip(&plans).enumerate() {
         let gpu = match &on_gpu {
             Some(on_gpu) => {
                 bar.set_message(format!("{} under ncu", one.ladder.name));
-                let numbers = on_gpu.profile(one, plan, own.block)?;
+                let numbers = on_gpu.profile(index, one, plan, own.block)?;
                 bar.inc(plan.launches().len() as u64);
                 Some(numbers)
             }
@@ -190,7 +191,7 @@ pub(super) fn profile(
             })?),
             None => None,
         };
-        let lacking = on_gpu.iter().flat_map(|on_gpu| on_gpu.lacking(plan));
+        let lacking = on_gpu.iter().flat_map(|on_gpu| on_gpu.lacks(index));
         profiles.push(Profile {
             ladder: one.ladder,
             title: plan.problem().title(),
@@ -209,7 +210,7 @@ pub(super) fn profile(
         },
     };
     if own.json {
-        write!(out, "{}", show::json(&profiles, &asked))?;
+        write!(out, "{}", json(&profiles, &asked))?;
         return Ok(0);
     }
     for profile in &profiles {
@@ -253,22 +254,49 @@ fn rows(plan: &Plan, sim: Option<Vec<Numbers>>, gpu: Option<Vec<Option<Numbers>>
         .collect()
 }
 
-/// The GPU, and Nsight Compute.
+/// Nsight Compute on the GPU.
 struct OnGpu {
-    device: Box<dyn Device>,
+    /// The GPU's name.
+    name: String,
     program: PathBuf,
     own: PathBuf,
     metrics: BTreeSet<String>,
     optional: BTreeSet<String>,
+    /// For each plan, what the GPU lacks for each of its launches.
+    lacking: Vec<Vec<Option<String>>>,
 }
 
 impl OnGpu {
-    fn new(own: &Own, asked: &[Metric<'_>], device: Box<dyn Device>) -> Result<Self, Error> {
+    /// Asks the GPU what it lacks; it is not held while another process is profiled on it.
+    fn new(
+        own: &Own,
+        asked: &[Metric<'_>],
+        device: &dyn Device,
+        chosen: &[Chosen],
+        plans: &[Plan],
+    ) -> Result<Self, Error> {
+        let mut lacking = Vec::new();
+        for (one, plan) in chosen.iter().zip(plans) {
+            let lacks = plan
+                .launches()
+                .iter()
+                .map(|(_, launch)| device.lacks(launch));
+            let lacks: Vec<Option<Error>> = lacks.collect();
+            // As in `ladder run`, an error for what was asked for by name.
+            if !one.whole
+                && let Some(at) = lacks.iter().position(Option::is_some)
+            {
+                return Err(lacks.into_iter().nth(at).flatten().expect("it is there"));
+            }
+            let words = lacks.into_iter().map(|error| Some(error?.to_string()));
+            lacking.push(words.collect());
+        }
         let metrics = asked
             .iter()
             .flat_map(|metric| metric.gpu.needs(metric.name))
             .collect();
         Ok(Self {
+            name: device.info().name.clone(),
             program: ncu::find(own.ncu.as_deref())?,
             own: std::env::current_exe()?,
             metrics,
@@ -276,50 +304,47 @@ impl OnGpu {
                 .iter()
                 .map(|&name| name.to_owned())
                 .collect(),
-            device,
+            lacking,
         })
     }
 
+    /// Profiles the plan of this index: the numbers of its launches, in their order, but for those that the GPU
+    /// cannot run.
     fn profile(
         &self,
+        index: usize,
         chosen: &Chosen,
         plan: &Plan,
         block: Option<[u32; 3]>,
     ) -> Result<Vec<Option<Numbers>>, Error> {
-        let launch = |rung: &Rung| {
-            let mut launches = plan.launches().iter();
-            launches.find(|(other, _)| other.name == rung.name)
-        };
-        // What was asked for by name and cannot run is an error, as in `ladder run`.
-        if !chosen.rungs.is_empty()
-            && let Some(error) = plan
-                .launches()
-                .iter()
-                .find_map(|(_, launch)| self.device.lacks(launch))
-        {
-            return Err(error);
-        }
         let ncu = Ncu {
             program: self.program.clone(),
             own: self.own.clone(),
-            device: self.device.info().name.clone(),
+            device: self.name.clone(),
             runner: &System,
         };
         let wanted = Wanted {
             metrics: &self.metrics,
             optional: &self.optional,
         };
-        let runs = |rung: &Rung| {
-            launch(rung).is_some_and(|(_, launch)| self.device.lacks(launch).is_none())
-        };
-        Ok(ncu.profile(chosen, plan, block, &wanted, runs)?)
+        let lacking = &self.lacking[index];
+        let launches: Vec<_> = plan
+            .launches()
+            .iter()
+            .zip(lacking)
+            .filter(|(_, lacks)| lacks.is_none())
+            .map(|((rung, launch), _)| (*rung, launch))
+            .collect();
+        let mut numbers = ncu.profile(chosen, &launches, block, &wanted)?.into_iter();
+        let all = lacking.iter().map(|lacks| match lacks {
+            Some(_) => None,
+            None => numbers.next(),
+        });
+        Ok(all.collect())
     }
 
-    /// Why rungs do not run on this GPU.
-    fn lacking(&self, plan: &Plan) -> Vec<String> {
-        let launches = plan.launches().iter();
-        launches
-            .filter_map(|(_, launch)| Some(self.device.lacks(launch)?.to_string()))
-            .collect()
+    /// Why rungs of the plan of this index do not run on this GPU.
+    fn lacks(&self, index: usize) -> impl Iterator<Item = String> {
+        self.lacking[index].iter().flatten().cloned()
     }
 }

@@ -73,9 +73,6 @@ mod h100 {
     pub(super) const SHARED_PER_SM: f64 = 228.0 * 1024.0;
     /// What a block takes of it besides its own.
     pub(super) const SHARED_PER_BLOCK: f64 = 1024.0;
-    /// From an instruction to one that needs its result (Jia et al., "Dissecting the NVIDIA Volta GPU Architecture
-    /// via Microbenchmarking", 2018: 4 for most arithmetic since Volta).
-    pub(super) const INSTRUCTION_CYCLES: f64 = 4.0;
     /// A barrier of a block: taken to be as long as a load of shared memory (Luo et al., "Benchmarking and
     /// Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024: 29 cycles).
     pub(super) const BARRIER_CYCLES: f64 = 29.0;
@@ -109,15 +106,12 @@ fn common(numbers: &Numbers, lanes: &str, problem_bytes: u64) -> Shares {
     let all_sectors = sectors(&[LD_SECTORS, ST_SECTORS, ATOM_SECTORS, RED_SECTORS]);
     let atomic_sectors = sectors(&[ATOM_SECTORS, RED_SECTORS]);
     let waves = sum(numbers, &[SHARED_LD, SHARED_ST, SHARED_ATOM]);
-    let atomics = [
-        quotient(atomic_sectors, all_sectors),
-        quotient(get(SHARED_ATOM), waves),
-    ];
     Shares {
         used: quotient(used, moved),
         lanes: get(lanes).map(|threads| threads / 32.0),
         conflicts: quotient(sum(numbers, &[CONFLICTS_LD, CONFLICTS_ST]), waves),
-        atomics: atomics.into_iter().flatten().reduce(f64::max),
+        atomics: quotient(atomic_sectors, all_sectors),
+        shared_atomics: quotient(get(SHARED_ATOM), waves),
         moved: quotient(
             moved.map(|sectors| sectors * SECTOR),
             Some(problem_bytes as f64),
@@ -154,7 +148,7 @@ impl Shares {
     /// - The schedulers issue an instruction a cycle each; they are the PTX's, and of those the arithmetic of floats
     ///   goes through a pipe as wide as they are.
     /// - The warps that are resident by their number and their shared memory (registers are `ptxas`'s to say) take
-    ///   turns, and in each turn one load from DRAM, the barriers, and a chain of instructions.
+    ///   turns, and in each turn one load from DRAM, the barriers, and a cycle for each instruction of a warp.
     pub fn from_sim(numbers: &Numbers, rung: &Rung, launch: &Launch, problem_bytes: u64) -> Self {
         let own = common(
             numbers,
@@ -187,7 +181,7 @@ impl Shares {
         let waves_of_blocks = launch.blocks() as f64 / (resident * h100::SMS);
         let turns = waves_of_blocks.ceil();
         let waiting = turns * barriers * h100::BARRIER_CYCLES;
-        let chain = instructions / warps * h100::INSTRUCTION_CYCLES + h100::DRAM_CYCLES;
+        let chain = instructions / warps + h100::DRAM_CYCLES;
         let longest = [dram, l2, shared, issue, fma, turns * chain + waiting]
             .into_iter()
             .fold(0.0, f64::max);

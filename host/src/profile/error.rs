@@ -12,6 +12,14 @@ pub enum ProfileError {
         /// The closest names there are, nearest first.
         nearest: Vec<String>,
     },
+    /// A metric of Nsight Compute's, without a GPU to ask for it.
+    #[error(
+        "the SIMT machine does not count {name}; --device gpu asks Nsight Compute for it, if it has it"
+    )]
+    NotOnSim {
+        /// What was asked for.
+        name: String,
+    },
     /// Neither a ladder nor a rung.
     #[error("no ladder or rung is named `{name}`; {}", near(.nearest, "`ladder list` names them"))]
     UnknownTarget {

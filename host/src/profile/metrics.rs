@@ -156,7 +156,8 @@ pub fn defaults() -> Vec<Metric<'static>> {
 /// of a name of Nsight Compute's.
 ///
 /// # Errors
-/// [`ProfileError::UnknownMetric`] with the nearest names.
+/// [`ProfileError::UnknownMetric`] with the nearest names; [`ProfileError::NotOnSim`] for what could be one of
+/// Nsight Compute's, but for a GPU.
 pub fn find(name: &str, on_gpu: bool) -> Result<Metric<'_>, ProfileError> {
     if let Some(known) = METRICS.iter().find(|metric| metric.name == name) {
         return Ok(*known);
@@ -188,9 +189,12 @@ pub fn find(name: &str, on_gpu: bool) -> Result<Metric<'_>, ProfileError> {
     }
     let known = METRICS.iter().map(|metric| metric.name);
     let counters = counters.iter().map(|counter| counter.name);
-    Err(ProfileError::UnknownMetric {
-        name: name.to_owned(),
-        nearest: near_names(name, known.chain(counters)),
+    let nearest = near_names(name, known.chain(counters));
+    let name = name.to_owned();
+    Err(if nearest.is_empty() && looks_like_nsights(&name) {
+        ProfileError::NotOnSim { name }
+    } else {
+        ProfileError::UnknownMetric { name, nearest }
     })
 }
 

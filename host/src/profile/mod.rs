@@ -12,16 +12,20 @@
 
 pub mod bounds;
 mod error;
+mod json;
 pub mod metrics;
 pub mod ncu;
 pub mod plan;
 pub mod show;
 pub mod statements;
+#[cfg(test)]
+mod tests;
 pub mod verdict;
 
 use std::collections::BTreeMap;
 
 pub use error::ProfileError;
+pub use json::json;
 pub use metrics::{Metric, Source};
 pub use plan::Chosen;
 

@@ -11,8 +11,10 @@ use crate::run::{Climb, Plan};
 pub struct Chosen {
     /// The ladder.
     pub ladder: &'static Ladder,
-    /// The rungs, by the names that were given; none for all of them.
-    pub rungs: Vec<String>,
+    /// The rungs that were named.
+    pub named: Vec<String>,
+    /// Whether the ladder was named, or nothing was: then all its rungs are profiled.
+    pub whole: bool,
     /// The options that were given and that the ladder has, as they were written.
     pub options: Vec<(&'static str, String)>,
 }
@@ -41,7 +43,8 @@ pub fn choose(targets: &[String], options: &[Given]) -> Result<Vec<Chosen>, Prof
         let has = |name| ladder.options.iter().any(|own| own.name == name);
         chosen.push(Chosen {
             ladder,
-            rungs: if whole { Vec::new() } else { rungs },
+            named: rungs,
+            whole,
             options: options
                 .iter()
                 .filter(|(name, _)| has(*name))
@@ -97,14 +100,21 @@ impl Chosen {
         for (name, text) in &self.options {
             options = options.with(name, text);
         }
-        let plan = Climb {
-            ladder: self.ladder,
-            rungs: &self.rungs,
-            options: &options,
-            block,
-            runs: None,
+        let climb = |rungs: &[String]| {
+            Climb {
+                ladder: self.ladder,
+                rungs,
+                options: &options,
+                block,
+                runs: None,
+            }
+            .plan()
+        };
+        // What was named has to be possible, also among all.
+        let mut plan = climb(&self.named)?;
+        if self.whole && !self.named.is_empty() {
+            plan = climb(&[])?;
         }
-        .plan()?;
         if plan.launches().is_empty() {
             return Err(Error::Profile(ProfileError::Nothing {
                 why: format!("no rung of {} computes this", self.ladder.name),

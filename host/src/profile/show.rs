@@ -1,9 +1,8 @@
-//! A profile, written down: tables and their legend, verdicts, explanations, JSON.
+//! A profile, written down: tables and their legend, verdicts, explanations.
 
 use std::collections::BTreeMap;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Table};
-use serde::Serialize;
 
 use super::metrics::{Form, Group, Metric};
 use super::statements::{Found, Statement};
@@ -236,7 +235,8 @@ impl Shown<'_> {
             })
         });
         if without {
-            text += &format!("{NOTHING} elsewhere: the rung has no such access or branch\n");
+            let elsewhere = if text.is_empty() { "" } else { " elsewhere" };
+            text += &format!("{NOTHING}{elsewhere}: the rung has no such access or branch\n");
         }
         if self.sides.contains(&Side::Sim) {
             let notes: Vec<&str> = self
@@ -284,10 +284,7 @@ impl Shown<'_> {
                 }
             }
             for (statement, profile) in Statement::about(metric.name, profiles) {
-                text += &format!(
-                    "  {} is said to show: {}\n",
-                    statement.ladder, statement.text
-                );
+                text += &format!("  {}'s text: {}\n", statement.ladder, statement.text);
                 for &side in self.sides {
                     let found = statement.check(metric, profile, side);
                     text += &format!("    {}: {}\n", side.name(), in_words(&found));
@@ -363,43 +360,4 @@ fn difference(sim: f64, gpu: f64) -> Option<String> {
         return Some("0.0 %".to_owned());
     }
     (sim != 0.0).then(|| format!("{:+.1} %", (gpu / sim - 1.0) * 100.0))
-}
-
-#[derive(Serialize)]
-struct Entry<'a> {
-    ladder: &'a str,
-    rung: &'a str,
-    metrics: BTreeMap<&'a str, Both>,
-}
-
-#[derive(Serialize)]
-struct Both {
-    sim: Option<f64>,
-    gpu: Option<f64>,
-}
-
-/// An array with one object for each rung, a line each: `ladder`, `rung`, and `metrics`, an object with the
-/// number of each metric on `sim` and on `gpu`. A number is in Nsight Compute's base unit: bytes, bytes a second,
-/// nanoseconds, per cent. It is `null` where the device was not asked, does not have the metric, or has nothing to
-/// divide by.
-pub fn json(profiles: &[Profile], metrics: &[Metric<'_>]) -> String {
-    let mut lines = Vec::new();
-    for profile in profiles {
-        for row in &profile.rows {
-            let entry = Entry {
-                ladder: profile.ladder.name,
-                rung: row.rung.name,
-                metrics: metrics
-                    .iter()
-                    .map(|metric| {
-                        let [sim, gpu] =
-                            [Side::Sim, Side::Gpu].map(|side| row.number(metric, side));
-                        (metric.name, Both { sim, gpu })
-                    })
-                    .collect(),
-            };
-            lines.push(serde_json::to_string(&entry).expect("strings and numbers serialize"));
-        }
-    }
-    format!("[\n{}\n]\n", lines.join(",\n"))
 }

@@ -37,7 +37,7 @@ pub enum Check {
         /// So many times.
         times: f64,
     },
-    /// Both rungs have the same, to a thousandth.
+    /// Both rungs have the same, to half a per cent: the PTX of the two may differ in a branch that parts no warp.
     Same([&'static str; 2]),
     /// A rung has about this, give or take a tenth.
     About(&'static str, f64),
@@ -222,7 +222,7 @@ pub enum Found {
 /// How near "about" is.
 const ABOUT: f64 = 0.1;
 /// How near "the same" is.
-const SAME: f64 = 0.001;
+const SAME: f64 = 0.005;
 
 impl Check {
     /// The rungs that it is about.

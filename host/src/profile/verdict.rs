@@ -28,9 +28,10 @@ pub struct Shares {
     pub lanes: Option<f64>,
     /// Wavefronts lost to bank conflicts, of all.
     pub conflicts: Option<f64>,
-    /// Accesses that are atomics: of the sectors of global memory, or of the wavefronts of shared memory,
-    /// whichever is more.
+    /// Sectors that atomics on global memory change, of all.
     pub atomics: Option<f64>,
+    /// Wavefronts of atomics on shared memory, of all.
+    pub shared_atomics: Option<f64>,
     /// How often a byte of the problem's data is moved between global memory and the multiprocessors.
     pub moved: Option<f64>,
     /// The time that all this is by a bound and not by measurement, in nanoseconds on an H100.
@@ -105,6 +106,8 @@ const WASTED: f64 = 0.6;
 const PARTED: f64 = 0.75;
 /// More of the wavefronts lost than this are many conflicts.
 const CONFLICTS: f64 = 0.25;
+/// More of the accesses than this are many atomics.
+const MANY_ATOMICS: f64 = 0.5;
 /// Data moved more often than this could be kept.
 const MOVED_AGAIN: f64 = 2.0;
 
@@ -158,12 +161,13 @@ fn helps(bound: Resource, shares: &Shares) -> Option<Optimization> {
     match bound {
         Resource::Dram if below(shares.used, WASTED) => Some(Optimization::Coalescing),
         Resource::Dram | Resource::Fma | Resource::Size => None,
-        Resource::L2 | Resource::Shared if above(shares.atomics, 0.5) => {
-            Some(Optimization::Privatization)
-        }
+        Resource::L2 if above(shares.atomics, MANY_ATOMICS) => Some(Optimization::Privatization),
         Resource::L2 if below(shares.used, WASTED) => Some(Optimization::Coalescing),
         Resource::L2 if above(shares.moved, MOVED_AGAIN) => Some(Optimization::Tiling),
         Resource::L2 => None,
+        Resource::Shared if above(shares.shared_atomics, MANY_ATOMICS) => {
+            Some(Optimization::Privatization)
+        }
         // Where the words lie is what the checklist calls the layout of the data.
         Resource::Shared if above(shares.conflicts, CONFLICTS) => Some(Optimization::Coalescing),
         // More of what is read again in registers.

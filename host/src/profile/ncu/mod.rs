@@ -5,6 +5,8 @@
 
 mod find;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -16,8 +18,8 @@ pub use table::{Profiled, read};
 
 use super::error::ProfileError;
 use super::{Chosen, Numbers};
+use crate::launch::Launch;
 use crate::registry::Rung;
-use crate::run::Plan;
 use crate::size::dims;
 
 /// What a program left behind.
@@ -78,27 +80,24 @@ pub struct Wanted<'a> {
 }
 
 impl Ncu<'_> {
-    /// Profiles one launch of each rung of a plan that `runs` has, in their order.
+    /// Profiles each of these launches of a ladder once, and gives their numbers in the same order.
     ///
     /// # Errors
     /// [`ProfileError`] where `ncu` cannot be started, is refused the counters, does not know a metric that has to
-    /// be there, fails, or writes what cannot be read or lacks a rung.
+    /// be there, fails, or writes what cannot be read or lacks a launch.
     pub fn profile(
         &self,
         chosen: &Chosen,
-        plan: &Plan,
+        launches: &[(&'static Rung, &Launch)],
         block: Option<[u32; 3]>,
         wanted: &Wanted<'_>,
-        runs: impl Fn(&Rung) -> bool,
-    ) -> Result<Vec<Option<Numbers>>, ProfileError> {
-        let rungs: Vec<&'static Rung> =
-            plan.rungs().into_iter().filter(|rung| runs(rung)).collect();
-        if rungs.is_empty() {
-            return Ok(vec![None; plan.launches().len()]);
+    ) -> Result<Vec<Numbers>, ProfileError> {
+        if launches.is_empty() {
+            return Ok(Vec::new());
         }
-        let launches = plan.launches().iter().filter(|(rung, _)| runs(rung));
-        let entries: Vec<&str> = launches.map(|(_, launch)| launch.entry.as_str()).collect();
-        let own = own_args(chosen, &rungs, block);
+        let entries = launches.iter().map(|(_, launch)| launch.entry.as_str());
+        let entries: Vec<&str> = entries.collect();
+        let own = own_args(chosen, launches, block);
         let mut metrics: BTreeSet<&str> = wanted
             .metrics
             .union(wanted.optional)
@@ -135,16 +134,10 @@ impl Ncu<'_> {
             });
         }
         let profiled = read(&ended.out).map_err(|why| self.form(why, &ended))?;
-        let mut all = Vec::new();
-        for (rung, launch) in plan.launches() {
-            let number = if runs(rung) {
-                Some(self.numbers(&launch.entry, &profiled, wanted, &ended)?)
-            } else {
-                None
-            };
-            all.push(number);
-        }
-        Ok(all)
+        let numbers = entries.into_iter();
+        numbers
+            .map(|entry| self.numbers(entry, &profiled, wanted, &ended))
+            .collect()
     }
 
     /// The numbers of the one launch of an entry.
@@ -246,9 +239,13 @@ fn args(
 
 /// The arguments with which this program launches each of the rungs once: checks of a ladder, without times. The
 /// kernels with which it keeps time are not launched then.
-fn own_args(chosen: &Chosen, rungs: &[&'static Rung], block: Option<[u32; 3]>) -> Vec<OsString> {
+fn own_args(
+    chosen: &Chosen,
+    launches: &[(&'static Rung, &Launch)],
+    block: Option<[u32; 3]>,
+) -> Vec<OsString> {
     let mut args: Vec<OsString> = vec!["run".into(), chosen.ladder.name.into(), "--rung".into()];
-    args.extend(rungs.iter().map(|rung| rung.name.into()));
+    args.extend(launches.iter().map(|(rung, _)| rung.name.into()));
     for (name, value) in &chosen.options {
         args.push(format!("--{name}={value}").into());
     }
