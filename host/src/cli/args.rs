@@ -91,9 +91,9 @@ fn program() -> clap::Command {
                     .allow_negative_numbers(true)
             },
         ))
-        .subcommand(ProfileArgs::augment(command("profile").about(
+        .subcommand(ProfileArgs::augment(command("profile")).about(
             "Profile rungs: the counters of Nsight Compute on either device, and what bounds each rung",
-        )))
+        ))
         .subcommand(Devices::augment_args(
             command("devices").about("What there is to run on"),
         ))

@@ -100,7 +100,13 @@ impl Shown<'_> {
         let mut groups: BTreeMap<Group, Vec<Column<'_>>> = BTreeMap::new();
         for metric in self.metrics {
             let own = columns(metric, self.sides, self.asked);
-            groups.entry(metric.group).or_default().extend(own);
+            // What was asked for stays in its order.
+            let group = if self.asked {
+                Group::Other
+            } else {
+                metric.group
+            };
+            groups.entry(group).or_default().extend(own);
         }
         let mut tables: Vec<Vec<Column<'_>>> = Vec::new();
         for group in groups.into_values().filter(|group| !group.is_empty()) {
@@ -347,17 +353,21 @@ impl<'a> Column<'a> {
             }
             Self::Difference(metric) => {
                 let [sim, gpu] = [Side::Sim, Side::Gpu].map(|side| row.number(metric, side));
-                sim.zip(gpu).and_then(|(sim, gpu)| difference(sim, gpu))
+                sim.zip(gpu)
+                    .map(|(sim, gpu)| difference(metric.form, sim, gpu))
             }
         };
         text.unwrap_or(NOTHING.to_owned())
     }
 }
 
-/// How much more the GPU has than the simulator.
-fn difference(sim: f64, gpu: f64) -> Option<String> {
+/// How much more the GPU has than the simulator: in per cent, or as it is where that has none.
+fn difference(form: Form, sim: f64, gpu: f64) -> String {
     if sim == gpu {
-        return Some("0.0 %".to_owned());
+        "0.0 %".to_owned()
+    } else if sim == 0.0 {
+        format!("+{}", form.write(gpu))
+    } else {
+        format!("{:+.1} %", (gpu / sim - 1.0) * 100.0)
     }
-    (sim != 0.0).then(|| format!("{:+.1} %", (gpu / sim - 1.0) * 100.0))
 }

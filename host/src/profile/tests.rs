@@ -414,16 +414,16 @@ fn bounds_of_the_simulator_and_shares_of_ncu() {
 
 #[test]
 fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
-    let choose = |targets: &[&str], options: &[(&'static str, &str)]| {
+    let chosen_of = |targets: &[&str], options: &[(&'static str, &str)]| {
         let targets: Vec<String> = targets.iter().map(|&target| target.to_owned()).collect();
         let options: Vec<_> = options
             .iter()
             .map(|&(name, text)| (name, text.to_owned()))
             .collect();
-        super::plan::choose(&targets, &options)
+        choose(&targets, &options)
     };
-    assert_eq!(choose(&[], &[]).unwrap().len(), ladders().len());
-    let mixed = choose(
+    assert_eq!(chosen_of(&[], &[]).unwrap().len(), ladders().len());
+    let mixed = chosen_of(
         &[
             "transpose_smem",
             "reduce_unrolling",
@@ -472,12 +472,12 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
         ]
     );
     assert_eq!(
-        choose(&["shuffle", "histogram"], &[("rows", "1")])
+        chosen_of(&["shuffle", "histogram"], &[("rows", "1")])
             .unwrap_err()
             .to_string(),
         "--rows is an option of transpose, and what is profiled is shuffle, histogram"
     );
     // What was named beside its ladder has to be possible too.
-    let max = choose(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
+    let max = chosen_of(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
     assert!(matches!(max[0].plan(None), Err(Error::NotOffered { .. })));
 }

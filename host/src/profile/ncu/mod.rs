@@ -107,10 +107,7 @@ impl Ncu<'_> {
             let args = args(&entries, &metrics, &self.own, &own);
             let ended = self.run(&args)?;
             // Each turn has fewer metrics.
-            let unknown: Vec<String> = unknown_metrics(&ended)
-                .into_iter()
-                .filter(|name| metrics.contains(name.as_str()))
-                .collect();
+            let unknown = unknown_metrics(&ended, &metrics);
             let needed: Vec<&String> = unknown
                 .iter()
                 .filter(|name| wanted.metrics.contains(*name))
@@ -126,7 +123,8 @@ impl Ncu<'_> {
             }
             metrics.retain(|name| !unknown.iter().any(|unknown| unknown == name));
         };
-        if ended.code != Some(0) {
+        let complains = |text: &str| text.lines().any(|line| line.starts_with("==ERROR=="));
+        if ended.code != Some(0) || complains(&ended.out) || complains(&ended.err) {
             return Err(ProfileError::Failed {
                 version: self.version(),
                 status: ended.code,
@@ -261,7 +259,11 @@ fn said(ended: &Ended) -> String {
     let both = format!("{}\n{}", ended.err, ended.out);
     let complaints: Vec<&str> = both
         .lines()
-        .filter(|line| line.contains("ERROR") || line.starts_with("error"))
+        .filter(|line| {
+            ["==ERROR==", "error", "wrong"]
+                .iter()
+                .any(|word| line.starts_with(word))
+        })
         .collect();
     if complaints.is_empty() {
         both
@@ -270,22 +272,24 @@ fn said(ended: &Ended) -> String {
     }
 }
 
-/// The metrics that `ncu` says it does not find: their names, as it has them in a regular expression.
-fn unknown_metrics(ended: &Ended) -> Vec<String> {
-    let both = format!("{}\n{}", ended.out, ended.err);
-    let lines = both.lines().filter_map(|line| {
-        line.split_once("Failed to find metric")
-            .map(|(_, rest)| rest)
+/// Those of the metrics that `ncu` says it does not find. It names them in regular expressions, some with all the
+/// endings that a name could have.
+fn unknown_metrics(ended: &Ended, metrics: &BTreeSet<&str>) -> Vec<String> {
+    let both = format!("{}\n{}", ended.out, ended.err).replace('\\', "");
+    let lines: Vec<&str> = both
+        .lines()
+        .filter(|line| line.contains("Failed to find metric"))
+        .collect();
+    let is_in = |name: &str| lines.iter().any(|line| line.contains(name));
+    let whole: Vec<&str> = metrics.iter().copied().filter(|name| is_in(name)).collect();
+    let by_base = metrics.iter().copied().filter(|name| {
+        let base = name.split('.').next().unwrap_or(name);
+        is_in(&format!("{base}.")) || is_in(&format!("{base}$"))
     });
-    lines
-        .flat_map(|rest| rest.split([' ', ',', '\'', '"']))
-        .map(|word| {
-            let word = word.strip_prefix("regex:").unwrap_or(word);
-            let word = word.trim_start_matches('^').trim_end_matches(['$', '.']);
-            // What follows stands for the suffixes that a name without one could have.
-            let name = word.split("\\.(").next().unwrap_or(word);
-            name.replace('\\', "")
-        })
-        .filter(|word| word.contains("__"))
-        .collect()
+    let unknown = if whole.is_empty() {
+        by_base.collect()
+    } else {
+        whole
+    };
+    unknown.into_iter().map(str::to_owned).collect()
 }
