@@ -179,7 +179,7 @@ pub fn find(name: &str, on_gpu: bool) -> Result<Metric<'_>, ProfileError> {
     }
     if on_gpu && looks_like_nsights(name) {
         return Ok(Metric {
-            name: name,
+            name,
             heading: name,
             form: form_of(name),
             meaning: "as `ncu --query-metrics` has it",

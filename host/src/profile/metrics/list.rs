@@ -23,11 +23,11 @@ const fn metric(
     meaning: &'static str,
 ) -> Metric<'static> {
     Metric {
-        name: name,
-        heading: heading,
+        name,
+        heading,
         group,
         form,
-        meaning: meaning,
+        meaning,
         ..PLAIN
     }
 }

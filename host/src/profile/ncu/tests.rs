@@ -247,7 +247,7 @@ fn a_form_that_is_not_known_is_shown() {
             "there is no row of units below",
         ),
         (
-            cut(header + 1, usize::MAX.min(RAW.lines().count())),
+            cut(header + 1, RAW.lines().count()),
             "no row below the header",
         ),
         (
