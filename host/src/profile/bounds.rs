@@ -34,7 +34,7 @@ pub const METRICS: &[&str] = &[
 
 const DRAM: &str = "dram__throughput.avg.pct_of_peak_sustained_elapsed";
 const L2: &str = "lts__throughput.avg.pct_of_peak_sustained_elapsed";
-const WAVES: &str = "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed";
+const WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed";
 const ISSUE: &str = "smsp__issue_active.avg.pct_of_peak_sustained_active";
 const FMA: &str = "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active";
 const WARPS: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";

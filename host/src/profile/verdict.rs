@@ -10,7 +10,7 @@ pub struct Shares {
     pub dram: Option<f64>,
     /// L2 bandwidth.
     pub l2: Option<f64>,
-    /// Wavefronts through the data stage of shared memory.
+    /// Wavefronts of shared memory.
     pub shared: Option<f64>,
     /// Issue slots of the schedulers.
     pub issue: Option<f64>,

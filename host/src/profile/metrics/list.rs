@@ -318,11 +318,11 @@ pub static METRICS: &[Metric<'_>] = &[
     ),
     gpu_only(
         metric(
-            "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
+            "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
             "waves",
             Group::Rates,
             Form::Percent,
-            "how near the data stage of L1 and shared memory is to its limit of one wavefront a cycle",
+            "how near shared memory is to its limit of one wavefront a cycle and multiprocessor",
         ),
         NO_CLOCK,
     ),

@@ -48,7 +48,11 @@ pub struct System;
 
 impl Runner for System {
     fn run(&self, program: &Path, args: &[OsString]) -> std::io::Result<Ended> {
-        let output = Command::new(program).args(args).output()?;
+        // Numbers are written as this locale has them: with a point.
+        let output = Command::new(program)
+            .args(args)
+            .env("LC_ALL", "C")
+            .output()?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(Ended {
             code: output.status.code(),

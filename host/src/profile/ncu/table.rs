@@ -5,8 +5,6 @@
 //! some versions, a row for each metric of a launch, under a header with "Metric Name", "Metric Unit" and "Metric
 //! Value". Both are read. Numbers have commas between thousands.
 
-use std::borrow::Cow;
-
 use csv::StringRecord;
 
 use crate::profile::Numbers;
@@ -147,13 +145,15 @@ impl Profiled {
     }
 }
 
+/// A number, with commas between thousands or without. Commas elsewhere are those of another locale, which could
+/// mean anything.
 fn number(text: &str) -> Option<f64> {
-    let plain: Cow<'_, str> = if text.contains(',') {
-        text.replace(',', "").into()
-    } else {
-        text.into()
-    };
-    let number: f64 = plain.parse().ok()?;
+    let whole = text.split('.').next().unwrap_or(text);
+    let mut groups = whole.split(',').skip(1);
+    if !groups.all(|group| group.len() == 3) || text[whole.len()..].contains(',') {
+        return None;
+    }
+    let number: f64 = text.replace(',', "").parse().ok()?;
     number.is_finite().then_some(number)
 }
 

@@ -283,6 +283,15 @@ fn a_form_that_is_not_known_is_shown() {
 }
 
 #[test]
+fn a_number_of_another_locale_is_refused() {
+    for value in ["48,97", "1.234,5", "1,2345", ",5", "1.000.000"] {
+        let text = RAW.replace("391,168", value);
+        let error = read(&text).unwrap_err();
+        assert!(error.contains(&format!("`{value}` of")), "{error}");
+    }
+}
+
+#[test]
 fn units_become_base_units() {
     let text = |unit: &str, value: &str| {
         format!(
