@@ -43,6 +43,11 @@ fn profile(args: &[&str]) -> Ended {
     alone(&[&["profile"], args].concat())
 }
 
+/// What comes before the lines that say where it ran, and when, and who compiled it.
+fn before_the_devices(out: &str) -> &str {
+    &out[..out.find("\non ").unwrap()]
+}
+
 /// Metrics that depend on what a kernel accesses and not on the instructions that a compiler makes of it.
 const ACCESSES: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio,\
     smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct,\
@@ -62,6 +67,7 @@ fn a_ladder_on_the_simulator() {
     ]);
     assert_eq!((code, err.as_str()), (0, ""));
     // The verdicts' times hang on the compiler's instructions.
+    let out = before_the_devices(&out);
     let (tables, verdicts) = out.split_at(
         out.find("┌───────────────────────────────┬─────────────────────────┬")
             .unwrap(),
@@ -108,7 +114,7 @@ fn what_is_said_of_the_numbers_is_checked() {
     let (_, explained) = out
         .split_once("--explain says what each column means\n")
         .unwrap();
-    insta::assert_snapshot!(explained);
+    insta::assert_snapshot!(before_the_devices(explained));
     let Ended { out, .. } = profile(&["reduce", "--n=64k", "--explain"]);
     for line in [
         "sim: holds (reduce_unroll_warps8 4.00, reduce_unrolling8 10.00)",
@@ -136,7 +142,13 @@ fn rungs_side_by_side_on_both_devices() {
         ],
     );
     assert_eq!((code, err.as_str()), (0, ""));
-    insta::assert_snapshot!(out);
+    insta::assert_snapshot!(before_the_devices(&out));
+    let devices: Vec<&str> = out.lines().filter(|line| line.starts_with("on ")).collect();
+    assert!(
+        devices[0].starts_with("on Test GPU, compute capability 7.5"),
+        "{out}"
+    );
+    assert!(devices[1].starts_with("on SIMT machine"), "{out}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgMatches, Args, FromArgMatches, ValueEnum};
 
 use super::{Surroundings, progress_bar};
-use crate::device::{Choice, Device};
+use crate::device::{Choice, Device, DeviceInfo};
 use crate::error::Error;
 use crate::options::{Kind, Opt};
 use crate::profile::ncu::{self, Ncu, System, Wanted};
@@ -16,7 +16,7 @@ use crate::profile::show::Shown;
 use crate::profile::verdict::{Shares, verdict};
 use crate::profile::{Metric, Numbers, Profile, Row, Side, bounds, json, metrics, on_sim};
 use crate::registry::{Rung, ladders};
-use crate::report::Look;
+use crate::report::{Look, Setting};
 use crate::run::Plan;
 use crate::size::parse_block;
 
@@ -130,47 +130,31 @@ pub(super) fn profile(
         .iter()
         .map(|one| one.plan(own.block))
         .collect::<Result<_, _>>()?;
-
     // A name that no device knows is wrong wherever it runs.
-    for name in &own.metrics {
-        metrics::find(name, own.device != On::Sim)?;
-    }
-    let mut sim: Option<Box<dyn Device>> = None;
-    let mut gpu: Option<Box<dyn Device>> = None;
-    match own.device {
-        On::Sim => sim = Some((surroundings.open)(Choice::Sim)?),
-        On::Gpu => gpu = Some((surroundings.open)(Choice::Gpu)?),
-        On::Both => {
-            gpu = Some((surroundings.open)(Choice::Gpu)?);
-            sim = Some((surroundings.open)(Choice::Sim)?);
-        }
-        On::Auto => {
-            let best = (surroundings.open)(Choice::Auto)?;
-            if best.info().kind == "sim" {
-                sim = Some(best);
-            } else {
-                gpu = Some(best);
-            }
-        }
-    }
-    let mut asked: Vec<Metric<'_>> = Vec::new();
-    for name in &own.metrics {
-        if asked.iter().all(|other| other.name != name) {
-            asked.push(metrics::find(name, gpu.is_some())?);
-        }
-    }
-    if asked.is_empty() {
-        asked = metrics::defaults();
-    }
-    let on_gpu = match gpu.take() {
-        Some(device) => Some(OnGpu::new(own, &asked, &*device, &chosen, &plans)?),
+    asked(own, own.device != On::Sim)?;
+
+    let (mut sim, gpu) = devices(own.device, surroundings)?;
+    let metrics = asked(own, gpu.is_some())?;
+    let infos = [&gpu, &sim].into_iter().flatten();
+    let infos: Vec<DeviceInfo> = infos.map(|device| device.info().clone()).collect();
+    let on_gpu = match gpu {
+        Some(device) => Some(OnGpu::new(own, &metrics, &*device, &chosen, &plans)?),
         None => None,
     };
-
-    let sides: Vec<Side> = [(sim.is_some(), Side::Sim), (on_gpu.is_some(), Side::Gpu)]
+    let sides = [(sim.is_some(), Side::Sim), (on_gpu.is_some(), Side::Gpu)];
+    let sides: Vec<Side> = sides
         .into_iter()
         .filter_map(|(there, side)| there.then_some(side))
         .collect();
+    let shown = Shown {
+        metrics: &metrics,
+        asked: !own.metrics.is_empty(),
+        sides: &sides,
+        look: Look {
+            terminal: surroundings.terminal,
+        },
+    };
+
     let mut profiles = Vec::new();
     let steps: usize = plans.iter().map(|plan| plan.launches().len()).sum();
     let bar = progress_bar(steps * sides.len(), surroundings.terminal);
@@ -192,35 +176,73 @@ pub(super) fn profile(
             None => None,
         };
         let lacking = on_gpu.iter().flat_map(|on_gpu| on_gpu.lacks(index));
-        profiles.push(Profile {
+        let profile = Profile {
             ladder: one.ladder,
             title: plan.problem().title(),
             left_out: plan.left_out().iter().cloned().chain(lacking).collect(),
             rows: rows(plan, sim, gpu),
-        });
+        };
+        if !own.json {
+            // A ladder can take a minute: each is shown when it is done.
+            bar.suspend(|| {
+                writeln!(out, "{}", shown.profile(&profile))?;
+                out.flush()
+            })?;
+        }
+        profiles.push(profile);
     }
     bar.finish_and_clear();
 
-    let shown = Shown {
-        metrics: &asked,
-        asked: !own.metrics.is_empty(),
-        sides: &sides,
-        look: Look {
-            terminal: surroundings.terminal,
-        },
-    };
     if own.json {
-        write!(out, "{}", json(&profiles, &asked))?;
+        write!(out, "{}", json(&profiles, &metrics))?;
         return Ok(0);
-    }
-    for profile in &profiles {
-        writeln!(out, "{}", shown.profile(profile))?;
     }
     write!(out, "{}", shown.legend(&profiles))?;
     if own.explain {
-        write!(out, "{}", shown.explain(&profiles))?;
+        writeln!(out, "{}", shown.explain(&profiles))?;
+    }
+    for info in &infos {
+        let Setting { date, toolchain } = Setting::now(info);
+        writeln!(out, "on {info}; {date}; {toolchain}")?;
     }
     Ok(0)
+}
+
+/// The metrics that were asked for, each once, or those that are shown where none was.
+fn asked(own: &Own, on_gpu: bool) -> Result<Vec<Metric<'_>>, Error> {
+    if own.metrics.is_empty() {
+        return Ok(metrics::defaults());
+    }
+    let mut asked: Vec<Metric<'_>> = Vec::new();
+    for name in &own.metrics {
+        if asked.iter().all(|other| other.name != name) {
+            asked.push(metrics::find(name, on_gpu)?);
+        }
+    }
+    Ok(asked)
+}
+
+type MaybeDevice = Option<Box<dyn Device>>;
+
+/// Opens the simulator, the GPU, or both.
+fn devices(on: On, surroundings: &Surroundings<'_>) -> Result<(MaybeDevice, MaybeDevice), Error> {
+    let open = |choice| (surroundings.open)(choice).map(Some);
+    Ok(match on {
+        On::Sim => (open(Choice::Sim)?, None),
+        On::Gpu => (None, open(Choice::Gpu)?),
+        On::Both => {
+            let gpu = open(Choice::Gpu)?;
+            (open(Choice::Sim)?, gpu)
+        }
+        On::Auto => {
+            let best = (surroundings.open)(Choice::Auto)?;
+            if best.info().kind == "sim" {
+                (Some(best), None)
+            } else {
+                (None, Some(best))
+            }
+        }
+    })
 }
 
 /// A row for each rung that a device has numbers of.

@@ -100,14 +100,24 @@ pub enum ProfileError {
 /// How many lines of another program's output an error shows.
 const SHOWN_LINES: usize = 6;
 
+/// How many characters of each.
+const SHOWN_CHARACTERS: usize = 120;
+
 /// The first lines, in one.
 fn lines(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let shown: Vec<&str> = lines.take(SHOWN_LINES).collect();
+    let shown: Vec<String> = lines.take(SHOWN_LINES).map(begin).collect();
     if shown.is_empty() {
         "(nothing)".to_owned()
     } else {
         shown.join(" | ")
+    }
+}
+
+fn begin(line: &str) -> String {
+    match line.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
     }
 }
 

@@ -9,6 +9,22 @@
 //! - [`show`] writes all that down.
 //!
 //! A profile does not check results; `ladder run` and `ladder check` do.
+//!
+//! ```
+//! use host::device::{self, Choice};
+//! use host::profile::{metrics, on_sim, plan};
+//!
+//! # fn main() -> Result<(), host::Error> {
+//! let chosen = plan::choose(&["transpose_naive".to_owned()], &[("rows", "64".to_owned())])?;
+//! let plan = chosen[0].plan(None)?;
+//! let numbers = on_sim(&mut *device::open(Choice::Sim)?, &plan, |_| ())?;
+//!
+//! let name = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio";
+//! let stores = metrics::find(name, false)?;
+//! assert_eq!(stores.sim.of(name, &numbers[0]), Some(32.0));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod bounds;
 mod error;

@@ -27,7 +27,7 @@ echo "$kernels" | awk -v metrics="$metrics" '{
         for (m = 1; m <= count; m++) {
             if (metric[m] ~ /branch_targets/) value = 0
             else if (metric[m] ~ /pct/) value = 20 * k
-            else value = "1,00" k
+            else value = sprintf("1,%03d", k)
             printf ",\"%s\"", value
         }
         printf "\n"
