@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::program::{Ended, alone};
+use common::program::{Ended, alone, on};
 use common::{Fake, Fault};
 use host::cli::{self, Surroundings};
 use host::device::{self, Choice};
@@ -89,8 +89,8 @@ fn the_shown_metrics_are_those_of_the_texts() {
     let Ended { code, out, err } = profile(&["reduce_shfl", "--n=4k"]);
     assert_eq!((code, err.as_str()), (0, ""));
     for heading in [
-        "instr / warp",
-        "uniform",
+        "PTX instr / warp",
+        "PTX uniform",
         "barriers / warp",
         "sectors / load",
         "sectors / store",
@@ -100,7 +100,7 @@ fn the_shown_metrics_are_those_of_the_texts() {
         "shared ld",
         "shared st",
         "ld : st",
-        "sim counts PTX instructions",
+        "PTX: ptxas makes other instructions and branches of it",
         "needs a GPU: loads GB/s, DRAM rd GB/s, DRAM wr GB/s, at barrier, at membar",
     ] {
         assert!(out.contains(heading), "{heading}: {out}");
@@ -149,6 +149,32 @@ fn rungs_side_by_side_on_both_devices() {
         "{out}"
     );
     assert!(devices[1].starts_with("on SIMT machine"), "{out}");
+}
+
+#[test]
+fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
+    let device = std::cell::RefCell::new(None);
+    let open = || {
+        let fake = Fake::new(None);
+        *device.borrow_mut() = Some(fake.log());
+        fake
+    };
+    let command = "run reduce --rung reduce_neighbored reduce_shfl reduce_atomic --n=4k --no-time --device gpu";
+    let args: Vec<&str> = command.split(' ').collect();
+    assert_eq!(on(open, &args).code, 0);
+    let log = device.borrow().as_ref().unwrap().borrow().clone();
+    let launched: Vec<&String> = log
+        .iter()
+        .filter(|what| what.contains("<<<") || what.starts_with("hold") || *what == "read")
+        .collect();
+    assert_eq!(
+        launched,
+        [
+            "reduce_neighbored<<<8, 512, 0>>>",
+            "reduce_shfl_128<<<32, 128, 0>>>",
+            "reduce_atomic_512<<<1, 512, 0>>>"
+        ]
+    );
 }
 
 #[test]

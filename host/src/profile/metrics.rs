@@ -23,7 +23,9 @@ pub struct Metric<'a> {
     pub meaning: &'a str,
     /// Where the simulator's number comes from: names are those of [`simt::counters::METRICS`].
     pub sim: Source,
-    /// What the simulator's number is, where it is not quite the same.
+    /// Whether the simulator's number is that of the PTX, of which `ptxas` makes other instructions and branches.
+    pub of_ptx: bool,
+    /// What else there is to know of the simulator's number.
     pub sim_note: &'static str,
     /// Where the GPU's number comes from: names are what `ncu` is asked for.
     pub gpu: Source,
@@ -141,6 +143,7 @@ const PLAIN: Metric<'_> = Metric {
     form: Form::Count,
     meaning: "",
     sim: Source::Same,
+    of_ptx: false,
     sim_note: "",
     gpu: Source::Same,
     is_default: false,

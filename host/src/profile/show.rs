@@ -244,18 +244,8 @@ impl Shown<'_> {
             let elsewhere = if text.is_empty() { "" } else { " elsewhere" };
             text += &format!("{NOTHING}{elsewhere}: the rung has no such access or branch\n");
         }
-        if self.sides.contains(&Side::Sim) {
-            let notes: Vec<&str> = self
-                .metrics
-                .iter()
-                .map(|metric| metric.sim_note)
-                .filter(|note| note.starts_with("sim counts"))
-                .take(1)
-                .collect();
-            text += &notes
-                .iter()
-                .map(|note| format!("{note}\n"))
-                .collect::<String>();
+        if self.sides.contains(&Side::Sim) && self.metrics.iter().any(|metric| metric.of_ptx) {
+            text += "PTX: ptxas makes other instructions and branches of it\n";
         }
         let hidden: Vec<&str> = self
             .metrics
@@ -281,6 +271,9 @@ impl Shown<'_> {
                 "\n{} ({})\n  {}\n",
                 metric.heading, metric.name, metric.meaning
             );
+            if metric.of_ptx {
+                text += "  sim: that of the PTX, of which ptxas makes other instructions and branches\n";
+            }
             if !metric.sim_note.is_empty() {
                 text += &format!("  {}\n", metric.sim_note);
             }
@@ -339,8 +332,15 @@ impl<'a> Column<'a> {
 
     fn heading(&self, several: bool) -> String {
         match self {
-            Self::On(metric, side) if several => format!("{}\n{}", metric.heading, side.name()),
-            Self::On(metric, _) => metric.heading.to_string(),
+            Self::On(metric, side) => {
+                let of_ptx = metric.of_ptx && *side == Side::Sim;
+                match (several, of_ptx) {
+                    (false, false) => metric.heading.to_owned(),
+                    (false, true) => format!("PTX {}", metric.heading),
+                    (true, false) => format!("{}\n{}", metric.heading, side.name()),
+                    (true, true) => format!("{}\n{}, PTX", metric.heading, side.name()),
+                }
+            }
             Self::Difference(_) => "\ndiff.".to_owned(),
         }
     }

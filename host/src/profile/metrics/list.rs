@@ -52,7 +52,7 @@ const fn default(metric: Metric<'static>) -> Metric<'static> {
 pub static METRICS: &[Metric<'_>] = &[
     default(Metric {
         sim: Source::Counter("ptx_inst_executed_per_warp.ratio"),
-        sim_note: "sim counts PTX instructions, of which ptxas makes others",
+        of_ptx: true,
         ..metric(
             "smsp__average_inst_executed_per_warp.ratio",
             "instr / warp",
@@ -67,7 +67,7 @@ pub static METRICS: &[Metric<'_>] = &[
             &["smsp__sass_branch_targets.sum"],
             100.0,
         ),
-        sim_note: "sim has the PTX's branches, of which ptxas predicates short ones away",
+        of_ptx: true,
         ..metric(
             "smsp__sass_average_branch_targets_threads_uniform.pct",
             "uniform",
@@ -358,7 +358,7 @@ pub static METRICS: &[Metric<'_>] = &[
     ),
     Metric {
         sim: Source::Counter("ptx_thread_inst_executed_per_inst_executed.ratio"),
-        sim_note: "sim counts PTX instructions, of which ptxas makes others",
+        of_ptx: true,
         ..metric(
             "smsp__thread_inst_executed_per_inst_executed.ratio",
             "threads / instr",
