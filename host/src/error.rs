@@ -3,6 +3,7 @@
 use crate::dram::DramError;
 use crate::launch::Launch;
 use crate::peer::Call;
+use crate::profile::ProfileError;
 
 /// Anything that keeps a ladder from being climbed.
 ///
@@ -252,6 +253,9 @@ pub enum Error {
     /// What the model of DRAM cannot show.
     #[error(transparent)]
     Dram(#[from] DramError),
+    /// There is no profile.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),

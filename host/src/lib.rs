@@ -45,6 +45,7 @@ pub mod options;
 pub mod peer;
 pub mod predict;
 pub mod problem;
+pub mod profile;
 pub mod ptx;
 mod registry;
 pub mod report;

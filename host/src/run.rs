@@ -94,6 +94,16 @@ impl Plan {
         self.launches.iter().map(|(rung, _)| *rung).collect()
     }
 
+    /// Those rungs, and how each is launched.
+    pub fn launches(&self) -> &[(&'static Rung, Launch)] {
+        &self.launches
+    }
+
+    /// Why rungs are left out that were not asked for by name.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
     /// The problem that they compute.
     pub fn problem(&self) -> &dyn Problem {
         &*self.problem

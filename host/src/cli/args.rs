@@ -10,6 +10,7 @@ use super::dram::Dram;
 use super::occupancy::Occupancy;
 use super::per_ladder::{of_ladder, options, per_ladder, values};
 use super::predict::{self, Predict};
+use super::profile::ProfileArgs;
 use crate::device::Choice;
 use crate::error::Error;
 use crate::options::{Options, Value};
@@ -27,6 +28,7 @@ pub(super) enum Command {
     Predict(Predict),
     Dram(Dram),
     Checklist(Checklist),
+    Profile(ProfileArgs),
 }
 
 /// Why there is none.
@@ -59,6 +61,7 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
         Some(("predict", predict)) => Command::Predict(Predict::from_matches(predict)?),
         Some(("dram", dram)) => Command::Dram(Dram::from_matches(dram)?),
         Some(("checklist", list)) => Command::Checklist(Checklist::from_arg_matches(list)?),
+        Some(("profile", profile)) => Command::Profile(ProfileArgs::from_matches(profile)?),
         Some(("check", check)) => Command::Check(Check::from_matches(check)?),
         Some((_, run)) => {
             let (ladder, run) = of_ladder(run)?.ok_or_else(|| Error::NoLadder {
@@ -114,6 +117,9 @@ fn program() -> clap::Command {
         .subcommand(Checklist::augment_args(command("checklist").about(
             "The optimizations: what each gains, how it is done, and the rungs here that show it",
         )))
+        .subcommand(ProfileArgs::augment(command("profile")).about(
+            "Profile rungs: the counters of Nsight Compute on either device, and what bounds each rung",
+        ))
         .subcommand(Devices::augment_args(
             command("devices").about("What there is to run on"),
         ))

@@ -8,6 +8,7 @@ mod dram;
 mod occupancy;
 pub mod per_ladder;
 mod predict;
+mod profile;
 mod show;
 
 use std::ffi::OsString;
@@ -87,6 +88,7 @@ fn execute(
         Command::Occupancy(args) => occupancy::occupancy(&args, surroundings, out, err),
         Command::Dram(asked) => dram::dram(&asked, surroundings, out),
         Command::Checklist(asked) => checklist::checklist(&asked, surroundings, out),
+        Command::Profile(args) => profile::profile(&args, surroundings, out),
     }
 }
 

@@ -1,0 +1,193 @@
+//! What keeps a profile from being made.
+
+/// Why there is no profile. Each message is one line and says what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// No metric of that name.
+    #[error("no metric is named `{name}`; {}", near(.nearest, "`ladder profile --explain` names those that are shown"))]
+    UnknownMetric {
+        /// What was asked for.
+        name: String,
+        /// The closest names there are, nearest first.
+        nearest: Vec<String>,
+    },
+    /// A metric of Nsight Compute's, without a GPU to ask for it.
+    #[error(
+        "the SIMT machine does not count {name}; --device gpu asks Nsight Compute for it, if it has it"
+    )]
+    NotOnSim {
+        /// What was asked for.
+        name: String,
+    },
+    /// Neither a ladder nor a rung.
+    #[error("no ladder or rung is named `{name}`; {}", near(.nearest, "`ladder list` names them"))]
+    UnknownTarget {
+        /// What was asked for.
+        name: String,
+        /// The closest names there are, nearest first.
+        nearest: Vec<String>,
+    },
+    /// An option of ladders none of which is profiled.
+    #[error("--{option} is an option of {}, and what is profiled is {}", .has.join(", "), .chosen.join(", "))]
+    OptionOfOthers {
+        /// The option.
+        option: String,
+        /// The ladders that have it.
+        has: Vec<&'static str>,
+        /// The ladders that were chosen.
+        chosen: Vec<&'static str>,
+    },
+    /// A problem that no rung of a chosen ladder is launched for.
+    #[error("nothing is left to profile: {why}")]
+    Nothing {
+        /// Why the rungs were left out.
+        why: String,
+    },
+    /// Nsight Compute is not there.
+    #[error(
+        "Nsight Compute's `ncu` is not in PATH, CUDA_PATH, /usr/local/cuda*, or /opt/nvidia/nsight-compute; install \
+         nsight-compute (part of the CUDA toolkit) or name it with --ncu; --device sim needs none"
+    )]
+    NoNcu,
+    /// What was named as `ncu` cannot be started.
+    #[error("cannot start {program}: {why}; name Nsight Compute's `ncu` with --ncu")]
+    Start {
+        /// The program.
+        program: String,
+        /// The system's error.
+        why: String,
+    },
+    /// The driver keeps the counters from this user.
+    #[error(
+        "the driver does not let this user read performance counters (ERR_NVGPUCTRPERM): run as root, or have the \
+         machine's owner load the driver with the option NVreg_RestrictProfilingToAdminUsers=0 (in a container: \
+         grant CAP_SYS_ADMIN); --device sim needs neither"
+    )]
+    Refused,
+    /// Metrics that the chip does not have.
+    #[error(
+        "{device} has no metric {}; `ncu --query-metrics` lists what it has", .metrics.join(", ")
+    )]
+    NotOnChip {
+        /// Their names.
+        metrics: Vec<String>,
+        /// The GPU.
+        device: String,
+    },
+    /// `ncu` or what it ran failed.
+    #[error("{version} failed{}: {}", with_code(.status), lines(.said))]
+    Failed {
+        /// Its version.
+        version: String,
+        /// Its exit status, where it has one.
+        status: Option<i32>,
+        /// What it said.
+        said: String,
+    },
+    /// `ncu` wrote something that is not known here.
+    #[error("cannot read what {version} wrote: {why}; it begins: {}", lines(.text))]
+    Form {
+        /// Its version.
+        version: String,
+        /// What is wrong.
+        why: String,
+        /// What it wrote.
+        text: String,
+    },
+}
+
+/// How many lines of another program's output an error shows.
+const SHOWN_LINES: usize = 6;
+
+/// How many characters of each.
+const SHOWN_CHARACTERS: usize = 120;
+
+/// The first lines, in one.
+fn lines(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let shown: Vec<String> = lines.take(SHOWN_LINES).map(begin).collect();
+    if shown.is_empty() {
+        "(nothing)".to_owned()
+    } else {
+        shown.join(" | ")
+    }
+}
+
+fn begin(line: &str) -> String {
+    match line.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+fn with_code(status: &Option<i32>) -> String {
+    match status {
+        Some(code) => format!(" with exit code {code}"),
+        None => String::new(),
+    }
+}
+
+fn near(nearest: &[String], otherwise: &str) -> String {
+    match nearest {
+        [] => otherwise.to_owned(),
+        [one] => format!("did you mean `{one}`?"),
+        several => format!("did you mean one of {}?", several.join(", ")),
+    }
+}
+
+/// How many names are suggested.
+const SUGGESTED: usize = 3;
+
+/// The names that `given` was most likely meant to be: those it is part of, or else those a few letters away.
+pub(super) fn near_names<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut all: Vec<(bool, usize, &str)> = known
+        .map(|name| {
+            let is_part = given.len() >= 3 && name.contains(given);
+            (!is_part, strsim::damerau_levenshtein(given, name), name)
+        })
+        .filter(|&(no_part, distance, name)| !no_part || distance <= 2 + name.len() / 4)
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    let names = all.into_iter().map(|(_, _, name)| name.to_owned());
+    names.take(SUGGESTED).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_suggested_by_part_and_by_letters() {
+        let known = ["dram__bytes_read.sum", "dram__bytes_write.sum", "reduce"];
+        let near = |given| near_names(given, known.into_iter());
+        assert_eq!(near("bytes_read"), ["dram__bytes_read.sum"]);
+        assert_eq!(
+            near("dram__bytes"),
+            ["dram__bytes_read.sum", "dram__bytes_write.sum"]
+        );
+        assert_eq!(near("redcue"), ["reduce"]);
+        assert!(near("quicksort").is_empty());
+        assert!(near("").is_empty());
+    }
+
+    #[test]
+    fn what_another_program_said_becomes_part_of_one_line() {
+        let error = ProfileError::Form {
+            version: "ncu 2025.3".into(),
+            why: "no table".into(),
+            text: "\na\n  b \n".into(),
+        };
+        assert_eq!(
+            error.to_string(),
+            "cannot read what ncu 2025.3 wrote: no table; it begins: a | b"
+        );
+        let error = ProfileError::Failed {
+            version: "ncu".into(),
+            status: Some(1),
+            said: String::new(),
+        };
+        assert_eq!(error.to_string(), "ncu failed with exit code 1: (nothing)");
+    }
+}

@@ -1,0 +1,191 @@
+//! What `ncu --csv` writes, read back.
+//!
+//! Before the table come lines of its own, which begin with `==`, and whatever the profiled program wrote. The
+//! table of `--page raw` has a row for each launch, under a header and a row of units; that of other pages, and of
+//! some versions, a row for each metric of a launch, under a header with "Metric Name", "Metric Unit" and "Metric
+//! Value". Both are read. Numbers have commas between thousands.
+
+use csv::StringRecord;
+
+use crate::profile::Numbers;
+
+/// A launch that was profiled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profiled {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Its metrics that have a value.
+    pub numbers: Numbers,
+    /// Its metrics that have none in this launch, as a quotient of zeros.
+    pub without: Vec<String>,
+}
+
+/// The columns of a launch, of which the first is how the table is found.
+const ID: &str = "ID";
+const KERNEL: &str = "Kernel Name";
+const METRIC: [&str; 3] = ["Metric Name", "Metric Unit", "Metric Value"];
+
+/// The value of a metric that the chip does not have.
+const ABSENT: &[&str] = &["n/a", ""];
+/// The value of a quotient of zeros.
+const NO_VALUE: &[&str] = &["nan", "-nan"];
+
+/// Reads the launches out of what `ncu` wrote, in their order.
+///
+/// # Errors
+/// What of it is not as described above.
+pub fn read(text: &str) -> Result<Vec<Profiled>, String> {
+    let table = find(text).ok_or("there is no table in it")?;
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .from_reader(table.as_bytes());
+    let mut records = Vec::new();
+    for record in reader.records() {
+        records.push(record.map_err(|error| format!("its table is not CSV ({error})"))?);
+    }
+    let (header, rows) = records.split_first().ok_or("its table is empty")?;
+    let column = |name: &str| header.iter().position(|own| own == name);
+    let kernel = column(KERNEL).ok_or_else(|| format!("its table has no column \"{KERNEL}\""))?;
+    match METRIC.map(column) {
+        [Some(name), Some(unit), Some(value)] => long(rows, kernel, [name, unit, value]),
+        _ => wide(header, rows, kernel),
+    }
+}
+
+/// The lines of the table: from its header to what is none of its rows.
+fn find(text: &str) -> Option<String> {
+    let is_header = |line: &str| {
+        let plain = line.trim_start().replace('"', "");
+        plain.split(',').next() == Some(ID) && plain.contains(KERNEL)
+    };
+    let lines = text.lines().skip_while(|line| !is_header(line));
+    let rows: Vec<&str> = lines
+        .take_while(|line| !line.trim().is_empty())
+        .filter(|line| !line.starts_with("=="))
+        .collect();
+    (!rows.is_empty()).then(|| rows.join("\n") + "\n")
+}
+
+/// A row a launch.
+fn wide(
+    header: &StringRecord,
+    rows: &[StringRecord],
+    kernel: usize,
+) -> Result<Vec<Profiled>, String> {
+    let is_metric = |name: &str| name.contains("__");
+    if !header.iter().any(is_metric) {
+        return Err("its table has no column of a metric".to_owned());
+    }
+    let (units, rows) = rows
+        .split_first()
+        .ok_or("its table has no row below the header")?;
+    if !units.get(kernel).unwrap_or("").is_empty() {
+        return Err("there is no row of units below its table's header".to_owned());
+    }
+    let mut all = Vec::new();
+    for row in rows {
+        let mut one = Profiled::new(row.get(kernel).unwrap_or(""));
+        for (column, name) in header
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| is_metric(name))
+        {
+            let unit = units.get(column).unwrap_or("");
+            one.put(name, unit, row.get(column).unwrap_or(""))?;
+        }
+        all.push(one);
+    }
+    Ok(all)
+}
+
+/// A row a metric of a launch; those of a launch have its number in the first column.
+fn long(
+    rows: &[StringRecord],
+    kernel: usize,
+    [name, unit, value]: [usize; 3],
+) -> Result<Vec<Profiled>, String> {
+    let mut all: Vec<(&str, Profiled)> = Vec::new();
+    for row in rows {
+        let at = |column: usize| row.get(column).unwrap_or("");
+        if all.last().is_none_or(|(id, _)| *id != at(0)) {
+            all.push((at(0), Profiled::new(at(kernel))));
+        }
+        if let Some((_, one)) = all.last_mut() {
+            one.put(at(name), at(unit), at(value))?;
+        }
+    }
+    Ok(all.into_iter().map(|(_, one)| one).collect())
+}
+
+impl Profiled {
+    fn new(kernel: &str) -> Self {
+        // Without the parameters, where ncu writes them.
+        let name = kernel.split('(').next().unwrap_or(kernel);
+        Self {
+            kernel: name.trim().to_owned(),
+            numbers: Numbers::default(),
+            without: Vec::new(),
+        }
+    }
+
+    fn put(&mut self, name: &str, unit: &str, value: &str) -> Result<(), String> {
+        // "(!) n/a" in some versions.
+        let plain = value.trim_start_matches("(!)").trim();
+        if ABSENT.contains(&plain) {
+            return Ok(());
+        }
+        if NO_VALUE.contains(&plain) {
+            self.without.push(name.to_owned());
+            return Ok(());
+        }
+        let number = number(plain).ok_or_else(|| format!("`{value}` of {name} is no number"))?;
+        let scale = scale(unit).ok_or_else(|| format!("the unit `{unit}` of {name} is none"))?;
+        self.numbers.insert(name, number * scale);
+        Ok(())
+    }
+}
+
+/// A number, with commas between thousands or without. Commas elsewhere are those of another locale, which could
+/// mean anything.
+fn number(text: &str) -> Option<f64> {
+    let whole = text.split('.').next().unwrap_or(text);
+    let mut groups = whole.split(',').skip(1);
+    if !groups.all(|group| group.len() == 3) || text[whole.len()..].contains(',') {
+        return None;
+    }
+    let number: f64 = text.replace(',', "").parse().ok()?;
+    number.is_finite().then_some(number)
+}
+
+/// What a unit is in the base unit of its kind: bytes, bytes a second, nanoseconds. `--print-units base` is asked
+/// for, but versions differ in what they call a base. One that is no multiple of anything is 1.
+fn scale(unit: &str) -> Option<f64> {
+    let (unit, per) = match unit.split_once('/') {
+        Some((unit, per)) => (unit, per),
+        None => (unit, ""),
+    };
+    let per = match per {
+        "ns" | "nsecond" => 1e9,
+        "us" | "usecond" => 1e6,
+        "ms" | "msecond" => 1e3,
+        _ => 1.0,
+    };
+    let lower = unit.to_ascii_lowercase();
+    let time = match lower.as_str() {
+        "s" | "second" | "sec" => Some(1e9),
+        "ms" | "msecond" => Some(1e6),
+        "us" | "usecond" => Some(1e3),
+        _ => None,
+    };
+    let bytes = match lower.as_str() {
+        "kbyte" => Some(1e3),
+        "mbyte" => Some(1e6),
+        "gbyte" => Some(1e9),
+        "tbyte" => Some(1e12),
+        _ => None,
+    };
+    let is_plain = lower
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || " %_.-#()".contains(c));
+    is_plain.then(|| time.or(bytes).unwrap_or(1.0) * per)
+}

@@ -1,0 +1,315 @@
+//! `ncu` as it was recorded. The numbers of the two tables are those of an H100 (driver 580, n = 2^20, blocks of
+//! 512), in the forms of `--page raw` and of the details page.
+
+#![allow(clippy::unwrap_used)]
+
+use std::cell::RefCell;
+use std::io;
+
+use super::*;
+use crate::profile::plan::choose;
+
+const RAW: &str = include_str!("fixtures/raw.csv");
+const DETAILS: &str = include_str!("fixtures/details.csv");
+
+const LOADS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
+const INSTRUCTIONS: &str = "smsp__average_inst_executed_per_warp.ratio";
+const SHARED: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
+
+/// What answers for `ncu`, each time something else, and what it was asked.
+#[derive(Default)]
+struct Recorded {
+    answers: RefCell<Vec<Ended>>,
+    asked: RefCell<Vec<Vec<String>>>,
+}
+
+impl Recorded {
+    fn new(answers: impl IntoIterator<Item = (i32, String, &'static str)>) -> Self {
+        let mut answers: Vec<Ended> = answers
+            .into_iter()
+            .map(|(code, out, err)| Ended {
+                code: Some(code),
+                out,
+                err: err.to_owned(),
+            })
+            .collect();
+        answers.reverse();
+        Self {
+            answers: RefCell::new(answers),
+            asked: RefCell::default(),
+        }
+    }
+}
+
+impl Runner for Recorded {
+    fn run(&self, program: &Path, args: &[OsString]) -> io::Result<Ended> {
+        assert_eq!(program, Path::new("ncu"));
+        let args: Vec<String> = args
+            .iter()
+            .map(|arg| arg.to_str().unwrap().to_owned())
+            .collect();
+        if args == ["--version"] {
+            let out = "NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 1) (public-release)\n";
+            return Ok(Ended {
+                code: Some(0),
+                out: out.to_owned(),
+                err: String::new(),
+            });
+        }
+        self.asked.borrow_mut().push(args);
+        let answer = self.answers.borrow_mut().pop();
+        answer.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// Profiles the first three rungs of the reduction with blocks of 512, as the recording has them.
+fn profile(
+    runner: &Recorded,
+    metrics: &[&str],
+    optional: &[&str],
+) -> Result<Vec<Numbers>, ProfileError> {
+    let targets = [
+        "reduce_neighbored",
+        "reduce_neighbored_less",
+        "reduce_interleaved",
+    ];
+    let targets = targets.map(str::to_owned);
+    let chosen = choose(&targets, &[("n", "2^20".to_owned())]).unwrap();
+    let block = Some([512, 1, 1]);
+    let plan = chosen[0].plan(block).unwrap();
+    let launches: Vec<_> = plan
+        .launches()
+        .iter()
+        .map(|(rung, launch)| (*rung, launch))
+        .collect();
+    let ncu = Ncu {
+        program: "ncu".into(),
+        own: "ladder".into(),
+        device: "Test GPU".into(),
+        runner,
+    };
+    let wanted = Wanted {
+        metrics: &set(metrics),
+        optional: &set(optional),
+    };
+    ncu.profile(&chosen[0], &launches, block, &wanted)
+}
+
+#[test]
+fn both_forms_of_the_table_read_alike() {
+    let (raw, details) = (read(RAW).unwrap(), read(DETAILS).unwrap());
+    assert_eq!(raw, details);
+    let kernels: Vec<&str> = raw.iter().map(|one| one.kernel.as_str()).collect();
+    assert_eq!(
+        kernels,
+        [
+            "reduce_neighbored",
+            "reduce_neighbored_less",
+            "reduce_interleaved",
+            "reduce_shfl_512"
+        ]
+    );
+    assert_eq!(raw[0].numbers.get(LOADS), Some(391_168.0));
+    assert_eq!(raw[0].numbers.get(INSTRUCTIONS), Some(161.19));
+    assert_eq!(raw[0].numbers.get(SHARED), Some(0.0));
+}
+
+#[test]
+fn this_program_is_run_with_one_launch_a_rung_and_the_card_left_alone() {
+    let runner = Recorded::new([(0, RAW.to_owned(), "")]);
+    let numbers = profile(&runner, &[LOADS], &[INSTRUCTIONS]).unwrap();
+    let loads: Vec<_> = numbers.iter().map(|one| one.get(LOADS)).collect();
+    assert_eq!(loads, [Some(391_168.0), Some(83_968.0), Some(83_968.0)]);
+    let asked = runner.asked.borrow();
+    assert_eq!(
+        asked[0].join(" "),
+        format!(
+            "--clock-control none --csv --page raw --print-units base --kernel-name-base function --kernel-name \
+             regex:^(reduce_neighbored|reduce_neighbored_less|reduce_interleaved)$ --metrics {LOADS},{INSTRUCTIONS} \
+             ladder run reduce --rung reduce_neighbored reduce_neighbored_less reduce_interleaved --n=2^20 \
+             --block=512 --no-time --device gpu"
+        )
+    );
+}
+
+#[test]
+fn a_metric_of_the_verdict_that_the_chip_lacks_is_left_out_and_one_that_was_asked_for_is_named() {
+    let unknown = |name| format!("==ERROR== Failed to find metric regex:^{name}\n");
+    let runner = Recorded::new([
+        (1, unknown(r"lts__throughput\.avg$"), ""),
+        (0, RAW.to_owned(), ""),
+    ]);
+    let optional = ["lts__throughput.avg", INSTRUCTIONS];
+    assert_eq!(profile(&runner, &[LOADS], &optional).unwrap().len(), 3);
+    let asked = runner.asked.borrow();
+    assert!(asked[0].contains(&format!("{LOADS},lts__throughput.avg,{INSTRUCTIONS}")));
+    assert!(asked[1].contains(&format!("{LOADS},{INSTRUCTIONS}")));
+
+    for said in [r"sm__no_such_thing\.sum$", r"sm__no_such_thing\.(sum|avg)$"] {
+        let runner = Recorded::new([(1, unknown(said), "")]);
+        let error = profile(&runner, &[LOADS, "sm__no_such_thing.sum"], &[]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Test GPU has no metric sm__no_such_thing.sum; `ncu --query-metrics` lists what it has"
+        );
+    }
+}
+
+#[test]
+fn a_value_that_is_none_is_never_zero() {
+    let absent = RAW.replace("\"391,168\"", "\"n/a\"");
+    let error = profile(&Recorded::new([(0, absent.clone(), "")]), &[LOADS], &[]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("Test GPU has no metric {LOADS}; `ncu --query-metrics` lists what it has")
+    );
+    let numbers = profile(&Recorded::new([(0, absent, "")]), &[INSTRUCTIONS], &[LOADS]).unwrap();
+    assert_eq!(numbers[0].get(LOADS), None);
+    assert_eq!(numbers[1].get(LOADS), Some(83_968.0));
+    let nan = RAW.replace("\"391,168\"", "\"nan\"");
+    let numbers = profile(&Recorded::new([(0, nan, "")]), &[LOADS], &[]).unwrap();
+    assert_eq!(numbers[0].get(LOADS), None);
+    // A metric that is no column at all.
+    let error = profile(
+        &Recorded::new([(0, RAW.to_owned(), "")]),
+        &["sm__x.sum"],
+        &[],
+    );
+    assert!(
+        matches!(error, Err(ProfileError::NotOnChip { .. })),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn what_refuses_or_fails_says_what_to_do() {
+    let refused = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance \
+                   Counters on the target device 0.";
+    for (answer, parts) in [
+        (
+            (1, refused.to_owned(), ""),
+            &["NVreg_RestrictProfilingToAdminUsers=0", "--device sim"][..],
+        ),
+        (
+            (0, String::new(), refused),
+            &["run as root, or have the machine's owner"],
+        ),
+        (
+            (
+                2,
+                "==PROF== Connected\n==ERROR== The application returned an error code (2).\n"
+                    .to_owned(),
+                "error: no room\n",
+            ),
+            &[
+                "ncu 2025.3.1.0 (build 1) (public-release) failed with exit code 2: error: no room | ==ERROR== The",
+            ],
+        ),
+        (
+            (0, "==WARNING== No kernels were profiled.\n".to_owned(), ""),
+            &[
+                "cannot read what ncu 2025.3.1.0 (build 1) (public-release) wrote: there is no table in it; it begins: \
+                 ==WARNING== No kernels were profiled.",
+            ],
+        ),
+    ] {
+        let runner = Recorded::new([answer]);
+        let text = profile(&runner, &[LOADS], &[]).unwrap_err().to_string();
+        for part in parts {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains('\n'), "{text}");
+    }
+    let error = profile(&Recorded::default(), &[LOADS], &[]).unwrap_err();
+    assert!(
+        error.to_string().starts_with("cannot start ncu: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_form_that_is_not_known_is_shown() {
+    let header = RAW
+        .lines()
+        .position(|line| line.starts_with("\"ID\""))
+        .unwrap();
+    let cut = |from: usize, to: usize| {
+        let lines: Vec<&str> = RAW.lines().collect();
+        [&lines[..from], &lines[to..]].concat().join("\n")
+    };
+    for (text, why) in [
+        (
+            cut(header + 1, header + 2),
+            "there is no row of units below",
+        ),
+        (
+            cut(header + 1, RAW.lines().count()),
+            "no row below the header",
+        ),
+        (
+            RAW.replace("391,168", "many"),
+            "`many` of l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum is no number",
+        ),
+        (RAW.replace("\"391,168\"", "\"inf\""), "`inf` of"),
+        (RAW.replace("__", "::"), "no column of a metric"),
+        (RAW.replace("\"inst/warp\"", "\"€\""), "the unit `€` of"),
+        (
+            RAW.replace("\"reduce_neighbored\",\"1\"", "\"other\",\"1\""),
+            "0 launches of reduce_neighbored, not one",
+        ),
+        (
+            RAW.replace(
+                "\"reduce_neighbored_less\",\"1\"",
+                "\"reduce_neighbored\",\"1\"",
+            ),
+            "2 launches of reduce_neighbored, not one",
+        ),
+        (
+            RAW.replace("\"0\",\"595\"", "\"0\",\"1\",\"595\""),
+            "its table is not CSV",
+        ),
+    ] {
+        let runner = Recorded::new([(0, text, "")]);
+        let error = profile(&runner, &[LOADS], &[]).unwrap_err();
+        assert!(matches!(error, ProfileError::Form { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains(why), "{why}: {text}");
+        assert!(text.contains("it begins: ==WARNING== Note: "), "{text}");
+    }
+}
+
+#[test]
+fn a_number_of_another_locale_is_refused() {
+    for value in ["48,97", "1.234,5", "1,2345", ",5", "1.000.000"] {
+        let text = RAW.replace("391,168", value);
+        let error = read(&text).unwrap_err();
+        assert!(error.contains(&format!("`{value}` of")), "{error}");
+    }
+}
+
+#[test]
+fn units_become_base_units() {
+    let text = |unit: &str, value: &str| {
+        format!(
+            "\"ID\",\"Kernel Name\",\"dram__x.sum\"\n\"\",\"\",\"{unit}\"\n\"0\",\"k(int *, int)\",\"{value}\"\n"
+        )
+    };
+    for (unit, value, expected) in [
+        ("byte/second", "2,600,000,000,000", 2.6e12),
+        ("Gbyte/s", "1.5", 1.5e9),
+        ("byte/ns", "3", 3e9),
+        ("usecond", "12.5", 12_500.0),
+        ("us", "12.5", 12_500.0),
+        ("nsecond", "7", 7.0),
+        ("", "1e3", 1000.0),
+        ("%", "25", 25.0),
+    ] {
+        let one = &read(&text(unit, value)).unwrap()[0];
+        assert_eq!(one.kernel, "k");
+        assert_eq!(one.numbers.get("dram__x.sum"), Some(expected), "{unit}");
+    }
+}

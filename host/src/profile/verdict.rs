@@ -1,0 +1,195 @@
+//! What bounds a rung, and what is done about it.
+
+use crate::checklist::Optimization;
+use crate::registry::{Ladder, Rung};
+
+/// How near a launch is to the limits of a device, from 0 to 1, and what else tells why. `None` is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// DRAM bandwidth.
+    pub dram: Option<f64>,
+    /// L2 bandwidth.
+    pub l2: Option<f64>,
+    /// Wavefronts of shared memory.
+    pub shared: Option<f64>,
+    /// Issue slots of the schedulers.
+    pub issue: Option<f64>,
+    /// The pipe of multiplications and additions of floats.
+    pub fma: Option<f64>,
+    /// Occupancy: warps that are there, of as many as there can be.
+    pub warps_active: Option<f64>,
+    /// How often the launch's blocks fill the device.
+    pub waves: Option<f64>,
+    /// The share of their time that warps wait at barriers.
+    pub barrier: Option<f64>,
+    /// Bytes used of the sectors moved to and from global memory.
+    pub used: Option<f64>,
+    /// Threads that take part in an instruction, of 32.
+    pub lanes: Option<f64>,
+    /// Wavefronts lost to bank conflicts, of all.
+    pub conflicts: Option<f64>,
+    /// Sectors that atomics on global memory change, of all.
+    pub atomics: Option<f64>,
+    /// Wavefronts of atomics on shared memory, of all.
+    pub shared_atomics: Option<f64>,
+    /// How often a byte of the problem's data is moved between global memory and the multiprocessors.
+    pub moved: Option<f64>,
+    /// The time that all this is by a bound and not by measurement, in nanoseconds on an H100.
+    pub bound_ns: Option<f64>,
+}
+
+/// What bounds a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// DRAM bandwidth.
+    Dram,
+    /// L2 bandwidth.
+    L2,
+    /// Wavefronts of shared memory.
+    Shared,
+    /// Issue slots.
+    Issue,
+    /// The FP32 pipe.
+    Fma,
+    /// Latency: too few warps are there to hide it.
+    Warps,
+    /// Latency: the problem has not enough blocks for the device.
+    Size,
+    /// Latency: warps wait at barriers.
+    Barriers,
+    /// Latency: the warps are there, and each waits for its own data.
+    Latency,
+}
+
+impl Resource {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dram => "DRAM bandwidth",
+            Self::L2 => "L2 bandwidth",
+            Self::Shared => "shared-memory wavefronts",
+            Self::Issue => "issue slots",
+            Self::Fma => "FP32 pipe",
+            Self::Warps => "latency, too few warps",
+            Self::Size => "latency, too few blocks",
+            Self::Barriers => "latency, barriers",
+            Self::Latency => "latency",
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// What bounds the launch.
+    pub bound: Resource,
+    /// How near it is to that limit, from 0 to 1. For [`Resource::Warps`] and [`Resource::Size`] it is the occupancy, for
+    /// [`Resource::Barriers`] the share of the time that goes there, for [`Resource::Latency`] the most that any
+    /// resource is used.
+    pub share: f64,
+    /// The entry of the checklist that addresses it; none where the limit is the memory's or the arithmetic's own.
+    pub helps: Option<Optimization>,
+    /// The time that this is by a bound and not by measurement, in nanoseconds on an H100.
+    pub bound_ns: Option<f64>,
+}
+
+/// From this share of its limit on a resource bounds a kernel; below it, latency does (the rule behind Nsight
+/// Compute's section "GPU Speed Of Light Throughput" has the same 60 %).
+pub const NEAR: f64 = 0.6;
+/// Warps that wait at barriers for more of their time than this are bound by them.
+const MANY_BARRIERS: f64 = 0.25;
+/// With less than this occupancy there are too few warps.
+const FEW_WARPS: f64 = 0.5;
+/// Less of the sectors used than this is waste.
+const WASTED: f64 = 0.6;
+/// Fewer lanes at work than this is divergence.
+const PARTED: f64 = 0.75;
+/// More of the wavefronts lost than this are many conflicts.
+const CONFLICTS: f64 = 0.25;
+/// More of the accesses than this are many atomics.
+const MANY_ATOMICS: f64 = 0.5;
+/// Data moved more often than this could be kept.
+const MOVED_AGAIN: f64 = 2.0;
+
+/// What bounds a launch. `None` where no share of a resource is known.
+///
+/// The resource nearest to its limit does, if it is as near as [`NEAR`]; of two that are as near, the first of
+/// DRAM, L2, shared memory, FP32 pipe, issue slots. Else it is latency: at barriers, where warps spend their time there;
+/// for want of warps, where there are few; of each warp's own accesses otherwise.
+pub fn verdict(shares: &Shares) -> Option<Verdict> {
+    let resources = [
+        (Resource::Dram, shares.dram),
+        (Resource::L2, shares.l2),
+        (Resource::Shared, shares.shared),
+        (Resource::Fma, shares.fma),
+        (Resource::Issue, shares.issue),
+    ];
+    let known = resources
+        .into_iter()
+        .filter_map(|(resource, share)| Some((resource, share?)));
+    // The first of those that are alike.
+    let (nearest, most) =
+        known.reduce(|best, other| if other.1 > best.1 { other } else { best })?;
+    let (bound, share) = if most >= NEAR {
+        (nearest, most)
+    } else {
+        match (shares.barrier, shares.warps_active) {
+            (Some(barrier), _) if barrier >= MANY_BARRIERS => (Resource::Barriers, barrier),
+            (_, Some(warps)) if warps < FEW_WARPS => {
+                let is_filled = shares.waves.is_none_or(|waves| waves >= 1.0);
+                let why = if is_filled {
+                    Resource::Warps
+                } else {
+                    Resource::Size
+                };
+                (why, warps)
+            }
+            _ => (Resource::Latency, most),
+        }
+    };
+    Some(Verdict {
+        bound,
+        share,
+        helps: helps(bound, shares),
+        bound_ns: shares.bound_ns,
+    })
+}
+
+fn helps(bound: Resource, shares: &Shares) -> Option<Optimization> {
+    let below = |share: Option<f64>, limit| share.is_some_and(|share| share < limit);
+    let above = |share: Option<f64>, limit| share.is_some_and(|share| share > limit);
+    match bound {
+        Resource::Dram if below(shares.used, WASTED) => Some(Optimization::Coalescing),
+        Resource::Dram | Resource::Fma | Resource::Size => None,
+        Resource::L2 if above(shares.atomics, MANY_ATOMICS) => Some(Optimization::Privatization),
+        Resource::L2 if below(shares.used, WASTED) => Some(Optimization::Coalescing),
+        Resource::L2 if above(shares.moved, MOVED_AGAIN) => Some(Optimization::Tiling),
+        Resource::L2 => None,
+        Resource::Shared if above(shares.shared_atomics, MANY_ATOMICS) => {
+            Some(Optimization::Privatization)
+        }
+        // Where the words lie is what the checklist calls the layout of the data.
+        Resource::Shared if above(shares.conflicts, CONFLICTS) => Some(Optimization::Coalescing),
+        // More of what is read again in registers.
+        Resource::Shared => Some(Optimization::Tiling),
+        Resource::Issue if below(shares.lanes, PARTED) => Some(Optimization::Divergence),
+        Resource::Issue | Resource::Barriers | Resource::Latency => Some(Optimization::Coarsening),
+        Resource::Warps => Some(Optimization::Occupancy),
+    }
+}
+
+/// The rung of the ladder that does it next: the one that the checklist pairs with this rung, or else the first of
+/// its pairs further up.
+pub fn next_rung(ladder: &Ladder, rung: &Rung, optimization: Optimization) -> Option<&'static str> {
+    let entry = optimization.entry();
+    if let Some(pair) = entry.pair(ladder.name, rung.name) {
+        return Some(pair.after);
+    }
+    let place = |name: &str| ladder.rungs.iter().position(|other| other.name == name);
+    let own = place(rung.name)?;
+    let pairs = entry.pairs.iter().filter(|pair| pair.ladder == ladder.name);
+    pairs
+        .filter(|pair| place(pair.after).is_some_and(|after| after > own))
+        .map(|pair| pair.after)
+        .next()
+}
