@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use toolkit::Tool;
 use xtask::tools;
-use xtask::tools::nvidia::{self, Tool};
 
 use crate::error::Error;
 
@@ -62,15 +62,13 @@ impl Nvcc {
         if let Ok(program) = which::which("nvcc") {
             return Self::at(program);
         }
-        match nvidia::find(Tool::Nvcc) {
-            Ok(found) => Self::at(found.path),
-            Err(refused) if refused.is_empty() => Err(Error::NoNvcc {
-                why: "it is nowhere to be found".to_owned(),
-            }),
-            Err(refused) => Err(Error::NoNvcc {
-                why: refused.join("; "),
-            }),
-        }
+        let found = toolkit::find(Tool::Nvcc).map_err(|error| Error::NoNvcc {
+            why: match error {
+                toolkit::Error::Unusable { refused, .. } => refused.join("; "),
+                _ => "it is nowhere to be found".to_owned(),
+            },
+        })?;
+        Self::at(found.path)
     }
 
     /// This program.

@@ -246,6 +246,12 @@ pub enum Error {
     /// There is no profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// An occupancy that cannot be told.
+    #[error(transparent)]
+    Occupancy(#[from] crate::occupancy::OccupancyError),
+    /// A prediction that cannot be made.
+    #[error(transparent)]
+    Predict(#[from] crate::predict::PredictError),
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),
@@ -260,6 +266,7 @@ impl Error {
             | Self::PeerCall { .. }
             | Self::Device { .. }
             | Self::Output(_) => 1,
+            Self::Occupancy(error) => error.exit_code(),
             _ => 2,
         }
     }
@@ -275,7 +282,11 @@ pub(crate) fn nearest(given: &str, known: &[&'static str]) -> Option<&'static st
         .map(|(_, name)| name)
 }
 
-fn did_you_mean(nearest: &Option<&'static str>, kind: &str, known: &[&'static str]) -> String {
+pub(crate) fn did_you_mean(
+    nearest: &Option<&'static str>,
+    kind: &str,
+    known: &[&'static str],
+) -> String {
     match nearest {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("the {kind} are {}", known.join(", ")),

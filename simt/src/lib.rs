@@ -71,6 +71,7 @@ pub mod memory;
 mod module;
 pub mod observe;
 pub mod parse;
+pub mod path;
 pub mod regs;
 pub mod run;
 #[cfg(test)]

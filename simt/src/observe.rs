@@ -65,6 +65,12 @@ pub trait Observer: Send + Sized {
     /// Takes over what another one has seen.
     fn merge(&mut self, other: Self);
 
+    /// A warp has its turn: what is executed from now on, up to the next turn, is its.
+    #[inline(always)]
+    fn turn(&mut self, place: Place) {
+        let _ = place;
+    }
+
     /// `count` instructions from `first` on were executed in a row, with these lanes active. Lanes that
     /// an instruction's guard turns off count as active.
     #[inline(always)]
@@ -116,6 +122,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn merge(&mut self, other: Self) {
         self.0.merge(other.0);
         self.1.merge(other.1);
+    }
+
+    #[inline(always)]
+    fn turn(&mut self, place: Place) {
+        self.0.turn(place);
+        self.1.turn(place);
     }
 
     #[inline(always)]

@@ -4,10 +4,10 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
+use toolkit::usage;
 use xtask::ptx::{Kind, Module, tokens};
 use xtask::show::source::Sources;
 use xtask::show::{diff, list, print, sass, stats};
-use xtask::tools::usage;
 
 const PTX: &str = include_str!("fixtures/sums.ptx");
 const PTXAS: &str = include_str!("fixtures/sums.ptxas");

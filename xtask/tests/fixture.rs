@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use insta::assert_snapshot;
+use toolkit::usage;
 use xtask::ptx::{FileName, Module, Statement};
 use xtask::show::source::Sources;
 use xtask::show::{diff, list, print, select, stats};
-use xtask::tools::usage;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use cuda_builder::{NvvmArch, toolchain};
+use toolkit::access::{self, Kind};
+use toolkit::{Found, Tool};
 use xtask::kernels::{self, Built, EMBEDDED};
 use xtask::ptx::{Function, Instruction, Module};
 use xtask::tools::assemble::{self, ARCHITECTURES};
-use xtask::tools::nvidia::{self, Found, Tool};
 
 const REMEDY: &str = "run `cargo xtask setup --nvidia`";
 const BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
@@ -33,8 +34,7 @@ fn all() -> impl Iterator<Item = (&'static Module, &'static Function)> {
 }
 
 fn ptxas() -> Found {
-    nvidia::find(Tool::Ptxas)
-        .unwrap_or_else(|refused| panic!("no ptxas, {REMEDY}. {}", refused.join("; ")))
+    toolkit::find(Tool::Ptxas).unwrap_or_else(|error| panic!("{REMEDY}: {error}"))
 }
 
 /// A kernel, of the oldest architecture.
@@ -129,6 +129,40 @@ fn every_kernel_assembles_without_spills() {
                     entry.name
                 );
             }
+        }
+    }
+}
+
+/// Two readers of the same text, one of which knows all of PTX.
+#[test]
+fn memory_accesses_are_counted_as_they_are_parsed() {
+    for (_, built) in &*BUILT {
+        let text = std::fs::read_to_string(&built.ptx).unwrap();
+        for entry in built.module.entries() {
+            let counts = access::of_ptx(&text, &entry.name).unwrap();
+            let is_copy = |instruction: &&Instruction| {
+                instruction.operation() == "cp" && instruction.modifiers().any(|m| m == "global")
+            };
+            let bits = |instruction: &Instruction| {
+                let (elements, bits) = instruction.access().unwrap();
+                elements * bits
+            };
+            // Without parameters, which no counter of memory counts.
+            let memory = entry.instructions().filter(|instruction| {
+                instruction.is_memory() && !matches!(instruction.space(), Some("param" | "const"))
+            });
+            let mut widths: BTreeMap<u32, u32> = BTreeMap::new();
+            for instruction in memory {
+                *widths.entry(bits(instruction)).or_default() += 1;
+            }
+            let mut counted: BTreeMap<u32, u32> = BTreeMap::new();
+            let own = |kind| kind != Kind::Ldgsts;
+            for (access, count) in counts.iter().filter(|(access, _)| own(access.kind)) {
+                *counted.entry(access.bits).or_default() += count;
+            }
+            assert_eq!(counted, widths, "{}", entry.name);
+            let copied = entry.instructions().filter(is_copy).count();
+            assert_eq!(counts.of(Kind::Ldgsts) as usize, copied, "{}", entry.name);
         }
     }
 }

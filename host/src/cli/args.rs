@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 
+use super::occupancy::Occupancy;
 use super::per_ladder::{of_ladder, options, per_ladder, values};
+use super::predict::{self, Predict};
 use super::profile::ProfileArgs;
 use crate::device::Choice;
 use crate::error::Error;
@@ -21,6 +23,8 @@ pub(super) enum Command {
     Check(Check),
     Devices(Devices),
     Profile(ProfileArgs),
+    Occupancy(Occupancy),
+    Predict(Predict),
 }
 
 /// Why there is none.
@@ -50,6 +54,8 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
         Some(("list", list)) => Command::List(List::from_arg_matches(list)?),
         Some(("devices", devices)) => Command::Devices(Devices::from_arg_matches(devices)?),
         Some(("profile", profile)) => Command::Profile(ProfileArgs::from_matches(profile)?),
+        Some(("occupancy", args)) => Command::Occupancy(Occupancy::from_arg_matches(args)?),
+        Some(("predict", predict)) => Command::Predict(Predict::from_matches(predict)?),
         Some(("check", check)) => Command::Check(Check::from_matches(check)?),
         Some((_, run)) => {
             let (ladder, run) = of_ladder(run)?.ok_or_else(|| Error::NoLadder {
@@ -94,6 +100,16 @@ fn program() -> clap::Command {
         .subcommand(ProfileArgs::augment(command("profile")).about(
             "Profile rungs: the counters of Nsight Compute on either device, and what bounds each rung",
         ))
+        .subcommand(per_ladder(
+            predict::Global::augment_args(command("predict").about(
+                "Predict how long rungs take on a device that is not here, and compare with measured times",
+            )),
+            predict::Chosen::augment_args,
+            |arg| arg.action(ArgAction::Set).allow_hyphen_values(true),
+        ))
+        .subcommand(Occupancy::augment_args(command("occupancy").about(
+            "How many blocks of a rung a multiprocessor holds at once, and what limits that",
+        )))
         .subcommand(Devices::augment_args(
             command("devices").about("What there is to run on"),
         ))

@@ -3,7 +3,9 @@
 
 mod args;
 mod check;
+mod occupancy;
 pub mod per_ladder;
+mod predict;
 mod profile;
 mod show;
 
@@ -81,6 +83,8 @@ fn execute(
         Command::Run(ladder, options, run) => climb(ladder, &options, &run, surroundings, out, err),
         Command::Check(check) => check::check(&check, surroundings, out),
         Command::Profile(args) => profile::profile(&args, surroundings, out),
+        Command::Predict(args) => predict::predict(&args, surroundings, out),
+        Command::Occupancy(args) => occupancy::occupancy(&args, surroundings, out, err),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here and in `peers`.
 
 mod info;
+mod resident;
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
@@ -19,7 +20,7 @@ use cust::sys;
 
 use super::code::{Codes, Compiled};
 use super::peers::{Memory, Peers};
-use super::{BufferId, Device, DeviceInfo, Ran};
+use super::{BufferId, Device, DeviceInfo, Ran, Resident};
 use crate::KERNELS_PTX;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
@@ -247,6 +248,15 @@ impl Device for Gpu {
 
     fn lacks(&self, launch: &Launch) -> Option<Error> {
         self.codes.lacks(launch)
+    }
+
+    fn resident(&mut self, launch: &Launch) -> Result<Option<Resident>, Error> {
+        let cuda = refused_by_cuda(launch);
+        let Compiled { module, .. } = self.codes.get(launch, compile)?;
+        let function = module.get_function(&launch.entry).map_err(&cuda)?;
+        resident::resident(&function, launch)
+            .map(Some)
+            .map_err(cuda)
     }
 
     fn load(&mut self, ptx: String) -> Result<Code, Error> {

@@ -8,6 +8,8 @@ mod sim;
 use std::fmt;
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::error::Error;
 use crate::launch::{Code, Launch};
 use crate::peer::Call;
@@ -83,6 +85,21 @@ impl fmt::Display for DeviceInfo {
     }
 }
 
+/// What a GPU's driver says of an entry, and of its blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Resident {
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes of shared memory that the entry declares for a block.
+    pub static_shared: u32,
+    /// Bytes of local memory of a thread: its stack, and registers that were spilled.
+    pub local_bytes: u32,
+    /// The most threads that a block of this entry can have.
+    pub max_threads: u32,
+    /// Blocks that a multiprocessor holds at once.
+    pub blocks: u32,
+}
+
 /// A place where kernels run.
 ///
 /// Everything happens in the order in which it is asked for: a launch sees the copies before it, a
@@ -138,6 +155,16 @@ pub trait Device {
     fn lacks(&self, launch: &Launch) -> Option<Error> {
         let _ = launch;
         None
+    }
+
+    /// What the driver says of a launch's entry and of blocks like the launch's; its grid and arguments play no
+    /// part. `None` from a device without a driver.
+    ///
+    /// # Errors
+    /// As [`Device::launch`] where the entry cannot be had.
+    fn resident(&mut self, launch: &Launch) -> Result<Option<Resident>, Error> {
+        let _ = launch;
+        Ok(None)
     }
 
     /// Takes further code, in which launches can name entries. It is compiled when an entry is first

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use simt::{Buffer, Config, LaunchError, LoadError, Machine, MemoryError, Module};
+use simt::observe::Observer;
+use simt::{Buffer, Config, Function, LaunchError, LoadError, Machine, MemoryError, Module};
 
 use super::code::Codes;
 use super::{BufferId, Device, DeviceInfo, Ran};
@@ -66,6 +67,77 @@ impl Sim {
             doing: "looking for a buffer",
             reason: format!("{id:?} is not in use"),
         })
+    }
+
+    /// Runs a launch, or the blocks of it that are `chosen`, with an observer that is made for its kernel, and
+    /// gives that back. Of chosen blocks the results are worth nothing: [`simt::Machine::launch_blocks`].
+    ///
+    /// # Errors
+    /// As [`Device::launch`].
+    pub fn observe<O: Observer>(
+        &mut self,
+        launch: &Launch,
+        bound: &[BufferId],
+        chosen: Option<&[u64]>,
+        observer: impl FnOnce(&Function) -> O,
+    ) -> Result<O, Error> {
+        let (function, args) = self.prepare(launch, bound)?;
+        let observer = observer(&function);
+        let Launch {
+            grid,
+            block,
+            shared_bytes,
+            ..
+        } = *launch;
+        self.machine
+            .launch_blocks(
+                &function,
+                grid,
+                block,
+                shared_bytes,
+                &args,
+                chosen,
+                observer,
+            )
+            .map_err(|error| refused(launch, error.to_string()))
+    }
+
+    /// Where a buffer is in memory: its first address and its bytes.
+    ///
+    /// # Errors
+    /// [`Error::Device`] for one that is not in use.
+    pub fn range(&self, id: BufferId) -> Result<(u64, u64), Error> {
+        let buffer = self.buffer(id)?;
+        Ok((buffer.address(), buffer.len() as u64))
+    }
+
+    /// The kernel of a launch and its arguments.
+    fn prepare(
+        &mut self,
+        launch: &Launch,
+        bound: &[BufferId],
+    ) -> Result<(Function, Vec<simt::Arg>), Error> {
+        let words = |error: LoadError| refused(launch, error.to_string().replace('\n', " "));
+        let compile = |ptx: &str| Module::from_ptx(ptx).map_err(words);
+        let compiled = self.codes.get(launch, compile)?;
+        let function = compiled.module.function(&launch.entry).map_err(words)?;
+        let mut args = Vec::with_capacity(launch.args.len());
+        for arg in &launch.args {
+            args.push(match *arg {
+                Arg::Buffer(index) => {
+                    let id = bound.get(index).copied().ok_or_else(|| {
+                        let reason = format!("buffer {index} of {} is an argument", bound.len());
+                        refused(launch, reason)
+                    })?;
+                    self.buffer(id)?.into()
+                }
+                Arg::U32(value) => value.into(),
+                Arg::I32(value) => value.into(),
+                Arg::U64(value) => value.into(),
+                Arg::F32(value) => value.into(),
+            });
+        }
+        Ok((function, args))
     }
 }
 
@@ -139,51 +211,36 @@ impl Device for Sim {
     }
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
-        let refused = |reason| Error::Launch {
-            launch: Box::new(launch.clone()),
-            reason,
-        };
-        let words = |error: LoadError| refused(error.to_string().replace('\n', " "));
-        let compile = |ptx: &str| Module::from_ptx(ptx).map_err(words);
-        let compiled = self.codes.get(launch, compile)?;
-        let function = compiled.module.function(&launch.entry).map_err(words)?;
-        let mut args = Vec::with_capacity(launch.args.len());
-        for arg in &launch.args {
-            args.push(match *arg {
-                Arg::Buffer(index) => {
-                    let id = bound.get(index).copied().ok_or_else(|| {
-                        refused(format!("buffer {index} of {} is an argument", bound.len()))
-                    })?;
-                    self.buffer(id)?.into()
-                }
-                Arg::U32(value) => value.into(),
-                Arg::I32(value) => value.into(),
-                Arg::U64(value) => value.into(),
-                Arg::F32(value) => value.into(),
-            });
-        }
+        let refused = |error: LaunchError| refused(launch, error.to_string());
+        let (function, args) = self.prepare(launch, bound)?;
         let Launch {
             grid,
             block,
             shared_bytes,
             ..
         } = *launch;
-        let failed = |error: LaunchError| refused(error.to_string());
         let counters = if self.counting {
             self.machine
                 .launch_counted(&function, grid, block, shared_bytes, &args)
-                .map_err(failed)?
+                .map_err(refused)?
                 .metrics()
         } else {
             self.machine
                 .launch(&function, grid, block, shared_bytes, &args)
-                .map_err(failed)?;
+                .map_err(refused)?;
             Vec::new()
         };
         Ok(Ran {
             time_ns: None,
             counters,
         })
+    }
+}
+
+fn refused(launch: &Launch, reason: String) -> Error {
+    Error::Launch {
+        launch: Box::new(launch.clone()),
+        reason,
     }
 }
 

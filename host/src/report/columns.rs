@@ -292,7 +292,7 @@ fn share(part: f64) -> String {
     format!("{:.1} %", part * 100.0)
 }
 
-fn duration(nanoseconds: f64) -> String {
+pub(crate) fn duration(nanoseconds: f64) -> String {
     if nanoseconds < 1e6 {
         format!("{:.2} µs", nanoseconds / 1e3)
     } else {

@@ -7,6 +7,7 @@ mod picture;
 pub mod readme;
 mod table;
 
+pub(crate) use columns::duration;
 pub use columns::{Column, Shown};
 pub use json::json;
 pub use matrix::{Checked, Sweep, matrix};

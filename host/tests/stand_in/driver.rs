@@ -3,7 +3,8 @@
 //! complains on stderr of what is not given back before its context.
 //!
 //! `LADDER_STAND_IN` names what goes wrong: `no_device`, `bad_ptx`, `small` (a megabyte of memory above what
-//! `ladder` leaves free), `faults` (the kernel reads what it must not) or `wrong` (each sum is one too large).
+//! `ladder` leaves free), `faults` (the kernel reads what it must not), `wrong` (each sum is one too large) or
+//! `crowded` (a multiprocessor holds a block less than it should of the kernels in shared memory).
 
 #![allow(unsafe_op_in_unsafe_fn)]
 
@@ -23,6 +24,8 @@ const ILLEGAL_ADDRESS: c_uint = 700;
 struct Driver {
     memory: BTreeMap<u64, Vec<u8>>,
     functions: Vec<String>,
+    /// The dynamic shared memory that launches of a function were allowed, by its handle.
+    allowed: BTreeMap<usize, usize>,
     modules: Vec<String>,
     objects: i64,
     sticky: c_uint,
@@ -31,6 +34,7 @@ struct Driver {
 static DRIVER: Mutex<Driver> = Mutex::new(Driver {
     memory: BTreeMap::new(),
     functions: Vec::new(),
+    allowed: BTreeMap::new(),
     modules: Vec::new(),
     objects: 0,
     sticky: SUCCESS,
@@ -323,6 +327,75 @@ pub unsafe extern "C" fn cuModuleGetFunction(
         *function = driver.functions.len();
         SUCCESS
     })
+}
+
+/// What each thread of every kernel has.
+const REGISTERS: usize = 40;
+
+/// The bytes in `.shared .align 4 .b8 TILE[512];`, added up over the module that has the function.
+fn static_shared(driver: &Driver, function: usize) -> usize {
+    let entry = format!(".entry {}(", driver.functions[function - 1]);
+    let module = driver.modules.iter().find(|text| text.contains(&entry));
+    let declared = module.unwrap().lines().filter(|line| {
+        let line = line.trim_start();
+        line.starts_with(".shared ") || line.starts_with(".visible .shared ")
+    });
+    let bytes = |line: &str| line.split_once('[')?.1.split_once(']')?.0.parse::<usize>().ok();
+    declared.filter_map(bytes).sum()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuFuncGetAttribute(
+    value: *mut c_int,
+    attribute: c_int,
+    function: usize,
+) -> c_uint {
+    *value = match attribute {
+        0 => 1024, // MAX_THREADS_PER_BLOCK
+        1 => driver(|driver| static_shared(driver, function)) as c_int, // SHARED_SIZE_BYTES
+        3 => 8,    // LOCAL_SIZE_BYTES
+        4 => REGISTERS as c_int, // NUM_REGS
+        _ => return INVALID_VALUE,
+    };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuFuncSetAttribute(function: usize, attribute: c_int, value: c_int) -> c_uint {
+    const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
+    let most = 227 << 10;
+    if attribute != MAX_DYNAMIC_SHARED_SIZE_BYTES || !(0..=most).contains(&value) {
+        return INVALID_VALUE;
+    }
+    driver(|driver| driver.allowed.insert(function, value as usize));
+    SUCCESS
+}
+
+/// As an H100 would: 64 warps, 32 blocks, 4 × 12 warps of 40 registers a thread, and 228 KiB of shared memory,
+/// a KiB of which goes with each block.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    blocks: *mut c_int,
+    function: usize,
+    threads: c_int,
+    dynamic: usize,
+) -> c_uint {
+    driver(|driver| {
+        let allowed = driver.allowed.get(&function).copied().unwrap_or(48 << 10);
+        let warps = (threads as usize).div_ceil(32);
+        let declared = static_shared(driver, function);
+        let shared = (declared + dynamic + 1024).div_ceil(128) * 128;
+        let mut held = 32.min(64 / warps).min(48 / warps).min((228 << 10) / shared);
+        // A block's registers are judged by whole rounds over the four parts.
+        if dynamic > allowed || warps.div_ceil(4) * 4 * 1280 > 65536 {
+            held = 0;
+        }
+        if is("crowded") && declared + dynamic > 0 {
+            held -= 1;
+        }
+        *blocks = held as c_int;
+    });
+    SUCCESS
 }
 
 /// Data blocks that a block of this kernel takes, from the number in its name.

@@ -255,7 +255,7 @@ fn paired(bit: usize, mask: u32, addresses: &[u64; LANES]) -> bool {
 
 /// An `atom` or `red` of shared memory: each bank serves one lane in a wavefront, also where several
 /// change the same word.
-pub(super) fn shared_atomic(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Shared {
+pub(crate) fn shared_atomic(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Shared {
     let group = (WAVEFRONT / bytes.max(4)).clamp(1, LANES as u32) as usize;
     let mut all = Shared {
         wavefronts: 0,

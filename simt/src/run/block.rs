@@ -148,6 +148,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                     block: self.number,
                     warp: index as u32,
                 };
+                self.observer.turn(place);
                 let mut turn = a_turn;
                 let before = warp.alive().count_ones();
                 let status = warp.run(

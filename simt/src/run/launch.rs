@@ -111,8 +111,43 @@ impl Machine {
         args: &[Arg],
         observer: O,
     ) -> Result<O, LaunchError> {
+        self.launch_blocks(function, grid, block, shared_bytes, args, None, observer)
+    }
+
+    /// [`Machine::launch_observed`] of some of a grid's blocks: to learn from a sample what a launch would do
+    /// that takes too long to be run. `blocks` has their numbers, x fastest; `None` is all of them. What the
+    /// others would have left in memory is not there: results are worth nothing, and a kernel whose blocks
+    /// wait for each other waits for ever, which is a [`LaunchError::Fault`].
+    ///
+    /// # Errors
+    /// As [`Machine::launch`]; [`LaunchError::Geometry`] for a block that the grid does not have.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a launch's own, and which blocks of it"
+    )]
+    pub fn launch_blocks<O: Observer>(
+        &mut self,
+        function: &Function,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared_bytes: u32,
+        args: &[Arg],
+        chosen: Option<&[u64]>,
+        observer: O,
+    ) -> Result<O, LaunchError> {
         let program = &*function.program;
         check_geometry(program, grid, block, shared_bytes)?;
+        let all = grid.iter().map(|side| u64::from(*side)).product::<u64>();
+        if let Some(number) = chosen.and_then(|chosen| chosen.iter().find(|number| **number >= all))
+        {
+            return Err(LaunchError::Geometry {
+                kernel: program.functions[0].name.clone(),
+                problem: format!("block {number} of {all}"),
+            });
+        }
+        if chosen.is_some_and(<[u64]>::is_empty) {
+            return Ok(observer);
+        }
         let frame = program.functions[0].frame_bytes;
         if frame > self.config.max_local_bytes {
             return Err(LaunchError::Geometry {
@@ -140,7 +175,7 @@ impl Machine {
                 faulted: AtomicU64::new(u64::MAX),
             },
         };
-        let blocks = grid.iter().map(|side| u64::from(*side)).product::<u64>();
+        let blocks = chosen.map_or(all, |chosen| chosen.len() as u64);
         let next = AtomicU64::new(0);
         let merged = Mutex::new(observer);
         let faults = Mutex::new(Vec::<(u64, Site, u32, FaultKind)>::new());
@@ -154,7 +189,8 @@ impl Machine {
             let mut seen = merged.lock().expect("no observer panics").fork();
             let mut worker = Worker::new(&launch);
             while let Some(numbers) = next() {
-                for number in numbers {
+                for index in numbers {
+                    let number = chosen.map_or(index, |chosen| chosen[index as usize]);
                     // Blocks before the first that faulted are still run, so that which fault is told
                     // does not depend on the host's threads.
                     if number > launch.progress.faulted.load(Ordering::Relaxed) {

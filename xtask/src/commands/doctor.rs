@@ -4,10 +4,10 @@ use std::process::Command;
 
 use comfy_table::ContentArrangement;
 use cuda_builder::toolchain;
+use toolkit::{Error, Tool};
 
 use crate::show::{rendered, table};
 use crate::style::{BAD, GOOD, paint};
-use crate::tools::nvidia::{self, Tool};
 use crate::tools::{gpu, output, root};
 
 /// One thing that this machine may have.
@@ -70,16 +70,24 @@ fn rows() -> Vec<Row> {
     rows.extend(Tool::ALL.map(|tool| {
         Row {
             name: tool.name(),
-            found: nvidia::find(tool)
+            found: toolkit::find(tool)
                 .map(|found| (found.version, found.origin))
-                .map_err(|refused| refused.join("; ")),
+                .map_err(|error| match error {
+                    Error::Unusable { refused, .. } => refused.join("; "),
+                    // The next column says how to get it.
+                    _ => String::new(),
+                }),
             needed_by: match tool {
                 Tool::Ptxas => "ptx (registers), ptx --sass, tests",
                 Tool::Nvcc => "the CUDA C++ twins",
                 Tool::Cuobjdump => "looking into cubins",
                 Tool::Nvdisasm => "ptx --sass",
+                Tool::Ncu => "hardware counters",
             },
-            how: "cargo xtask setup --nvidia",
+            how: match tool {
+                Tool::Ncu => "NVIDIA's package nsight-compute",
+                _ => "cargo xtask setup --nvidia",
+            },
         }
     }));
     let driver = gpu::driver();

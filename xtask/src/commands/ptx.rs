@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use comfy_table::Table;
 use cuda_builder::NvvmArch;
+use toolkit::Tool;
 
 use crate::cli::Ptx;
 use crate::failure::{Failure, Result};
@@ -12,8 +13,7 @@ use crate::ptx::{Function, Module};
 use crate::show::source::{Interleave, Sources};
 use crate::show::{diff, list, llvm, print, sass, select, stats};
 use crate::style::status;
-use crate::tools::nvidia::{self, Tool};
-use crate::tools::{assemble, root};
+use crate::tools::{assemble, nvidia, root};
 
 /// What is looked at: the kernels as built, or a file.
 struct Subject {

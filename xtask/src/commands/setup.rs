@@ -5,14 +5,14 @@ use cuda_builder::toolchain;
 use crate::cli::Setup;
 use crate::failure::Result;
 use crate::style::status;
-use crate::tools::nvidia::{self, Tool};
+use crate::tools::nvidia;
 
 pub(super) fn setup(options: &Setup) -> Result<()> {
     let complete = toolchain::discover().is_ok()
-        && (!options.nvidia || Tool::ALL.iter().all(|t| nvidia::find(*t).is_ok()));
+        && (!options.nvidia || nvidia::INSTALLED.iter().all(|t| toolkit::find(*t).is_ok()));
     let found = crate::setup::device()?;
     if options.nvidia {
-        nvidia::need(Tool::ALL)?;
+        nvidia::need(nvidia::INSTALLED)?;
     }
     let (rustc, llvm) = (&found.rustc, &found.llvm);
     let nvidia = if options.nvidia {

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Result};
 use crate::setup;
 use crate::style::status;
 use crate::tools::cargo::cargo;
-use crate::tools::nvidia::{self, Tool};
+use crate::tools::nvidia;
 
 /// What is checked, in order: a name, cargo's arguments, and the environment for it.
 type Step = (
@@ -40,7 +40,7 @@ const STEPS: [Step; 4] = [
 pub(super) fn test() -> Result<()> {
     let start = Instant::now();
     setup::device()?;
-    nvidia::need(Tool::ALL)?;
+    nvidia::need(nvidia::INSTALLED)?;
     let mut times = vec![format!("setup {}", seconds(start.elapsed()))];
     for (name, arguments, environment) in STEPS {
         status(

@@ -6,11 +6,11 @@ use crate::cli::Versus;
 use crate::failure::{Failure, Result};
 use crate::setup;
 use crate::style::status;
-use crate::tools::{cargo, nvidia};
+use crate::tools::cargo;
 
 pub(super) fn run(options: &Versus) -> Result<ExitCode> {
     setup::device()?;
-    if std::env::var_os("NVCC").is_none() && nvidia::find(nvidia::Tool::Nvcc).is_err() {
+    if std::env::var_os("NVCC").is_none() && toolkit::find(toolkit::Tool::Nvcc).is_err() {
         status(
             "Without",
             "nvcc: nothing of CUDA C++ is measured; `cargo xtask setup --nvidia` installs it",

@@ -1,10 +1,10 @@
 //! The table of kernels.
 
 use serde::Serialize;
+use toolkit::Usage;
 
 use super::{rendered, table};
 use crate::ptx::Module;
-use crate::tools::usage::Usage;
 
 /// One kernel's line, as `--json` prints it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -4,7 +4,6 @@ pub mod assemble;
 pub mod cargo;
 pub mod gpu;
 pub mod nvidia;
-pub mod usage;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,0 +1,30 @@
+//! What the driver says of a function, and of the blocks that a multiprocessor holds of it.
+
+use cust::error::CudaError;
+use cust::function::{BlockSize, Function, FunctionAttribute};
+
+use super::{MAX_SHARED, allow_shared};
+use crate::device::Resident;
+use crate::launch::Launch;
+
+/// Asks for the attributes, and for the blocks with the launch's threads and shared memory.
+pub(super) fn resident(function: &Function<'_>, launch: &Launch) -> Result<Resident, CudaError> {
+    let attribute = |which| function.get_attribute(which).map(i32::unsigned_abs);
+    // More than a block gets without asking, and the device may have less.
+    let fits =
+        launch.shared_bytes <= MAX_SHARED || allow_shared(function, launch.shared_bytes).is_ok();
+    let [x, y, z] = launch.block;
+    Ok(Resident {
+        registers: attribute(FunctionAttribute::NumRegisters)?,
+        static_shared: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
+        local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
+        max_threads: attribute(FunctionAttribute::MaxThreadsPerBlock)?,
+        blocks: match fits {
+            true => function.max_active_blocks_per_multiprocessor(
+                BlockSize::xyz(x, y, z),
+                launch.shared_bytes as usize,
+            )?,
+            false => 0,
+        },
+    })
+}

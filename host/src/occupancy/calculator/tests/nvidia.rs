@@ -1,0 +1,181 @@
+//! The calculator against NVIDIA's own, which is a header of the CUDA toolkit for C and C++.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use toolkit::Tool;
+
+use super::super::{Block, Limiter, Limits, Resources, of};
+
+/// Says what there is not, which is this machine's business unless it is CI's: `cargo xtask setup --nvidia` runs
+/// there first.
+fn missing(what: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{what}");
+    eprintln!("not tested: {what}");
+}
+
+/// The header of NVIDIA's own calculator, beside the nvcc that is found.
+fn header() -> Option<PathBuf> {
+    let nvcc = toolkit::find(Tool::Nvcc).ok()?.path;
+    let nvcc = std::fs::canonicalize(&nvcc).unwrap_or(nvcc);
+    let root = nvcc.parent()?.parent()?;
+    let folders = ["include", "targets/x86_64-linux/include"].map(|folder| root.join(folder));
+    folders
+        .into_iter()
+        .find(|folder| folder.join("cuda_occupancy.h").is_file())
+}
+
+/// Blocks of 1 to 1024 threads and one of too many, with every second size of 32 and some between.
+fn threads() -> impl Iterator<Item = u32> {
+    (32..=1024)
+        .step_by(64)
+        .chain([1, 31, 33, 100, 128, 256, 511, 512, 1000, 1024, 1025])
+}
+
+fn registers() -> impl Iterator<Item = u32> {
+    0..=255
+}
+
+fn shared() -> impl Iterator<Item = u32> {
+    let around = |kib: u32| [kib * 1024 - 1, kib * 1024, kib * 1024 + 1];
+    let sizes = [
+        1, 7, 16, 31, 47, 48, 63, 64, 95, 96, 99, 100, 113, 163, 164, 227, 228, 240,
+    ];
+    [0, 1, 128, 256, 512, 1000]
+        .into_iter()
+        .chain(sizes.into_iter().flat_map(around))
+}
+
+/// Every number of registers with many blocks, and every amount of shared memory with a few.
+fn cases() -> impl Iterator<Item = (u32, u32, u32)> {
+    let registers =
+        registers().flat_map(|registers| threads().map(move |threads| (registers, threads, 0)));
+    let shared_and_threads = shared().flat_map(|shared| {
+        threads().flat_map(move |threads| [16, 40, 128].map(|r| (r, threads, shared)))
+    });
+    let all_shared = (0..=229 << 10)
+        .step_by(64)
+        .flat_map(|shared| [32, 128, 768].map(|t| (32, t, shared)));
+    registers.chain(shared_and_threads).chain(all_shared)
+}
+
+/// Reads limits and cases, and answers with NVIDIA's calculator.
+const PROGRAM: &str = include_str!("nvidia.cpp");
+
+#[test]
+fn the_calculator_is_nvidias() {
+    let Some(include) = header() else {
+        return missing("no cuda_occupancy.h beside an nvcc");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (
+        folder.path().join("occupancy.cpp"),
+        folder.path().join("occupancy"),
+    );
+    std::fs::write(&source, PROGRAM).unwrap();
+    let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
+    let compiled = Command::new(compiler)
+        .arg("-O1")
+        .arg("-I")
+        .arg(include)
+        .arg("-o")
+        .args([&program, &source])
+        .output();
+    let Ok(compiled) = compiled else {
+        return missing("no C++ compiler");
+    };
+    assert!(
+        compiled.status.success(),
+        "{}",
+        String::from_utf8_lossy(&compiled.stderr)
+    );
+
+    let barriers = [1, 16];
+    let cases: Vec<(u32, u32, u32)> = cases().collect();
+    let mut input = String::new();
+    for (limits, barriers) in Limits::all()
+        .iter()
+        .flat_map(|limits| barriers.map(|count| (limits, count)))
+    {
+        let (major, minor) = limits.capability;
+        writeln!(
+            input,
+            "{major} {minor} {} {} {} {} {} {} {} {} {barriers} {}",
+            limits.threads_per_block,
+            limits.threads(),
+            limits.registers_per_block,
+            limits.registers,
+            limits.shared_per_block,
+            limits.shared,
+            limits.shared_opt_in,
+            limits.shared_reserved,
+            cases.len()
+        )
+        .unwrap();
+        for (registers, threads, shared) in &cases {
+            writeln!(input, "{registers} {threads} {shared}").unwrap();
+        }
+    }
+    let answers = answers(&program, folder.path(), &input);
+    let mut lines = answers.lines();
+    for (limits, barriers) in Limits::all()
+        .iter()
+        .flat_map(|limits| barriers.map(|count| (limits, count)))
+    {
+        let arch = limits.arch();
+        for &(registers, threads, shared) in &cases {
+            let resources = Resources {
+                registers,
+                static_shared: 0,
+                barriers,
+            };
+            let block = Block {
+                threads,
+                dynamic_shared: shared,
+            };
+            let found = of(limits, resources, block);
+            let bit = |limiter| match limiter {
+                Limiter::Warps => 1,
+                Limiter::Registers => 2,
+                Limiter::SharedMemory => 4,
+                Limiter::Blocks => 8,
+                Limiter::Barriers => 16,
+            };
+            let bits: u32 = found.limiters().map(bit).sum();
+            let case = format!(
+                "{arch}, {registers} registers, {threads} threads, {shared} bytes, {barriers} barriers"
+            );
+            let theirs = lines.next().unwrap();
+            let (blocks, factors) = theirs.split_once(' ').unwrap();
+            assert_eq!(blocks, found.blocks.to_string(), "{case}");
+            // Theirs are not taken back where barriers end before them.
+            if found.bound(Limiter::Barriers) != Some(found.blocks) {
+                assert_eq!(factors, bits.to_string(), "{case}");
+            }
+        }
+        let carveouts: Vec<u32> = lines
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .map(|kib| kib.parse().unwrap())
+            .collect();
+        for (kib, theirs) in (0..).zip(carveouts) {
+            let ours = limits.carveouts.iter().find(|&&carveout| carveout >= kib);
+            assert_eq!(ours, Some(&theirs), "{arch}, {kib} KiB");
+        }
+    }
+    assert_eq!(lines.next(), None);
+}
+
+/// What a program writes for an input, which is in a file: a pipe would be full before it is read.
+fn answers(program: &Path, folder: &Path, input: &str) -> String {
+    let file = folder.join("input");
+    std::fs::write(&file, input).unwrap();
+    let ran = Command::new(program)
+        .stdin(std::fs::File::open(&file).unwrap())
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{}", ran.status);
+    String::from_utf8(ran.stdout).unwrap()
+}

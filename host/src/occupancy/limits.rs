@@ -1,0 +1,298 @@
+//! What a multiprocessor has, by compute capability.
+
+use super::error::OccupancyError;
+
+/// What a multiprocessor (SM) of one compute capability has, and in which units it gives it out.
+///
+/// The amounts are those of the CUDA C++ Programming Guide, "Compute Capabilities", table "Technical
+/// Specifications per Compute Capability" (releases 12.9 for 7.0 and 7.2, and 13.0 from 7.5 on) and of
+/// `cuda/__device/arch_traits.h` in the CUDA C++ Core Libraries 3.3 (8.8, which the guide leaves out). The units,
+/// the shared memory that the driver reserves and the carveouts are those of NVIDIA's occupancy calculator,
+/// `cuda_occupancy.h` in the CUDA toolkit 13.5; the carveouts are in the guide's chapters on the architectures,
+/// too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Major and minor compute capability.
+    pub capability: (u32, u32),
+    /// Warps that an SM holds at once.
+    pub warps: u32,
+    /// Blocks that an SM holds at once.
+    pub blocks: u32,
+    /// Threads of a block.
+    pub threads_per_block: u32,
+    /// Registers of 32 bits of an SM.
+    pub registers: u32,
+    /// Registers that a block can have.
+    pub registers_per_block: u32,
+    /// Registers that a thread can have.
+    pub registers_per_thread: u32,
+    /// Registers are given to a warp in multiples of this.
+    pub register_unit: u32,
+    /// The parts of an SM, each with a share of the registers. A warp lives in one, and whether a block fits is
+    /// judged by its warps rounded up to a multiple of these.
+    pub partitions: u32,
+    /// Bytes of shared memory of an SM, at the largest carveout.
+    pub shared: u32,
+    /// Bytes of shared memory that a block can have without asking.
+    pub shared_per_block: u32,
+    /// Bytes of shared memory that a block can have if its launch asks for it.
+    pub shared_opt_in: u32,
+    /// Bytes of shared memory that the driver keeps in each block.
+    pub shared_reserved: u32,
+    /// Shared memory is given to a block in multiples of this many bytes.
+    pub shared_unit: u32,
+    /// How much of an SM's memory for L1 and shared memory can be shared memory, in KiB, least first.
+    pub carveouts: &'static [u32],
+    /// Barriers of an SM, where blocks with several of them are limited by that.
+    pub barriers: Option<u32>,
+}
+
+/// Threads of a warp.
+pub(super) const WARP: u32 = 32;
+
+const KIB: u32 = 1 << 10;
+
+/// What all of them have in common with those of 8.0.
+const USUAL: Limits = Limits {
+    capability: (8, 0),
+    warps: 64,
+    blocks: 32,
+    threads_per_block: 1024,
+    registers: 64 * KIB,
+    registers_per_block: 64 * KIB,
+    registers_per_thread: 255,
+    register_unit: 256,
+    partitions: 4,
+    shared: 164 * KIB,
+    shared_per_block: 48 * KIB,
+    shared_opt_in: 163 * KIB,
+    shared_reserved: KIB,
+    shared_unit: 128,
+    carveouts: &[0, 8, 16, 32, 64, 100, 132, 164],
+    barriers: None,
+};
+
+/// Volta's, where nothing is reserved.
+const VOLTA: Limits = Limits {
+    capability: (7, 0),
+    shared: 96 * KIB,
+    shared_opt_in: 96 * KIB,
+    shared_reserved: 0,
+    shared_unit: 256,
+    carveouts: &[0, 8, 16, 32, 64, 96],
+    ..USUAL
+};
+
+/// Those of the smaller chips from 8.6 on: less shared memory, fewer warps.
+const SMALL: Limits = Limits {
+    capability: (8, 6),
+    warps: 48,
+    blocks: 16,
+    shared: 100 * KIB,
+    shared_opt_in: 99 * KIB,
+    carveouts: &[0, 8, 16, 32, 64, 100],
+    ..USUAL
+};
+
+const HOPPER: Limits = Limits {
+    capability: (9, 0),
+    shared: 228 * KIB,
+    shared_opt_in: 227 * KIB,
+    carveouts: &[0, 8, 16, 32, 64, 100, 132, 164, 196, 228],
+    barriers: Some(64),
+    ..USUAL
+};
+
+static ALL: [Limits; 14] = [
+    VOLTA,
+    Limits {
+        capability: (7, 2),
+        ..VOLTA
+    },
+    Limits {
+        capability: (7, 5),
+        warps: 32,
+        blocks: 16,
+        shared: 64 * KIB,
+        shared_opt_in: 64 * KIB,
+        carveouts: &[32, 64],
+        ..VOLTA
+    },
+    USUAL,
+    SMALL,
+    Limits {
+        capability: (8, 7),
+        shared: 164 * KIB,
+        shared_opt_in: 163 * KIB,
+        carveouts: USUAL.carveouts,
+        ..SMALL
+    },
+    Limits {
+        capability: (8, 8),
+        ..SMALL
+    },
+    Limits {
+        capability: (8, 9),
+        blocks: 24,
+        ..SMALL
+    },
+    HOPPER,
+    Limits {
+        capability: (10, 0),
+        ..HOPPER
+    },
+    Limits {
+        capability: (10, 3),
+        barriers: Some(32),
+        ..HOPPER
+    },
+    Limits {
+        capability: (11, 0),
+        warps: 48,
+        blocks: 24,
+        barriers: Some(24),
+        ..HOPPER
+    },
+    Limits {
+        capability: (12, 0),
+        blocks: 24,
+        barriers: Some(24),
+        ..SMALL
+    },
+    Limits {
+        capability: (12, 1),
+        blocks: 24,
+        barriers: Some(24),
+        ..SMALL
+    },
+];
+
+impl Limits {
+    /// All that are known, oldest first.
+    pub fn all() -> &'static [Self] {
+        &ALL
+    }
+
+    /// Those of a compute capability, major and minor.
+    ///
+    /// # Errors
+    /// [`OccupancyError::NoLimits`] for one that is not in the tables.
+    pub fn of(capability: (u32, u32)) -> Result<&'static Self, OccupancyError> {
+        Self::known(capability).ok_or_else(|| OccupancyError::no_limits(&sm(capability)))
+    }
+
+    /// Those of an architecture by NVIDIA's name for it, `sm_90`. An `a` or `f` at its end changes nothing.
+    ///
+    /// # Errors
+    /// [`OccupancyError::NoLimits`] for a name that is none, and for one that is not in the tables.
+    pub fn named(arch: &str) -> Result<&'static Self, OccupancyError> {
+        parse(arch)
+            .and_then(Self::known)
+            .ok_or_else(|| OccupancyError::no_limits(arch))
+    }
+
+    fn known(capability: (u32, u32)) -> Option<&'static Self> {
+        ALL.iter().find(|limits| limits.capability == capability)
+    }
+
+    /// NVIDIA's name for the architecture, `sm_90`.
+    pub fn arch(&self) -> String {
+        sm(self.capability)
+    }
+
+    /// Threads that an SM holds at once.
+    pub fn threads(&self) -> u32 {
+        self.warps * WARP
+    }
+}
+
+/// `sm_90` for 9.0.
+pub(super) fn sm((major, minor): (u32, u32)) -> String {
+    format!("sm_{major}{minor}")
+}
+
+/// The compute capability in `sm_90`, `sm_90a`: the last digit is the minor number.
+fn parse(arch: &str) -> Option<(u32, u32)> {
+    let number = arch.strip_prefix("sm_")?;
+    let digits = number.strip_suffix(['a', 'f']).unwrap_or(number);
+    if digits.len() < 2 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number: u32 = digits.parse().ok()?;
+    Some((number / 10, number % 10))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert_eq!(Limits::named("sm_75").unwrap().capability, (7, 5));
+        assert_eq!(Limits::named("sm_90a").unwrap().capability, (9, 0));
+        assert_eq!(Limits::named("sm_100f").unwrap().capability, (10, 0));
+        assert_eq!(Limits::of((12, 1)).unwrap().arch(), "sm_121");
+        for limits in Limits::all() {
+            assert_eq!(Limits::named(&limits.arch()).unwrap(), limits);
+        }
+        for wrong in [
+            "",
+            "sm_",
+            "sm_9",
+            "90",
+            "9.0",
+            "sm_90x",
+            "sm_9O",
+            "SM_90",
+            "sm_60",
+            "sm_99999999999",
+            "compute_90",
+            "hopper",
+            "sm_-1",
+            "sm_90 ",
+        ] {
+            let error = Limits::named(wrong).unwrap_err().to_string();
+            assert!(error.contains("sm_70, sm_72, sm_75"), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_numbers_agree_with_each_other() {
+        let all = Limits::all();
+        assert!(all.is_sorted_by_key(|limits| limits.capability));
+        for limits in all {
+            let arch = limits.arch();
+            assert_eq!(
+                limits.shared_opt_in + limits.shared_reserved,
+                limits.shared,
+                "{arch}"
+            );
+            assert_eq!(
+                limits.carveouts.last(),
+                Some(&(limits.shared / KIB)),
+                "{arch}"
+            );
+            assert!(limits.carveouts.is_sorted(), "{arch}");
+            assert_eq!(limits.shared % limits.shared_unit, 0, "{arch}");
+            assert_eq!(
+                limits.registers % (limits.register_unit * limits.partitions),
+                0,
+                "{arch}"
+            );
+            assert_eq!(
+                limits.shared_reserved > 0,
+                limits.capability >= (8, 0),
+                "{arch}"
+            );
+            assert!(limits.threads() >= limits.threads_per_block, "{arch}");
+            assert!(
+                limits
+                    .barriers
+                    .is_none_or(|barriers| barriers >= limits.blocks),
+                "{arch}"
+            );
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Fitting the model's constants to measured times.
+
+use super::description::Description;
+use super::model::{Constants, estimate};
+use super::sample::Sample;
+
+/// A launch that was sampled and measured.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// What its blocks ask for.
+    pub sample: Sample,
+    /// Its blocks.
+    pub blocks: u64,
+    /// Of which a multiprocessor holds so many.
+    pub resident: u32,
+    /// Its time in microseconds.
+    pub us: f64,
+}
+
+/// The mean square of the logarithms of predicted over measured times.
+pub fn error(device: &Description, constants: &Constants, observations: &[Observation]) -> f64 {
+    let squares = observations.iter().map(|seen| {
+        let Observation {
+            sample,
+            blocks,
+            resident,
+            us,
+        } = seen;
+        let predicted = estimate(device, constants, sample, *blocks, *resident).us;
+        (predicted / us).ln().powi(2)
+    });
+    squares.sum::<f64>() / observations.len().max(1) as f64
+}
+
+/// A constant by its place in [`Constants`], and the range that means something.
+type Knob = (fn(&mut Constants) -> &mut f64, (f64, f64));
+
+const KNOBS: [Knob; 5] = [
+    (|constants| &mut constants.memory_share, (0.5, 1.0)),
+    (|constants| &mut constants.issue_share, (0.3, 1.0)),
+    (|constants| &mut constants.write_cost, (0.5, 4.0)),
+    (|constants| &mut constants.start_cycles, (0.0, 5000.0)),
+    (|constants| &mut constants.norm, (1.0, 16.0)),
+];
+
+/// The constants with the least [`error`], from where `start` is: one is changed at a time, by a step that
+/// halves when none helps.
+pub fn fit(device: &Description, start: Constants, observations: &[Observation]) -> Constants {
+    let mut best = start;
+    let mut least = error(device, &best, observations);
+    let mut step = 0.2;
+    while step > 1e-4 {
+        let mut improved = false;
+        for (knob, (low, high)) in KNOBS {
+            for factor in [1.0 + step, 1.0 / (1.0 + step)] {
+                let mut tried = best;
+                let value = knob(&mut tried);
+                *value = (*value * factor).clamp(low, high);
+                let found = error(device, &tried, observations);
+                if found < least {
+                    (best, least, improved) = (tried, found, true);
+                }
+            }
+        }
+        if !improved {
+            step /= 2.0;
+        }
+    }
+    best
+}

@@ -1,0 +1,232 @@
+//! From what a launch asks for to how long it takes.
+//!
+//! Each resource of the device has a time: what it would take if everything else were free.
+//!
+//! | resource | time |
+//! |---|---|
+//! | memory | sectors that the blocks touch, each buffer's at most once, × 32 bytes over the achievable bandwidth |
+//! | L2 | sectors that miss the L1 over the L2's bandwidth; a sector that is written takes [`Constants::write_cost`] times one that is read |
+//! | atomics | passes through sectors of the L2, over its passes a clock |
+//! | shared memory and L1 | wavefronts and tags, one a clock of a multiprocessor |
+//! | issue | instructions over four schedulers × [`Constants::issue_share`] |
+//! | pipes | instructions of integers, floats, doubles, special functions over the lanes for them |
+//! | latency | waves of resident blocks × (a block's critical path + [`Constants::start_cycles`]) |
+//!
+//! Those times overlap, but not wholly: together they take the root of the sum of their powers with the
+//! exponent [`Constants::norm`], which is their maximum where one is far larger and more where several are alike.
+//! Latency is hidden by the other blocks of a multiprocessor: where there are `r` of them, its exponent against the rest is
+//! `r / (r + 1)` of that. An empty kernel's time comes on top. Constants are calibrated on the reduction ladder
+//! on one H100 and used for everything else.
+
+use serde::Serialize;
+use simt::path::Pipe;
+
+use super::description::Description;
+use super::sample::Sample;
+
+/// Instructions that a multiprocessor can issue in a clock: one for each of its four schedulers.
+const SCHEDULERS: f64 = 4.0;
+/// Threads of a warp.
+const LANES: f64 = 32.0;
+/// Bytes of a sector.
+const SECTOR: f64 = 32.0;
+/// Waves up to which the last, partly filled one takes as long as the others. With more, blocks have drifted apart.
+const FEW_WAVES: f64 = 8.0;
+
+/// What the model does not derive.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Constants {
+    /// The share of the memory's peak that a kernel can reach.
+    pub memory_share: f64,
+    /// The share of the schedulers' slots that can be used.
+    pub issue_share: f64,
+    /// How many times the L2 bandwidth of a sector that is read one takes that is written.
+    pub write_cost: f64,
+    /// Cycles from a block's turn to its first instruction, and from its last until another has its place;
+    /// what a loaded memory system adds to a latency is in them.
+    pub start_cycles: f64,
+    /// The exponent that resources' times are combined with.
+    pub norm: f64,
+}
+
+impl Constants {
+    /// Calibrated by `ladder predict reduce --calibrate README.md`, on the times of 2026-11-22.
+    pub const CALIBRATED: Self = Self {
+        memory_share: 0.909,
+        issue_share: 0.905,
+        write_cost: 1.88,
+        start_cycles: 1713.0,
+        norm: 5.1,
+    };
+}
+
+/// A resource that can bound a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resource {
+    /// The memory's bandwidth.
+    Memory,
+    /// The L2's bandwidth.
+    L2,
+    /// Atomics in the L2.
+    Atomics,
+    /// Wavefronts of shared memory and tags of the L1.
+    Shared,
+    /// The schedulers' issue slots.
+    Issue,
+    /// The pipe for integers.
+    Integers,
+    /// The pipe for floats.
+    Floats,
+    /// The pipes for doubles and special functions.
+    Special,
+    /// The time that one block takes, and how many are there at once.
+    Latency,
+}
+
+impl Resource {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Memory,
+        Self::L2,
+        Self::Atomics,
+        Self::Shared,
+        Self::Issue,
+        Self::Integers,
+        Self::Floats,
+        Self::Special,
+        Self::Latency,
+    ];
+
+    /// Its name in a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::L2 => "L2",
+            Self::Atomics => "atomics",
+            Self::Shared => "shared/L1",
+            Self::Issue => "issue",
+            Self::Integers => "integers",
+            Self::Floats => "floats",
+            Self::Special => "special",
+            Self::Latency => "latency",
+        }
+    }
+}
+
+/// A predicted time, in microseconds, and what it is made of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The time.
+    pub us: f64,
+    /// What each resource alone would take, in the order of [`Resource::ALL`].
+    pub alone: Vec<(Resource, f64)>,
+    /// Blocks that a multiprocessor holds at once.
+    pub resident: u32,
+}
+
+impl Estimate {
+    /// The resource with the longest time.
+    pub fn bound(&self) -> (Resource, f64) {
+        let longest = self.alone.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        // There is one for each resource.
+        longest.copied().unwrap_or((Resource::Latency, 0.0))
+    }
+
+    /// What a resource alone would take, as a share of the predicted time.
+    pub fn share(&self, resource: Resource) -> f64 {
+        let mut all = self.alone.iter();
+        let time = all.find(|(own, _)| *own == resource);
+        time.map_or(0.0, |(_, time)| time / self.us)
+    }
+}
+
+/// The time of a launch of `blocks` blocks that was sampled, where a multiprocessor holds `resident` of them.
+pub fn estimate(
+    device: &Description,
+    constants: &Constants,
+    sample: &Sample,
+    blocks: u64,
+    resident: u32,
+) -> Estimate {
+    let Sample {
+        demand,
+        scale,
+        sectors,
+    } = sample;
+    let all = |count: u64| count as f64 * scale;
+    let multiprocessors = f64::from(device.multiprocessors);
+    let blocks_each = blocks as f64 / multiprocessors;
+    // Blocks of the multiprocessor that has the most: with few, some have one more than others.
+    let most_each = if blocks_each < FEW_WAVES {
+        blocks_each.ceil()
+    } else {
+        blocks_each
+    };
+    // Microseconds for so many cycles of one multiprocessor, of work that all blocks ask for together.
+    let spread = |cycles: f64| cycles / blocks as f64 * most_each / device.clock_mhz;
+
+    let touched = |of: &[u64]| -> f64 {
+        let each = of.iter().zip(sectors);
+        each.map(|(touched, there)| all(*touched).min(*there as f64))
+            .sum()
+    };
+    let (read, written) = (touched(&demand.read), touched(&demand.written));
+    let memory_bandwidth = device.memory.gb_per_s * 1e3 * constants.memory_share;
+    let memory = (read + written) * SECTOR / memory_bandwidth;
+    let l2 = (all(demand.l2_reads) + all(demand.l2_writes) * constants.write_cost) * SECTOR
+        / (device.l2.gb_per_s * 1e3);
+    let atomics = all(demand.atomics) / (device.l2.atomics_per_clock * device.clock_mhz);
+
+    let one = &device.multiprocessor;
+    let issued = |pipe: Pipe| demand.issued[pipe as usize] * scale;
+    let slots: f64 = demand.issued.iter().sum::<f64>() * scale;
+    let pipe = |pipe: Pipe, lanes: f64| spread(issued(pipe) * LANES / lanes);
+    let shared = spread((all(demand.tags) + all(demand.wavefronts)) * LANES / one.words)
+        .max(pipe(Pipe::Memory, one.words));
+    let special = pipe(Pipe::Special, one.special).max(pipe(Pipe::Fp64, one.fp64));
+
+    let held = f64::from(resident.max(1)) * multiprocessors;
+    let waves = blocks as f64 / held;
+    let waves = if waves < FEW_WAVES {
+        waves.ceil()
+    } else {
+        waves
+    };
+    // Of the loads that miss the L1, the first of each sector goes to memory.
+    let from_memory = (read / all(demand.l2_reads).max(1.0)).min(1.0);
+    let ran = demand.blocks.max(1) as f64;
+    let [near, far] = demand.cycles.map(|cycles| cycles as f64 / ran);
+    let path = near + (far - near) * from_memory;
+    let latency = waves * (path + constants.start_cycles) / device.clock_mhz;
+
+    let alone = Resource::ALL.map(|resource| {
+        let time = match resource {
+            Resource::Memory => memory,
+            Resource::L2 => l2,
+            Resource::Atomics => atomics,
+            Resource::Shared => shared,
+            Resource::Issue => spread(slots / (SCHEDULERS * constants.issue_share)),
+            Resource::Integers => pipe(Pipe::Alu, one.int32),
+            Resource::Floats => pipe(Pipe::Fma, one.fp32),
+            Resource::Special => special,
+            Resource::Latency => latency,
+        };
+        (resource, time)
+    });
+    let others = alone
+        .iter()
+        .filter(|(resource, _)| *resource != Resource::Latency);
+    let powers: f64 = others.map(|(_, time)| time.powf(constants.norm)).sum();
+    let busy = powers.powf(constants.norm.recip());
+    let there = f64::from(resident.max(1)).min(blocks_each.ceil());
+    let hidden = (constants.norm * there / (there + 1.0)).max(1.0);
+    let together = (busy.powf(hidden) + latency.powf(hidden)).powf(hidden.recip());
+    // An empty kernel has a block that starts and ends.
+    let launch = (device.launch_us - constants.start_cycles / device.clock_mhz).max(0.0);
+    Estimate {
+        us: launch + together,
+        alone: alone.to_vec(),
+        resident,
+    }
+}

@@ -1,0 +1,99 @@
+//! What a launch asks of a multiprocessor, learned from some of its blocks on the SIMT machine.
+
+use simt::path::{Demand, Latencies, Path};
+
+use crate::device::{BufferId, Device, Sim};
+use crate::error::Error;
+use crate::launch::Launch;
+use crate::problem::{Problem, Role};
+
+/// Blocks that are run of a launch that has more. The blocks of a launch are alike, but for those at the
+/// edges of a problem.
+const BLOCKS: u64 = 24;
+
+/// A problem on the SIMT machine, whose launches are sampled.
+pub struct Sampler<'a> {
+    sim: Sim,
+    problem: &'a dyn Problem,
+    buffers: Vec<BufferId>,
+    ranges: Vec<(u64, u64)>,
+}
+
+/// What was learned of a launch.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// What the blocks that were run asked for.
+    pub demand: Demand,
+    /// The blocks of the launch for each of them.
+    pub scale: f64,
+    /// For each of the problem's buffers, its sectors.
+    pub sectors: Vec<u64>,
+}
+
+impl<'a> Sampler<'a> {
+    /// Puts a problem's buffers on a machine.
+    ///
+    /// # Errors
+    /// Where there is no room for them.
+    pub fn new(problem: &'a dyn Problem) -> Result<Self, Error> {
+        let mut sim = Sim::open(0)?;
+        let (mut buffers, mut ranges) = (Vec::new(), Vec::new());
+        for (index, buffer) in problem.buffers().iter().enumerate() {
+            let bytes = usize::try_from(buffer.bytes).unwrap_or(usize::MAX);
+            let id = sim.alloc(bytes)?;
+            if buffer.role == Role::Input {
+                sim.upload(id, problem.input(index))?;
+            }
+            buffers.push(id);
+            ranges.push(sim.range(id)?);
+        }
+        Ok(Self {
+            sim,
+            problem,
+            buffers,
+            ranges,
+        })
+    }
+
+    /// Runs a sample of a launch's blocks, spread evenly over the grid. A block has `l1_bytes` of the L1.
+    ///
+    /// # Errors
+    /// As [`Device::launch`].
+    pub fn launch(
+        &mut self,
+        launch: &Launch,
+        latencies: Latencies,
+        l1_bytes: u64,
+    ) -> Result<Sample, Error> {
+        // What blocks before have left behind would count as theirs.
+        for (index, buffer) in self.problem.buffers().iter().enumerate() {
+            match buffer.role {
+                Role::Input => self
+                    .sim
+                    .upload(self.buffers[index], self.problem.input(index))?,
+                Role::Output | Role::Sum | Role::Workspace => {
+                    self.sim.fill(self.buffers[index], 0)?;
+                }
+            }
+        }
+        let all = launch.blocks();
+        let chosen: Vec<u64> = if all <= BLOCKS {
+            (0..all).collect()
+        } else {
+            (0..BLOCKS)
+                .map(|part| (part * all + all / 2) / BLOCKS)
+                .collect()
+        };
+        let ranges = &self.ranges;
+        let path = self
+            .sim
+            .observe(launch, &self.buffers, Some(&chosen), |function| {
+                Path::new(function, latencies, l1_bytes, ranges)
+            })?;
+        Ok(Sample {
+            demand: path.demand(),
+            scale: all as f64 / chosen.len() as f64,
+            sectors: ranges.iter().map(|(_, bytes)| bytes.div_ceil(32)).collect(),
+        })
+    }
+}

@@ -1,0 +1,462 @@
+//! `ladder occupancy`: what it shows, what it refuses, and the calculation against a driver's.
+//!
+//! What `ptxas` is needed for says so where it is not there, and fails then in CI only, where
+//! `cargo xtask setup --nvidia` runs first.
+
+#![allow(clippy::unwrap_used, unreachable_pub)]
+
+mod common;
+mod stand_in;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use common::program::{Ended, alone, on, right};
+use host::launch::Launch;
+use host::occupancy;
+use host::occupancy::report::Held;
+use host::{Options, ladders};
+use serde_json::Value;
+use toolkit::Tool;
+
+/// Whether a tool is there; what to do without it is this machine's business, unless it is CI's.
+fn has(tool: Tool) -> bool {
+    let found = toolkit::find(tool);
+    if let Err(error) = &found {
+        missing(&error.to_string());
+    }
+    found.is_ok()
+}
+
+fn missing(what: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{what}");
+    eprintln!("not tested: {what}");
+}
+
+fn shown(args: &[&str]) -> String {
+    let Ended { code, out, err } = on(right, args);
+    assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
+    out
+}
+
+#[test]
+fn a_rung_in_full() {
+    if !has(Tool::Ptxas) {
+        return;
+    }
+    let out = shown(&["occupancy", "transpose_vector", "--arch", "sm_90"]);
+    for part in [
+        "transpose_vector on sm_90: transpose_vector_512, blocks of 512\n",
+        "spills                 none\n",
+        "\nBy block\n",
+        "\nBy shared memory a block (",
+        "\nBy registers a thread (",
+        " of the SM's 65536\n",
+        " KiB with the driver's 1.0 KiB\n",
+        // What is the case is marked, in each of the tables.
+        "│ > 512 ┆ ",
+        // From the calculator alone: blocks of 16 warps, of which 64 fit.
+        "│   227.0 KiB ┆      1 ┆    16 ┆   25 % ###......... ┆ shared memory",
+        "│   255 ┆      0 ┆     0 ┆    0 % ............ ┆ registers",
+    ] {
+        assert!(out.contains(part), "{part}\n{out}");
+    }
+    assert_eq!(out.matches(" > ").count(), 3, "{out}");
+    assert!(!out.contains("driver says"));
+}
+
+/// What depends on the calculator and not on this version of ptxas.
+#[test]
+fn the_json_of_a_rung() {
+    if !has(Tool::Ptxas) {
+        return;
+    }
+    let out = shown(&[
+        "occupancy",
+        "reduce_smem_dyn",
+        "--json",
+        "--arch",
+        "sm_75",
+        "--block",
+        "256",
+    ]);
+    let all: Value = serde_json::from_str(&out).unwrap();
+    let [report] = &all.as_array().unwrap()[..] else {
+        panic!("{out}");
+    };
+    assert_eq!(report["ladder"], "reduce");
+    assert_eq!(report["entry"], "reduce_smem_dyn_256");
+    assert_eq!(report["block"], serde_json::json!([256, 1, 1]));
+    assert_eq!(report["dynamic_shared_bytes"], 1024);
+    assert_eq!(report["static_shared_bytes"], 0);
+    // 8 warps of Turing's 32, for a kernel that takes less than 64 registers.
+    assert_eq!(
+        (&report["blocks"], &report["warps"]),
+        (&4.into(), &32.into())
+    );
+    assert_eq!(report["occupancy"], 1.0);
+    assert_eq!(report["limited_by"], serde_json::json!(["warps"]));
+    assert_eq!(report["driver"], Value::Null);
+
+    let by_block = report["by_block"].as_array().unwrap();
+    let entries: Vec<&str> = by_block
+        .iter()
+        .map(|row| row["entry"].as_str().unwrap())
+        .collect();
+    let expected = [64, 128, 256, 512, 1024].map(|block| format!("reduce_smem_dyn_{block}"));
+    assert_eq!(entries, expected);
+    let steps = report["by_shared_bytes"].as_array().unwrap();
+    let ends: Vec<u64> = steps
+        .iter()
+        .map(|step| step["up_to"].as_u64().unwrap())
+        .collect();
+    assert_eq!(ends, [16 << 10, 21_760, 32 << 10, 64 << 10]);
+    let begins: Vec<u64> = steps
+        .iter()
+        .map(|step| step["from"].as_u64().unwrap())
+        .collect();
+    assert_eq!(begins, [0, (16 << 10) + 1, 21_761, (32 << 10) + 1]);
+    for step in report["by_registers"].as_array().unwrap() {
+        assert!(
+            step["limited_by"]
+                .as_array()
+                .is_some_and(|all| !all.is_empty())
+        );
+    }
+}
+
+#[test]
+fn ladders_and_names_without_their_number_are_lines() {
+    if !has(Tool::Ptxas) {
+        return;
+    }
+    let out = shown(&[
+        "occupancy",
+        "shuffle",
+        "matmul_coarsened",
+        "--arch",
+        "sm_80",
+    ]);
+    assert!(out.starts_with("shuffle on sm_80\n"), "{out}");
+    assert!(out.contains("\nmatmul on sm_80\n"));
+    assert_eq!(out.matches("\n│ shuffle_").count(), 7, "{out}");
+    assert_eq!(out.matches("\n│ matmul_").count(), 4, "{out}");
+    // Blocks of 16 threads: the blocks end first.
+    assert!(out.contains("│ shuffle_up        ┆ 16    ┆"), "{out}");
+    assert!(
+        out.contains("┆     32 ┆    32 ┆   50 % ######...... ┆ blocks"),
+        "{out}"
+    );
+
+    // A block, and an architecture, that some of them are not compiled for.
+    let out = shown(&["occupancy", "matmul", "--arch", "sm_75", "--block", "16x16"]);
+    assert!(out.contains("│ matmul_tiled          ┆ 16x16 ┆"), "{out}");
+    assert!(out.contains("left out: matmul_pipelined "), "{out}");
+    // In JSON there is no place for that.
+    let args = ["occupancy", "matmul", "--arch", "sm_75", "--json"];
+    let Ended { code, out, err } = on(right, &args);
+    let all: Value = serde_json::from_str(&out).unwrap();
+    let lines: Vec<&str> = err.lines().collect();
+    assert_eq!(code, 0);
+    assert_eq!(all.as_array().unwrap().len() + lines.len(), 11, "{err}");
+    let all_say = |part: &str| lines.iter().all(|line| line.contains(part));
+    assert!(
+        !lines.is_empty() && all_say("needs sm_90 or newer"),
+        "{err}"
+    );
+}
+
+#[test]
+fn the_architecture_is_the_gpus() {
+    if !has(Tool::Ptxas) {
+        return;
+    }
+    // The test's device is a GPU of 7.5.
+    let out = shown(&["occupancy", "reduce_shfl"]);
+    assert!(out.starts_with("reduce_shfl on sm_75: "), "{out}");
+    let Ended { out, .. } = alone(&["occupancy", "reduce_shfl", "--device", "sim"]);
+    assert!(out.starts_with("reduce_shfl on sm_90: "), "{out}");
+}
+
+#[test]
+fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["occupancy"], "which rung? `ladder list` names them"),
+        (
+            &["occupancy", "reduce_smen"],
+            "no rung or ladder is named `reduce_smen`; did you mean `reduce_smem`?",
+        ),
+        (
+            &["occupancy", "reduce_smem", "matmull"],
+            "no rung or ladder is named `matmull`; did you mean `matmul`?",
+        ),
+        (
+            &["occupancy", "quicksort", "--check"],
+            "no rung or ladder is named `quicksort`; `ladder list`",
+        ),
+        (
+            &["occupancy", "reduce_smem", "--arch", "hopper"],
+            "no limits are known of `hopper`; the architectures are sm_70, sm_72, sm_75, ",
+        ),
+        (
+            &["occupancy", "reduce_smem", "--arch", "sm_999"],
+            "no limits are known of `sm_999`",
+        ),
+        (
+            &["occupancy", "reduce_smem", "--arch", ""],
+            "no limits are known of ``",
+        ),
+        (
+            &["occupancy", "reduce_smem", "--arch", "sm_70"],
+            "reduce_smem_128 needs sm_75 or newer, not sm_70",
+        ),
+        (
+            &["occupancy", "matmul_pipelined", "--arch", "sm_75"],
+            "needs sm_90 or newer, not sm_75",
+        ),
+        (
+            &["occupancy", "reduce_smem", "--block", "100"],
+            "a block of 100 is not possible on the ladder reduce: it must be a power of two from 64 to 1024",
+        ),
+        (
+            &["occupancy", "reduce_smem", "--block", "x"],
+            "`x` is not a block",
+        ),
+        (
+            &["occupancy", "reduce_smem", "--block", "-1"],
+            "`-1` is not a block",
+        ),
+        (
+            &["occupancy", "matmul", "--block", "64"],
+            "a block of 64 is not possible on the ladder matmul",
+        ),
+        (
+            &["occupancy", "--check", "--arch", "sm_90"],
+            "the argument '--check' cannot be used with '--arch <sm_XX>'",
+        ),
+        (
+            &["occupancy", "--check", "--block", "64"],
+            "the argument '--check' cannot be used with '--block <BLOCK>'",
+        ),
+        // The test's device has no driver behind it.
+        (
+            &["occupancy", "--check"],
+            "--check asks a GPU's driver, and a gpu has none",
+        ),
+        (
+            &["occupancy", "reduce_smem", "--device", "tpu"],
+            "[possible values: auto, gpu, sim]",
+        ),
+    ];
+    for (args, message) in cases {
+        let Ended { code, out, err } = on(right, args);
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
+        assert!(
+            err.starts_with("error: ") && err.contains(message),
+            "{args:?}: {err}"
+        );
+        assert_eq!(err.lines().count(), 1, "{args:?}: {err}");
+    }
+    let Ended { code, err, .. } = alone(&["occupancy", "--check", "--device", "sim"]);
+    assert_eq!(code, 2);
+    assert!(
+        err.contains("--check asks a GPU's driver, and a sim has none"),
+        "{err}"
+    );
+}
+
+/// An architecture that is in our tables and not among those of this `ptxas` is told with the latter's.
+#[test]
+fn an_architecture_that_ptxas_does_not_know() {
+    let Ok(ptxas) = toolkit::find(Tool::Ptxas) else {
+        return missing("no ptxas");
+    };
+    let known = toolkit::ptxas::architectures(&ptxas).unwrap();
+    // The suffix is not among our tables' names, and of `sm_75` there is none.
+    assert!(!known.contains(&"sm_75a".to_owned()));
+    let Ended { code, out, err } = on(right, &["occupancy", "reduce_smem", "--arch", "sm_75a"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(
+        err.contains("knows no sm_75a; it knows sm_75, sm_80, "),
+        "{err}"
+    );
+    assert_eq!(err.lines().count(), 1, "{err}");
+}
+
+/// The program somewhere else, on a machine without NVIDIA's tools.
+#[test]
+fn without_ptxas_it_is_said_how_to_get_it() {
+    if std::path::Path::new("/usr/local/cuda/bin/ptxas").exists() {
+        // Nothing is wrong with that: this machine cannot be without.
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("ladder");
+    std::fs::copy(env!("CARGO_BIN_EXE_ladder"), &program).unwrap();
+    let mut command = Command::new(&program);
+    for variable in ["CARGO_TARGET_DIR", "CUDA_PATH", "CUDA_HOME", "PATH"] {
+        command.env_remove(variable);
+    }
+    let output = command
+        .args(["occupancy", "reduce_smem"])
+        .env(libcuda::OVERRIDE, "no/such/libcuda.so")
+        .output()
+        .unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert_eq!(
+        err,
+        "error: no ptxas was found; `cargo xtask setup --nvidia` installs NVIDIA's tools\n"
+    );
+    assert!(output.stdout.is_empty());
+}
+
+/// What an entry takes alone is what it takes among all of them, and the shared memory is what its rung says.
+#[test]
+fn each_entry_is_assembled_alone() {
+    let Ok(ptxas) = toolkit::find(Tool::Ptxas) else {
+        return missing("no ptxas");
+    };
+    let text = host::kernels_for(Some((9, 0))).unwrap().text;
+    let whole = toolkit::ptxas::usages(&ptxas, text, "sm_90").unwrap();
+    for ladder in ladders() {
+        let problem = ladder.problem(&Options::default()).unwrap();
+        for rung in ladder.rungs {
+            let launch = ladder.launch(rung, &*problem, None).unwrap();
+            let held = Held::new(launch, "sm_90").unwrap();
+            assert_eq!(held.usage, whole[&held.launch.entry], "{}", rung.name);
+            let bytes = rung.shared.bytes(held.launch.block);
+            assert_eq!(held.shared_bytes(), bytes, "{}", rung.name);
+            assert!(held.usage.registers > 0, "{}", rung.name);
+            assert!(held.occupancy.blocks > 0, "{}", rung.name);
+        }
+    }
+}
+
+#[test]
+fn an_entry_is_assembled_once_in_a_process() {
+    if !has(Tool::Ptxas) {
+        return;
+    }
+    let ladder = host::ladder("reduce").unwrap();
+    let problem = ladder.problem(&Options::default()).unwrap();
+    let rung = ladder.rung("reduce_vector").unwrap();
+    let launch = ladder.launch(rung, &*problem, None).unwrap();
+    let usage = occupancy::usage(&launch, "sm_80").unwrap();
+    let start = Instant::now();
+    for _ in 0..1000 {
+        assert_eq!(occupancy::usage(&launch, "sm_80").unwrap(), usage);
+    }
+    // A thousand processes would take ten times as long.
+    assert!(start.elapsed().as_secs() < 2);
+    let other = Launch {
+        entry: "reduce_vector_1".to_owned(),
+        ..launch
+    };
+    let error = occupancy::usage(&other, "sm_80").unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "reduce_vector_1 is no entry of this program's kernels"
+    );
+}
+
+/// The stand-in and the folder that it is removed with.
+static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| stand_in::built("driver"));
+
+/// Runs the program on the stand-in, an H100 of which each kernel takes 40 registers.
+fn on_stand_in(fault: &str, args: &[&str]) -> Ended {
+    let output = Command::new(env!("CARGO_BIN_EXE_ladder"))
+        .args(args)
+        .env(libcuda::OVERRIDE, &DRIVER.1)
+        .env("LADDER_STAND_IN", fault)
+        .output()
+        .unwrap();
+    Ended {
+        code: u8::try_from(output.status.code().unwrap()).unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn every_entry_is_held_against_the_driver() {
+    let Ended { code, out, err } = on_stand_in("", &["occupancy", "--check"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines.len(), ladders().len() + 1, "{out}");
+    for (line, ladder) in lines.iter().zip(ladders()) {
+        assert!(line.starts_with(&format!("{}: ", ladder.name)), "{line}");
+        assert!(
+            line.ends_with(" entries and blocks, all as the driver says"),
+            "{line}"
+        );
+    }
+    assert!(
+        lines
+            .last()
+            .unwrap()
+            .starts_with("on Stand-in, compute capability 9.0"),
+        "{out}"
+    );
+
+    let json = on_stand_in("", &["occupancy", "matmul_pipelined", "--check", "--json"]);
+    let all: Value = serde_json::from_str(&json.out).unwrap();
+    // More than 48 KiB of dynamic shared memory, which the driver is asked for before.
+    assert!(
+        all[0]["dynamic_shared"].as_u64().unwrap() > 48 << 10,
+        "{}",
+        json.out
+    );
+    assert_eq!(
+        (&all[0]["calculated"], &all[0]["driver"]["blocks"]),
+        (&3.into(), &3.into())
+    );
+}
+
+#[test]
+fn a_driver_that_says_otherwise_is_told_of() {
+    let Ended { code, out, err } = on_stand_in(
+        "crowded",
+        &["occupancy", "--check", "reduce", "transpose_smem"],
+    );
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
+    assert!(
+        out.contains("\ntranspose: 3 entries and blocks, 3 NOT as the driver says\n"),
+        "{out}"
+    );
+    let line = "  reduce_smem_128 with blocks of 128: 12 blocks an SM calculated, 11 by the driver (40 registers, 512 \
+                bytes static and 0 dynamic)\n";
+    assert!(out.contains(line), "{out}");
+    assert!(
+        !out.contains("reduce_gmem"),
+        "it has no shared memory: {out}"
+    );
+}
+
+#[test]
+fn a_rung_on_a_gpu_shows_the_drivers_answer() {
+    if !has(Tool::Ptxas) {
+        return;
+    }
+    // Few registers or 40: of 512 threads there are 4 blocks or 3.
+    let Ended { code, out, err } = on_stand_in("", &["occupancy", "reduce_gmem"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with("reduce_gmem on sm_90: "), "{out}");
+    let line = "the driver says        3 blocks an SM, NOT as calculated; 40 registers, 0 B static, 8 bytes of local \
+                memory\n";
+    assert!(out.contains(line), "{out}");
+    // Of another architecture the driver knows nothing.
+    let args = [
+        "occupancy",
+        "reduce_gmem",
+        "--arch",
+        "sm_80",
+        "--device",
+        "gpu",
+    ];
+    let Ended { code, out, .. } = on_stand_in("", &args);
+    assert_eq!(code, 0);
+    assert!(!out.contains("the driver says"), "{out}");
+}

@@ -1,0 +1,189 @@
+//! Which memory instructions an entry has in PTX, and which `ptxas` made of them: why a hardware counter, which
+//! counts SASS, differs from what the PTX says.
+//!
+//! Both are static counts: each instruction once, however often it runs.
+
+mod compare;
+mod ptx;
+mod sass;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+pub use compare::{Change, Effect};
+pub use ptx::of_ptx;
+pub use sass::of_sass;
+
+use crate::error::Error;
+use crate::find::{Found, Tool};
+use crate::ptxas;
+
+/// What a memory instruction does, named after SASS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// LDG, `ld.global`.
+    Ldg,
+    /// STG, `st.global`.
+    Stg,
+    /// LDS, `ld.shared`.
+    Lds,
+    /// STS, `st.shared`.
+    Sts,
+    /// LDGSTS, `cp.async`: from global to shared memory.
+    Ldgsts,
+    /// ATOMG or ATOM, `atom.global`: gives back what was there.
+    Atom,
+    /// REDG or RED, `red.global`, and `atom.global` whose result is not used.
+    Red,
+    /// ATOMS, `atom.shared` and `red.shared`.
+    Atoms,
+    /// LDL, `ld.local`; in SASS registers that were spilled, too.
+    Ldl,
+    /// STL, `st.local`.
+    Stl,
+    /// LD, `ld` without a state space.
+    Ld,
+    /// ST, `st` without a state space.
+    St,
+}
+
+impl Kind {
+    /// SASS's name for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ldg => "LDG",
+            Self::Stg => "STG",
+            Self::Lds => "LDS",
+            Self::Sts => "STS",
+            Self::Ldgsts => "LDGSTS",
+            Self::Atom => "ATOM",
+            Self::Red => "RED",
+            Self::Atoms => "ATOMS",
+            Self::Ldl => "LDL",
+            Self::Stl => "STL",
+            Self::Ld => "LD",
+            Self::St => "ST",
+        }
+    }
+}
+
+/// A form of a memory instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Access {
+    /// What it does.
+    pub kind: Kind,
+    /// What a thread moves with it, in bits.
+    pub bits: u32,
+    /// Whether a predicate decides if a thread does it.
+    pub predicated: bool,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let predicate = if self.predicated { "@P " } else { "" };
+        write!(f, "{predicate}{}.{}", self.kind.name(), self.bits)
+    }
+}
+
+impl Serialize for Access {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// How many instructions of each form there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Counts(BTreeMap<Access, u32>);
+
+impl Counts {
+    fn add(&mut self, access: Access) {
+        *self.0.entry(access).or_default() += 1;
+    }
+
+    /// The forms that there are, with how many of each.
+    pub fn iter(&self) -> impl Iterator<Item = (Access, u32)> {
+        self.0.iter().map(|(&access, &count)| (access, count))
+    }
+
+    /// Instructions of a kind.
+    #[must_use]
+    pub fn of(&self, kind: Kind) -> u32 {
+        self.sum(kind, |_| 1)
+    }
+
+    /// Those of them that are predicated.
+    #[must_use]
+    pub fn predicated(&self, kind: Kind) -> u32 {
+        self.sum(kind, |access| u32::from(access.predicated))
+    }
+
+    /// Bytes that a thread moves if it does each of them once.
+    #[must_use]
+    pub fn bytes(&self, kind: Kind) -> u32 {
+        self.sum(kind, |access| access.bits / 8)
+    }
+
+    fn sum(&self, kind: Kind, of: impl Fn(Access) -> u32) -> u32 {
+        let own = self.iter().filter(|(access, _)| access.kind == kind);
+        own.map(|(access, count)| count * of(access)).sum()
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = self
+            .iter()
+            .map(|(access, count)| format!("{count} {access}"))
+            .collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+impl FromIterator<Access> for Counts {
+    fn from_iter<I: IntoIterator<Item = Access>>(accesses: I) -> Self {
+        let mut counts = Self::default();
+        for access in accesses {
+            counts.add(access);
+        }
+        counts
+    }
+}
+
+/// An entry's memory instructions before and after `ptxas`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Accesses {
+    /// In the PTX.
+    pub ptx: Counts,
+    /// In the machine code.
+    pub sass: Counts,
+}
+
+/// Counts an entry's memory instructions in a PTX text and in what `ptxas` makes of it for an architecture.
+///
+/// # Errors
+/// As [`ptxas::sass`], and [`Error::Unread`] where the PTX or the machine code has no such entry.
+pub fn of_entry(
+    ptxas: &Found,
+    nvdisasm: &Found,
+    ptx: &str,
+    entry: &str,
+    arch: &str,
+) -> Result<Accesses, Error> {
+    let unread = |tool| Error::Unread {
+        tool,
+        what: format!("the entry {entry}"),
+    };
+    let counted = of_ptx(ptx, entry).ok_or_else(|| unread(Tool::Ptxas))?;
+    let code = ptxas::sass(ptxas, nvdisasm, ptx, entry, arch, false)?;
+    Ok(Accesses {
+        ptx: counted,
+        sass: of_sass(&code, entry).ok_or_else(|| unread(Tool::Nvdisasm))?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! Memory instructions in what `nvdisasm -c` writes (CUDA Binary Utilities, "Instruction Set Reference").
+
+use super::{Access, Counts, Kind};
+
+/// Counts the memory instructions of an entry in a disassembly, without those that never run. `None` where it has no
+/// such entry.
+#[must_use]
+pub fn of_sass(code: &str, entry: &str) -> Option<Counts> {
+    let label = format!(".text.{entry}:");
+    let mut lines = code.lines().map(str::trim);
+    lines.find(|line| *line == label)?;
+    // The next function's code has a label of its own.
+    let own = lines.take_while(|line| !line.starts_with(".text."));
+    Some(own.filter_map(access).collect())
+}
+
+/// `/*0090*/  @!P0 LDG.E.64 R6, desc[UR6][R6.64] ;`
+fn access(line: &str) -> Option<Access> {
+    let (_, instruction) = line.strip_prefix("/*")?.split_once("*/")?;
+    let mut words = instruction.split_whitespace().peekable();
+    let predicate = words.next_if(|word| word.starts_with('@'));
+    // `PT` is always true. What it keeps from running is padding: ptxas puts `@!PT LDS RZ, [RZ]` in front of LDGSTS.
+    let predicated = match predicate {
+        Some("@!PT" | "@!UPT") => return None,
+        Some("@PT" | "@UPT") | None => false,
+        Some(_) => true,
+    };
+    let mut parts = words.next()?.split('.');
+    let kind = match parts.next()? {
+        "LDG" => Kind::Ldg,
+        "STG" => Kind::Stg,
+        "LDS" => Kind::Lds,
+        "STS" => Kind::Sts,
+        "LDGSTS" => Kind::Ldgsts,
+        "ATOM" | "ATOMG" => Kind::Atom,
+        "RED" | "REDG" => Kind::Red,
+        "ATOMS" => Kind::Atoms,
+        "LDL" => Kind::Ldl,
+        "STL" => Kind::Stl,
+        "LD" => Kind::Ld,
+        "ST" => Kind::St,
+        _ => return None,
+    };
+    let bits = parts.find_map(|part| match part {
+        "U8" | "S8" => Some(8),
+        "U16" | "S16" => Some(16),
+        "64" | "F64" => Some(64),
+        "128" => Some(128),
+        "256" => Some(256),
+        _ => None,
+    });
+    Some(Access {
+        kind,
+        bits: bits.unwrap_or(32),
+        predicated,
+    })
+}

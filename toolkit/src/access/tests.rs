@@ -1,0 +1,190 @@
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::ptxas::tests::tool;
+
+const PTX: &str = "\
+.version 7.0
+.target sm_80
+.address_size 64
+// .entry entry() { st.global.b32 [%rd1], 0; }
+.visible .entry other() { ld.global.b64 %rd9, [%rd1]; ret; }
+.visible .entry entry(
+\t.param .u64 entry_param_0 // {not a brace}
+)
+.maxntid 128
+{
+\t.reg .b32 %r<9>;
+\tld.param.u64 %rd1, [entry_param_0];   // ld.global.b32
+$L1:
+\t@%p1 bra $L2;
+\t.loc\t1 2 3, function_name $info, inlined_at 4 5 6
+\tld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd1];
+\t@!%p2 ld.volatile.global.u8 %rs1, [%rd1];
+\tld.global.nc.L1::no_allocate.L2::128B.v2.f64 {%fd1, %fd2}, [%rd1];
+\t{
+\t\tst.shared::cta.b16 [%r5], %rs1; st.b32 [%rd4], %r1;
+\t}
+\tatom.global.add.u32 %r9, [%rd6], 1;
+\tatom.relaxed.gpu.shared.add.noftz.f16x2 %r9, [%rd6], %r1;
+\tred.global.gpu.add.f64 [%rd6], %fd1;
+\tcp.async.cg.shared.global [%r20], [%rd7], 16, %r21;
+\tcp.async.wait_group 0;
+\tld.const.b32 %r1, [c];
+$L2: ret;
+}
+.visible .entry entry2()
+{
+\tst.local.b32 [%rd1], 0;
+\tret;
+}
+";
+
+#[test]
+fn ptx_by_kind_width_and_predicate() {
+    let counts = of_ptx(PTX, "entry").unwrap().to_string();
+    assert_eq!(
+        counts,
+        "1 @P LDG.8, 2 LDG.128, 1 STS.16, 1 LDGSTS.128, 1 ATOM.32, 1 RED.64, 1 ATOMS.32, 1 ST.32"
+    );
+    assert_eq!(of_ptx(PTX, "entry2").unwrap().to_string(), "1 STL.32");
+    assert_eq!(of_ptx(PTX, "other").unwrap().to_string(), "1 LDG.64");
+    assert_eq!(of_ptx(PTX, "entr"), None);
+    assert_eq!(
+        of_ptx(".entry open() { ld.global.b32 %r1, [%rd1];", "open"),
+        None
+    );
+}
+
+const SASS: &str = "\
+\t.section\t.text.before,\"ax\",@progbits
+.text.before:
+        /*0000*/                   STS [R2], R3 ;
+\t.section\t.text.entry,\"ax\",@progbits
+\t.sectionflags\t@\"SHF_BARRIERS=1\"
+.text.entry:
+        /*0090*/              @!P0 LDG.E.64 R6, desc[UR6][R6.64] ;
+        /*00a0*/                   LDG.E.128.CONSTANT R8, desc[UR6][R6.64] ;
+        /*00b0*/                   LDG.E.U8 R8, desc[UR6][R6.64] ;
+.L_x_1:
+        /*00b8*/              @!PT LDS RZ, [RZ] ;
+        /*00c0*/                   ATOMS.POPC.INC.32 RZ, [UR4] ;
+        /*00d0*/             @!UP1 REDG.E.ADD.F64.RN.STRONG.GPU desc[UR6][R2.64], R4 ;
+        /*00e0*/                   LDGSTS.E.BYPASS.LTC128B.128 [R4], desc[UR6][R2.64] ;
+        /*00f0*/                   BRA `(.L_x_1);
+        /*0100*/                   LDC R1, c[0x0][0x28] ;
+.L_x_2:
+\t.section\t.text.after
+.text.after:
+        /*0000*/                   STS [R2], R3 ;
+";
+
+#[test]
+fn sass_by_kind_width_and_predicate() {
+    let counts = of_sass(SASS, "entry").unwrap();
+    assert_eq!(
+        counts.to_string(),
+        "1 LDG.8, 1 @P LDG.64, 1 LDG.128, 1 LDGSTS.128, 1 @P RED.64, 1 ATOMS.32"
+    );
+    assert_eq!((counts.of(Kind::Ldg), counts.predicated(Kind::Ldg)), (3, 1));
+    assert_eq!(counts.bytes(Kind::Ldg), 25);
+    assert_eq!(of_sass(SASS, "entr"), None);
+}
+
+fn accesses(ptx: &[(Kind, u32, bool)], sass: &[(Kind, u32, bool)]) -> Vec<String> {
+    let counts = |forms: &[(Kind, u32, bool)]| {
+        let access = |&(kind, bits, predicated)| Access {
+            kind,
+            bits,
+            predicated,
+        };
+        forms.iter().map(access).collect()
+    };
+    let (ptx, sass) = (counts(ptx), counts(sass));
+    let changes = Accesses { ptx, sass }.changes();
+    changes.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_ptxas_did_in_words() {
+    use Kind::{Atom, Ldg, Red, Sts};
+    let narrow = (Ldg, 32, false);
+    assert!(accesses(&[narrow; 4], &[narrow; 4]).is_empty());
+    assert_eq!(
+        accesses(&[narrow; 4], &[(Ldg, 128, false)]),
+        ["4 LDG of the PTX are 1 wider ones in SASS"]
+    );
+    assert_eq!(
+        accesses(&[(Ldg, 128, false)], &[narrow; 4]),
+        ["1 LDG of the PTX are 4 narrower ones in SASS"]
+    );
+    assert_eq!(
+        accesses(&[narrow; 4], &[narrow; 3]),
+        ["1 of the PTX's 4 LDG are not in SASS"]
+    );
+    assert_eq!(
+        accesses(&[narrow], &[narrow; 4]),
+        ["1 LDG of the PTX are 4 in SASS, copied or spilled"]
+    );
+    assert_eq!(
+        accesses(&[(Sts, 32, false); 2], &[(Sts, 32, true), (Sts, 32, false)]),
+        ["1 STS are predicated in SASS, 0 in the PTX: a branch became a predicate"]
+    );
+    assert_eq!(
+        accesses(
+            &[(Atom, 32, false); 3],
+            &[(Atom, 32, false), (Red, 32, true), (Red, 32, true)]
+        ),
+        ["2 atom of the PTX are RED in SASS: their results are not used"]
+    );
+}
+
+#[test]
+fn a_real_entry_before_and_after() {
+    let (Some(ptxas), Some(nvdisasm)) = (tool(Tool::Ptxas), tool(Tool::Nvdisasm)) else {
+        return;
+    };
+    // Four neighbouring words of shared memory, a load whose value nobody needs, an atomic without a reader.
+    let ptx = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
+        \t.shared .align 16 .b8 tile[4096];\n\t.reg .b64 %rd<9>;\n\t.reg .b32 %r<9>;\n\
+        \tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd2, %rd1;\n\
+        \tld.global.u32 %r1, [%rd2];\n\tmov.u32 %r2, %tid.x;\n\
+        \tmov.u32 %r4, tile;\n\tshl.b32 %r3, %r2, 4;\n\tadd.u32 %r3, %r3, %r4;\n\
+        \tst.shared.u32 [%r3], %r2;\n\tst.shared.u32 [%r3+4], %r2;\n\
+        \tst.shared.u32 [%r3+8], %r2;\n\tst.shared.u32 [%r3+12], %r2;\n\tbar.sync 0;\n\
+        \tld.shared.u32 %r5, [%r3+16];\n\tatom.global.add.u32 %r6, [%rd2], %r5;\n\tret;\n}\n";
+    let accesses = of_entry(&ptxas, &nvdisasm, ptx, "k", "sm_80").unwrap();
+    assert_eq!(
+        accesses.ptx.to_string(),
+        "1 LDG.32, 1 LDS.32, 4 STS.32, 1 ATOM.32"
+    );
+    assert_eq!(
+        (accesses.sass.of(Kind::Ldg), accesses.sass.of(Kind::Red)),
+        (0, 1)
+    );
+    let changes: Vec<String> = accesses.changes().iter().map(ToString::to_string).collect();
+    for expected in [
+        "1 atom of the PTX are RED in SASS: their results are not used",
+        "1 of the PTX's 1 LDG are not in SASS",
+        "4 STS of the PTX are 1 wider ones in SASS",
+    ] {
+        assert!(
+            changes.iter().any(|change| change == expected),
+            "{changes:?}"
+        );
+    }
+    assert!(matches!(
+        of_entry(&ptxas, &nvdisasm, ptx, "j", "sm_80"),
+        Err(Error::Unread { .. })
+    ));
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_counted_or_not(text in "[.a-z0-9@%{}\\[\\];:/* \n]{0,200}") {
+        let _ = of_ptx(&format!(".entry k(){text}"), "k");
+        let _ = of_sass(&format!(".text.k:\n/*{text}"), "k");
+    }
+}

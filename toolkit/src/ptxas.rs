@@ -1,0 +1,168 @@
+//! PTX to SASS with `ptxas` and `nvdisasm`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::error::Error;
+use crate::find::{Found, Tool};
+use crate::usage::{self, Usage};
+
+/// What the text is called in `ptxas`'s messages.
+const SOURCE: &str = "kernels.ptx";
+
+/// Assembles a PTX text for an architecture, `sm_90`, and reports what each of its functions takes, by name.
+/// The machine code is thrown away.
+///
+/// # Errors
+/// [`Error::UnknownArch`] for an architecture that this `ptxas` does not know, [`Error::Refused`] for any
+/// other refusal.
+pub fn usages(ptxas: &Found, ptx: &str, arch: &str) -> Result<BTreeMap<String, Usage>, Error> {
+    let folder = scratch()?;
+    let said = assemble(ptxas, ptx, arch, folder.path(), &["-v"])?;
+    Ok(usage::parse(&said))
+}
+
+/// Disassembles one entry of a PTX text as assembled for an architecture. With `lines`, the source lines of
+/// instructions stand between them.
+///
+/// # Errors
+/// As [`usages`], and [`Error::Refused`] by `nvdisasm`.
+pub fn sass(
+    ptxas: &Found,
+    nvdisasm: &Found,
+    ptx: &str,
+    entry: &str,
+    arch: &str,
+    lines: bool,
+) -> Result<String, Error> {
+    let folder = scratch()?;
+    let mut options = vec!["--entry", entry];
+    if lines {
+        options.push("-lineinfo");
+    }
+    assemble(ptxas, ptx, arch, folder.path(), &options)?;
+    let mut command = Command::new(&nvdisasm.path);
+    command.arg("-c");
+    if lines {
+        command.arg("-gi");
+    }
+    let done = run(command.arg(folder.path().join(CUBIN)))?;
+    if done.success {
+        Ok(done.out)
+    } else {
+        Err(Error::Refused {
+            tool: Tool::Nvdisasm,
+            what: format!(" the machine code of {entry}"),
+            said: done.err,
+        })
+    }
+}
+
+/// The architectures that this `ptxas` assembles for, in the order of their numbers.
+///
+/// # Errors
+/// Where it does not run, or does not say.
+pub fn architectures(ptxas: &Found) -> Result<Vec<String>, Error> {
+    let done = run(Command::new(&ptxas.path).arg("--help"))?;
+    let known = parse_architectures(&done.out);
+    if known.is_empty() {
+        return Err(Error::Unread {
+            tool: Tool::Ptxas,
+            what: "its architectures".to_owned(),
+        });
+    }
+    Ok(known)
+}
+
+/// The words like `'sm_90a'` in the help's paragraph on `--gpu-name`.
+fn parse_architectures(help: &str) -> Vec<String> {
+    let paragraph = help.split_once("--gpu-name").map_or("", |(_, rest)| rest);
+    let end = paragraph.find("\n--").unwrap_or(paragraph.len());
+    let mut known: Vec<String> = paragraph[..end]
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        // `sm_MN` is a manner of speaking.
+        .filter(|word| {
+            word.strip_prefix("sm_")
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        })
+        .map(str::to_owned)
+        .collect();
+    let key = |name: &String| {
+        let digits: String = name.chars().filter(char::is_ascii_digit).collect();
+        (digits.parse::<u32>().unwrap_or(u32::MAX), name.clone())
+    };
+    known.sort_by_key(key);
+    known.dedup();
+    known
+}
+
+const CUBIN: &str = "kernels.cubin";
+
+/// Leaves the cubin in the folder and gives what `ptxas` said.
+fn assemble(
+    ptxas: &Found,
+    ptx: &str,
+    arch: &str,
+    folder: &Path,
+    options: &[&str],
+) -> Result<String, Error> {
+    let source = folder.join(SOURCE);
+    fs::write(&source, ptx).map_err(|error| Error::Scratch(error.to_string()))?;
+    let mut command = Command::new(&ptxas.path);
+    command
+        .args(options)
+        .arg(format!("-arch={arch}"))
+        .arg("-o")
+        .args([&folder.join(CUBIN), &source]);
+    let done = run(&mut command)?;
+    if done.success {
+        // The report of `-v` comes on standard error, where errors would.
+        return Ok(done.err);
+    }
+    // Asked after the fact: it takes a second process.
+    if let Ok(known) = architectures(ptxas)
+        && !known.iter().any(|name| name == arch)
+    {
+        return Err(Error::UnknownArch {
+            arch: arch.to_owned(),
+            version: ptxas.version.clone(),
+            known,
+        });
+    }
+    let place = format!("{}/", folder.display());
+    Err(Error::Refused {
+        tool: Tool::Ptxas,
+        what: format!(" the PTX for {arch}"),
+        said: done.err.replace(&place, "").trim().to_owned(),
+    })
+}
+
+struct Done {
+    success: bool,
+    out: String,
+    err: String,
+}
+
+fn run(command: &mut Command) -> Result<Done, Error> {
+    let done = command.stdin(Stdio::null()).output();
+    let done = done.map_err(|error| Error::Start {
+        program: command.get_program().into(),
+        why: error.to_string(),
+    })?;
+    Ok(Done {
+        success: done.status.success(),
+        out: String::from_utf8_lossy(&done.stdout).into_owned(),
+        err: String::from_utf8_lossy(&done.stderr).into_owned(),
+    })
+}
+
+fn scratch() -> Result<TempDir, Error> {
+    tempfile::tempdir().map_err(|error| Error::Scratch(error.to_string()))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
