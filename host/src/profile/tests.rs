@@ -296,6 +296,14 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
         ),
         (
             Shares {
+                issue: Some(0.9),
+                fma: Some(0.7),
+                ..near
+            },
+            (R::Fma, None),
+        ),
+        (
+            Shares {
                 barrier: Some(0.5),
                 warps_active: Some(0.1),
                 ..far
