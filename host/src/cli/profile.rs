@@ -55,7 +55,7 @@ struct Own {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Nsight Compute's program [default: found in PATH and where it is installed]
+    /// Nsight Compute's program [default: the one in PATH or where it installs itself]
     #[arg(long, value_name = "PATH")]
     ncu: Option<PathBuf>,
 }

@@ -44,12 +44,9 @@ pub enum ProfileError {
         /// Why the rungs were left out.
         why: String,
     },
-    /// Nsight Compute is not there.
-    #[error(
-        "Nsight Compute's `ncu` is not in PATH, CUDA_PATH, /usr/local/cuda*, or /opt/nvidia/nsight-compute; install \
-         nsight-compute (part of the CUDA toolkit) or name it with --ncu; --device sim needs none"
-    )]
-    NoNcu,
+    /// Nsight Compute is not there, or too old.
+    #[error("{0}; --ncu names one, --device sim needs none")]
+    NoNcu(#[from] toolkit::Error),
     /// What was named as `ncu` cannot be started.
     #[error("cannot start {program}: {why}; name Nsight Compute's `ncu` with --ncu")]
     Start {
@@ -170,6 +167,18 @@ mod tests {
         assert_eq!(near("redcue"), ["reduce"]);
         assert!(near("quicksort").is_empty());
         assert!(near("").is_empty());
+    }
+
+    #[test]
+    fn without_nsight_compute_it_is_said_how_to_get_it() {
+        let error = ProfileError::from(toolkit::Error::NotFound {
+            tool: toolkit::Tool::Ncu,
+        });
+        assert_eq!(
+            error.to_string(),
+            "no ncu was found; it comes with NVIDIA's CUDA toolkit, and alone as the package nsight-compute; --ncu \
+             names one, --device sim needs none"
+        );
     }
 
     #[test]

@@ -114,7 +114,8 @@ const MOVED_AGAIN: f64 = 2.0;
 /// What bounds a launch. `None` where no share of a resource is known.
 ///
 /// The resource nearest to its limit does, if it is as near as [`NEAR`]; of two that are as near, the first of
-/// DRAM, L2, shared memory, FP32 pipe, issue slots. Else it is latency: at barriers, where warps spend their time there;
+/// DRAM, L2, shared memory, FP32 pipe, issue slots. What goes through the pipe takes issue slots too: the pipe it
+/// is where both are near. Else it is latency: at barriers, where warps spend their time there;
 /// for want of warps, where there are few; of each warp's own accesses otherwise.
 pub fn verdict(shares: &Shares) -> Option<Verdict> {
     let resources = [
@@ -130,6 +131,11 @@ pub fn verdict(shares: &Shares) -> Option<Verdict> {
     // The first of those that are alike.
     let (nearest, most) =
         known.reduce(|best, other| if other.1 > best.1 { other } else { best })?;
+    // Slots that hold arithmetic are full of the work itself.
+    let (nearest, most) = match (nearest, shares.fma) {
+        (Resource::Issue, Some(fma)) if fma >= NEAR => (Resource::Fma, fma),
+        _ => (nearest, most),
+    };
     let (bound, share) = if most >= NEAR {
         (nearest, most)
     } else {
