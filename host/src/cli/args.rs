@@ -24,17 +24,11 @@ pub(super) enum Command {
     Run(&'static Ladder, Options, Run),
     Check(Check),
     Devices(Devices),
-<<<<<<< HEAD
     Occupancy(Occupancy),
     Predict(Predict),
     Dram(Dram),
     Checklist(Checklist),
     Profile(ProfileArgs),
-=======
-    Profile(ProfileArgs),
-    Occupancy(Occupancy),
-    Predict(Predict),
->>>>>>> prof
 }
 
 /// Why there is none.
@@ -63,17 +57,11 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
     Ok(match matches.subcommand() {
         Some(("list", list)) => Command::List(List::from_arg_matches(list)?),
         Some(("devices", devices)) => Command::Devices(Devices::from_arg_matches(devices)?),
-<<<<<<< HEAD
         Some(("occupancy", args)) => Command::Occupancy(Occupancy::from_arg_matches(args)?),
         Some(("predict", predict)) => Command::Predict(Predict::from_matches(predict)?),
         Some(("dram", dram)) => Command::Dram(Dram::from_matches(dram)?),
         Some(("checklist", list)) => Command::Checklist(Checklist::from_arg_matches(list)?),
         Some(("profile", profile)) => Command::Profile(ProfileArgs::from_matches(profile)?),
-=======
-        Some(("profile", profile)) => Command::Profile(ProfileArgs::from_matches(profile)?),
-        Some(("occupancy", args)) => Command::Occupancy(Occupancy::from_arg_matches(args)?),
-        Some(("predict", predict)) => Command::Predict(Predict::from_matches(predict)?),
->>>>>>> prof
         Some(("check", check)) => Command::Check(Check::from_matches(check)?),
         Some((_, run)) => {
             let (ladder, run) = of_ladder(run)?.ok_or_else(|| Error::NoLadder {
@@ -115,12 +103,9 @@ fn program() -> clap::Command {
                     .allow_negative_numbers(true)
             },
         ))
-<<<<<<< HEAD
-=======
         .subcommand(ProfileArgs::augment(command("profile")).about(
             "Profile rungs: the counters of Nsight Compute on either device, and what bounds each rung",
         ))
->>>>>>> prof
         .subcommand(per_ladder(
             predict::Global::augment_args(command("predict").about(
                 "Predict how long rungs take on a device that is not here, and compare with measured times",
@@ -131,16 +116,10 @@ fn program() -> clap::Command {
         .subcommand(Occupancy::augment_args(command("occupancy").about(
             "How many blocks of a rung a multiprocessor holds at once, and what limits that",
         )))
-<<<<<<< HEAD
         .subcommand(Dram::command(command("dram")))
         .subcommand(Checklist::augment_args(command("checklist").about(
             "The optimizations: what each gains, how it is done, and the rungs here that show it",
         )))
-        .subcommand(ProfileArgs::augment(command("profile")).about(
-            "Profile rungs: the counters of Nsight Compute on either device, and what bounds each rung",
-        ))
-=======
->>>>>>> prof
         .subcommand(Devices::augment_args(
             command("devices").about("What there is to run on"),
         ))

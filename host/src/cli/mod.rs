@@ -84,17 +84,11 @@ fn execute(
         Command::Devices(devices) => show::devices(devices.json, surroundings, out),
         Command::Run(ladder, options, run) => climb(ladder, &options, &run, surroundings, out, err),
         Command::Check(check) => check::check(&check, surroundings, out),
-<<<<<<< HEAD
         Command::Predict(args) => predict::predict(&args, surroundings, out),
         Command::Occupancy(args) => occupancy::occupancy(&args, surroundings, out, err),
         Command::Dram(asked) => dram::dram(&asked, surroundings, out),
         Command::Checklist(asked) => checklist::checklist(&asked, surroundings, out),
         Command::Profile(args) => profile::profile(&args, surroundings, out),
-=======
-        Command::Profile(args) => profile::profile(&args, surroundings, out),
-        Command::Predict(args) => predict::predict(&args, surroundings, out),
-        Command::Occupancy(args) => occupancy::occupancy(&args, surroundings, out, err),
->>>>>>> prof
     }
 }
 
