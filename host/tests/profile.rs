@@ -60,8 +60,8 @@ const ACCESSES: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global
 fn a_ladder_on_the_simulator() {
     let Ended { code, out, err } = profile(&[
         "transpose",
-        "--rows=256",
-        "--cols=256",
+        "--rows=1024",
+        "--cols=1024",
         "--metrics",
         ACCESSES,
     ]);

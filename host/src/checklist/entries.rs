@@ -284,8 +284,32 @@ pub const ENTRIES: &[Entry] = &[
                 &[GLOBAL_ATOMICS],
             ),
             pair(
+                ["reduce", "reduce_interleaved", "reduce_unrolling2"],
+                REDUCE,
+                &[BARRIERS],
+            ),
+            pair(
+                ["reduce", "reduce_gmem", "reduce_gmem_unroll4"],
+                REDUCE,
+                &[BARRIERS],
+            ),
+            pair(
+                ["reduce", "reduce_smem", "reduce_smem_unroll4"],
+                REDUCE,
+                &[BARRIERS],
+            ),
+            pair(
                 ["reduce", "reduce_shfl", "reduce_grid_stride"],
                 REDUCE,
+                &[BARRIERS],
+            ),
+            pair(
+                [
+                    "transpose",
+                    "transpose_smem_pad",
+                    "transpose_smem_unroll_pad",
+                ],
+                TRANSPOSE,
                 &[BARRIERS],
             ),
         ],

@@ -10,6 +10,8 @@ use super::{Surroundings, progress_bar};
 use crate::device::{Choice, Device, DeviceInfo};
 use crate::error::Error;
 use crate::options::{Kind, Opt};
+use crate::predict::model::Constants;
+use crate::predict::{self, Description};
 use crate::profile::ncu::{self, Ncu, System, Wanted};
 use crate::profile::plan::{self, Chosen, Given};
 use crate::profile::show::Shown;
@@ -155,6 +157,7 @@ pub(super) fn profile(
         },
     };
 
+    let model = Description::open(MODEL)?;
     let mut profiles = Vec::new();
     let steps: usize = plans.iter().map(|plan| plan.launches().len()).sum();
     let bar = progress_bar(steps * sides.len(), surroundings.terminal);
@@ -180,7 +183,7 @@ pub(super) fn profile(
             ladder: one.ladder,
             title: plan.problem().title(),
             left_out: plan.left_out().iter().cloned().chain(lacking).collect(),
-            rows: rows(plan, sim, gpu),
+            rows: rows(&model, plan, sim, gpu)?,
         };
         if !own.json {
             // A ladder can take a minute: each is shown when it is done.
@@ -245,9 +248,27 @@ fn devices(on: On, surroundings: &Surroundings<'_>) -> Result<(MaybeDevice, Mayb
     })
 }
 
+/// The device that a verdict is for where there is no GPU.
+const MODEL: &str = "h100";
+
 /// A row for each rung that a device has numbers of.
-fn rows(plan: &Plan, sim: Option<Vec<Numbers>>, gpu: Option<Vec<Option<Numbers>>>) -> Vec<Row> {
+fn rows(
+    model: &Description,
+    plan: &Plan,
+    sim: Option<Vec<Numbers>>,
+    gpu: Option<Vec<Option<Numbers>>>,
+) -> Result<Vec<Row>, Error> {
     let bytes = plan.problem().bytes();
+    // Where the GPU has counted, its numbers tell.
+    let estimates = match (&gpu, &sim) {
+        (None, Some(_)) => predict::launches(
+            model,
+            &Constants::CALIBRATED,
+            plan.problem(),
+            plan.launches(),
+        )?,
+        _ => Vec::new(),
+    };
     let rows = plan
         .launches()
         .iter()
@@ -259,10 +280,13 @@ fn rows(plan: &Plan, sim: Option<Vec<Numbers>>, gpu: Option<Vec<Option<Numbers>>
                 .and_then(|all| all.get(index))
                 .cloned()
                 .flatten();
-            let shares = match (&gpu, &sim) {
-                (Some(numbers), _) => Some(Shares::from_ncu(numbers, bytes)),
-                (None, Some(numbers)) => Some(Shares::from_sim(numbers, rung, launch, bytes)),
-                (None, None) => None,
+            let shares = match (&gpu, &sim, estimates.get(index)) {
+                (Some(numbers), _, _) => Some(Shares::from_ncu(numbers, bytes)),
+                (None, Some(numbers), Some(estimate)) => {
+                    let shares = Shares::from_model(model, estimate, numbers, launch, bytes);
+                    Some(shares)
+                }
+                _ => None,
             };
             Row {
                 rung,
@@ -272,8 +296,9 @@ fn rows(plan: &Plan, sim: Option<Vec<Numbers>>, gpu: Option<Vec<Option<Numbers>>
                 verdict: shares.and_then(|shares| verdict(&shares)),
             }
         });
-    rows.filter(|row| row.sim.is_some() || row.gpu.is_some())
-        .collect()
+    Ok(rows
+        .filter(|row| row.sim.is_some() || row.gpu.is_some())
+        .collect())
 }
 
 /// Nsight Compute on the GPU.

@@ -29,11 +29,13 @@ use crate::error::{Error, did_you_mean};
 use crate::launch::Launch;
 use crate::occupancy::{self, Limits, OccupancyError};
 use crate::options::Options;
+use crate::problem::Problem;
 use crate::registry::{Ladder, Rung};
 use calibrate::Observation;
 pub use description::Description;
 use model::{Constants, Estimate, estimate};
 use sample::{Sample, Sampler};
+use toolkit::Usage;
 
 /// What keeps a prediction from being made.
 #[derive(Debug, thiserror::Error)]
@@ -159,14 +161,12 @@ pub fn ladder(
             }
             return Err(PredictError::NothingRuns { reason }.into());
         }
-        // Shared memory and the L1 are one memory.
-        let taken = u64::from(usage.shared_bytes + launch.shared_bytes) * u64::from(resident);
-        let l1_bytes = device.multiprocessor.l1_bytes.saturating_sub(taken) / u64::from(resident);
         let sampler = match &mut sampler {
             Some(sampler) => sampler,
             none => none.insert(Sampler::new(&*problem)?),
         };
-        let sample = sampler.launch(&launch, device.latencies(), l1_bytes)?;
+        let shared = usage.shared_bytes + launch.shared_bytes;
+        let sample = sampled(device, sampler, &launch, resident, shared)?;
         predictions.push(Prediction {
             rung,
             estimate: estimate(device, constants, &sample, launch.blocks(), resident),
@@ -185,6 +185,54 @@ pub fn ladder(
         predictions,
         left_out,
     })
+}
+
+/// A sample of a launch of which a multiprocessor holds `resident` blocks with so much shared memory.
+fn sampled(
+    device: &Description,
+    sampler: &mut Sampler<'_>,
+    launch: &Launch,
+    resident: u32,
+    shared_bytes: u32,
+) -> Result<Sample, Error> {
+    // Shared memory and the L1 are one memory.
+    let resident = u64::from(resident.max(1));
+    let taken = u64::from(shared_bytes) * resident;
+    let l1_bytes = device.multiprocessor.l1_bytes.saturating_sub(taken) / resident;
+    sampler.launch(launch, device.latencies(), l1_bytes)
+}
+
+/// The times of launches of one problem. Without `ptxas` their registers are taken not to limit how many blocks
+/// a multiprocessor holds.
+///
+/// # Errors
+/// [`Error::Launch`] where the SIMT machine fails.
+pub fn launches(
+    device: &Description,
+    constants: &Constants,
+    problem: &dyn Problem,
+    launches: &[(&'static Rung, Launch)],
+) -> Result<Vec<Estimate>, Error> {
+    let limits = Limits::named(&device.arch)?;
+    let mut sampler = Sampler::new(problem)?;
+    let mut all = Vec::new();
+    for (rung, launch) in launches {
+        let usage = occupancy::usage(launch, &device.arch).unwrap_or_else(|_| Usage {
+            shared_bytes: rung.shared.bytes(launch.block) - launch.shared_bytes,
+            ..Usage::default()
+        });
+        let resident = occupancy::of(limits, usage, launch).blocks.max(1);
+        let shared = usage.shared_bytes + launch.shared_bytes;
+        let sample = sampled(device, &mut sampler, launch, resident, shared)?;
+        all.push(estimate(
+            device,
+            constants,
+            &sample,
+            launch.blocks(),
+            resident,
+        ));
+    }
+    Ok(all)
 }
 
 impl Climb {

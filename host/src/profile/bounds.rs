@@ -1,10 +1,12 @@
-//! How near a launch is to its device's limits: as Nsight Compute measured it, or by a bound from what the
-//! simulator counted.
+//! How near a launch is to its device's limits: as Nsight Compute measured it, or as the model of
+//! [`predict`](crate::predict) has it.
 
 use super::Numbers;
 use super::verdict::Shares;
 use crate::launch::Launch;
-use crate::registry::Rung;
+use crate::occupancy::Limits;
+use crate::predict::Description;
+use crate::predict::model::{Estimate, Resource};
 
 /// What Nsight Compute is asked for besides the metrics that are shown. What a chip does not have is left out of
 /// the verdict.
@@ -56,29 +58,6 @@ const CONFLICTS_ST: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st
 
 /// A sector in bytes.
 const SECTOR: f64 = 32.0;
-
-/// The H100 SXM5 that bounds are for. SMs, schedulers and their width: NVIDIA H100 Tensor Core GPU Architecture,
-/// "H100 SM Architecture" and table 2; the clock is its highest, which Nsight Compute saw in a matrix product; the
-/// memory's bandwidth is what its driver says of clock and bus.
-mod h100 {
-    pub(super) const SMS: f64 = 132.0;
-    pub(super) const HZ: f64 = 1.98e9;
-    pub(super) const DRAM_BYTES_PER_S: f64 = 3352e9;
-    /// NVIDIA A100 Tensor Core GPU Architecture, "A100 L2 Cache": 5120 bytes a clock. None is published for the
-    /// H100, whose cache is of the same build.
-    pub(super) const L2_BYTES_PER_CYCLE: f64 = 5120.0;
-    pub(super) const SCHEDULERS: f64 = 4.0;
-    pub(super) const WARPS_PER_SM: f64 = 64.0;
-    pub(super) const BLOCKS_PER_SM: f64 = 32.0;
-    pub(super) const SHARED_PER_SM: f64 = 228.0 * 1024.0;
-    /// What a block takes of it besides its own.
-    pub(super) const SHARED_PER_BLOCK: f64 = 1024.0;
-    /// A barrier of a block: taken to be as long as a load of shared memory (Luo et al., "Benchmarking and
-    /// Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024: 29 cycles).
-    pub(super) const BARRIER_CYCLES: f64 = 29.0;
-    /// A load that comes from DRAM (the same: 479 cycles).
-    pub(super) const DRAM_CYCLES: f64 = 479.0;
-}
 
 /// The sum of those that were counted; `None` where none was.
 fn sum(numbers: &Numbers, names: &[&str]) -> Option<f64> {
@@ -137,78 +116,57 @@ impl Shares {
         }
     }
 
-    /// By a bound, from what the simulator counted: on an H100 the launch takes at least as long as each of its
-    /// resources alone, and as the longest chain of a warp's instructions, and each share is of the longest of
-    /// those times.
-    ///
-    /// - DRAM moves the problem's bytes once.
-    /// - L2 moves every sector that loads and stores touch, for there is no L1 here, and each sector of an atomic
-    ///   as often as it is changed.
-    /// - Shared memory takes a wavefront a cycle and SM.
-    /// - The schedulers issue an instruction a cycle each; they are the PTX's, and of those the arithmetic of floats
-    ///   goes through a pipe as wide as they are.
-    /// - The warps that are resident by their number and their shared memory (registers are `ptxas`'s to say) take
-    ///   turns, and in each turn one load from DRAM, the barriers, and a cycle for each instruction of a warp.
-    pub fn from_sim(numbers: &Numbers, rung: &Rung, launch: &Launch, problem_bytes: u64) -> Self {
-        let own = common(
+    /// By the model's prediction for a device, and by what the simulator counted: each resource's share is what
+    /// it alone would take of the predicted time. Atomics are the L2's, and the pipe of integers counts among the issue
+    /// slots.
+    pub fn from_model(
+        device: &Description,
+        estimate: &Estimate,
+        numbers: &Numbers,
+        launch: &Launch,
+        problem_bytes: u64,
+    ) -> Self {
+        let share = |resources: &[Resource]| {
+            let shares = resources.iter().map(|&resource| estimate.share(resource));
+            Some(shares.fold(0.0, f64::max))
+        };
+        let multiprocessors = f64::from(device.multiprocessors);
+        let blocks = launch.blocks() as f64;
+        let warps_of_block = launch.threads().div_ceil(32) as f64;
+        let waves = blocks / (f64::from(estimate.resident.max(1)) * multiprocessors);
+        let there = f64::from(estimate.resident.max(1)).min(blocks / multiprocessors);
+        let most = Limits::named(&device.arch).map(|limits| f64::from(limits.warps));
+        let barriers = quotient(
+            numbers.get("ptx_barriers.sum"),
+            numbers.get("smsp__warps_launched.sum"),
+        );
+        let waiting = barriers.map(|barriers| {
+            let cycles = waves.ceil() * barriers * f64::from(device.latency.barrier);
+            cycles / device.clock_mhz / estimate.us
+        });
+        let common = common(
             numbers,
             "ptx_thread_inst_executed_per_inst_executed.ratio",
             problem_bytes,
         );
-        let (Some(instructions), Some(warps)) = (
-            numbers.get("ptx_inst_executed.sum"),
-            numbers
-                .get("smsp__warps_launched.sum")
-                .filter(|&warps| warps > 0.0),
-        ) else {
-            return own;
-        };
-        let cycles = |seconds: f64| seconds * h100::HZ;
-        let sectors = sum(
-            numbers,
-            &[LD_SECTORS, ST_SECTORS, ATOM_SECTORS, RED_SECTORS],
-        );
-        let waves = sum(numbers, &[SHARED_LD, SHARED_ST, SHARED_ATOM]);
-        let floats = numbers.get("ptx_inst_executed_float.sum").unwrap_or(0.0);
-        let barriers = numbers.get("ptx_barriers.sum").unwrap_or(0.0) / warps;
-
-        let dram = cycles(problem_bytes as f64 / h100::DRAM_BYTES_PER_S);
-        let l2 = sectors.unwrap_or(0.0) * SECTOR / h100::L2_BYTES_PER_CYCLE;
-        let shared = waves.unwrap_or(0.0) / h100::SMS;
-        let width = h100::SMS * h100::SCHEDULERS;
-        let (issue, fma) = (instructions / width, floats / width);
-        let resident = resident_blocks(rung, launch);
-        let waves_of_blocks = launch.blocks() as f64 / (resident * h100::SMS);
-        let turns = waves_of_blocks.ceil();
-        let waiting = turns * barriers * h100::BARRIER_CYCLES;
-        let chain = instructions / warps + h100::DRAM_CYCLES;
-        let longest = [dram, l2, shared, issue, fma, turns * chain + waiting]
-            .into_iter()
-            .fold(0.0, f64::max);
-        let share = |cycles: f64| Some(cycles / longest);
-        let there = warps.min(resident * h100::SMS * warps / launch.blocks() as f64);
+        let by_atomics = estimate.share(Resource::Atomics) > estimate.share(Resource::L2);
         Self {
-            dram: share(dram),
-            l2: share(l2),
-            shared: share(shared),
-            issue: share(issue),
-            fma: share(fma),
-            warps_active: Some(there / (h100::SMS * h100::WARPS_PER_SM)),
-            waves: Some(waves_of_blocks),
-            barrier: share(waiting),
-            bound_ns: Some(longest / h100::HZ * 1e9),
-            ..own
+            dram: share(&[Resource::Memory]),
+            l2: share(&[Resource::L2, Resource::Atomics]),
+            shared: share(&[Resource::Shared]),
+            issue: share(&[Resource::Issue, Resource::Integers]),
+            fma: share(&[Resource::Floats]),
+            warps_active: most.ok().map(|most| there * warps_of_block / most),
+            waves: Some(waves),
+            barrier: waiting,
+            predicted_ns: Some(estimate.us * 1e3),
+            // Whatever their share of the sectors, of the L2's time they have the most.
+            atomics: if by_atomics {
+                Some(1.0)
+            } else {
+                common.atomics
+            },
+            ..common
         }
     }
-}
-
-/// Blocks that are on a multiprocessor at a time, as far as their threads and their shared memory say.
-fn resident_blocks(rung: &Rung, launch: &Launch) -> f64 {
-    let warps = launch.threads().div_ceil(32) as f64;
-    let shared = f64::from(rung.shared.bytes(launch.block)) + h100::SHARED_PER_BLOCK;
-    (h100::WARPS_PER_SM / warps)
-        .min(h100::SHARED_PER_SM / shared)
-        .min(h100::BLOCKS_PER_SM)
-        .floor()
-        .max(1.0)
 }

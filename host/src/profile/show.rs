@@ -185,11 +185,14 @@ impl Shown<'_> {
 
     fn verdicts(&self, profile: &Profile) -> Table {
         let mut table = self.look.table();
-        let by_a_bound = |row: &Row| row.verdict.is_some_and(|found| found.bound_ns.is_some());
-        let bounds = profile.rows.iter().any(by_a_bound);
+        let is_predicted = |row: &Row| {
+            row.verdict
+                .is_some_and(|found| found.predicted_ns.is_some())
+        };
+        let predicted = profile.rows.iter().any(is_predicted);
         let headings = ["rung", "bound by", "how near"].into_iter();
         let headings = headings
-            .chain(bounds.then_some("at least"))
+            .chain(predicted.then_some("predicted"))
             .chain(["what helps", "next rung"]);
         table.set_header(headings.map(|text| Cell::new(text).add_attribute(Attribute::Bold)));
         for row in &profile.rows {
@@ -206,8 +209,10 @@ impl Shown<'_> {
                 found.bound.name().to_owned(),
                 how_near(&found),
             ];
-            if bounds {
-                let time = found.bound_ns.map(|time| format!("{:.1} µs", time / 1e3));
+            if predicted {
+                let time = found
+                    .predicted_ns
+                    .map(|time| format!("{:.1} µs", time / 1e3));
                 cells.push(time.unwrap_or_default());
             }
             cells.push(found.helps.map_or(NOTHING, |helps| helps.name()).to_owned());
@@ -257,8 +262,8 @@ impl Shown<'_> {
             text += &format!("needs a GPU: {}\n", hidden.join(", "));
         }
         if !self.sides.contains(&Side::Gpu) {
-            text += "at least: the longest of the times that an H100's resources and latencies need for what the \
-                     simulator counted; how near: of that time, what the resource needs; bounds and no measurements\n";
+            text += "predicted: the model's time on an H100 (`ladder predict`); how near: what the resource alone would \
+                     take of it\n";
         }
         text + "--explain says what each column means\n"
     }

@@ -34,8 +34,8 @@ pub struct Shares {
     pub shared_atomics: Option<f64>,
     /// How often a byte of the problem's data is moved between global memory and the multiprocessors.
     pub moved: Option<f64>,
-    /// The time that all this is by a bound and not by measurement, in nanoseconds on an H100.
-    pub bound_ns: Option<f64>,
+    /// The time that all this is of, where it is predicted and not measured, in nanoseconds.
+    pub predicted_ns: Option<f64>,
 }
 
 /// What bounds a launch.
@@ -89,8 +89,8 @@ pub struct Verdict {
     pub share: f64,
     /// The entry of the checklist that addresses it; none where the limit is the memory's or the arithmetic's own.
     pub helps: Option<Optimization>,
-    /// The time that this is by a bound and not by measurement, in nanoseconds on an H100.
-    pub bound_ns: Option<f64>,
+    /// The time, where it is predicted and not measured, in nanoseconds.
+    pub predicted_ns: Option<f64>,
 }
 
 /// From this share of its limit on a resource bounds a kernel; below it, latency does (the rule behind Nsight
@@ -157,7 +157,7 @@ pub fn verdict(shares: &Shares) -> Option<Verdict> {
         bound,
         share,
         helps: helps(bound, shares),
-        bound_ns: shares.bound_ns,
+        predicted_ns: shares.predicted_ns,
     })
 }
 
@@ -167,6 +167,12 @@ fn helps(bound: Resource, shares: &Shares) -> Option<Optimization> {
     match bound {
         Resource::Dram if below(shares.used, WASTED) => Some(Optimization::Coalescing),
         Resource::Dram | Resource::Fma | Resource::Size => None,
+        // What each block adds of its own copy: fewer, larger blocks' work has fewer copies.
+        Resource::L2
+            if above(shares.atomics, MANY_ATOMICS) && above(shares.shared_atomics, 0.0) =>
+        {
+            Some(Optimization::Coarsening)
+        }
         Resource::L2 if above(shares.atomics, MANY_ATOMICS) => Some(Optimization::Privatization),
         Resource::L2 if below(shares.used, WASTED) => Some(Optimization::Coalescing),
         Resource::L2 if above(shares.moved, MOVED_AGAIN) => Some(Optimization::Tiling),

@@ -1,6 +1,8 @@
 //! The verdicts and what they come from, on made-up numbers.
 
 use crate::checklist::Optimization;
+use crate::predict::Description;
+use crate::predict::model::{self, Estimate};
 use crate::profile::Numbers;
 use crate::profile::plan::choose;
 use crate::profile::verdict::{Resource, Shares, next_rung, verdict};
@@ -177,17 +179,21 @@ fn the_next_rung_is_the_checklists_or_the_next_of_its_pairs() {
     );
     assert_eq!(
         next("reduce_interleaved", Optimization::Coarsening),
-        Some("reduce_grid_stride")
+        Some("reduce_unrolling2")
+    );
+    assert_eq!(
+        next("reduce_unrolling8", Optimization::Coarsening),
+        Some("reduce_gmem_unroll4")
     );
     assert_eq!(next("reduce_atomic", Optimization::Coarsening), None);
     assert_eq!(next("reduce_neighbored", Optimization::Privatization), None);
 }
 
 #[test]
-fn bounds_of_the_simulator_and_shares_of_ncu() {
+fn shares_of_the_model_and_of_ncu() {
     let chosen = choose(&["transpose_naive".to_owned()], &[]).unwrap();
     let plan = chosen[0].plan(None).unwrap();
-    let (rung, launch) = &plan.launches()[0];
+    let (_, launch) = &plan.launches()[0];
     let bytes = plan.problem().bytes();
     let warps = (launch.blocks() * launch.threads() / 32) as f64;
     let sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_";
@@ -207,18 +213,32 @@ fn bounds_of_the_simulator_and_shares_of_ncu() {
     ]
     .into_iter()
     .collect();
-    let shares = Shares::from_sim(&numbers, rung, launch, bytes);
-    assert_eq!(shares.l2, Some(1.0));
+    let h100 = Description::open("h100").unwrap();
+    let estimate = |l2: f64| Estimate {
+        us: 100.0,
+        alone: vec![
+            (model::Resource::Memory, 40.0),
+            (model::Resource::L2, l2),
+            (model::Resource::Atomics, 10.0),
+            (model::Resource::Latency, 30.0),
+        ],
+        resident: 2,
+    };
+    let of = |l2| Shares::from_model(&h100, &estimate(l2), &numbers, launch, bytes);
+    let shares = of(95.0);
+    assert_eq!((shares.l2, shares.dram), (Some(0.95), Some(0.4)));
+    assert_eq!((shares.issue, shares.fma), (Some(0.0), Some(0.0)));
+    // Two blocks of 16 warps, of 64.
+    assert_eq!(shares.warps_active, Some(0.5));
     assert!(
         (shares.used.unwrap() - 8.0 / 36.0).abs() < 1e-9,
         "{shares:?}"
     );
     assert!((shares.moved.unwrap() - 4.5).abs() < 1e-9, "{shares:?}");
-    // 36 sectors of 32 bytes for each of 2^19 warps, at 5120 bytes a cycle of 1.98 GHz.
-    assert!(
-        (shares.bound_ns.unwrap() - 59_578.0).abs() < 1.0,
-        "{shares:?}"
-    );
+    assert_eq!(shares.predicted_ns, Some(100_000.0));
+    assert_eq!(verdict(&shares).unwrap().bound, Resource::L2);
+    // Nothing is near its limit: it is the latency.
+    assert_eq!(verdict(&of(50.0)).unwrap().bound, Resource::Latency);
     assert_eq!(
         verdict(&shares).unwrap().helps,
         Some(Optimization::Coalescing)
@@ -238,5 +258,5 @@ fn bounds_of_the_simulator_and_shares_of_ncu() {
     let shares = Shares::from_ncu(&ncu, bytes);
     assert_eq!((shares.dram, shares.barrier), (Some(0.92), Some(0.25)));
     assert_eq!((shares.warps_active, shares.l2), (Some(0.8), None));
-    assert_eq!(shares.bound_ns, None);
+    assert_eq!(shares.predicted_ns, None);
 }
