@@ -8,7 +8,7 @@ use super::metrics::{Form, Group, Metric};
 use super::statements::{Found, Statement};
 use super::verdict::{self, Resource};
 use super::{Profile, Row, Side};
-use crate::report::Look;
+use crate::report::{Look, duration};
 use crate::size;
 
 /// What stands where a metric has no value.
@@ -210,9 +210,7 @@ impl Shown<'_> {
                 how_near(&found),
             ];
             if predicted {
-                let time = found
-                    .predicted_ns
-                    .map(|time| format!("{:.1} µs", time / 1e3));
+                let time = found.predicted_ns.map(duration);
                 cells.push(time.unwrap_or_default());
             }
             cells.push(found.helps.map_or(NOTHING, |helps| helps.name()).to_owned());
