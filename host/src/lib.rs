@@ -34,6 +34,7 @@
 //! ```
 
 pub mod checklist;
+mod chosen;
 pub mod cli;
 pub mod device;
 pub mod dram;
@@ -54,6 +55,7 @@ mod session;
 mod size;
 pub mod stats;
 
+pub use chosen::{Chosen, chosen};
 pub use device::Device;
 pub use error::Error;
 pub use options::Options;

@@ -310,11 +310,11 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         (&["trace"], "required arguments were not provided: <RUNG>"),
         (
             &["--trace", "transpose_naiv"],
-            "no rung is named `transpose_naiv`; did you mean `transpose_naive`?",
+            "no ladder or rung is named `transpose_naiv`; did you mean one of transpose_naive, ",
         ),
         (
             &["trace", "transpose"],
-            "no rung is named `transpose`; it is a ladder, with the rungs copy_gmem, transpose_naive,",
+            "`transpose` is several rungs: copy_gmem, transpose_naive,",
         ),
         (
             &["trace", "quicksort_bitonic_network"],

@@ -186,15 +186,15 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         (&["occupancy"], "which rung? `ladder list` names them"),
         (
             &["occupancy", "reduce_smen"],
-            "no rung or ladder is named `reduce_smen`; did you mean `reduce_smem`?",
+            "no ladder or rung is named `reduce_smen`; did you mean `reduce_smem`?",
         ),
         (
             &["occupancy", "reduce_smem", "matmull"],
-            "no rung or ladder is named `matmull`; did you mean `matmul`?",
+            "no ladder or rung is named `matmull`; did you mean `matmul`?",
         ),
         (
             &["occupancy", "quicksort", "--check"],
-            "no rung or ladder is named `quicksort`; `ladder list`",
+            "no ladder or rung is named `quicksort`; `ladder list`",
         ),
         (
             &["occupancy", "reduce_smem", "--arch", "hopper"],

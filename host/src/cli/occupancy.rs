@@ -5,14 +5,15 @@ use std::io::Write;
 use clap::Args;
 
 use super::{Surroundings, WRONG, progress_bar};
+use crate::chosen::chosen;
 use crate::device::{Choice, Device};
-use crate::error::{Error, nearest};
+use crate::error::Error;
 use crate::occupancy::OccupancyError;
 use crate::occupancy::check::{self, Checked};
 use crate::occupancy::report::{self, Held, Report};
 use crate::options::Options;
 use crate::problem::Problem;
-use crate::registry::{Ladder, Rung, ladders};
+use crate::registry::{Ladder, Rung};
 use crate::report::Look;
 use crate::size::parse_block;
 
@@ -47,7 +48,10 @@ pub(super) fn occupancy(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let chosen = chosen(&args.names)?;
+    let chosen: Vec<(&Ladder, Vec<&'static Rung>)> = chosen(&args.names)?
+        .into_iter()
+        .map(|own| (own.ladder, own.rungs()))
+        .collect();
     if args.check {
         return against_the_driver(args, &chosen, surroundings, out, err);
     }
@@ -222,37 +226,4 @@ fn line(checked: &Checked) -> String {
         text += &format!("  left out: {why}\n");
     }
     text
-}
-
-/// The rungs that are named, by ladder; all of them where none is.
-fn chosen(names: &[String]) -> Result<Vec<(&'static Ladder, Vec<&'static Rung>)>, Error> {
-    for name in names {
-        let is = |ladder: &Ladder| ladder.name == name || of(ladder, name).next().is_some();
-        if !ladders().iter().any(is) {
-            let rungs = ladders().iter().flat_map(|ladder| ladder.rungs);
-            let mut known: Vec<&'static str> = ladders().iter().map(|ladder| ladder.name).collect();
-            known.extend(rungs.map(|rung| rung.name));
-            let nearest = nearest(name, &known);
-            let name = name.clone();
-            return Err(OccupancyError::UnknownName { name, nearest }.into());
-        }
-    }
-    let of_ladder = |ladder: &'static Ladder| {
-        let is_whole = names.is_empty() || names.iter().any(|name| name == ladder.name);
-        let is_named = |rung: &&'static Rung| {
-            is_whole
-                || names
-                    .iter()
-                    .any(|name| of(ladder, name).any(|named| named.name == rung.name))
-        };
-        let rungs: Vec<&'static Rung> = ladder.rungs.iter().filter(is_named).collect();
-        (!rungs.is_empty()).then_some((ladder, rungs))
-    };
-    Ok(ladders().iter().filter_map(of_ladder).collect())
-}
-
-/// The rungs of a ladder that a name stands for, as everywhere.
-fn of(ladder: &Ladder, name: &String) -> impl Iterator<Item = &'static Rung> {
-    let named = ladder.named(std::slice::from_ref(name));
-    named.unwrap_or_default().into_iter()
 }

@@ -86,13 +86,13 @@ pub enum DramError {
         /// What was given.
         given: String,
     },
-    /// No rung of that name on any ladder.
-    #[error("no rung is named `{name}`; {hint}")]
-    UnknownRung {
+    /// A name that is not of one rung alone.
+    #[error("`{name}` is several rungs: {rungs}; which one?")]
+    SeveralRungs {
         /// What was asked for.
         name: String,
-        /// The nearest name, or where the names are.
-        hint: String,
+        /// What it is.
+        rungs: String,
     },
 }
 

@@ -11,12 +11,13 @@
 mod show;
 mod traffic;
 
+use crate::chosen::chosen;
 use crate::device::{BufferId, Device as _, Sim};
-use crate::error::{Error, nearest};
+use crate::error::Error;
 use crate::launch::Launch;
 use crate::options::Options;
 use crate::problem::{POISON, Problem, Role, Verdict};
-use crate::registry::{Ladder, Rung, ladders};
+use crate::registry::{Ladder, Rung};
 
 use super::{Dram, DramError, positive};
 use traffic::{Counts, Traffic};
@@ -97,7 +98,7 @@ impl Plan {
     /// A rung by its name, on the problem that the options of its ladder ask for.
     ///
     /// # Errors
-    /// [`DramError::UnknownRung`]; what the ladder does not take; a block that the rung cannot be launched with.
+    /// [`Error::UnknownName`]; [`DramError::SeveralRungs`]; what the ladder does not take; a block that the rung cannot be launched with.
     pub fn new(
         name: &str,
         options: &Options,
@@ -224,29 +225,21 @@ fn check_room(problem: &dyn Problem, free: Option<u64>) -> Result<(), Error> {
 }
 
 /// The rung of this name, on whichever ladder.
-fn find(name: &str) -> Result<(&'static Ladder, &'static Rung), DramError> {
-    let rungs = ladders()
+fn find(name: &str) -> Result<(&'static Ladder, &'static Rung), Error> {
+    let found = chosen(&[name.to_owned()])?;
+    let all: Vec<_> = found
         .iter()
-        .flat_map(|ladder| ladder.rungs.iter().map(move |rung| (ladder, rung)));
-    if let Some(found) = rungs.clone().find(|(_, rung)| rung.name == name) {
-        return Ok(found);
+        .flat_map(|own| own.rungs().into_iter().map(|rung| (own.ladder, rung)))
+        .collect();
+    if let [one] = all[..] {
+        return Ok(one);
     }
-    let known: Vec<&'static str> = rungs.map(|(_, rung)| rung.name).collect();
-    let hint = match (
-        ladders().iter().find(|ladder| ladder.name == name),
-        nearest(name, &known),
-    ) {
-        (Some(ladder), _) => {
-            let rungs: Vec<_> = ladder.rungs.iter().map(|rung| rung.name).collect();
-            format!("it is a ladder, with the rungs {}", rungs.join(", "))
-        }
-        (None, Some(nearest)) => format!("did you mean `{nearest}`?"),
-        (None, None) => "`ladder list` shows them all".to_owned(),
-    };
-    Err(DramError::UnknownRung {
+    let names: Vec<&str> = all.iter().map(|(_, rung)| rung.name).collect();
+    Err(DramError::SeveralRungs {
         name: name.to_owned(),
-        hint,
-    })
+        rungs: names.join(", "),
+    }
+    .into())
 }
 
 #[cfg(test)]

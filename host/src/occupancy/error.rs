@@ -30,14 +30,6 @@ pub enum OccupancyError {
         /// What was asked for.
         entry: String,
     },
-    /// A name that is neither a rung nor a ladder.
-    #[error("no rung or ladder is named `{name}`; {}", hint(.nearest))]
-    UnknownName {
-        /// What was asked for.
-        name: String,
-        /// The closest name there is, where one is close.
-        nearest: Option<&'static str>,
-    },
     /// Nothing to show.
     #[error("which rung? `ladder list` names them; --check takes all where none is named")]
     NoRung,
@@ -69,13 +61,6 @@ impl OccupancyError {
             Self::Tool(Refused { .. } | Scratch(_) | Start { .. } | Unread { .. }) => 1,
             _ => 2,
         }
-    }
-}
-
-fn hint(nearest: &Option<&'static str>) -> String {
-    match nearest {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => "`ladder list` names them".to_owned(),
     }
 }
 

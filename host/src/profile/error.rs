@@ -1,5 +1,7 @@
 //! What keeps a profile from being made.
 
+use crate::error::near;
+
 /// Why there is no profile. Each message is one line and says what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -19,14 +21,6 @@ pub enum ProfileError {
     NotOnSim {
         /// What was asked for.
         name: String,
-    },
-    /// Neither a ladder nor a rung.
-    #[error("no ladder or rung is named `{name}`; {}", near(.nearest, "`ladder list` names them"))]
-    UnknownTarget {
-        /// What was asked for.
-        name: String,
-        /// The closest names there are, nearest first.
-        nearest: Vec<String>,
     },
     /// An option of ladders none of which is profiled.
     #[error("--{option} is an option of {}, and what is profiled is {}", .has.join(", "), .chosen.join(", "))]
@@ -125,49 +119,9 @@ fn with_code(status: &Option<i32>) -> String {
     }
 }
 
-fn near(nearest: &[String], otherwise: &str) -> String {
-    match nearest {
-        [] => otherwise.to_owned(),
-        [one] => format!("did you mean `{one}`?"),
-        several => format!("did you mean one of {}?", several.join(", ")),
-    }
-}
-
-/// How many names are suggested.
-const SUGGESTED: usize = 3;
-
-/// The names that `given` was most likely meant to be: those it is part of, or else those a few letters away.
-pub(super) fn near_names<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut all: Vec<(bool, usize, &str)> = known
-        .map(|name| {
-            let is_part = given.len() >= 3 && name.contains(given);
-            (!is_part, strsim::damerau_levenshtein(given, name), name)
-        })
-        .filter(|&(no_part, distance, name)| !no_part || distance <= 2 + name.len() / 4)
-        .collect();
-    all.sort_unstable();
-    all.dedup();
-    let names = all.into_iter().map(|(_, _, name)| name.to_owned());
-    names.take(SUGGESTED).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_suggested_by_part_and_by_letters() {
-        let known = ["dram__bytes_read.sum", "dram__bytes_write.sum", "reduce"];
-        let near = |given| near_names(given, known.into_iter());
-        assert_eq!(near("bytes_read"), ["dram__bytes_read.sum"]);
-        assert_eq!(
-            near("dram__bytes"),
-            ["dram__bytes_read.sum", "dram__bytes_write.sum"]
-        );
-        assert_eq!(near("redcue"), ["reduce"]);
-        assert!(near("quicksort").is_empty());
-        assert!(near("").is_empty());
-    }
 
     #[test]
     fn without_nsight_compute_it_is_said_how_to_get_it() {

@@ -4,7 +4,8 @@
 mod list;
 
 use super::Numbers;
-use super::error::{ProfileError, near_names};
+use super::error::ProfileError;
+use crate::error::near_names;
 
 pub use list::METRICS;
 

@@ -1,6 +1,7 @@
 //! What to profile: ladders and rungs by name, each with the options that its ladder has.
 
-use super::error::{ProfileError, near_names};
+use super::error::ProfileError;
+use crate::chosen::chosen;
 use crate::error::Error;
 use crate::options::Options;
 use crate::registry::{Ladder, ladders};
@@ -22,46 +23,23 @@ pub struct Chosen {
 /// An option of some ladders as it was written on the command line.
 pub type Given = (&'static str, String);
 
-/// Finds what these names stand for, in the order of the ladders: a ladder, a rung, or a rung without the number
-/// at its end; all ladders for none. An option goes to those of them that have it.
+/// What these names stand for, as [`chosen`] has it. An option goes to those of the ladders that have it.
 ///
 /// # Errors
-/// [`ProfileError::UnknownTarget`] for a name that is nothing, [`ProfileError::OptionOfOthers`] for an option that
-/// none of the chosen ladders has.
-pub fn choose(targets: &[String], options: &[Given]) -> Result<Vec<Chosen>, ProfileError> {
-    let mut chosen = Vec::new();
-    for ladder in ladders() {
-        let whole = targets.is_empty() || targets.iter().any(|target| target == ladder.name);
-        let rungs: Vec<String> = targets
-            .iter()
-            .filter(|target| is_rung(ladder, target))
-            .cloned()
-            .collect();
-        if !whole && rungs.is_empty() {
-            continue;
+/// [`Error::UnknownName`] for a name that is nothing, [`ProfileError::OptionOfOthers`] for an option that none of
+/// the chosen ladders has.
+pub fn choose(targets: &[String], options: &[Given]) -> Result<Vec<Chosen>, Error> {
+    let of_ladder = |own: crate::Chosen| {
+        let has = |name| own.ladder.options.iter().any(|option| option.name == name);
+        let given = options.iter().filter(|(name, _)| has(*name));
+        Chosen {
+            ladder: own.ladder,
+            named: own.named,
+            whole: own.whole,
+            options: given.cloned().collect(),
         }
-        let has = |name| ladder.options.iter().any(|own| own.name == name);
-        chosen.push(Chosen {
-            ladder,
-            named: rungs,
-            whole,
-            options: options
-                .iter()
-                .filter(|(name, _)| has(*name))
-                .cloned()
-                .collect(),
-        });
-    }
-    if let Some(unknown) = targets.iter().find(|target| !is_known(target)) {
-        let names = ladders().iter().flat_map(|ladder| {
-            let rungs = ladder.rungs.iter().map(|rung| rung.name);
-            rungs.chain([ladder.name])
-        });
-        return Err(ProfileError::UnknownTarget {
-            name: unknown.clone(),
-            nearest: near_names(unknown, names),
-        });
-    }
+    };
+    let chosen: Vec<Chosen> = chosen(targets)?.into_iter().map(of_ladder).collect();
     for (option, _) in options {
         let taken = chosen
             .iter()
@@ -74,20 +52,11 @@ pub fn choose(targets: &[String], options: &[Given]) -> Result<Vec<Chosen>, Prof
                 option: (*option).to_owned(),
                 has: with.map(|ladder| ladder.name).collect(),
                 chosen: chosen.iter().map(|one| one.ladder.name).collect(),
-            });
+            }
+            .into());
         }
     }
     Ok(chosen)
-}
-
-fn is_rung(ladder: &Ladder, target: &str) -> bool {
-    ladder.named(&[target.to_owned()]).is_ok()
-}
-
-fn is_known(target: &str) -> bool {
-    ladders()
-        .iter()
-        .any(|ladder| ladder.name == target || is_rung(ladder, target))
 }
 
 impl Chosen {
