@@ -318,7 +318,7 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         ),
         (
             &["trace", "quicksort_bitonic_network"],
-            "`ladder list` shows them all",
+            "`ladder list` names them",
         ),
         (
             &["--channels", "8"],
