@@ -148,6 +148,11 @@ impl Path {
         }
     }
 
+    /// Instructions that warps have executed, those that nothing is issued for apart.
+    pub fn instructions(&self) -> u64 {
+        self.sums.issued.iter().sum::<f64>() as u64
+    }
+
     /// What was asked for.
     pub fn demand(mut self) -> Demand {
         self.end_block();

@@ -1,5 +1,6 @@
 //! What a launch asks of a multiprocessor, learned from some of its blocks on the SIMT machine.
 
+use simt::observe::Observer as _;
 use simt::path::{Demand, Latencies, Path};
 
 use crate::device::{BufferId, Device, Sim};
@@ -10,6 +11,8 @@ use crate::problem::{Problem, Role};
 /// Blocks that are run of a launch that has more. The blocks of a launch are alike, but for those at the
 /// edges of a problem.
 const BLOCKS: u64 = 24;
+/// Instructions of warps that a sample takes at most, unless one block takes more: seconds.
+const INSTRUCTIONS: u64 = 20_000_000;
 
 /// A problem on the SIMT machine, whose launches are sampled.
 pub struct Sampler<'a> {
@@ -77,23 +80,38 @@ impl<'a> Sampler<'a> {
             }
         }
         let all = launch.blocks();
-        let chosen: Vec<u64> = if all <= BLOCKS {
-            (0..all).collect()
-        } else {
-            (0..BLOCKS)
-                .map(|part| (part * all + all / 2) / BLOCKS)
-                .collect()
-        };
+        let most = all.min(BLOCKS);
+        // Spread evenly, the one in the middle first.
+        let mut chosen: Vec<u64> = (0..most)
+            .map(|part| (part * all + all / 2) / most)
+            .collect();
+        chosen.swap(0, (most / 2) as usize);
+        let mut path = self.observe(launch, &chosen[..1], latencies, l1_bytes)?;
+        let one = path.instructions().max(1);
+        let more = (INSTRUCTIONS / one).clamp(1, most) as usize;
+        if let Some(others @ [_, ..]) = chosen.get(1..more) {
+            path.merge(self.observe(launch, others, latencies, l1_bytes)?);
+        }
+        let demand = path.demand();
         let ranges = &self.ranges;
-        let path = self
-            .sim
-            .observe(launch, &self.buffers, Some(&chosen), |function| {
-                Path::new(function, latencies, l1_bytes, ranges)
-            })?;
         Ok(Sample {
-            demand: path.demand(),
-            scale: all as f64 / chosen.len() as f64,
+            scale: all as f64 / demand.blocks.max(1) as f64,
+            demand,
             sectors: ranges.iter().map(|(_, bytes)| bytes.div_ceil(32)).collect(),
         })
+    }
+
+    fn observe(
+        &mut self,
+        launch: &Launch,
+        chosen: &[u64],
+        latencies: Latencies,
+        l1_bytes: u64,
+    ) -> Result<Path, Error> {
+        let ranges = &self.ranges;
+        self.sim
+            .observe(launch, &self.buffers, Some(chosen), |function| {
+                Path::new(function, latencies, l1_bytes, ranges)
+            })
     }
 }
