@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, FromArgMatches};
+use clap::{ArgGroup, Args, FromArgMatches};
 
 use super::cases::{Case, cases};
 use super::record::{Record, Run};
@@ -14,6 +14,7 @@ use crate::cli::profile::{all_options, arg};
 use crate::cli::{self, progress_bar};
 use crate::device::{Choice, Device, DeviceInfo, Sim};
 use crate::error::Error;
+use crate::profile::ProfileError;
 use crate::profile::ncu::{self, Ncu, Runner};
 use crate::profile::plan::Given;
 use crate::report::{Setting, readme};
@@ -22,6 +23,9 @@ use crate::size::parse_block;
 
 /// Exit code where a difference is unexplained.
 const UNEXPLAINED: u8 = 1;
+/// What is said where there is no Nsight Compute: nothing but it counts on a GPU.
+const NO_NCU: &str = "Nsight Compute's `ncu` is neither in PATH nor where it is usually installed; install \
+                      nsight-compute (part of the CUDA toolkit) or name it with --ncu";
 /// What the report's markers in a file are called.
 pub const MARKER: &str = "agreement";
 
@@ -40,6 +44,7 @@ pub struct Surroundings<'a> {
 }
 
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("record").args(["update_fixture", "from"])))]
 struct Asked {
     /// Only these ladders [default: all]
     #[arg(value_name = "LADDER")]
@@ -59,7 +64,7 @@ struct Asked {
     from: Option<PathBuf>,
     /// Put the report of the whole record between the markers ladder:agreement:begin and ladder:agreement:end of
     /// a file: docs/agreement.md
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", requires = "record")]
     update_doc: Option<PathBuf>,
 }
 
@@ -253,7 +258,12 @@ fn gpu<'a>(
     let capability = device
         .as_ref()
         .map(|device| device.info().compute_capability);
-    let program = ncu::find(named).map_err(|error| missing.push(error.to_string()));
+    let program = ncu::find(named).map_err(|error| {
+        missing.push(match error {
+            ProfileError::NoNcu => NO_NCU.to_owned(),
+            other => other.to_string(),
+        });
+    });
     // Without a GPU, the tools are looked for as for the newest.
     let newest = crate::kernels_for(None).map(|ptx| ptx.capability);
     let explain = (surroundings.explain)(capability.unwrap_or(newest));

@@ -209,7 +209,11 @@ fn compared() -> String {
             rule.to_owned(),
         ]
     });
-    table(&["metric", "name", "exact is"], 3, rows.collect())
+    table(
+        &["metric", "name", "the GPU's has to be"],
+        3,
+        rows.collect(),
+    )
 }
 
 /// Each place once, with the runs that are from there, and what they lack.
@@ -236,12 +240,10 @@ fn circumstances(record: &Record) -> String {
             .filter(|metric| !run.metrics.iter().any(|own| own == metric.name))
             .map(|metric| metric.heading)
             .collect();
-        if !lacking.is_empty() {
-            let (case, lacking) = (run.case(), lacking.join("; "));
-            put(
-                &mut text,
-                &format!("- {}: {case}: not counted there: {lacking}", run.ladder),
-            );
+        let line = format!("- {}: not counted: {}", run.ladder, lacking.join("; "));
+        // Of several runs on one GPU once.
+        if !lacking.is_empty() && !text.contains(&line) {
+            put(&mut text, &line);
         }
         for why in &run.left_out {
             let case = run.case();
