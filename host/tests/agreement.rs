@@ -7,11 +7,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use host::agree::class::{Class, explanations};
-use host::agree::metrics::{BRANCHES, Compared, Rule, UNIFORM};
+use host::agree::kept;
+use host::agree::metrics::{BRANCHES, Rule, UNIFORM};
 use host::agree::program::MARKER;
 use host::agree::record::{Comparison, Record, Run};
 use host::agree::show;
@@ -41,13 +43,9 @@ fn counted(run: &Run) -> Vec<(Launch, Numbers)> {
 }
 
 /// Whether the simulator's number is still what it was. One that is not written was 0 or nothing.
-fn is_as_it_was(metric: &Compared, was: Option<&Comparison>, now: Option<f64>) -> bool {
-    let was = was.and_then(|both| both.sim).unwrap_or(0.0);
-    let rounding = match metric.rule {
-        Rule::TwoPlaces => 1e-9,
-        _ => 0.0,
-    };
-    (now.unwrap_or(0.0) - was).abs() <= rounding
+fn is_as_it_was(was: Option<&Comparison>, now: Option<f64>) -> bool {
+    let was = was.and_then(|both| both.sim);
+    was.unwrap_or(0.0) == now.map_or(0.0, kept)
 }
 
 #[test]
@@ -66,7 +64,7 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
             let compared = row.comparisons(run);
             for (metric, was) in compared.filter(|(metric, _)| metric.rule != Rule::Information) {
                 let now = metric.sim.of(metric.name, numbers);
-                if !is_as_it_was(metric, was, now) {
+                if !is_as_it_was(was, now) {
                     let of = |side: fn(&Comparison) -> Option<f64>| was.map_or(Some(0.0), side);
                     wrong.push(format!(
                         "{place}: {}: the simulator counted {:?}, now {now:?}; the GPU {:?}",
@@ -84,12 +82,20 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
 #[test]
 fn every_rung_was_measured_or_is_known_not_to_be() {
     let record = record();
-    assert_eq!(
-        record.missing(),
-        record.not_yet,
-        "on the left, the rungs of which the fixture has no numbers; on the right, those that it lists as such under \
-         `not_yet`. List a new rung there until a GPU is at hand; then `cargo xtask agree` measures it and takes it \
-         out"
+    let names = |all: BTreeMap<String, Vec<String>>| -> BTreeSet<String> {
+        all.into_values().flatten().collect()
+    };
+    let (missing, listed) = (names(record.missing()), names(record.not_yet.clone()));
+    let forgotten: Vec<&String> = missing.difference(&listed).collect();
+    assert!(
+        forgotten.is_empty(),
+        "the fixture has no numbers of {forgotten:?}: `cargo xtask agree` on a machine with a GPU measures them; until \
+         then list them in simt/tests/fixtures/ncu/agree.json under `not_yet`"
+    );
+    let in_vain: Vec<&String> = listed.difference(&missing).collect();
+    assert!(
+        in_vain.is_empty(),
+        "{in_vain:?} are listed as not measured in simt/tests/fixtures/ncu/agree.json, and were, or are no rungs"
     );
     for run in &record.runs {
         for row in &run.rungs {

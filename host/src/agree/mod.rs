@@ -213,8 +213,8 @@ fn one(
     changes: &mut Option<Vec<Change>>,
     find: impl Fn() -> Result<Vec<Change>, AgreeError>,
 ) -> Result<Option<Comparison>, AgreeError> {
-    let sim = metric.sim.of(metric.name, sim);
-    let ncu = metric.gpu.of(metric.name, gpu);
+    let sim = metric.sim.of(metric.name, sim).map(kept);
+    let ncu = metric.gpu.of(metric.name, gpu).map(kept);
     let nothing = |number: Option<f64>| number.is_none_or(|number| number == 0.0);
     if nothing(sim) && nothing(ncu) {
         return Ok(None);
@@ -240,6 +240,12 @@ fn one(
         class,
         why,
     }))
+}
+
+/// A number as it is kept: with six places, which are read back as they were written.
+pub fn kept(number: f64) -> f64 {
+    const PLACES: f64 = 1e6;
+    (number * PLACES).round() / PLACES
 }
 
 /// The counters that Nsight Compute is asked for.

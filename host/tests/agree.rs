@@ -1,0 +1,557 @@
+//! The `agree` program, with a GPU and an Nsight Compute for tests that counts what the simulator counts, but for
+//! what it is told to count differently.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use common::Fake;
+use common::program::Ended;
+use host::agree::class::Class;
+use host::agree::metrics::METRICS;
+use host::agree::program::{self, Surroundings};
+use host::agree::record::Record;
+use host::agree::{Case, Explain};
+use host::device::Sim;
+use host::profile::ncu::{Ended as Said, Runner};
+use host::profile::{Numbers, on_sim};
+use host::report::Setting;
+use host::{Device, Error, dims, ladder};
+use toolkit::access::{Change, Effect, Kind};
+
+const NCU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu.sh");
+
+const LOADS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
+const SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+const WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
+const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
+const LDGSTS: &str = "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum";
+
+/// A metric of the kernels whose names begin so, and what is counted where the simulator counts so much.
+type Difference = (&'static str, &'static str, fn(f64) -> f64);
+
+/// An Nsight Compute that counts as the simulator does, but for what differs.
+#[derive(Default)]
+struct Replay {
+    differs: Vec<Difference>,
+    /// Metrics that it does not know.
+    unknown: Vec<&'static str>,
+    /// What it says in the place of everything.
+    says: Option<(i32, &'static str)>,
+    log: RefCell<Vec<Vec<String>>>,
+}
+
+impl Runner for Replay {
+    fn run(&self, _: &Path, args: &[OsString]) -> std::io::Result<Said> {
+        let args: Vec<String> = args
+            .iter()
+            .map(|arg| arg.to_str().unwrap().to_owned())
+            .collect();
+        self.log.borrow_mut().push(args.clone());
+        let said = |code, out: String| {
+            Ok(Said {
+                code: Some(code),
+                out,
+                err: String::new(),
+            })
+        };
+        if args == ["--version"] {
+            return said(0, "Version 2025.3.1.0 (build 0)\n".to_owned());
+        }
+        if let Some((code, text)) = self.says {
+            return said(code, text.to_owned());
+        }
+        let after = |name: &str| &args[args.iter().position(|arg| arg == name).unwrap() + 1];
+        let metrics: Vec<&str> = after("--metrics").split(',').collect();
+        if let Some(name) = self.unknown.iter().find(|name| metrics.contains(name)) {
+            return said(1, format!("==ERROR== Failed to find metric {name}\n"));
+        }
+        said(0, self.table(&args, &metrics))
+    }
+}
+
+impl Replay {
+    /// The table for the rungs and options that this program is run with.
+    fn table(&self, args: &[String], metrics: &[&str]) -> String {
+        let own = &args[args.iter().position(|arg| arg == "run").unwrap()..];
+        let ladder = ladder(&own[1]).unwrap();
+        let rungs = own[3..].iter().take_while(|arg| !arg.starts_with("--"));
+        let rungs: Vec<String> = rungs.cloned().collect();
+        let mut case = Case {
+            ladder,
+            options: Vec::new(),
+            block: None,
+        };
+        for (name, value) in own
+            .iter()
+            .filter_map(|arg| arg.strip_prefix("--")?.split_once('='))
+        {
+            if name == "block" {
+                case.block = Some(host::parse_block(value).unwrap());
+            } else {
+                let option = ladder.options.iter().find(|own| own.name == name).unwrap();
+                case.options.push((option.name, value.to_owned()));
+            }
+        }
+        let plan = case.plan(&rungs).unwrap();
+        let mut sim = Sim::open_as(0, Some((7, 5))).unwrap();
+        let counted = on_sim(&mut sim, &plan, |_| ()).unwrap();
+        let quoted = |cells: Vec<String>| {
+            let cells: Vec<String> = cells.iter().map(|cell| format!("\"{cell}\"")).collect();
+            cells.join(",") + "\n"
+        };
+        let names = metrics.iter().map(|&name| name.to_owned());
+        let mut text = quoted(
+            ["ID".into(), "Kernel Name".into()]
+                .into_iter()
+                .chain(names)
+                .collect(),
+        );
+        text += &quoted(vec![String::new(); metrics.len() + 2]);
+        for (id, ((_, launch), numbers)) in plan.launches().iter().zip(&counted).enumerate() {
+            let cells = metrics
+                .iter()
+                .map(|name| self.value(&launch.entry, name, numbers));
+            let head = [id.to_string(), launch.entry.clone()];
+            text += &quoted(head.into_iter().chain(cells).collect());
+        }
+        text
+    }
+
+    fn value(&self, entry: &str, name: &str, numbers: &Numbers) -> String {
+        // What the simulator has under another name is of no interest here.
+        let counted = numbers.get(name).unwrap_or(0.0);
+        let number = self
+            .differs
+            .iter()
+            .filter(|(kernel, metric, _)| entry.starts_with(kernel) && *metric == name)
+            .fold(counted, |number, (.., differ)| differ(number));
+        if name.ends_with(".pct") {
+            format!("{number:.2}")
+        } else {
+            format!("{number:.0}")
+        }
+    }
+}
+
+/// What ptxas made of every kernel here.
+struct Made(Vec<Change>);
+
+impl Explain for Made {
+    fn changes(&self, _: &str) -> Result<Vec<Change>, toolkit::Error> {
+        Ok(self.0.clone())
+    }
+
+    fn version(&self) -> Option<String> {
+        Some("13.0.88".to_owned())
+    }
+}
+
+fn widened() -> Vec<Change> {
+    vec![Change {
+        kind: Kind::Lds,
+        effect: Effect::Widened,
+        ptx: 64,
+        sass: 40,
+    }]
+}
+
+fn agree(replay: &Replay, changes: &[Change], args: &[&str]) -> Ended {
+    let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(None))) };
+    let explain = |_| Ok(Box::new(Made(changes.to_vec())) as Box<dyn Explain>);
+    with(
+        &Surroundings {
+            open: &open,
+            runner: replay,
+            explain: &explain,
+            terminal: false,
+            setting: &|_| Setting {
+                date: "2026-04-01".to_owned(),
+                toolchain: "compilers".to_owned(),
+            },
+        },
+        &[args, &["--ncu", NCU]].concat(),
+    )
+}
+
+fn with(surroundings: &Surroundings<'_>, args: &[&str]) -> Ended {
+    let (mut out, mut err) = (
+        anstream::StripStream::new(Vec::new()),
+        anstream::StripStream::new(Vec::new()),
+    );
+    let args = ["agree"].iter().chain(args).map(Into::into);
+    let code = program::main(args, surroundings, &mut out, &mut err);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended {
+        code,
+        out: text(out.into_inner()),
+        err: text(err.into_inner()),
+    }
+}
+
+/// The line of the summary over all runs.
+fn total(out: &str) -> Vec<&str> {
+    let line = out.lines().find(|line| line.starts_with("| all ")).unwrap();
+    line.split('|').map(str::trim).skip(3).take(7).collect()
+}
+
+#[test]
+fn what_counts_alike_is_exact() {
+    let replay = Replay::default();
+    let Ended { code, out, err } = agree(&replay, &[], &["reduce", "--n=4k"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!(total(&out)[3..], ["0", "0", "0", "0"], "{out}");
+    assert_eq!(
+        total(&out)[0],
+        ladder("reduce").unwrap().rungs.len().to_string()
+    );
+    assert!(
+        out.contains("Nothing: all numbers are the same on both sides."),
+        "{out}"
+    );
+    assert!(
+        out.contains(
+            "- reduce: Test GPU, compute capability 7.5, driver 1.2.3 (CUDA 12.0), ncu 2025.3.1.0 (build 0), ptxas \
+             13.0.88; 2026-04-01; compilers"
+        ),
+        "{out}"
+    );
+    let log = replay.log.borrow();
+    let asked = log.iter().find(|args| args.len() > 1).unwrap();
+    for part in [
+        "--clock-control",
+        "none",
+        "run",
+        "reduce",
+        "--n=4k",
+        "--no-time",
+    ] {
+        assert!(asked.iter().any(|arg| arg == part), "{part}: {asked:?}");
+    }
+}
+
+#[test]
+fn every_class_is_found_and_an_unexplained_difference_fails() {
+    let replay = Replay {
+        differs: vec![
+            ("reduce_neighbored_less", SECTORS, |sectors| sectors * 1.005),
+            ("reduce_smem_unroll4_", WAVES, |waves| waves + 66.0),
+            ("reduce_smem_unroll4_", CONFLICTS, |conflicts| {
+                conflicts + 66.0
+            }),
+            ("reduce_smem_5", WAVES, |waves| waves * 1.5),
+            ("reduce_interleaved", LOADS, |loads| loads / 2.0),
+        ],
+        ..Replay::default()
+    };
+    let args = ["reduce", "--n=64k", "--block=512"];
+    let Ended { code, out, err } = agree(&replay, &widened(), &args);
+    assert_eq!((code, err.as_str()), (1, ""));
+    let differences = out
+        .lines()
+        .skip_while(|line| *line != "### What is not exact")
+        .take_while(|line| *line != "### What counts different things")
+        .filter(|line| !line.starts_with('#'));
+    let differences: Vec<&str> = differences.collect();
+    insta::assert_snapshot!(differences.join("\n"));
+    // Without them, one more is unexplained.
+    let unexplained = |out: &str| total(out)[6].parse::<u32>().unwrap();
+    let Ended {
+        code, out: bare, ..
+    } = agree(&replay, &[], &args);
+    assert_eq!(code, 1);
+    assert!(unexplained(&bare) > unexplained(&out), "{bare}");
+}
+
+#[test]
+fn what_was_compared_is_kept_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (fixture, doc) = (path("agree.json"), path("agreement.md"));
+    let marks = "a\n<!-- ladder:agreement:begin -->\nold\n<!-- ladder:agreement:end -->\nb\n";
+    fs::write(&doc, marks).unwrap();
+    let replay = Replay {
+        differs: vec![("reduce_smem_1", WAVES, |waves| waves * 1.5)],
+        ..Replay::default()
+    };
+    let update = ["--update-fixture", &fixture, "--update-doc", &doc];
+    let args = [&["reduce", "--n=4k", "--block=128"], &update[..]].concat();
+    let Ended { code, out, err } = agree(&replay, &widened(), &args);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+
+    let text = fs::read_to_string(&fixture).unwrap();
+    let record = Record::parse(&text).unwrap();
+    assert_eq!(record.text(), text);
+    assert_eq!(record.runs.len(), 1);
+    let run = &record.runs[0];
+    assert_eq!(
+        (run.ladder.as_str(), run.block.as_deref()),
+        ("reduce", Some("128"))
+    );
+    assert_eq!(run.plan().unwrap().launches()[0].1.block, [128, 1, 1]);
+    assert_eq!(run.measured.capability, Some((7, 5)));
+    let row = run
+        .rungs
+        .iter()
+        .find(|row| row.rung == "reduce_smem")
+        .unwrap();
+    let waves = &row.metrics[WAVES];
+    assert_eq!(waves.class, Class::Explained);
+    assert_eq!(waves.why, ["64 LDS of the PTX are 40 wider ones in SASS"]);
+    assert_eq!(waves.ncu, Some(waves.sim.unwrap() * 1.5));
+    assert!(!row.metrics.contains_key(LDGSTS) && run.metrics.contains(&LDGSTS.to_owned()));
+    // A line for each comparison.
+    assert!(
+        text.lines()
+            .any(|line| line.contains(WAVES) && line.contains("\"why\": [\"64 LDS"))
+    );
+    assert!(!record.not_yet.contains_key("reduce"));
+    assert!(record.not_yet["shuffle"].contains(&"shuffle_up".to_owned()));
+
+    let written = fs::read_to_string(&doc).unwrap();
+    assert!(
+        written.starts_with("a\n<!--") && written.ends_with("-->\nb\n"),
+        "{written}"
+    );
+    assert!(
+        written.contains("explained: 64 LDS of the PTX"),
+        "{written}"
+    );
+    assert!(
+        written.contains("- shuffle: `shuffle_broadcast`"),
+        "{written}"
+    );
+
+    // From the record alone comes the same report.
+    fs::write(&doc, marks).unwrap();
+    let from = ["--from", &fixture, "--update-doc", &doc];
+    let surroundings = nothing();
+    let Ended { code, err, .. } = with(&surroundings, &from);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(fs::read_to_string(&doc).unwrap(), written);
+
+    // A later comparison of the ladder takes the place of this one.
+    let args = [&["reduce", "--n=8k"], &update[..]].concat();
+    assert_eq!(agree(&Replay::default(), &[], &args).code, 0);
+    let later = Record::read(Path::new(&fixture), false).unwrap();
+    assert_eq!((later.runs.len(), &later.runs[0].block), (1, &None));
+    assert!(!fs::read_to_string(&doc).unwrap().contains("64 LDS"));
+}
+
+#[test]
+fn what_a_chip_or_a_gpu_lacks_is_said() {
+    let replay = Replay {
+        unknown: vec![LDGSTS],
+        ..Replay::default()
+    };
+    let Ended { code, out, .. } = agree(&replay, &[], &["reduce", "--n=4k"]);
+    assert_eq!(code, 0);
+    assert!(
+        out.contains("- reduce: not counted: requests of copies from global to shared\n"),
+        "{out}"
+    );
+    let replay = Replay {
+        unknown: vec![LOADS],
+        ..Replay::default()
+    };
+    let Ended { code, err, .. } = agree(&replay, &[], &["reduce", "--n=4k"]);
+    assert_eq!(code, 2);
+    assert!(
+        err.contains(&format!("Test GPU has no metric {LOADS}")),
+        "{err}"
+    );
+
+    let fault = Some(common::Fault::TooOld("reduce_shfl"));
+    let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(fault))) };
+    let replay = Replay::default();
+    let surroundings = Surroundings {
+        open: &open,
+        runner: &replay,
+        explain: &|_| Ok(Box::new(Made(Vec::new()))),
+        ..nothing()
+    };
+    let Ended { code, out, err } = with(&surroundings, &["reduce", "--n=4k", "--ncu", NCU]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(
+        out.contains("left out: reduce_shfl_128 needs compute capability 9.0"),
+        "{out}"
+    );
+    assert!(!out.contains("| `reduce_shfl` "), "{out}");
+}
+
+/// A machine with nothing.
+fn nothing() -> Surroundings<'static> {
+    fn open(_: host::device::Choice) -> Result<Box<dyn Device>, Error> {
+        Err(Error::NoGpu {
+            what: "no CUDA driver on this machine".to_owned(),
+        })
+    }
+    Surroundings {
+        open: &open,
+        runner: &host::profile::ncu::System,
+        explain: &|_| Err(vec!["no ptxas was found".to_owned()]),
+        terminal: false,
+        setting: &|_| Setting {
+            date: String::new(),
+            toolchain: String::new(),
+        },
+    }
+}
+
+#[test]
+fn what_is_missing_is_said_in_one_line() {
+    let Ended { code, out, err } = with(&nothing(), &["shuffle", "--ncu", "no/such/ncu"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    for part in [
+        "error: sim and GPU cannot be compared here: there is no GPU: no CUDA driver on this machine; cannot start \
+         no/such/ncu: ",
+        "; no ptxas was found\n",
+    ] {
+        assert!(err.contains(part), "{part}: {err}");
+    }
+    assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+}
+
+#[test]
+fn what_ncu_says_is_shown() {
+    for (says, parts) in [
+        (
+            (1, "==ERROR== ERR_NVGPUCTRPERM - no permission"),
+            &["NVreg_RestrictProfilingToAdminUsers=0"][..],
+        ),
+        (
+            (0, "Kernel; Metric; Value\nreduce; 1; 2\n"),
+            &[
+                "cannot read what ncu 2025.3.1.0 (build 0) wrote",
+                "Kernel; Metric; Value",
+            ],
+        ),
+    ] {
+        let replay = Replay {
+            says: Some(says),
+            ..Replay::default()
+        };
+        let Ended { code, out, err } = agree(&replay, &[], &["reduce", "--n=4k"]);
+        assert_eq!((code, out.as_str()), (2, ""));
+        for part in parts {
+            assert!(err.contains(part), "{part}: {err}");
+        }
+        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let old = path("old.json", "{\"not_yet\": {}, \"runs\": [{\"ladder\": 7}]}");
+    let unmarked = path("unmarked.md", "nothing\n");
+    for (args, part) in [
+        (
+            &["redcue"][..],
+            "no ladder is named `redcue`; did you mean `reduce`?",
+        ),
+        (&["quicksort"], "the ladders are reduce, transpose, "),
+        (
+            &["reduce_neighbored"],
+            "no ladder is named `reduce_neighbored`",
+        ),
+        (&["reduce", "--rows=3"], "--rows is an option of transpose"),
+        (&["reduce", "--n=x"], "`x` is not a size"),
+        (&["transpose", "--rows=0"], "rows = 0 is out of bounds"),
+        (&["reduce", "--block=100"], "a block of 100 is not possible"),
+        (
+            &["reduce", "--metrics=x"],
+            "unexpected argument '--metrics'",
+        ),
+        (&["--from", "no/such.json"], "cannot use no/such.json: "),
+        (&["--from", &old], "is no record of `cargo xtask agree`"),
+        (&["--from", &old, "reduce"], "cannot be used with"),
+        (&["--from", &old, "--n=3"], "cannot be used with"),
+        (
+            &["--update-fixture", &old],
+            "is no record of `cargo xtask agree`",
+        ),
+        (
+            &["--update-fixture", "no/such/a.json"],
+            "there is no folder no/such",
+        ),
+        (
+            &["--update-doc", &unmarked],
+            "required arguments were not provided",
+        ),
+        (
+            &["--update-fixture", "a.json", "--update-doc", &unmarked],
+            "it has no line `<!-- ladder:agreement:begin -->`",
+        ),
+    ] {
+        let Ended { code, out, err } = with(&nothing(), args);
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
+        assert!(
+            err.starts_with("error: ") && err.contains(part),
+            "{part}: {err}"
+        );
+        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+    }
+}
+
+#[test]
+fn help_and_the_run_that_is_profiled() {
+    let Ended { code, out, .. } = with(&nothing(), &["--help"]);
+    assert_eq!(code, 0);
+    for part in [
+        "[LADDER]",
+        "--update-fixture",
+        "--update-doc",
+        "--from",
+        "--rows",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    // The program that ncu is run on is this one.
+    let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(None))) };
+    let surroundings = Surroundings {
+        open: &open,
+        ..nothing()
+    };
+    let args = [
+        "run",
+        "reduce",
+        "--rung",
+        "reduce_smem",
+        "--n=4k",
+        "--no-time",
+    ];
+    let Ended { code, out, .. } = with(&surroundings, &args);
+    assert_eq!(code, 0);
+    assert!(out.contains("│ reduce_smem "), "{out}");
+}
+
+#[test]
+fn metrics_are_named_once_and_the_simulator_has_what_they_need() {
+    let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    assert_eq!(names.len(), METRICS.len());
+    let counters: BTreeSet<&str> = simt::counters::METRICS
+        .iter()
+        .map(|counter| counter.name)
+        .collect();
+    for metric in METRICS {
+        for name in metric.sim.needs(metric.name) {
+            assert!(counters.contains(name), "{}: {name}", metric.name);
+        }
+        for name in metric.gpu.needs(metric.name) {
+            assert!(!name.starts_with("ptx_") && name.contains("__"), "{name}");
+        }
+    }
+    assert_eq!(dims([128, 1, 1]), "128");
+}
