@@ -140,6 +140,7 @@ mod tests {
         };
         let loads = find("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum").unwrap();
         let sectors = find("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum").unwrap();
+        let used = find("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct").unwrap();
         let waves = find("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum").unwrap();
         let stores = find("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum").unwrap();
         let atom = find("l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum").unwrap();
@@ -149,11 +150,16 @@ mod tests {
             (loads, Kind::Ldg, Effect::Widened, true, false),
             (loads, Kind::Ldg, Effect::Removed, true, false),
             (loads, Kind::Ldg, Effect::Split, false, true),
-            (loads, Kind::Ldg, Effect::Copied, true, true),
-            (loads, Kind::Ldgsts, Effect::Predicated, true, true),
+            (loads, Kind::Ldg, Effect::Copied, false, true),
+            (loads, Kind::Ldgsts, Effect::Split, false, true),
+            (loads, Kind::Ldg, Effect::Predicated, false, false),
             (loads, Kind::Lds, Effect::Widened, false, false),
             (loads, Kind::Stg, Effect::Copied, false, false),
             (sectors, Kind::Ldg, Effect::Widened, true, true),
+            (sectors, Kind::Ldg, Effect::Removed, true, false),
+            (sectors, Kind::Ldg, Effect::Copied, false, true),
+            (used, Kind::Ldg, Effect::Copied, true, true),
+            (used, Kind::Ldg, Effect::Predicated, false, false),
             (waves, Kind::Lds, Effect::Widened, true, true),
             (waves, Kind::Sts, Effect::Widened, false, false),
             (stores, Kind::Lds, Effect::Widened, false, false),

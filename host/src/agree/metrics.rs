@@ -18,6 +18,8 @@ pub struct Compared {
     pub rule: Rule,
     /// The memory instructions that it counts: what `ptxas` did to them can explain a difference.
     pub kinds: &'static [Kind],
+    /// The counter of the same that counts by instruction, without arbitration, where there is one.
+    pub by_instruction: Option<&'static str>,
     /// Where the simulator's number comes from.
     pub sim: Reading,
     /// Where the GPU's comes from.
@@ -83,6 +85,11 @@ impl Reading {
 
 impl Compared {
     /// Whether this change can be why the GPU's number is `higher`, or lower, than the simulator's.
+    ///
+    /// A predicate in the place of a branch cannot: an instruction that is kept from all threads of a warp is not
+    /// counted. (On an H100 all warps of a block of `reduce_shfl` come by the load of its second half, and the one
+    /// that loads is counted.) Code that was copied, to both sides of a branch, is executed by the parts of a warp
+    /// one after the other where the whole warp would have executed it once.
     pub fn is_explained_by(&self, change: &Change, higher: bool) -> bool {
         // Such an atomic operation counts as the other kind.
         if change.effect == Effect::Resultless {
@@ -92,9 +99,12 @@ impl Compared {
             );
             return if higher { to } else { from };
         }
-        let can = match (self.rule, change.effect) {
-            (Rule::Requests, Effect::Widened | Effect::Removed) => !higher,
-            (Rule::Requests, Effect::Split) => higher,
+        let can = match (change.effect, self.rule) {
+            (Effect::Predicated, _) => false,
+            // A share is a quotient: it may go either way.
+            (_, Rule::TwoPlaces) => true,
+            (Effect::Removed, _) | (Effect::Widened, Rule::Requests) => !higher,
+            (Effect::Copied, _) | (Effect::Split, Rule::Requests) => higher,
             _ => true,
         };
         can && self.kinds.contains(&change.kind)
@@ -116,6 +126,10 @@ const LD_REQUESTS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
 const ST_REQUESTS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
 const LD_WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 const ST_WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum";
+const LD_WAVES_BY_INSTRUCTION: &str =
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
+const ST_WAVES_BY_INSTRUCTION: &str =
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum";
 const LD_CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
 const ST_CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum";
 
@@ -130,6 +144,7 @@ const fn metric(
         heading,
         rule,
         kinds,
+        by_instruction: None,
         sim: Reading::Same,
         gpu: Reading::Same,
         is_optional: false,
@@ -229,12 +244,24 @@ pub static METRICS: &[Compared] = &[
         Rule::Counts,
         RED,
     ),
-    metric(
-        LD_WAVES,
-        "shared load wavefronts",
-        Rule::Arbitrated,
-        SHARED_LD,
-    ),
+    Compared {
+        by_instruction: Some(LD_WAVES_BY_INSTRUCTION),
+        ..metric(
+            LD_WAVES,
+            "shared load wavefronts",
+            Rule::Arbitrated,
+            SHARED_LD,
+        )
+    },
+    optional(Compared {
+        sim: Reading::Counter(LD_WAVES),
+        ..metric(
+            LD_WAVES_BY_INSTRUCTION,
+            "shared load wavefronts, by instruction",
+            Rule::Counts,
+            SHARED_LD,
+        )
+    }),
     reckoned(
         metric(
             "shared_wavefronts_without_conflicts_ld.sum",
@@ -244,12 +271,24 @@ pub static METRICS: &[Compared] = &[
         ),
         Reading::Less(LD_WAVES, LD_CONFLICTS),
     ),
-    metric(
-        ST_WAVES,
-        "shared store wavefronts",
-        Rule::Arbitrated,
-        SHARED_ST,
-    ),
+    Compared {
+        by_instruction: Some(ST_WAVES_BY_INSTRUCTION),
+        ..metric(
+            ST_WAVES,
+            "shared store wavefronts",
+            Rule::Arbitrated,
+            SHARED_ST,
+        )
+    },
+    optional(Compared {
+        sim: Reading::Counter(ST_WAVES),
+        ..metric(
+            ST_WAVES_BY_INSTRUCTION,
+            "shared store wavefronts, by instruction",
+            Rule::Counts,
+            SHARED_ST,
+        )
+    }),
     reckoned(
         metric(
             "shared_wavefronts_without_conflicts_st.sum",

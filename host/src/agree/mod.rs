@@ -219,8 +219,13 @@ fn one(
     if nothing(sim) && nothing(ncu) {
         return Ok(None);
     }
+    let by_instruction = metric.by_instruction.and_then(|name| gpu.get(name));
     let (class, why) = match Class::of(metric.rule, sim, ncu) {
         Some(class) => (class, Vec::new()),
+        // The counter of the instructions themselves says more than what ptxas did.
+        None if sim.is_some() && by_instruction == sim && ncu > sim => {
+            (Class::Explained, vec![ARBITRATION.to_owned()])
+        }
         None => {
             let changes = match changes {
                 Some(changes) => changes,
@@ -241,6 +246,9 @@ fn one(
         why,
     }))
 }
+
+/// Why wavefronts differ of which a counter by instruction has as many as the simulator.
+const ARBITRATION: &str = "all of it is arbitration: by instruction the GPU counts as many as sim";
 
 /// A number as it is kept: with six places, which are read back as they were written.
 pub fn kept(number: f64) -> f64 {
