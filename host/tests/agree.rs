@@ -4,25 +4,23 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "common/replay.rs"]
+mod replay;
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
 use common::Fake;
 use common::program::Ended;
+use host::agree::Explain;
 use host::agree::class::Class;
 use host::agree::metrics::METRICS;
 use host::agree::program::{self, Surroundings};
 use host::agree::record::Record;
-use host::agree::{Case, Explain};
-use host::device::Sim;
-use host::profile::ncu::{Ended as Said, Runner};
-use host::profile::{Numbers, on_sim};
 use host::report::Setting;
-use host::{Device, Error, dims, ladder};
+use host::{Device, Error, ladder};
+use replay::Replay;
 use toolkit::access::{Change, Effect, Kind};
 
 const NCU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu.sh");
@@ -33,114 +31,6 @@ const WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 const BY_INSTRUCTION: &str = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
 const LDGSTS: &str = "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum";
-
-/// A metric of the kernels whose names begin so, and what is counted where the simulator counts so much.
-type Difference = (&'static str, &'static str, fn(f64) -> f64);
-
-/// An Nsight Compute that counts as the simulator does, but for what differs.
-#[derive(Default)]
-struct Replay {
-    differs: Vec<Difference>,
-    /// Metrics that it does not know.
-    unknown: Vec<&'static str>,
-    /// What it says in the place of everything.
-    says: Option<(i32, &'static str)>,
-    log: RefCell<Vec<Vec<String>>>,
-}
-
-impl Runner for Replay {
-    fn run(&self, _: &Path, args: &[OsString]) -> std::io::Result<Said> {
-        let args: Vec<String> = args
-            .iter()
-            .map(|arg| arg.to_str().unwrap().to_owned())
-            .collect();
-        self.log.borrow_mut().push(args.clone());
-        let said = |code, out: String| {
-            Ok(Said {
-                code: Some(code),
-                out,
-                err: String::new(),
-            })
-        };
-        if args == ["--version"] {
-            return said(0, "Version 2025.3.1.0 (build 0)\n".to_owned());
-        }
-        if let Some((code, text)) = self.says {
-            return said(code, text.to_owned());
-        }
-        let after = |name: &str| &args[args.iter().position(|arg| arg == name).unwrap() + 1];
-        let metrics: Vec<&str> = after("--metrics").split(',').collect();
-        if let Some(name) = self.unknown.iter().find(|name| metrics.contains(name)) {
-            return said(1, format!("==ERROR== Failed to find metric {name}\n"));
-        }
-        said(0, self.table(&args, &metrics))
-    }
-}
-
-impl Replay {
-    /// The table for the rungs and options that this program is run with.
-    fn table(&self, args: &[String], metrics: &[&str]) -> String {
-        let own = &args[args.iter().position(|arg| arg == "run").unwrap()..];
-        let ladder = ladder(&own[1]).unwrap();
-        let rungs = own[3..].iter().take_while(|arg| !arg.starts_with("--"));
-        let rungs: Vec<String> = rungs.cloned().collect();
-        let mut case = Case {
-            ladder,
-            options: Vec::new(),
-            block: None,
-        };
-        for (name, value) in own
-            .iter()
-            .filter_map(|arg| arg.strip_prefix("--")?.split_once('='))
-        {
-            if name == "block" {
-                case.block = Some(host::parse_block(value).unwrap());
-            } else {
-                let option = ladder.options.iter().find(|own| own.name == name).unwrap();
-                case.options.push((option.name, value.to_owned()));
-            }
-        }
-        let plan = case.plan(&rungs).unwrap();
-        let mut sim = Sim::open_as(0, Some((7, 5))).unwrap();
-        let counted = on_sim(&mut sim, &plan, |_| ()).unwrap();
-        let quoted = |cells: Vec<String>| {
-            let cells: Vec<String> = cells.iter().map(|cell| format!("\"{cell}\"")).collect();
-            cells.join(",") + "\n"
-        };
-        let names = metrics.iter().map(|&name| name.to_owned());
-        let mut text = quoted(
-            ["ID".into(), "Kernel Name".into()]
-                .into_iter()
-                .chain(names)
-                .collect(),
-        );
-        text += &quoted(vec![String::new(); metrics.len() + 2]);
-        for (id, ((_, launch), numbers)) in plan.launches().iter().zip(&counted).enumerate() {
-            let cells = metrics
-                .iter()
-                .map(|name| self.value(&launch.entry, name, numbers));
-            let head = [id.to_string(), launch.entry.clone()];
-            text += &quoted(head.into_iter().chain(cells).collect());
-        }
-        text
-    }
-
-    fn value(&self, entry: &str, name: &str, numbers: &Numbers) -> String {
-        let by_instruction = name.strip_prefix("smsp__sass_l1tex_data_pipe");
-        let other = by_instruction.map(|rest| format!("l1tex__data_pipe{rest}"));
-        let counted = numbers.get(other.as_deref().unwrap_or(name)).unwrap_or(0.0);
-        let number = self
-            .differs
-            .iter()
-            .filter(|(kernel, metric, _)| entry.starts_with(kernel) && *metric == name)
-            .fold(counted, |number, (.., differ)| differ(number));
-        if name.ends_with(".pct") {
-            format!("{number:.2}")
-        } else {
-            format!("{number:.0}")
-        }
-    }
-}
 
 /// What ptxas made of every kernel here.
 struct Made(Vec<Change>);
@@ -562,5 +452,4 @@ fn metrics_are_named_once_and_the_simulator_has_what_they_need() {
             assert!(!name.starts_with("ptx_") && name.contains("__"), "{name}");
         }
     }
-    assert_eq!(dims([128, 1, 1]), "128");
 }

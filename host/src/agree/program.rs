@@ -29,14 +29,17 @@ const NO_NCU: &str = "Nsight Compute's `ncu` is neither in PATH nor where it is 
 /// What the report's markers in a file are called.
 pub const MARKER: &str = "agreement";
 
+/// Finds what explains differences on a GPU of this compute capability, or what is missing for that.
+pub type FindExplain<'a> = dyn Fn(Option<(u32, u32)>) -> Result<Box<dyn Explain>, Vec<String>> + 'a;
+
 /// What the program finds around it.
 pub struct Surroundings<'a> {
     /// Opens a device.
     pub open: &'a dyn Fn(Choice) -> Result<Box<dyn Device>, Error>,
     /// Runs Nsight Compute.
     pub runner: &'a dyn Runner,
-    /// Finds what explains differences on a GPU of this compute capability, or says what is missing for it.
-    pub explain: &'a dyn Fn(Option<(u32, u32)>) -> Result<Box<dyn Explain>, Vec<String>>,
+    /// Finds what explains differences.
+    pub explain: &'a FindExplain<'a>,
     /// Whether a person reads the output on a terminal.
     pub terminal: bool,
     /// The day, and the toolchain for a device.
@@ -191,20 +194,22 @@ fn measure(
     let (gpu, device) = gpu(named, surroundings)?;
     let mut ready = Vec::new();
     for (case, plan) in cases.iter().zip(plans) {
-        ready.push(runnable(case, plan, &*device)?);
+        ready.push(Ready::new(case, plan, &*device)?);
     }
     // It is not held while another process is profiled on it.
     drop(device);
 
     let mut sim = Sim::open_as(0, gpu.info.compute_capability)?;
     // For each rung of the simulator, and for each case of Nsight Compute and of ptxas.
-    let steps = ready
-        .iter()
-        .flatten()
-        .map(|(_, plan, _)| plan.launches().len() + 2);
+    let steps = ready.iter().map(|one| one.plan.launches().len() + 2);
     let bar = progress_bar(steps.sum(), surroundings.terminal);
     let mut runs = Vec::new();
-    for (case, plan, left_out) in ready.into_iter().flatten() {
+    for Ready {
+        case,
+        plan,
+        left_out,
+    } in ready
+    {
         runs.push(compare(case, &plan, left_out, &gpu, &mut sim, |doing| {
             bar.set_message(doing.to_owned());
             bar.inc(1);
@@ -214,28 +219,40 @@ fn measure(
     Ok(runs)
 }
 
-/// The plan without what the GPU cannot run, and why that is left out; nothing where nothing is left.
-fn runnable<'a>(
+/// A case without what the GPU cannot run.
+struct Ready<'a> {
     case: &'a Case,
     plan: Plan,
-    device: &dyn Device,
-) -> Result<Option<(&'a Case, Plan, Vec<String>)>, Error> {
-    let mut left_out = plan.left_out().to_vec();
-    let mut names = Vec::new();
-    for (rung, launch) in plan.launches() {
-        match device.lacks(launch) {
-            Some(error) => left_out.push(error.to_string()),
-            None => names.push(rung.name.to_owned()),
+    /// What it cannot run, in words.
+    left_out: Vec<String>,
+}
+
+impl<'a> Ready<'a> {
+    /// # Errors
+    /// [`ProfileError::Nothing`] where it can run none of it.
+    fn new(case: &'a Case, plan: Plan, device: &dyn Device) -> Result<Self, Error> {
+        let mut left_out = plan.left_out().to_vec();
+        let mut names = Vec::new();
+        for (rung, launch) in plan.launches() {
+            match device.lacks(launch) {
+                Some(error) => left_out.push(error.to_string()),
+                None => names.push(rung.name.to_owned()),
+            }
         }
+        if names.is_empty() {
+            let why = left_out.join("; ");
+            return Err(Error::Profile(ProfileError::Nothing { why }));
+        }
+        let plan = match names.len() == plan.launches().len() {
+            true => plan,
+            false => case.plan(&names)?,
+        };
+        Ok(Self {
+            case,
+            plan,
+            left_out,
+        })
     }
-    if names.is_empty() {
-        return Ok(None);
-    }
-    let plan = match names.len() == plan.launches().len() {
-        true => plan,
-        false => case.plan(&names)?,
-    };
-    Ok(Some((case, plan, left_out)))
 }
 
 /// Finds the GPU and all that it is asked with.
