@@ -10,6 +10,7 @@ mod replay;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use common::Fake;
 use common::program::Ended;
@@ -244,6 +245,37 @@ fn what_was_compared_is_kept_and_reported() {
 }
 
 #[test]
+fn a_ladder_that_was_compared_is_kept_where_the_next_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = folder.path().join("agree.json");
+    let path = fixture.to_str().unwrap();
+    let args = ["shuffle", "histogram", "--n=4k", "--update-fixture", path];
+    let replay = Replay {
+        fails_at: "histogram",
+        ..Replay::default()
+    };
+    let Ended { code, out, err } = agree(&replay, &[], &args);
+    assert_eq!(code, 2);
+    assert!(
+        err.contains("ncu 2025.3.1.0 (build 0) failed with exit code 1: ==ERROR== Out of patience"),
+        "{err}"
+    );
+    assert!(
+        out.contains("| shuffle |") && !out.contains("| histogram |"),
+        "{out}"
+    );
+    let ladders = || -> Vec<String> {
+        let record = Record::read(&fixture, false).unwrap();
+        record.runs.into_iter().map(|run| run.ladder).collect()
+    };
+    assert_eq!(ladders(), ["shuffle"]);
+    // What remains is compared alone, and put beside it.
+    let args = ["histogram", "--n=4k", "--update-fixture", path];
+    assert_eq!(agree(&Replay::default(), &[], &args).code, 0);
+    assert_eq!(ladders(), ["shuffle", "histogram"]);
+}
+
+#[test]
 fn what_a_chip_or_a_gpu_lacks_is_said() {
     let replay = Replay {
         unknown: vec![LDGSTS],
@@ -315,6 +347,24 @@ fn what_is_missing_is_said_in_one_line() {
         assert!(err.contains(part), "{part}: {err}");
     }
     assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+}
+
+#[test]
+fn the_program_itself_without_a_gpu() {
+    let output = Command::new(env!("CARGO_BIN_EXE_agree"))
+        .arg("shuffle")
+        .env(libcuda::OVERRIDE, "no/such/libcuda.so")
+        .output()
+        .unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(
+        err.starts_with(
+            "error: sim and GPU cannot be compared here: there is no GPU: no CUDA driver"
+        ),
+        "{err}"
+    );
+    assert!(output.stdout.is_empty());
 }
 
 #[test]

@@ -115,6 +115,19 @@ pub struct Gpu<'a> {
 }
 
 impl Gpu<'_> {
+    /// What became of an entry's memory instructions on it.
+    ///
+    /// # Errors
+    /// [`AgreeError::Tool`] where that cannot be found.
+    pub fn changes(&self, entry: &str) -> Result<Vec<Change>, AgreeError> {
+        self.explain
+            .changes(entry)
+            .map_err(|error| AgreeError::Tool {
+                entry: entry.to_owned(),
+                error,
+            })
+    }
+
     /// Where, when and with what it is asked.
     pub fn measured(&self) -> Measured {
         Measured {
@@ -172,13 +185,7 @@ pub fn compare(
     for ((rung, launch), numbers) in launches.iter().zip(on_sim.iter().zip(&on_gpu)) {
         // Asked for when it is first needed: it takes the tools a moment.
         let mut changes = None;
-        let find = || gpu.explain.changes(&launch.entry);
-        let find = || {
-            find().map_err(|error| AgreeError::Tool {
-                entry: launch.entry.clone(),
-                error,
-            })
-        };
+        let find = || gpu.changes(&launch.entry);
         let mut metrics = BTreeMap::new();
         for metric in &there {
             if let Some(comparison) = one(metric, numbers, &mut changes, find)? {

@@ -146,47 +146,52 @@ fn run(
     if let Some(doc) = &asked.update_doc {
         readme::check(doc, MARKER)?;
     }
-    let (shown, whole) = match &asked.from {
-        Some(path) => {
-            let record = Record::read(path, false)?;
-            (record.clone(), record)
-        }
-        None => {
-            let cases = cases(&asked.ladders, given, asked.block)?;
-            let earlier = match &asked.update_fixture {
-                Some(path) => Record::read(path, true)?,
-                None => Record::default(),
-            };
-            let runs = measure(&cases, asked.ncu.as_deref(), surroundings)?;
-            let shown = Record {
-                runs: runs.clone(),
-                ..Record::default()
-            };
-            let mut whole = earlier;
-            whole.replace(runs);
-            (shown, whole)
-        }
+    if let Some(path) = &asked.from {
+        let record = Record::read(path, false)?;
+        return report(&record, &record, asked, out);
+    }
+    let cases = cases(&asked.ladders, given, asked.block)?;
+    let mut whole = match &asked.update_fixture {
+        Some(path) => Record::read(path, true)?,
+        None => Record::default(),
     };
-    // First what took the longest to get.
-    if let Some(path) = &asked.update_fixture {
-        whole.write(path)?;
-    }
+    let mut shown = Record::default();
+    // A ladder that was compared is kept, whatever becomes of the next.
+    let measured = measure(&cases, asked.ncu.as_deref(), surroundings, |runs| {
+        shown.runs.extend(runs.iter().cloned());
+        whole.replace(runs);
+        match &asked.update_fixture {
+            Some(path) => Ok(whole.write(path)?),
+            None => Ok(()),
+        }
+    });
+    let code = match shown.runs.is_empty() {
+        true => 0,
+        false => report(&shown, &whole, asked, out)?,
+    };
+    measured?;
+    Ok(code)
+}
+
+/// Shows a record, puts the whole one into the file that was asked for, and gives the exit code.
+fn report(shown: &Record, whole: &Record, asked: &Asked, out: &mut dyn Write) -> Result<u8, Error> {
     if let Some(path) = &asked.update_doc {
-        readme::update(path, MARKER, &show::markdown(&whole))?;
+        readme::update(path, MARKER, &show::markdown(whole))?;
     }
-    write!(out, "{}", show::markdown(&shown))?;
+    write!(out, "{}", show::markdown(shown))?;
     Ok(match shown.is_explained() {
         true => 0,
         false => UNEXPLAINED,
     })
 }
 
-/// Compares the cases.
+/// Compares the cases. `keep` takes the runs of each ladder when it is done.
 fn measure(
     cases: &[Case],
     named: Option<&Path>,
     surroundings: &Surroundings<'_>,
-) -> Result<Vec<Run>, Error> {
+    mut keep: impl FnMut(Vec<Run>) -> Result<(), Error>,
+) -> Result<(), Error> {
     let mut plans = Vec::new();
     for case in cases {
         plans.push(case.plan(&[])?);
@@ -198,25 +203,33 @@ fn measure(
     }
     // It is not held while another process is profiled on it.
     drop(device);
+    // Tools that do not work are told of before minutes are spent.
+    if let Some((_, launch)) = ready.iter().flat_map(|one| one.plan.launches()).next() {
+        gpu.changes(&launch.entry)?;
+    }
 
     let mut sim = Sim::open_as(0, gpu.info.compute_capability)?;
     // For each rung of the simulator, and for each case of Nsight Compute and of ptxas.
     let steps = ready.iter().map(|one| one.plan.launches().len() + 2);
     let bar = progress_bar(steps.sum(), surroundings.terminal);
-    let mut runs = Vec::new();
-    for Ready {
-        case,
-        plan,
-        left_out,
-    } in ready
-    {
-        runs.push(compare(case, &plan, left_out, &gpu, &mut sim, |doing| {
-            bar.set_message(doing.to_owned());
-            bar.inc(1);
-        })?);
+    for ladder in ready.chunk_by(|a, b| a.case.ladder.name == b.case.ladder.name) {
+        let mut runs = Vec::new();
+        for Ready {
+            case,
+            plan,
+            left_out,
+        } in ladder
+        {
+            let left_out = left_out.clone();
+            runs.push(compare(case, plan, left_out, &gpu, &mut sim, |doing| {
+                bar.set_message(doing.to_owned());
+                bar.inc(1);
+            })?);
+        }
+        keep(runs)?;
     }
     bar.finish_and_clear();
-    Ok(runs)
+    Ok(())
 }
 
 /// A case without what the GPU cannot run.

@@ -23,6 +23,8 @@ pub struct Replay {
     pub unknown: Vec<&'static str>,
     /// What it says in the place of everything.
     pub says: Option<(i32, &'static str)>,
+    /// The ladder from which on it fails.
+    pub fails_at: &'static str,
     pub log: RefCell<Vec<Vec<String>>>,
 }
 
@@ -47,6 +49,9 @@ impl Runner for Replay {
             return said(code, text.to_owned());
         }
         let after = |name: &str| &args[args.iter().position(|arg| arg == name).unwrap() + 1];
+        if *after("run") == self.fails_at {
+            return said(1, "==ERROR== Out of patience\n".to_owned());
+        }
         let metrics: Vec<&str> = after("--metrics").split(',').collect();
         if let Some(name) = self.unknown.iter().find(|name| metrics.contains(name)) {
             return said(1, format!("==ERROR== Failed to find metric {name}\n"));
