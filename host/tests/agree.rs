@@ -10,21 +10,17 @@ mod replay;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use common::Fake;
 use common::program::Ended;
-use host::agree::Explain;
 use host::agree::class::Class;
 use host::agree::metrics::METRICS;
-use host::agree::program::{self, Surroundings};
+use host::agree::program::Surroundings;
 use host::agree::record::Record;
-use host::report::Setting;
+use host::agree::{Explain as _, Tools};
 use host::{Device, Error, ladder};
-use replay::Replay;
+use replay::{Made, NCU, Replay, agree, nothing, with};
 use toolkit::access::{Change, Effect, Kind};
-
-const NCU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu.sh");
 
 const LOADS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
 const SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
@@ -33,19 +29,6 @@ const BY_INSTRUCTION: &str = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shar
 const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
 const LDGSTS: &str = "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum";
 
-/// What ptxas made of every kernel here.
-struct Made(Vec<Change>);
-
-impl Explain for Made {
-    fn changes(&self, _: &str) -> Result<Vec<Change>, toolkit::Error> {
-        Ok(self.0.clone())
-    }
-
-    fn version(&self) -> Option<String> {
-        Some("13.0.88".to_owned())
-    }
-}
-
 fn widened() -> Vec<Change> {
     vec![Change {
         kind: Kind::Lds,
@@ -53,39 +36,6 @@ fn widened() -> Vec<Change> {
         ptx: 64,
         sass: 40,
     }]
-}
-
-fn agree(replay: &Replay, changes: &[Change], args: &[&str]) -> Ended {
-    let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(None))) };
-    let explain = |_| Ok(Box::new(Made(changes.to_vec())) as Box<dyn Explain>);
-    with(
-        &Surroundings {
-            open: &open,
-            runner: replay,
-            explain: &explain,
-            terminal: false,
-            setting: &|_| Setting {
-                date: "2026-04-01".to_owned(),
-                toolchain: "compilers".to_owned(),
-            },
-        },
-        &[args, &["--ncu", NCU]].concat(),
-    )
-}
-
-fn with(surroundings: &Surroundings<'_>, args: &[&str]) -> Ended {
-    let (mut out, mut err) = (
-        anstream::StripStream::new(Vec::new()),
-        anstream::StripStream::new(Vec::new()),
-    );
-    let args = ["agree"].iter().chain(args).map(Into::into);
-    let code = program::main(args, surroundings, &mut out, &mut err);
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended {
-        code,
-        out: text(out.into_inner()),
-        err: text(err.into_inner()),
-    }
 }
 
 /// The line of the summary over all runs.
@@ -110,7 +60,7 @@ fn what_counts_alike_is_exact() {
     );
     assert!(
         out.contains(
-            "- reduce: Test GPU, compute capability 7.5, driver 1.2.3 (CUDA 12.0), ncu 2025.3.1.0 (build 0), ptxas \
+            "- reduce: Test GPU, compute capability 9.0, driver 1.2.3 (CUDA 12.0), ncu 2025.3.1.0 (build 0), ptxas \
              13.0.88; 2026-04-01; compilers"
         ),
         "{out}"
@@ -195,7 +145,7 @@ fn what_was_compared_is_kept_and_reported() {
         ("reduce", Some("128"))
     );
     assert_eq!(run.plan().unwrap().launches()[0].1.block, [128, 1, 1]);
-    assert_eq!(run.measured.capability, Some((7, 5)));
+    assert_eq!(run.measured.capability, Some((9, 0)));
     let row = run
         .rungs
         .iter()
@@ -316,144 +266,6 @@ fn what_a_chip_or_a_gpu_lacks_is_said() {
     assert!(!out.contains("| `reduce_shfl` "), "{out}");
 }
 
-/// A machine with nothing.
-fn nothing() -> Surroundings<'static> {
-    fn open(_: host::device::Choice) -> Result<Box<dyn Device>, Error> {
-        Err(Error::NoGpu {
-            what: "no CUDA driver on this machine".to_owned(),
-        })
-    }
-    Surroundings {
-        open: &open,
-        runner: &host::profile::ncu::System,
-        explain: &|_| Err(vec!["no ptxas was found".to_owned()]),
-        terminal: false,
-        setting: &|_| Setting {
-            date: String::new(),
-            toolchain: String::new(),
-        },
-    }
-}
-
-#[test]
-fn what_is_missing_is_said_in_one_line() {
-    let Ended { code, out, err } = with(&nothing(), &["shuffle", "--ncu", "no/such/ncu"]);
-    assert_eq!((code, out.as_str()), (2, ""));
-    for part in [
-        "error: sim and GPU cannot be compared here: there is no GPU: no CUDA driver on this machine; cannot start \
-         no/such/ncu: ",
-        "; no ptxas was found\n",
-    ] {
-        assert!(err.contains(part), "{part}: {err}");
-    }
-    assert_eq!(err.trim_end().lines().count(), 1, "{err}");
-}
-
-#[test]
-fn the_program_itself_without_a_gpu() {
-    let output = Command::new(env!("CARGO_BIN_EXE_agree"))
-        .arg("shuffle")
-        .env(libcuda::OVERRIDE, "no/such/libcuda.so")
-        .output()
-        .unwrap();
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{err}");
-    assert!(
-        err.starts_with(
-            "error: sim and GPU cannot be compared here: there is no GPU: no CUDA driver"
-        ),
-        "{err}"
-    );
-    assert!(output.stdout.is_empty());
-}
-
-#[test]
-fn what_ncu_says_is_shown() {
-    for (says, parts) in [
-        (
-            (1, "==ERROR== ERR_NVGPUCTRPERM - no permission"),
-            &["NVreg_RestrictProfilingToAdminUsers=0"][..],
-        ),
-        (
-            (0, "Kernel; Metric; Value\nreduce; 1; 2\n"),
-            &[
-                "cannot read what ncu 2025.3.1.0 (build 0) wrote",
-                "Kernel; Metric; Value",
-            ],
-        ),
-    ] {
-        let replay = Replay {
-            says: Some(says),
-            ..Replay::default()
-        };
-        let Ended { code, out, err } = agree(&replay, &[], &["reduce", "--n=4k"]);
-        assert_eq!((code, out.as_str()), (2, ""));
-        for part in parts {
-            assert!(err.contains(part), "{part}: {err}");
-        }
-        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
-    }
-}
-
-#[test]
-fn what_cannot_be_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
-    let old = path("old.json", "{\"not_yet\": {}, \"runs\": [{\"ladder\": 7}]}");
-    let unmarked = path("unmarked.md", "nothing\n");
-    for (args, part) in [
-        (
-            &["redcue"][..],
-            "no ladder is named `redcue`; did you mean `reduce`?",
-        ),
-        (&["quicksort"], "the ladders are reduce, transpose, "),
-        (
-            &["reduce_neighbored"],
-            "no ladder is named `reduce_neighbored`",
-        ),
-        (&["reduce", "--rows=3"], "--rows is an option of transpose"),
-        (&["reduce", "--n=x"], "`x` is not a size"),
-        (&["transpose", "--rows=0"], "rows = 0 is out of bounds"),
-        (&["reduce", "--block=100"], "a block of 100 is not possible"),
-        (
-            &["reduce", "--metrics=x"],
-            "unexpected argument '--metrics'",
-        ),
-        (&["--from", "no/such.json"], "cannot use no/such.json: "),
-        (&["--from", &old], "is no record of `cargo xtask agree`"),
-        (&["--from", &old, "reduce"], "cannot be used with"),
-        (&["--from", &old, "--n=3"], "cannot be used with"),
-        (
-            &["--update-fixture", &old],
-            "is no record of `cargo xtask agree`",
-        ),
-        (
-            &["--update-fixture", "no/such/a.json"],
-            "there is no folder no/such",
-        ),
-        (
-            &["--update-doc", &unmarked],
-            "required arguments were not provided",
-        ),
-        (
-            &["--update-fixture", "a.json", "--update-doc", &unmarked],
-            "it has no line `<!-- ladder:agreement:begin -->`",
-        ),
-    ] {
-        let Ended { code, out, err } = with(&nothing(), args);
-        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
-        assert!(
-            err.starts_with("error: ") && err.contains(part),
-            "{part}: {err}"
-        );
-        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
-    }
-}
-
 #[test]
 fn help_and_the_run_that_is_profiled() {
     let Ended { code, out, .. } = with(&nothing(), &["--help"]);
@@ -502,4 +314,46 @@ fn metrics_are_named_once_and_the_simulator_has_what_they_need() {
             assert!(!name.starts_with("ptx_") && name.contains("__"), "{name}");
         }
     }
+}
+
+#[test]
+fn every_ladder_is_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = folder.path().join("agree.json");
+    let path = fixture.to_str().unwrap();
+    let sizes = ["--n=64", "--m=32", "--k=32", "--rows=64", "--cols=64"];
+    let args = [&sizes[..], &["--update-fixture", path]].concat();
+    let Ended { code, out, err } = agree(&Replay::default(), &[], &args);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let record = Record::read(&fixture, false).unwrap();
+    assert_eq!(record.runs.len(), host::ladders().len());
+    assert!(record.not_yet.is_empty(), "{:?}", record.not_yet);
+    assert_eq!(total(&out)[3..], ["0", "0", "0", "0"], "{out}");
+}
+
+#[test]
+fn what_ptxas_made_of_kernels_is_found() {
+    let tools = match Tools::find(Some((9, 0))) {
+        Ok(tools) => tools,
+        Err(missing) => {
+            let missing = missing.join("; ");
+            assert!(std::env::var_os("CI").is_none(), "{missing}");
+            eprintln!("not tested: {missing}");
+            return;
+        }
+    };
+    let effects = |entry| -> Vec<(Kind, Effect)> {
+        let changes = tools.changes(entry).unwrap();
+        changes
+            .iter()
+            .map(|change| (change.kind, change.effect))
+            .collect()
+    };
+    assert!(effects("matmul_tiled_32x32").contains(&(Kind::Lds, Effect::Widened)));
+    assert!(effects("histogram_global").contains(&(Kind::Atom, Effect::Resultless)));
+    assert_eq!(effects("transpose_naive"), []);
+    assert!(tools.changes("no_such_kernel").is_err());
+    // Nothing here is compiled for what came before Turing.
+    let missing = Tools::find(Some((7, 0))).err().unwrap();
+    assert_eq!(missing, ["no kernels here are for a GPU so old"]);
 }

@@ -66,6 +66,11 @@ impl Fake {
         Self { free, ..self }
     }
 
+    pub fn with_capability(mut self, capability: (u32, u32)) -> Self {
+        self.info.compute_capability = Some(capability);
+        self
+    }
+
     pub fn without_clock(self) -> Self {
         Self {
             clock: false,

@@ -1,14 +1,28 @@
-//! An Nsight Compute for tests, which runs nothing: it says of a launch what the simulator counts of it.
+//! The `agree` program in tests, with an Nsight Compute that runs nothing: it says of a launch what the simulator
+//! counts of it.
 
-#![allow(clippy::unwrap_used, unreachable_pub)]
+#![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::Path;
 
-use host::agree::Case;
+use host::agree::program::{self, Surroundings};
+use host::agree::{Case, Explain};
 use host::device::Sim;
-use host::ladder;
+use host::report::Setting;
+use host::{Device, Error, ladder};
+use toolkit::access::Change;
+
+use crate::common::Fake;
+use crate::common::program::Ended;
+
+/// The GPU's compute capability: it runs every kernel.
+const CAPABILITY: (u32, u32) = (9, 0);
+
+/// A file that is there; the runner has its place.
+pub const NCU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu.sh");
+
 use host::profile::ncu::{Ended as Said, Runner};
 use host::profile::{Numbers, on_sim};
 
@@ -84,7 +98,7 @@ impl Replay {
             }
         }
         let plan = case.plan(&rungs).unwrap();
-        let mut sim = Sim::open_as(0, Some((7, 5))).unwrap();
+        let mut sim = Sim::open_as(0, Some(CAPABILITY)).unwrap();
         let counted = on_sim(&mut sim, &plan, |_| ()).unwrap();
         let quoted = |cells: Vec<String>| {
             let cells: Vec<String> = cells.iter().map(|cell| format!("\"{cell}\"")).collect();
@@ -122,5 +136,72 @@ impl Replay {
         } else {
             format!("{number:.0}")
         }
+    }
+}
+
+/// What ptxas made of every kernel here.
+pub struct Made(pub Vec<Change>);
+
+impl Explain for Made {
+    fn changes(&self, _: &str) -> Result<Vec<Change>, toolkit::Error> {
+        Ok(self.0.clone())
+    }
+
+    fn version(&self) -> Option<String> {
+        Some("13.0.88".to_owned())
+    }
+}
+
+pub fn agree(replay: &Replay, changes: &[Change], args: &[&str]) -> Ended {
+    let open = |_| -> Result<Box<dyn Device>, Error> {
+        Ok(Box::new(Fake::new(None).with_capability(CAPABILITY)))
+    };
+    let explain = |_| Ok(Box::new(Made(changes.to_vec())) as Box<dyn Explain>);
+    with(
+        &Surroundings {
+            open: &open,
+            runner: replay,
+            explain: &explain,
+            terminal: false,
+            setting: &|_| Setting {
+                date: "2026-04-01".to_owned(),
+                toolchain: "compilers".to_owned(),
+            },
+        },
+        &[args, &["--ncu", NCU]].concat(),
+    )
+}
+
+pub fn with(surroundings: &Surroundings<'_>, args: &[&str]) -> Ended {
+    let (mut out, mut err) = (
+        anstream::StripStream::new(Vec::new()),
+        anstream::StripStream::new(Vec::new()),
+    );
+    let args = ["agree"].iter().chain(args).map(Into::into);
+    let code = program::main(args, surroundings, &mut out, &mut err);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended {
+        code,
+        out: text(out.into_inner()),
+        err: text(err.into_inner()),
+    }
+}
+
+/// A machine with nothing.
+pub fn nothing() -> Surroundings<'static> {
+    fn open(_: host::device::Choice) -> Result<Box<dyn Device>, Error> {
+        Err(Error::NoGpu {
+            what: "no CUDA driver on this machine".to_owned(),
+        })
+    }
+    Surroundings {
+        open: &open,
+        runner: &host::profile::ncu::System,
+        explain: &|_| Err(vec!["no ptxas was found".to_owned()]),
+        terminal: false,
+        setting: &|_| Setting {
+            date: String::new(),
+            toolchain: String::new(),
+        },
     }
 }
