@@ -252,6 +252,9 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// Sim and GPU cannot be compared.
+    #[error(transparent)]
+    Agree(#[from] crate::agree::AgreeError),
     /// An occupancy that cannot be told.
     #[error(transparent)]
     Occupancy(#[from] crate::occupancy::OccupancyError),
@@ -278,6 +281,7 @@ impl Error {
             | Self::PeerCall { .. }
             | Self::Device { .. }
             | Self::Output(_) => 1,
+            Self::Agree(error) => error.exit_code(),
             Self::Occupancy(error) => error.exit_code(),
             _ => 2,
         }

@@ -33,6 +33,7 @@
 //! assert_eq!(shfl.to_string(), "reduce_shfl_128<<<7813, 128, 0>>>");
 //! ```
 
+pub mod agree;
 pub mod checklist;
 mod chosen;
 pub mod cli;

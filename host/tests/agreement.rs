@@ -1,160 +1,185 @@
-//! The SIMT machine's counters against Nsight Compute's, for every rung at n = 2^20 with blocks of 128 and
-//! 512: the same PTX, run here and on an H100 (simt/tests/fixtures/ncu/reduce.txt).
-//!
-//! Requests, sectors and bytes used agree to the last digit: ptxas kept every load and store of these
-//! kernels. Shared wavefronts on the GPU exceed those here by up to 6 %, by requests that get in each
-//! other's way; which, differs from run to run.
+//! The SIMT machine's counters against Nsight Compute's, for every rung that was measured: what a GPU counted,
+//! and what the simulator counted of the same PTX then (simt/tests/fixtures/ncu/agree.json, by `cargo xtask agree`).
+//! Here the simulator has to count the same again.
 //!
 //! Branches do not agree, and cannot: ncu counts SASS, in which ptxas has turned the short ones into
 //! predicates. Those that part a warp are accounted for, one by one; of the others the PTX has more.
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
+use host::agree::class::{Class, explanations};
+use host::agree::kept;
+use host::agree::metrics::{BRANCHES, Rule, UNIFORM};
+use host::agree::program::MARKER;
+use host::agree::record::{Comparison, Record, Run};
+use host::agree::show;
 use host::device::Sim;
-use host::run::{Climb, Outcome, climb};
-use host::{Options, ladder};
+use host::launch::Launch;
+use host::profile::{Numbers, on_sim};
+use host::report::readme;
 
-const FIXTURE: &str = include_str!("../../simt/tests/fixtures/ncu/reduce.txt");
+const FIXTURE: &str = include_str!("../../simt/tests/fixtures/ncu/agree.json");
 
-/// The rungs that are younger than the fixture.
-const YOUNGER: [&str; 4] = [
+/// What to do where the simulator is right and the fixture is old.
+const REMEDY: &str = "where the new numbers are right, have them compared with a GPU's: on a machine that has one, \
+                      `cargo xtask agree --update-fixture simt/tests/fixtures/ncu/agree.json --update-doc \
+                      docs/agreement.md`";
+
+fn record() -> Record {
+    Record::parse(FIXTURE).unwrap()
+}
+
+/// What the simulator counts now of the rungs of a run.
+fn counted(run: &Run) -> Vec<(Launch, Numbers)> {
+    let plan = run.plan().unwrap();
+    let mut sim = Sim::open_as(0, run.measured.capability).unwrap();
+    let numbers = on_sim(&mut sim, &plan, |_| ()).unwrap();
+    let launches = plan.launches().iter().map(|(_, launch)| launch.clone());
+    launches.zip(numbers).collect()
+}
+
+/// Whether the simulator's number is still what it was. One that is not written was 0 or nothing.
+fn is_as_it_was(was: Option<&Comparison>, now: Option<f64>) -> bool {
+    let was = was.and_then(|both| both.sim);
+    was.unwrap_or(0.0) == now.map_or(0.0, kept)
+}
+
+#[test]
+fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
+    let record = record();
+    assert!(!record.runs.is_empty());
+    let mut wrong = Vec::new();
+    for run in &record.runs {
+        let counted = counted(run);
+        assert_eq!(counted.len(), run.rungs.len());
+        for (row, (launch, numbers)) in run.rungs.iter().zip(&counted) {
+            let place = format!("{}, {}", row.rung, run.case());
+            if row.launch != launch.to_string() {
+                wrong.push(format!("{place}: was {}, is {launch}", row.launch));
+            }
+            let compared = row.comparisons(run);
+            for (metric, was) in compared.filter(|(metric, _)| metric.rule != Rule::Information) {
+                let now = metric.sim.of(metric.name, numbers);
+                if !is_as_it_was(was, now) {
+                    let of = |side: fn(&Comparison) -> Option<f64>| was.map_or(Some(0.0), side);
+                    wrong.push(format!(
+                        "{place}: {}: the simulator counted {:?}, now {now:?}; the GPU {:?}",
+                        metric.name,
+                        of(|both| both.sim),
+                        of(|both| both.ncu),
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n{REMEDY}", wrong.join("\n"));
+}
+
+#[test]
+fn every_rung_was_measured_or_is_known_not_to_be() {
+    let record = record();
+    let names = |all: BTreeMap<String, Vec<String>>| -> BTreeSet<String> {
+        all.into_values().flatten().collect()
+    };
+    let (missing, listed) = (names(record.missing()), names(record.not_yet.clone()));
+    let forgotten: Vec<&String> = missing.difference(&listed).collect();
+    assert!(
+        forgotten.is_empty(),
+        "the fixture has no numbers of {forgotten:?}: `cargo xtask agree` on a machine with a GPU measures them; until \
+         then list them in simt/tests/fixtures/ncu/agree.json under `not_yet`"
+    );
+    let in_vain: Vec<&String> = listed.difference(&missing).collect();
+    assert!(
+        in_vain.is_empty(),
+        "{in_vain:?} are listed as not measured in simt/tests/fixtures/ncu/agree.json, and were, or are no rungs"
+    );
+    for run in &record.runs {
+        for row in &run.rungs {
+            let known = run.ladder().unwrap().rung(&row.rung);
+            assert!(known.is_ok(), "{} was measured and is no more", row.rung);
+        }
+    }
+}
+
+#[test]
+fn classes_follow_from_the_numbers() {
+    for run in &record().runs {
+        for row in &run.rungs {
+            for (metric, both) in row.comparisons(run) {
+                let Some(both) = both else { continue };
+                let place = format!("{}, {}: {}", row.rung, run.case(), metric.name);
+                match Class::of(metric.rule, both.sim, both.ncu) {
+                    Some(class) => assert_eq!((both.class, both.why.len()), (class, 0), "{place}"),
+                    None if both.why.is_empty() => {
+                        assert_eq!(both.class, Class::Unexplained, "{place}");
+                        assert!(explanations(metric, both.sim, both.ncu, &[]).is_empty());
+                    }
+                    None => assert_eq!(both.class, Class::Explained, "{place}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_report_is_that_of_the_fixture() {
+    let doc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/agreement.md");
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("agreement.md");
+    fs::copy(&doc, &copy).unwrap();
+    readme::update(&copy, MARKER, &show::markdown(&record())).unwrap();
+    assert_eq!(
+        fs::read_to_string(&doc).unwrap(),
+        fs::read_to_string(&copy).unwrap(),
+        "`cargo xtask agree --from simt/tests/fixtures/ncu/agree.json --update-doc docs/agreement.md` writes it anew"
+    );
+}
+
+/// The rungs whose branches are not accounted for: some have loops, which ptxas unrolls.
+const NOT_ACCOUNTED_FOR: [&str; 4] = [
     "reduce_grid_stride",
     "reduce_vector",
     "reduce_one_launch",
     "reduce_atomic",
 ];
 
-/// ncu's counts of one kernel, by column.
-type Row = BTreeMap<&'static str, f64>;
-
-/// By kernel and block.
-fn fixture() -> BTreeMap<(&'static str, u32), Row> {
-    let mut lines = FIXTURE.lines().filter(|line| !line.starts_with('#'));
-    let header: Vec<&str> = lines.next().unwrap().split(' ').collect();
-    lines
-        .map(|line| {
-            let words: Vec<&str> = line.split(' ').collect();
-            assert_eq!(words.len(), header.len(), "{line}");
-            let numbers = header[2..]
-                .iter()
-                .zip(&words[2..])
-                .map(|(name, word)| (*name, word.parse().unwrap()))
-                .collect();
-            ((words[0], words[1].parse().unwrap()), numbers)
-        })
-        .collect()
-}
-
-fn outcomes(block: u32) -> Vec<Outcome> {
-    let plan = Climb {
-        ladder: ladder("reduce").unwrap(),
-        rungs: &[],
-        options: &Options::default().with("n", 1 << 20),
-        block: Some([block, 1, 1]),
-        runs: Some(1),
-    };
-    let mut sim = Sim::open(0).unwrap();
-    let report = climb(&mut sim, &plan.plan().unwrap(), |_| {}).unwrap();
-    assert!(report.all_right());
-    report.outcomes
-}
-
-#[test]
-fn traffic_agrees() {
-    let fixture = fixture();
-    let mut compared = 0;
-    for block in [128, 512] {
-        for outcome in outcomes(block) {
-            let entry = outcome.launch.entry.as_str();
-            let Some(row) = fixture.get(&(entry, block)) else {
-                assert!(YOUNGER.contains(&outcome.rung.name), "{entry}");
-                continue;
-            };
-            assert_eq!(row["grid"], f64::from(outcome.launch.grid[0]), "{entry}");
-            let sim = |name: &str| outcome.counter(name);
-            for op in ["ld", "st"] {
-                for (column, name) in [
-                    (
-                        "requests",
-                        format!("l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"),
-                    ),
-                    (
-                        "sectors",
-                        format!("l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"),
-                    ),
-                ] {
-                    let ncu = row[format!("{op}_{column}").as_str()];
-                    assert_eq!(sim(&name), Some(ncu), "{entry}, block {block}: {name}");
-                }
-                let used = sim(&format!(
-                    "smsp__sass_average_data_bytes_per_sector_mem_global_op_{op}.pct"
-                ))
-                .unwrap();
-                let ncu = row[format!("{op}_bytes_pct").as_str()];
-                // ncu prints two places.
-                assert!(
-                    (used - ncu).abs() <= 0.005 + 1e-9,
-                    "{entry}, block {block}: {used} % of the bytes of {op}, ncu {ncu}"
-                );
-
-                let waves = sim(&format!(
-                    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
-                ))
-                .unwrap();
-                let ncu = row[format!("{op}_wavefronts").as_str()];
-                assert!(
-                    waves <= ncu && ncu <= waves * 1.06,
-                    "{entry}, block {block}: {waves} wavefronts of {op}, ncu {ncu}"
-                );
-                // What ncu calls conflicts is all that is beyond the ideal.
-                let conflicts = sim(&format!(
-                    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum"
-                ))
-                .unwrap();
-                let ideal = waves - conflicts;
-                assert_eq!(
-                    ncu - row[format!("{op}_conflicts").as_str()],
-                    ideal,
-                    "{entry}, block {block}: wavefronts of {op} without conflicts"
-                );
-                let local = sim(&format!("l1tex__t_requests_pipe_lsu_mem_local_op_{op}.sum"));
-                assert_eq!((local, row["local_requests"]), (Some(0.0), 0.0), "{entry}");
-            }
-            compared += 1;
-        }
-    }
-    assert_eq!(compared, 32);
-}
-
 #[test]
 fn branches_differ_by_what_ptxas_made_predicates_of() {
-    let fixture = fixture();
-    for block in [128, 512] {
-        for outcome in outcomes(block) {
-            let entry = outcome.launch.entry.as_str();
-            let Some(row) = fixture.get(&(entry, block)) else {
-                assert!(YOUNGER.contains(&outcome.rung.name), "{entry}");
+    let record = record();
+    let runs: Vec<&Run> = record
+        .runs
+        .iter()
+        .filter(|run| run.ladder == "reduce")
+        .collect();
+    assert!(!runs.is_empty());
+    for run in runs {
+        for (row, (launch, numbers)) in run.rungs.iter().zip(counted(run)) {
+            if NOT_ACCOUNTED_FOR.contains(&row.rung.as_str()) {
                 continue;
-            };
-            let sim = |name: &str| outcome.counter(name).unwrap();
-            let branches = sim("smsp__sass_branch_targets.sum");
+            }
+            let place = format!("{}, {}", row.rung, run.case());
+            let sim = |name: &str| numbers.get(name).unwrap();
+            let ncu = |name: &str| row.metrics.get(name).map_or(0.0, |both| both.ncu.unwrap());
+            let branches = sim(BRANCHES);
             let parted = sim("smsp__sass_branch_targets_threads_divergent.sum");
-            let ncu_parted = row["branches"] - row["uniform"];
-            assert!(branches >= row["branches"], "{entry}, block {block}");
-            let blocks = outcome.launch.blocks() as f64;
+            let ncu_parted = ncu(BRANCHES) - ncu(UNIFORM);
+            assert!(branches >= ncu(BRANCHES), "{place}");
+            let blocks = launch.blocks() as f64;
             let warps = sim("smsp__warps_launched.sum");
-            if outcome.rung.name == "reduce_shfl" {
+            if row.rung == "reduce_shfl" {
                 // Nothing is left of its branches. They part each warp where its lane 0 stores the warp's
                 // sum, and the block's first warp where it loads these sums and where thread 0 stores
                 // theirs.
-                assert_eq!(row["branches"], 0.0, "{entry}");
-                assert_eq!(parted, warps + 2.0 * blocks, "{entry}, block {block}");
+                assert_eq!(ncu(BRANCHES), 0.0, "{place}");
+                assert_eq!(parted, warps + 2.0 * blocks, "{place}");
             } else {
                 // One branch of each block parts its first warp here and not there: the last one, where
                 // thread 0 stores the block's sum.
-                assert_eq!(parted - ncu_parted, blocks, "{entry}, block {block}");
+                assert_eq!(parted - ncu_parted, blocks, "{place}");
             }
         }
     }

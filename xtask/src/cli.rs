@@ -27,6 +27,8 @@ pub enum Task {
     Run(Run),
     /// Measure the ladders against CUDA C++, CUB, cuBLAS and memcpy
     Versus(Versus),
+    /// Compare what the simulator counts of every rung with what Nsight Compute counts on a GPU
+    Agree(Agree),
     /// Check formatting, lints and docs, and run all tests
     Test,
 }
@@ -55,6 +57,20 @@ pub struct Versus {
         trailing_var_arg = true,
         allow_hyphen_values = true,
         value_name = "LADDER AND OPTIONS"
+    )]
+    pub args: Vec<String>,
+}
+
+/// `cargo xtask agree`.
+#[derive(Debug, Args)]
+pub struct Agree {
+    /// Ladders, options of theirs as `ladder run` takes them, --block, --ncu; --update-fixture and --update-doc
+    /// write the numbers and the report into files, --from reports what is in such a file and needs no GPU. Paths
+    /// are relative to the repository's root
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "LADDERS AND OPTIONS"
     )]
     pub args: Vec<String>,
 }
@@ -124,6 +140,9 @@ mod tests {
             "xtask versus",
             "xtask versus reduce --n 2^24 --runs 50 --json",
             "xtask versus --update-readme README.md",
+            "xtask agree",
+            "xtask agree reduce matmul --m 128 --update-fixture a.json --update-doc b.md",
+            "xtask agree --from a.json --update-doc b.md",
         ] {
             assert!(accepts(line), "{line}");
         }

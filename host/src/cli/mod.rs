@@ -8,7 +8,7 @@ mod dram;
 mod occupancy;
 pub mod per_ladder;
 mod predict;
-mod profile;
+pub(crate) mod profile;
 mod show;
 
 use std::ffi::OsString;
@@ -53,7 +53,7 @@ pub fn main(
             return 2;
         }
         Err(Refused::ByClap(error)) if error.use_stderr() => {
-            complain(err, &one_line(&error));
+            complain(err, &one_line(&error, "ladder --help"));
             return 2;
         }
         Err(Refused::ByClap(help)) => {
@@ -165,14 +165,14 @@ pub fn progress_bar(length: usize, terminal: bool) -> ProgressBar {
     ProgressBar::new(length as u64).with_style(style)
 }
 
-fn complain(err: &mut dyn Write, message: &str) {
+pub(crate) fn complain(err: &mut dyn Write, message: &str) {
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     // Where stderr is closed, the exit code is all that is left to say it with.
     let _ = writeln!(err, "{red}error:{red:#} {message}");
 }
 
-/// clap's message without its paragraphs: what was wrong, its tips, and where to read more.
-fn one_line(error: &clap::Error) -> String {
+/// clap's message without its paragraphs: what was wrong, its tips, and which command says more.
+pub(crate) fn one_line(error: &clap::Error, help: &str) -> String {
     let text = error.render().to_string();
     let parts: Vec<&str> = text
         .lines()
@@ -182,7 +182,7 @@ fn one_line(error: &clap::Error) -> String {
         .collect();
     let message = parts.join("; ").replace(":; ", ": ");
     format!(
-        "{}; `ladder --help` says more",
+        "{}; `{help}` says more",
         message.trim_start_matches("error: ")
     )
 }

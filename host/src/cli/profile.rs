@@ -90,7 +90,7 @@ impl ProfileArgs {
 }
 
 /// The options of all ladders, of those of the same name the first.
-fn all_options() -> Vec<&'static Opt> {
+pub(crate) fn all_options() -> Vec<&'static Opt> {
     let mut all: Vec<&'static Opt> = Vec::new();
     for option in ladders().iter().flat_map(|ladder| ladder.options) {
         if all.iter().all(|other| other.name != option.name) {
@@ -101,7 +101,7 @@ fn all_options() -> Vec<&'static Opt> {
 }
 
 /// An option as each ladder that has it reads it: its value stays text until a ladder is chosen.
-fn arg(option: &'static Opt) -> Arg {
+pub(crate) fn arg(option: &'static Opt) -> Arg {
     let of = ladders().iter().filter_map(|ladder| {
         let own = ladder.options.iter().find(|own| own.name == option.name)?;
         let words = match own.kind {

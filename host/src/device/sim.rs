@@ -32,6 +32,15 @@ impl Sim {
     /// # Errors
     /// [`Error::Device`] where the host gives it no threads.
     pub fn open(threads: usize) -> Result<Self, Error> {
+        Self::open_as(threads, None)
+    }
+
+    /// A machine that runs the PTX that a GPU of this compute capability runs; for `None`, the newest. As
+    /// there, kernels that only newer GPUs have are refused.
+    ///
+    /// # Errors
+    /// As [`Sim::open`].
+    pub fn open_as(threads: usize, capability: Option<(u32, u32)>) -> Result<Self, Error> {
         let config = Config {
             threads,
             max_instructions: MAX_INSTRUCTIONS,
@@ -55,7 +64,7 @@ impl Sim {
             },
             machine,
             // Faults name the lines of Rust.
-            codes: Codes::new(KERNELS_PTX, None, SourceLines::Keep),
+            codes: Codes::new(KERNELS_PTX, capability, SourceLines::Keep),
             buffers: BTreeMap::new(),
             next_id: 0,
             counting: false,

@@ -66,6 +66,11 @@ impl Fake {
         Self { free, ..self }
     }
 
+    pub fn with_capability(mut self, capability: (u32, u32)) -> Self {
+        self.info.compute_capability = Some(capability);
+        self
+    }
+
     pub fn without_clock(self) -> Self {
         Self {
             clock: false,
@@ -166,8 +171,11 @@ impl Device for Fake {
     }
 
     fn lacks(&self, launch: &Launch) -> Option<Error> {
+        let Some(Fault::TooOld(name)) = self.fault else {
+            return None;
+        };
         let (_, rung) = rung_of(&launch.entry);
-        (self.fault == Some(Fault::TooOld(rung.name))).then(|| Error::NeedsNewer {
+        (rung.name == name).then(|| Error::NeedsNewer {
             entry: launch.entry.clone(),
             needs: (9, 0),
             has: (7, 5),

@@ -1,5 +1,6 @@
 //! The tasks themselves.
 
+mod agree;
 mod doctor;
 mod ptx;
 mod run;
@@ -23,6 +24,7 @@ pub fn perform(task: &Task) -> Result<ExitCode> {
         Task::Ptx(options) => ptx::ptx(options)?,
         Task::Run(options) => return run::run(options),
         Task::Versus(options) => return versus::run(options),
+        Task::Agree(options) => return agree::run(options),
         Task::Test => test::test()?,
     }
     Ok(ExitCode::SUCCESS)

@@ -195,7 +195,7 @@ impl Ncu<'_> {
     }
 
     /// Its name and version, as far as it says one.
-    fn version(&self) -> String {
+    pub fn version(&self) -> String {
         let told = self.runner.run(&self.program, &["--version".into()]);
         let out = told.map(|ended| ended.out).unwrap_or_default();
         let version = out

@@ -1,0 +1,279 @@
+//! Agreement: what the simulator counts of every rung against what Nsight Compute counts of it on a GPU.
+//!
+//! - [`metrics`] are the metrics that both have, and what has to hold of each.
+//! - [`class`] says how two numbers compare, and finds why they differ in what `ptxas` made of the PTX.
+//! - [`cases`] are the runs that are compared, [`compare`] compares one.
+//! - [`record`] keeps comparisons as a file, which holds the simulator to its numbers where there is no GPU.
+//! - [`show`] writes the report.
+//! - [`program`] is the `agree` program, apart from its process.
+//!
+//! What the simulator counts, it counts of PTX; a GPU counts the machine code that `ptxas` makes of it. Where the
+//! two differ the instructions of both are compared: a change of instructions that a metric counts explains a
+//! difference of that metric, and a difference without one is unexplained.
+
+pub mod cases;
+pub mod class;
+mod error;
+mod json;
+pub mod metrics;
+pub mod program;
+pub mod record;
+pub mod show;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toolkit::access::{self, Change};
+use toolkit::{Found, Tool};
+
+pub use cases::Case;
+pub use error::AgreeError;
+
+use crate::device::{Device, DeviceInfo};
+use crate::error::Error;
+use crate::profile::ncu::{Ncu, Wanted};
+use crate::profile::{Chosen, Numbers, on_sim};
+use crate::report::Setting;
+use crate::run::Plan;
+use crate::size::dims;
+use class::{Class, explanations};
+use metrics::{Compared, METRICS};
+use record::{Comparison, Measured, Row, Run};
+
+/// Finds what `ptxas` made of an entry's memory instructions.
+pub trait Explain {
+    /// What it changed.
+    ///
+    /// # Errors
+    /// The tools' failures.
+    fn changes(&self, entry: &str) -> Result<Vec<Change>, toolkit::Error>;
+
+    /// The assembler's version.
+    fn version(&self) -> Option<String>;
+}
+
+/// NVIDIA's tools, on the PTX that a GPU runs.
+pub struct Tools {
+    ptxas: Found,
+    nvdisasm: Found,
+    ptx: &'static str,
+    arch: String,
+}
+
+impl Tools {
+    /// The tools for a GPU of this compute capability.
+    ///
+    /// # Errors
+    /// What is missing, each with how to get it.
+    pub fn find(capability: Option<(u32, u32)>) -> Result<Self, Vec<String>> {
+        let tools = [Tool::Ptxas, Tool::Nvdisasm].map(toolkit::find);
+        let own = capability.zip(crate::kernels_for(capability));
+        match (tools, own) {
+            ([Ok(ptxas), Ok(nvdisasm)], Some(((major, minor), kernels))) => Ok(Self {
+                ptxas,
+                nvdisasm,
+                ptx: kernels.text,
+                arch: format!("sm_{major}{minor}"),
+            }),
+            (tools, own) => {
+                let failed = tools.into_iter().filter_map(Result::err);
+                let mut missing: Vec<String> = failed.map(|error| error.to_string()).collect();
+                if own.is_none() {
+                    missing.push("no kernels here are for a GPU so old".to_owned());
+                }
+                Err(missing)
+            }
+        }
+    }
+}
+
+impl Explain for Tools {
+    fn changes(&self, entry: &str) -> Result<Vec<Change>, toolkit::Error> {
+        let Self {
+            ptxas,
+            nvdisasm,
+            ptx,
+            arch,
+        } = self;
+        Ok(access::of_entry(ptxas, nvdisasm, ptx, entry, arch)?.changes())
+    }
+
+    fn version(&self) -> Option<String> {
+        Some(self.ptxas.version.clone())
+    }
+}
+
+/// The GPU's side.
+pub struct Gpu<'a> {
+    /// The GPU.
+    pub info: DeviceInfo,
+    /// What counts on it.
+    pub ncu: Ncu<'a>,
+    /// What finds out why numbers differ.
+    pub explain: Box<dyn Explain>,
+    /// The day and the toolchain.
+    pub setting: Setting,
+}
+
+impl Gpu<'_> {
+    /// What became of an entry's memory instructions on it.
+    ///
+    /// # Errors
+    /// [`AgreeError::Tool`] where that cannot be found.
+    pub fn changes(&self, entry: &str) -> Result<Vec<Change>, AgreeError> {
+        self.explain
+            .changes(entry)
+            .map_err(|error| AgreeError::Tool {
+                entry: entry.to_owned(),
+                error,
+            })
+    }
+
+    /// Where, when and with what it is asked.
+    pub fn measured(&self) -> Measured {
+        Measured {
+            device: self.info.name.clone(),
+            capability: self.info.compute_capability,
+            driver: self.info.driver.clone(),
+            ncu: Some(self.ncu.version()),
+            ptxas: self.explain.version(),
+            date: self.setting.date.clone(),
+            toolchain: self.setting.toolchain.clone(),
+        }
+    }
+}
+
+/// Counts a case on both sides and compares. `plan` has the launches that the GPU can run; what it cannot is
+/// among `left_out`, in words.
+///
+/// # Errors
+/// What Nsight Compute, the simulator, or the tools that look for explanations fail at.
+pub fn compare(
+    case: &Case,
+    plan: &Plan,
+    left_out: Vec<String>,
+    gpu: &Gpu<'_>,
+    sim: &mut dyn Device,
+    mut progress: impl FnMut(&str),
+) -> Result<Run, Error> {
+    let (needed, optional): (Vec<&Compared>, Vec<&Compared>) =
+        METRICS.iter().partition(|metric| !metric.is_optional);
+    let wanted = Wanted {
+        metrics: &counters(&needed),
+        optional: &counters(&optional),
+    };
+    let chosen = Chosen {
+        ladder: case.ladder,
+        named: Vec::new(),
+        whole: true,
+        options: case.options.clone(),
+    };
+    let launches: Vec<_> = plan
+        .launches()
+        .iter()
+        .map(|(rung, launch)| (*rung, launch))
+        .collect();
+    progress(&format!("{} under ncu", case.ladder.name));
+    let on_gpu = gpu.ncu.profile(&chosen, &launches, case.block, &wanted)?;
+    let on_sim = on_sim(sim, plan, |rung| progress(rung.name))?;
+    progress("ptxas");
+
+    let there: Vec<&Compared> = METRICS
+        .iter()
+        .filter(|metric| !metric.is_optional || has(metric, &on_gpu))
+        .collect();
+    let mut rungs = Vec::new();
+    for ((rung, launch), numbers) in launches.iter().zip(on_sim.iter().zip(&on_gpu)) {
+        // Asked for when it is first needed: it takes the tools a moment.
+        let mut changes = None;
+        let find = || gpu.changes(&launch.entry);
+        let mut metrics = BTreeMap::new();
+        for metric in &there {
+            if let Some(comparison) = one(metric, numbers, &mut changes, find)? {
+                metrics.insert(metric.name.to_owned(), comparison);
+            }
+        }
+        rungs.push(Row {
+            rung: rung.name.to_owned(),
+            launch: launch.to_string(),
+            metrics,
+        });
+    }
+    let options = case.options.iter();
+    Ok(Run {
+        ladder: case.ladder.name.to_owned(),
+        title: plan.problem().title(),
+        options: options
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect(),
+        block: case.block.map(dims),
+        measured: gpu.measured(),
+        metrics: there.iter().map(|metric| metric.name.to_owned()).collect(),
+        left_out,
+        rungs,
+    })
+}
+
+/// Compares one metric; nothing where both sides have nothing or 0.
+fn one(
+    metric: &Compared,
+    (sim, gpu): (&Numbers, &Numbers),
+    changes: &mut Option<Vec<Change>>,
+    find: impl Fn() -> Result<Vec<Change>, AgreeError>,
+) -> Result<Option<Comparison>, AgreeError> {
+    let sim = metric.sim.of(metric.name, sim).map(kept);
+    let ncu = metric.gpu.of(metric.name, gpu).map(kept);
+    let nothing = |number: Option<f64>| number.is_none_or(|number| number == 0.0);
+    if nothing(sim) && nothing(ncu) {
+        return Ok(None);
+    }
+    let by_instruction = metric.by_instruction.and_then(|name| gpu.get(name));
+    let (class, why) = match Class::of(metric.rule, sim, ncu) {
+        Some(class) => (class, Vec::new()),
+        // The counter of the instructions themselves says more than what ptxas did.
+        None if sim.is_some() && by_instruction == sim && ncu > sim => {
+            (Class::Explained, vec![ARBITRATION.to_owned()])
+        }
+        None => {
+            let changes = match changes {
+                Some(changes) => changes,
+                None => changes.insert(find()?),
+            };
+            let why = explanations(metric, sim, ncu, changes);
+            let class = match why.is_empty() {
+                true => Class::Unexplained,
+                false => Class::Explained,
+            };
+            (class, why)
+        }
+    };
+    Ok(Some(Comparison {
+        sim,
+        ncu,
+        class,
+        why,
+    }))
+}
+
+/// Why wavefronts differ of which a counter by instruction has as many as the simulator.
+const ARBITRATION: &str = "all of it is arbitration: by instruction the GPU counts as many as sim";
+
+/// A number as it is kept: with six places, which are read back as they were written.
+pub fn kept(number: f64) -> f64 {
+    const PLACES: f64 = 1e6;
+    (number * PLACES).round() / PLACES
+}
+
+/// The counters that Nsight Compute is asked for.
+fn counters(metrics: &[&Compared]) -> BTreeSet<String> {
+    let all = metrics
+        .iter()
+        .flat_map(|metric| metric.gpu.needs(metric.name));
+    all.map(str::to_owned).collect()
+}
+
+/// Whether the chip has what the metric needs.
+fn has(metric: &Compared, all: &[Numbers]) -> bool {
+    let needs = metric.gpu.needs(metric.name);
+    let mut needs = needs.into_iter();
+    needs.all(|name| all.iter().any(|numbers| numbers.get(name).is_some()))
+}

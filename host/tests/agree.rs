@@ -1,0 +1,359 @@
+//! The `agree` program, with a GPU and an Nsight Compute for tests that counts what the simulator counts, but for
+//! what it is told to count differently.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+#[path = "common/replay.rs"]
+mod replay;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use common::Fake;
+use common::program::Ended;
+use host::agree::class::Class;
+use host::agree::metrics::METRICS;
+use host::agree::program::Surroundings;
+use host::agree::record::Record;
+use host::agree::{Explain as _, Tools};
+use host::{Device, Error, ladder};
+use replay::{Made, NCU, Replay, agree, nothing, with};
+use toolkit::access::{Change, Effect, Kind};
+
+const LOADS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
+const SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+const WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
+const BY_INSTRUCTION: &str = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
+const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
+const LDGSTS: &str = "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum";
+
+fn widened() -> Vec<Change> {
+    vec![Change {
+        kind: Kind::Lds,
+        effect: Effect::Widened,
+        ptx: 64,
+        sass: 40,
+    }]
+}
+
+/// The line of the summary over all runs.
+fn total(out: &str) -> Vec<&str> {
+    let line = out.lines().find(|line| line.starts_with("| all ")).unwrap();
+    line.split('|').map(str::trim).skip(3).take(7).collect()
+}
+
+#[test]
+fn what_counts_alike_is_exact() {
+    let replay = Replay::default();
+    let Ended { code, out, err } = agree(&replay, &[], &["reduce", "--n=4k"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!(total(&out)[3..], ["0", "0", "0", "0"], "{out}");
+    assert_eq!(
+        total(&out)[0],
+        ladder("reduce").unwrap().rungs.len().to_string()
+    );
+    assert!(
+        out.contains("Nothing: all numbers are the same on both sides."),
+        "{out}"
+    );
+    assert!(
+        out.contains(
+            "- reduce: Test GPU, compute capability 9.0, driver 1.2.3 (CUDA 12.0), ncu 2025.3.1.0 (build 0), ptxas \
+             13.0.88; 2026-04-01; compilers"
+        ),
+        "{out}"
+    );
+    let log = replay.log.borrow();
+    let asked = log.iter().find(|args| args.len() > 1).unwrap();
+    for part in [
+        "--clock-control",
+        "none",
+        "run",
+        "reduce",
+        "--n=4k",
+        "--no-time",
+    ] {
+        assert!(asked.iter().any(|arg| arg == part), "{part}: {asked:?}");
+    }
+}
+
+#[test]
+fn every_class_is_found_and_an_unexplained_difference_fails() {
+    let replay = Replay {
+        differs: vec![
+            ("reduce_neighbored_less", SECTORS, |sectors| sectors * 1.005),
+            ("reduce_smem_unroll4_", WAVES, |waves| waves + 66.0),
+            ("reduce_smem_unroll4_", CONFLICTS, |conflicts| {
+                conflicts + 66.0
+            }),
+            ("reduce_smem_5", WAVES, |waves| waves * 1.5),
+            ("reduce_smem_5", BY_INSTRUCTION, |waves| waves * 1.5),
+            // By instruction these are counted as by the simulator.
+            ("reduce_shfl", WAVES, |waves| waves * 1.35),
+            ("reduce_shfl", CONFLICTS, |conflicts| conflicts + 44.8),
+            ("reduce_interleaved", LOADS, |loads| loads / 2.0),
+        ],
+        ..Replay::default()
+    };
+    let args = ["reduce", "--n=64k", "--block=512"];
+    let Ended { code, out, err } = agree(&replay, &widened(), &args);
+    assert_eq!((code, err.as_str()), (1, ""));
+    let differences = out
+        .lines()
+        .skip_while(|line| *line != "### What is not exact")
+        .take_while(|line| *line != "### What counts different things")
+        .filter(|line| !line.starts_with('#'));
+    let differences: Vec<&str> = differences.collect();
+    insta::assert_snapshot!(differences.join("\n"));
+    // Without them, one more is unexplained.
+    let unexplained = |out: &str| total(out)[6].parse::<u32>().unwrap();
+    let Ended {
+        code, out: bare, ..
+    } = agree(&replay, &[], &args);
+    assert_eq!(code, 1);
+    assert!(unexplained(&bare) > unexplained(&out), "{bare}");
+}
+
+#[test]
+fn what_was_compared_is_kept_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (fixture, doc) = (path("agree.json"), path("agreement.md"));
+    let marks = "a\n<!-- ladder:agreement:begin -->\nold\n<!-- ladder:agreement:end -->\nb\n";
+    fs::write(&doc, marks).unwrap();
+    let replay = Replay {
+        differs: vec![
+            ("reduce_smem_1", WAVES, |waves| waves * 1.5),
+            ("reduce_smem_1", BY_INSTRUCTION, |waves| waves * 1.5),
+        ],
+        ..Replay::default()
+    };
+    let update = ["--update-fixture", &fixture, "--update-doc", &doc];
+    let args = [&["reduce", "--n=4k", "--block=128"], &update[..]].concat();
+    let Ended { code, out, err } = agree(&replay, &widened(), &args);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+
+    let text = fs::read_to_string(&fixture).unwrap();
+    let record = Record::parse(&text).unwrap();
+    assert_eq!(record.text(), text);
+    assert_eq!(record.runs.len(), 1);
+    let run = &record.runs[0];
+    assert_eq!(
+        (run.ladder.as_str(), run.block.as_deref()),
+        ("reduce", Some("128"))
+    );
+    assert_eq!(run.plan().unwrap().launches()[0].1.block, [128, 1, 1]);
+    assert_eq!(run.measured.capability, Some((9, 0)));
+    let row = run
+        .rungs
+        .iter()
+        .find(|row| row.rung == "reduce_smem")
+        .unwrap();
+    let waves = &row.metrics[WAVES];
+    assert_eq!(waves.class, Class::Explained);
+    assert_eq!(waves.why, ["64 LDS of the PTX are 40 wider ones in SASS"]);
+    assert_eq!(waves.ncu, Some(waves.sim.unwrap() * 1.5));
+    assert!(!row.metrics.contains_key(LDGSTS) && run.metrics.contains(&LDGSTS.to_owned()));
+    // A line for each comparison.
+    assert!(
+        text.lines()
+            .any(|line| line.contains(WAVES) && line.contains("\"why\": [\"64 LDS"))
+    );
+    assert!(!record.not_yet.contains_key("reduce"));
+    assert!(record.not_yet["shuffle"].contains(&"shuffle_up".to_owned()));
+
+    let written = fs::read_to_string(&doc).unwrap();
+    assert!(
+        written.starts_with("a\n<!--") && written.ends_with("-->\nb\n"),
+        "{written}"
+    );
+    assert!(
+        written.contains("explained: 64 LDS of the PTX"),
+        "{written}"
+    );
+    assert!(
+        written.contains("- shuffle: `shuffle_broadcast`"),
+        "{written}"
+    );
+
+    // From the record alone comes the same report.
+    fs::write(&doc, marks).unwrap();
+    let from = ["--from", &fixture, "--update-doc", &doc];
+    let surroundings = nothing();
+    let Ended { code, err, .. } = with(&surroundings, &from);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(fs::read_to_string(&doc).unwrap(), written);
+
+    // A later comparison of the ladder takes the place of this one.
+    let args = [&["reduce", "--n=8k"], &update[..]].concat();
+    assert_eq!(agree(&Replay::default(), &[], &args).code, 0);
+    let later = Record::read(Path::new(&fixture), false).unwrap();
+    assert_eq!((later.runs.len(), &later.runs[0].block), (1, &None));
+    assert!(!fs::read_to_string(&doc).unwrap().contains("64 LDS"));
+}
+
+#[test]
+fn a_ladder_that_was_compared_is_kept_where_the_next_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = folder.path().join("agree.json");
+    let path = fixture.to_str().unwrap();
+    let args = ["shuffle", "histogram", "--n=4k", "--update-fixture", path];
+    let replay = Replay {
+        fails_at: "histogram",
+        ..Replay::default()
+    };
+    let Ended { code, out, err } = agree(&replay, &[], &args);
+    assert_eq!(code, 2);
+    assert!(
+        err.contains("ncu 2025.3.1.0 (build 0) failed with exit code 1: ==ERROR== Out of patience"),
+        "{err}"
+    );
+    assert!(
+        out.contains("| shuffle |") && !out.contains("| histogram |"),
+        "{out}"
+    );
+    let ladders = || -> Vec<String> {
+        let record = Record::read(&fixture, false).unwrap();
+        record.runs.into_iter().map(|run| run.ladder).collect()
+    };
+    assert_eq!(ladders(), ["shuffle"]);
+    // What remains is compared alone, and put beside it.
+    let args = ["histogram", "--n=4k", "--update-fixture", path];
+    assert_eq!(agree(&Replay::default(), &[], &args).code, 0);
+    assert_eq!(ladders(), ["shuffle", "histogram"]);
+}
+
+#[test]
+fn what_a_chip_or_a_gpu_lacks_is_said() {
+    let replay = Replay {
+        unknown: vec![LDGSTS],
+        ..Replay::default()
+    };
+    let Ended { code, out, .. } = agree(&replay, &[], &["reduce", "--n=4k"]);
+    assert_eq!(code, 0);
+    assert!(
+        out.contains("- reduce: not counted: requests of copies from global to shared\n"),
+        "{out}"
+    );
+    let replay = Replay {
+        unknown: vec![LOADS],
+        ..Replay::default()
+    };
+    let Ended { code, err, .. } = agree(&replay, &[], &["reduce", "--n=4k"]);
+    assert_eq!(code, 2);
+    assert!(
+        err.contains(&format!("Test GPU has no metric {LOADS}")),
+        "{err}"
+    );
+
+    let fault = Some(common::Fault::TooOld("reduce_shfl"));
+    let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(fault))) };
+    let replay = Replay::default();
+    let surroundings = Surroundings {
+        open: &open,
+        runner: &replay,
+        explain: &|_| Ok(Box::new(Made(Vec::new()))),
+        ..nothing()
+    };
+    let Ended { code, out, err } = with(&surroundings, &["reduce", "--n=4k", "--ncu", NCU]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(
+        out.contains("left out: reduce_shfl_128 needs compute capability 9.0"),
+        "{out}"
+    );
+    assert!(!out.contains("| `reduce_shfl` "), "{out}");
+}
+
+#[test]
+fn help_and_the_run_that_is_profiled() {
+    let Ended { code, out, .. } = with(&nothing(), &["--help"]);
+    assert_eq!(code, 0);
+    for part in [
+        "[LADDER]",
+        "--update-fixture",
+        "--update-doc",
+        "--from",
+        "--rows",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    // The program that ncu is run on is this one.
+    let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(None))) };
+    let surroundings = Surroundings {
+        open: &open,
+        ..nothing()
+    };
+    let args = [
+        "run",
+        "reduce",
+        "--rung",
+        "reduce_smem",
+        "--n=4k",
+        "--no-time",
+    ];
+    let Ended { code, out, .. } = with(&surroundings, &args);
+    assert_eq!(code, 0);
+    assert!(out.contains("│ reduce_smem "), "{out}");
+}
+
+#[test]
+fn metrics_are_named_once_and_the_simulator_has_what_they_need() {
+    let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    assert_eq!(names.len(), METRICS.len());
+    let counters: BTreeSet<&str> = simt::counters::METRICS
+        .iter()
+        .map(|counter| counter.name)
+        .collect();
+    for metric in METRICS {
+        for name in metric.sim.needs(metric.name) {
+            assert!(counters.contains(name), "{}: {name}", metric.name);
+        }
+        for name in metric.gpu.needs(metric.name) {
+            assert!(!name.starts_with("ptx_") && name.contains("__"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_ladder_is_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = folder.path().join("agree.json");
+    let path = fixture.to_str().unwrap();
+    let sizes = ["--n=64", "--m=32", "--k=32", "--rows=64", "--cols=64"];
+    let args = [&sizes[..], &["--update-fixture", path]].concat();
+    let Ended { code, out, err } = agree(&Replay::default(), &[], &args);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let record = Record::read(&fixture, false).unwrap();
+    assert_eq!(record.runs.len(), host::ladders().len());
+    assert!(record.not_yet.is_empty(), "{:?}", record.not_yet);
+    assert_eq!(total(&out)[3..], ["0", "0", "0", "0"], "{out}");
+}
+
+#[test]
+fn what_ptxas_made_of_kernels_is_found() {
+    let tools = match Tools::find(Some((9, 0))) {
+        Ok(tools) => tools,
+        Err(missing) => {
+            let missing = missing.join("; ");
+            assert!(std::env::var_os("CI").is_none(), "{missing}");
+            eprintln!("not tested: {missing}");
+            return;
+        }
+    };
+    let effects = |entry| -> Vec<(Kind, Effect)> {
+        let changes = tools.changes(entry).unwrap();
+        changes
+            .iter()
+            .map(|change| (change.kind, change.effect))
+            .collect()
+    };
+    assert!(effects("matmul_tiled_32x32").contains(&(Kind::Lds, Effect::Widened)));
+    assert!(effects("histogram_global").contains(&(Kind::Atom, Effect::Resultless)));
+    assert_eq!(effects("transpose_naive"), []);
+    assert!(tools.changes("no_such_kernel").is_err());
+    // Nothing here is compiled for what came before Turing.
+    let missing = Tools::find(Some((7, 0))).err().unwrap();
+    assert_eq!(missing, ["no kernels here are for a GPU so old"]);
+}

@@ -1,0 +1,207 @@
+//! The `agree` program in tests, with an Nsight Compute that runs nothing: it says of a launch what the simulator
+//! counts of it.
+
+#![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::Path;
+
+use host::agree::program::{self, Surroundings};
+use host::agree::{Case, Explain};
+use host::device::Sim;
+use host::report::Setting;
+use host::{Device, Error, ladder};
+use toolkit::access::Change;
+
+use crate::common::Fake;
+use crate::common::program::Ended;
+
+/// The GPU's compute capability: it runs every kernel.
+const CAPABILITY: (u32, u32) = (9, 0);
+
+/// A file that is there; the runner has its place.
+pub const NCU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu.sh");
+
+use host::profile::ncu::{Ended as Said, Runner};
+use host::profile::{Numbers, on_sim};
+
+/// A metric of the kernels whose names begin so, and what is counted where the simulator counts so much.
+pub type Difference = (&'static str, &'static str, fn(f64) -> f64);
+
+/// An Nsight Compute that counts as the simulator does, but for what differs.
+#[derive(Default)]
+pub struct Replay {
+    pub differs: Vec<Difference>,
+    /// Metrics that it does not know.
+    pub unknown: Vec<&'static str>,
+    /// What it says in the place of everything.
+    pub says: Option<(i32, &'static str)>,
+    /// The ladder from which on it fails.
+    pub fails_at: &'static str,
+    pub log: RefCell<Vec<Vec<String>>>,
+}
+
+impl Runner for Replay {
+    fn run(&self, _: &Path, args: &[OsString]) -> std::io::Result<Said> {
+        let args: Vec<String> = args
+            .iter()
+            .map(|arg| arg.to_str().unwrap().to_owned())
+            .collect();
+        self.log.borrow_mut().push(args.clone());
+        let said = |code, out: String| {
+            Ok(Said {
+                code: Some(code),
+                out,
+                err: String::new(),
+            })
+        };
+        if args == ["--version"] {
+            return said(0, "Version 2025.3.1.0 (build 0)\n".to_owned());
+        }
+        if let Some((code, text)) = self.says {
+            return said(code, text.to_owned());
+        }
+        let after = |name: &str| &args[args.iter().position(|arg| arg == name).unwrap() + 1];
+        if *after("run") == self.fails_at {
+            return said(1, "==ERROR== Out of patience\n".to_owned());
+        }
+        let metrics: Vec<&str> = after("--metrics").split(',').collect();
+        if let Some(name) = self.unknown.iter().find(|name| metrics.contains(name)) {
+            return said(1, format!("==ERROR== Failed to find metric {name}\n"));
+        }
+        said(0, self.table(&args, &metrics))
+    }
+}
+
+impl Replay {
+    /// The table for the rungs and options that this program is run with.
+    fn table(&self, args: &[String], metrics: &[&str]) -> String {
+        let own = &args[args.iter().position(|arg| arg == "run").unwrap()..];
+        let ladder = ladder(&own[1]).unwrap();
+        let rungs = own[3..].iter().take_while(|arg| !arg.starts_with("--"));
+        let rungs: Vec<String> = rungs.cloned().collect();
+        let mut case = Case {
+            ladder,
+            options: Vec::new(),
+            block: None,
+        };
+        for (name, value) in own
+            .iter()
+            .filter_map(|arg| arg.strip_prefix("--")?.split_once('='))
+        {
+            if name == "block" {
+                case.block = Some(host::parse_block(value).unwrap());
+            } else {
+                let option = ladder.options.iter().find(|own| own.name == name).unwrap();
+                case.options.push((option.name, value.to_owned()));
+            }
+        }
+        let plan = case.plan(&rungs).unwrap();
+        let mut sim = Sim::open_as(0, Some(CAPABILITY)).unwrap();
+        let counted = on_sim(&mut sim, &plan, |_| ()).unwrap();
+        let quoted = |cells: Vec<String>| {
+            let cells: Vec<String> = cells.iter().map(|cell| format!("\"{cell}\"")).collect();
+            cells.join(",") + "\n"
+        };
+        let names = metrics.iter().map(|&name| name.to_owned());
+        let mut text = quoted(
+            ["ID".into(), "Kernel Name".into()]
+                .into_iter()
+                .chain(names)
+                .collect(),
+        );
+        text += &quoted(vec![String::new(); metrics.len() + 2]);
+        for (id, ((_, launch), numbers)) in plan.launches().iter().zip(&counted).enumerate() {
+            let cells = metrics
+                .iter()
+                .map(|name| self.value(&launch.entry, name, numbers));
+            let head = [id.to_string(), launch.entry.clone()];
+            text += &quoted(head.into_iter().chain(cells).collect());
+        }
+        text
+    }
+
+    fn value(&self, entry: &str, name: &str, numbers: &Numbers) -> String {
+        let by_instruction = name.strip_prefix("smsp__sass_l1tex_data_pipe");
+        let other = by_instruction.map(|rest| format!("l1tex__data_pipe{rest}"));
+        let counted = numbers.get(other.as_deref().unwrap_or(name)).unwrap_or(0.0);
+        let number = self
+            .differs
+            .iter()
+            .filter(|(kernel, metric, _)| entry.starts_with(kernel) && *metric == name)
+            .fold(counted, |number, (.., differ)| differ(number));
+        if name.ends_with(".pct") {
+            format!("{number:.2}")
+        } else {
+            format!("{number:.0}")
+        }
+    }
+}
+
+/// What ptxas made of every kernel here.
+pub struct Made(pub Vec<Change>);
+
+impl Explain for Made {
+    fn changes(&self, _: &str) -> Result<Vec<Change>, toolkit::Error> {
+        Ok(self.0.clone())
+    }
+
+    fn version(&self) -> Option<String> {
+        Some("13.0.88".to_owned())
+    }
+}
+
+pub fn agree(replay: &Replay, changes: &[Change], args: &[&str]) -> Ended {
+    let open = |_| -> Result<Box<dyn Device>, Error> {
+        Ok(Box::new(Fake::new(None).with_capability(CAPABILITY)))
+    };
+    let explain = |_| Ok(Box::new(Made(changes.to_vec())) as Box<dyn Explain>);
+    with(
+        &Surroundings {
+            open: &open,
+            runner: replay,
+            explain: &explain,
+            terminal: false,
+            setting: &|_| Setting {
+                date: "2026-04-01".to_owned(),
+                toolchain: "compilers".to_owned(),
+            },
+        },
+        &[args, &["--ncu", NCU]].concat(),
+    )
+}
+
+pub fn with(surroundings: &Surroundings<'_>, args: &[&str]) -> Ended {
+    let (mut out, mut err) = (
+        anstream::StripStream::new(Vec::new()),
+        anstream::StripStream::new(Vec::new()),
+    );
+    let args = ["agree"].iter().chain(args).map(Into::into);
+    let code = program::main(args, surroundings, &mut out, &mut err);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended {
+        code,
+        out: text(out.into_inner()),
+        err: text(err.into_inner()),
+    }
+}
+
+/// A machine with nothing.
+pub fn nothing() -> Surroundings<'static> {
+    fn open(_: host::device::Choice) -> Result<Box<dyn Device>, Error> {
+        Err(Error::NoGpu {
+            what: "no CUDA driver on this machine".to_owned(),
+        })
+    }
+    Surroundings {
+        open: &open,
+        runner: &host::profile::ncu::System,
+        explain: &|_| Err(vec!["no ptxas was found".to_owned()]),
+        terminal: false,
+        setting: &|_| Setting {
+            date: String::new(),
+            toolchain: String::new(),
+        },
+    }
+}
