@@ -294,7 +294,12 @@ fn without_ptxas_it_is_said_how_to_get_it() {
     }
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("ladder");
-    std::fs::copy(env!("CARGO_BIN_EXE_ladder"), &program).unwrap();
+    // By another process: a program that this one writes is busy while any other test of it forks.
+    let copied = Command::new("cp")
+        .args([env!("CARGO_BIN_EXE_ladder").as_ref(), program.as_os_str()])
+        .status()
+        .unwrap();
+    assert!(copied.success());
     let mut command = Command::new(&program);
     for variable in ["CARGO_TARGET_DIR", "CUDA_PATH", "CUDA_HOME", "PATH"] {
         command.env_remove(variable);

@@ -88,7 +88,7 @@ pub fn main(
             return 2;
         }
         Err(error) if error.use_stderr() => {
-            complain(err, &one_line(&error));
+            complain(err, &one_line(&error, "simt --help"));
             return 2;
         }
         Err(help) => {
@@ -179,14 +179,15 @@ fn shorten(line: &str) -> String {
     format!("{}…", &line[..line.floor_char_boundary(MOST)])
 }
 
-fn complain(err: &mut dyn Write, message: &str) {
+/// Writes an error as one line.
+pub fn complain(err: &mut dyn Write, message: &str) {
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     // Where stderr is closed, the exit code is all that is left to say it with.
     let _ = writeln!(err, "{red}error:{red:#} {message}");
 }
 
-/// clap's message without its paragraphs: what was wrong, its tips, and where to read more.
-fn one_line(error: &clap::Error) -> String {
+/// clap's message without its paragraphs: what was wrong, its tips, and which command says more.
+pub fn one_line(error: &clap::Error, help: &str) -> String {
     let text = error.render().to_string();
     let parts: Vec<&str> = text
         .lines()
@@ -196,7 +197,7 @@ fn one_line(error: &clap::Error) -> String {
         .collect();
     let message = parts.join("; ").replace(":; ", ": ");
     format!(
-        "{}; `simt --help` says more",
+        "{}; `{help}` says more",
         message.trim_start_matches("error: ")
     )
 }

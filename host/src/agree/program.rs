@@ -290,7 +290,7 @@ fn gpu<'a>(
         .map(|device| device.info().compute_capability);
     let program = ncu::find(named).map_err(|error| {
         missing.push(match error {
-            ProfileError::NoNcu => NO_NCU.to_owned(),
+            ProfileError::NoNcu(_) => NO_NCU.to_owned(),
             other => other.to_string(),
         });
     });

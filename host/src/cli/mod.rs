@@ -14,9 +14,10 @@ mod show;
 use std::ffi::OsString;
 use std::io::Write;
 
-use anstyle::{AnsiColor, Style};
 use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 use indicatif::{ProgressBar, ProgressStyle};
+
+pub(crate) use simt::cli::{complain, one_line};
 
 use crate::device::{Choice, Device};
 use crate::error::Error;
@@ -163,26 +164,4 @@ pub fn progress_bar(length: usize, terminal: bool) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}")
         .expect("the template has only fields that indicatif documents");
     ProgressBar::new(length as u64).with_style(style)
-}
-
-pub(crate) fn complain(err: &mut dyn Write, message: &str) {
-    let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-    // Where stderr is closed, the exit code is all that is left to say it with.
-    let _ = writeln!(err, "{red}error:{red:#} {message}");
-}
-
-/// clap's message without its paragraphs: what was wrong, its tips, and which command says more.
-pub(crate) fn one_line(error: &clap::Error, help: &str) -> String {
-    let text = error.render().to_string();
-    let parts: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
-        .filter(|line| !line.is_empty())
-        .collect();
-    let message = parts.join("; ").replace(":; ", ": ");
-    format!(
-        "{}; `{help}` says more",
-        message.trim_start_matches("error: ")
-    )
 }
