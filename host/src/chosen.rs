@@ -1,6 +1,7 @@
 //! Ladders and rungs by name, whichever ladder they are of.
 
-use crate::error::{Error, near_names};
+use crate::error::Error;
+use crate::names::near_names;
 use crate::registry::{Ladder, Rung, ladders};
 
 /// A ladder, or some of its rungs.

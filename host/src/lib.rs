@@ -42,6 +42,7 @@ pub mod dram;
 mod error;
 pub mod ladders;
 pub mod launch;
+mod names;
 pub mod occupancy;
 pub mod options;
 pub mod peer;

@@ -8,7 +8,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::error::{Error, nearest};
+use crate::error::Error;
+use crate::names::nearest;
 use crate::size::parse_size;
 
 /// An option of a ladder: `--name VALUE`.

@@ -1,7 +1,8 @@
 //! The ladders and their rungs, as data: every tool walks these, and none matches on a name.
 
-use crate::error::{Error, nearest};
+use crate::error::Error;
 use crate::launch::{Code, Geometry, Launch};
+use crate::names::nearest;
 use crate::options::{Opt, Options};
 use crate::problem::Problem;
 use crate::report::Shown;

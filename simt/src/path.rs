@@ -12,6 +12,7 @@
 //! none, as for most `mov` and `cvta`, [`Cost`] says how many are issued.
 
 mod cost;
+mod demand;
 mod text;
 
 use std::collections::{HashMap, HashSet};
@@ -23,6 +24,7 @@ use crate::observe::{Access, AccessKind, Observer, Place, Site};
 use crate::parse::ast::Space;
 pub use cost::{Cost, Latencies, Pipe};
 use cost::{Kind, Step};
+pub use demand::Demand;
 
 /// Bytes of a sector.
 const SECTOR: u64 = 32;
@@ -42,39 +44,8 @@ pub struct Path {
     block: Block,
 }
 
-/// What blocks asked for, as sums over them.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Demand {
-    /// Blocks.
-    pub blocks: u64,
-    /// Warps.
-    pub warps: u64,
-    /// Instructions that are issued, by pipe: [`Pipe`] numbers them.
-    pub issued: [f64; Pipe::COUNT],
-    /// Tags that the L1 looks up for global loads and stores: the lines of 128 bytes that each touches.
-    pub tags: u64,
-    /// Passes through the banks of shared memory.
-    pub wavefronts: u64,
-    /// Sectors that go from the L1 to the L2 for loads: those that the block has not loaded before, as far
-    /// as they fit into its share of the L1.
-    pub l2_reads: u64,
-    /// Sectors that stores send to the L2.
-    pub l2_writes: u64,
-    /// Passes of atomics through sectors of the L2: those that change one word take one each.
-    pub atomics: u64,
-    /// The most of these passes through one sector.
-    pub hottest: u64,
-    /// For each range of memory: sectors that blocks read, each block's once.
-    pub read: Vec<u64>,
-    /// For each range of memory: sectors that blocks write, each block's once.
-    pub written: Vec<u64>,
-    /// Arrivals of warps at barriers.
-    pub barriers: u64,
-    /// Cycles from a block's start to its end if loads that miss the L1 are served by the L2, and if they are by
-    /// memory.
-    pub cycles: [u64; 2],
-    passes: HashMap<u64, u64>,
-}
+/// Cycles since the block began, if loads that miss the L1 are served by the L2 and if by memory.
+type Times = [u64; 2];
 
 /// The block that is running.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +53,7 @@ struct Block {
     warps: Vec<Clock>,
     at: usize,
     /// The last arrival at each of the block's barriers, in their order.
-    meetings: Vec<[u32; 2]>,
+    meetings: Vec<Times>,
     young: HashSet<u64>,
     old: HashSet<u64>,
     /// Of stores.
@@ -96,11 +67,11 @@ struct Block {
 #[derive(Debug, Clone, Default)]
 struct Clock {
     /// When the next instruction can be issued.
-    next: [u32; 2],
+    next: Times,
     /// When each register is there.
-    ready: Vec<[u32; 2]>,
+    ready: Vec<Times>,
     /// When the copies of each group are there, the last one still open.
-    groups: Vec<[u32; 2]>,
+    groups: Vec<Times>,
     /// The meeting that it waits for.
     waits: Option<usize>,
 }
@@ -108,8 +79,8 @@ struct Clock {
 #[derive(Debug, Clone, Copy)]
 struct Pending {
     site: Site,
-    begins: [u32; 2],
-    latency: [u32; 2],
+    begins: Times,
+    latency: Times,
 }
 
 impl Path {
@@ -139,11 +110,7 @@ impl Path {
             latencies,
             l1_sectors: (l1_bytes / SECTOR).max(1) as usize,
             ranges: ranges.into(),
-            sums: Demand {
-                read: vec![0; ranges.len()],
-                written: vec![0; ranges.len()],
-                ..Demand::default()
-            },
+            sums: Demand::of_ranges(ranges.len()),
             block: Block::default(),
         }
     }
@@ -164,7 +131,7 @@ impl Path {
         self.settle();
         let longest = |way: usize| {
             let ends = self.block.warps.iter().map(|warp| warp.next[way]);
-            u64::from(ends.max().unwrap_or(0))
+            ends.max().unwrap_or(0)
         };
         let cycles = [longest(0), longest(1)];
         for (sum, cycles) in self.sums.cycles.iter_mut().zip(cycles) {
@@ -235,8 +202,8 @@ impl Path {
         let cost = &step.cost;
         self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
         // What is issued in several parts occupies the warp that long.
-        warp.next = begins.map(|at| at + cost.issued.round() as u32);
-        let latency = cost.latency(&self.latencies);
+        warp.next = begins.map(|at| at + cost.issued.round() as u64);
+        let latency = u64::from(cost.latency(&self.latencies));
         if step.kind.is_memory() {
             self.block.pending = Some(Pending {
                 site,
@@ -264,7 +231,7 @@ impl Path {
         sectors
     }
 
-    fn global(&mut self, past_l1: bool, access: &Access<'_>) -> [u32; 2] {
+    fn global(&mut self, past_l1: bool, access: &Access<'_>) -> Times {
         let sectors = Self::sectors(access);
         let mut lines: Vec<u64> = sectors
             .iter()
@@ -284,7 +251,7 @@ impl Path {
                     self.sums.atomics += passes;
                     *self.sums.passes.entry(*sector).or_default() += passes;
                 }
-                [latencies.l2; 2]
+                [u64::from(latencies.l2); 2]
             }
             AccessKind::Store => {
                 self.sums.tags += lines.len() as u64;
@@ -309,10 +276,11 @@ impl Path {
                     block.old = std::mem::take(&mut block.young);
                 }
                 self.sums.l2_reads += missed;
-                let more = lines.len() as u32 - 1;
+                let more = lines.len() as u64 - 1;
+                let after = |latency: u32| u64::from(latency) + more;
                 match missed {
-                    0 => [latencies.l1 + more; 2],
-                    _ => [latencies.l2 + more, latencies.memory + more],
+                    0 => [after(latencies.l1); 2],
+                    _ => [after(latencies.l2), after(latencies.memory)],
                 }
             }
         }
@@ -320,7 +288,7 @@ impl Path {
 }
 
 /// The later of two times, on each of the ways.
-fn later(a: [u32; 2], b: [u32; 2]) -> [u32; 2] {
+fn later(a: Times, b: Times) -> Times {
     [a[0].max(b[0]), a[1].max(b[1])]
 }
 
@@ -328,38 +296,13 @@ impl Observer for Path {
     fn fork(&self) -> Self {
         let mut own = self.clone();
         own.block = Block::default();
-        own.sums = Demand {
-            read: vec![0; self.ranges.len()],
-            written: vec![0; self.ranges.len()],
-            ..Demand::default()
-        };
+        own.sums = Demand::of_ranges(self.ranges.len());
         own
     }
 
     fn merge(&mut self, mut other: Self) {
         other.end_block();
-        let (own, more) = (&mut self.sums, other.sums);
-        own.blocks += more.blocks;
-        own.warps += more.warps;
-        for (own, more) in own.issued.iter_mut().zip(more.issued) {
-            *own += more;
-        }
-        own.tags += more.tags;
-        own.wavefronts += more.wavefronts;
-        own.l2_reads += more.l2_reads;
-        own.l2_writes += more.l2_writes;
-        own.atomics += more.atomics;
-        own.barriers += more.barriers;
-        let ranges = own.read.iter_mut().chain(&mut own.written);
-        for (own, more) in ranges.zip(more.read.iter().chain(&more.written)) {
-            *own += more;
-        }
-        for (own, more) in own.cycles.iter_mut().zip(more.cycles) {
-            *own += more;
-        }
-        for (sector, passes) in more.passes {
-            *own.passes.entry(sector).or_default() += passes;
-        }
+        self.sums.add(other.sums);
     }
 
     fn block(&mut self, _block: u64, warps: u32, _threads: u32) {
@@ -385,7 +328,7 @@ impl Observer for Path {
             if meeting + 1 == block.meetings.len() {
                 block.meetings.push([0; 2]);
             }
-            let met = block.meetings[meeting].map(|at| at + self.latencies.barrier);
+            let met = block.meetings[meeting].map(|at| at + u64::from(self.latencies.barrier));
             warp.next = later(warp.next, met);
         }
     }
@@ -423,16 +366,17 @@ impl Observer for Path {
                 }
                 .wavefronts;
                 self.sums.wavefronts += wavefronts;
-                let more = wavefronts.saturating_sub(1) as u32;
+                let more = wavefronts.saturating_sub(1);
+                let shared = u64::from(self.latencies.shared);
                 match access.kind {
-                    AccessKind::Load => [self.latencies.shared + more; 2],
+                    AccessKind::Load => [shared + more; 2],
                     AccessKind::Atomic | AccessKind::Reduction => {
-                        [self.latencies.shared + more * self.latencies.atomic; 2]
+                        [shared + more * u64::from(self.latencies.atomic); 2]
                     }
                     AccessKind::Store | AccessKind::AsyncCopy => [0; 2],
                 }
             }
-            Space::Local => [self.latencies.l1; 2],
+            Space::Local => [u64::from(self.latencies.l1); 2],
             // Operands of the constant bank.
             Space::Const | Space::Param | Space::Reg | Space::Tex => [0; 2],
         };

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use simt::path::Latencies;
 
 use super::PredictError;
-use crate::error::nearest;
+use crate::names::nearest;
 
 /// The descriptions that come with the program: what `--on` calls them, and their files.
 const KNOWN: [(&str, &str); 6] = [

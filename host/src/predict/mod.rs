@@ -25,8 +25,9 @@ pub mod sample;
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, did_you_mean};
+use crate::error::Error;
 use crate::launch::Launch;
+use crate::names::did_you_mean;
 use crate::occupancy::{self, Limits, OccupancyError};
 use crate::options::Options;
 use crate::problem::Problem;

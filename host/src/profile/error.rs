@@ -1,6 +1,6 @@
 //! What keeps a profile from being made.
 
-use crate::error::near;
+use crate::names::near;
 
 /// Why there is no profile. Each message is one line and says what to do about it.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ mod list;
 
 use super::Numbers;
 use super::error::ProfileError;
-use crate::error::near_names;
+use crate::names::near_names;
 
 pub use list::METRICS;
 
