@@ -149,8 +149,7 @@ impl Climb<'_> {
             launches,
             named: !rungs.is_empty(),
             left_out,
-            // What is looked at is not timed.
-            runs: runs.filter(|_| !ladder.shown.pictures),
+            runs,
         })
     }
 }

@@ -14,7 +14,7 @@ fn run(options: &Options, rungs: &[&str]) -> Report {
         rungs: &rungs,
         options,
         block: None,
-        runs: Some(20),
+        runs: None,
     };
     let report = climb(&mut Sim::open(1).unwrap(), &plan.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right());

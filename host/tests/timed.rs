@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use host::cli::{self, Surroundings};
 use host::device::{BufferId, Device, DeviceInfo, Ran, Sim};
 use host::launch::Launch;
 use host::report::{self, Look, Setting};
@@ -130,13 +131,24 @@ fn every_launch_of_a_histogram_begins_at_zero() {
 }
 
 #[test]
-fn what_is_looked_at_is_not_timed() {
-    let report = run("shuffle", &Options::default());
-    assert!(report.runs.is_none());
-    assert!(
-        report
-            .outcomes
-            .iter()
-            .all(|outcome| outcome.samples.is_none())
-    );
+fn what_is_looked_at_is_timed_where_that_is_asked_for() {
+    let times = |more: &[&str]| -> Vec<Option<f64>> {
+        let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Clocked::new())) };
+        let surroundings = Surroundings {
+            open: &open,
+            terminal: false,
+        };
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let args = ["ladder", "run", "shuffle", "--json"];
+        let args = args.iter().chain(more).map(Into::into);
+        let code = cli::main(args, &surroundings, &mut out, &mut err);
+        assert_eq!((code, &err[..]), (0, &[][..]));
+        let rows: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let rows = rows.as_array().unwrap().iter();
+        rows.map(|row| row["time_ns"].as_f64()).collect()
+    };
+    assert_eq!(times(&[]), [None; 7]);
+    let timed = times(&["--runs", "3"]);
+    assert_eq!(timed[0], Some(100_000.0));
+    assert!(timed.iter().all(Option::is_some), "{timed:?}");
 }

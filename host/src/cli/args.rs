@@ -145,14 +145,10 @@ pub(super) struct Run {
     /// Where to run
     #[arg(long, value_enum, default_value_t)]
     pub(super) device: Choice,
-    /// How many timed launches to take the median of; sim has no clock and counts one launch
-    #[arg(
-        long,
-        value_name = "K",
-        default_value_t = 20,
-        conflicts_with = "no_time"
-    )]
-    pub(super) runs: u32,
+    /// How many timed launches to take the median of; sim has no clock and counts one launch [default: 20, and
+    /// none of what is looked at]
+    #[arg(long, value_name = "K", conflicts_with = "no_time")]
+    pub(super) runs: Option<u32>,
     /// Check only: neither time nor count
     #[arg(long)]
     pub(super) no_time: bool,

@@ -27,6 +27,9 @@ use crate::report::{self, Look, Setting};
 use crate::run::{self, Climb};
 use args::{Command, Refused, Run};
 
+/// Timed launches of each rung where no other number is asked for.
+const RUNS: u32 = 20;
+
 /// Exit code of a climb in which a result was wrong.
 const WRONG: u8 = 1;
 
@@ -103,8 +106,9 @@ fn climb(
 ) -> Result<u8, Error> {
     let runs = match (args.no_time, args.runs) {
         (true, _) => None,
-        (false, 0) => return Err(Error::NoRuns),
-        (false, runs) => Some(runs),
+        (false, Some(0)) => return Err(Error::NoRuns),
+        (false, None) if ladder.shown.pictures => None,
+        (false, runs) => Some(runs.unwrap_or(RUNS)),
     };
     let plan = Climb {
         ladder,
