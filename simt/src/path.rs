@@ -201,8 +201,10 @@ impl Path {
         }
         let cost = &step.cost;
         self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
-        // What is issued in several parts occupies the warp that long.
-        warp.next = begins.map(|at| at + cost.issued.round() as u64);
+        // What is issued in several parts occupies the warp that long, and what is not issued waits for nobody.
+        if cost.pipe != Pipe::None {
+            warp.next = begins.map(|at| at + cost.issued.round() as u64);
+        }
         let latency = u64::from(cost.latency(&self.latencies));
         if step.kind.is_memory() {
             self.block.pending = Some(Pending {
