@@ -1,11 +1,12 @@
 //! The program with the device that drives a real GPU, on the driver that host's tests have for one.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod common;
+#[path = "../../host/tests/stand_in/mod.rs"]
+mod stand_in;
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -13,28 +14,7 @@ use std::sync::LazyLock;
 use common::FakeNvcc;
 
 /// The stand-in and the folder that it is removed with.
-static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let library = folder.path().join("stand_in.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/tests/stand_in/driver.rs");
-    let built = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
-        .args([
-            "--edition=2024",
-            "--crate-type=cdylib",
-            "-Cpanic=abort",
-            "-Copt-level=1",
-            "-o",
-        ])
-        .args([&library, &source])
-        .output()
-        .unwrap();
-    assert!(
-        built.status.success(),
-        "{}",
-        String::from_utf8_lossy(&built.stderr)
-    );
-    (folder, library)
-});
+static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| stand_in::built("driver"));
 
 /// Runs the program: exit code, stdout, stderr.
 fn versus(driver: &Path, fault: &str, nvcc: &FakeNvcc, args: &[&str]) -> (i32, String, String) {

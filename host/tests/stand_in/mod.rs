@@ -1,4 +1,4 @@
-//! Stand-ins for NVIDIA's libraries, compiled when a test needs them.
+//! Stand-ins for NVIDIA's libraries, compiled when a test of this crate or of `benches` needs them.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,9 @@ use std::process::Command;
 pub fn built(name: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join(format!("{name}.so"));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/stand_in/{name}.rs"));
+    // From either crate's folder.
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/tests/stand_in");
+    let source = here.join(format!("{name}.rs"));
     let built = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args([
             "--edition=2024",
