@@ -22,6 +22,19 @@ fn main() -> ExitCode {
 
 const ARCHITECTURES: [NvvmArch; 2] = include!("architectures.rs");
 
+/// PTX without what LLVM remarks behind each `.loc`: the same line once more, with all that was inlined into it,
+/// which is three quarters of the text. `cargo xtask ptx` shows that from a build of its own.
+fn without_remarks(ptx: &str) -> String {
+    let mut text = String::with_capacity(ptx.len());
+    for line in ptx.lines() {
+        let is_loc = line.trim_start().starts_with(".loc");
+        let kept = line.split_once("//").filter(|_| is_loc);
+        text += kept.map_or(line, |(directive, _)| directive.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
 fn build() -> Result<(), Box<dyn Error>> {
     let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     let file = |arch: NvvmArch| out_dir.join(format!("kernels.{arch}.ptx"));
@@ -41,8 +54,13 @@ fn build() -> Result<(), Box<dyn Error>> {
     let mut list = format!("static EMBEDDED: [Ptx; {count}] = [\n");
     for arch in ARCHITECTURES {
         let capability = (arch.capability() / 10, arch.capability() % 10);
-        let file = file(arch);
-        writeln!(list, "Ptx::new({capability:?}, include_str!({file:?})),")?;
+        let embedded = out_dir.join(format!("embedded.{arch}.ptx"));
+        let text = std::fs::read_to_string(file(arch))?;
+        std::fs::write(&embedded, without_remarks(&text))?;
+        writeln!(
+            list,
+            "Ptx::new({capability:?}, include_str!({embedded:?})),"
+        )?;
     }
     list += "];\n";
     std::fs::write(out_dir.join("kernels.rs"), list)?;
