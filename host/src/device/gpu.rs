@@ -1,10 +1,11 @@
-//! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here and in `peers`.
+//! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here, in the files below and in `peers`.
 
+mod compile;
 mod info;
 mod resident;
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 use std::path::Path;
 use std::ptr;
 
@@ -26,6 +27,7 @@ use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
 use crate::peer::Call;
 use crate::ptx::cut::SourceLines;
+use compile::compile;
 
 /// The kernels behind `hold` and `read`.
 const TIMING_PTX: &str = include_str!("timing.ptx");
@@ -366,49 +368,6 @@ fn size_in_bytes(arg: &Arg) -> u32 {
         Arg::Buffer(_) | Arg::U64(_) => 8,
         Arg::U32(_) | Arg::I32(_) | Arg::F32(_) => 4,
     }
-}
-
-/// Has the driver compile a text, which takes a while.
-fn compile(ptx: &str) -> Result<Module, Error> {
-    Module::from_ptx(ptx, &[]).map_err(|error| Error::Ptx {
-        reason: describe(error),
-        log: jit_log(ptx),
-    })
-}
-
-/// What the driver's PTX compiler has to say about `ptx`, which it would not take. cust does not ask.
-fn jit_log(ptx: &str) -> String {
-    const BYTES: usize = 4096;
-    let Ok(image) = CString::new(ptx) else {
-        return "the PTX has a NUL in it".to_owned();
-    };
-    let mut log = vec![0u8; BYTES];
-    let mut options = [
-        sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
-        sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-    ];
-    let mut values = [
-        log.as_mut_ptr().cast::<c_void>(),
-        ptr::without_provenance_mut(BYTES),
-    ];
-    let mut module = ptr::null_mut();
-    // SAFETY: `image` is NUL-terminated; `options` and `values` have two entries each, a buffer and its
-    // size, by value as the driver takes it; the buffer outlives the call.
-    let result = unsafe {
-        sys::cuModuleLoadDataEx(
-            &mut module,
-            image.as_ptr().cast(),
-            options.len() as u32,
-            options.as_mut_ptr(),
-            values.as_mut_ptr(),
-        )
-    };
-    if result == sys::cudaError_enum::CUDA_SUCCESS {
-        // SAFETY: the module was loaded just now and nobody else knows it.
-        unsafe { sys::cuModuleUnload(module) };
-    }
-    let end = log.iter().position(|&byte| byte == 0).unwrap_or(BYTES);
-    String::from_utf8_lossy(&log[..end]).into_owned()
 }
 
 fn failed(doing: &'static str) -> impl Fn(CudaError) -> Error {
