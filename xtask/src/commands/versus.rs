@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::cli::Versus;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::setup;
 use crate::style::status;
 use crate::tools::cargo;
@@ -16,25 +16,5 @@ pub(super) fn run(options: &Versus) -> Result<ExitCode> {
             "nvcc: nothing of CUDA C++ is measured; `cargo xtask setup --nvidia` installs it",
         );
     }
-    let mut command = cargo::cargo();
-    command
-        .args([
-            "run",
-            "--release",
-            "--package",
-            "benches",
-            "--bin",
-            "versus",
-            "--",
-        ])
-        .args(&options.args);
-    status("Running", format_args!("versus {}", options.args.join(" ")));
-    let status = command
-        .status()
-        .map_err(|error| Failure::new(format!("cannot run cargo: {error}")))?;
-    // The program has said what was wrong.
-    Ok(status
-        .code()
-        .and_then(|code| u8::try_from(code).ok())
-        .map_or(ExitCode::FAILURE, ExitCode::from))
+    cargo::run_program("benches", "versus", options.args.iter().map(String::as_str))
 }

@@ -1,8 +1,10 @@
 //! Cargo, started from a program that cargo started.
 
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use super::root;
+use crate::failure::{Failure, Result};
+use crate::style::status;
 
 /// `cargo` in the repository's root, without what the outer cargo told this program about its own package.
 #[must_use]
@@ -15,6 +17,37 @@ pub fn cargo() -> Command {
         }
     }
     command
+}
+
+/// Builds a program of a package for release and runs it with these arguments: its exit code.
+///
+/// # Errors
+/// Cargo cannot be started. What the program has to complain of, it says itself.
+pub fn run_program<'a>(
+    package: &str,
+    program: &str,
+    args: impl IntoIterator<Item = &'a str>,
+) -> Result<ExitCode> {
+    let args: Vec<&str> = args.into_iter().collect();
+    status("Running", format_args!("{program} {}", args.join(" ")));
+    let mut command = cargo();
+    command.args([
+        "run",
+        "--release",
+        "--package",
+        package,
+        "--bin",
+        program,
+        "--",
+    ]);
+    let status = command
+        .args(&args)
+        .status()
+        .map_err(|error| Failure::new(format!("cannot run cargo: {error}")))?;
+    Ok(status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// Variables that describe the package being run, and not how the user set cargo up.
