@@ -3,7 +3,7 @@
 use host::launch::Launch;
 use host::peer::Peer;
 use host::problem::Verdict;
-use host::{Error, Problem, Rung, Session};
+use host::{Device, Error, Problem, Rung, Session};
 use serde::Serialize;
 
 /// What kind of thing an entrant is.
@@ -100,7 +100,7 @@ impl Entrant {
 
     /// What keeps the device from running it: [`Session::lacks`].
     #[must_use]
-    pub fn lacks(&self, session: &Session<'_>) -> Option<Error> {
+    pub fn lacks<D: Device + ?Sized>(&self, session: &Session<'_, D>) -> Option<Error> {
         match self {
             Self::Launch { launch, .. } => session.lacks(launch),
             Self::Peer(_) | Self::Read => None,
@@ -111,7 +111,10 @@ impl Entrant {
     ///
     /// # Errors
     /// What the device refuses.
-    pub fn check(&self, session: &mut Session<'_>) -> Result<Verdict, Error> {
+    pub fn check<D: Device + ?Sized>(
+        &self,
+        session: &mut Session<'_, D>,
+    ) -> Result<Verdict, Error> {
         match self {
             Self::Launch { rung, launch, .. } => session.check(rung, launch),
             Self::Peer(peer) => session.check_peer(peer),
@@ -124,7 +127,10 @@ impl Entrant {
     ///
     /// # Errors
     /// What the device refuses.
-    pub fn once(&self, session: &mut Session<'_>) -> Result<Option<f64>, Error> {
+    pub fn once<D: Device + ?Sized>(
+        &self,
+        session: &mut Session<'_, D>,
+    ) -> Result<Option<f64>, Error> {
         Ok(match self {
             Self::Launch { rung, launch, .. } => session.once(rung, launch)?.time_ns,
             Self::Peer(peer) => session.call(peer)?.time_ns,

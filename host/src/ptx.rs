@@ -2,9 +2,10 @@
 
 pub mod cut;
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use cut::Index;
+use cut::{Index, SourceLines};
 
 /// Kernels' PTX for one architecture.
 #[derive(Debug)]
@@ -36,6 +37,15 @@ impl Ptx {
     /// Its statements, read once. `None` as [`Index::new`] has it.
     pub fn index(&self) -> Option<&Index> {
         self.index.get_or_init(|| Index::new(self.text)).as_ref()
+    }
+
+    /// The text of an entry alone, with all that it needs and without lines of the source; the whole text where it
+    /// cannot be cut.
+    pub fn part(&self, entry: &str) -> Cow<'static, str> {
+        let part = self
+            .index()
+            .and_then(|index| index.cut(self.text, entry, SourceLines::Drop));
+        part.map_or(Cow::Borrowed(self.text), Cow::Owned)
     }
 }
 

@@ -1,6 +1,9 @@
 //! A problem on a device: uploaded once, then launched, checked and timed.
 
-use crate::device::{BufferId, Device, Ran};
+use simt::Function;
+use simt::observe::Observer;
+
+use crate::device::{BufferId, Device, Ran, Sim};
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::peer::Peer;
@@ -25,8 +28,8 @@ const SCRATCH: u64 = 2;
 const HOLD_NS: u64 = 30_000;
 
 /// A problem on a device: its buffers, filled, and what was learned of each launch.
-pub struct Session<'a> {
-    device: &'a mut dyn Device,
+pub struct Session<'a, D: Device + ?Sized = dyn Device + 'a> {
+    device: &'a mut D,
     problem: &'a dyn Problem,
     sets: Vec<Set>,
     /// The set that the last launch ran on.
@@ -46,7 +49,7 @@ struct Set {
     dirty: bool,
 }
 
-impl<'a> Session<'a> {
+impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// Allocates the problem's buffers and fills its inputs. `restorable` keeps a second copy of them on
     /// the device, to restore them from; without it they are uploaded again when a rung destroyed them.
     ///
@@ -54,7 +57,7 @@ impl<'a> Session<'a> {
     /// [`Error::NotEnoughMemory`] where the buffers do not fit into what the device has free, before
     /// anything is allocated or computed; what the device refuses.
     pub fn new(
-        device: &'a mut dyn Device,
+        device: &'a mut D,
         problem: &'a dyn Problem,
         restorable: bool,
     ) -> Result<Self, Error> {
@@ -92,7 +95,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// As [`Session::new`].
-    pub fn timed(device: &'a mut dyn Device, problem: &'a dyn Problem) -> Result<Self, Error> {
+    pub fn timed(device: &'a mut D, problem: &'a dyn Problem) -> Result<Self, Error> {
         let mut session = Self::new(device, problem, true)?;
         let Some(l2) = session.device.info().l2_bytes.filter(|&l2| l2 > 0) else {
             return Ok(session);
@@ -333,8 +336,51 @@ impl<'a> Session<'a> {
     }
 }
 
+/// On the SIMT machine, launches can be watched.
+impl Session<'_, Sim> {
+    /// Launches once, as [`Session::check`] does, with an observer: [`Sim::observe`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn observe<O: Observer>(
+        &mut self,
+        rung: &Rung,
+        launch: &Launch,
+        chosen: Option<&[u64]>,
+        observer: impl FnOnce(&Function) -> O,
+    ) -> Result<O, Error> {
+        self.prepare()?;
+        self.poison()?;
+        let set = &mut self.sets[self.at];
+        set.dirty |= rung.in_place;
+        self.device.observe(launch, &set.buffers, chosen, observer)
+    }
+
+    /// Compares what the last launch left with the reference.
+    ///
+    /// # Errors
+    /// What the device refuses. A wrong result is a [`Verdict`].
+    pub fn verdict(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
+        let outputs = self.outputs(&self.problem.wanted(launch))?;
+        Ok(self.problem.check(rung, launch, &outputs))
+    }
+
+    /// Where the problem's buffers are in memory: their first addresses and their bytes.
+    ///
+    /// # Errors
+    /// None while the session has its buffers.
+    pub fn ranges(&self) -> Result<Vec<(u64, u64)>, Error> {
+        let buffers = self.sets[self.at].buffers.iter();
+        buffers.map(|&id| self.device.range(id)).collect()
+    }
+}
+
 /// Whether a set of buffers fits, with a copy of the inputs or without.
-fn check_room(device: &dyn Device, problem: &dyn Problem, restorable: bool) -> Result<(), Error> {
+fn check_room<D: Device + ?Sized>(
+    device: &D,
+    problem: &dyn Problem,
+    restorable: bool,
+) -> Result<(), Error> {
     let copies = |role| {
         if restorable && role == Role::Input {
             2
@@ -383,7 +429,7 @@ pub struct Tried {
     pub ran: Ran,
 }
 
-impl Drop for Session<'_> {
+impl<D: Device + ?Sized> Drop for Session<'_, D> {
     fn drop(&mut self) {
         let buffers = self.sets.iter().flat_map(|set| &set.buffers);
         let others = self.copies.iter().flatten().chain(&self.scratch);

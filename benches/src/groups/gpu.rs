@@ -157,7 +157,7 @@ fn group(
     Ok(())
 }
 
-fn once(entrant: &Entrant, session: &mut Session<'_>) -> Result<f64, Error> {
+fn once<D: Device + ?Sized>(entrant: &Entrant, session: &mut Session<'_, D>) -> Result<f64, Error> {
     let time = entrant.once(session)?;
     time.ok_or_else(|| Error::NoGpu {
         what: "a device without a clock measures nothing".to_owned(),

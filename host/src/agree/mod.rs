@@ -28,6 +28,7 @@ use toolkit::{Found, Tool};
 pub use cases::Case;
 pub use error::AgreeError;
 
+use crate::Ptx;
 use crate::device::{Device, DeviceInfo};
 use crate::error::Error;
 use crate::profile::ncu::{Ncu, Wanted};
@@ -55,7 +56,7 @@ pub trait Explain {
 pub struct Tools {
     ptxas: Found,
     nvdisasm: Found,
-    ptx: &'static str,
+    ptx: &'static Ptx,
     arch: String,
 }
 
@@ -71,7 +72,7 @@ impl Tools {
             ([Ok(ptxas), Ok(nvdisasm)], Some(((major, minor), kernels))) => Ok(Self {
                 ptxas,
                 nvdisasm,
-                ptx: kernels.text,
+                ptx: kernels,
                 arch: format!("sm_{major}{minor}"),
             }),
             (tools, own) => {
@@ -94,7 +95,7 @@ impl Explain for Tools {
             ptx,
             arch,
         } = self;
-        Ok(access::of_entry(ptxas, nvdisasm, ptx, entry, arch)?.changes())
+        Ok(access::of_entry(ptxas, nvdisasm, &ptx.part(entry), entry, arch)?.changes())
     }
 
     fn version(&self) -> Option<String> {

@@ -118,14 +118,8 @@ pub fn main(
             return 0;
         }
     };
-    match run(&asked, &given, surroundings, out).and_then(|code| Ok((code, out.flush()?))) {
-        Ok((code, ())) => code,
-        Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
-        Err(error) => {
-            cli::complain(err, &error.to_string());
-            error.exit_code()
-        }
-    }
+    let executed = run(&asked, &given, surroundings, out);
+    cli::ended(executed, out, err)
 }
 
 fn given(matches: &clap::ArgMatches) -> Vec<Given> {

@@ -66,6 +66,11 @@ pub fn main(
             return 0;
         }
     };
+    ended(executed, out, err)
+}
+
+/// The exit code of a program that has written to `out`; an error is told on `err`.
+pub(crate) fn ended(executed: Result<u8, Error>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     match executed.and_then(|code| Ok((code, out.flush()?))) {
         Ok((code, ())) => code,
         // `ladder list | head`: nobody is left to tell.

@@ -12,12 +12,13 @@ mod show;
 mod traffic;
 
 use crate::chosen::chosen;
-use crate::device::{BufferId, Device as _, Sim};
+use crate::device::Sim;
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::options::Options;
-use crate::problem::{POISON, Problem, Role, Verdict};
+use crate::problem::{Problem, Verdict};
 use crate::registry::{Ladder, Rung};
+use crate::run::Session;
 
 use super::{Dram, DramError, positive};
 use traffic::{Counts, Traffic};
@@ -125,12 +126,10 @@ impl Plan {
     /// What the machine refuses.
     pub fn run(&self, sim: &mut Sim) -> Result<Trace, Error> {
         let problem = &*self.problem;
-        let mut bound = Vec::new();
-        let traced = self.observed(sim, problem, &mut bound);
-        for id in bound {
-            sim.free(id);
-        }
-        let (counts, verdict) = traced?;
+        let mut session = Session::new(sim, problem, false)?;
+        let traffic = Traffic::new(self.setup, self.launch.blocks());
+        let traffic = session.observe(self.rung, &self.launch, None, |_| traffic)?;
+        let verdict = session.verdict(self.rung, &self.launch)?;
         Ok(Trace {
             ladder: self.ladder,
             rung: self.rung,
@@ -139,39 +138,8 @@ impl Plan {
             setup: self.setup,
             verdict,
             blocks: self.launch.blocks(),
-            counts,
+            counts: traffic.into_counts(),
         })
-    }
-
-    fn observed(
-        &self,
-        sim: &mut Sim,
-        problem: &dyn Problem,
-        bound: &mut Vec<BufferId>,
-    ) -> Result<(Counts, Verdict), Error> {
-        let buffers = problem.buffers();
-        check_room(problem, sim.free_bytes())?;
-        for buffer in &buffers {
-            bound.push(sim.alloc(usize::try_from(buffer.bytes).unwrap_or(usize::MAX))?);
-        }
-        for (index, (buffer, &id)) in buffers.iter().zip(&*bound).enumerate() {
-            match buffer.role {
-                Role::Input => sim.upload(id, problem.input(index))?,
-                Role::Output => sim.fill(id, POISON)?,
-                // New memory is zeroed.
-                Role::Sum | Role::Workspace => {}
-            }
-        }
-        let traffic = Traffic::new(self.setup, self.launch.blocks());
-        let traffic = sim.observe(&self.launch, bound, None, |_| traffic)?;
-        let mut outputs = Vec::new();
-        for wanted in problem.wanted(&self.launch) {
-            let mut bytes = vec![0; wanted.bytes];
-            sim.download(bound[wanted.buffer], &mut bytes)?;
-            outputs.push(bytes);
-        }
-        let verdict = problem.check(self.rung, &self.launch, &outputs);
-        Ok((traffic.into_counts(), verdict))
     }
 }
 
@@ -207,20 +175,6 @@ impl Trace {
             begin.div_ceil(u128::from(self.setup.windows)) as u64
         };
         (at(window), at(window + 1))
-    }
-}
-
-/// Whether a problem's buffers fit, before they are filled.
-fn check_room(problem: &dyn Problem, free: Option<u64>) -> Result<(), Error> {
-    let need: u64 = problem.buffers().iter().map(|buffer| buffer.bytes).sum();
-    match free {
-        Some(free) if need > free => Err(Error::NotEnoughMemory {
-            size: problem.size(),
-            need,
-            free,
-            fits: problem.smaller(free as f64 / need as f64),
-        }),
-        _ => Ok(()),
     }
 }
 

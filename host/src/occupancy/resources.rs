@@ -8,7 +8,6 @@ use toolkit::{Found, Tool, Usage, ptxas};
 use super::error::OccupancyError;
 use super::limits::Limits;
 use crate::launch::{Code, Launch};
-use crate::ptx::cut::SourceLines;
 use crate::{KERNELS_PTX, Ptx};
 
 /// By entry and architecture.
@@ -69,11 +68,7 @@ fn source(
 
 fn assembled(ptx: &Ptx, entry: &str, arch: &str) -> Result<Usage, OccupancyError> {
     let ptxas = assembler()?;
-    let part = ptx
-        .index()
-        .and_then(|index| index.cut(ptx.text, entry, SourceLines::Drop));
-    let text = part.as_deref().unwrap_or(ptx.text);
-    let usages = ptxas::usages(ptxas, text, arch)?;
+    let usages = ptxas::usages(ptxas, &ptx.part(entry), arch)?;
     usages.get(entry).copied().ok_or_else(|| {
         OccupancyError::Tool(toolkit::Error::Unread {
             tool: Tool::Ptxas,

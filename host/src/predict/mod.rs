@@ -25,6 +25,7 @@ pub mod sample;
 
 use std::collections::BTreeMap;
 
+use crate::device::Sim;
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::names::did_you_mean;
@@ -131,8 +132,7 @@ pub fn ladder(
 ) -> Result<Climb, Error> {
     let limits = Limits::named(&device.arch)?;
     let problem = ladder.problem(options)?;
-    let mut sampler = None;
-    let (mut predictions, mut left_out) = (Vec::new(), Vec::new());
+    let (mut runs, mut left_out) = (Vec::new(), Vec::new());
     for rung in ladder.select(rungs, &*problem)? {
         let launch = match ladder.launch(rung, &*problem, block) {
             Ok(launch) => launch,
@@ -162,22 +162,24 @@ pub fn ladder(
             }
             return Err(PredictError::NothingRuns { reason }.into());
         }
-        let sampler = match &mut sampler {
-            Some(sampler) => sampler,
-            none => none.insert(Sampler::new(&*problem)?),
-        };
         let shared = usage.shared_bytes + launch.shared_bytes;
-        let sample = sampled(device, sampler, &launch, resident, shared)?;
+        runs.push((rung, launch, resident, shared));
+    }
+    if runs.is_empty() {
+        let reason = left_out.join("; ");
+        return Err(PredictError::NothingRuns { reason }.into());
+    }
+    let mut sim = Sim::open(0)?;
+    let mut sampler = Sampler::new(&mut sim, &*problem)?;
+    let mut predictions = Vec::with_capacity(runs.len());
+    for (rung, launch, resident, shared) in runs {
+        let sample = sampled(device, &mut sampler, rung, &launch, resident, shared)?;
         predictions.push(Prediction {
             rung,
             estimate: estimate(device, constants, &sample, launch.blocks(), resident),
             launch,
             sample,
         });
-    }
-    if predictions.is_empty() {
-        let reason = left_out.join("; ");
-        return Err(PredictError::NothingRuns { reason }.into());
     }
     Ok(Climb {
         ladder,
@@ -192,6 +194,7 @@ pub fn ladder(
 fn sampled(
     device: &Description,
     sampler: &mut Sampler<'_>,
+    rung: &Rung,
     launch: &Launch,
     resident: u32,
     shared_bytes: u32,
@@ -200,7 +203,7 @@ fn sampled(
     let resident = u64::from(resident.max(1));
     let taken = u64::from(shared_bytes) * resident;
     let l1_bytes = device.multiprocessor.l1_bytes.saturating_sub(taken) / resident;
-    sampler.launch(launch, device.latencies(), l1_bytes)
+    sampler.launch(rung, launch, device.latencies(), l1_bytes)
 }
 
 /// The times of launches of one problem. Without `ptxas` their registers are taken not to limit how many blocks
@@ -215,7 +218,8 @@ pub fn launches(
     launches: &[(&'static Rung, Launch)],
 ) -> Result<Vec<Estimate>, Error> {
     let limits = Limits::named(&device.arch)?;
-    let mut sampler = Sampler::new(problem)?;
+    let mut sim = Sim::open(0)?;
+    let mut sampler = Sampler::new(&mut sim, problem)?;
     let mut all = Vec::new();
     for (rung, launch) in launches {
         let usage = occupancy::usage(launch, &device.arch).unwrap_or_else(|_| Usage {
@@ -224,7 +228,7 @@ pub fn launches(
         });
         let resident = occupancy::of(limits, usage, launch).blocks.max(1);
         let shared = usage.shared_bytes + launch.shared_bytes;
-        let sample = sampled(device, &mut sampler, launch, resident, shared)?;
+        let sample = sampled(device, &mut sampler, rung, launch, resident, shared)?;
         all.push(estimate(
             device,
             constants,

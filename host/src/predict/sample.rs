@@ -3,10 +3,12 @@
 use simt::observe::Observer as _;
 use simt::path::{Demand, Latencies, Path};
 
-use crate::device::{BufferId, Device, Sim};
+use crate::device::Sim;
 use crate::error::Error;
 use crate::launch::Launch;
-use crate::problem::{Problem, Role};
+use crate::problem::Problem;
+use crate::registry::Rung;
+use crate::run::Session;
 
 /// Blocks that are run of a launch that has more. The blocks of a launch are alike, but for those at the
 /// edges of a problem.
@@ -16,9 +18,8 @@ const INSTRUCTIONS: u64 = 20_000_000;
 
 /// A problem on the SIMT machine, whose launches are sampled.
 pub struct Sampler<'a> {
-    sim: Sim,
-    problem: &'a dyn Problem,
-    buffers: Vec<BufferId>,
+    session: Session<'a, Sim>,
+    /// Where its buffers are.
     ranges: Vec<(u64, u64)>,
 }
 
@@ -37,48 +38,26 @@ impl<'a> Sampler<'a> {
     /// Puts a problem's buffers on a machine.
     ///
     /// # Errors
-    /// Where there is no room for them.
-    pub fn new(problem: &'a dyn Problem) -> Result<Self, Error> {
-        let mut sim = Sim::open(0)?;
-        let (mut buffers, mut ranges) = (Vec::new(), Vec::new());
-        for (index, buffer) in problem.buffers().iter().enumerate() {
-            let bytes = usize::try_from(buffer.bytes).unwrap_or(usize::MAX);
-            let id = sim.alloc(bytes)?;
-            if buffer.role == Role::Input {
-                sim.upload(id, problem.input(index))?;
-            }
-            buffers.push(id);
-            ranges.push(sim.range(id)?);
-        }
+    /// As [`Session::new`].
+    pub fn new(sim: &'a mut Sim, problem: &'a dyn Problem) -> Result<Self, Error> {
+        let session = Session::new(sim, problem, false)?;
         Ok(Self {
-            sim,
-            problem,
-            buffers,
-            ranges,
+            ranges: session.ranges()?,
+            session,
         })
     }
 
     /// Runs a sample of a launch's blocks, spread evenly over the grid. A block has `l1_bytes` of the L1.
     ///
     /// # Errors
-    /// As [`Device::launch`].
+    /// As [`Sim::observe`].
     pub fn launch(
         &mut self,
+        rung: &Rung,
         launch: &Launch,
         latencies: Latencies,
         l1_bytes: u64,
     ) -> Result<Sample, Error> {
-        // What blocks before have left behind would count as theirs.
-        for (index, buffer) in self.problem.buffers().iter().enumerate() {
-            match buffer.role {
-                Role::Input => self
-                    .sim
-                    .upload(self.buffers[index], self.problem.input(index))?,
-                Role::Output | Role::Sum | Role::Workspace => {
-                    self.sim.fill(self.buffers[index], 0)?;
-                }
-            }
-        }
         let all = launch.blocks();
         let most = all.min(BLOCKS);
         // Spread evenly, the one in the middle first.
@@ -86,11 +65,11 @@ impl<'a> Sampler<'a> {
             .map(|part| (part * all + all / 2) / most)
             .collect();
         chosen.swap(0, (most / 2) as usize);
-        let mut path = self.observe(launch, &chosen[..1], latencies, l1_bytes)?;
+        let mut path = self.observe(rung, launch, &chosen[..1], latencies, l1_bytes)?;
         let one = path.instructions().max(1);
         let more = (INSTRUCTIONS / one).clamp(1, most) as usize;
         if let Some(others @ [_, ..]) = chosen.get(1..more) {
-            path.merge(self.observe(launch, others, latencies, l1_bytes)?);
+            path.merge(self.observe(rung, launch, others, latencies, l1_bytes)?);
         }
         let demand = path.demand();
         let ranges = &self.ranges;
@@ -103,14 +82,15 @@ impl<'a> Sampler<'a> {
 
     fn observe(
         &mut self,
+        rung: &Rung,
         launch: &Launch,
         chosen: &[u64],
         latencies: Latencies,
         l1_bytes: u64,
     ) -> Result<Path, Error> {
         let ranges = &self.ranges;
-        self.sim
-            .observe(launch, &self.buffers, Some(chosen), |function| {
+        self.session
+            .observe(rung, launch, Some(chosen), |function| {
                 Path::new(function, latencies, l1_bytes, ranges)
             })
     }

@@ -115,7 +115,7 @@ impl Machine {
     }
 
     /// [`Machine::launch_observed`] of some of a grid's blocks: to learn from a sample what a launch would do
-    /// that takes too long to be run. `blocks` has their numbers, x fastest; `None` is all of them. What the
+    /// that takes too long to be run. `chosen` has their numbers, x fastest; `None` is all of them. What the
     /// others would have left in memory is not there: results are worth nothing, and a kernel whose blocks
     /// wait for each other waits for ever, which is a [`LaunchError::Fault`].
     ///

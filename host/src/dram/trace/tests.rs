@@ -172,16 +172,6 @@ fn a_wrong_result_is_told() {
     assert_eq!(json["correct"], false);
 }
 
-#[test]
-fn what_does_not_fit_is_refused_with_a_size_that_does() {
-    let plan = plan(1);
-    assert!(check_room(&*plan.problem, None).is_ok());
-    assert!(check_room(&*plan.problem, Some(1 << 20)).is_ok());
-    let error = check_room(&*plan.problem, Some(2000)).unwrap_err();
-    assert_eq!(error.exit_code(), 2);
-    assert!(error.to_string().ends_with("--n 400 fits"), "{error}");
-}
-
 proptest! {
     /// Whatever the addresses, the counts are those of the distinct bursts.
     #[test]
