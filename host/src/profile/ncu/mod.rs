@@ -135,7 +135,8 @@ impl Ncu<'_> {
                 said: said(&ended),
             });
         }
-        let profiled = read(&ended.out).map_err(|why| self.form(why, &ended))?;
+        let profiled = read(&ended.out, |name| metrics.contains(name))
+            .map_err(|why| self.form(why, &ended))?;
         let numbers = entries.into_iter();
         numbers
             .map(|entry| self.numbers(entry, &profiled, wanted, &ended))

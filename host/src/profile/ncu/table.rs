@@ -3,7 +3,9 @@
 //! Before the table come lines of its own, which begin with `==`, and whatever the profiled program wrote. The
 //! table of `--page raw` has a row for each launch, under a header and a row of units; that of other pages, and of
 //! some versions, a row for each metric of a launch, under a header with "Metric Name", "Metric Unit" and "Metric
-//! Value". Both are read. Numbers have commas between thousands.
+//! Value". Both are read. Numbers have commas between thousands. Besides what was asked for the table has what
+//! `ncu` collects by itself, as the launch's geometry and some hundred attributes of the device, of which many are
+//! words; that is passed over.
 
 use csv::StringRecord;
 
@@ -30,11 +32,11 @@ const ABSENT: &[&str] = &["n/a", ""];
 /// The value of a quotient of zeros.
 const NO_VALUE: &[&str] = &["nan", "-nan"];
 
-/// Reads the launches out of what `ncu` wrote, in their order.
+/// Reads the launches out of what `ncu` wrote, in their order, and of each the metrics that were asked for.
 ///
 /// # Errors
 /// What of it is not as described above.
-pub fn read(text: &str) -> Result<Vec<Profiled>, String> {
+pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Profiled>, String> {
     let table = find(text).ok_or("there is no table in it")?;
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -47,8 +49,8 @@ pub fn read(text: &str) -> Result<Vec<Profiled>, String> {
     let column = |name: &str| header.iter().position(|own| own == name);
     let kernel = column(KERNEL).ok_or_else(|| format!("its table has no column \"{KERNEL}\""))?;
     match METRIC.map(column) {
-        [Some(name), Some(unit), Some(value)] => long(rows, kernel, [name, unit, value]),
-        _ => wide(header, rows, kernel),
+        [Some(name), Some(unit), Some(value)] => long(rows, kernel, [name, unit, value], is_wanted),
+        _ => wide(header, rows, kernel, is_wanted),
     }
 }
 
@@ -71,6 +73,7 @@ fn wide(
     header: &StringRecord,
     rows: &[StringRecord],
     kernel: usize,
+    is_wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<Profiled>, String> {
     let is_metric = |name: &str| name.contains("__");
     if !header.iter().any(is_metric) {
@@ -88,7 +91,7 @@ fn wide(
         for (column, name) in header
             .iter()
             .enumerate()
-            .filter(|(_, name)| is_metric(name))
+            .filter(|(_, name)| is_metric(name) && is_wanted(name))
         {
             let unit = units.get(column).unwrap_or("");
             one.put(name, unit, row.get(column).unwrap_or(""))?;
@@ -103,6 +106,7 @@ fn long(
     rows: &[StringRecord],
     kernel: usize,
     [name, unit, value]: [usize; 3],
+    is_wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<Profiled>, String> {
     let mut all: Vec<(&str, Profiled)> = Vec::new();
     for row in rows {
@@ -110,7 +114,7 @@ fn long(
         if all.last().is_none_or(|(id, _)| *id != at(0)) {
             all.push((at(0), Profiled::new(at(kernel))));
         }
-        if let Some((_, one)) = all.last_mut() {
+        if let (Some((_, one)), true) = (all.last_mut(), is_wanted(at(name))) {
             one.put(at(name), at(unit), at(value))?;
         }
     }

@@ -101,7 +101,8 @@ fn profile(
 
 #[test]
 fn both_forms_of_the_table_read_alike() {
-    let (raw, details) = (read(RAW).unwrap(), read(DETAILS).unwrap());
+    let counters = |name: &str| name.contains(".");
+    let [raw, details] = [RAW, DETAILS].map(|text| read(text, counters).unwrap());
     assert_eq!(raw, details);
     let kernels: Vec<&str> = raw.iter().map(|one| one.kernel.as_str()).collect();
     assert_eq!(
@@ -274,7 +275,7 @@ fn a_form_that_is_not_known_is_shown() {
         ),
     ] {
         let runner = Recorded::new([(0, text, "")]);
-        let error = profile(&runner, &[LOADS], &[]).unwrap_err();
+        let error = profile(&runner, &[LOADS, INSTRUCTIONS], &[]).unwrap_err();
         assert!(matches!(error, ProfileError::Form { .. }), "{error:?}");
         let text = error.to_string();
         assert!(text.contains(why), "{why}: {text}");
@@ -283,10 +284,24 @@ fn a_form_that_is_not_known_is_shown() {
 }
 
 #[test]
+fn words_are_passed_over_where_nobody_asked_for_them() {
+    const MODE: &str = "device__attribute_confidential_computing_mode";
+    let runner = || Recorded::new([(0, RAW.to_owned(), "")]);
+    let numbers = profile(&runner(), &[LOADS, "launch__block_size"], &[]).unwrap();
+    assert_eq!(numbers[0].get("launch__block_size"), Some(512.0));
+    assert_eq!(numbers[0].get(INSTRUCTIONS), None);
+    let error = profile(&runner(), &[MODE], &[]).unwrap_err().to_string();
+    assert!(
+        error.contains(&format!("`No-CC` of {MODE} is no number")),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_number_of_another_locale_is_refused() {
     for value in ["48,97", "1.234,5", "1,2345", ",5", "1.000.000"] {
         let text = RAW.replace("391,168", value);
-        let error = read(&text).unwrap_err();
+        let error = read(&text, |name| name == LOADS).unwrap_err();
         assert!(error.contains(&format!("`{value}` of")), "{error}");
     }
 }
@@ -308,7 +323,7 @@ fn units_become_base_units() {
         ("", "1e3", 1000.0),
         ("%", "25", 25.0),
     ] {
-        let one = &read(&text(unit, value)).unwrap()[0];
+        let one = &read(&text(unit, value), |_| true).unwrap()[0];
         assert_eq!(one.kernel, "k");
         assert_eq!(one.numbers.get("dram__x.sum"), Some(expected), "{unit}");
     }
