@@ -10,6 +10,7 @@ mod replay;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::Fake;
 use common::program::Ended;
@@ -41,7 +42,7 @@ fn widened() -> Vec<Change> {
 /// The line of the summary over all runs.
 fn total(out: &str) -> Vec<&str> {
     let line = out.lines().find(|line| line.starts_with("| all ")).unwrap();
-    line.split('|').map(str::trim).skip(3).take(7).collect()
+    line.split('|').map(str::trim).skip(3).take(8).collect()
 }
 
 #[test]
@@ -49,7 +50,7 @@ fn what_counts_alike_is_exact() {
     let replay = Replay::default();
     let Ended { code, out, err } = agree(&replay, &[], &["reduce", "--n=4k"]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert_eq!(total(&out)[3..], ["0", "0", "0", "0"], "{out}");
+    assert_eq!(total(&out)[3..], ["0", "0", "0", "0", "0"], "{out}");
     assert_eq!(
         total(&out)[0],
         ladder("reduce").unwrap().rungs.len().to_string()
@@ -108,12 +109,80 @@ fn every_class_is_found_and_an_unexplained_difference_fails() {
     let differences: Vec<&str> = differences.collect();
     insta::assert_snapshot!(differences.join("\n"));
     // Without them, one more is unexplained.
-    let unexplained = |out: &str| total(out)[6].parse::<u32>().unwrap();
+    let unexplained = |out: &str| total(out)[7].parse::<u32>().unwrap();
     let Ended {
         code, out: bare, ..
     } = agree(&replay, &[], &args);
     assert_eq!(code, 1);
     assert!(unexplained(&bare) > unexplained(&out), "{bare}");
+}
+
+/// The lines of a rung in what is not exact.
+fn differences_of<'a>(out: &'a str, rung: &str) -> Vec<&'a str> {
+    let rung = format!("| `{rung}`");
+    let lines = out.lines().filter(|line| line.starts_with(&rung));
+    let own = lines.filter(|line| line.contains('%'));
+    own.map(|line| line.trim_matches(['|', ' '])).collect()
+}
+
+#[test]
+fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
+    static RUN: AtomicU32 = AtomicU32::new(0);
+    let replay = Replay {
+        differs: vec![
+            // More with each run, of a kernel that waits for others.
+            ("reduce_one_launch", LOADS, |loads| {
+                loads * 2.0 + f64::from(RUN.fetch_add(1, Ordering::Relaxed))
+            }),
+            // The same in each run.
+            ("reduce_one_launch", SECTORS, |sectors| sectors * 2.0),
+            // One that waits for nobody.
+            ("reduce_shfl", LOADS, |loads| loads * 2.0),
+        ],
+        ..Replay::default()
+    };
+    let Ended { code, out, .. } = agree(&replay, &[], &["reduce", "--n=4k", "--block=128"]);
+    assert_eq!((code, &total(&out)[6..]), (1, &["1", "2"][..]), "{out}");
+    let [loads, sectors] = differences_of(&out, "reduce_one_launch")[..] else {
+        panic!("{out}");
+    };
+    // 4096 elements by fours, in 4 blocks of 4 warps, and the words of 3 blocks.
+    assert!(
+        loads.contains("waits: it waits for other blocks, and 3 runs on the GPU count 66 to 68"),
+        "{loads}"
+    );
+    assert!(sectors.contains("unexplained"), "{sectors}");
+    assert!(differences_of(&out, "reduce_shfl")[0].contains("unexplained"));
+    assert_eq!(RUN.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn sectors_of_copies_that_pass_by_l1_may_be_counted_again_and_again() {
+    const SECTORS: &str = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum";
+    const THROUGH: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum";
+    const PAST: &str = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum";
+    let args = ["matmul", "--m=64", "--n=64", "--k=64"];
+    let with = |past: fn(f64) -> f64| {
+        let replay = Replay {
+            differs: vec![
+                ("matmul_pipelined", SECTORS, |_| 3000.0),
+                ("matmul_pipelined", THROUGH, |_| 500.0),
+                ("matmul_pipelined", PAST, past),
+            ],
+            ..Replay::default()
+        };
+        agree(&replay, &[], &args)
+    };
+    let Ended { code, out, .. } = with(|_| 2500.0);
+    assert_eq!(code, 0, "{out}");
+    let line = differences_of(&out, "matmul_pipelined")[0];
+    assert!(
+        line.contains("all of it is in copies that pass by L1: by instruction the GPU counts 2500 sectors for their"),
+        "{line}"
+    );
+    // The parts have to be the whole.
+    let Ended { code, out, .. } = with(|_| 2400.0);
+    assert_eq!(code, 1, "{out}");
 }
 
 #[test]
@@ -328,7 +397,7 @@ fn every_ladder_is_compared() {
     let record = Record::read(&fixture, false).unwrap();
     assert_eq!(record.runs.len(), host::ladders().len());
     assert!(record.not_yet.is_empty(), "{:?}", record.not_yet);
-    assert_eq!(total(&out)[3..], ["0", "0", "0", "0"], "{out}");
+    assert_eq!(total(&out)[3..], ["0", "0", "0", "0", "0"], "{out}");
 }
 
 #[test]

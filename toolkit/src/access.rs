@@ -13,7 +13,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 pub use compare::{Change, Effect};
-pub use ptx::of_ptx;
+pub use ptx::{of_ptx, waits};
 pub use sass::of_sass;
 
 use crate::error::Error;
@@ -39,6 +39,8 @@ pub enum Kind {
     Red,
     /// ATOMS, `atom.shared` and `red.shared`.
     Atoms,
+    /// ATOMS.POPC.INC, an `atom.shared` that adds 1: lanes that add to one word are counted and do it together.
+    AtomsPopc,
     /// LDL, `ld.local`; in SASS registers that were spilled, too.
     Ldl,
     /// STL, `st.local`.
@@ -62,6 +64,7 @@ impl Kind {
             Self::Atom => "ATOM",
             Self::Red => "RED",
             Self::Atoms => "ATOMS",
+            Self::AtomsPopc => "ATOMS.POPC.INC",
             Self::Ldl => "LDL",
             Self::Stl => "STL",
             Self::Ld => "LD",

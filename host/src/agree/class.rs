@@ -20,6 +20,10 @@ pub enum Class {
     /// They differ, and `ptxas` changed instructions that the metric counts.
     #[serde(rename = "explained")]
     Explained,
+    /// They differ, and on the GPU itself from run to run: the kernel waits for other blocks, and how often it looks
+    /// whether they are there is nothing that its code says.
+    #[serde(rename = "waits")]
+    Waits,
     /// They differ, and nothing was found that explains it.
     #[serde(rename = "unexplained")]
     Unexplained,
@@ -45,6 +49,7 @@ impl Class {
             Self::Within => "within 1 %",
             Self::Arbitration => "arbitration",
             Self::Explained => "explained",
+            Self::Waits => "waits",
             Self::Unexplained => "unexplained",
             Self::Information => "information",
         }

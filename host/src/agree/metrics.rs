@@ -20,6 +20,9 @@ pub struct Compared {
     pub kinds: &'static [Kind],
     /// The counter of the same that counts by instruction, without arbitration, where there is one.
     pub by_instruction: Option<&'static str>,
+    /// Of a counter by instruction of copies from global to shared memory: the unit's own counter of those through
+    /// L1, and the one by instruction of those that pass by it. The latter may count a sector more than once.
+    pub copies: Option<[&'static str; 2]>,
     /// Where the simulator's number comes from.
     pub sim: Reading,
     /// Where the GPU's comes from.
@@ -92,6 +95,9 @@ impl Compared {
     /// one after the other where the whole warp would have executed it once.
     pub fn is_explained_by(&self, change: &Change, higher: bool) -> bool {
         // Such an atomic operation counts as the other kind.
+        if change.effect == Effect::Counted {
+            return !higher && self.kinds.contains(&Kind::Atoms);
+        }
         if change.effect == Effect::Resultless {
             let (from, to) = (
                 self.kinds.contains(&Kind::Atom),
@@ -145,6 +151,7 @@ const fn metric(
         rule,
         kinds,
         by_instruction: None,
+        copies: None,
         sim: Reading::Same,
         gpu: Reading::Same,
         is_optional: false,
@@ -214,12 +221,18 @@ pub static METRICS: &[Compared] = &[
         Rule::Requests,
         LDGSTS,
     )),
-    optional(metric(
-        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
-        "sectors of copies from global to shared",
-        Rule::Counts,
-        LDGSTS,
-    )),
+    optional(Compared {
+        copies: Some([
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum",
+            "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum",
+        ]),
+        ..metric(
+            "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
+            "sectors of copies from global to shared",
+            Rule::Counts,
+            LDGSTS,
+        )
+    }),
     metric(
         "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
         "requests of atomics that return",

@@ -182,6 +182,8 @@ pub struct Summary {
     pub arbitration: usize,
     /// [`Class::Explained`].
     pub explained: usize,
+    /// [`Class::Waits`].
+    pub waits: usize,
     /// [`Class::Unexplained`].
     pub unexplained: usize,
 }
@@ -195,6 +197,7 @@ impl std::iter::Sum for Summary {
             within: a.within + b.within,
             arbitration: a.arbitration + b.arbitration,
             explained: a.explained + b.explained,
+            waits: a.waits + b.waits,
             unexplained: a.unexplained + b.unexplained,
         })
     }
@@ -216,6 +219,7 @@ impl Run {
                 Some(Class::Within) => &mut summary.within,
                 Some(Class::Arbitration) => &mut summary.arbitration,
                 Some(Class::Explained) => &mut summary.explained,
+                Some(Class::Waits) => &mut summary.waits,
                 Some(Class::Unexplained) => &mut summary.unexplained,
                 Some(Class::Information) => continue,
             };

@@ -65,6 +65,7 @@ fn summary(record: &Record) -> String {
             within,
             arbitration,
             explained,
+            waits,
             unexplained,
         } = summary;
         let numbers = [
@@ -74,6 +75,7 @@ fn summary(record: &Record) -> String {
             within,
             arbitration,
             explained,
+            waits,
             unexplained,
         ];
         let words = [ladder.to_owned(), case.to_owned()].into_iter();
@@ -96,6 +98,7 @@ fn summary(record: &Record) -> String {
         "within 1 %",
         "arbitration",
         "explained",
+        "waits",
         "unexplained",
     ];
     table(&header, 2, rows)

@@ -147,6 +147,10 @@ impl Explain for Made {
         Ok(self.0.clone())
     }
 
+    fn waits(&self, entry: &str) -> bool {
+        entry.starts_with("reduce_one_launch")
+    }
+
     fn version(&self) -> Option<String> {
         Some("13.0.88".to_owned())
     }

@@ -22,6 +22,8 @@ pub enum Effect {
     Predicated,
     /// An atomic operation whose result nobody reads is a reduction in the machine code.
     Resultless,
+    /// An atomic operation on shared memory that adds 1 is one of those that count lanes.
+    Counted,
 }
 
 /// What became of one kind of instruction.
@@ -37,7 +39,7 @@ pub struct Change {
     pub sass: u32,
 }
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     Kind::Ldg,
     Kind::Stg,
     Kind::Lds,
@@ -46,61 +48,61 @@ const KINDS: [Kind; 12] = [
     Kind::Atom,
     Kind::Red,
     Kind::Atoms,
+    Kind::AtomsPopc,
     Kind::Ldl,
     Kind::Stl,
     Kind::Ld,
     Kind::St,
 ];
 
+/// What becomes of an instruction of the first kind where it is one of the second in the machine code.
+const TURNS: [(Kind, Kind, Effect); 2] = [
+    (Kind::Atom, Kind::Red, Effect::Resultless),
+    (Kind::Atoms, Kind::AtomsPopc, Effect::Counted),
+];
+
 impl Accesses {
     /// What `ptxas` changed, kind by kind; empty where the machine code has the PTX's instructions one to one.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
-        let mut changes = Vec::new();
-        let moved = self.resultless();
-        if moved > 0 {
-            changes.push(Change {
-                kind: Kind::Atom,
-                effect: Effect::Resultless,
-                ptx: moved,
-                sass: moved,
-            });
-        }
-        changes.extend(
-            KINDS
-                .into_iter()
-                .filter_map(|kind| self.change(kind, moved)),
-        );
-        changes
+        let turns = TURNS.into_iter().filter_map(|(from, to, effect)| {
+            let count = self.turned(from, to);
+            (count > 0).then_some(Change {
+                kind: from,
+                effect,
+                ptx: count,
+                sass: count,
+            })
+        });
+        let others = KINDS.into_iter().filter_map(|kind| self.change(kind));
+        turns.chain(others).collect()
     }
 
-    /// How many `atom` of the PTX are RED in the machine code.
-    fn resultless(&self) -> u32 {
-        let fewer = self
-            .ptx
-            .of(Kind::Atom)
-            .saturating_sub(self.sass.of(Kind::Atom));
-        let more = self
-            .sass
-            .of(Kind::Red)
-            .saturating_sub(self.ptx.of(Kind::Red));
+    /// How many of a kind in the PTX are of another in the machine code.
+    fn turned(&self, from: Kind, to: Kind) -> u32 {
+        let fewer = self.ptx.of(from).saturating_sub(self.sass.of(from));
+        let more = self.sass.of(to).saturating_sub(self.ptx.of(to));
         fewer.min(more)
     }
 
-    fn change(&self, kind: Kind, moved: u32) -> Option<Change> {
-        let ptx = match kind {
-            Kind::Atom => self.ptx.of(kind) - moved,
-            Kind::Red => self.ptx.of(kind) + moved,
-            _ => self.ptx.of(kind),
-        };
+    fn change(&self, kind: Kind) -> Option<Change> {
+        let (mut ptx, mut is_turned) = (self.ptx.of(kind), false);
+        for (from, to, _) in TURNS {
+            let turned = self.turned(from, to);
+            if kind == from {
+                ptx -= turned;
+            } else if kind == to {
+                ptx += turned;
+            }
+            is_turned |= turned > 0 && [from, to].contains(&kind);
+        }
         let sass = self.sass.of(kind);
         let bytes = self.sass.bytes(kind).cmp(&self.ptx.bytes(kind));
         let effect = match ptx.cmp(&sass) {
             std::cmp::Ordering::Equal => {
                 let predicated = [self.ptx.predicated(kind), self.sass.predicated(kind)];
-                // Which of the moved ones are predicated is not known.
-                let of_moved = moved > 0 && matches!(kind, Kind::Atom | Kind::Red);
-                return (predicated[0] != predicated[1] && !of_moved).then_some(Change {
+                // Which of those are predicated is not known.
+                return (predicated[0] != predicated[1] && !is_turned).then_some(Change {
                     kind,
                     effect: Effect::Predicated,
                     ptx: predicated[0],
@@ -152,6 +154,10 @@ impl fmt::Display for Change {
             Effect::Resultless => write!(
                 f,
                 "{ptx} atom of the PTX are RED in SASS: their results are not used"
+            ),
+            Effect::Counted => write!(
+                f,
+                "{ptx} ATOMS of the PTX are ATOMS.POPC.INC in SASS: lanes that add 1 to one word need one pass together"
             ),
         }
     }

@@ -11,6 +11,19 @@ pub fn of_ptx(ptx: &str, entry: &str) -> Option<Counts> {
     Some(body.split([';', '{', '}']).filter_map(access).collect())
 }
 
+/// Whether an entry of a PTX text may wait for what other threads write: it has loads of global memory that see
+/// others' stores (`ld.volatile`, `ld.relaxed`, `ld.acquire`). How often such a load is executed can differ from run
+/// to run.
+#[must_use]
+pub fn waits(ptx: &str, entry: &str) -> bool {
+    let is_such = |statement: &str| {
+        let is_load = access(statement).is_some_and(|own| matches!(own.kind, Kind::Ldg | Kind::Ld));
+        let strong = [".volatile", ".relaxed", ".acquire"];
+        is_load && strong.iter().any(|word| statement.contains(word))
+    };
+    body(ptx, entry).is_some_and(|body| body.split([';', '{', '}']).any(is_such))
+}
+
 /// What is between an entry's braces, without comments and line numbers.
 fn body(ptx: &str, entry: &str) -> Option<String> {
     let lines = after(ptx, entry)?

@@ -25,7 +25,7 @@ fn access(line: &str) -> Option<Access> {
         Some("@PT" | "@UPT") | None => false,
         Some(_) => true,
     };
-    let mut parts = words.next()?.split('.');
+    let mut parts = words.next()?.split('.').peekable();
     let kind = match parts.next()? {
         "LDG" => Kind::Ldg,
         "STG" => Kind::Stg,
@@ -34,6 +34,7 @@ fn access(line: &str) -> Option<Access> {
         "LDGSTS" => Kind::Ldgsts,
         "ATOM" | "ATOMG" => Kind::Atom,
         "RED" | "REDG" => Kind::Red,
+        "ATOMS" if parts.peek() == Some(&"POPC") => Kind::AtomsPopc,
         "ATOMS" => Kind::Atoms,
         "LDL" => Kind::Ldl,
         "STL" => Kind::Stl,

@@ -58,6 +58,22 @@ fn ptx_by_kind_width_and_predicate() {
     );
 }
 
+#[test]
+fn a_load_that_sees_others_stores_may_wait() {
+    assert!(waits(PTX, "entry"));
+    assert!(!waits(PTX, "other") && !waits(PTX, "entry2") && !waits(PTX, "none"));
+    for (load, expected) in [
+        ("ld.relaxed.gpu.global.u64 %rd1, [%rd2]", true),
+        ("@%p1 ld.acquire.gpu.u32 %r1, [%rd2]", true),
+        ("ld.volatile.shared.u32 %r1, [%r2]", false),
+        ("st.relaxed.gpu.global.u32 [%rd2], %r1", false),
+        ("atom.relaxed.gpu.global.add.u32 %r1, [%rd2], 1", false),
+    ] {
+        let ptx = format!(".visible .entry k() {{ {load}; ret; }}");
+        assert_eq!(waits(&ptx, "k"), expected, "{load}");
+    }
+}
+
 const SASS: &str = "\
 \t.section\t.text.before,\"ax\",@progbits
 .text.before:
@@ -86,7 +102,7 @@ fn sass_by_kind_width_and_predicate() {
     let counts = of_sass(SASS, "entry").unwrap();
     assert_eq!(
         counts.to_string(),
-        "1 LDG.8, 1 @P LDG.64, 1 LDG.128, 1 LDGSTS.128, 1 @P RED.64, 1 ATOMS.32"
+        "1 LDG.8, 1 @P LDG.64, 1 LDG.128, 1 LDGSTS.128, 1 @P RED.64, 1 ATOMS.POPC.INC.32"
     );
     assert_eq!((counts.of(Kind::Ldg), counts.predicated(Kind::Ldg)), (3, 1));
     assert_eq!(counts.bytes(Kind::Ldg), 25);
@@ -109,7 +125,7 @@ fn accesses(ptx: &[(Kind, u32, bool)], sass: &[(Kind, u32, bool)]) -> Vec<String
 
 #[test]
 fn what_ptxas_did_in_words() {
-    use Kind::{Atom, Ldg, Red, Sts};
+    use Kind::{Atom, Atoms, AtomsPopc, Ldg, Red, Sts};
     let narrow = (Ldg, 32, false);
     assert!(accesses(&[narrow; 4], &[narrow; 4]).is_empty());
     assert_eq!(
@@ -138,6 +154,15 @@ fn what_ptxas_did_in_words() {
             &[(Atom, 32, false), (Red, 32, true), (Red, 32, true)]
         ),
         ["2 atom of the PTX are RED in SASS: their results are not used"]
+    );
+    assert_eq!(
+        accesses(
+            &[(Atoms, 32, false); 2],
+            &[(AtomsPopc, 32, true), (Atoms, 32, false)]
+        ),
+        [
+            "1 ATOMS of the PTX are ATOMS.POPC.INC in SASS: lanes that add 1 to one word need one pass together"
+        ]
     );
 }
 
