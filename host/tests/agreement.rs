@@ -179,10 +179,10 @@ fn branches_differ_by_what_ptxas_made_predicates_of() {
             let blocks = launch.blocks() as f64;
             let warps = sim("smsp__warps_launched.sum");
             if row.rung == "reduce_shfl" {
-                // Nothing is left of its branches. They part each warp where its lane 0 stores the warp's
-                // sum, and the block's first warp where it loads these sums and where thread 0 stores
-                // theirs.
-                assert_eq!(ncu(BRANCHES), 0.0, "{place}");
+                // None that parts a warp is left of its branches. They part each warp where its lane 0 stores
+                // the warp's sum, and the block's first warp where it loads these sums and where thread 0
+                // stores theirs.
+                assert_eq!(ncu_parted, 0.0, "{place}");
                 assert_eq!(parted, warps + 2.0 * blocks, "{place}");
             } else {
                 // One branch of each block parts its first warp here and not there: the last one, where

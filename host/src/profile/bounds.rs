@@ -13,18 +13,19 @@ use crate::predict::model::{Estimate, Resource};
 pub const METRICS: &[&str] = &[
     DRAM,
     L2,
+    L2_ATOMICS,
+    L1,
     WAVES,
     ISSUE,
     FMA,
     WARPS,
+    POSSIBLE_WARPS,
     WAVES_OF_BLOCKS,
     BARRIER,
     CYCLES,
     LANES,
     LD_SECTORS,
     ST_SECTORS,
-    ATOM_SECTORS,
-    RED_SECTORS,
     USED_LD,
     USED_ST,
     SHARED_LD,
@@ -36,18 +37,20 @@ pub const METRICS: &[&str] = &[
 
 const DRAM: &str = "dram__throughput.avg.pct_of_peak_sustained_elapsed";
 const L2: &str = "lts__throughput.avg.pct_of_peak_sustained_elapsed";
+/// Of the slice with the most: words that many threads change lie in few slices.
+const L2_ATOMICS: &str = "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed";
+const L1: &str = "l1tex__throughput.avg.pct_of_peak_sustained_active";
 const WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed";
 const ISSUE: &str = "smsp__issue_active.avg.pct_of_peak_sustained_active";
 const FMA: &str = "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active";
 const WARPS: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";
+const POSSIBLE_WARPS: &str = "sm__maximum_warps_per_active_cycle_pct";
 const WAVES_OF_BLOCKS: &str = "launch__waves_per_multiprocessor";
 const BARRIER: &str = "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio";
 const CYCLES: &str = "smsp__average_warp_latency_per_inst_issued.ratio";
 const LANES: &str = "smsp__thread_inst_executed_per_inst_executed.ratio";
 const LD_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
 const ST_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum";
-const ATOM_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum";
-const RED_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum";
 const USED_LD: &str = "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct";
 const USED_ST: &str = "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct";
 const SHARED_LD: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
@@ -82,14 +85,11 @@ fn common(numbers: &Numbers, lanes: &str, problem_bytes: u64) -> Shares {
         .into_iter()
         .flatten()
         .reduce(|a, b| a + b);
-    let all_sectors = sectors(&[LD_SECTORS, ST_SECTORS, ATOM_SECTORS, RED_SECTORS]);
-    let atomic_sectors = sectors(&[ATOM_SECTORS, RED_SECTORS]);
     let waves = sum(numbers, &[SHARED_LD, SHARED_ST, SHARED_ATOM]);
     Shares {
         used: quotient(used, moved),
         lanes: get(lanes).map(|threads| threads / 32.0),
         conflicts: quotient(sum(numbers, &[CONFLICTS_LD, CONFLICTS_ST]), waves),
-        atomics: quotient(atomic_sectors, all_sectors),
         shared_atomics: quotient(get(SHARED_ATOM), waves),
         moved: quotient(
             moved.map(|sectors| sectors * SECTOR),
@@ -106,10 +106,13 @@ impl Shares {
         Self {
             dram: share(DRAM),
             l2: share(L2),
+            l2_atomics: share(L2_ATOMICS),
+            l1: share(L1),
             shared: share(WAVES),
             issue: share(ISSUE),
             fma: share(FMA),
             warps_active: share(WARPS),
+            warps_possible: share(POSSIBLE_WARPS),
             waves: numbers.get(WAVES_OF_BLOCKS),
             barrier: quotient(numbers.get(BARRIER), numbers.get(CYCLES)),
             ..common(numbers, LANES, problem_bytes)
@@ -117,8 +120,8 @@ impl Shares {
     }
 
     /// By the model's prediction for a device, and by what the simulator counted: each resource's share is what
-    /// it alone would take of the predicted time. Atomics are the L2's, and the pipe of integers counts among the issue
-    /// slots.
+    /// it alone would take of the predicted time. L1 and shared memory are one there, and which is meant is seen by
+    /// whether there are wavefronts of the latter; the pipe of integers counts among the issue slots.
     pub fn from_model(
         device: &Description,
         estimate: &Estimate,
@@ -149,23 +152,26 @@ impl Shares {
             "ptx_thread_inst_executed_per_inst_executed.ratio",
             problem_bytes,
         );
-        let by_atomics = estimate.share(Resource::Atomics) > estimate.share(Resource::L2);
+        let has_shared =
+            sum(numbers, &[SHARED_LD, SHARED_ST, SHARED_ATOM]).is_some_and(|all| all > 0.0);
+        let of_l1 = share(&[Resource::Shared]);
+        let [l1, shared] = if has_shared {
+            [None, of_l1]
+        } else {
+            [of_l1, None]
+        };
         Self {
             dram: share(&[Resource::Memory]),
-            l2: share(&[Resource::L2, Resource::Atomics]),
-            shared: share(&[Resource::Shared]),
+            l2: share(&[Resource::L2]),
+            l2_atomics: share(&[Resource::Atomics]),
+            l1,
+            shared,
             issue: share(&[Resource::Issue, Resource::Integers]),
             fma: share(&[Resource::Floats]),
             warps_active: most.ok().map(|most| there * warps_of_block / most),
             waves: Some(waves),
             barrier: waiting,
             predicted_ns: Some(estimate.us * 1e3),
-            // Whatever their share of the sectors, of the L2's time they have the most.
-            atomics: if by_atomics {
-                Some(1.0)
-            } else {
-                common.atomics
-            },
             ..common
         }
     }

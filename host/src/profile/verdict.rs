@@ -10,6 +10,10 @@ pub struct Shares {
     pub dram: Option<f64>,
     /// L2 bandwidth.
     pub l2: Option<f64>,
+    /// Atomics of global memory, in that slice of the L2 which has the most of them.
+    pub l2_atomics: Option<f64>,
+    /// The L1 cache, of which shared memory is a part.
+    pub l1: Option<f64>,
     /// Wavefronts of shared memory.
     pub shared: Option<f64>,
     /// Issue slots of the schedulers.
@@ -18,6 +22,8 @@ pub struct Shares {
     pub fma: Option<f64>,
     /// Occupancy: warps that are there, of as many as there can be.
     pub warps_active: Option<f64>,
+    /// Theoretical occupancy: as many as the kernel's registers, shared memory and blocks leave room for.
+    pub warps_possible: Option<f64>,
     /// How often the launch's blocks fill the device.
     pub waves: Option<f64>,
     /// The share of their time that warps wait at barriers.
@@ -28,8 +34,6 @@ pub struct Shares {
     pub lanes: Option<f64>,
     /// Wavefronts lost to bank conflicts, of all.
     pub conflicts: Option<f64>,
-    /// Sectors that atomics on global memory change, of all.
-    pub atomics: Option<f64>,
     /// Wavefronts of atomics on shared memory, of all.
     pub shared_atomics: Option<f64>,
     /// How often a byte of the problem's data is moved between global memory and the multiprocessors.
@@ -45,6 +49,10 @@ pub enum Resource {
     Dram,
     /// L2 bandwidth.
     L2,
+    /// Atomics on few words of global memory, which one slice of the L2 does one after the other.
+    Atomics,
+    /// The L1 cache: sectors of global memory that go through it.
+    L1,
     /// Wavefronts of shared memory.
     Shared,
     /// Issue slots.
@@ -67,6 +75,8 @@ impl Resource {
         match self {
             Self::Dram => "DRAM bandwidth",
             Self::L2 => "L2 bandwidth",
+            Self::Atomics => "atomics in L2",
+            Self::L1 => "L1 cache",
             Self::Shared => "shared-memory wavefronts",
             Self::Issue => "issue slots",
             Self::Fma => "FP32 pipe",
@@ -100,13 +110,17 @@ pub const NEAR: f64 = 0.6;
 const MANY_BARRIERS: f64 = 0.25;
 /// With less than this occupancy there are too few warps.
 const FEW_WARPS: f64 = 0.5;
+/// Where this much more occupancy is possible than there is, blocks end sooner than others take their place.
+const SHORT_BLOCKS: f64 = 1.5;
+/// From this share of the L1's traffic on it is shared memory's.
+const MOSTLY: f64 = 0.5;
 /// Less of the sectors used than this is waste.
 const WASTED: f64 = 0.6;
 /// Fewer lanes at work than this is divergence.
 const PARTED: f64 = 0.75;
 /// More of the wavefronts lost than this are many conflicts.
 const CONFLICTS: f64 = 0.25;
-/// More of the accesses than this are many atomics.
+/// More of the wavefronts than this are many atomics.
 const MANY_ATOMICS: f64 = 0.5;
 /// Data moved more often than this could be kept.
 const MOVED_AGAIN: f64 = 2.0;
@@ -114,13 +128,16 @@ const MOVED_AGAIN: f64 = 2.0;
 /// What bounds a launch. `None` where no share of a resource is known.
 ///
 /// The resource nearest to its limit does, if it is as near as [`NEAR`]; of two that are as near, the first of
-/// DRAM, L2, shared memory, FP32 pipe, issue slots. What goes through the pipe takes issue slots too: the pipe it
-/// is where both are near. Else it is latency: at barriers, where warps spend their time there;
-/// for want of warps, where there are few; of each warp's own accesses otherwise.
+/// DRAM, L2, its atomics, L1, shared memory, FP32 pipe, issue slots. What goes through the pipe takes issue slots too:
+/// the pipe it is where both are near. Shared memory is a part of the L1, and is meant where it has most of its
+/// traffic. Else it is latency: at barriers, where warps spend their time there; for want of warps, where there are
+/// few; of each warp's own accesses otherwise.
 pub fn verdict(shares: &Shares) -> Option<Verdict> {
     let resources = [
         (Resource::Dram, shares.dram),
         (Resource::L2, shares.l2),
+        (Resource::Atomics, shares.l2_atomics),
+        (Resource::L1, shares.l1),
         (Resource::Shared, shares.shared),
         (Resource::Fma, shares.fma),
         (Resource::Issue, shares.issue),
@@ -134,6 +151,10 @@ pub fn verdict(shares: &Shares) -> Option<Verdict> {
     // Slots that hold arithmetic are full of the work itself.
     let (nearest, most) = match (nearest, shares.fma) {
         (Resource::Issue, Some(fma)) if fma >= NEAR => (Resource::Fma, fma),
+        _ => (nearest, most),
+    };
+    let (nearest, most) = match (nearest, shares.shared) {
+        (Resource::L1, Some(shared)) if shared >= most * MOSTLY => (Resource::Shared, most),
         _ => (nearest, most),
     };
     let (bound, share) = if most >= NEAR {
@@ -156,27 +177,52 @@ pub fn verdict(shares: &Shares) -> Option<Verdict> {
     Some(Verdict {
         bound,
         share,
-        helps: helps(bound, shares),
+        helps: helps(bound, nearest, shares),
         predicted_ns: shares.predicted_ns,
     })
 }
 
-fn helps(bound: Resource, shares: &Shares) -> Option<Optimization> {
+/// What addresses a bound; `nearest` is the resource that is nearest to its limit, though it may not be near.
+fn helps(bound: Resource, nearest: Resource, shares: &Shares) -> Option<Optimization> {
     let below = |share: Option<f64>, limit| share.is_some_and(|share| share < limit);
     let above = |share: Option<f64>, limit| share.is_some_and(|share| share > limit);
     match bound {
-        Resource::Dram if below(shares.used, WASTED) => Some(Optimization::Coalescing),
-        Resource::Dram | Resource::Fma | Resource::Size => None,
+        Resource::Dram | Resource::L2 | Resource::L1 | Resource::Shared => traffic(bound, shares),
+        Resource::Fma | Resource::Size => None,
         // What each block adds of its own copy: fewer, larger blocks' work has fewer copies.
-        Resource::L2
-            if above(shares.atomics, MANY_ATOMICS) && above(shares.shared_atomics, 0.0) =>
-        {
-            Some(Optimization::Coarsening)
+        Resource::Atomics if above(shares.shared_atomics, 0.0) => Some(Optimization::Coarsening),
+        Resource::Atomics => Some(Optimization::Privatization),
+        Resource::Issue if below(shares.lanes, PARTED) => Some(Optimization::Divergence),
+        Resource::Issue | Resource::Barriers => Some(Optimization::Coarsening),
+        Resource::Warps => {
+            let is_possible = shares
+                .warps_possible
+                .zip(shares.warps_active)
+                .is_some_and(|(possible, active)| possible >= active * SHORT_BLOCKS);
+            Some(match is_possible {
+                // There is room for more, and blocks end too soon to fill it.
+                true => Optimization::Coarsening,
+                false => Optimization::Occupancy,
+            })
         }
-        Resource::L2 if above(shares.atomics, MANY_ATOMICS) => Some(Optimization::Privatization),
-        Resource::L2 if below(shares.used, WASTED) => Some(Optimization::Coalescing),
-        Resource::L2 if above(shares.moved, MOVED_AGAIN) => Some(Optimization::Tiling),
-        Resource::L2 => None,
+        // Fewer accesses to wait for, where they are more than they need be; else more of them at once.
+        Resource::Latency => match nearest {
+            Resource::Shared if !above(shares.conflicts, CONFLICTS) => None,
+            _ => traffic(nearest, shares),
+        }
+        .or(Some(Optimization::Coarsening)),
+    }
+}
+
+/// What makes less traffic of a kind of memory; nothing where it is as little as it can be.
+fn traffic(memory: Resource, shares: &Shares) -> Option<Optimization> {
+    let above = |share: Option<f64>, limit| share.is_some_and(|share| share > limit);
+    let is_wasted = shares.used.is_some_and(|used| used < WASTED);
+    match memory {
+        Resource::Dram | Resource::L2 | Resource::L1 if is_wasted => Some(Optimization::Coalescing),
+        Resource::L2 | Resource::L1 if above(shares.moved, MOVED_AGAIN) => {
+            Some(Optimization::Tiling)
+        }
         Resource::Shared if above(shares.shared_atomics, MANY_ATOMICS) => {
             Some(Optimization::Privatization)
         }
@@ -184,9 +230,7 @@ fn helps(bound: Resource, shares: &Shares) -> Option<Optimization> {
         Resource::Shared if above(shares.conflicts, CONFLICTS) => Some(Optimization::Coalescing),
         // More of what is read again in registers.
         Resource::Shared => Some(Optimization::Tiling),
-        Resource::Issue if below(shares.lanes, PARTED) => Some(Optimization::Divergence),
-        Resource::Issue | Resource::Barriers | Resource::Latency => Some(Optimization::Coarsening),
-        Resource::Warps => Some(Optimization::Occupancy),
+        _ => None,
     }
 }
 

@@ -48,11 +48,35 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
         ),
         (
             Shares {
-                l2: Some(0.9),
-                atomics: Some(0.9),
+                l2_atomics: Some(0.9),
                 ..near
             },
-            (R::L2, Some(O::Privatization)),
+            (R::Atomics, Some(O::Privatization)),
+        ),
+        (
+            Shares {
+                l2_atomics: Some(0.9),
+                shared_atomics: Some(0.1),
+                ..near
+            },
+            (R::Atomics, Some(O::Coarsening)),
+        ),
+        (
+            Shares {
+                l1: Some(0.99),
+                shared: Some(0.1),
+                used: Some(0.2),
+                ..near
+            },
+            (R::L1, Some(O::Coalescing)),
+        ),
+        (
+            Shares {
+                l1: Some(0.88),
+                shared: Some(0.81),
+                ..near
+            },
+            (R::Shared, Some(O::Tiling)),
         ),
         (
             Shares {
@@ -152,13 +176,56 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             Shares {
                 warps_active: Some(0.1),
                 waves: Some(2.0),
+                warps_possible: Some(0.12),
                 ..far
             },
             (R::Warps, Some(O::Occupancy)),
         ),
         (
             Shares {
+                warps_active: Some(0.43),
+                warps_possible: Some(1.0),
+                ..far
+            },
+            (R::Warps, Some(O::Coarsening)),
+        ),
+        (
+            Shares {
                 warps_active: Some(0.9),
+                ..far
+            },
+            (R::Latency, Some(O::Coarsening)),
+        ),
+        (
+            Shares {
+                l1: Some(0.5),
+                moved: Some(200.0),
+                ..far
+            },
+            (R::Latency, Some(O::Tiling)),
+        ),
+        (
+            Shares {
+                l1: Some(0.5),
+                used: Some(0.2),
+                ..far
+            },
+            (R::Latency, Some(O::Coalescing)),
+        ),
+        (
+            Shares {
+                l1: Some(0.5),
+                shared: Some(0.45),
+                conflicts: Some(0.9),
+                ..far
+            },
+            (R::Latency, Some(O::Coalescing)),
+        ),
+        (
+            Shares {
+                l1: Some(0.5),
+                shared: Some(0.45),
+                conflicts: Some(0.1),
                 ..far
             },
             (R::Latency, Some(O::Coarsening)),
