@@ -1,10 +1,11 @@
 //! Measured times, read back from where this program has written them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{PredictError, Times};
+use super::{PredictError, Times, median};
 use crate::registry::ladders;
 use crate::report::readme;
 
@@ -16,7 +17,7 @@ struct Row {
 }
 
 /// The times in a file: one or more arrays as `ladder run --json` prints them, or a text with the tables that
-/// `ladder run --update-readme` writes.
+/// `ladder run --update-readme` writes. A rung that was timed by several programs has the median of its times.
 ///
 /// # Errors
 /// [`PredictError::File`] for a file that cannot be read, [`PredictError::NoTimes`] for one without times.
@@ -39,15 +40,19 @@ pub fn read(path: &Path) -> Result<Times, PredictError> {
 
 fn from_json(text: &str) -> Option<Times> {
     let arrays = serde_json::Deserializer::from_str(text).into_iter::<Vec<Row>>();
-    let mut times = Times::new();
+    let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for rows in arrays {
         for row in rows.ok()? {
             if let Some(nanoseconds) = row.time_ns {
-                times.insert(row.rung, nanoseconds / 1e3);
+                all.entry(row.rung).or_default().push(nanoseconds / 1e3);
             }
         }
     }
-    Some(times)
+    let medians = all.into_iter().filter_map(|(rung, mut times)| {
+        times.sort_by(f64::total_cmp);
+        Some((rung, median(&times)?))
+    });
+    Some(medians.collect())
 }
 
 /// The column `time` of the tables between the ladders' markers.
@@ -114,6 +119,8 @@ mod tests {
         assert_eq!(times.len(), 2);
         assert_eq!(times["reduce_smem"], 4500.0);
         assert_eq!(from_json(json).unwrap(), times);
+        let again = r#"[{"rung": "reduce_gmem", "time_ns": 90000.0}] [{"rung": "reduce_gmem", "time_ns": 99000.0}]"#;
+        assert_eq!(from_json(&format!("{json}{again}")).unwrap(), times);
         assert_eq!(from_json(table), None);
         assert!(from_tables(json).is_empty());
     }

@@ -278,9 +278,13 @@ pub struct Score {
     /// The largest of them, and whose it is.
     pub worst: (f64, &'static str),
     /// For each ladder with measured times: Spearman's rank correlation. `None` where all of a ladder's times are
-    /// alike.
+    /// alike. Measured times that are nearer to each other than [`RESOLUTION_US`] are.
     pub ranks: Vec<(&'static str, Option<f64>)>,
 }
+
+/// The resolution of measured times in microseconds (CUDA Driver API, `cuEventElapsedTime`: "around 0.5
+/// microseconds").
+pub const RESOLUTION_US: f64 = 0.5;
 
 /// Judges predictions by measured times; `None` where no rung has any.
 pub fn score(climbs: &[Climb], times: &Times) -> Option<Score> {
@@ -298,23 +302,42 @@ pub fn score(climbs: &[Climb], times: &Times) -> Option<Score> {
             })
             .collect();
         if !both.is_empty() {
+            let both = leveled(both);
             ranks.push((climb.ladder.name, spearman(&both)));
         }
     }
     errors.sort_by(|a, b| a.0.total_cmp(&b.0));
     let worst = *errors.last()?;
-    let middle = errors.len() / 2;
-    let median = if errors.len() % 2 == 1 {
-        errors[middle].0
-    } else {
-        (errors[middle - 1].0 + errors[middle].0) / 2.0
-    };
+    let sizes: Vec<f64> = errors.iter().map(|(error, _)| *error).collect();
     Some(Score {
         rungs: errors.len(),
-        median,
+        median: median(&sizes)?,
         worst,
         ranks,
     })
+}
+
+/// The median of what is in order; `None` of nothing.
+fn median(sorted: &[f64]) -> Option<f64> {
+    let upper = *sorted.get(sorted.len() / 2)?;
+    Some(match sorted.len() % 2 {
+        1 => upper,
+        _ => (sorted[sorted.len() / 2 - 1] + upper) / 2.0,
+    })
+}
+
+/// Makes measured times, the second of each pair, equal where they are nearer than [`RESOLUTION_US`] to the least of
+/// those that are made equal.
+fn leveled(mut pairs: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut least = f64::NEG_INFINITY;
+    for (_, measured) in &mut pairs {
+        if *measured - least >= RESOLUTION_US {
+            least = *measured;
+        }
+        *measured = least;
+    }
+    pairs
 }
 
 /// Spearman's rank correlation: equal values have the mean of their ranks. `None` where either side's values
@@ -342,7 +365,36 @@ fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::spearman;
+    use super::{leveled, median, spearman};
+
+    #[test]
+    fn what_the_clock_cannot_tell_apart_is_alike() {
+        let pairs = vec![
+            (1.0, 52.6),
+            (2.0, 45.6),
+            (3.0, 52.2),
+            (4.0, 53.0),
+            (5.0, 3.4),
+        ];
+        let expected = [
+            (5.0, 3.4),
+            (2.0, 45.6),
+            (3.0, 52.2),
+            (1.0, 52.2),
+            (4.0, 53.0),
+        ];
+        assert_eq!(leveled(pairs), expected);
+        // An empty kernel, seven times.
+        let alike = leveled(vec![(1.0, 3.456), (2.0, 3.648), (3.0, 3.424)]);
+        assert_eq!(spearman(&alike), None);
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[1.0, 2.0, 9.0]), Some(2.0));
+        assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), Some(3.0));
+    }
 
     #[test]
     fn ranks_correlate() {
