@@ -148,12 +148,47 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
     };
     // 4096 elements by fours, in 4 blocks of 4 warps, and the words of 3 blocks.
     assert!(
-        loads.contains("waits: it waits for other blocks, and 3 runs on the GPU count 66 to 68"),
+        loads.contains("waits: it waits for other blocks, and 5 runs on the GPU count 66 to 70"),
         "{loads}"
     );
     assert!(sectors.contains("unexplained"), "{sectors}");
     assert!(differences_of(&out, "reduce_shfl")[0].contains("unexplained"));
-    assert_eq!(RUN.load(Ordering::Relaxed), 3);
+    assert_eq!(RUN.load(Ordering::Relaxed), 5);
+}
+
+#[test]
+fn atomics_that_became_reductions_have_to_be_as_many() {
+    const ATOM: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum";
+    const RED: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum";
+    let changes = [Change {
+        kind: Kind::Atom,
+        effect: Effect::Resultless,
+        ptx: 1,
+        sass: 1,
+    }];
+    let with = |red: fn(f64) -> f64| {
+        let differs = vec![
+            ("histogram_global", ATOM, (|_| 0.0) as fn(f64) -> f64),
+            ("histogram_global", RED, red),
+        ];
+        let replay = Replay {
+            differs,
+            ..Replay::default()
+        };
+        agree(&replay, &changes, &["histogram", "--n=4k"])
+    };
+    // 128 warps, each in about 22 sectors.
+    let Ended { code, out, .. } = with(|_| 2889.0);
+    assert_eq!(code, 0, "{out}");
+    let lines = differences_of(&out, "histogram_global");
+    assert!(
+        lines[0].contains("their results are not used; together 2889 for sim's"),
+        "{lines:?}"
+    );
+    for red in [(|_| 2700.0) as fn(f64) -> f64, |_| 3100.0] {
+        let Ended { code, out, .. } = with(red);
+        assert_eq!(code, 1, "{out}");
+    }
 }
 
 #[test]

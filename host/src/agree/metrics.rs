@@ -23,6 +23,9 @@ pub struct Compared {
     /// Of a counter by instruction of copies from global to shared memory: the unit's own counter of those through
     /// L1, and the one by instruction of those that pass by it. The latter may count a sector more than once.
     pub copies: Option<[&'static str; 2]>,
+    /// Of a counter of atomics: that of the other kind. What one side has as one kind may be the other's on the other
+    /// side, and together they have to agree.
+    pub together: Option<&'static str>,
     /// Where the simulator's number comes from.
     pub sim: Reading,
     /// Where the GPU's comes from.
@@ -130,6 +133,10 @@ const LOCAL_ST: &[Kind] = &[Kind::Stl, Kind::St];
 
 const LD_REQUESTS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
 const ST_REQUESTS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
+const ATOM_REQUESTS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum";
+const ATOM_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum";
+const RED_REQUESTS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum";
+const RED_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum";
 const LD_WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 const ST_WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum";
 const LD_WAVES_BY_INSTRUCTION: &str =
@@ -152,6 +159,7 @@ const fn metric(
         kinds,
         by_instruction: None,
         copies: None,
+        together: None,
         sim: Reading::Same,
         gpu: Reading::Same,
         is_optional: false,
@@ -161,6 +169,14 @@ const fn metric(
 const fn optional(metric: Compared) -> Compared {
     Compared {
         is_optional: true,
+        ..metric
+    }
+}
+
+/// What has to agree together with another counter.
+const fn with(metric: Compared, other: &'static str) -> Compared {
+    Compared {
+        together: Some(other),
         ..metric
     }
 }
@@ -233,29 +249,41 @@ pub static METRICS: &[Compared] = &[
             LDGSTS,
         )
     }),
-    metric(
-        "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
-        "requests of atomics that return",
-        Rule::Requests,
-        ATOM,
+    with(
+        metric(
+            ATOM_REQUESTS,
+            "requests of atomics that return",
+            Rule::Requests,
+            ATOM,
+        ),
+        RED_REQUESTS,
     ),
-    metric(
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
-        "sectors of atomics that return",
-        Rule::Counts,
-        ATOM,
+    with(
+        metric(
+            ATOM_SECTORS,
+            "sectors of atomics that return",
+            Rule::Counts,
+            ATOM,
+        ),
+        RED_SECTORS,
     ),
-    metric(
-        "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
-        "requests of atomics that do not return",
-        Rule::Requests,
-        RED,
+    with(
+        metric(
+            RED_REQUESTS,
+            "requests of atomics that do not return",
+            Rule::Requests,
+            RED,
+        ),
+        ATOM_REQUESTS,
     ),
-    metric(
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
-        "sectors of atomics that do not return",
-        Rule::Counts,
-        RED,
+    with(
+        metric(
+            RED_SECTORS,
+            "sectors of atomics that do not return",
+            Rule::Counts,
+            RED,
+        ),
+        ATOM_SECTORS,
     ),
     Compared {
         by_instruction: Some(LD_WAVES_BY_INSTRUCTION),

@@ -175,6 +175,12 @@ pub const ENTRIES: &[Entry] = &[
                 TRANSPOSE,
                 &[SECTORS_A_STORE, USED_OF_STORES],
             ),
+            // Of shared memory it is the banks that neighbouring threads have to share out.
+            pair(
+                ["transpose", "transpose_smem", "transpose_smem_pad"],
+                TRANSPOSE,
+                &[SHARED_LOADS],
+            ),
             pair(
                 ["matmul", "matmul_uncoalesced", "matmul_corner_turning"],
                 MATMUL,
@@ -279,6 +285,15 @@ pub const ENTRIES: &[Entry] = &[
                     "histogram",
                     "histogram_private",
                     "histogram_private_coarsened",
+                ],
+                HISTOGRAM,
+                &[GLOBAL_ATOMICS],
+            ),
+            pair(
+                [
+                    "histogram",
+                    "histogram_private_coarsened",
+                    "histogram_lanes",
                 ],
                 HISTOGRAM,
                 &[GLOBAL_ATOMICS],

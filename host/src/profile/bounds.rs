@@ -39,7 +39,7 @@ const DRAM: &str = "dram__throughput.avg.pct_of_peak_sustained_elapsed";
 const L2: &str = "lts__throughput.avg.pct_of_peak_sustained_elapsed";
 /// Of the slice with the most: words that many threads change lie in few slices.
 const L2_ATOMICS: &str = "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed";
-const L1: &str = "l1tex__throughput.avg.pct_of_peak_sustained_active";
+const L1: &str = "l1tex__throughput.avg.pct_of_peak_sustained_elapsed";
 const WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed";
 const ISSUE: &str = "smsp__issue_active.avg.pct_of_peak_sustained_active";
 const FMA: &str = "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active";

@@ -1,5 +1,6 @@
 //! What keeps a profile from being made.
 
+use super::metrics::nearest;
 use crate::names::near;
 
 /// Why there is no profile. Each message is one line and says what to do about it.
@@ -58,7 +59,9 @@ pub enum ProfileError {
     Refused,
     /// Metrics that the chip does not have.
     #[error(
-        "{device} has no metric {}; `ncu --query-metrics` lists what it has", .metrics.join(", ")
+        "{device} has no metric {}; {}`ncu --query-metrics` lists what it has",
+        .metrics.join(", "),
+        did_you_mean(.metrics)
     )]
     NotOnChip {
         /// Their names.
@@ -109,6 +112,18 @@ fn begin(line: &str) -> String {
     match line.char_indices().nth(SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
+    }
+}
+
+/// What names that a chip does not have were most likely meant to be, in front of what else there is to say.
+fn did_you_mean(metrics: &[String]) -> String {
+    // One that is known here is the chip's to lack.
+    let unknown = metrics.iter().map(|name| (name, nearest(name)));
+    let unknown = unknown.filter(|(name, nearest)| !nearest.contains(name));
+    let nearest: Vec<String> = unknown.flat_map(|(_, nearest)| nearest).collect();
+    match near(&nearest, "") {
+        hint if hint.is_empty() => hint,
+        hint => format!("{hint} "),
     }
 }
 

@@ -191,15 +191,20 @@ pub fn find(name: &str, on_gpu: bool) -> Result<Metric<'_>, ProfileError> {
             ..PLAIN
         });
     }
-    let known = METRICS.iter().map(|metric| metric.name);
-    let counters = counters.iter().map(|counter| counter.name);
-    let nearest = near_names(name, known.chain(counters));
+    let nearest = nearest(name);
     let name = name.to_owned();
     Err(if nearest.is_empty() && looks_like_nsights(&name) {
         ProfileError::NotOnSim { name }
     } else {
         ProfileError::UnknownMetric { name, nearest }
     })
+}
+
+/// The names of metrics that this was most likely meant to be.
+pub(super) fn nearest(name: &str) -> Vec<String> {
+    let known = METRICS.iter().map(|metric| metric.name);
+    let counters = simt::counters::METRICS.iter();
+    near_names(name, known.chain(counters.map(|counter| counter.name)))
 }
 
 /// Whether a name has the form `unit__what.how`, as those of Nsight Compute have (Nsight Compute CLI, "Metrics

@@ -177,13 +177,13 @@ pub fn verdict(shares: &Shares) -> Option<Verdict> {
     Some(Verdict {
         bound,
         share,
-        helps: helps(bound, nearest, shares),
+        helps: helps(bound, shares),
         predicted_ns: shares.predicted_ns,
     })
 }
 
-/// What addresses a bound; `nearest` is the resource that is nearest to its limit, though it may not be near.
-fn helps(bound: Resource, nearest: Resource, shares: &Shares) -> Option<Optimization> {
+/// What addresses a bound.
+fn helps(bound: Resource, shares: &Shares) -> Option<Optimization> {
     let below = |share: Option<f64>, limit| share.is_some_and(|share| share < limit);
     let above = |share: Option<f64>, limit| share.is_some_and(|share| share > limit);
     match bound {
@@ -206,12 +206,33 @@ fn helps(bound: Resource, nearest: Resource, shares: &Shares) -> Option<Optimiza
             })
         }
         // Fewer accesses to wait for, where they are more than they need be; else more of them at once.
-        Resource::Latency => match nearest {
-            Resource::Shared if !above(shares.conflicts, CONFLICTS) => None,
-            _ => traffic(nearest, shares),
-        }
-        .or(Some(Optimization::Coarsening)),
+        Resource::Latency => waited_for(shares)
+            .and_then(|memory| traffic(memory, shares))
+            .or(Some(Optimization::Coarsening)),
     }
+}
+
+/// The memory whose accesses are what is waited for, if one does not stand idle: the nearest to its limit, if it
+/// is half as near as would be near.
+fn waited_for(shares: &Shares) -> Option<Resource> {
+    let shared = shares.shared.unwrap_or(0.0);
+    // Shared memory is a part of the L1.
+    let l1 = shares.l1.filter(|l1| shared < l1 * MOSTLY);
+    // Without conflicts a wavefront is what an access takes at the least.
+    let has_conflicts = shares.conflicts.is_some_and(|lost| lost > CONFLICTS);
+    let memories = [
+        (Resource::Dram, shares.dram),
+        (Resource::L2, shares.l2),
+        (Resource::L1, l1),
+        (Resource::Shared, shares.shared.filter(|_| has_conflicts)),
+    ];
+    let known = memories
+        .into_iter()
+        .filter_map(|(memory, share)| Some((memory, share?)));
+    let busiest = known.max_by(|a, b| a.1.total_cmp(&b.1));
+    busiest
+        .filter(|(_, share)| *share >= NEAR / 2.0)
+        .map(|(memory, _)| memory)
 }
 
 /// What makes less traffic of a kind of memory; nothing where it is as little as it can be.

@@ -161,6 +161,19 @@ fn a_metric_of_the_verdict_that_the_chip_lacks_is_left_out_and_one_that_was_aske
 }
 
 #[test]
+fn a_metric_that_was_misspelt_has_its_nearest_named() {
+    let misspelt = "l1tex__t_requests_pipe_lsu_mem_global_op_l.sum";
+    let said = format!("==ERROR== Failed to find metric regex:^{misspelt}\n");
+    let error = profile(&Recorded::new([(1, said, "")]), &[misspelt], &[]).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains(&format!("did you mean `{LOADS}`? `ncu")),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_value_that_is_none_is_never_zero() {
     let absent = RAW.replace("\"391,168\"", "\"n/a\"");
     let error = profile(&Recorded::new([(0, absent.clone(), "")]), &[LOADS], &[]).unwrap_err();
