@@ -215,16 +215,18 @@ fn helps(bound: Resource, shares: &Shares) -> Option<Optimization> {
 /// The memory whose accesses are what is waited for, if one does not stand idle: the nearest to its limit, if it
 /// is half as near as would be near.
 fn waited_for(shares: &Shares) -> Option<Resource> {
-    let shared = shares.shared.unwrap_or(0.0);
-    // Shared memory is a part of the L1.
-    let l1 = shares.l1.filter(|l1| shared < l1 * MOSTLY);
+    // Shared memory is a part of the L1, and has the L1's time where most of it is its own.
+    let (l1, shared) = match (shares.l1, shares.shared) {
+        (Some(l1), Some(shared)) if shared >= l1 * MOSTLY => (None, Some(l1.max(shared))),
+        other => other,
+    };
     // Without conflicts a wavefront is what an access takes at the least.
     let has_conflicts = shares.conflicts.is_some_and(|lost| lost > CONFLICTS);
     let memories = [
         (Resource::Dram, shares.dram),
         (Resource::L2, shares.l2),
         (Resource::L1, l1),
-        (Resource::Shared, shares.shared.filter(|_| has_conflicts)),
+        (Resource::Shared, shared.filter(|_| has_conflicts)),
     ];
     let known = memories
         .into_iter()

@@ -214,8 +214,9 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
         ),
         (
             Shares {
-                l1: Some(0.5),
-                shared: Some(0.45),
+                l1: Some(0.52),
+                shared: Some(0.44),
+                l2: Some(0.48),
                 conflicts: Some(0.9),
                 ..far
             },
