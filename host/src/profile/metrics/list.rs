@@ -12,6 +12,10 @@ const ST_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum";
 const LD_WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 const ST_WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum";
 
+/// What a GPU's counters of wavefronts have besides.
+const ALONE: &str = "sim counts each request as if it were alone: on a busy multiprocessor they get in each other's \
+                     way, and a GPU counts those passes, too (by instruction it does not)";
+
 /// A sector in bytes.
 const SECTOR: f64 = 32.0;
 
@@ -149,21 +153,27 @@ pub static METRICS: &[Metric<'_>] = &[
             "bytes that stores to global memory move, whole sectors",
         )
     }),
-    default(metric(
-        LD_WAVES,
-        "shared ld",
-        Group::Shared,
-        Form::Count,
-        "wavefronts of loads of shared memory: passes through its 32 banks, one for each of the words that meet in \
-         a bank",
-    )),
-    default(metric(
-        ST_WAVES,
-        "shared st",
-        Group::Shared,
-        Form::Count,
-        "wavefronts of stores to shared memory",
-    )),
+    default(Metric {
+        sim_note: ALONE,
+        ..metric(
+            LD_WAVES,
+            "shared ld",
+            Group::Shared,
+            Form::Count,
+            "wavefronts of loads of shared memory: passes through its 32 banks, one for each of the words that meet \
+             in a bank",
+        )
+    }),
+    default(Metric {
+        sim_note: ALONE,
+        ..metric(
+            ST_WAVES,
+            "shared st",
+            Group::Shared,
+            Form::Count,
+            "wavefronts of stores to shared memory",
+        )
+    }),
     default(Metric {
         sim: Source::Quotient(&[LD_WAVES], &[ST_WAVES], 1.0),
         gpu: Source::Quotient(&[LD_WAVES], &[ST_WAVES], 1.0),
@@ -226,6 +236,26 @@ pub static METRICS: &[Metric<'_>] = &[
         ),
         NO_CLOCK,
     )),
+    Metric {
+        sim: Source::Counter(LD_WAVES),
+        ..metric(
+            "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+            "shared ld by instr",
+            Group::Shared,
+            Form::Count,
+            "wavefronts of loads of shared memory that their own addresses take, whoever is in their way",
+        )
+    },
+    Metric {
+        sim: Source::Counter(ST_WAVES),
+        ..metric(
+            "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+            "shared st by instr",
+            Group::Shared,
+            Form::Count,
+            "wavefronts of stores to shared memory that their own addresses take, whoever is in their way",
+        )
+    },
     gpu_only(
         metric(
             "smsp__warp_issue_stalled_barrier_per_warp_active.pct",
