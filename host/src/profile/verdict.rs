@@ -118,6 +118,10 @@ const MOSTLY: f64 = 0.5;
 const WASTED: f64 = 0.6;
 /// Fewer lanes at work than this is divergence.
 const PARTED: f64 = 0.75;
+/// Shares that differ by no more than this factor are nearly alike.
+const ALIKE: f64 = 1.05;
+/// A memory that is at work for this share of the time is one whose accesses are waited for.
+const AT_WORK: f64 = 0.5;
 /// More of the wavefronts lost than this are many conflicts.
 const CONFLICTS: f64 = 0.25;
 /// More of the wavefronts than this are many atomics.
@@ -127,7 +131,7 @@ const MOVED_AGAIN: f64 = 2.0;
 
 /// What bounds a launch. `None` where no share of a resource is known.
 ///
-/// The resource nearest to its limit does, if it is as near as [`NEAR`]; of two that are as near, the first of
+/// The resource nearest to its limit does, if it is as near as [`NEAR`]; of those that are nearly as near, the first of
 /// DRAM, L2, its atomics, L1, shared memory, FP32 pipe, issue slots. What goes through the pipe takes issue slots too:
 /// the pipe it is where both are near. Shared memory is a part of the L1, and is meant where it has most of its
 /// traffic. Else it is latency: at barriers, where warps spend their time there; for want of warps, where there are
@@ -145,9 +149,14 @@ pub fn verdict(shares: &Shares) -> Option<Verdict> {
     let known = resources
         .into_iter()
         .filter_map(|(resource, share)| Some((resource, share?)));
-    // The first of those that are alike.
-    let (nearest, most) =
-        known.reduce(|best, other| if other.1 > best.1 { other } else { best })?;
+    // The first of those that are nearly alike: what comes from DRAM passes the L2 as well.
+    let (nearest, most) = known.reduce(|best, other| {
+        if other.1 > best.1 * ALIKE {
+            other
+        } else {
+            best
+        }
+    })?;
     // Slots that hold arithmetic are full of the work itself.
     let (nearest, most) = match (nearest, shares.fma) {
         (Resource::Issue, Some(fma)) if fma >= NEAR => (Resource::Fma, fma),
@@ -212,8 +221,7 @@ fn helps(bound: Resource, shares: &Shares) -> Option<Optimization> {
     }
 }
 
-/// The memory whose accesses are what is waited for, if one does not stand idle: the nearest to its limit, if it
-/// is half as near as would be near.
+/// The memory whose accesses are what is waited for, if one is [`AT_WORK`]: the nearest to its limit.
 fn waited_for(shares: &Shares) -> Option<Resource> {
     // Shared memory is a part of the L1, and has the L1's time where most of it is its own.
     let (l1, shared) = match (shares.l1, shares.shared) {
@@ -233,7 +241,7 @@ fn waited_for(shares: &Shares) -> Option<Resource> {
         .filter_map(|(memory, share)| Some((memory, share?)));
     let busiest = known.max_by(|a, b| a.1.total_cmp(&b.1));
     busiest
-        .filter(|(_, share)| *share >= NEAR / 2.0)
+        .filter(|(_, share)| *share >= AT_WORK)
         .map(|(memory, _)| memory)
 }
 

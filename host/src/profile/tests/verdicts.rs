@@ -38,6 +38,22 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             },
             (R::Dram, Some(O::Coalescing)),
         ),
+        // What comes from DRAM passes the L2 as well.
+        (
+            Shares {
+                l2: Some(0.73),
+                ..near
+            },
+            (R::Dram, None),
+        ),
+        (
+            Shares {
+                l2: Some(0.45),
+                moved: Some(9.0),
+                ..far
+            },
+            (R::Latency, Some(O::Coarsening)),
+        ),
         (
             Shares {
                 l2: Some(0.9),
