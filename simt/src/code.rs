@@ -8,6 +8,7 @@
 
 use crate::alu::Alu;
 use crate::memory::Memory;
+use crate::observe::Site;
 use crate::parse::ast::Loc;
 use crate::warp::Warp;
 
@@ -233,6 +234,15 @@ pub struct Func {
     pub code: Vec<Inst>,
     /// For each instruction: where its opcode stands in the text, and its `.loc`.
     pub places: Vec<(u32, Option<Loc>)>,
+}
+
+impl Program {
+    /// Whether the instruction at a site is an [`Atomic`](crate::memory::Atomic) that only counts.
+    pub(crate) fn counts_at(&self, site: Site) -> bool {
+        let function = self.functions.get(site.function as usize);
+        let inst = function.and_then(|function| function.code.get(site.pc as usize));
+        inst.is_some_and(|inst| matches!(&inst.op, Op::Memory(Memory::Atomic(own)) if own.counts))
+    }
 }
 
 /// A parameter of a kernel.

@@ -292,7 +292,7 @@ impl Observer for Counters {
     }
 
     #[inline]
-    fn access(&mut self, _site: Site, _place: Place, access: &Access<'_>) {
+    fn access(&mut self, site: Site, _place: Place, access: &Access<'_>) {
         let Access {
             space,
             kind,
@@ -318,7 +318,8 @@ impl Observer for Counters {
             Space::Shared => {
                 let shared = match kind {
                     AccessKind::Atomic | AccessKind::Reduction => {
-                        memory::shared_atomic(bytes, mask, addresses)
+                        let counts = self.program.counts_at(site);
+                        memory::shared_atomic(counts, bytes, mask, addresses)
                     }
                     AccessKind::Load => {
                         (self.isa.shared)(false, bytes, mask, addresses, &mut self.banks)

@@ -34,6 +34,7 @@ const LINE: u64 = 128;
 /// An observer that keeps warps' clocks and sums what they ask for.
 #[derive(Debug, Clone)]
 pub struct Path {
+    program: Arc<Program>,
     steps: Arc<[Vec<Step>]>,
     /// Registers of all functions together: each has a number of its own.
     registers: usize,
@@ -92,7 +93,7 @@ impl Path {
         l1_bytes: u64,
         ranges: &[(u64, u64)],
     ) -> Self {
-        let program: &Program = &function.program;
+        let program = function.program.clone();
         let mut names = text::Names::default();
         let steps: Vec<Vec<Step>> = program
             .functions
@@ -105,6 +106,7 @@ impl Path {
             })
             .collect();
         Self {
+            program,
             steps: steps.into(),
             registers: names.count(),
             latencies,
@@ -353,6 +355,7 @@ impl Observer for Path {
                 let wavefronts = match access.kind {
                     AccessKind::Atomic | AccessKind::Reduction => {
                         crate::counters::memory::shared_atomic(
+                            self.program.counts_at(site),
                             access.bytes,
                             access.mask,
                             access.addresses,
@@ -389,7 +392,6 @@ impl Observer for Path {
 
     fn barrier(&mut self, _site: Site, place: Place) {
         self.settle();
-        self.sums.barriers += 1;
         let block = &mut self.block;
         let meeting = block.meetings.len() - 1;
         let warp = &mut block.warps[place.warp as usize];

@@ -262,7 +262,7 @@ pub const ENTRIES: &[Entry] = &[
                     "histogram_private_coarsened",
                     "histogram_lanes",
                 ],
-                SKEWED,
+                HISTOGRAM,
                 &[SHARED_ATOMICS],
             ),
         ],

@@ -60,6 +60,8 @@ pub struct L2 {
     pub gb_per_s: f64,
     /// Passes of atomics through sectors of a few lines, a clock of the multiprocessors.
     pub atomics_per_clock: f64,
+    /// The parts of it that make those passes at once: a sector lies in one.
+    pub partitions: u32,
 }
 
 /// What a multiprocessor does in a clock.
@@ -194,6 +196,7 @@ impl Description {
             ("l2.bytes", l2.bytes as f64, (65_536.0, 1e11)),
             ("l2.gb_per_s", l2.gb_per_s, (1.0, 1e6)),
             ("l2.atomics_per_clock", l2.atomics_per_clock, (0.01, 1e4)),
+            ("l2.partitions", f64::from(l2.partitions), (1.0, 1024.0)),
             (
                 "multiprocessor.l1_bytes",
                 one.l1_bytes as f64,

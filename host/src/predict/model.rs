@@ -6,7 +6,7 @@
 //! |---|---|
 //! | memory | sectors that the blocks touch, each buffer's at most once, × 32 bytes over the achievable bandwidth |
 //! | L2 | sectors that miss the L1 over the L2's bandwidth; a sector that is written takes [`Constants::write_cost`] times one that is read |
-//! | atomics | passes through sectors of the L2, over its passes a clock |
+//! | atomics | passes through sectors of the L2, over its passes a clock; or those of the sector with the most of them, which one partition makes, over that partition's |
 //! | shared memory and L1 | wavefronts and tags, one a clock of a multiprocessor |
 //! | issue | instructions over four schedulers × [`Constants::issue_share`] |
 //! | pipes | instructions of integers, floats, doubles, special functions over the lanes for them |
@@ -176,7 +176,9 @@ pub fn estimate(
     let memory = (read + written) * SECTOR / memory_bandwidth;
     let l2 = (all(demand.l2_reads) + all(demand.l2_writes) * constants.write_cost) * SECTOR
         / (device.l2.gb_per_s * 1e3);
-    let atomics = all(demand.atomics) / (device.l2.atomics_per_clock * device.clock_mhz);
+    let hottest = all(demand.hottest) * f64::from(device.l2.partitions);
+    let atomics =
+        all(demand.atomics).max(hottest) / (device.l2.atomics_per_clock * device.clock_mhz);
 
     let one = &device.multiprocessor;
     let issued = |pipe: Pipe| demand.issued[pipe as usize] * scale;

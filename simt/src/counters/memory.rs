@@ -254,8 +254,13 @@ fn paired(bit: usize, mask: u32, addresses: &[u64; LANES]) -> bool {
 }
 
 /// An `atom` or `red` of shared memory: each bank serves one lane in a wavefront, also where several
-/// change the same word.
-pub(crate) fn shared_atomic(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Shared {
+/// change the same word. Of one that only `counts`, it serves one word.
+pub(crate) fn shared_atomic(
+    counts: bool,
+    bytes: u32,
+    mask: u32,
+    addresses: &[u64; LANES],
+) -> Shared {
     let group = (WAVEFRONT / bytes.max(4)).clamp(1, LANES as u32) as usize;
     let mut all = Shared {
         wavefronts: 0,
@@ -264,8 +269,13 @@ pub(crate) fn shared_atomic(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> 
     for start in (0..LANES).step_by(group) {
         let part = mask & ((1u64 << (start + group)) - (1u64 << start)) as u32;
         let mut served = [0u64; BANKS];
+        let mut words = Distinct::new();
         for lane in lanes(part) {
-            served[(addresses[lane] / 4) as usize % BANKS] += 1;
+            let word = addresses[lane] / 4;
+            let known = words.count;
+            if !counts || words.insert(word) == known {
+                served[word as usize % BANKS] += 1;
+            }
         }
         all.wavefronts += served.iter().max().copied().unwrap_or(0);
         all.ideal += u64::from(part != 0);

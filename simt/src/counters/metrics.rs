@@ -211,7 +211,7 @@ metrics! {
         "those of them that different words in one bank cost",
         t => Value::Count(t.shared(Store).wavefronts - t.shared(Store).ideal);
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum", "wavefronts",
-        "passes through the banks that atom and red take; each thread that changes a word needs its own",
+        "passes through the banks that atom and red take; each thread that changes a word needs its own, but threads that only add 1 to a word are counted and need one together (ATOMS.POPC.INC, compute capability 8.0 and newer)",
         t => Value::Count(t.shared(Atomic).wavefronts + t.shared(Reduction).wavefronts);
 
     "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum", "requests",

@@ -20,6 +20,16 @@ fn counters() -> Counters {
     Counters::new(&module.function("k").unwrap())
 }
 
+/// Those of a kernel whose first instruction only counts.
+fn counting() -> Counters {
+    let module = Module::from_ptx(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<3>;\n\
+         red.shared.add.u32 [%r1], 1;\nret;\n}\n",
+    )
+    .unwrap();
+    Counters::new(&module.function("k").unwrap())
+}
+
 fn count(counters: &Counters, name: &str) -> u64 {
     match counters.get(name) {
         Some(Value::Count(count)) => count,
@@ -123,7 +133,7 @@ fn every_pattern_counts_as_on_the_gpu() {
                     "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
                 ],
             ),
-            "atoms" => (
+            "atoms" | "atomsinc" => (
                 Space::Shared,
                 AccessKind::Atomic,
                 ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum", ""],
@@ -143,7 +153,10 @@ fn every_pattern_counts_as_on_the_gpu() {
             ),
             other => panic!("{other}"),
         };
-        let mut counters = counters();
+        let mut counters = match *kind {
+            "atomsinc" => counting(),
+            _ => counters(),
+        };
         access(&mut counters, space, access_kind, bytes, mask, &addresses);
         for (name, expected) in names.iter().zip([first, second]) {
             if name.is_empty() {
@@ -159,7 +172,51 @@ fn every_pattern_counts_as_on_the_gpu() {
         }
         checked += 1;
     }
-    assert_eq!(checked, 597);
+    assert_eq!(checked, 663);
+}
+
+/// As `ptxas` 13.5 has it for each of these.
+#[test]
+fn what_only_counts_is_told_by_what_it_adds_and_who_reads() {
+    for (target, body, expected) in [
+        ("sm_80", "atom.shared.add.u32 %r5, [%r3], 1;", true),
+        ("sm_90a", "atom.shared.add.u32 %r5, [%r3], 1;", true),
+        ("sm_75", "atom.shared.add.u32 %r5, [%r3], 1;", false),
+        (
+            "sm_90",
+            "atom.relaxed.cta.shared.add.u32 %r5, [%r3+64], 1;",
+            true,
+        ),
+        ("sm_90", "@%p1 atom.shared.add.u32 %r5, [%r3], 1;", true),
+        ("sm_90", "atom.shared.add.u32 _, [%r3], 1;", true),
+        ("sm_90", "red.shared.add.u32 [%r3], 1;", true),
+        ("sm_90", "atom.shared.inc.u32 %r5, [%r3], -1;", true),
+        ("sm_90", "atom.shared.inc.u32 %r5, [%r3], 9;", false),
+        ("sm_90", "atom.shared.add.s32 %r5, [%r3], 1;", false),
+        ("sm_90", "atom.shared.add.u32 %r5, [%r3], 2;", false),
+        ("sm_90", "atom.shared.add.u32 %r5, [%r3], -1;", false),
+        ("sm_90", "atom.shared.add.u32 %r5, [%r3], %r4;", false),
+        ("sm_90", "atom.shared.add.u64 %rd5, [%r3], 1;", false),
+        ("sm_90", "atom.global.add.u32 %r5, [%rd3], 1;", false),
+        ("sm_90", "atom.add.u32 %r5, [%rd3], 1;", false),
+        (
+            "sm_90",
+            "atom.shared.add.u32 %r5, [%r3], 1;\n@%p1 bra END;\n{\nst.shared.u32 [%r3], %r5;\n}\nEND:",
+            false,
+        ),
+    ] {
+        let module = Module::from_ptx(format!(
+            ".version 8.0\n.target {target}\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<9>;\n\
+             .reg .b64 %rd<9>;\n.reg .pred %p<3>;\n{body}\nret;\n}}\n"
+        ))
+        .unwrap();
+        let counters = Counters::new(&module.function("k").unwrap());
+        assert_eq!(
+            counters.program.counts_at(site(0)),
+            expected,
+            "{target}: {body}"
+        );
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What decoding an instruction asks: which register an operand is.
 
+mod mentions;
 mod operand;
 
 use std::collections::HashMap;
@@ -7,7 +8,7 @@ use std::collections::HashMap;
 use super::variables::{Place, type_bytes};
 use super::{Lowering, Refusal};
 use crate::code::{Fill, Func, Pred, R32, R64, Reg};
-use crate::parse::ast::At;
+use crate::parse::ast::{At, Function};
 
 /// Registers of one width that a function may have: each takes room in every warp that runs.
 const MAX_REGISTERS: u32 = 1 << 16;
@@ -44,16 +45,19 @@ pub(crate) struct Context<'l, 'm> {
     /// Variables of the function's scopes, the innermost last.
     pub(crate) variables: Vec<HashMap<&'m str, Place>>,
     fills: HashMap<(Fill, bool), Reg>,
+    function: &'m Function<'m>,
+    /// How often names stand in the function's instructions, once it was asked.
+    mentions: Option<HashMap<&'m str, u32>>,
     /// The carry flag, once an instruction has asked for it.
     carry: Option<Pred>,
 }
 
 impl<'l, 'm> Context<'l, 'm> {
-    pub(crate) fn new(lowering: &'l mut Lowering<'m>, name: &str) -> Self {
+    pub(crate) fn new(lowering: &'l mut Lowering<'m>, function: &'m Function<'m>) -> Self {
         Self {
             lowering,
             func: Func {
-                name: name.to_owned(),
+                name: function.name.to_owned(),
                 ..Func::default()
             },
             at: 0,
@@ -61,6 +65,8 @@ impl<'l, 'm> Context<'l, 'm> {
             ranges: vec![Vec::new()],
             variables: vec![HashMap::new()],
             fills: HashMap::new(),
+            function,
+            mentions: None,
             carry: None,
         }
     }

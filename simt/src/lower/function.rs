@@ -28,7 +28,7 @@ pub(super) fn lower<'m>(
         .map(|(param, variable)| (variable.name, param.offset))
         .collect();
     let mut body = Body {
-        cx: Context::new(lowering, function.name),
+        cx: Context::new(lowering, function),
         labels: vec![HashMap::new()],
         jumps: Vec::new(),
         loc: None,

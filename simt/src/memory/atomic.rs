@@ -51,6 +51,11 @@ pub struct Atomic {
     pub to: Box<[To]>,
     /// The operand, one for each element.
     pub operand: Box<[Reg]>,
+    /// Whether it only counts: an addition of 1 to a word of shared memory, whose old value nobody reads.
+    ///
+    /// For compute capability 8.0 and newer `ptxas` makes `ATOMS.POPC.INC` of it (seen with 13.5, up to sm_120), which
+    /// counts the lanes that add to a word and adds their number at once.
+    pub counts: bool,
     /// The value that `cas` writes; its operand is what it compares with.
     pub new: Option<Reg>,
 }

@@ -30,8 +30,6 @@ pub struct Demand {
     pub read: Vec<u64>,
     /// For each range of memory: sectors that blocks write, each block's once.
     pub written: Vec<u64>,
-    /// Arrivals of warps at barriers.
-    pub barriers: u64,
     /// Cycles from a block's start to its end if loads that miss the L1 are served by the L2, and if they are by
     /// memory.
     pub cycles: [u64; 2],
@@ -62,7 +60,6 @@ impl Demand {
         own.l2_reads += more.l2_reads;
         own.l2_writes += more.l2_writes;
         own.atomics += more.atomics;
-        own.barriers += more.barriers;
         let ranges = own.read.iter_mut().chain(&mut own.written);
         for (own, more) in ranges.zip(more.read.iter().chain(&more.written)) {
             *own += more;

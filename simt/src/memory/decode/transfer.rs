@@ -8,7 +8,7 @@ use crate::memory::async_copy::AsyncCopy;
 use crate::memory::atomic::{Atomic, allowed, change};
 use crate::memory::load_store::{Load, Store, To};
 use crate::memory::reach::Region;
-use crate::parse::ast::{Instruction, Operand};
+use crate::parse::ast::{Instruction, Number, Operand};
 
 /// `ld{.qualifiers}{.space}{.vec}.type d, [a]{, policy}`
 pub(super) fn load(
@@ -94,6 +94,12 @@ pub(super) fn atomic(
         }
         _ => return Err(operands(inst, cx)),
     };
+    let is_read = to.is_some_and(|to| !cx.is_sink(to) && !cx.is_mentioned_once(to));
+    let adds_one = match (name, ty, operand) {
+        ("add", "u32", Operand::Number(Number::Integer(one))) => *one as u32 == 1,
+        ("inc", "u32", Operand::Number(Number::Integer(most))) => *most as u32 == u32::MAX,
+        _ => false,
+    };
     let to = match to {
         None => Box::default(),
         Some(to) if cx.is_sink(to) => vec![To::Nowhere; vector.unwrap_or(1)].into(),
@@ -106,7 +112,9 @@ pub(super) fn atomic(
     if !allowed(address.region) {
         return Err(cx.invalid("atomics are done in global and in shared memory"));
     }
+    let counts = adds_one && !is_read && address.region == Region::Shared && cx.is_for(80);
     Ok(Memory::Atomic(Box::new(Atomic {
+        counts,
         address,
         width,
         change,
