@@ -85,6 +85,14 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
 }
 
 #[test]
+fn the_fixture_is_as_the_program_writes_it() {
+    assert!(
+        record().text() == FIXTURE,
+        "`cargo xtask agree --update-fixture` writes it anew"
+    );
+}
+
+#[test]
 fn every_rung_was_measured_or_is_known_not_to_be() {
     let record = record();
     let names = |all: BTreeMap<String, Vec<String>>| -> BTreeSet<String> {

@@ -188,6 +188,22 @@ pub struct Summary {
     pub unexplained: usize,
 }
 
+impl Summary {
+    /// The numbers, each with what it is called in a report.
+    pub fn columns(self) -> [(&'static str, usize); 8] {
+        [
+            ("rungs", self.rungs),
+            (Class::Exact.name(), self.exact),
+            ("0 on both", self.zero),
+            (Class::Within.name(), self.within),
+            (Class::Arbitration.name(), self.arbitration),
+            (Class::Explained.name(), self.explained),
+            (Class::Waits.name(), self.waits),
+            (Class::Unexplained.name(), self.unexplained),
+        ]
+    }
+}
+
 impl std::iter::Sum for Summary {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |a, b| Self {

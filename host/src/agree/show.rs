@@ -57,31 +57,10 @@ fn table(header: &[&str], words: usize, rows: Vec<Vec<String>>) -> String {
 }
 
 fn summary(record: &Record) -> String {
-    let row = |ladder: &str, case: &str, summary: Summary| {
-        let Summary {
-            rungs,
-            exact,
-            zero,
-            within,
-            arbitration,
-            explained,
-            waits,
-            unexplained,
-        } = summary;
-        let numbers = [
-            rungs,
-            exact,
-            zero,
-            within,
-            arbitration,
-            explained,
-            waits,
-            unexplained,
-        ];
+    let row = |ladder: &str, case: &str, summary: Summary| -> Vec<String> {
         let words = [ladder.to_owned(), case.to_owned()].into_iter();
-        words
-            .chain(numbers.map(|number| number.to_string()))
-            .collect()
+        let numbers = summary.columns().map(|(_, number)| number.to_string());
+        words.chain(numbers).collect()
     };
     let mut rows: Vec<Vec<String>> = record
         .runs
@@ -89,19 +68,8 @@ fn summary(record: &Record) -> String {
         .map(|run| row(&run.ladder, &run.case(), run.summary()))
         .collect();
     rows.push(row("all", "", record.runs.iter().map(Run::summary).sum()));
-    let header = [
-        "ladder",
-        "problem",
-        "rungs",
-        "exact",
-        "0 on both",
-        "within 1 %",
-        "arbitration",
-        "explained",
-        "waits",
-        "unexplained",
-    ];
-    table(&header, 2, rows)
+    let names = Summary::default().columns().map(|(name, _)| name);
+    table(&[&["ladder", "problem"], &names[..]].concat(), 2, rows)
 }
 
 /// Every comparison that is not exact.
