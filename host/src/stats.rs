@@ -1,26 +1,26 @@
-//! Samples of a time, and what is said of them.
+//! Samples of a number, and what is said of them.
 
-/// Times of the same work, sorted.
+/// Numbers of the same kind, sorted: times of the same work, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Samples(Vec<f64>);
 
 impl Samples {
-    /// Sorts the samples, in nanoseconds. `None` for none.
-    pub fn new(mut nanoseconds: Vec<f64>) -> Option<Self> {
-        nanoseconds.sort_by(f64::total_cmp);
-        if nanoseconds.is_empty() {
+    /// Sorts the samples. `None` for none.
+    pub fn new(mut samples: Vec<f64>) -> Option<Self> {
+        samples.sort_by(f64::total_cmp);
+        if samples.is_empty() {
             None
         } else {
-            Some(Self(nanoseconds))
+            Some(Self(samples))
         }
     }
 
-    /// All of them, from the shortest.
+    /// All of them, from the least.
     pub fn sorted(&self) -> &[f64] {
         &self.0
     }
 
-    /// The shortest.
+    /// The least.
     pub fn min(&self) -> f64 {
         self.0[0]
     }

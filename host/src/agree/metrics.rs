@@ -97,10 +97,11 @@ impl Compared {
     /// that loads is counted.) Code that was copied, to both sides of a branch, is executed by the parts of a warp
     /// one after the other where the whole warp would have executed it once.
     pub fn is_explained_by(&self, change: &Change, higher: bool) -> bool {
-        // Such an atomic operation counts as the other kind.
+        // Several lanes need one pass.
         if change.effect == Effect::Counted {
             return !higher && self.kinds.contains(&Kind::Atoms);
         }
+        // Such an atomic operation counts as the other kind.
         if change.effect == Effect::Resultless {
             let (from, to) = (
                 self.kinds.contains(&Kind::Atom),

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{PredictError, Times, median};
+use super::{PredictError, Times};
 use crate::registry::ladders;
 use crate::report::readme;
+use crate::stats::Samples;
 
 /// A rung of what `ladder run --json` prints.
 #[derive(Deserialize)]
@@ -44,14 +45,13 @@ fn from_json(text: &str) -> Option<Times> {
     for rows in arrays {
         for row in rows.ok()? {
             if let Some(nanoseconds) = row.time_ns {
-                all.entry(row.rung).or_default().push(nanoseconds / 1e3);
+                all.entry(row.rung).or_default().push(nanoseconds);
             }
         }
     }
-    let medians = all.into_iter().filter_map(|(rung, mut times)| {
-        times.sort_by(f64::total_cmp);
-        Some((rung, median(&times)?))
-    });
+    let medians = all
+        .into_iter()
+        .filter_map(|(rung, times)| Some((rung, Samples::new(times)?.median() / 1e3)));
     Some(medians.collect())
 }
 

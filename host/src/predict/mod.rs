@@ -33,6 +33,7 @@ use crate::occupancy::{self, Limits, OccupancyError};
 use crate::options::Options;
 use crate::problem::Problem;
 use crate::registry::{Ladder, Rung};
+use crate::stats::Samples;
 use calibrate::Observation;
 pub use description::Description;
 use model::{Constants, Estimate, estimate};
@@ -308,21 +309,12 @@ pub fn score(climbs: &[Climb], times: &Times) -> Option<Score> {
     }
     errors.sort_by(|a, b| a.0.total_cmp(&b.0));
     let worst = *errors.last()?;
-    let sizes: Vec<f64> = errors.iter().map(|(error, _)| *error).collect();
+    let sizes = Samples::new(errors.iter().map(|(error, _)| *error).collect())?;
     Some(Score {
         rungs: errors.len(),
-        median: median(&sizes)?,
+        median: sizes.median(),
         worst,
         ranks,
-    })
-}
-
-/// The median of what is in order; `None` of nothing.
-fn median(sorted: &[f64]) -> Option<f64> {
-    let upper = *sorted.get(sorted.len() / 2)?;
-    Some(match sorted.len() % 2 {
-        1 => upper,
-        _ => (sorted[sorted.len() / 2 - 1] + upper) / 2.0,
     })
 }
 
@@ -365,7 +357,7 @@ fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{leveled, median, spearman};
+    use super::{leveled, spearman};
 
     #[test]
     fn what_the_clock_cannot_tell_apart_is_alike() {
@@ -387,13 +379,6 @@ mod tests {
         // An empty kernel, seven times.
         let alike = leveled(vec![(1.0, 3.456), (2.0, 3.648), (3.0, 3.424)]);
         assert_eq!(spearman(&alike), None);
-    }
-
-    #[test]
-    fn medians() {
-        assert_eq!(median(&[]), None);
-        assert_eq!(median(&[1.0, 2.0, 9.0]), Some(2.0));
-        assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), Some(3.0));
     }
 
     #[test]
