@@ -42,6 +42,17 @@ pub struct Shares {
     pub predicted_ns: Option<f64>,
 }
 
+impl Shares {
+    /// The L1 and shared memory, which is a part of it: where most of the L1's traffic is shared memory's, the L1's
+    /// time is, too.
+    fn l1_or_shared(&self) -> (Option<f64>, Option<f64>) {
+        match (self.l1, self.shared) {
+            (Some(l1), Some(shared)) if shared >= l1 * MOSTLY => (None, Some(l1.max(shared))),
+            other => other,
+        }
+    }
+}
+
 /// What bounds a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
@@ -137,12 +148,13 @@ const MOVED_AGAIN: f64 = 2.0;
 /// traffic. Else it is latency: at barriers, where warps spend their time there; for want of warps, where there are
 /// few; of each warp's own accesses otherwise.
 pub fn verdict(shares: &Shares) -> Option<Verdict> {
+    let (l1, shared) = shares.l1_or_shared();
     let resources = [
         (Resource::Dram, shares.dram),
         (Resource::L2, shares.l2),
         (Resource::Atomics, shares.l2_atomics),
-        (Resource::L1, shares.l1),
-        (Resource::Shared, shares.shared),
+        (Resource::L1, l1),
+        (Resource::Shared, shared),
         (Resource::Fma, shares.fma),
         (Resource::Issue, shares.issue),
     ];
@@ -160,10 +172,6 @@ pub fn verdict(shares: &Shares) -> Option<Verdict> {
     // Slots that hold arithmetic are full of the work itself.
     let (nearest, most) = match (nearest, shares.fma) {
         (Resource::Issue, Some(fma)) if fma >= NEAR => (Resource::Fma, fma),
-        _ => (nearest, most),
-    };
-    let (nearest, most) = match (nearest, shares.shared) {
-        (Resource::L1, Some(shared)) if shared >= most * MOSTLY => (Resource::Shared, most),
         _ => (nearest, most),
     };
     let (bound, share) = if most >= NEAR {
@@ -223,11 +231,7 @@ fn helps(bound: Resource, shares: &Shares) -> Option<Optimization> {
 
 /// The memory whose accesses are what is waited for, if one is [`AT_WORK`]: the nearest to its limit.
 fn waited_for(shares: &Shares) -> Option<Resource> {
-    // Shared memory is a part of the L1, and has the L1's time where most of it is its own.
-    let (l1, shared) = match (shares.l1, shares.shared) {
-        (Some(l1), Some(shared)) if shared >= l1 * MOSTLY => (None, Some(l1.max(shared))),
-        other => other,
-    };
+    let (l1, shared) = shares.l1_or_shared();
     // Without conflicts a wavefront is what an access takes at the least.
     let has_conflicts = shares.conflicts.is_some_and(|lost| lost > CONFLICTS);
     let memories = [
