@@ -25,6 +25,7 @@ use toolkit::access::{Change, Effect, Kind};
 
 const LOADS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
 const SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+const STORES: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
 const WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 const BY_INSTRUCTION: &str = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
@@ -134,16 +135,18 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
             ("reduce_one_launch", LOADS, |loads| {
                 loads * 2.0 + f64::from(RUN.fetch_add(1, Ordering::Relaxed))
             }),
-            // The same in each run.
+            // The same in each run, and of the same loads.
             ("reduce_one_launch", SECTORS, |sectors| sectors * 2.0),
+            // The same in each run, of stores.
+            ("reduce_one_launch", STORES, |stores| stores * 2.0),
             // One that waits for nobody.
             ("reduce_shfl", LOADS, |loads| loads * 2.0),
         ],
         ..Replay::default()
     };
     let Ended { code, out, .. } = agree(&replay, &[], &["reduce", "--n=4k", "--block=128"]);
-    assert_eq!((code, &total(&out)[6..]), (1, &["1", "2"][..]), "{out}");
-    let [loads, sectors] = differences_of(&out, "reduce_one_launch")[..] else {
+    assert_eq!((code, &total(&out)[6..]), (1, &["2", "2"][..]), "{out}");
+    let [loads, sectors, stores] = differences_of(&out, "reduce_one_launch")[..] else {
         panic!("{out}");
     };
     // 4096 elements by fours, in 4 blocks of 4 warps, and the words of 3 blocks.
@@ -151,7 +154,13 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
         loads.contains("waits: it waits for other blocks, and 5 runs on the GPU count 66 to 70"),
         "{loads}"
     );
-    assert!(sectors.contains("unexplained"), "{sectors}");
+    assert!(
+        sectors.contains(
+            "waits: it waits for other blocks, and 5 runs on the GPU differ in global load requests"
+        ),
+        "{sectors}"
+    );
+    assert!(stores.contains("unexplained"), "{stores}");
     assert!(differences_of(&out, "reduce_shfl")[0].contains("unexplained"));
     assert_eq!(RUN.load(Ordering::Relaxed), 5);
 }

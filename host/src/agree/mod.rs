@@ -340,26 +340,38 @@ fn copies(metric: &Compared, sim: Option<f64>, ncu: Option<f64>, gpu: &Numbers) 
 /// How often a kernel that waits is counted again.
 const AGAIN: usize = 4;
 
-/// Marks those of a rung's unexplained differences whose numbers are not the same in these runs of it on the GPU.
+/// Marks those of a rung's unexplained differences whose numbers are not the same in these runs of it on the GPU, or
+/// those of another metric of the same instructions: a share in two places hides what its parts show.
 fn waits(row: &mut Row, runs: &[&Numbers]) {
-    for (name, comparison) in &mut row.metrics {
-        let Some(metric) = metrics::find(name).filter(|_| comparison.class == Class::Unexplained)
-        else {
-            continue;
-        };
+    let seen = |metric: &Compared| {
         let numbers = runs
             .iter()
             .filter_map(|run| metric.gpu.of(metric.name, run));
-        let numbers: Vec<f64> = numbers.map(kept).collect();
-        let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if least < most {
-            comparison.class = Class::Waits;
-            comparison.why = vec![format!(
-                "it waits for other blocks, and {} runs on the GPU count {least} to {most}",
-                numbers.len()
-            )];
-        }
+        let numbers = numbers.map(kept);
+        numbers.fold(None, |seen: Option<(f64, f64)>, number| {
+            let (least, most) = seen.unwrap_or((number, number));
+            Some((least.min(number), most.max(number)))
+        })
+    };
+    let varies = |metric: &Compared| seen(metric).is_some_and(|(least, most)| least < most);
+    let restless: Vec<&Compared> = METRICS.iter().filter(|metric| varies(metric)).collect();
+    for (name, comparison) in &mut row.metrics {
+        let open = metrics::find(name).filter(|_| comparison.class == Class::Unexplained);
+        let Some((metric, (least, most))) = open.and_then(|metric| Some((metric, seen(metric)?)))
+        else {
+            continue;
+        };
+        let is_of = |other: &&Compared| other.kinds.iter().any(|kind| metric.kinds.contains(kind));
+        let count = runs.len();
+        let why = if least < most {
+            format!("{count} runs on the GPU count {least} to {most}")
+        } else if let Some(other) = restless.iter().copied().find(is_of) {
+            format!("{count} runs on the GPU differ in {}", other.heading)
+        } else {
+            continue;
+        };
+        comparison.class = Class::Waits;
+        comparison.why = vec![format!("it waits for other blocks, and {why}")];
     }
 }
 
