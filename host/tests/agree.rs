@@ -139,14 +139,23 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
             ("reduce_one_launch", SECTORS, |sectors| sectors * 2.0),
             // The same in each run, of stores.
             ("reduce_one_launch", STORES, |stores| stores * 2.0),
+            // More with each run, as arbitration has it in any kernel.
+            ("reduce_one_launch", WAVES, |waves| {
+                waves * 2.0 + f64::from(RUN.load(Ordering::Relaxed))
+            }),
+            ("reduce_one_launch", CONFLICTS, |conflicts| {
+                conflicts + f64::from(RUN.load(Ordering::Relaxed))
+            }),
+            ("reduce_one_launch", BY_INSTRUCTION, |waves| waves * 2.0),
             // One that waits for nobody.
             ("reduce_shfl", LOADS, |loads| loads * 2.0),
         ],
         ..Replay::default()
     };
     let Ended { code, out, .. } = agree(&replay, &[], &["reduce", "--n=4k", "--block=128"]);
-    assert_eq!((code, &total(&out)[6..]), (1, &["2", "2"][..]), "{out}");
-    let [loads, sectors, stores] = differences_of(&out, "reduce_one_launch")[..] else {
+    assert_eq!((code, &total(&out)[6..]), (1, &["2", "5"][..]), "{out}");
+    let [loads, sectors, stores, shared @ ..] = &differences_of(&out, "reduce_one_launch")[..]
+    else {
         panic!("{out}");
     };
     // 4096 elements by fours, in 4 blocks of 4 warps, and the words of 3 blocks.
@@ -161,6 +170,11 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
         "{sectors}"
     );
     assert!(stores.contains("unexplained"), "{stores}");
+    // Arbitration excuses nothing, nor do loads of global memory those of shared memory.
+    assert_eq!(shared.len(), 3, "{out}");
+    for waves in shared {
+        assert!(waves.contains("unexplained"), "{waves}");
+    }
     assert!(differences_of(&out, "reduce_shfl")[0].contains("unexplained"));
     assert_eq!(RUN.load(Ordering::Relaxed), 5);
 }

@@ -22,6 +22,7 @@ pub mod metrics;
 pub mod program;
 pub mod record;
 pub mod show;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -212,24 +213,9 @@ pub fn compare(
             metrics,
         });
     }
-    let is_open = |row: &Row| {
-        let mut all = row.metrics.values();
-        all.any(|both| both.class == Class::Unexplained)
-    };
-    let again: Vec<usize> = (0..rungs.len())
-        .filter(|&at| is_open(&rungs[at]) && gpu.explain.waits(&launches[at].1.entry))
-        .collect();
-    if !again.is_empty() {
-        let launches: Vec<_> = again.iter().map(|&at| launches[at]).collect();
-        let mut runs = vec![again.iter().map(|&at| on_gpu[at].clone()).collect()];
-        for _ in 0..AGAIN {
-            runs.push(gpu.ncu.profile(&chosen, &launches, case.block, &wanted)?);
-        }
-        for (place, &at) in again.iter().enumerate() {
-            let numbers: Vec<&Numbers> = runs.iter().map(|run| &run[place]).collect();
-            waits(&mut rungs[at], &numbers);
-        }
-    }
+    waits::look_again(&mut rungs, &launches, &on_gpu, &*gpu.explain, |launches| {
+        gpu.ncu.profile(&chosen, launches, case.block, &wanted)
+    })?;
     let options = case.options.iter();
     Ok(Run {
         ladder: case.ladder.name.to_owned(),
@@ -335,44 +321,6 @@ fn copies(metric: &Compared, sim: Option<f64>, ncu: Option<f64>, gpu: &Numbers) 
              global load sectors have each once"
         )
     })
-}
-
-/// How often a kernel that waits is counted again.
-const AGAIN: usize = 4;
-
-/// Marks those of a rung's unexplained differences whose numbers are not the same in these runs of it on the GPU, or
-/// those of another metric of the same instructions: a share in two places hides what its parts show.
-fn waits(row: &mut Row, runs: &[&Numbers]) {
-    let seen = |metric: &Compared| {
-        let numbers = runs
-            .iter()
-            .filter_map(|run| metric.gpu.of(metric.name, run));
-        let numbers = numbers.map(kept);
-        numbers.fold(None, |seen: Option<(f64, f64)>, number| {
-            let (least, most) = seen.unwrap_or((number, number));
-            Some((least.min(number), most.max(number)))
-        })
-    };
-    let varies = |metric: &Compared| seen(metric).is_some_and(|(least, most)| least < most);
-    let restless: Vec<&Compared> = METRICS.iter().filter(|metric| varies(metric)).collect();
-    for (name, comparison) in &mut row.metrics {
-        let open = metrics::find(name).filter(|_| comparison.class == Class::Unexplained);
-        let Some((metric, (least, most))) = open.and_then(|metric| Some((metric, seen(metric)?)))
-        else {
-            continue;
-        };
-        let is_of = |other: &&Compared| other.kinds.iter().any(|kind| metric.kinds.contains(kind));
-        let count = runs.len();
-        let why = if least < most {
-            format!("{count} runs on the GPU count {least} to {most}")
-        } else if let Some(other) = restless.iter().copied().find(is_of) {
-            format!("{count} runs on the GPU differ in {}", other.heading)
-        } else {
-            continue;
-        };
-        comparison.class = Class::Waits;
-        comparison.why = vec![format!("it waits for other blocks, and {why}")];
-    }
 }
 
 /// A number as it is kept: with six places, which are read back as they were written.
