@@ -108,15 +108,7 @@ pub fn main(
         .and_then(|matches| Ok((Asked::from_arg_matches(&matches)?, given(&matches))));
     let (asked, given) = match read {
         Ok(read) => read,
-        Err(error) if error.use_stderr() => {
-            cli::complain(err, &cli::one_line(&error, "cargo xtask agree --help"));
-            return 2;
-        }
-        Err(help) => {
-            // A reader that went away has seen what it wanted.
-            let _ = write!(out, "{}", help.render().ansi());
-            return 0;
-        }
+        Err(error) => return cli::not_run(&error, "cargo xtask agree --help", out, err),
     };
     let executed = run(&asked, &given, surroundings, out);
     cli::ended(executed, out, err)

@@ -56,17 +56,26 @@ pub fn main(
             let _ = write!(err, "{}", error.render().ansi());
             return 2;
         }
-        Err(Refused::ByClap(error)) if error.use_stderr() => {
-            complain(err, &one_line(&error, "ladder --help"));
-            return 2;
-        }
-        Err(Refused::ByClap(help)) => {
-            // A reader that went away has seen what it wanted of the help.
-            let _ = write!(out, "{}", help.render().ansi());
-            return 0;
-        }
+        Err(Refused::ByClap(error)) => return not_run(&error, "ladder --help", out, err),
     };
     ended(executed, out, err)
+}
+
+/// Tells what keeps a program from running, arguments that are wrong (`help` says what it takes) or a question for
+/// help, and gives the exit code.
+pub(crate) fn not_run(
+    error: &clap::Error,
+    help: &str,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
+    if error.use_stderr() {
+        complain(err, &one_line(error, help));
+        return 2;
+    }
+    // A reader that went away has seen what it wanted of the help.
+    let _ = write!(out, "{}", error.render().ansi());
+    0
 }
 
 /// The exit code of a program that has written to `out`; an error is told on `err`.

@@ -78,9 +78,8 @@ fn quotient(part: Option<f64>, whole: Option<f64>) -> Option<f64> {
 /// What both devices count: how the bytes, lanes and wavefronts are used.
 fn common(numbers: &Numbers, lanes: &str, problem_bytes: u64) -> Shares {
     let get = |name| numbers.get(name);
-    let sectors = |names: &[&str]| sum(numbers, names);
     let used = |name, sectors| Some(get(name)? / 100.0 * get(sectors)?);
-    let moved = sectors(&[LD_SECTORS, ST_SECTORS]);
+    let moved = sum(numbers, &[LD_SECTORS, ST_SECTORS]);
     let used = [used(USED_LD, LD_SECTORS), used(USED_ST, ST_SECTORS)]
         .into_iter()
         .flatten()

@@ -146,6 +146,16 @@ impl<'l, 'm> Context<'l, 'm> {
         })
     }
 
+    /// Whether the module is for GPUs of this compute capability, as 80 for 8.0, or newer ones.
+    pub(crate) fn is_for(&self, least: u32) -> bool {
+        let targets = self.lowering.module.target.iter();
+        let mut numbers = targets.filter_map(|target| {
+            let number = target.strip_prefix("sm_")?;
+            number.trim_end_matches(char::is_alphabetic).parse().ok()
+        });
+        numbers.any(|number: u32| number >= least)
+    }
+
     /// The register of this name and its width in bits (1 for a predicate).
     pub(crate) fn register(&self, name: &str) -> Option<(Reg, u32)> {
         for (names, ranges) in self.registers.iter().zip(&self.ranges).rev() {

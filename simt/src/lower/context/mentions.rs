@@ -21,16 +21,6 @@ impl<'m> Context<'_, 'm> {
         });
         mentions.get(name) == Some(&1)
     }
-
-    /// Whether the module is for GPUs of this compute capability, as 80 for 8.0, or newer ones.
-    pub(crate) fn is_for(&self, least: u32) -> bool {
-        let targets = self.lowering.module.target.iter();
-        let mut numbers = targets.filter_map(|target| {
-            let number = target.strip_prefix("sm_")?;
-            number.trim_end_matches(char::is_alphabetic).parse().ok()
-        });
-        numbers.any(|number: u32| number >= least)
-    }
 }
 
 /// Scopes are taken together: a name that several declare is mentioned more often than each of them is.

@@ -94,12 +94,7 @@ pub(super) fn atomic(
         }
         _ => return Err(operands(inst, cx)),
     };
-    let is_read = to.is_some_and(|to| !cx.is_sink(to) && !cx.is_mentioned_once(to));
-    let adds_one = match (name, ty, operand) {
-        ("add", "u32", Operand::Number(Number::Integer(one))) => *one as u32 == 1,
-        ("inc", "u32", Operand::Number(Number::Integer(most))) => *most as u32 == u32::MAX,
-        _ => false,
-    };
+    let old = to;
     let to = match to {
         None => Box::default(),
         Some(to) if cx.is_sink(to) => vec![To::Nowhere; vector.unwrap_or(1)].into(),
@@ -112,7 +107,7 @@ pub(super) fn atomic(
     if !allowed(address.region) {
         return Err(cx.invalid("atomics are done in global and in shared memory"));
     }
-    let counts = adds_one && !is_read && address.region == Region::Shared && cx.is_for(80);
+    let counts = address.region == Region::Shared && only_counts((name, ty), old, operand, cx);
     Ok(Memory::Atomic(Box::new(Atomic {
         counts,
         address,
@@ -125,6 +120,22 @@ pub(super) fn atomic(
             .collect::<Result<_, _>>()?,
         new: new.map(|new| value(new, ty, width, cx)).transpose()?,
     })))
+}
+
+/// Whether an atomic on shared memory is one that [`counts`](Atomic::counts). `to` takes the old value.
+fn only_counts(
+    operation: (&str, &str),
+    to: Option<&Operand<'_>>,
+    operand: &Operand<'_>,
+    cx: &mut Context<'_, '_>,
+) -> bool {
+    let adds_one = match (operation, operand) {
+        (("add", "u32"), Operand::Number(Number::Integer(one))) => *one as u32 == 1,
+        (("inc", "u32"), Operand::Number(Number::Integer(most))) => *most as u32 == u32::MAX,
+        _ => false,
+    };
+    let mut is_read = |to| !cx.is_sink(to) && !cx.is_mentioned_once(to);
+    adds_one && !to.is_some_and(&mut is_read) && cx.is_for(80)
 }
 
 /// `cp.async.ca|cg.shared.global [dst], [src], bytes{, src-size | ignore-src}{, policy}`,
