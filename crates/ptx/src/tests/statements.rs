@@ -1,0 +1,244 @@
+//! Labels, instructions, operands.
+
+use super::{HEAD, body, operands};
+use crate::ast::{AddressBase, Guard, Instruction, Loc, Number, Operand, Statement};
+
+use Operand::{Element, Indexed, List, Name, NameOffset, Not, Pair, Tuple, Vector};
+
+fn integer<'a>(value: u64) -> Operand<'a> {
+    Operand::Number(Number::Integer(value))
+}
+
+fn address(name: &str, offset: i64) -> Operand<'_> {
+    Operand::Address {
+        base: AddressBase::Name(name),
+        offset,
+    }
+}
+
+#[test]
+fn forms_of_operands() {
+    let forms: &[(&str, &[Operand<'_>])] = &[
+        ("ret", &[]),
+        ("bra.uni $L__BB0_1", &[Name("$L__BB0_1")]),
+        ("mov.u32 %r1, %tid.x", &[Name("%r1"), Name("%tid.x")]),
+        (
+            "mov.u32 %r1, %cluster_nctaid.z",
+            &[Name("%r1"), Name("%cluster_nctaid.z")],
+        ),
+        (
+            "mov.u32 %r1, %lanemask_lt",
+            &[Name("%r1"), Name("%lanemask_lt")],
+        ),
+        (
+            "mov.u32 v.x, %r1.a",
+            &[Element("v", 'x'), Element("%r1", 'a')],
+        ),
+        (
+            "vadd.s32.s32.s32 %r1, %r2.b0, %r3.h1",
+            &[Name("%r1"), Name("%r2.b0"), Name("%r3.h1")],
+        ),
+        ("mov.u64 %rd1, tile", &[Name("%rd1"), Name("tile")]),
+        (
+            "mov.u64 %rd1, tile+4",
+            &[Name("%rd1"), NameOffset("tile", 4)],
+        ),
+        (
+            "mov.u64 %rd1, tile[1+2]",
+            &[Name("%rd1"), Indexed("tile", 3)],
+        ),
+        ("mov.u32 %r1, (1<<4)|2", &[Name("%r1"), integer(18)]),
+        ("ld.b32 _, [%rd1]", &[Name("_"), address("%rd1", 0)]),
+        ("ld.b32 %r1, [p_0+16]", &[Name("%r1"), address("p_0", 16)]),
+        ("ld.b32 %r1, [%rd1+-4]", &[Name("%r1"), address("%rd1", -4)]),
+        (
+            "ld.b32 %r1, [0x400]",
+            &[
+                Name("%r1"),
+                Operand::Address {
+                    base: AddressBase::Absolute(1024),
+                    offset: 0,
+                },
+            ],
+        ),
+        (
+            "ld.global.L1::no_allocate.L2::cache_hint.v2.b32 {%r1, _}, [%rd1], %rd2",
+            &[
+                Vector(vec![Name("%r1"), Name("_")]),
+                address("%rd1", 0),
+                Name("%rd2"),
+            ],
+        ),
+        (
+            "mov.b64 %rd1, {%r1, 3}",
+            &[Name("%rd1"), Vector(vec![Name("%r1"), integer(3)])],
+        ),
+        (
+            "setp.eq.and.s32 p|q, %r1, 0, !%p3",
+            &[Pair("p", "q"), Name("%r1"), integer(0), Not("%p3")],
+        ),
+        (
+            "shfl.sync.up.b32 %r1|%p1, %r2, 1",
+            &[Pair("%r1", "%p1"), Name("%r2"), integer(1)],
+        ),
+        (
+            "setp.eq.s32 _|%p1, %r1, !0",
+            &[Pair("_", "%p1"), Name("%r1"), integer(1)],
+        ),
+        (
+            "tex.2d.v4.f32.f32 {a, b, c, d}, [%rd1, {%f1, %f2}]",
+            &[
+                Vector(vec![Name("a"), Name("b"), Name("c"), Name("d")]),
+                Tuple(vec![Name("%rd1"), Vector(vec![Name("%f1"), Name("%f2")])]),
+            ],
+        ),
+        (
+            "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [t], [m+8, {1}], [b]",
+            &[
+                address("t", 0),
+                Tuple(vec![NameOffset("m", 8), Vector(vec![integer(1)])]),
+                address("b", 0),
+            ],
+        ),
+        ("call f", &[Name("f")]),
+        ("call.uni f, ()", &[Name("f"), List(vec![])]),
+        (
+            "call.uni (r), f, (a, 3)",
+            &[
+                List(vec![Name("r")]),
+                Name("f"),
+                List(vec![Name("a"), integer(3)]),
+            ],
+        ),
+        (
+            "call (r), %rd1, (a), proto",
+            &[
+                List(vec![Name("r")]),
+                Name("%rd1"),
+                List(vec![Name("a")]),
+                Name("proto"),
+            ],
+        ),
+    ];
+    for (text, expected) in forms {
+        operands(&format!("{text};"), |operands| {
+            assert_eq!(operands, *expected, "{text}");
+        });
+    }
+}
+
+#[test]
+fn guards_and_places() {
+    let text = "@%p1 bra L; @ ! p\tmembar.gl ;ret;";
+    let start = (HEAD.len() + ".entry k() { ".len()) as u32;
+    body(text, |body| {
+        let guard = |register, negated| Some(Guard { register, negated });
+        let instruction = |guard, opcode, operands| {
+            let at = start + text.find(opcode).unwrap() as u32;
+            Statement::Instruction(Instruction {
+                guard,
+                opcode,
+                at,
+                operands,
+            })
+        };
+        assert_eq!(
+            body,
+            [
+                instruction(guard("%p1", false), "bra", vec![Name("L")]),
+                instruction(guard("p", true), "membar.gl", vec![]),
+                instruction(None, "ret", vec![]),
+            ]
+        );
+    });
+}
+
+#[test]
+fn labels_and_what_they_name() {
+    let text = "L: M : $x_0: .branchtargets L, M; c: .calltargets f; \
+        p: .callprototype (.param .b32 _) _ (.param .align 8 .b8 _[16]); q: .callprototype ()_ (.param .b64 _); \
+        r: .callprototype _ .noreturn .abi_preserve 3;";
+    let start = (HEAD.len() + ".entry k() { ".len()) as u32;
+    body(text, |body| {
+        let at = |label: &str| start + text.find(label).unwrap() as u32;
+        assert_eq!(
+            body,
+            [
+                Statement::Label {
+                    name: "L",
+                    at: at("L:")
+                },
+                Statement::Label {
+                    name: "M",
+                    at: at("M :")
+                },
+                Statement::BranchTargets {
+                    label: "$x_0",
+                    targets: vec!["L", "M"],
+                    at: at("$x_0")
+                },
+                Statement::CallTargets {
+                    label: "c",
+                    targets: vec!["f"],
+                    at: at("c:")
+                },
+                Statement::CallPrototype {
+                    label: "p",
+                    at: at("p: .")
+                },
+                Statement::CallPrototype {
+                    label: "q",
+                    at: at("q: .")
+                },
+                Statement::CallPrototype {
+                    label: "r",
+                    at: at("r: .")
+                },
+            ]
+        );
+    });
+}
+
+#[test]
+fn scopes() {
+    body(
+        "{ // callseq 0, 0\n .param .b32 a; { ret;;\n} } {}",
+        |body| {
+            let [Statement::Scope(outer), Statement::Scope(empty)] = body else {
+                panic!("{body:?}")
+            };
+            assert!(empty.is_empty());
+            let [Statement::Variable(_), Statement::Scope(inner)] = &outer[..] else {
+                panic!("{outer:?}")
+            };
+            assert!(matches!(
+                inner[..],
+                [Statement::Instruction(Instruction { opcode: "ret", .. })]
+            ));
+        },
+    );
+}
+
+#[test]
+fn source_lines() {
+    let text = ".loc 1 2 3\n.loc 2 408 9, function_name $L__info_string0, inlined_at 1 23 9 \
+        .loc 1 0 0, function_name .debug_str+16, inlined_at 4 5 6 ret;";
+    body(text, |body| {
+        let loc = |file, line, column, inlined_at| {
+            Statement::Loc(Loc {
+                file,
+                line,
+                column,
+                inlined_at,
+            })
+        };
+        assert_eq!(
+            body[..3],
+            [
+                loc(1, 2, 3, None),
+                loc(2, 408, 9, Some((1, 23, 9))),
+                loc(1, 0, 0, Some((4, 5, 6)))
+            ]
+        );
+    });
+}

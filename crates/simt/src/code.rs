@@ -1,0 +1,297 @@
+//! What a kernel is lowered to: flat code over numbered registers, which the machine runs.
+//!
+//! Registers live in three files by width: predicates, 32 bits (which also hold those of 8 and 16,
+//! zero-extended), and 64 bits. A register holds 32 values, one for each lane of a warp; a predicate is
+//! a mask of lanes. Immediates, addresses of variables and special registers are registers too, filled
+//! when a frame begins ([`Fill`]), so that every operand is an index and no instruction asks what kind
+//! its operands are.
+
+use crate::alu::Alu;
+use crate::memory::Memory;
+use crate::observe::Site;
+use ptx::ast::Loc;
+use crate::warp::Warp;
+
+/// A 32-bit register's number. Narrower values stand in its low bits, the others being zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct R32(pub u32);
+
+/// A 64-bit register's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct R64(pub u32);
+
+/// A predicate register's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Pred(pub u32);
+
+/// A register of any file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the variants are the files")]
+pub enum Reg {
+    R32(R32),
+    R64(R64),
+    Pred(Pred),
+}
+
+/// One instruction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inst {
+    /// Under which lanes it runs.
+    pub guard: Option<Guard>,
+    /// What it does.
+    pub op: Op,
+}
+
+/// `@%p` or `@!%p`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard {
+    /// The predicate.
+    pub pred: Pred,
+    /// Whether it is negated.
+    pub negated: bool,
+}
+
+/// What an instruction does. A program counter is an index into [`Func::code`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Op {
+    /// Each lane by itself, registers only.
+    Alu(Alu),
+    /// Loads, stores, atomics, fences.
+    Memory(Memory),
+    /// Lanes of a warp together: shuffles, votes.
+    Warp(Warp),
+    /// To `target`; the guard decides which lanes. Lanes that go different ways meet at `reconverge`.
+    Branch {
+        /// Where to.
+        target: u32,
+        /// The branch's immediate post-dominator; [`NEVER`] where the ways meet at the exit only.
+        reconverge: u32,
+    },
+    /// `brx.idx`: each lane to the target that its index names.
+    BranchIndexed {
+        /// The index.
+        index: R32,
+        /// The targets.
+        targets: Box<[u32]>,
+        /// As for [`Op::Branch`].
+        reconverge: u32,
+    },
+    /// A direct call. Arguments and results are copied between the frames' parameter memory.
+    Call(Box<Call>),
+    /// Out of the function; out of the kernel in the entry.
+    Return,
+    /// Out of the kernel.
+    Exit,
+    /// `trap`
+    Trap,
+    /// `bar`, `barrier`.
+    Barrier(Barrier),
+    /// `mov` from a counter that runs: `%clock`, `%clock64`, `%globaltimer`.
+    Clock {
+        /// Where to.
+        to: Reg,
+        /// Whether the upper half (`%clock_hi`, `%globaltimer_hi`).
+        high: bool,
+    },
+    /// Nothing: what PTX has for other machines (`prefetch`, `nanosleep`, `pmevent`).
+    Nothing,
+}
+
+/// The `reconverge` of ways that meet nowhere before they end.
+pub const NEVER: u32 = u32::MAX;
+
+/// A direct call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Index into [`Program::functions`].
+    pub function: u32,
+    /// For each argument: bytes from `from` in the caller's frame to `to` in the callee's, both in local
+    /// memory, relative to the frame.
+    pub arguments: Vec<Copy>,
+    /// For each result: from the callee's frame to the caller's.
+    pub results: Vec<Copy>,
+}
+
+/// Bytes between frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copy {
+    /// Offset in the frame that is read.
+    pub from: u32,
+    /// Offset in the frame that is written.
+    pub to: u32,
+    /// How many.
+    pub bytes: u32,
+}
+
+/// `bar` and `barrier` (PTX ISA §9.7.13.1).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Barrier {
+    /// Which of the 16 barriers.
+    pub id: R32,
+    /// How many threads it waits for; all of the block's where there is none.
+    pub count: Option<R32>,
+    /// Whether the warp waits: `arrive` does not.
+    pub waits: bool,
+    /// What it computes on the way.
+    pub reduce: Option<BarrierReduce>,
+}
+
+/// `bar.red`
+#[derive(Debug, Clone, PartialEq)]
+pub struct BarrierReduce {
+    /// What is done with the predicates.
+    pub op: ReduceOp,
+    /// This thread's.
+    pub value: Pred,
+    /// Whether this thread's is negated (`!%p`).
+    pub negated: bool,
+    /// Where the result goes: a predicate for `and` and `or`, a 32-bit register for `popc`.
+    pub to: Reg,
+}
+
+/// `.popc`, `.and`, `.or`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the modifiers")]
+pub enum ReduceOp {
+    Popc,
+    And,
+    Or,
+}
+
+/// A register's value when a frame begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fill {
+    /// The same number in every lane.
+    Number(u64),
+    /// The address of a module-scope `.global` variable, plus an offset.
+    Global {
+        /// Index into [`Program::globals`].
+        variable: u32,
+        /// Bytes.
+        offset: i64,
+    },
+    /// An offset in this frame's local memory, as an address of the local space.
+    Local(u32),
+    /// An offset in dynamic shared memory, as an address of the shared space.
+    DynamicShared(i64),
+    /// A special register.
+    Special(Special),
+}
+
+/// A special register whose value a warp knows when it starts (PTX ISA §10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the variants are the registers")]
+pub enum Special {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NWarpId,
+    SmId,
+    NSmId,
+    GridId,
+    LanemaskEq,
+    LanemaskLe,
+    LanemaskLt,
+    LanemaskGe,
+    LanemaskGt,
+    TotalSmemSize,
+    DynamicSmemSize,
+    /// `%clusterid` and the like: there is one cluster a block.
+    Zero,
+    /// `%nclusterid.y`, `%cluster_nctaid.x` and the like.
+    One,
+}
+
+/// Something to be filled when a frame begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filled {
+    /// The register.
+    pub reg: Reg,
+    /// Its value.
+    pub fill: Fill,
+}
+
+/// A lowered function.
+#[derive(Debug, Clone, Default)]
+pub struct Func {
+    /// Its name.
+    pub name: String,
+    /// Registers of each file.
+    pub r32: u32,
+    /// Registers of each file.
+    pub r64: u32,
+    /// Registers of each file.
+    pub preds: u32,
+    /// What is filled when a frame begins.
+    pub fills: Vec<Filled>,
+    /// Bytes of local memory that a frame takes, a multiple of 16: `.local` variables, and `.param`
+    /// variables of the body and of a `.func`.
+    pub frame_bytes: u32,
+    /// The instructions. The last one is a [`Op::Return`] or a jump.
+    pub code: Vec<Inst>,
+    /// For each instruction: where its opcode stands in the text, and its `.loc`.
+    pub places: Vec<(u32, Option<Loc>)>,
+}
+
+impl Program {
+    /// Whether the instruction at a site is an [`Atomic`](crate::memory::Atomic) that only counts.
+    pub(crate) fn counts_at(&self, site: Site) -> bool {
+        let function = self.functions.get(site.function as usize);
+        let inst = function.and_then(|function| function.code.get(site.pc as usize));
+        inst.is_some_and(|inst| matches!(&inst.op, Op::Memory(Memory::Atomic(own)) if own.counts))
+    }
+}
+
+/// A parameter of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Its PTX type: `u64`, `f32`, `b8` for a struct.
+    pub ty: String,
+    /// Offset in parameter memory.
+    pub offset: u32,
+    /// Bytes.
+    pub bytes: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+}
+
+/// A module-scope variable in global or constant memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModuleVariable {
+    /// Its name.
+    pub name: String,
+    /// Bytes.
+    pub bytes: u64,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Its initial bytes; shorter than `bytes` where the rest is zero.
+    pub init: Vec<u8>,
+    /// Addresses of other variables within it: at which byte, of which variable, plus an offset.
+    pub addresses: Vec<(u64, u32, i64)>,
+}
+
+/// A kernel with all that it can reach.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    /// The functions; the first is the entry.
+    pub functions: Vec<Func>,
+    /// The kernel's parameters.
+    pub params: Vec<Param>,
+    /// Bytes of parameter memory.
+    pub param_bytes: u32,
+    /// Bytes of static shared memory; dynamic shared memory begins behind it, at the next multiple of 16.
+    pub shared_bytes: u32,
+    /// Module-scope global variables that it uses.
+    pub globals: Vec<ModuleVariable>,
+    /// Constant memory as it is when the kernel starts.
+    pub constants: Vec<u8>,
+    /// `.reqntid`, if given.
+    pub required_block: Option<[u32; 3]>,
+    /// The product of `.maxntid`, if given.
+    pub max_threads: Option<u32>,
+}

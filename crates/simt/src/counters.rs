@@ -1,0 +1,375 @@
+//! Counters: what Nsight Compute would count of a launch, and what the PTX itself did.
+//!
+//! Traffic has the hardware's rules and Nsight Compute's names, and counts what the PTX asks for: where
+//! `ptxas` keeps a kernel's loads and stores as they are, requests, sectors and bytes agree to the last
+//! digit, and wavefronts are those of a machine on which warps never get in each other's way. Instructions
+//! and branches are the PTX's, of which `ptxas` makes others.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let module = simt::Module::from_ptx(
+//!     ".version 8.0
+//!      .target sm_80
+//!      .address_size 64
+//!      .entry every_other(.param .u64 p)
+//!      {
+//!          .reg .b32 %r<2>;
+//!          .reg .b64 %rd<4>;
+//!          ld.param.u64 %rd1, [p];
+//!          mov.u32 %r1, %tid.x;
+//!          mul.wide.u32 %rd2, %r1, 8;
+//!          add.s64 %rd3, %rd1, %rd2;
+//!          st.global.u32 [%rd3], %r1;
+//!          ret;
+//!      }",
+//! )?;
+//! let kernel = module.function("every_other")?;
+//! let mut machine = simt::Machine::new(simt::Config::default())?;
+//! let buffer = machine.zeroed::<u64>(64)?;
+//! let counters = machine.launch_counted(&kernel, [1, 1, 1], [64, 1, 1], 0, &[buffer.into()])?;
+//! let get = |name| counters.get(name).and_then(simt::counters::Value::number);
+//! // Two warps, each one store to 32 words over 256 bytes: half of every sector is written.
+//! assert_eq!(get("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), Some(2.0));
+//! assert_eq!(get("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"), Some(8.0));
+//! assert_eq!(get("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"), Some(50.0));
+//! # Ok(())
+//! # }
+//! ```
+
+mod class;
+pub(crate) mod memory;
+mod metrics;
+
+use std::sync::Arc;
+
+use crate::code::{Op, Program};
+use crate::isa::{self, Isa};
+use crate::module::{Function, Text};
+use crate::observe::{Access, AccessKind, Observer, Place, Site};
+use ptx::ast::Space;
+use crate::run::{Arg, LaunchError, Machine};
+
+use class::{CLASSES, Class, class};
+use memory::Banks;
+pub use metrics::{Definition, METRICS, Metric, Value};
+
+/// An [`Observer`] that counts. Its numbers come as [`Metric`]s, by [`Counters::metrics`] or by name.
+#[derive(Debug, Clone)]
+pub struct Counters {
+    program: Arc<Program>,
+    text: Arc<Text>,
+    /// Where each function's instructions begin in `executed`.
+    bases: Arc<[usize]>,
+    /// By instruction, as differences to the instruction before: a row of instructions costs two
+    /// additions, however long it is. Each function has one more, where its last row ends.
+    executed: Vec<Executed>,
+    /// By instruction: branches that parted a warp.
+    parted: Vec<u64>,
+    events: Events,
+    banks: Banks,
+    isa: &'static Isa,
+}
+
+/// Differences; the sum of those up to an instruction is its count, and never negative.
+#[derive(Debug, Clone, Copy, Default)]
+struct Executed {
+    warps: u64,
+    threads: u64,
+}
+
+/// Sums that need no place.
+#[derive(Debug, Clone, Copy, Default)]
+struct Events {
+    blocks: u64,
+    warps: u64,
+    barriers: u64,
+    global: [Traffic; KINDS],
+    shared: [SharedTraffic; KINDS],
+    local: [Traffic; KINDS],
+}
+
+/// Kinds of access: what [`AccessKind`] numbers.
+const KINDS: usize = 5;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Traffic {
+    requests: u64,
+    sectors: u64,
+    bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct SharedTraffic {
+    wavefronts: u64,
+    ideal: u64,
+}
+
+/// All that metrics are made of.
+#[derive(Debug, Clone, Default)]
+struct Totals {
+    events: Events,
+    warp_instructions: u64,
+    thread_instructions: u64,
+    classes: [u64; CLASSES],
+    /// Executions of branches that have more than one target.
+    branches: u64,
+    parted: u64,
+}
+
+impl Totals {
+    fn class(&self, class: Class) -> u64 {
+        self.classes[class as usize]
+    }
+
+    fn global(&self, kind: AccessKind) -> Traffic {
+        self.events.global[kind as usize]
+    }
+
+    fn shared(&self, kind: AccessKind) -> SharedTraffic {
+        self.events.shared[kind as usize]
+    }
+
+    fn local(&self, kind: AccessKind) -> Traffic {
+        self.events.local[kind as usize]
+    }
+}
+
+impl Counters {
+    /// Counters for launches of `function`. All are zero.
+    pub fn new(function: &Function) -> Self {
+        let program = function.program.clone();
+        let mut bases = Vec::with_capacity(program.functions.len());
+        let mut slots = 0;
+        for func in &program.functions {
+            bases.push(slots);
+            slots += func.code.len() + 1;
+        }
+        Self {
+            program,
+            text: function.module.clone(),
+            bases: bases.into(),
+            executed: vec![Executed::default(); slots],
+            parted: vec![0; slots],
+            events: Events::default(),
+            banks: Banks::default(),
+            isa: isa::best(),
+        }
+    }
+
+    /// Every metric, in the order of [`METRICS`].
+    pub fn metrics(&self) -> Vec<Metric> {
+        let totals = self.totals();
+        METRICS
+            .iter()
+            .map(|definition| definition.of(&totals))
+            .collect()
+    }
+
+    /// A metric by name; `None` if there is none of that name.
+    pub fn get(&self, name: &str) -> Option<Value> {
+        let definition = METRICS.iter().find(|definition| definition.name == name)?;
+        Some(definition.of(&self.totals()).value)
+    }
+
+    /// How often an instruction was executed, by warps and by threads: the threads that were there, whether
+    /// or not its guard let them through. `None` where the program has no such instruction.
+    pub fn executed_at(&self, site: Site) -> Option<(u64, u64)> {
+        let function = site.function as usize;
+        let func = self.program.functions.get(function)?;
+        let pc = site.pc as usize;
+        (pc < func.code.len()).then(|| {
+            let base = self.bases[function];
+            let mut sum = Executed::default();
+            for slot in &self.executed[base..=base + pc] {
+                sum.add(slot);
+            }
+            (sum.warps, sum.threads)
+        })
+    }
+
+    fn slot(&self, site: Site) -> usize {
+        self.bases[site.function as usize] + site.pc as usize
+    }
+
+    fn totals(&self) -> Totals {
+        let mut totals = Totals {
+            events: self.events,
+            parted: self.parted.iter().sum(),
+            ..Totals::default()
+        };
+        for (func, base) in self.program.functions.iter().zip(self.bases.iter()) {
+            let mut sum = Executed::default();
+            for (pc, inst) in func.code.iter().enumerate() {
+                sum.add(&self.executed[base + pc]);
+                totals.warp_instructions += sum.warps;
+                totals.thread_instructions += sum.threads;
+                let opcode = self.opcode(func.places.get(pc).map_or(0, |place| place.0));
+                totals.classes[class(inst, opcode) as usize] += sum.warps;
+                let chooses = match &inst.op {
+                    Op::Branch { .. } => inst.guard.is_some(),
+                    Op::BranchIndexed { .. } => true,
+                    _ => false,
+                };
+                if chooses {
+                    totals.branches += sum.warps;
+                }
+            }
+        }
+        totals
+    }
+
+    /// The opcode that stands at a place of the text.
+    fn opcode(&self, at: u32) -> &str {
+        let text = self.text.ptx.get(at as usize..).unwrap_or("");
+        let end = text.find(|c: char| c.is_whitespace() || c == ';');
+        &text[..end.unwrap_or(text.len())]
+    }
+}
+
+impl Machine {
+    /// [`Machine::launch_observed`] by [`Counters`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn launch_counted(
+        &mut self,
+        function: &Function,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared_bytes: u32,
+        args: &[Arg],
+    ) -> Result<Counters, LaunchError> {
+        // Not generic: compiled with this crate's optimization, whatever that of the crate that calls.
+        let counters = Counters::new(function);
+        self.launch_observed(function, grid, block, shared_bytes, args, counters)
+    }
+}
+
+impl Executed {
+    fn add(&mut self, other: &Self) {
+        self.warps = self.warps.wrapping_add(other.warps);
+        self.threads = self.threads.wrapping_add(other.threads);
+    }
+}
+
+impl Observer for Counters {
+    fn fork(&self) -> Self {
+        let mut own = self.clone();
+        own.executed.fill(Executed::default());
+        own.parted.fill(0);
+        own.events = Events::default();
+        own
+    }
+
+    fn merge(&mut self, other: Self) {
+        for (own, more) in self.executed.iter_mut().zip(&other.executed) {
+            own.add(more);
+        }
+        for (own, more) in self.parted.iter_mut().zip(&other.parted) {
+            *own += more;
+        }
+        self.events.add(&other.events);
+    }
+
+    #[inline(always)]
+    fn executed(&mut self, first: Site, count: u32, active: u32) {
+        let slot = self.slot(first);
+        let threads = u64::from(active.count_ones());
+        let begin = &mut self.executed[slot];
+        begin.warps = begin.warps.wrapping_add(1);
+        begin.threads = begin.threads.wrapping_add(threads);
+        let end = &mut self.executed[slot + count as usize];
+        end.warps = end.warps.wrapping_sub(1);
+        end.threads = end.threads.wrapping_sub(threads);
+    }
+
+    #[inline(always)]
+    fn branch(&mut self, site: Site, active: u32, taken: u32) {
+        if taken != active && taken != 0 {
+            let slot = self.slot(site);
+            self.parted[slot] += 1;
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, site: Site, _place: Place, access: &Access<'_>) {
+        let Access {
+            space,
+            kind,
+            bytes,
+            mask,
+            addresses,
+        } = *access;
+        if mask == 0 {
+            return;
+        }
+        match space {
+            Space::Global => {
+                let traffic = &mut self.events.global[kind as usize];
+                traffic.requests += 1;
+                if matches!(kind, AccessKind::Atomic | AccessKind::Reduction) {
+                    traffic.sectors += memory::atomic_sectors(mask, addresses);
+                } else {
+                    let global = (self.isa.global)(bytes, mask, addresses);
+                    traffic.sectors += global.sectors;
+                    traffic.bytes += global.bytes;
+                }
+            }
+            Space::Shared => {
+                let shared = match kind {
+                    AccessKind::Atomic | AccessKind::Reduction => {
+                        let counts = self.program.counts_at(site);
+                        memory::shared_atomic(counts, bytes, mask, addresses)
+                    }
+                    AccessKind::Load => {
+                        (self.isa.shared)(false, bytes, mask, addresses, &mut self.banks)
+                    }
+                    AccessKind::Store | AccessKind::AsyncCopy => {
+                        (self.isa.shared)(true, bytes, mask, addresses, &mut self.banks)
+                    }
+                };
+                let traffic = &mut self.events.shared[kind as usize];
+                traffic.wavefronts += shared.wavefronts;
+                traffic.ideal += shared.ideal;
+            }
+            Space::Local => {
+                let (requests, sectors) = memory::local(bytes, mask, addresses);
+                let traffic = &mut self.events.local[kind as usize];
+                traffic.requests += requests;
+                traffic.sectors += sectors;
+            }
+            Space::Const | Space::Param | Space::Reg | Space::Tex => {}
+        }
+    }
+
+    #[inline]
+    fn barrier(&mut self, _site: Site, _place: Place) {
+        self.events.barriers += 1;
+    }
+
+    fn block(&mut self, _block: u64, warps: u32, _threads: u32) {
+        self.events.blocks += 1;
+        self.events.warps += u64::from(warps);
+    }
+}
+
+impl Events {
+    fn add(&mut self, other: &Self) {
+        self.blocks += other.blocks;
+        self.warps += other.warps;
+        self.barriers += other.barriers;
+        let traffic = self.global.iter_mut().chain(&mut self.local);
+        for (own, more) in traffic.zip(other.global.iter().chain(&other.local)) {
+            own.requests += more.requests;
+            own.sectors += more.sectors;
+            own.bytes += more.bytes;
+        }
+        for (own, more) in self.shared.iter_mut().zip(&other.shared) {
+            own.wavefronts += more.wavefronts;
+            own.ideal += more.ideal;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! Memory: its spaces, and the instructions that use it.
+//!
+//! Addresses of the shared, local, constant and parameter spaces are offsets from 0. In the generic
+//! space (PTX ISA §5.1, "Generic Addressing") each has a window, at [`SHARED_WINDOW`] and so on; every
+//! other generic address is global.
+
+pub mod address;
+pub mod async_copy;
+pub mod atomic;
+mod decode;
+pub mod global;
+pub mod half;
+pub mod load_store;
+pub mod local;
+mod reach;
+mod storage;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::sync::atomic::{Ordering, fence};
+
+use crate::code::R64;
+use crate::isa::{Isa, Portable};
+use crate::observe::Access;
+use ptx::ast::Space;
+use crate::regs::{Lanes64, Regs};
+
+use address::Convert;
+use async_copy::AsyncCopy;
+use atomic::Atomic;
+pub(crate) use decode::decode;
+pub use global::{Allocation, GlobalMemory};
+use load_store::{Load, Store};
+pub use local::LocalMemory;
+pub(crate) use reach::Reached;
+pub use reach::{Address, Region};
+use reach::{Perform, run};
+pub use storage::SharedMemory;
+
+/// Where the window of shared memory begins among generic addresses.
+pub const SHARED_WINDOW: u64 = 0x0000_7100_0000_0000;
+/// Where the window of local memory begins.
+pub const LOCAL_WINDOW: u64 = 0x0000_7200_0000_0000;
+/// Where the window of constant memory begins.
+pub const CONST_WINDOW: u64 = 0x0000_7300_0000_0000;
+/// Where the window of a kernel's parameters begins.
+pub const PARAM_WINDOW: u64 = 0x0000_7400_0000_0000;
+/// The size of each window.
+pub const WINDOW_BYTES: u64 = 0x0000_0100_0000_0000;
+
+/// What a memory instruction reaches.
+pub struct Env<'a, 'm> {
+    /// The warp's registers.
+    pub regs: Regs<'a>,
+    /// The block's shared memory, static then dynamic.
+    pub shared: &'a mut SharedMemory,
+    /// The warp's local memory.
+    pub local: &'a mut LocalMemory,
+    /// The kernel's parameters.
+    pub params: &'a [u8],
+    /// Constant memory.
+    pub constants: &'a [u8],
+    /// Device memory.
+    pub global: &'m GlobalMemory,
+    /// What of it was accessed last.
+    pub recent: &'a mut Recent<'m>,
+}
+
+/// What was accessed last.
+#[derive(Debug)]
+pub struct Recent<'m> {
+    /// The two allocations that were found last, so that they need not be looked for.
+    found: [Option<&'m Allocation>; 2],
+    /// Where instructions accessed device memory last, each in a place that its own address picks.
+    at: [u64; PLACES],
+}
+
+/// Places for instructions; two that share one ask for memory that is not needed.
+const PLACES: usize = 64;
+
+impl Default for Recent<'_> {
+    fn default() -> Self {
+        Self {
+            found: [None; 2],
+            at: [0; PLACES],
+        }
+    }
+}
+
+/// Why a lane's access cannot be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessFault {
+    /// The lane.
+    pub lane: u32,
+    /// The address, as the instruction has it.
+    pub address: u64,
+    /// How many bytes.
+    pub bytes: u32,
+    /// Whether it writes.
+    pub write: bool,
+    /// What is wrong with it.
+    pub what: AccessProblem,
+    /// The space that the address lies in.
+    pub space: Space,
+    /// The address in that space: another one if the instruction has generic addresses.
+    pub offset: u64,
+    /// How large that space is, except for global memory.
+    pub space_bytes: u64,
+}
+
+impl AccessFault {
+    /// The same fault, of an instruction whose addresses are `window` behind those of the space.
+    fn shifted(mut self, window: u64) -> Self {
+        self.address = self.address.wrapping_add(window);
+        self
+    }
+
+    /// Where it is in its space: `16 bytes past the end of the block's shared memory of 4096 bytes`.
+    /// `None` for global memory, of which the allocations have to be asked.
+    pub fn near(&self) -> Option<String> {
+        let whose = match self.space {
+            Space::Shared => "the block's shared memory",
+            Space::Local => "the thread's local memory",
+            Space::Const => "the module's constants",
+            Space::Param => "the parameters",
+            Space::Global | Space::Reg | Space::Tex => return None,
+        };
+        let (at, bytes) = (self.offset, self.space_bytes);
+        Some(if at >= bytes {
+            format!(
+                "{} bytes past the end of {whose} of {bytes} bytes",
+                at - bytes
+            )
+        } else {
+            format!("at byte {at} of {whose} of {bytes} bytes")
+        })
+    }
+}
+
+/// What is wrong with an access.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AccessProblem {
+    /// The address is no multiple of the access's size.
+    Misaligned,
+    /// Outside every allocation, or past the end of its space.
+    OutOfBounds,
+    /// Written, and the space is read-only.
+    ReadOnly,
+}
+
+/// A memory instruction.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Memory {
+    /// `ld`, `ldu`
+    Load(Load),
+    /// `st`
+    Store(Store),
+    /// `atom`, `red`
+    Atomic(Box<Atomic>),
+    /// `cp.async`
+    AsyncCopy(Box<AsyncCopy>),
+    /// `cp.async.commit_group`, `.wait_group`, `.wait_all`: the copies are done.
+    Nothing,
+    /// `membar`, `fence`
+    Fence,
+    /// `cvta` and the like: addresses as values.
+    Convert(Convert),
+}
+
+impl Memory {
+    /// To and from where, if it does nothing but copy a register.
+    pub(crate) fn copies(&self) -> Option<(R64, R64)> {
+        match self {
+            Memory::Convert(Convert::Shift { to, from, by: 0 }) => Some((*to, *from)),
+            _ => None,
+        }
+    }
+
+    /// Runs it on the lanes of `mask`, of which there is at least one, and tells `tell` what it accesses.
+    /// `at` is room for addresses.
+    ///
+    /// # Errors
+    /// The lowest lane's [`AccessFault`]. Then no lane's access has been done.
+    #[inline(always)]
+    pub(crate) fn execute(
+        &self,
+        isa: &Isa,
+        env: &mut Env<'_, '_>,
+        mask: u32,
+        at: &mut Lanes64,
+        mut tell: impl FnMut(&Access<'_>),
+    ) -> Result<(), AccessFault> {
+        let (reached, shape) = match self {
+            Memory::Load(op) => ((isa.load)(op, env, mask, at)?, op.shape()),
+            Memory::Store(op) => ((isa.store)(op, env, mask, at)?, op.shape()),
+            Memory::Convert(op) => {
+                op.execute(&mut env.regs, mask);
+                return Ok(());
+            }
+            _ => return self.execute_other(env, mask, at, &mut tell),
+        };
+        match reached {
+            Reached::One(region) => {
+                tell(&shape.access(region, mask, at));
+                Ok(())
+            }
+            Reached::Several => self.execute_other(env, mask, at, &mut tell),
+        }
+    }
+
+    /// What is not the usual: compiled once, whoever is told.
+    #[inline(never)]
+    fn execute_other(
+        &self,
+        env: &mut Env<'_, '_>,
+        mask: u32,
+        at: &mut Lanes64,
+        tell: &mut dyn FnMut(&Access<'_>),
+    ) -> Result<(), AccessFault> {
+        match self {
+            Memory::Load(op) => reach::split(op, env, mask, tell)?,
+            Memory::Store(op) => reach::split(op, env, mask, tell)?,
+            Memory::Atomic(op) => match run::<Portable, _>(&**op, env, mask, at)? {
+                Reached::One(region) => tell(&op.shape().access(region, mask, at)),
+                Reached::Several => reach::split(&**op, env, mask, tell)?,
+            },
+            Memory::AsyncCopy(op) => op.execute(env, mask, tell)?,
+            Memory::Nothing => {}
+            Memory::Fence => fence(Ordering::SeqCst),
+            Memory::Convert(_) => unreachable!("executed above"),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! Watching a run: counters, checks and traces are observers.
+//!
+//! The machine is generic over the observer of a launch. The plain one, `()`, asks for nothing, and the
+//! compiler removes the calls.
+
+use ptx::ast::Space;
+
+/// An instruction of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Site {
+    /// Index into [`Program::functions`](crate::code::Program::functions).
+    pub function: u32,
+    /// Index into [`Func::code`](crate::code::Func::code).
+    pub pc: u32,
+}
+
+/// What a memory instruction does with the addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the variants are the kinds")]
+pub enum AccessKind {
+    Load,
+    Store,
+    /// `atom`: reads, changes and returns.
+    Atomic,
+    /// `red`: changes and returns nothing.
+    Reduction,
+    /// `cp.async`: from global to shared memory; there are two accesses, the read and the write.
+    AsyncCopy,
+}
+
+/// One memory instruction of one warp.
+#[derive(Debug)]
+pub struct Access<'a> {
+    /// Where the addresses lie. An instruction with generic addresses shows as one access for each space
+    /// that its lanes address.
+    pub space: Space,
+    /// What is done.
+    pub kind: AccessKind,
+    /// Bytes for each lane, all elements of a vector together.
+    pub bytes: u32,
+    /// The lanes that take part.
+    pub mask: u32,
+    /// Addresses of those lanes: of the generic space for global memory, offsets for the others.
+    pub addresses: &'a [u64; 32],
+}
+
+/// Where a warp is in its grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Place {
+    /// The block's number, x fastest.
+    pub block: u64,
+    /// The warp's number in its block.
+    pub warp: u32,
+}
+
+/// Watches a launch. Each host thread has one of its own; they are merged at the end, in no particular
+/// order.
+pub trait Observer: Send + Sized {
+    /// Whether it asks for anything at all: if not, the machine need not stop to tell it.
+    const WATCHES: bool = true;
+
+    /// An observer for one more host thread.
+    fn fork(&self) -> Self;
+
+    /// Takes over what another one has seen.
+    fn merge(&mut self, other: Self);
+
+    /// A warp has its turn: what is executed from now on, up to the next turn, is its.
+    #[inline(always)]
+    fn turn(&mut self, place: Place) {
+        let _ = place;
+    }
+
+    /// `count` instructions from `first` on were executed in a row, with these lanes active. Lanes that
+    /// an instruction's guard turns off count as active.
+    #[inline(always)]
+    fn executed(&mut self, first: Site, count: u32, active: u32) {
+        let _ = (first, count, active);
+    }
+
+    /// A branch was executed by `active`; `taken` of them jump. Of an indexed branch, `taken` is one of
+    /// the groups that go the same way: all, if there is one only.
+    #[inline(always)]
+    fn branch(&mut self, site: Site, active: u32, taken: u32) {
+        let _ = (site, active, taken);
+    }
+
+    /// A memory instruction was executed.
+    #[inline(always)]
+    fn access(&mut self, site: Site, place: Place, access: &Access<'_>) {
+        let _ = (site, place, access);
+    }
+
+    /// A warp arrived at a barrier.
+    #[inline(always)]
+    fn barrier(&mut self, site: Site, place: Place) {
+        let _ = (site, place);
+    }
+
+    /// A block begins on this host thread, with this many warps and threads.
+    #[inline(always)]
+    fn block(&mut self, block: u64, warps: u32, threads: u32) {
+        let _ = (block, warps, threads);
+    }
+}
+
+impl Observer for () {
+    const WATCHES: bool = false;
+
+    fn fork(&self) -> Self {}
+    fn merge(&mut self, (): Self) {}
+}
+
+/// Two observers of one launch.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const WATCHES: bool = A::WATCHES || B::WATCHES;
+
+    fn fork(&self) -> Self {
+        (self.0.fork(), self.1.fork())
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.0.merge(other.0);
+        self.1.merge(other.1);
+    }
+
+    #[inline(always)]
+    fn turn(&mut self, place: Place) {
+        self.0.turn(place);
+        self.1.turn(place);
+    }
+
+    #[inline(always)]
+    fn executed(&mut self, first: Site, count: u32, active: u32) {
+        self.0.executed(first, count, active);
+        self.1.executed(first, count, active);
+    }
+
+    #[inline(always)]
+    fn branch(&mut self, site: Site, active: u32, taken: u32) {
+        self.0.branch(site, active, taken);
+        self.1.branch(site, active, taken);
+    }
+
+    #[inline(always)]
+    fn access(&mut self, site: Site, place: Place, access: &Access<'_>) {
+        self.0.access(site, place, access);
+        self.1.access(site, place, access);
+    }
+
+    #[inline(always)]
+    fn barrier(&mut self, site: Site, place: Place) {
+        self.0.barrier(site, place);
+        self.1.barrier(site, place);
+    }
+
+    #[inline(always)]
+    fn block(&mut self, block: u64, warps: u32, threads: u32) {
+        self.0.block(block, warps, threads);
+        self.1.block(block, warps, threads);
+    }
+}

@@ -1,0 +1,414 @@
+//! A launch: its geometry and arguments, and the blocks spread over the host's threads.
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::arg::{Arg, parameters};
+use super::block::{Block, Launch, Progress, Worker};
+use super::fault::{Fault, FaultKind};
+use super::geometry::check_geometry;
+use super::machine::Machine;
+use crate::code::Program;
+use crate::memory::AccessFault;
+use crate::memory::global::MemoryError;
+use crate::module::Function;
+use crate::observe::{Observer, Site};
+use ptx::Source;
+
+/// A launch that did not come to its end.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The geometry is none that a GPU takes.
+    #[error("kernel `{kernel}`: {problem}")]
+    Geometry {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The arguments are not the kernel's parameters.
+    #[error("kernel `{kernel}`: {problem}")]
+    Arguments {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// There is no memory for a module-scope variable that the kernel uses.
+    #[error("kernel `{kernel}`: its module's variable `{variable}`: {source}")]
+    Variable {
+        /// The kernel.
+        kernel: String,
+        /// The variable.
+        variable: String,
+        /// Why not.
+        source: MemoryError,
+    },
+    /// The kernel did something that it may not. Buffers hold what was written before.
+    #[error(transparent)]
+    Fault(Box<Fault>),
+}
+
+impl Machine {
+    /// Runs a kernel to its end and returns the observer with what it has seen. The rest is as for
+    /// [`Machine::launch`].
+    ///
+    /// ```
+    /// use simt::observe::{Access, AccessKind, Observer, Place, Site};
+    ///
+    /// /// Counts the threads that store something.
+    /// struct Stores(u32);
+    ///
+    /// impl Observer for Stores {
+    ///     fn fork(&self) -> Self {
+    ///         Stores(0)
+    ///     }
+    ///     fn merge(&mut self, other: Self) {
+    ///         self.0 += other.0;
+    ///     }
+    ///     fn access(&mut self, _: Site, _: Place, access: &Access<'_>) {
+    ///         if access.kind == AccessKind::Store {
+    ///             self.0 += access.mask.count_ones();
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// # const FILL: &str = ".version 8.0
+    /// # .target sm_80
+    /// # .address_size 64
+    /// # .entry fill(.param .u64 to, .param .u32 value)
+    /// # {
+    /// #     .reg .b32 %r<3>;
+    /// #     .reg .b64 %rd<4>;
+    /// #     ld.param.u64 %rd1, [to];
+    /// #     ld.param.u32 %r1, [value];
+    /// #     mov.u32 %r2, %tid.x;
+    /// #     mul.wide.u32 %rd2, %r2, 4;
+    /// #     add.s64 %rd3, %rd1, %rd2;
+    /// #     st.global.u32 [%rd3], %r1;
+    /// #     ret;
+    /// # }";
+    /// let fill = simt::Module::from_ptx(FILL)?.function("fill")?;
+    /// let mut machine = simt::Machine::new(simt::Config::default())?;
+    /// let to = machine.zeroed::<u32>(100)?;
+    /// let args = [to.into(), 7u32.into()];
+    /// let seen = machine.launch_observed(&fill, [1, 1, 1], [100, 1, 1], 0, &args, Stores(0))?;
+    /// assert_eq!(seen.0, 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Machine::launch`].
+    pub fn launch_observed<O: Observer>(
+        &mut self,
+        function: &Function,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared_bytes: u32,
+        args: &[Arg],
+        observer: O,
+    ) -> Result<O, LaunchError> {
+        self.launch_blocks(function, grid, block, shared_bytes, args, None, observer)
+    }
+
+    /// [`Machine::launch_observed`] of some of a grid's blocks: to learn from a sample what a launch would do
+    /// that takes too long to be run. `chosen` has their numbers, x fastest; `None` is all of them. What the
+    /// others would have left in memory is not there: results are worth nothing, and a kernel whose blocks
+    /// wait for each other waits for ever, which is a [`LaunchError::Fault`].
+    ///
+    /// # Errors
+    /// As [`Machine::launch`]; [`LaunchError::Geometry`] for a block that the grid does not have.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a launch's own, and which blocks of it"
+    )]
+    pub fn launch_blocks<O: Observer>(
+        &mut self,
+        function: &Function,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared_bytes: u32,
+        args: &[Arg],
+        chosen: Option<&[u64]>,
+        observer: O,
+    ) -> Result<O, LaunchError> {
+        let program = &*function.program;
+        check_geometry(program, grid, block, shared_bytes)?;
+        let all = grid.iter().map(|side| u64::from(*side)).product::<u64>();
+        if let Some(number) = chosen.and_then(|chosen| chosen.iter().find(|number| **number >= all))
+        {
+            return Err(LaunchError::Geometry {
+                kernel: program.functions[0].name.clone(),
+                problem: format!("block {number} of {all}"),
+            });
+        }
+        if chosen.is_some_and(<[u64]>::is_empty) {
+            return Ok(observer);
+        }
+        let frame = program.functions[0].frame_bytes;
+        if frame > self.config.max_local_bytes {
+            return Err(LaunchError::Geometry {
+                kernel: program.functions[0].name.clone(),
+                problem: format!(
+                    "{frame} bytes of local memory a thread; this machine gives {}",
+                    self.config.max_local_bytes
+                ),
+            });
+        }
+        let params = parameters(program, args)?;
+        let globals = self.place_globals(program)?;
+        let launch = Launch {
+            program,
+            grid,
+            block,
+            dynamic_shared: shared_bytes,
+            params: &params,
+            globals: &globals,
+            global: &self.global,
+            config: &self.config,
+            isa: self.isa,
+            progress: Progress {
+                instructions: AtomicU64::new(0),
+                faulted: AtomicU64::new(u64::MAX),
+            },
+        };
+        let blocks = chosen.map_or(all, |chosen| chosen.len() as u64);
+        let next = AtomicU64::new(0);
+        let merged = Mutex::new(observer);
+        let faults = Mutex::new(Vec::<(u64, Site, u32, FaultKind)>::new());
+        let workers = self.pool.current_num_threads() as u64;
+        // Few enough at a time that the last ones end together, enough that taking them costs nothing.
+        let share = (blocks / (workers * 16)).clamp(1, 64);
+        // The last block begins when the others are done: where it waits for what they leave it, it finds that
+        // there, whatever the host's threads do, and counts the same each time.
+        let last = blocks - 1;
+        let run = |next: &dyn Fn() -> Option<Range<u64>>| {
+            let mut seen = merged.lock().expect("no observer panics").fork();
+            let mut worker = Worker::new(&launch);
+            while let Some(numbers) = next() {
+                for index in numbers {
+                    let number = chosen.map_or(index, |chosen| chosen[index as usize]);
+                    // Blocks before the first that faulted are still run, so that which fault is told
+                    // does not depend on the host's threads.
+                    if number > launch.progress.faulted.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let mut running = Block::new(&launch, &mut worker, number, &mut seen);
+                    if let Err((site, thread, kind)) = running.run() {
+                        launch.progress.faulted.fetch_min(number, Ordering::Relaxed);
+                        faults
+                            .lock()
+                            .expect("pushing cannot panic")
+                            .push((number, site, thread, kind));
+                        break;
+                    }
+                }
+            }
+            merged.lock().expect("no observer panics").merge(seen);
+        };
+        self.pool.broadcast(|_| {
+            run(&|| {
+                let first = next.fetch_add(share, Ordering::Relaxed);
+                (first < last).then(|| first..(first + share).min(last))
+            });
+        });
+        let alone = Cell::new(Some(last..blocks));
+        run(&|| alone.take());
+        let fault = faults
+            .into_inner()
+            .expect("pushing cannot panic")
+            .into_iter()
+            .min_by_key(|(number, ..)| *number);
+        let result = match fault {
+            None => Ok(merged.into_inner().expect("no observer panics")),
+            Some((number, site, thread, kind)) => Err(LaunchError::Fault(Box::new(
+                self.describe(function, grid, block, args, number, site, thread, kind),
+            ))),
+        };
+        for address in globals {
+            self.global.free(address);
+        }
+        result
+    }
+
+    /// Runs a kernel to its end: `grid` blocks of `block` threads, each as `[x, y, z]`.
+    ///
+    /// `shared_bytes` is the dynamic shared memory of a block, and `args` has one argument for each of the
+    /// kernel's parameters. Module-scope variables have their initial values at the start of each launch.
+    /// Blocks begin in the order of their numbers, and the last one when the others are done: it may wait for them.
+    ///
+    /// ```
+    /// # const FILL: &str = ".version 8.0
+    /// # .target sm_80
+    /// # .address_size 64
+    /// # .entry fill(.param .u64 to, .param .u32 value)
+    /// # {
+    /// #     .reg .b32 %r<3>;
+    /// #     .reg .b64 %rd<4>;
+    /// #     ld.param.u64 %rd1, [to];
+    /// #     ld.param.u32 %r1, [value];
+    /// #     mov.u32 %r2, %tid.x;
+    /// #     mul.wide.u32 %rd2, %r2, 4;
+    /// #     add.s64 %rd3, %rd1, %rd2;
+    /// #     st.global.u32 [%rd3], %r1;
+    /// #     ret;
+    /// # }";
+    /// let fill = simt::Module::from_ptx(FILL)?.function("fill")?;
+    /// let mut machine = simt::Machine::new(simt::Config::default())?;
+    /// let to = machine.zeroed::<u32>(64)?;
+    /// machine.launch(&fill, [1, 1, 1], [64, 1, 1], 0, &[to.into(), 7u32.into()])?;
+    /// assert_eq!(machine.read(to)?, [7; 64]);
+    ///
+    /// // One thread too many.
+    /// let fault = machine
+    ///     .launch(&fill, [1, 1, 1], [65, 1, 1], 0, &[to.into(), 7u32.into()])
+    ///     .unwrap_err();
+    /// assert!(fault.to_string().starts_with("out of bounds write of 4 bytes at "));
+    /// assert!(fault.to_string().contains("0 bytes past the end of argument 0's buffer of 256 bytes"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`LaunchError::Geometry`], [`LaunchError::Arguments`] and [`LaunchError::Variable`] before anything
+    /// runs; [`LaunchError::Fault`] if the kernel does something that it may not, runs for longer than
+    /// [`Config::max_instructions`](crate::Config::max_instructions) or waits for ever.
+    pub fn launch(
+        &mut self,
+        function: &Function,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared_bytes: u32,
+        args: &[Arg],
+    ) -> Result<(), LaunchError> {
+        self.launch_observed(function, grid, block, shared_bytes, args, ())
+    }
+
+    /// Allocates the module's global variables that the kernel uses, with their initial values.
+    fn place_globals(&mut self, program: &Program) -> Result<Vec<u64>, LaunchError> {
+        let mut addresses = Vec::with_capacity(program.globals.len());
+        for variable in &program.globals {
+            let placed = self
+                .global
+                .allocate_aligned(variable.bytes, u64::from(variable.align));
+            match placed {
+                Ok(address) => addresses.push(address),
+                Err(source) => {
+                    for address in addresses {
+                        self.global.free(address);
+                    }
+                    return Err(LaunchError::Variable {
+                        kernel: program.functions[0].name.clone(),
+                        variable: variable.name.clone(),
+                        source,
+                    });
+                }
+            }
+        }
+        for (variable, address) in program.globals.iter().zip(&addresses) {
+            let allocation = self.global.at_mut(*address).expect("allocated just now");
+            allocation.write(0, &variable.init);
+            for (at, number, offset) in &variable.addresses {
+                let value = addresses[*number as usize].wrapping_add_signed(*offset);
+                allocation.write(*at, &value.to_le_bytes());
+            }
+        }
+        Ok(addresses)
+    }
+
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "all that a fault tells comes together here"
+    )]
+    fn describe(
+        &self,
+        function: &Function,
+        grid: [u32; 3],
+        block: [u32; 3],
+        args: &[Arg],
+        number: u64,
+        site: Site,
+        thread: u32,
+        kind: FaultKind,
+    ) -> Fault {
+        let program = &*function.program;
+        let func = &program.functions[site.function as usize];
+        let (at, loc) = func.places[site.pc as usize];
+        let source = Source::new(&function.module.ptx);
+        let (ptx_line, _) = source.line_column(at);
+        let kind = match kind {
+            FaultKind::Access { access, .. } => {
+                let near = self.near(&access, args);
+                FaultKind::Access { access, near }
+            }
+            other => other,
+        };
+        Fault {
+            kind,
+            kernel: program.functions[0].name.clone(),
+            function: (site.function > 0).then(|| func.name.clone()),
+            block: unravel(number, grid),
+            thread: unravel(u64::from(thread), block),
+            ptx_line,
+            ptx: source.line_text(ptx_line).trim().to_owned(),
+            origin: loc.and_then(|loc| {
+                // Code of a library that was inlined is the caller's business.
+                let (file, line) = loc
+                    .inlined_at
+                    .map_or((loc.file, loc.line), |at| (at.0, at.1));
+                let name = function
+                    .module
+                    .files
+                    .iter()
+                    .find(|(number, _)| *number == file)?;
+                Some((name.1.clone(), line))
+            }),
+        }
+    }
+
+    /// What an access that faulted was probably meant for.
+    fn near(&self, access: &AccessFault, args: &[Arg]) -> String {
+        if let Some(near) = access.near() {
+            return near;
+        }
+        let Some(allocation) = self.global.nearest(access.address) else {
+            return String::new();
+        };
+        let whose = args
+            .iter()
+            .position(|arg| *arg == Arg::Pointer(allocation.base))
+            .map_or("an allocation".to_owned(), |index| {
+                format!("argument {index}'s buffer")
+            });
+        let end = allocation.base + allocation.bytes;
+        let bytes = allocation.bytes;
+        if access.address >= end {
+            format!(
+                "{} bytes past the end of {whose} of {bytes} bytes",
+                access.address - end
+            )
+        } else if access.address < allocation.base {
+            format!(
+                "{} bytes before {whose} of {bytes} bytes",
+                allocation.base - access.address
+            )
+        } else {
+            format!(
+                "at byte {} of {whose} of {bytes} bytes",
+                access.address - allocation.base
+            )
+        }
+    }
+}
+
+/// Coordinates of a linear index, x fastest.
+pub(super) fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
+    let (x, y) = (u64::from(sides[0]), u64::from(sides[1]));
+    [
+        (index % x) as u32,
+        (index / x % y) as u32,
+        (index / (x * y)) as u32,
+    ]
+}
