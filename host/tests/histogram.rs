@@ -61,7 +61,7 @@ fn counted_as(data: &str, capability: Option<(u32, u32)>) -> Vec<Outcome> {
         Some(_) => Sim::open_as(&KERNELS, 0, capability).unwrap(),
         None => Sim::open(&KERNELS, 0).unwrap(),
     };
-    let report = climb(&mut sim, &plan.plan().unwrap(), |_| {}).unwrap();
+    let report = climb(&mut sim, plan.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right());
     report.outcomes
 }

@@ -49,7 +49,7 @@ fn counted() -> Vec<Outcome> {
     };
     let report = climb(
         &mut Sim::open(&KERNELS, 0).unwrap(),
-        &plan.plan().unwrap(),
+        plan.plan().unwrap(),
         |_| {},
     )
     .unwrap();

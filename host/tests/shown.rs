@@ -29,7 +29,7 @@ fn report(n: u64, runs: Option<u32>, fault: Option<Fault>) -> Report {
         block: None,
         runs,
     };
-    climb(&mut Fake::new(fault), &plan.plan().unwrap(), |_| {}).unwrap()
+    climb(&mut Fake::new(fault), plan.plan().unwrap(), |_| {}).unwrap()
 }
 
 #[test]

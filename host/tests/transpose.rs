@@ -105,7 +105,7 @@ fn counted(block: [u32; 3]) -> Vec<Outcome> {
         runs: Some(1),
     };
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
-    let report = climb(&mut sim, &climb_of.plan().unwrap(), |_| {}).unwrap();
+    let report = climb(&mut sim, climb_of.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right());
     report.outcomes
 }
@@ -182,7 +182,7 @@ fn counted_large(rows: u32, cols: u32) -> [Outcome; 2] {
         runs: Some(1),
     };
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
-    let report = climb(&mut sim, &climb_of.plan().unwrap(), |_| {}).unwrap();
+    let report = climb(&mut sim, climb_of.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right());
     report.outcomes.try_into().unwrap()
 }
@@ -229,7 +229,7 @@ fn windows_write_whole_sectors_of_any_shape() {
         runs: Some(1),
     };
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
-    let report = climb(&mut sim, &climb_of.plan().unwrap(), |_| {}).unwrap();
+    let report = climb(&mut sim, climb_of.plan().unwrap(), |_| {}).unwrap();
     let before = report.outcomes[0].counter(sectors).unwrap();
     assert!(before > 1.15 * fewest, "{before}");
 }
