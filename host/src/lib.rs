@@ -63,7 +63,10 @@ pub use error::Error;
 pub use options::Options;
 pub use problem::Problem;
 pub use ptx::Ptx;
-pub use registry::{Choose, Effort, Entries, Ladder, Rung, Seed, Shared, ladder, ladders};
+pub use registry::{
+    ChooseBlock, Effort, Entries, Form, Ladder, PublishedSpeedup, Rung, SharedMemory, ladder,
+    ladders,
+};
 pub use run::Session;
 pub use size::{dims, parse_block, parse_size};
 

@@ -5,11 +5,12 @@
 //! warp where the width is 32.
 
 mod model;
-mod rungs;
 
 use std::sync::OnceLock;
 
-pub use model::{Mode, source};
+pub use kernels_gpu::shuffle::Mode;
+use kernels_gpu::shuffle::{DEMONSTRATIONS, Demonstration, RUNGS};
+pub use model::source;
 
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
@@ -17,7 +18,6 @@ use crate::options::{Kind, Opt, Options};
 use crate::problem::{Buffer, POISON, Picture, Problem, Role, Verdict, Wanted};
 use crate::registry::{Effort, Ladder, Rung};
 use crate::report::Shown;
-use rungs::{DEMONSTRATIONS, Demonstration, RUNGS};
 
 /// The lanes that take part, unless the width is larger.
 const LANES: u32 = 16;
@@ -130,8 +130,8 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
 
 /// The demonstration that a rung is.
 fn demonstration(rung: &Rung) -> &'static Demonstration {
-    let place = RUNGS.iter().position(|own| own.name == rung.name);
-    &DEMONSTRATIONS[place.expect("a rung of this ladder")]
+    let shown = DEMONSTRATIONS.iter().find(|own| own.rung.name == rung.name);
+    shown.expect("a rung of this ladder")
 }
 
 /// Values to shuffle.
@@ -302,9 +302,10 @@ impl Problem for Shuffle {
         };
         Some(Picture {
             what: format!(
-                "{}({each}, {}) in segments of {}",
+                "{}({each}, {}{}) in segments of {}",
                 shown.function,
-                (shown.written)(self.argument(rung)),
+                shown.written_before,
+                self.argument(rung),
                 self.width(rung)
             ),
             before: texts(self.input()),
