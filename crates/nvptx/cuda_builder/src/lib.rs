@@ -34,8 +34,8 @@ mod compile;
 mod error;
 pub mod lower;
 mod ptx;
-pub mod toolchain;
 
 pub use arch::{NvvmArch, ParseArchError};
 pub use builder::{CudaBuilder, DebugInfo, EmitOption};
 pub use error::CudaBuilderError;
+pub use locate::device as toolchain;
