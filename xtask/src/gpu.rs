@@ -1,5 +1,6 @@
 //! Whether this machine has an NVIDIA GPU that runs kernels: by loading the driver and asking it.
 
+use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
 use libloading::Library;
@@ -58,10 +59,18 @@ pub(crate) fn driver() -> Result<Driver, String> {
         // user names to be used as such.
         match unsafe { Library::new(&name) } {
             Ok(library) => return ask(&library, name),
-            Err(error) => reasons.push(error.to_string()),
+            Err(error) => reasons.push(reason(&error)),
         }
     }
     Err(reasons.join("; "))
+}
+
+/// An error of the loader, without the words around the loader's own.
+fn reason(error: &dyn Error) -> String {
+    match error.source() {
+        Some(cause) => cause.to_string(),
+        None => error.to_string(),
+    }
 }
 
 fn ask(library: &Library, name: String) -> Result<Driver, String> {

@@ -5,6 +5,7 @@ mod circles;
 mod output;
 mod source;
 
+use std::io::stdout;
 use std::time::{Duration, Instant};
 
 use crate::console::{Failure, Result, status};
@@ -126,7 +127,7 @@ fn run(step: &Step) -> Result<(Report, Outcome)> {
         .current_dir(root())
         .args(step.arguments)
         .envs(step.environment);
-    let outcome = output::follow(&mut command)?;
+    let outcome = output::follow(&mut command, &mut stdout())?;
     let mut failed = outcome.failures();
     if !outcome.success && failed.is_empty() {
         failed.push(match outcome.does_not_compile {

@@ -66,11 +66,11 @@ impl Outcome {
     }
 }
 
-/// Runs cargo, passes on what it prints, and reads it.
+/// Runs cargo, passes on what it prints to `to`, and reads it.
 ///
 /// # Errors
 /// When cargo cannot be started, or its output cannot be read.
-pub(super) fn follow(command: &mut Command) -> Result<Outcome> {
+pub(super) fn follow(command: &mut Command, to: &mut impl Write) -> Result<Outcome> {
     let failure = |error: std::io::Error| Failure::new(format!("cannot run cargo: {error}"));
     // Both of its streams go through one pipe, so that their lines stay in order.
     let (reader, writer) = std::io::pipe().map_err(failure)?;
@@ -89,7 +89,7 @@ pub(super) fn follow(command: &mut Command) -> Result<Outcome> {
     let mut bytes = Vec::new();
     while reader.read_until(b'\n', &mut bytes).map_err(failure)? > 0 {
         // Nobody may be reading what we print; the checks go on.
-        let _ = stdout().write_all(&bytes);
+        let _ = to.write_all(&bytes);
         outcome.read(&plain(&String::from_utf8_lossy(&bytes)));
         bytes.clear();
     }
@@ -161,9 +161,12 @@ error: 3 targets failed:
     #[test]
     fn both_streams_are_read_to_the_end() {
         let mut command = Command::new("sh");
+        let mut passed_on = Vec::new();
         let script = "echo 'test a ... FAILED'; echo 'error: test failed, to rerun pass `--lib`' >&2; exit 3";
-        let outcome = follow(command.args(["-c", script])).expect("there is a shell");
+        let outcome =
+            follow(command.args(["-c", script]), &mut passed_on).expect("there is a shell");
         assert!(!outcome.success);
         assert_eq!(outcome.failures(), ["cargo test --lib\n  a"]);
+        assert_eq!(String::from_utf8_lossy(&passed_on).lines().count(), 2);
     }
 }

@@ -29,6 +29,7 @@
 //! 4. LLVM's `llc` writes PTX, of the lowest version that its instructions need.
 
 mod arch;
+mod build;
 mod builder;
 mod compile;
 mod error;
