@@ -1,0 +1,145 @@
+#![allow(clippy::unwrap_used)]
+
+use std::cell::RefCell;
+
+use super::*;
+
+static KERNELS: [Ptx; 2] = [
+    Ptx::new(
+        (7, 5),
+        ".version 6.3\n.target sm_75\n.entry old(.param .u64 a)\n{ ret; }\n.entry other() { ret; }\n",
+    ),
+    Ptx::new(
+        (9, 0),
+        ".version 7.8\n.target sm_90\n.entry old(.param .u64 a)\n{ ret; }\n.entry new() { ret; }\n",
+    ),
+];
+
+const SHARING: &str = ".version 7.8\n.target sm_90\n.global .u32 count;\n.entry alone() { ret; }\n\
+    .entry adds() { atom.global.add.u32 %r1, [count], 1; }\n\
+    .entry clears() { st.global.u32 [count], 0; }\n";
+
+fn launch(code: Code, entry: &str) -> Launch {
+    Launch {
+        code,
+        entry: entry.to_owned(),
+        grid: [1, 1, 1],
+        block: [1, 1, 1],
+        shared_bytes: 0,
+        args: Vec::new(),
+    }
+}
+
+/// A device whose compiler keeps the texts, and refuses those with a word in them.
+struct Device {
+    codes: Codes<usize>,
+    texts: RefCell<Vec<String>>,
+    refuses: &'static str,
+}
+
+impl Device {
+    fn new(capability: Option<(u32, u32)>, refuses: &'static str) -> Self {
+        Self {
+            codes: Codes::new(&KERNELS, capability, SourceLines::Drop),
+            texts: RefCell::default(),
+            refuses,
+        }
+    }
+
+    /// The module that a launch gets, by its number.
+    fn get(&mut self, code: Code, entry: &str) -> Result<usize, Error> {
+        let (texts, refuses) = (&self.texts, self.refuses);
+        let compile = |text: &str| {
+            texts.borrow_mut().push(text.to_owned());
+            if text.contains(refuses) {
+                return Err(Error::Ptx {
+                    reason: "InvalidPtx".to_owned(),
+                    log: String::new(),
+                });
+            }
+            Ok(texts.borrow().len() - 1)
+        };
+        let compiled = self.codes.get(&launch(code, entry), compile)?;
+        assert!(compiled.parameters.contains_key(entry));
+        Ok(compiled.module)
+    }
+}
+
+const NOTHING: &str = "\0";
+
+#[test]
+fn an_entry_is_compiled_once_and_alone() {
+    let mut device = Device::new(Some((9, 0)), NOTHING);
+    for (entry, module) in [("old", 0), ("new", 1), ("old", 0), ("new", 1)] {
+        assert_eq!(device.get(Code::Kernels, entry).unwrap(), module);
+    }
+    let texts = device.texts.borrow();
+    assert_eq!(texts.len(), 2);
+    assert!(texts.iter().all(|text| text.contains(".target sm_90")));
+    assert!(texts.iter().all(|text| text.matches(".entry").count() == 1));
+}
+
+#[test]
+fn what_shares_a_variable_is_one_module() {
+    let mut device = Device::new(None, NOTHING);
+    let code = device.codes.load(SHARING.to_owned());
+    assert_eq!(code, Code::Loaded(0));
+    for (entry, module) in [("adds", 0), ("clears", 0), ("alone", 1), ("adds", 0)] {
+        assert_eq!(device.get(code, entry).unwrap(), module, "{entry}");
+    }
+    assert_eq!(device.texts.borrow()[0], SHARING);
+}
+
+#[test]
+fn a_part_that_is_refused_gives_way_to_the_whole() {
+    // As a part cut wrongly would be: the whole has what it lacks.
+    let mut device = Device::new(None, NOTHING);
+    let whole = KERNELS[1].text;
+    let compile = |text: &str| match text == whole {
+        true => Ok(5),
+        false => Err(Error::Device {
+            doing: "compiling",
+            reason: String::new(),
+        }),
+    };
+    let compiled = device.codes.get(&launch(Code::Kernels, "old"), compile);
+    assert_eq!(compiled.unwrap().module, 5);
+
+    let mut device = Device::new(None, "ret");
+    let error = device.get(Code::Kernels, "old").unwrap_err();
+    assert!(matches!(error, Error::Ptx { .. }), "{error}");
+    assert_eq!(device.texts.borrow().last().unwrap(), whole);
+}
+
+#[test]
+fn an_old_device_is_told_what_it_lacks() {
+    let mut turing = Device::new(Some((8, 6)), NOTHING);
+    assert_eq!(turing.get(Code::Kernels, "other").unwrap(), 0);
+    assert!(turing.codes.lacks(&launch(Code::Kernels, "old")).is_none());
+    let told = turing.codes.lacks(&launch(Code::Kernels, "new")).unwrap();
+    assert_eq!(
+        told.to_string(),
+        "new needs compute capability 9.0, the device has 8.6; --device sim runs it"
+    );
+    let error = turing.get(Code::Kernels, "new").unwrap_err();
+    assert_eq!(
+        (error.to_string(), error.is_failure()),
+        (told.to_string(), false)
+    );
+
+    // What is nowhere is not there, and the SIMT machine is never too old.
+    let mut newest = Device::new(None, NOTHING);
+    for device in [&mut turing, &mut newest] {
+        let error = device.get(Code::Kernels, "none").unwrap_err().to_string();
+        assert!(error.ends_with("the PTX has no such entry"), "{error}");
+    }
+    assert!(
+        newest
+            .codes
+            .lacks(&launch(Code::Kernels, "other"))
+            .is_none()
+    );
+    // Loaded code is for whatever it is for.
+    let code = turing.codes.load(KERNELS[0].text.to_owned());
+    assert!(turing.codes.lacks(&launch(code, "new")).is_none());
+}
