@@ -58,9 +58,6 @@ fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
         }
         return Ok(ptx(rest));
     }
-    if command == "agree" {
-        return process::run_program("agree", rest);
-    }
     process::run_program("ladder", arguments)
 }
 
