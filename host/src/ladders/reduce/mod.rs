@@ -36,7 +36,6 @@
 mod cpu;
 mod number;
 mod reduction;
-mod rungs;
 
 use std::sync::OnceLock;
 
@@ -65,10 +64,6 @@ const BLOCKS: &[[u32; 3]] = &[
 /// The smallest block. Every block's share of the input begins at a multiple of it.
 const GRAIN: u64 = 64;
 
-/// Words behind the partial sums that must keep their poison: a kernel that writes past its last block
-/// is wrong.
-const GUARD: u64 = 16;
-
 /// The operation and the type that all rungs compute.
 const USUAL: (&str, &str) = ("sum", "i32");
 
@@ -76,7 +71,7 @@ const USUAL: (&str, &str) = ("sum", "i32");
 pub(super) const LADDER: Ladder = Ladder {
     name: "reduce",
     summary: "the sum of n 32-bit integers, wrapping, as one partial sum a block or whole",
-    rungs: rungs::RUNGS,
+    rungs: kernels_gpu::reduce::RUNGS,
     options: &[
         Opt {
             name: "n",
