@@ -30,6 +30,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub(crate) use simt::cli::{complain, one_line};
 
 pub use crate::error::Error;
+pub use report::regime;
 use analysis::document;
 use args::{Command, Refused, Run};
 use engine::device::{Choice, Device, DeviceInfo};
@@ -110,7 +111,7 @@ pub fn main(
 
 /// Tells what keeps a program from running, arguments that are wrong (`help` says what it takes) or a question for
 /// help, and gives the exit code.
-pub(crate) fn not_run(
+pub fn not_run(
     error: &clap::Error,
     help: &str,
     out: &mut dyn Write,

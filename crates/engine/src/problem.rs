@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use crate::launch::{Arg, Launch};
 use crate::options::Options;
-use crate::peer::Peer;
 use crate::registry::Rung;
 
 /// Each byte of an output is this before a checked launch, so that a word that the kernel does not
@@ -132,21 +131,6 @@ pub trait Problem {
     /// `outputs` are the parts that [`Problem::wanted`] names, in its order. The outputs were filled with
     /// [`POISON`] before the launch.
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict;
-
-    /// Calls of NVIDIA's own libraries for the same work. Their buffers are prepared as a rung's.
-    fn peers(&self) -> Vec<Peer> {
-        Vec::new()
-    }
-
-    /// The parts of the outputs that [`Problem::check_peer`] wants after this peer's call.
-    fn wanted_of_peer(&self, _peer: &Peer) -> Vec<Wanted> {
-        Vec::new()
-    }
-
-    /// As [`Problem::check`], for one of [`Problem::peers`].
-    fn check_peer(&self, peer: &Peer, _outputs: &[Vec<u8>]) -> Verdict {
-        Verdict::Wrong(format!("this problem has no peer {}", peer.name))
-    }
 
     /// What there is to see of a launch besides numbers, from the same `outputs`.
     fn picture(&self, _rung: &Rung, _launch: &Launch, _outputs: &[Vec<u8>]) -> Option<Picture> {

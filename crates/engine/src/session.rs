@@ -3,10 +3,9 @@
 use simt::Function;
 use simt::observe::Observer;
 
-use crate::device::{BufferId, Device, Ran, Sim};
+use crate::device::{BufferId, Device, Enqueue, Ran, Sim};
 use crate::error::Error;
 use crate::launch::Launch;
-use crate::peer::Peer;
 use crate::problem::{POISON, Picture, Problem, Role, Verdict, Wanted};
 use crate::registry::Rung;
 use crate::stats::Samples;
@@ -218,26 +217,34 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.launch(rung, launch)
     }
 
-    /// [`Session::check`] of a peer, whose library the device has [opened](Device::open_peers).
+    /// [Calls](Device::call) other code on the problem's buffers, in their order, into poisoned outputs, and compares
+    /// what comes out with what this launch of `rung` should give. The call must leave its inputs as they are.
     ///
     /// # Errors
-    /// As [`Device::call`]. A wrong result is a [`Verdict`].
-    pub fn check_peer(&mut self, peer: &Peer) -> Result<Verdict, Error> {
+    /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does. A wrong result is a [`Verdict`].
+    pub fn check_call(
+        &mut self,
+        (rung, launch): (&Rung, &Launch),
+        what: &str,
+        enqueue: Enqueue<'_>,
+    ) -> Result<Verdict, Error> {
         self.prepare()?;
         self.poison()?;
-        self.device.call(&peer.call, &self.sets[self.at].buffers)?;
-        let outputs = self.outputs(&self.problem.wanted_of_peer(peer))?;
-        Ok(self.problem.check_peer(peer, &outputs))
+        self.device
+            .call(what, &self.sets[self.at].buffers, enqueue)?;
+        let outputs = self.outputs(&self.problem.wanted(launch))?;
+        Ok(self.problem.check(rung, launch, &outputs))
     }
 
-    /// [`Session::once`] of a peer. Peers leave their inputs alone.
+    /// [Calls](Device::call) other code on the problem's buffers, in their order, timed as [`Session::time`] times a
+    /// launch. The call must leave its inputs as they are.
     ///
     /// # Errors
-    /// As [`Device::call`].
-    pub fn call(&mut self, peer: &Peer) -> Result<Ran, Error> {
+    /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does.
+    pub fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<Ran, Error> {
         self.next()?;
         self.device.hold(HOLD_NS)?;
-        self.device.call(&peer.call, &self.sets[self.at].buffers)
+        self.device.call(what, &self.sets[self.at].buffers, enqueue)
     }
 
     /// How long it takes to read the problem's largest buffer once, as [`Device::read`] does: with its bytes,

@@ -123,19 +123,23 @@ fn first_of(
     })
 }
 
-/// The folder that `cargo xtask setup --nvidia` fills: in `CARGO_TARGET_DIR` where that is set, else in the
-/// target folder that this program lies in. `None` where it lies in none.
+/// The folder that `cargo xtask setup --nvidia` fills, in [`target`]. `None` when there is no such folder.
 #[must_use]
 pub fn folder() -> Option<PathBuf> {
+    target().map(|target| target.join("nvidia").join(RELEASE))
+}
+
+/// Cargo's target folder: `CARGO_TARGET_DIR` when that is set, else the one that this program lies in. `None` when it
+/// lies in none.
+#[must_use]
+pub fn target() -> Option<PathBuf> {
     let program = env::current_exe().ok();
     let above = program
         .iter()
         .flat_map(|program| program.ancestors().skip(1))
         // Cargo marks its target folder so for programs that make backups.
         .find(|folder| folder.join("CACHEDIR.TAG").is_file());
-    target_variable()
-        .or_else(|| above.map(Path::to_owned))
-        .map(|target| target.join("nvidia").join(RELEASE))
+    target_variable().or_else(|| above.map(Path::to_owned))
 }
 
 fn target_variable() -> Option<PathBuf> {

@@ -23,5 +23,5 @@ pub mod ptxas;
 pub mod usage;
 
 pub use error::Error;
-pub use find::{Found, RELEASE, Tool, find, folder};
+pub use find::{Found, RELEASE, Tool, find, folder, target};
 pub use usage::Usage;

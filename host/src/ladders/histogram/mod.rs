@@ -17,7 +17,6 @@ use kernels_gpu::histogram::BINS;
 use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
-use engine::peer::{Call, Peer};
 use engine::problem::{Buffer, Problem, Role, Verdict, Wanted, round_down, with_power};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
@@ -234,26 +233,6 @@ impl Problem for Histogram {
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        self.check_output(outputs)
-    }
-
-    fn peers(&self) -> Vec<Peer> {
-        vec![Peer {
-            name: "CUB DeviceHistogram",
-            call: Call::Histogram {
-                input: 0,
-                bins: 1,
-                n: self.n,
-            },
-            is_bound: false,
-        }]
-    }
-
-    fn wanted_of_peer(&self, _: &Peer) -> Vec<Wanted> {
-        self.output()
-    }
-
-    fn check_peer(&self, _: &Peer, outputs: &[Vec<u8>]) -> Verdict {
         self.check_output(outputs)
     }
 }

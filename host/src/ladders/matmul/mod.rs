@@ -38,7 +38,6 @@ use kernels_gpu::matmul::{pipeline, pipelined};
 use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
-use engine::peer::{Call, Peer};
 use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
@@ -310,30 +309,6 @@ impl Problem for Matmul {
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        self.check_output(outputs)
-    }
-
-    fn peers(&self) -> Vec<Peer> {
-        let [m, n, k] = self.sides.map(|side| side as u32);
-        vec![Peer {
-            name: "cuBLAS SGEMM",
-            call: Call::Matmul {
-                a: 0,
-                b: 1,
-                c: 3,
-                m,
-                n,
-                k,
-            },
-            is_bound: false,
-        }]
-    }
-
-    fn wanted_of_peer(&self, _: &Peer) -> Vec<Wanted> {
-        self.output()
-    }
-
-    fn check_peer(&self, _: &Peer, outputs: &[Vec<u8>]) -> Verdict {
         self.check_output(outputs)
     }
 }

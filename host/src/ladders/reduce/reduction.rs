@@ -9,7 +9,6 @@ use rayon::prelude::*;
 use super::number::{Number, Op};
 use super::{GRAIN, GUARD};
 use engine::launch::{Arg, Launch};
-use engine::peer::{Call, Peer};
 use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down, with_power};
 use engine::registry::Rung;
 
@@ -293,30 +292,5 @@ impl<T: Number> Problem for Reduction<T> {
         self.check_words(output, POISON, &expected, elements, |block| {
             format!("block {block} of {blocks}: its {op}")
         })
-    }
-
-    fn peers(&self) -> Vec<Peer> {
-        vec![Peer {
-            name: "CUB DeviceReduce",
-            call: Call::Reduce {
-                op: self.op.name(),
-                element: T::NAME,
-                input: INPUT,
-                output: OUTPUT,
-                n: self.n,
-            },
-            is_bound: false,
-        }]
-    }
-
-    fn wanted_of_peer(&self, _: &Peer) -> Vec<Wanted> {
-        vec![Wanted {
-            buffer: OUTPUT,
-            bytes: Self::WHOLE_BYTES,
-        }]
-    }
-
-    fn check_peer(&self, _: &Peer, outputs: &[Vec<u8>]) -> Verdict {
-        self.check_whole(outputs.first().map_or(&[][..], Vec::as_slice), POISON)
     }
 }

@@ -2,8 +2,10 @@
 
 use super::*;
 use engine::launch::Launch;
-use engine::problem::{POISON, Role, Verdict};
-use engine::registry::{Rung, ladder};
+use engine::problem::{POISON, Role, Verdict, Wanted};
+use engine::registry::Rung;
+
+use crate::ladder;
 
 fn launch_of(rung: &str, n: u64, block: u32) -> (Box<dyn Problem>, &'static Rung, Launch) {
     let ladder = ladder("reduce").unwrap();
@@ -253,12 +255,24 @@ fn summed<T: Copy + std::ops::Add<Output = T> + Into<f64>>(
     (level[0], largest)
 }
 
+/// The check of one result of all elements, by the rung whose blocks pass their results on to the last one; what they
+/// pass them on in is as it should be.
+fn check_whole(problem: &dyn Problem, output: &[Vec<u8>]) -> Verdict {
+    let ladder = ladder("reduce").unwrap();
+    let rung = ladder.rung("reduce_one_launch").unwrap();
+    let launch = ladder.launch(rung, problem, None).unwrap();
+    let [result, workspace] = <[Wanted; 2]>::try_from(problem.wanted(&launch)).unwrap();
+    assert_eq!(problem.buffers()[result.buffer].role, Role::Output);
+    let mut outputs = vec![output.first().cloned().unwrap_or_default()];
+    outputs.push(vec![0; workspace.bytes]);
+    problem.check(rung, &launch, &outputs)
+}
+
 #[test]
 fn the_sum_of_floats_is_the_same_in_every_order() {
     const N: u64 = 300_007;
     for (word, bound) in [("f32", 18), ("f64", 21)] {
         let (problem, ..) = of_operation("sum", word, N);
-        let peer = &problem.peers()[0];
         for each in [2, 3, 1000, usize::MAX] {
             let (output, largest) = if word == "f32" {
                 let (sum, largest) = summed::<f32>(bytemuck::cast_slice(problem.input(0)), each);
@@ -268,7 +282,7 @@ fn the_sum_of_floats_is_the_same_in_every_order() {
                 (guarded(&[sum]), largest)
             };
             assert_eq!(
-                problem.check_peer(peer, &output),
+                check_whole(&*problem, &output),
                 Verdict::Right,
                 "{word} by {each}"
             );
@@ -284,20 +298,13 @@ fn the_sum_of_floats_is_the_same_in_every_order() {
 #[test]
 fn a_whole_result_is_checked_and_what_is_behind_it() {
     let (problem, ..) = of_operation("sum", "f32", 100_003);
-    let peer = &problem.peers()[0];
-    assert_eq!(peer.call.to_string(), "reduce(sum of f32, n = 100003)");
-    let wanted = problem.wanted_of_peer(peer);
-    assert_eq!(
-        (wanted[0].buffer, wanted[0].bytes),
-        (1, (1 + GUARD as usize) * 4)
-    );
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     let sum: f32 = input.iter().sum();
-    let wrong = |output: &[Vec<u8>]| match problem.check_peer(peer, output) {
+    let wrong = |output: &[Vec<u8>]| match check_whole(&*problem, output) {
         Verdict::Right => panic!("right"),
         Verdict::Wrong(why) => why,
     };
-    assert!(problem.check_peer(peer, &guarded(&[sum])).is_right());
+    assert!(check_whole(&*problem, &guarded(&[sum])).is_right());
     for (index, &element) in input.iter().enumerate().step_by(10_007) {
         let why = wrong(&guarded(&[sum - element]));
         assert!(why.starts_with("the sum is "), "without {index}: {why}");
@@ -310,7 +317,6 @@ fn a_whole_result_is_checked_and_what_is_behind_it() {
 #[test]
 fn whole_products_stay_in_range_and_notice_what_is_missing() {
     let (problem, ..) = of_operation("product", "f32", 1 << 18);
-    let peer = &problem.peers()[0];
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     for each in [2, 4, 32, 1000, 20_000] {
         // As a GPU may: so many at a time, then pairs of those.
@@ -321,7 +327,7 @@ fn whole_products_stay_in_range_and_notice_what_is_missing() {
         while parts.len() > 1 {
             parts = parts.chunks(2).map(|pair| pair.iter().product()).collect();
         }
-        let verdict = problem.check_peer(peer, &guarded(&parts));
+        let verdict = check_whole(&*problem, &guarded(&parts));
         assert_eq!(verdict, Verdict::Right, "by {each}");
         assert!((1e-3..1e3).contains(&parts[0].abs()), "{}", parts[0]);
     }
@@ -330,9 +336,7 @@ fn whole_products_stay_in_range_and_notice_what_is_missing() {
             .iter()
             .map(|&factor| f64::from(factor))
             .product();
-        !problem
-            .check_peer(peer, &guarded(&[product as f32]))
-            .is_right()
+        !check_whole(&*problem, &guarded(&[product as f32])).is_right()
     };
     let noticed = (1..100).filter(|&missing| without(missing)).count();
     assert!(noticed > 80, "{noticed} of 99");

@@ -16,7 +16,6 @@ use rayon::prelude::*;
 use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
-use engine::peer::{Call, Peer};
 use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
@@ -278,39 +277,6 @@ impl Problem for Transpose {
 
     fn check(&self, rung: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         self.check_output(rung.is_bound, outputs)
-    }
-
-    fn peers(&self) -> Vec<Peer> {
-        let (rows, cols) = (self.rows, self.cols);
-        vec![
-            Peer {
-                name: "memcpy",
-                call: Call::Copy {
-                    from: 0,
-                    to: 1,
-                    bytes: self.elements() * WORD,
-                },
-                is_bound: true,
-            },
-            Peer {
-                name: "cuBLAS geam",
-                call: Call::Transpose {
-                    input: 0,
-                    output: 1,
-                    rows,
-                    cols,
-                },
-                is_bound: false,
-            },
-        ]
-    }
-
-    fn wanted_of_peer(&self, _: &Peer) -> Vec<Wanted> {
-        self.output()
-    }
-
-    fn check_peer(&self, peer: &Peer, outputs: &[Vec<u8>]) -> Verdict {
-        self.check_output(peer.is_bound, outputs)
     }
 }
 
