@@ -12,7 +12,7 @@ use std::process::Command;
 
 use host::device::Sim;
 use host::problem::Verdict;
-use host::{Device as _, Effort, KERNELS_PTX, Rung, Session, ladder, ladders, ptx};
+use host::{Device as _, Effort, KERNELS, Rung, Session, ladder, ladders, ptx};
 
 /// How many rungs of each ladder, from the first, have a twin: those that other texts have too.
 const TWINS: [(&str, usize); 5] = [
@@ -91,7 +91,7 @@ fn check(name: &str) {
             .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
             .collect()
     };
-    let (of_twins, of_kernels) = (sizes(&text), sizes(KERNELS_PTX[0].text));
+    let (of_twins, of_kernels) = (sizes(&text), sizes(KERNELS.modules[0].text));
     for (entry, parameters) in &of_twins {
         assert_eq!(of_kernels.get(entry), Some(parameters), "{entry}");
     }
@@ -101,7 +101,7 @@ fn check(name: &str) {
     let entries: BTreeSet<String> = of_twins.into_keys().collect();
     assert_eq!(entries, expected);
 
-    let mut sim = Sim::open(0).unwrap();
+    let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let code = sim.load(text).unwrap();
     let mut checked = BTreeSet::new();
     for options in (ladder.sweep)(Effort::Least) {

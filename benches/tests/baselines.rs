@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
+#[path = "../../host/tests/stand_in/mod.rs"]
 mod stand_in;
 
 use std::path::{Path, PathBuf};

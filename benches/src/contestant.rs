@@ -1,78 +1,81 @@
-//! One of those that are measured: a rung, its twin, a peer, or plain reading.
+//! What takes part in a measurement: rungs, their CUDA ports, baselines, and plain reading.
+
+use std::rc::Rc;
 
 use host::launch::Launch;
-use host::peer::Peer;
 use host::problem::Verdict;
 use host::{Device, Error, Problem, Rung, Session};
 use serde::Serialize;
 
-/// What kind of thing an entrant is.
+use crate::baseline::Baseline;
+use crate::library::Library;
+
+/// A kind of contestant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A rung of the ladder, in Rust.
     Rung,
-    /// The same in CUDA C++.
-    Twin,
+    /// The same kernel in CUDA C++.
+    CudaPort,
     /// A call of one of NVIDIA's libraries.
-    Peer,
+    Baseline,
     /// Reading the problem's largest buffer and nothing else: a ceiling.
     Read,
 }
 
 /// Something that takes part, and how it is run.
-#[derive(Clone, Debug)]
-pub enum Entrant {
-    /// A launch of a rung or of its twin.
+#[derive(Clone)]
+pub enum Contestant {
+    /// A launch of a rung or of its CUDA port.
     Launch {
         /// The rung.
         rung: &'static Rung,
         /// How it is launched.
         launch: Launch,
-        /// Whether the launch is of the twin.
-        is_twin: bool,
+        /// Whether the launch is of the CUDA port.
+        is_port: bool,
     },
-    /// A peer.
-    Peer(Peer),
+    /// A baseline, and the library that has it.
+    Baseline(Baseline, Rc<Library>),
     /// Reading.
     Read,
 }
 
-impl Entrant {
+impl Contestant {
     /// Its name, which no other of the same problem has: `reduce_shfl`, `reduce_shfl (CUDA C++)`,
     /// `CUB DeviceReduce`.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
-            Self::Launch { rung, is_twin, .. } => {
-                if *is_twin {
-                    twin_name(rung)
-                } else {
-                    rung.name.to_owned()
-                }
-            }
-            Self::Peer(peer) => peer.name.to_owned(),
+            Self::Launch {
+                rung,
+                is_port: true,
+                ..
+            } => port_name(rung),
+            Self::Launch { rung, .. } => rung.name.to_owned(),
+            Self::Baseline(baseline, _) => baseline.name.to_owned(),
             Self::Read => READ.to_owned(),
         }
     }
 
-    /// What kind of entrant it is.
+    /// What kind of contestant it is.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Launch { is_twin: false, .. } => Kind::Rung,
-            Self::Launch { is_twin: true, .. } => Kind::Twin,
-            Self::Peer(_) => Kind::Peer,
+            Self::Launch { is_port: false, .. } => Kind::Rung,
+            Self::Launch { is_port: true, .. } => Kind::CudaPort,
+            Self::Baseline(..) => Kind::Baseline,
             Self::Read => Kind::Read,
         }
     }
 
-    /// The rung that it is or is a twin of.
+    /// The rung that it is or is a CUDA port of.
     #[must_use]
     pub fn rung(&self) -> Option<&'static Rung> {
         match self {
             Self::Launch { rung, .. } => Some(rung),
-            Self::Peer(_) | Self::Read => None,
+            Self::Baseline(..) | Self::Read => None,
         }
     }
 
@@ -81,16 +84,16 @@ impl Entrant {
     pub fn is_bound(&self) -> bool {
         match self {
             Self::Launch { rung, .. } => rung.is_bound,
-            Self::Peer(peer) => peer.is_bound,
+            Self::Baseline(baseline, _) => baseline.rung.is_bound,
             Self::Read => true,
         }
     }
 
-    /// The bytes that it has to move at the least.
+    /// The least bytes that it has to move.
     #[must_use]
     pub fn bytes(&self, problem: &dyn Problem) -> u64 {
         match self {
-            Self::Launch { .. } | Self::Peer(_) => problem.bytes(),
+            Self::Launch { .. } | Self::Baseline(..) => problem.bytes(),
             Self::Read => {
                 let sizes = problem.buffers().into_iter().map(|buffer| buffer.bytes);
                 sizes.max().unwrap_or(0) / 16 * 16
@@ -103,37 +106,47 @@ impl Entrant {
     pub fn lacks<D: Device + ?Sized>(&self, session: &Session<'_, D>) -> Option<Error> {
         match self {
             Self::Launch { launch, .. } => session.lacks(launch),
-            Self::Peer(_) | Self::Read => None,
+            Self::Baseline(..) | Self::Read => None,
         }
     }
 
     /// Runs it once and compares what comes out with the reference.
     ///
     /// # Errors
-    /// What the device refuses.
+    /// When the device or the library refuses it or fails. A wrong result is a [`Verdict`].
     pub fn check<D: Device + ?Sized>(
         &self,
         session: &mut Session<'_, D>,
     ) -> Result<Verdict, Error> {
         match self {
             Self::Launch { rung, launch, .. } => session.check(rung, launch),
-            Self::Peer(peer) => session.check_peer(peer),
+            Self::Baseline(baseline, library) => session.check_call(
+                (baseline.rung, &baseline.launch),
+                baseline.name,
+                &mut |stream, memory| library.enqueue(&baseline.call, stream, memory),
+            ),
             Self::Read => Ok(Verdict::Right),
         }
     }
 
-    /// Runs it once, and gives the nanoseconds that it took on the device's clock. `None` from a device that
-    /// has none.
+    /// Runs it once, and gives the nanoseconds that it took on the device's clock. `None` from a device without a
+    /// clock.
     ///
     /// # Errors
-    /// What the device refuses.
+    /// When the device or the library refuses it or fails.
     pub fn once<D: Device + ?Sized>(
         &self,
         session: &mut Session<'_, D>,
     ) -> Result<Option<f64>, Error> {
         Ok(match self {
             Self::Launch { rung, launch, .. } => session.once(rung, launch)?.time_ns,
-            Self::Peer(peer) => session.call(peer)?.time_ns,
+            Self::Baseline(baseline, library) => {
+                session
+                    .call(baseline.name, &mut |stream, memory| {
+                        library.enqueue(&baseline.call, stream, memory)
+                    })?
+                    .time_ns
+            }
             Self::Read => session.read()?.map(|(time_ns, _)| time_ns),
         })
     }
@@ -142,8 +155,8 @@ impl Entrant {
 /// The name of plain reading.
 pub const READ: &str = "reading alone";
 
-/// The name of a rung's twin.
+/// The name of a rung's CUDA port.
 #[must_use]
-pub fn twin_name(rung: &Rung) -> String {
+pub fn port_name(rung: &Rung) -> String {
     format!("{} (CUDA C++)", rung.name)
 }
