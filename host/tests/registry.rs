@@ -6,9 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use host::launch::Arg;
-use host::{
-    Effort, Entries, KERNELS_PTX, Options, Rung, SharedMemory, kernels_for, ladder, ladders, ptx,
-};
+use host::{Effort, Entries, KERNELS, Options, Rung, SharedMemory, ladder, ladders, ptx};
 
 fn entries_in(ptx: &'static str) -> BTreeMap<&'static str, Vec<u32>> {
     ptx::entries(ptx)
@@ -18,19 +16,20 @@ fn entries_in(ptx: &'static str) -> BTreeMap<&'static str, Vec<u32>> {
 
 /// Of the newest PTX.
 fn entries_in_ptx() -> BTreeMap<&'static str, Vec<u32>> {
-    entries_in(kernels_for(None).unwrap().text)
+    entries_in(KERNELS.newest_for(None).unwrap().text)
 }
 
 #[test]
 fn a_device_gets_the_newest_ptx_that_it_runs() {
-    let capability = |device| kernels_for(device).map(|ptx| ptx.capability);
+    let capability = |device| KERNELS.newest_for(device).map(|ptx| ptx.capability);
     assert_eq!(capability(Some((7, 0))), None);
     assert_eq!(capability(Some((7, 5))), Some((7, 5)));
     assert_eq!(capability(Some((8, 9))), Some((7, 5)));
     assert_eq!(capability(Some((9, 0))), Some((9, 0)));
     assert_eq!(capability(Some((12, 1))), Some((9, 0)));
     assert_eq!(capability(None), Some((9, 0)));
-    for (ptx, header) in KERNELS_PTX
+    for (ptx, header) in KERNELS
+        .modules
         .iter()
         .zip(["PTX 6.3 for sm_75", "PTX 7.8 for sm_90"])
     {
@@ -40,7 +39,7 @@ fn a_device_gets_the_newest_ptx_that_it_runs() {
 
 #[test]
 fn newer_ptx_has_what_older_has_with_the_same_parameters() {
-    for pair in KERNELS_PTX.windows(2) {
+    for pair in KERNELS.modules.windows(2) {
         let [older, newer] = [0, 1].map(|index| entries_in(pair[index].text));
         for (name, parameters) in older {
             assert_eq!(newer.get(name), Some(&parameters), "{name}");
@@ -217,7 +216,7 @@ fn blocks_that_cannot_be_are_refused_with_those_that_can() {
                 .ends_with("it must be a power of two from 64 to 1024"),
             "{error}"
         );
-        assert_eq!(error.exit_code(), 2);
+        assert!(!error.is_failure());
     }
     let entries = Entries::PerBlock(&[[128, 1, 1], [256, 1, 1]]);
     let some = Rung {
@@ -252,5 +251,21 @@ fn more_shared_memory_than_a_block_has_is_refused() {
         ),
         "{text}"
     );
-    assert_eq!(error.exit_code(), 2);
+    assert!(!error.is_failure());
+}
+
+#[test]
+fn every_rung_takes_or_refuses_every_block_of_its_ladder_and_others() {
+    for ladder in ladders() {
+        let problem = ladder.problem(&Options::default()).unwrap();
+        let others = [[1, 1, 1], [512, 1, 1], [7, 3, 2], [0, 0, 0], [u32::MAX; 3]];
+        for rung in ladder.rungs {
+            for &block in ladder.blocks.iter().chain(&others) {
+                if let Ok(launch) = ladder.launch(rung, &*problem, Some(block)) {
+                    assert!(ladder.blocks.contains(&block), "{launch}");
+                    assert!(launch.blocks() > 0, "{launch}");
+                }
+            }
+        }
+    }
 }

@@ -10,9 +10,9 @@ use crate::error::Error;
 /// that `16M`, `2^24` and `16777216` are the same size.
 ///
 /// ```
-/// assert_eq!(host::parse_size("16M").unwrap(), 1 << 24);
-/// assert_eq!(host::parse_size("2^24").unwrap(), 1 << 24);
-/// assert!(host::parse_size("16MB").is_err());
+/// assert_eq!(engine::parse_size("16M").unwrap(), 1 << 24);
+/// assert_eq!(engine::parse_size("2^24").unwrap(), 1 << 24);
+/// assert!(engine::parse_size("16MB").is_err());
 /// ```
 ///
 /// # Errors
