@@ -11,7 +11,8 @@ use crate::wide;
 pub(super) const DEPTH: usize = 16;
 /// Lanes of a warp down and along its part of the tile of `c`.
 const LANES: (usize, usize) = (8, 4);
-/// Words behind each row of the turned tile of `a`, which put words that a warp writes together into different banks.
+/// Words behind each row of the turned tile of `a`: four words of eight rows, one below the other, are then in different
+/// banks. It is a multiple of 4, because rows are read four words at a time.
 const PAD: usize = 4;
 /// Rows of tiles that are taken together, so that the blocks that run at a time share what they read in the L2.
 const BAND: u32 = 8;

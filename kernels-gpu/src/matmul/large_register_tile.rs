@@ -90,10 +90,12 @@ unsafe fn load(pair: *mut f32, product: &Product, part: &Part, first: u32) {
         columns: product.n,
     };
     let thread = thread::thread_idx_x() as usize;
-    // Neighbouring threads take neighbouring columns of both matrices.
-    let (row, column) = (thread / DEPTH, thread % DEPTH);
+    // A warp takes 8 columns of 4 rows of `a`: a sector of each row, and words of the turned tile in different banks.
+    const ACROSS: usize = 8;
+    let (row, column) = (thread / ACROSS, thread % ACROSS);
     for step in 0..LargeTile::ROWS * DEPTH / LargeTile::THREADS {
-        let row = row + step * (LargeTile::THREADS / DEPTH);
+        let column = column + step % (DEPTH / ACROSS) * ACROSS;
+        let row = row + step / (DEPTH / ACROSS) * (LargeTile::THREADS / ACROSS);
         // SAFETY: in the tile of `a`, which lies turned.
         unsafe {
             *pair.add(column * LargeTile::PITCH + row) =
