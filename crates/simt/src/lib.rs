@@ -63,18 +63,23 @@
 pub mod alu;
 pub mod cli;
 pub mod code;
-mod control;
 pub mod counters;
-mod isa;
+pub mod critical_path;
+mod decode;
+mod error;
+mod host_simd;
+mod layout;
 pub mod lower;
 pub mod memory;
 mod module;
 pub mod observe;
-pub mod path;
+
 pub mod regs;
 pub mod run;
 #[cfg(test)]
-mod testing;
+mod tests;
+mod traffic;
+mod vectors;
 pub mod warp;
 
 pub use counters::Counters;

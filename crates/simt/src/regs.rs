@@ -1,6 +1,34 @@
-//! The registers of a warp's frame, as the executing parts see them.
+//! Registers: their numbers in three files, and the values that a warp's lanes have in them.
 
-use crate::code::{Guard, Pred, R32, R64};
+/// A 32-bit register's number. Narrower values stand in its low bits, the others being zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct R32(pub u32);
+
+/// A 64-bit register's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct R64(pub u32);
+
+/// A predicate register's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Pred(pub u32);
+
+/// A register of any file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the variants are the files")]
+pub enum Reg {
+    R32(R32),
+    R64(R64),
+    Pred(Pred),
+}
+
+/// `@%p` or `@!%p`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard {
+    /// The predicate.
+    pub pred: Pred,
+    /// Whether it is negated.
+    pub negated: bool,
+}
 
 /// Threads in a warp.
 pub const LANES: usize = 32;
@@ -11,6 +39,17 @@ pub const ALL: u32 = u32::MAX;
 pub type Lanes32 = [u32; LANES];
 /// One 64-bit value a lane.
 pub type Lanes64 = [u64; LANES];
+
+/// Lanes of a mask, lowest first.
+#[inline(always)]
+pub fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = left.trailing_zeros() as usize;
+        left &= left.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
+}
 
 /// A frame's registers.
 ///

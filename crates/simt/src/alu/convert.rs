@@ -6,14 +6,11 @@ mod mov;
 mod pack;
 mod run;
 
-pub use cvt::{Bits, Flags, Spec, Type};
+pub use cvt::{Bits, Conversion, Type};
 pub use mov::Move;
 
 use crate::alu::float::from_f16;
-use crate::code::{R32, R64, Reg};
-use crate::lower::{Context, Refusal};
-use ptx::ast::{Instruction, Operand};
-use crate::regs::{LANES, Regs};
+use crate::regs::{LANES, R32, R64, Reg, Regs};
 
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,19 +44,35 @@ pub enum Convert {
     /// `f16` to `f32`
     F16ToF32 { to: R32, from: R32 },
     /// Any other `cvt` of one source, between registers of 32 bits or narrower.
-    Any { to: R32, from: R32, spec: Spec },
+    Any {
+        to: R32,
+        from: R32,
+        spec: Conversion,
+    },
     /// The same from 64 bits.
-    AnyFrom64 { to: R32, from: R64, spec: Spec },
+    AnyFrom64 {
+        to: R32,
+        from: R64,
+        spec: Conversion,
+    },
     /// The same to 64 bits.
-    AnyTo64 { to: R64, from: R32, spec: Spec },
+    AnyTo64 {
+        to: R64,
+        from: R32,
+        spec: Conversion,
+    },
     /// The same from 64 bits to 64.
-    Any64 { to: R64, from: R64, spec: Spec },
+    Any64 {
+        to: R64,
+        from: R64,
+        spec: Conversion,
+    },
     /// `cvt` of two `f32` to two of 16 bits in one register.
     Pair {
         to: R32,
         upper: R32,
         lower: R32,
-        spec: Spec,
+        spec: Conversion,
     },
     /// `cvt.pack`: two integers saturated to so many bits, below the lowest bits of `rest`.
     Pack {
@@ -72,42 +85,10 @@ pub enum Convert {
     },
 }
 
-/// Decodes an instruction of this family; `None` if the opcode is not its own.
-pub(crate) fn decode(
-    inst: &Instruction<'_>,
-    words: &[&str],
-    cx: &mut Context<'_, '_>,
-) -> Result<Option<Convert>, Refusal> {
-    Ok(match words[0] {
-        "mov" => Some(Convert::Move(mov::decode(inst, words, cx)?)),
-        "cvt" => Some(cvt::decode(inst, words, cx)?),
-        _ => None,
-    })
-}
-
-/// Refuses a register that is not exactly as wide as the instruction's type (the ISA relaxes this for `ld`,
-/// `st` and `cvt` only, §9.4.1). Operands that are no registers pass.
-pub(super) fn check_width(
-    operand: &Operand<'_>,
-    bits: u32,
-    cx: &Context<'_, '_>,
-) -> Result<(), Refusal> {
-    if let Operand::Name(name) = operand
-        && let Some((_, found)) = cx.register(name)
-        && found != bits
-    {
-        return Err(cx.invalid(match found {
-            1 => format!("`{name}` is a predicate, and a register of {bits} bits belongs here"),
-            _ => format!("register `{name}` has {found} bits, and the instruction's type {bits}"),
-        }));
-    }
-    Ok(())
-}
-
 impl Convert {
     /// Runs it on all lanes, if it is one of the most frequent.
     #[inline(always)]
-    pub(crate) fn usual(&self, regs: &mut Regs<'_>) -> bool {
+    pub(crate) fn fast_path(&self, regs: &mut Regs<'_>) -> bool {
         match *self {
             Convert::Move(Move::B32 { to, from }) => regs.r32[to.0 as usize] = *regs.get32(from),
             Convert::Move(Move::B64 { to, from }) => regs.r64[to.0 as usize] = *regs.get64(from),

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use super::args::{Print, Run};
-use super::spec::{Fill, Spec};
+use super::spec::{BufferInit, Spec};
 use super::values::Type;
 use super::{Failure, load, refused};
 use crate::counters::{Counters, Metric, Value};
@@ -160,7 +160,7 @@ fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<Held>), Stri
         Spec::Scalar(bytes) => Ok((Arg::Bytes(bytes.clone()), None)),
         Spec::Buffer { ty, count, fill } => {
             let buffer = match fill {
-                Fill::Zeros => machine.zeroed(count * ty.bytes()),
+                BufferInit::Zeros => machine.zeroed(count * ty.bytes()),
                 fill => machine.upload(&ty.fill(*count, fill)?),
             }
             .map_err(|error| error.to_string())?;

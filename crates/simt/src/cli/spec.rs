@@ -11,12 +11,16 @@ pub(super) enum Spec {
     /// Its bytes, little-endian.
     Scalar(Vec<u8>),
     /// Memory on the device.
-    Buffer { ty: Type, count: usize, fill: Fill },
+    Buffer {
+        ty: Type,
+        count: usize,
+        fill: BufferInit,
+    },
 }
 
 /// What a buffer holds at first.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Fill {
+pub(super) enum BufferInit {
     Zeros,
     Iota,
     Random(u64),
@@ -59,22 +63,22 @@ impl FromStr for Spec {
     }
 }
 
-fn fill_of(text: &str) -> Result<Fill, String> {
+fn fill_of(text: &str) -> Result<BufferInit, String> {
     const FILLS: &str =
         "a buffer is filled with =iota, =rand:SEED, =file:PATH or =uninit, or zeros";
     if text.is_empty() {
-        return Ok(Fill::Zeros);
+        return Ok(BufferInit::Zeros);
     }
     let unknown = || format!("`{text}` fills no buffer; {FILLS}");
     let text = text.strip_prefix('=').ok_or_else(unknown)?;
     match text.split_once(':') {
-        None if text == "iota" => Ok(Fill::Iota),
-        None if text == "uninit" => Ok(Fill::Uninit),
-        Some(("rand", seed)) => seed.parse().map(Fill::Random).map_err(|_| {
+        None if text == "iota" => Ok(BufferInit::Iota),
+        None if text == "uninit" => Ok(BufferInit::Uninit),
+        Some(("rand", seed)) => seed.parse().map(BufferInit::Random).map_err(|_| {
             format!("`{seed}` is not a seed; write a number from 0 to 2^64 - 1, as rand:1")
         }),
         Some(("file", "")) => Err("the file has no name; write file:PATH".to_owned()),
-        Some(("file", path)) => Ok(Fill::File(path.into())),
+        Some(("file", path)) => Ok(BufferInit::File(path.into())),
         _ => Err(unknown()),
     }
 }
@@ -109,11 +113,11 @@ mod tests {
     #[test]
     fn buffers() {
         for (text, expected) in [
-            ("i32[4]", Fill::Zeros),
-            ("i32[4]=iota", Fill::Iota),
-            ("i32[4]=rand:7", Fill::Random(7)),
-            ("i32[4]=file:a=b:c", Fill::File("a=b:c".into())),
-            ("i32[4]=uninit", Fill::Uninit),
+            ("i32[4]", BufferInit::Zeros),
+            ("i32[4]=iota", BufferInit::Iota),
+            ("i32[4]=rand:7", BufferInit::Random(7)),
+            ("i32[4]=file:a=b:c", BufferInit::File("a=b:c".into())),
+            ("i32[4]=uninit", BufferInit::Uninit),
         ] {
             let expected = Spec::Buffer {
                 ty: Type::I32,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use half::f16;
 
-use super::spec::Fill;
+use super::spec::BufferInit;
 
 macro_rules! types {
     ($($variant:ident $ty:ident $name:literal),*) => {
@@ -54,15 +54,15 @@ macro_rules! types {
             }
 
             /// The bytes of `count` values, each made from its index.
-            fn generate(self, count: usize, fill: &Fill) -> Vec<u8> {
+            fn generate(self, count: usize, fill: &BufferInit) -> Vec<u8> {
                 match self {
                     $(Self::$variant => match fill {
-                        Fill::Iota => collect(count, |index| <$ty>::iota(index).to_le_bytes()),
-                        Fill::Random(seed) => {
+                        BufferInit::Iota => collect(count, |index| <$ty>::iota(index).to_le_bytes()),
+                        BufferInit::Random(seed) => {
                             collect(count, |index| <$ty>::random(output(*seed, index)).to_le_bytes())
                         }
-                        Fill::Uninit => vec![UNINIT; count * self.bytes()],
-                        Fill::Zeros | Fill::File(_) => vec![0; count * self.bytes()],
+                        BufferInit::Uninit => vec![UNINIT; count * self.bytes()],
+                        BufferInit::Zeros | BufferInit::File(_) => vec![0; count * self.bytes()],
                     }),*
                 }
             }
@@ -108,8 +108,8 @@ impl Type {
     }
 
     /// What a buffer of `count` values holds at first. Its size in bytes has to be within `usize`.
-    pub(super) fn fill(self, count: usize, fill: &Fill) -> Result<Vec<u8>, String> {
-        let Fill::File(path) = fill else {
+    pub(super) fn fill(self, count: usize, fill: &BufferInit) -> Result<Vec<u8>, String> {
+        let BufferInit::File(path) = fill else {
             return Ok(self.generate(count, fill));
         };
         let wanted = count * self.bytes();
@@ -240,10 +240,13 @@ mod tests {
 
     #[test]
     fn random_values_are_in_range_and_vary() {
-        let text = Type::I32.text(&Type::I32.fill(8, &Fill::Random(1234567)).unwrap(), false);
+        let text = Type::I32.text(
+            &Type::I32.fill(8, &BufferInit::Random(1234567)).unwrap(),
+            false,
+        );
         assert_eq!(text, "89 44 136 63 227 108 151 70");
         for ty in [Type::F16, Type::F32, Type::F64] {
-            let text = ty.text(&ty.fill(1000, &Fill::Random(1)).unwrap(), false);
+            let text = ty.text(&ty.fill(1000, &BufferInit::Random(1)).unwrap(), false);
             let values: Vec<f64> = text.split(' ').map(|word| word.parse().unwrap()).collect();
             assert!(values.iter().all(|value| (0.0..1.0).contains(value)));
             let mean = values.iter().sum::<f64>() / 1000.0;
@@ -253,12 +256,12 @@ mod tests {
 
     #[test]
     fn rows_count_and_wrap() {
-        let iota = |ty: Type, count| ty.text(&ty.fill(count, &Fill::Iota).unwrap(), false);
+        let iota = |ty: Type, count| ty.text(&ty.fill(count, &BufferInit::Iota).unwrap(), false);
         assert_eq!(iota(Type::I8, 130).split(' ').nth(128), Some("-128"));
         assert_eq!(iota(Type::F32, 3), "0.0 1.0 2.0");
         assert_eq!(iota(Type::U64, 3), "0 1 2");
         assert_eq!(
-            Type::U16.text(&Type::U16.fill(1, &Fill::Uninit).unwrap(), false),
+            Type::U16.text(&Type::U16.fill(1, &BufferInit::Uninit).unwrap(), false),
             "42405"
         );
     }

@@ -1,6 +1,7 @@
 //! 16-bit floating-point numbers in atomics: as `add`, `min` and `max` have them.
 
-use crate::alu::float::half::{Half as Op, HalfMode, one};
+use crate::alu::float::half::{Half as Op, one};
+use crate::alu::modifiers::Modifiers;
 
 /// A 16-bit format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +14,8 @@ pub enum Half {
 impl Half {
     fn run(self, op: Op, a: u16, b: u16) -> u16 {
         let mode = match self {
-            Half::F16 => HalfMode::default(),
-            Half::Bf16 => HalfMode::BRAIN,
+            Half::F16 => Modifiers::NONE,
+            Half::Bf16 => Modifiers::BRAIN,
         };
         one(op, mode, u32::from(a), u32::from(b), 0) as u16
     }

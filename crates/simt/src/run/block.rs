@@ -8,8 +8,8 @@ use super::machine::Config;
 use super::warp::{Status, WarpState};
 use crate::code::{Program, ReduceOp, Reg};
 use crate::memory::{GlobalMemory, Recent, SharedMemory};
-use crate::observe::{Observer, Place, Site};
-use crate::warp::lanes;
+use crate::observe::{Observer, Site, WarpId};
+use crate::regs::lanes;
 
 /// Instructions that a warp executes before the next has its turn, so that one that waits for another
 /// through memory does not wait for ever.
@@ -31,7 +31,7 @@ pub(super) struct Launch<'a> {
     pub(super) globals: &'a [u64],
     pub(super) global: &'a GlobalMemory,
     pub(super) config: &'a Config,
-    pub(super) isa: &'a crate::isa::Isa,
+    pub(super) simd: &'a crate::host_simd::HostSimd,
     pub(super) progress: Progress,
 }
 
@@ -144,11 +144,11 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                 if warp.waiting.is_some() {
                     continue;
                 }
-                let place = Place {
+                let warp_id = WarpId {
                     block: self.number,
                     warp: index as u32,
                 };
-                self.observer.turn(place);
+                self.observer.turn(warp_id);
                 let mut turn = a_turn;
                 let before = warp.alive().count_ones();
                 let status = warp.run(
@@ -156,7 +156,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                     &mut self.worker.shared,
                     &mut self.worker.recent,
                     self.observer,
-                    place,
+                    warp_id,
                     &mut turn,
                 )?;
                 executed += u64::from(a_turn - turn);
@@ -248,7 +248,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
         }
         self.observer.barrier(
             site,
-            Place {
+            WarpId {
                 block: self.number,
                 warp: index as u32,
             },

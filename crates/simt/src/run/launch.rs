@@ -10,7 +10,7 @@ use super::block::{Block, Launch, Progress, Worker};
 use super::fault::{Fault, FaultKind};
 use super::geometry::check_geometry;
 use super::machine::Machine;
-use crate::code::Program;
+use crate::code::{Origin, Program};
 use crate::memory::AccessFault;
 use crate::memory::global::MemoryError;
 use crate::module::Function;
@@ -57,7 +57,7 @@ impl Machine {
     /// [`Machine::launch`].
     ///
     /// ```
-    /// use simt::observe::{Access, AccessKind, Observer, Place, Site};
+    /// use simt::observe::{Access, AccessKind, Observer, WarpId, Site};
     ///
     /// /// Counts the threads that store something.
     /// struct Stores(u32);
@@ -69,7 +69,7 @@ impl Machine {
     ///     fn merge(&mut self, other: Self) {
     ///         self.0 += other.0;
     ///     }
-    ///     fn access(&mut self, _: Site, _: Place, access: &Access<'_>) {
+    ///     fn access(&mut self, _: Site, _: WarpId, access: &Access<'_>) {
     ///         if access.kind == AccessKind::Store {
     ///             self.0 += access.mask.count_ones();
     ///         }
@@ -169,7 +169,7 @@ impl Machine {
             globals: &globals,
             global: &self.global,
             config: &self.config,
-            isa: self.isa,
+            simd: self.simd,
             progress: Progress {
                 instructions: AtomicU64::new(0),
                 faulted: AtomicU64::new(u64::MAX),
@@ -335,7 +335,7 @@ impl Machine {
     ) -> Fault {
         let program = &*function.program;
         let func = &program.functions[site.function as usize];
-        let (at, loc) = func.places[site.pc as usize];
+        let Origin { at, loc, .. } = func.origins[site.pc as usize];
         let source = Source::new(&function.module.ptx);
         let (ptx_line, _) = source.line_column(at);
         let kind = match kind {

@@ -6,8 +6,7 @@
 use super::fast::{NAN32, flush32, nan64, one32};
 use super::{Approx, Approx64};
 use crate::alu::convert::each;
-use crate::code::{R32, R64};
-use crate::regs::Regs;
+use crate::regs::{R32, R64, Regs};
 
 fn one(op: Approx, a: f64) -> f64 {
     match op {

@@ -2,8 +2,7 @@
 
 use super::Fast;
 use super::minmax::{pick32, pick64};
-use crate::code::{R32, R64};
-use crate::regs::{LANES, Regs};
+use crate::regs::{LANES, R32, R64, Regs};
 
 /// The canonical NaN of `f32`.
 pub(super) const NAN32: u32 = 0x7fff_ffff;

@@ -1,10 +1,10 @@
 //! `f32` and `f64` in every rounding mode, and with saturation.
 
+use super::General;
 use super::exact::{self, Format, Rounding};
 use super::fast::{flush32, nan64, three32, three64};
-use super::{General, Mode};
-use crate::code::{R32, R64};
-use crate::regs::Regs;
+use crate::alu::modifiers::Modifiers;
+use crate::regs::{R32, R64, Regs};
 
 fn apply(op: General, a: f64, b: f64, c: f64, format: Format, rounding: Rounding) -> u64 {
     match op {
@@ -30,17 +30,23 @@ pub(in crate::alu) fn saturate(value: f64) -> f64 {
 #[inline(never)]
 pub(super) fn run32(
     op: General,
-    mode: Mode,
+    (rounding, modifiers): (Rounding, Modifiers),
     regs: &mut Regs<'_>,
     mask: u32,
     to: R32,
     from: [R32; 3],
 ) {
-    let flush = |bits| if mode.ftz { flush32(bits) } else { bits };
+    let flush = |bits| {
+        if modifiers.has(Modifiers::FTZ) {
+            flush32(bits)
+        } else {
+            bits
+        }
+    };
     let x = |bits| f64::from(f32::from_bits(flush(bits)));
     three32(regs, mask, to, from, |a, b, c| {
-        let bits = flush(apply(op, x(a), x(b), x(c), Format::F32, mode.rounding) as u32);
-        if mode.sat {
+        let bits = flush(apply(op, x(a), x(b), x(c), Format::F32, rounding) as u32);
+        if modifiers.has(Modifiers::SAT) {
             (saturate(f64::from(f32::from_bits(bits))) as f32).to_bits()
         } else {
             bits

@@ -2,9 +2,9 @@
 
 use super::{HEAD, PARAMS, machine, text};
 use crate::memory::SHARED_WINDOW;
-use crate::observe::{Access, AccessKind, Observer, Place, Site};
-use ptx::ast::Space;
+use crate::observe::{Access, AccessKind, Observer, Site, WarpId};
 use crate::{Buffer, Module};
+use ptx::ast::Space;
 
 /// Space, kind, bytes for each lane, mask, and addresses, those of absent lanes being 0.
 type Event = (Space, AccessKind, u32, u32, [u64; 32]);
@@ -21,8 +21,8 @@ impl Observer for Accesses {
         self.0.extend(other.0);
     }
 
-    fn access(&mut self, _site: Site, place: Place, access: &Access<'_>) {
-        assert_eq!(place, Place { block: 0, warp: 0 });
+    fn access(&mut self, _site: Site, warp_id: WarpId, access: &Access<'_>) {
+        assert_eq!(warp_id, WarpId { block: 0, warp: 0 });
         let mut addresses = *access.addresses;
         for (lane, at) in addresses.iter_mut().enumerate() {
             if access.mask >> lane & 1 == 0 {

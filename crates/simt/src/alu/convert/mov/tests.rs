@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use crate::testing::{State, eval, program};
+use crate::tests::{State, eval, program};
 
 #[test]
 fn registers_of_every_width() {
