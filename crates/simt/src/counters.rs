@@ -26,7 +26,7 @@
 //! let kernel = module.function("every_other")?;
 //! let mut machine = simt::Machine::new(simt::Config::default())?;
 //! let buffer = machine.zeroed::<u64>(64)?;
-//! let counters = machine.launch_counted(&kernel, [1, 1, 1], [64, 1, 1], 0, &[buffer.into()])?;
+//! let counters = machine.launch_counted(&simt::Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[buffer.into()]))?;
 //! let get = |name| counters.get(name).and_then(simt::counters::Value::number);
 //! // Two warps, each one store to 32 words over 256 bytes: half of every sector is written.
 //! assert_eq!(get("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), Some(2.0));
@@ -48,7 +48,7 @@ use crate::code::{Op, Program};
 use crate::host_simd::{self, HostSimd};
 use crate::module::Function;
 use crate::observe::{Access, AccessKind, Observer, Site, WarpId};
-use crate::run::{Arg, LaunchError, Machine};
+use crate::run::{Launch, LaunchError, Machine};
 use crate::traffic::{self, Banks};
 
 pub use metrics::{Definition, METRICS, Metric, Value};
@@ -218,21 +218,13 @@ impl Counters {
 }
 
 impl Machine {
-    /// [`Machine::launch_observed`] by [`Counters`].
+    /// Runs a kernel to its end and counts what it does: [`Machine::launch_observed`] by [`Counters`].
     ///
     /// # Errors
-    /// As there.
-    pub fn launch_counted(
-        &mut self,
-        function: &Function,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared_bytes: u32,
-        args: &[Arg],
-    ) -> Result<Counters, LaunchError> {
+    /// Those of [`Machine::launch`].
+    pub fn launch_counted(&mut self, launch: &Launch<'_>) -> Result<Counters, LaunchError> {
         // Not generic: compiled with this crate's optimization, whatever that of the crate that calls.
-        let counters = Counters::new(function);
-        self.launch_observed(function, grid, block, shared_bytes, args, counters)
+        self.launch_observed(launch, Counters::new(launch.function))
     }
 }
 

@@ -9,7 +9,7 @@ use super::spec::{BufferInit, Spec};
 use super::values::Type;
 use super::{Failure, load, refused};
 use crate::counters::{Counters, Metric, Value};
-use crate::run::{Arg, Buffer, Config, LaunchError, Machine};
+use crate::run::{Arg, Buffer, Config, Launch, LaunchError, Machine};
 
 /// A buffer among the arguments.
 struct Held {
@@ -68,11 +68,11 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     let start = Instant::now();
     let counted = if args.count || args.json {
         machine
-            .launch_counted(&function, grid, block, shared, &values)
+            .launch_counted(&Launch::new(&function, grid, block, &values).with_shared_bytes(shared))
             .map(Some)
     } else {
         machine
-            .launch(&function, grid, block, shared, &values)
+            .launch(&Launch::new(&function, grid, block, &values).with_shared_bytes(shared))
             .map(|()| None)
     };
     let seconds = start.elapsed().as_secs_f64();

@@ -281,7 +281,7 @@ fn an_indexed_branch_parts_a_warp_whose_lanes_take_different_targets() {
     let mut machine = Machine::new(crate::Config::default()).unwrap();
     for (bits, divergent) in [(1u32, 2), (0, 0)] {
         let counters = machine
-            .launch_counted(&kernel, [1, 1, 1], [64, 1, 1], 0, &[bits.into()])
+            .launch_counted(&Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[bits.into()]))
             .unwrap();
         assert_eq!(count(&counters, "smsp__sass_branch_targets.sum"), 2);
         assert_eq!(

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::run::Config;
-use crate::{Arg, Module};
+use crate::{Arg, Launch, Module};
 
 /// Latencies that tell themselves apart in a sum.
 const LATENCIES: Latencies = Latencies {
@@ -31,13 +31,8 @@ fn demand(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>) -> Resource
     let range = [(words.address(), 4 * 4096)];
     let path = CriticalPath::new(&function, LATENCIES, 64 << 10, &range);
     machine
-        .launch_blocks(
-            &function,
-            [grid, 1, 1],
-            [block, 1, 1],
-            0,
-            &args,
-            chosen,
+        .launch_observed(
+            &Launch::new(&function, [grid, 1, 1], [block, 1, 1], &args).with_blocks(chosen),
             path,
         )
         .unwrap()

@@ -2,7 +2,7 @@
 
 mod execute;
 
-use super::block::{Launch, Reduction};
+use super::block::{LaunchState, Reduction};
 use crate::code::{Call, FrameInit, Func, NEVER, Op, Reg, Special};
 use crate::memory::LocalMemory;
 use crate::observe::Site;
@@ -89,7 +89,7 @@ pub(super) struct WarpState {
 }
 
 impl WarpState {
-    pub(super) fn new(launch: &Launch<'_>, number: u32) -> Self {
+    pub(super) fn new(launch: &LaunchState<'_>, number: u32) -> Self {
         let [x, y, z] = launch.block;
         let mut tid = [[0; LANES]; 3];
         let mut threads = 0;
@@ -120,7 +120,7 @@ impl WarpState {
     }
 
     /// Starts the block at these coordinates; `false` if there is no local memory for it.
-    pub(super) fn begin(&mut self, launch: &Launch<'_>, block: [u32; 3]) -> bool {
+    pub(super) fn begin(&mut self, launch: &LaunchState<'_>, block: [u32; 3]) -> bool {
         self.block = block;
         self.ended = !self.threads;
         self.stack.clear();
@@ -174,7 +174,13 @@ impl WarpState {
     }
 
     /// Begins a frame; `false` if there is no local memory for it.
-    fn enter(&mut self, launch: &Launch<'_>, function: u32, mask: u32, call: Option<u32>) -> bool {
+    fn enter(
+        &mut self,
+        launch: &LaunchState<'_>,
+        function: u32,
+        mask: u32,
+        call: Option<u32>,
+    ) -> bool {
         let func = &launch.program.functions[function as usize];
         let stack = self.stack.len();
         let mut frame = Frame {
@@ -217,7 +223,7 @@ impl WarpState {
     }
 
     /// Fills the registers of a frame that begins; `again`, only those that differ between blocks.
-    fn fill(&mut self, launch: &Launch<'_>, func: &Func, frame: Frame, again: bool) {
+    fn fill(&mut self, launch: &LaunchState<'_>, func: &Func, frame: Frame, again: bool) {
         for filled in &func.frame_init {
             // The usual ones of those that differ between blocks, without a detour.
             if let (FrameInit::Special(Special::Ctaid(axis)), Reg::R32(reg)) =
@@ -249,7 +255,7 @@ impl WarpState {
         }
     }
 
-    fn special(&self, launch: &Launch<'_>, special: Special) -> Lanes32 {
+    fn special(&self, launch: &LaunchState<'_>, special: Special) -> Lanes32 {
         let each = |f: fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
         let threads: u32 = launch.block.iter().product();
         let shared = launch.dynamic_shared_at() + launch.dynamic_shared;
@@ -274,7 +280,7 @@ impl WarpState {
         }
     }
 
-    fn call(&mut self, launch: &Launch<'_>, pc: u32, call: &Call, active: u32) -> bool {
+    fn call(&mut self, launch: &LaunchState<'_>, pc: u32, call: &Call, active: u32) -> bool {
         let caller = self.frames.last().copied().unwrap_or_default();
         if !self.enter(launch, call.function, active, Some(pc)) {
             return false;
@@ -292,7 +298,7 @@ impl WarpState {
     }
 
     /// Ends the frame on top: its results go to the caller.
-    fn leave(&mut self, launch: &Launch<'_>) {
+    fn leave(&mut self, launch: &LaunchState<'_>) {
         let Some(callee) = self.frames.pop() else {
             return;
         };

@@ -3,7 +3,7 @@
 use super::{HEAD, PARAMS, machine, text};
 use crate::memory::SHARED_WINDOW;
 use crate::observe::{Access, AccessKind, Observer, Site, WarpId};
-use crate::{Buffer, Module};
+use crate::{Buffer, Launch, Module};
 use ptx::ast::Space;
 
 /// Space, kind, bytes for each lane, mask, and addresses, those of absent lanes being 0.
@@ -51,7 +51,10 @@ fn seen(module: &str, body: &str) -> (Vec<Event>, u64, u64) {
     let args = [input.into(), output.into()];
     let (grid, block) = ([1, 1, 1], [20, 1, 1]);
     let seen = machine
-        .launch_observed(&function, grid, block, 0, &args, Accesses::default())
+        .launch_observed(
+            &Launch::new(&function, grid, block, &args),
+            Accesses::default(),
+        )
         .unwrap();
     let (head, body) = seen.0.split_at(2);
     assert!(

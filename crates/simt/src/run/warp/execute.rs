@@ -7,7 +7,7 @@ use crate::code::{Barrier, Inst, NEVER, Op, R32, Reg};
 use crate::memory::{AccessFault, Env, Recent, SharedMemory};
 use crate::observe::{Observer, Site, WarpId};
 use crate::regs::{ALL, LANES, Regs, lanes};
-use crate::run::block::{Launch, Stop};
+use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
 use crate::warp::AbsentLanes;
 
@@ -39,13 +39,13 @@ impl WarpState {
     /// Executes until the warp ends, waits, or its turn is over.
     pub(in crate::run) fn run<'m, O: Observer>(
         &mut self,
-        launch: &Launch<'m>,
+        launch: &LaunchState<'m>,
         shared: &mut SharedMemory,
         recent: &mut Recent<'m>,
         observer: &mut O,
         warp_id: WarpId,
         turn: &mut u32,
-    ) -> Result<Status, Stop> {
+    ) -> Result<Status, BlockFault> {
         let simd = launch.simd;
         // Addresses of memory instructions.
         let mut at = [0; LANES];
@@ -185,13 +185,13 @@ impl WarpState {
     #[inline(never)]
     fn other(
         &mut self,
-        launch: &Launch<'_>,
+        launch: &LaunchState<'_>,
         frame: &Frame,
         site: Site,
         inst: &Inst,
         mask: u32,
         active: u32,
-    ) -> Result<Next, Stop> {
+    ) -> Result<Next, BlockFault> {
         if let Op::BranchIndexed {
             index,
             targets,
@@ -210,7 +210,7 @@ impl WarpState {
         match &inst.op {
             Op::Call(call) => {
                 if !self.call(launch, site.pc, call, active) {
-                    return Err((site, thread, FaultKind::StackOverflow));
+                    return Err(BlockFault::new(site, thread, FaultKind::StackOverflow));
                 }
             }
             Op::Return => {
@@ -227,7 +227,7 @@ impl WarpState {
                 }
                 self.ended |= active;
             }
-            Op::Trap => return Err((site, thread, FaultKind::Trap)),
+            Op::Trap => return Err(BlockFault::new(site, thread, FaultKind::Trap)),
             Op::Barrier(barrier) => {
                 let elsewhere = self.alive() & !active;
                 if elsewhere != 0 {
@@ -235,7 +235,7 @@ impl WarpState {
                         here: active,
                         elsewhere,
                     };
-                    return Err((site, thread, kind));
+                    return Err(BlockFault::new(site, thread, kind));
                 }
                 self.arrive(site, barrier, active);
                 return Ok(Next::Stop(Status::Barrier));
@@ -300,7 +300,7 @@ impl WarpState {
         reconverge: u32,
         mask: u32,
         active: u32,
-    ) -> Result<u32, Stop> {
+    ) -> Result<u32, BlockFault> {
         let indices = *self.regs().get32(index);
         for lane in lanes(active) {
             if indices[lane] as usize >= targets.len() {
@@ -308,7 +308,8 @@ impl WarpState {
                     index: indices[lane],
                     targets: targets.len() as u32,
                 };
-                return Err((site, self.number * LANES as u32 + lane as u32, kind));
+                let thread = self.number * LANES as u32 + lane as u32;
+                return Err(BlockFault::new(site, thread, kind));
             }
         }
         // One way for each target that a lane takes, and one for the lanes that the guard holds back.
@@ -375,15 +376,15 @@ impl WarpState {
 }
 
 #[cold]
-fn bad_access(site: Site, warp_id: WarpId, access: AccessFault) -> Stop {
+fn bad_access(site: Site, warp_id: WarpId, access: AccessFault) -> BlockFault {
     let near = String::new();
     let thread = warp_id.warp * LANES as u32 + access.lane;
-    (site, thread, FaultKind::Access { access, near })
+    BlockFault::new(site, thread, FaultKind::Access { access, near })
 }
 
 #[cold]
-fn absent_lanes(site: Site, warp_id: WarpId, absent: &AbsentLanes) -> Stop {
+fn absent_lanes(site: Site, warp_id: WarpId, absent: &AbsentLanes) -> BlockFault {
     let lanes = absent.lanes;
     let thread = warp_id.warp * LANES as u32 + absent.lane;
-    (site, thread, FaultKind::AbsentLanes { lanes })
+    BlockFault::new(site, thread, FaultKind::AbsentLanes { lanes })
 }
