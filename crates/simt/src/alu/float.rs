@@ -14,7 +14,7 @@ mod minmax;
 pub(super) use general::saturate;
 pub(super) use half::{from_bf16, from_f16};
 
-use super::convert::each;
+use super::lanes::lanes_where;
 use super::modifiers::Modifiers;
 use crate::regs::{ALL, Pred, R32, R64, Regs};
 use exact::Rounding;
@@ -235,25 +235,17 @@ impl Float {
             }
             Float::Approx64 { op, to, from } => approx::run64(op, regs, mask, to, from),
             Float::Test32 { op, to, from } => {
-                let values = each(regs.get32(from), |bits| test::<8, 23>(op, u64::from(bits)));
-                regs.set_pred(to, mask, gather(&values));
+                let from = regs.get32(from);
+                let found = lanes_where(|lane| test::<8, 23>(op, u64::from(from[lane])));
+                regs.set_pred(to, mask, found);
             }
             Float::Test64 { op, to, from } => {
-                let values = each(regs.get64(from), |bits| test::<11, 52>(op, bits));
-                regs.set_pred(to, mask, gather(&values));
+                let from = regs.get64(from);
+                let found = lanes_where(|lane| test::<11, 52>(op, from[lane]));
+                regs.set_pred(to, mask, found);
             }
         }
     }
-}
-
-/// A bit a lane.
-#[inline(always)]
-fn gather(values: &[bool; 32]) -> u32 {
-    let mut mask = 0;
-    for (lane, value) in values.iter().enumerate() {
-        mask |= u32::from(*value) << lane;
-    }
-    mask
 }
 
 /// `testp` (§9.7.3.1): zero counts as normal.

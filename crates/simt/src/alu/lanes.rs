@@ -4,7 +4,7 @@
 //! `instructions!` makes of such a table the enumeration of its rows, the search by name, and the
 //! execution on a warp.
 
-use crate::regs::{LANES, R32, R64, Regs};
+use crate::regs::{LANES, R32, R64, Register, Regs};
 
 /// The registers of an instruction, the destination first: indices into the files that its opcode implies.
 pub(crate) type RegisterNumbers = [u32; 6];
@@ -16,28 +16,25 @@ pub(crate) trait Word: Copy + Default {
     fn set(regs: &mut Regs<'_>, number: u32, mask: u32, values: &[Self; LANES]);
 }
 
-impl Word for u32 {
-    const WIDE: bool = false;
-    #[inline(always)]
-    fn get<'r>(regs: &'r Regs<'_>, number: u32) -> &'r [Self; LANES] {
-        regs.get32(R32(number))
-    }
-    #[inline(always)]
-    fn set(regs: &mut Regs<'_>, number: u32, mask: u32, values: &[Self; LANES]) {
-        regs.set32(R32(number), mask, values);
-    }
+macro_rules! word {
+    ($($word:ident in $register:ident, $wide:literal;)*) => {$(
+        impl Word for $word {
+            const WIDE: bool = $wide;
+            #[inline(always)]
+            fn get<'r>(regs: &'r Regs<'_>, number: u32) -> &'r [Self; LANES] {
+                $register(number).get(regs)
+            }
+            #[inline(always)]
+            fn set(regs: &mut Regs<'_>, number: u32, mask: u32, values: &[Self; LANES]) {
+                $register(number).set(regs, mask, values);
+            }
+        }
+    )*};
 }
 
-impl Word for u64 {
-    const WIDE: bool = true;
-    #[inline(always)]
-    fn get<'r>(regs: &'r Regs<'_>, number: u32) -> &'r [Self; LANES] {
-        regs.get64(R64(number))
-    }
-    #[inline(always)]
-    fn set(regs: &mut Regs<'_>, number: u32, mask: u32, values: &[Self; LANES]) {
-        regs.set64(R64(number), mask, values);
-    }
+word! {
+    u32 in R32, false;
+    u64 in R64, true;
 }
 
 /// A type of operands: how a value of it stands in a register.
@@ -98,66 +95,32 @@ pub(super) fn each<T: Copy + Default>(f: impl Fn(usize) -> T) -> [T; LANES] {
     values
 }
 
-/// `r[0] = f(r[1])` in each lane.
+/// `to = f(from)` in each lane.
 #[inline(always)]
-pub(super) fn map1<A: LaneType, D: LaneType>(
+pub(super) fn map<D: Register, S: Register>(
     regs: &mut Regs<'_>,
     mask: u32,
-    r: &RegisterNumbers,
-    f: impl Fn(A) -> D,
+    to: D,
+    from: S,
+    f: impl Fn(S::Value) -> D::Value,
 ) {
-    let a = A::Word::get(regs, r[1]);
-    let values = each(|lane| f(A::read(a[lane])).word());
-    D::Word::set(regs, r[0], mask, &values);
+    let from = from.get(regs);
+    let values = each(|lane| f(from[lane]));
+    to.set(regs, mask, &values);
 }
 
-/// `r[0] = f(r[1], r[2])` in each lane.
+/// `to = f(a, b, c)` in each lane, of registers of one width.
 #[inline(always)]
-pub(super) fn map2<A: LaneType, B: LaneType, D: LaneType>(
+pub(super) fn map3<R: Register>(
     regs: &mut Regs<'_>,
     mask: u32,
-    r: &RegisterNumbers,
-    f: impl Fn(A, B) -> D,
+    to: R,
+    [a, b, c]: [R; 3],
+    f: impl Fn(R::Value, R::Value, R::Value) -> R::Value,
 ) {
-    let (a, b) = (A::Word::get(regs, r[1]), B::Word::get(regs, r[2]));
-    let values = each(|lane| f(A::read(a[lane]), B::read(b[lane])).word());
-    D::Word::set(regs, r[0], mask, &values);
-}
-
-/// `r[0] = f(r[1], r[2], r[3])` in each lane.
-#[inline(always)]
-pub(super) fn map3<A: LaneType, B: LaneType, C: LaneType, D: LaneType>(
-    regs: &mut Regs<'_>,
-    mask: u32,
-    r: &RegisterNumbers,
-    f: impl Fn(A, B, C) -> D,
-) {
-    let (a, b) = (A::Word::get(regs, r[1]), B::Word::get(regs, r[2]));
-    let c = C::Word::get(regs, r[3]);
-    let values = each(|lane| f(A::read(a[lane]), B::read(b[lane]), C::read(c[lane])).word());
-    D::Word::set(regs, r[0], mask, &values);
-}
-
-/// `r[0] = f(r[1], r[2], r[3], r[4])` in each lane.
-#[inline(always)]
-pub(super) fn map4<A: LaneType, B: LaneType, C: LaneType, E: LaneType, D: LaneType>(
-    regs: &mut Regs<'_>,
-    mask: u32,
-    r: &RegisterNumbers,
-    f: impl Fn(A, B, C, E) -> D,
-) {
-    let (a, b) = (A::Word::get(regs, r[1]), B::Word::get(regs, r[2]));
-    let (c, e) = (C::Word::get(regs, r[3]), E::Word::get(regs, r[4]));
-    let values = each(|lane| {
-        f(
-            A::read(a[lane]),
-            B::read(b[lane]),
-            C::read(c[lane]),
-            E::read(e[lane]),
-        )
-        .word()
-    });
-    D::Word::set(regs, r[0], mask, &values);
+    let (a, b, c) = (a.get(regs), b.get(regs), c.get(regs));
+    let values = each(|lane| f(a[lane], b[lane], c[lane]));
+    to.set(regs, mask, &values);
 }
 
 /// A mask of the lanes for which `f` holds.
@@ -236,13 +199,17 @@ macro_rules! instructions {
                 regs: &mut $crate::regs::Regs<'_>,
                 mask: u32,
             ) -> bool {
+                use $crate::alu::lanes::{LaneType, Word, each};
                 match self {
                     $($Op::$row => {
                         // Not a closure: of those, some stay calls in a function as large as this one
                         // is part of.
                         #[inline(always)]
                         fn row($($arg: $A),+) -> $D $body
-                        $crate::alu::lanes::map!(regs, mask, r, row, $($arg)+);
+                        let [to, $($arg,)+ ..] = *r;
+                        $(let $arg = <<$A as LaneType>::Word as Word>::get(regs, $arg);)+
+                        let values = each(|lane| row($(<$A>::read($arg[lane])),+).word());
+                        <<$D as LaneType>::Word as Word>::set(regs, to, mask, &values);
                     })*
                     #[allow(unreachable_patterns, reason = "a table may have nothing else")]
                     _ => return false,
@@ -268,20 +235,4 @@ macro_rules! fast_path {
     };
 }
 
-/// Calls the one of the four functions that takes so many arguments.
-macro_rules! map {
-    ($regs:expr, $mask:expr, $r:expr, $f:expr, $a:ident) => {
-        $crate::alu::lanes::map1($regs, $mask, $r, $f)
-    };
-    ($regs:expr, $mask:expr, $r:expr, $f:expr, $a:ident $b:ident) => {
-        $crate::alu::lanes::map2($regs, $mask, $r, $f)
-    };
-    ($regs:expr, $mask:expr, $r:expr, $f:expr, $a:ident $b:ident $c:ident) => {
-        $crate::alu::lanes::map3($regs, $mask, $r, $f)
-    };
-    ($regs:expr, $mask:expr, $r:expr, $f:expr, $a:ident $b:ident $c:ident $e:ident) => {
-        $crate::alu::lanes::map4($regs, $mask, $r, $f)
-    };
-}
-
-pub(super) use {fast_path, instructions, map};
+pub(super) use {fast_path, instructions};

@@ -370,61 +370,57 @@ fn exists(conversion: Conversion, rounding: Option<Rounding>) -> bool {
 
 /// The instruction for a conversion: those that programs are full of have loops of their own.
 fn choose(to: Reg, from: Reg, spec: Conversion) -> Convert {
+    use Bits::{B32, B64};
+    use Format::{F16, F32, F64};
+    use Reg::{R32 as N, R64 as W};
     use Type::{Float, Int};
     let plain = !spec.modifiers.has(Modifiers::SAT.and(Modifiers::FTZ));
     let nearest = spec.rounding == Rounding::Nearest;
+    let to_zero = spec.rounding == Rounding::Zero;
+    let any = |to, from, wide| Convert::Any {
+        to,
+        from,
+        wide,
+        spec,
+    };
     match (to, from, spec.from, spec.to) {
         // The same value in registers of the same width.
-        (Reg::R32(to), Reg::R32(from), Int(Bits::B32, _), Int(Bits::B32, _)) if plain => {
+        (N(to), N(from), Int(B32, _), Int(B32, _)) if plain => {
             Convert::Move(Move::B32 { to, from })
         }
-        (Reg::R64(to), Reg::R64(from), Int(Bits::B64, _), Int(Bits::B64, _)) if plain => {
+        (W(to), W(from), Int(B64, _), Int(B64, _)) if plain => {
             Convert::Move(Move::B64 { to, from })
         }
-        (Reg::R32(to), Reg::R32(from), Int(bits, signed), Int(to_bits, to_signed)) if plain => {
-            Convert::Resize {
-                to,
-                from,
-                first: (32 - bits as u8, signed),
-                second: (32 - to_bits as u8, to_signed),
-                // A register of 8 or 16 bits holds no more than these.
-                mask: 32 - spec.width.min(32),
-            }
-        }
-        (Reg::R64(to), Reg::R32(from), Int(Bits::B32, signed), Int(Bits::B64, _)) if plain => {
+        (N(to), N(from), Int(bits, signed), Int(to_bits, to_signed)) if plain => Convert::Resize {
+            to,
+            from,
+            first: (32 - bits as u8, signed),
+            second: (32 - to_bits as u8, to_signed),
+            // A register of 8 or 16 bits holds no more than these.
+            mask: 32 - spec.width.min(32),
+        },
+        (W(to), N(from), Int(B32, signed), Int(B64, _)) if plain => {
             Convert::Widen { to, from, signed }
         }
-        (Reg::R32(to), Reg::R64(from), Int(Bits::B64, _), Int(Bits::B32, _)) if plain => {
-            Convert::Shorten { to, from }
-        }
-        (Reg::R32(to), Reg::R32(from), Int(Bits::B32, signed), Float(Format::F32))
-            if plain && nearest =>
-        {
+        (N(to), W(from), Int(B64, _), Int(B32, _)) if plain => Convert::Shorten { to, from },
+        (N(to), N(from), Int(B32, signed), Float(F32)) if plain && nearest => {
             Convert::IntToF32 { to, from, signed }
         }
-        (Reg::R64(to), Reg::R32(from), Int(Bits::B32, signed), Float(Format::F64)) if plain => {
+        (W(to), N(from), Int(B32, signed), Float(F64)) if plain => {
             Convert::IntToF64 { to, from, signed }
         }
-        (Reg::R32(to), Reg::R32(from), Float(Format::F32), Int(Bits::B32, signed))
-            if plain && spec.rounding == Rounding::Zero =>
-        {
+        (N(to), N(from), Float(F32), Int(B32, signed)) if plain && to_zero => {
             Convert::F32ToInt { to, from, signed }
         }
-        (Reg::R64(to), Reg::R32(from), Float(Format::F32), Float(Format::F64)) if plain => {
-            Convert::F32ToF64 { to, from }
-        }
-        (Reg::R32(to), Reg::R64(from), Float(Format::F64), Float(Format::F32))
-            if plain && nearest =>
-        {
+        (W(to), N(from), Float(F32), Float(F64)) if plain => Convert::F32ToF64 { to, from },
+        (N(to), W(from), Float(F64), Float(F32)) if plain && nearest => {
             Convert::F64ToF32 { to, from }
         }
-        (Reg::R32(to), Reg::R32(from), Float(Format::F16), Float(Format::F32)) if plain => {
-            Convert::F16ToF32 { to, from }
-        }
-        (Reg::R32(to), Reg::R32(from), ..) => Convert::Any { to, from, spec },
-        (Reg::R32(to), Reg::R64(from), ..) => Convert::AnyFrom64 { to, from, spec },
-        (Reg::R64(to), Reg::R32(from), ..) => Convert::AnyTo64 { to, from, spec },
-        (Reg::R64(to), Reg::R64(from), ..) => Convert::Any64 { to, from, spec },
+        (N(to), N(from), Float(F16), Float(F32)) if plain => Convert::F16ToF32 { to, from },
+        (N(to), N(from), ..) => any(to.0, from.0, [false, false]),
+        (N(to), W(from), ..) => any(to.0, from.0, [false, true]),
+        (W(to), N(from), ..) => any(to.0, from.0, [true, false]),
+        (W(to), W(from), ..) => any(to.0, from.0, [true, true]),
         (Reg::Pred(_), ..) | (_, Reg::Pred(_), ..) => {
             unreachable!("`number_register` refuses predicates")
         }

@@ -1,6 +1,6 @@
 //! `mov` (PTX ISA §9.7.9.3), and `mov` that takes a register apart or puts one together (§9.7.9.4).
 
-use super::each;
+use crate::alu::lanes::{each, map};
 use crate::regs::{ALL, LANES, Pred, R32, R64, Regs};
 
 /// One `mov`. Parts are in the order of their bits, the lowest first.
@@ -44,22 +44,10 @@ impl Move {
     #[inline(always)]
     pub(super) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
         match *self {
-            Move::B32 { to, from } => {
-                let values = *regs.get32(from);
-                regs.set32(to, mask, &values);
-            }
-            Move::B16 { to, from } => {
-                let values = each(regs.get32(from), |value| value & 0xffff);
-                regs.set32(to, mask, &values);
-            }
-            Move::B64 { to, from } => {
-                let values = *regs.get64(from);
-                regs.set64(to, mask, &values);
-            }
-            Move::Wide { to, from } => {
-                let values = each(regs.get32(from), u64::from);
-                regs.set64(to, mask, &values);
-            }
+            Move::B32 { to, from } => map(regs, mask, to, from, |value| value),
+            Move::B16 { to, from } => map(regs, mask, to, from, |value| value & 0xffff),
+            Move::B64 { to, from } => map(regs, mask, to, from, |value| value),
+            Move::Wide { to, from } => map(regs, mask, to, from, u64::from),
             Move::Pred { to, from, negated } => {
                 let values = regs.pred(from) ^ if negated { ALL } else { 0 };
                 regs.set_pred(to, mask, values);
@@ -106,9 +94,7 @@ fn pack64<const N: usize>(regs: &mut Regs<'_>, mask: u32, to: R64, from: [R32; N
 fn unpack32<const N: usize>(regs: &mut Regs<'_>, mask: u32, to: [R32; N], from: R32, bits: u32) {
     let whole = *regs.get32(from);
     for (i, part) in to.into_iter().enumerate() {
-        let values = each(&whole, |value| {
-            value >> (bits * i as u32) & ((1 << bits) - 1)
-        });
+        let values = each(|lane| whole[lane] >> (bits * i as u32) & ((1 << bits) - 1));
         regs.set32(part, mask, &values);
     }
 }
@@ -117,10 +103,8 @@ fn unpack32<const N: usize>(regs: &mut Regs<'_>, mask: u32, to: [R32; N], from: 
 fn unpack64<const N: usize>(regs: &mut Regs<'_>, mask: u32, to: [R32; N], from: R64, bits: u32) {
     let whole = *regs.get64(from);
     for (i, part) in to.into_iter().enumerate() {
-        let values = each(&whole, |value| {
-            (value >> (bits * i as u32) & ((1 << bits) - 1)) as u32
-        });
-        regs.set32(part, mask, &values);
+        let part_of = |value: u64| (value >> (bits * i as u32) & ((1 << bits) - 1)) as u32;
+        regs.set32(part, mask, &each(|lane| part_of(whole[lane])));
     }
 }
 

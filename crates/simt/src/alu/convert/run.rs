@@ -1,9 +1,9 @@
 //! Conversions of one value, by the general way: whatever the types, rounding and modifiers.
 
 use super::cvt::{Bits, Conversion, Type};
-use super::each;
 use crate::alu::float::exact::{Exact, Format, Rounding};
 use crate::alu::float::{from_bf16, from_f16, saturate};
+use crate::alu::lanes::each;
 use crate::alu::modifiers::Modifiers;
 use crate::regs::{LANES, R32, Reg, Regs};
 
@@ -212,14 +212,17 @@ fn one(raw: u64, spec: Conversion) -> u64 {
 #[inline(never)]
 pub(super) fn any(to: Reg, from: Reg, spec: Conversion, regs: &mut Regs<'_>, mask: u32) {
     let raw = match from {
-        Reg::R32(from) => each(regs.get32(from), u64::from),
+        Reg::R32(from) => {
+            let from = regs.get32(from);
+            each(|lane| u64::from(from[lane]))
+        }
         Reg::R64(from) => *regs.get64(from),
         // Decoding lets no predicate through.
         Reg::Pred(_) => [0; LANES],
     };
-    let values = each(&raw, |raw| one(raw, spec));
+    let values = each(|lane| one(raw[lane], spec));
     match to {
-        Reg::R32(to) => regs.set32(to, mask, &each(&values, |value| value as u32)),
+        Reg::R32(to) => regs.set32(to, mask, &each(|lane| values[lane] as u32)),
         Reg::R64(to) => regs.set64(to, mask, &values),
         Reg::Pred(_) => {}
     }

@@ -2,7 +2,8 @@
 
 use super::General;
 use super::exact::{self, Format, Rounding};
-use super::fast::{flush32, nan64, three32, three64};
+use super::fast::{flush32, nan64};
+use crate::alu::lanes::map3;
 use crate::alu::modifiers::Modifiers;
 use crate::regs::{R32, R64, Regs};
 
@@ -44,7 +45,7 @@ pub(super) fn run32(
         }
     };
     let x = |bits| f64::from(f32::from_bits(flush(bits)));
-    three32(regs, mask, to, from, |a, b, c| {
+    map3(regs, mask, to, from, |a, b, c| {
         let bits = flush(apply(op, x(a), x(b), x(c), Format::F32, rounding) as u32);
         if modifiers.has(Modifiers::SAT) {
             (saturate(f64::from(f32::from_bits(bits))) as f32).to_bits()
@@ -64,7 +65,7 @@ pub(super) fn run64(
     from: [R64; 3],
 ) {
     let x = f64::from_bits;
-    three64(regs, mask, to, from, |a, b, c| {
+    map3(regs, mask, to, from, |a, b, c| {
         let bits = apply(op, x(a), x(b), x(c), Format::F64, rounding);
         // Only operands that the operation has may hand on their NaN, in the order of the hardware.
         let [first, second, third] = match op {

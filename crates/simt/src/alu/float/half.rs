@@ -4,8 +4,8 @@
 
 pub(crate) use super::Half;
 use super::exact::{Format, Rounding, add_to_odd};
-use super::fast::three32;
 use super::general::saturate;
+use crate::alu::lanes::map3;
 use crate::alu::modifiers::Modifiers;
 use crate::regs::{R32, Regs};
 
@@ -122,7 +122,7 @@ pub(super) fn run(
     to: R32,
     from: [R32; 3],
 ) {
-    three32(regs, mask, to, from, |a, b, c| {
+    map3(regs, mask, to, from, |a, b, c| {
         let low = one(op, modifiers, a & 0xffff, b & 0xffff, c & 0xffff);
         if modifiers.has(Modifiers::PACKED) {
             low | one(op, modifiers, a >> 16, b >> 16, c >> 16) << 16

@@ -1,6 +1,7 @@
 //! `min` and `max` (PTX ISA §9.7.3.11, §9.7.3.12): a NaN loses against a number, and −0 is less than +0.
 
-use super::fast::{NAN32, flush32, three32};
+use super::fast::{NAN32, flush32};
+use crate::alu::lanes::map3;
 use crate::alu::modifiers::Modifiers;
 use crate::regs::{R32, Regs};
 
@@ -65,7 +66,7 @@ pub(super) fn run32(
     to: R32,
     from: [R32; 3],
 ) {
-    three32(regs, mask, to, from, |a, b, c| {
+    map3(regs, mask, to, from, |a, b, c| {
         let two = pair(a, b, max, modifiers);
         if three {
             pair(two, c, max, modifiers)
