@@ -100,15 +100,7 @@ fn help_has_the_ladders_and_their_options() {
         catalog: &TOYS,
         ..env(&open)
     };
-    for command in [
-        "run",
-        "check",
-        "profile",
-        "predict",
-        "occupancy",
-        "list",
-        "agree",
-    ] {
+    for command in ["run", "check", "profile", "predict", "occupancy", "agree"] {
         let ended = common::program::within(&toys, &[command, "--help"]);
         assert_eq!((ended.code, ended.err.as_str()), (0, ""));
         for part in [
