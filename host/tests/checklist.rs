@@ -4,11 +4,11 @@
 
 mod common;
 
+use analysis::checklist::{Better, ENTRIES, Measure, Optimization, measure};
 use common::program::{Ended, on};
 use common::{Fake, Fault};
-use host::checklist::{Better, ENTRIES, Measure, Optimization, measure};
 use host::device::Sim;
-use host::{Options, ladder};
+use host::{CATALOG, KERNELS, Options, ladder};
 use serde_json::Value;
 
 #[test]
@@ -47,9 +47,12 @@ fn every_named_rung_exists_and_can_be_launched() {
 
 #[test]
 fn every_pair_gains_what_it_says() {
-    let mut sim = Sim::open(0).unwrap();
+    let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let mut heard = Vec::new();
-    let all = measure(&mut sim, |pair| heard.push((pair.before, pair.after))).unwrap();
+    let all = measure(&CATALOG, &mut sim, |pair| {
+        heard.push((pair.before, pair.after))
+    })
+    .unwrap();
     assert_eq!(heard.len(), all.len());
     for measured in &all {
         for numbers in &measured.gains {
@@ -99,8 +102,8 @@ fn a_number_that_is_not_there_is_none() {
 #[test]
 fn a_wrong_result_is_no_gain() {
     let mut device = Fake::new(Some(Fault::WrongSum("reduce_shfl")));
-    let error = measure(&mut device, |_| ()).unwrap_err();
-    assert_eq!(error.exit_code(), 1);
+    let error = measure(&CATALOG, &mut device, |_| ()).unwrap_err();
+    assert!(error.is_failure());
     let text = error.to_string();
     assert!(
         text.starts_with("the device failed while measuring the checklist: reduce_shfl_128<<<512"),
