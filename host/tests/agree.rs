@@ -411,17 +411,17 @@ fn help_names_the_arguments() {
 
 #[test]
 fn metrics_are_named_once_and_the_simulator_has_what_they_need() {
-    let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
     assert_eq!(names.len(), METRICS.len());
     let counters: BTreeSet<&str> = simt::counters::METRICS
         .iter()
         .map(|counter| counter.name)
         .collect();
-    for metric in METRICS {
-        for name in metric.sim.needs(metric.name) {
-            assert!(counters.contains(name), "{}: {name}", metric.name);
+    for metric in METRICS.iter() {
+        for name in metric.sim.needs(&metric.name) {
+            assert!(counters.contains(name.as_str()), "{}: {name}", metric.name);
         }
-        for name in metric.gpu.needs(metric.name) {
+        for name in metric.gpu.needs(&metric.name) {
             assert!(!name.starts_with("ptx_") && name.contains("__"), "{name}");
         }
     }

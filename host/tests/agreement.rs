@@ -70,7 +70,7 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
                 metric.rule != Rule::Information && !waits
             });
             for (metric, was) in repeats {
-                let now = metric.sim.of(metric.name, numbers);
+                let now = metric.sim.of(&metric.name, numbers);
                 if !is_as_it_was(was, now) {
                     let of = |side: fn(&Comparison) -> Option<f64>| was.map_or(Some(0.0), side);
                     wrong.push(format!(

@@ -130,6 +130,7 @@ impl Case {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use host::CATALOG;
 
     fn chosen(
         names: &[&str],
@@ -137,7 +138,7 @@ mod tests {
         block: Option<[u32; 3]>,
     ) -> Result<Vec<Case>, AgreeError> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        cases(&names, given, block)
+        cases(&CATALOG, &names, given, block)
     }
 
     #[test]
@@ -145,9 +146,9 @@ mod tests {
         assert!(
             WRITTEN
                 .iter()
-                .all(|(name, ..)| catalog.ladders.iter().any(|ladder| ladder.name == *name))
+                .all(|(name, ..)| CATALOG.ladders.iter().any(|ladder| ladder.name == *name))
         );
-        for ladder in catalog.ladders {
+        for ladder in CATALOG.ladders {
             let cases = chosen(&[ladder.name], &[], None).unwrap();
             let plans: Vec<Plan> = cases.iter().map(|case| case.plan(&[]).unwrap()).collect();
             let mut rungs = plans.iter().flat_map(Plan::rungs).map(|rung| rung.name);

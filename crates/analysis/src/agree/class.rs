@@ -176,7 +176,7 @@ mod tests {
             let changes = [change(kind, effect)];
             let explained =
                 |gpu| !explanations(metric, Some(100.0), Some(gpu), &changes).is_empty();
-            let name = metric.name;
+            let name = &metric.name;
             assert_eq!(
                 explained(50.0),
                 fewer,

@@ -30,8 +30,9 @@ use toolkit::{Found, Tool};
 pub use cases::Case;
 pub use error::AgreeError;
 
+use crate::counters::Numbers;
 use crate::profile::ncu::{Ncu, Wanted};
-use crate::profile::{Chosen, Numbers, on_sim};
+use crate::profile::{Chosen, on_sim};
 use class::{Class, explanations};
 use engine::device::{Device, DeviceInfo};
 use engine::run::Plan;
@@ -169,8 +170,8 @@ pub fn compare(
     let (needed, optional): (Vec<&Compared>, Vec<&Compared>) =
         METRICS.iter().partition(|metric| !metric.is_optional);
     let mut optional = counters(&optional);
-    let copies = METRICS.iter().filter_map(|metric| metric.copies).flatten();
-    optional.extend(copies.map(str::to_owned));
+    let copies = METRICS.iter().filter_map(|metric| metric.copies.as_ref());
+    optional.extend(copies.flatten().cloned());
     let wanted = Wanted {
         metrics: &counters(&needed),
         optional: &optional,
@@ -203,7 +204,7 @@ pub fn compare(
         let mut metrics = BTreeMap::new();
         for metric in &there {
             if let Some(comparison) = one(metric, numbers, &mut changes, find)? {
-                metrics.insert(metric.name.to_owned(), comparison);
+                metrics.insert(metric.name.clone(), comparison);
             }
         }
         rungs.push(Row {
@@ -224,7 +225,7 @@ pub fn compare(
             .collect(),
         block: case.block.map(dims),
         measured: gpu.measured(),
-        metrics: there.iter().map(|metric| metric.name.to_owned()).collect(),
+        metrics: there.iter().map(|metric| metric.name.clone()).collect(),
         left_out,
         rungs,
     })
@@ -238,13 +239,14 @@ fn one(
     find: impl Fn() -> Result<Vec<Change>, AgreeError>,
 ) -> Result<Option<Comparison>, AgreeError> {
     let gpu = numbers.1;
-    let sim = metric.sim.of(metric.name, numbers.0).map(kept);
-    let ncu = metric.gpu.of(metric.name, gpu).map(kept);
+    let sim = metric.sim.of(&metric.name, numbers.0).map(kept);
+    let ncu = metric.gpu.of(&metric.name, gpu).map(kept);
     let nothing = |number: Option<f64>| number.is_none_or(|number| number == 0.0);
     if nothing(sim) && nothing(ncu) {
         return Ok(None);
     }
-    let by_instruction = metric.by_instruction.and_then(|name| gpu.get(name));
+    let by_instruction = metric.by_instruction.as_ref();
+    let by_instruction = by_instruction.and_then(|name| gpu.get(name));
     let (class, why) = match Class::of(metric.rule, sim, ncu) {
         Some(class) => (class, Vec::new()),
         // The counter of the instructions themselves says more than what ptxas did.
@@ -287,12 +289,12 @@ fn together(
     (sim, gpu): (&Numbers, &Numbers),
     mut why: Vec<String>,
 ) -> Vec<String> {
-    let Some(other) = metric.together else {
+    let Some(other) = &metric.together else {
         return why;
     };
     let both = |numbers: &Numbers| {
-        let get = |name| numbers.get(name).unwrap_or(0.0);
-        get(metric.name) + get(other)
+        let get = |name: &str| numbers.get(name).unwrap_or(0.0);
+        get(&metric.name) + get(other)
     };
     let (sim, gpu) = (both(sim), both(gpu));
     if gpu == sim || why.is_empty() {
@@ -311,7 +313,7 @@ fn together(
 /// Why sectors of copies differ, where all that is too many are those of copies that pass by L1.
 fn copies(metric: &Compared, sim: Option<f64>, ncu: Option<f64>, gpu: &Numbers) -> Option<String> {
     let (sim, ncu) = (sim?, ncu?);
-    let [through, past] = metric.copies?;
+    let [through, past] = metric.copies.as_ref()?;
     let (through, past) = (gpu.get(through)?, gpu.get(past)?);
     let own = sim - through;
     (through + past == ncu && 0.0 < own && own < past).then(|| {
@@ -332,13 +334,14 @@ pub fn kept(number: f64) -> f64 {
 fn counters(metrics: &[&Compared]) -> BTreeSet<String> {
     let all = metrics
         .iter()
-        .flat_map(|metric| metric.gpu.needs(metric.name));
-    all.map(str::to_owned).collect()
+        .flat_map(|metric| metric.gpu.needs(&metric.name));
+    all.collect()
 }
 
 /// Whether the chip has what the metric needs.
 fn has(metric: &Compared, all: &[Numbers]) -> bool {
-    let needs = metric.gpu.needs(metric.name);
-    let mut needs = needs.into_iter();
-    needs.all(|name| all.iter().any(|numbers| numbers.get(name).is_some()))
+    let needs = metric.gpu.needs(&metric.name);
+    needs
+        .iter()
+        .all(|name| all.iter().any(|numbers| numbers.get(name).is_some()))
 }

@@ -118,7 +118,7 @@ impl Row {
         run: &'a Run,
     ) -> impl Iterator<Item = (&'static Compared, Option<&'a Comparison>)> {
         let metrics = run.metrics.iter().filter_map(|name| find(name));
-        metrics.map(|metric| (metric, self.metrics.get(metric.name)))
+        metrics.map(|metric| (metric, self.metrics.get(&metric.name)))
     }
 }
 

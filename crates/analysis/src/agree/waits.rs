@@ -4,7 +4,8 @@ use super::class::Class;
 use super::metrics::{Compared, METRICS, Rule, find};
 use super::record::Row;
 use super::{Explain, kept};
-use crate::profile::{Numbers, ProfileError};
+use crate::counters::Numbers;
+use crate::profile::ProfileError;
 use engine::launch::Launch;
 use engine::registry::Rung;
 
@@ -57,7 +58,7 @@ fn mark(row: &mut Row, runs: &[&Numbers]) {
     let seen = |metric: &Compared| {
         let numbers = runs
             .iter()
-            .filter_map(|run| metric.gpu.of(metric.name, run));
+            .filter_map(|run| metric.gpu.of(&metric.name, run));
         let numbers = numbers.map(kept);
         numbers.fold(None, |seen: Option<(f64, f64)>, number| {
             let (least, most) = seen.unwrap_or((number, number));

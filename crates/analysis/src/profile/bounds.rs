@@ -1,8 +1,8 @@
 //! How near a launch is to its device's limits: as Nsight Compute measured it, or as the model of
 //! [`predict`](crate::predict) has it.
 
-use super::Numbers;
 use super::verdict::Shares;
+use crate::counters::Numbers;
 use crate::occupancy::Limits;
 use crate::predict::Description;
 use crate::predict::model::{Estimate, Resource};

@@ -6,18 +6,17 @@
 //!   program under it.
 //! - [`statements`] are what the texts say that the ladders come from, checked against the numbers.
 //! - [`verdict`] says what bounds a rung, from [`Shares`](verdict::Shares) of the device's limits.
-//! - [`show`] writes all that down.
 //!
 //! A profile does not check results; `ladder run` and `ladder check` do.
 //!
 //! ```
-//! use host::device::{self, Choice};
-//! use host::profile::{metrics, on_sim, plan};
+//! use analysis::profile::{metrics, on_sim, plan};
+//! use host::{CATALOG, KERNELS, device};
 //!
-//! # fn main() -> Result<(), host::Error> {
-//! let chosen = plan::choose(&["transpose_naive".to_owned()], &[("rows", "64".to_owned())])?;
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let chosen = plan::choose(&CATALOG, &["transpose_naive".to_owned()], &[("rows", "64".to_owned())])?;
 //! let plan = chosen[0].plan(None)?;
-//! let numbers = on_sim(&mut *device::open(Choice::Sim)?, &plan, |_| ())?;
+//! let numbers = on_sim(&mut *device::open(device::Choice::Sim, &KERNELS)?, &plan, |_| ())?;
 //!
 //! let name = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio";
 //! let stores = metrics::find(name, false)?;
@@ -36,10 +35,9 @@ pub mod statements;
 mod tests;
 pub mod verdict;
 
-use std::collections::BTreeMap;
-
+pub use crate::counters::{Numbers, Source};
 pub use error::ProfileError;
-pub use metrics::{Metric, Source};
+pub use metrics::Metric;
 pub use plan::Chosen;
 
 use engine::device::Device;
@@ -47,33 +45,6 @@ use engine::launch::Launch;
 use engine::registry::{Ladder, Rung};
 use engine::run::{Plan, Session};
 use verdict::Verdict;
-
-/// What was counted of a launch, by name.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Numbers(BTreeMap<String, f64>);
-
-impl Numbers {
-    /// The number of this name, where it was counted.
-    pub fn get(&self, name: &str) -> Option<f64> {
-        self.0.get(name).copied()
-    }
-
-    /// Puts a number in.
-    pub fn insert(&mut self, name: impl Into<String>, number: f64) {
-        self.0.insert(name.into(), number);
-    }
-}
-
-impl<N: Into<String>> FromIterator<(N, f64)> for Numbers {
-    fn from_iter<I: IntoIterator<Item = (N, f64)>>(numbers: I) -> Self {
-        Self(
-            numbers
-                .into_iter()
-                .map(|(name, number)| (name.into(), number))
-                .collect(),
-        )
-    }
-}
 
 /// One of the two devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,12 +80,12 @@ impl Row {
     }
 
     /// The metric's number on that device.
-    pub fn number(&self, metric: &Metric<'_>, side: Side) -> Option<f64> {
-        metric.source(side).of(metric.name, self.on(side)?)
+    pub fn number(&self, metric: &Metric, side: Side) -> Option<f64> {
+        metric.source(side).of(&metric.name, self.on(side)?)
     }
 }
 
-impl Metric<'_> {
+impl Metric {
     /// Where that device has it from.
     pub fn source(&self, side: Side) -> &Source {
         match side {
@@ -163,12 +134,7 @@ pub fn on_sim(
     for (rung, launch) in plan.launches() {
         progress(rung);
         let ran = session.once(rung, launch)?;
-        let counted = ran.counters.iter();
-        all.push(
-            counted
-                .filter_map(|counter| Some((counter.name, counter.value.number()?)))
-                .collect(),
-        );
+        all.push(Numbers::counted(&ran.counters));
     }
     Ok(all)
 }

@@ -274,13 +274,13 @@ fn traffic(memory: Resource, shares: &Shares) -> Option<Optimization> {
 pub fn next_rung(ladder: &Ladder, rung: &Rung, optimization: Optimization) -> Option<&'static str> {
     let entry = optimization.entry();
     if let Some(pair) = entry.pair(ladder.name, rung.name) {
-        return Some(pair.after);
+        return Some(&pair.after);
     }
     let place = |name: &str| ladder.rungs.iter().position(|other| other.name == name);
     let own = place(rung.name)?;
     let pairs = entry.pairs.iter().filter(|pair| pair.ladder == ladder.name);
     pairs
-        .filter(|pair| place(pair.after).is_some_and(|after| after > own))
-        .map(|pair| pair.after)
+        .filter(|pair| place(&pair.after).is_some_and(|after| after > own))
+        .map(|pair| pair.after.as_str())
         .next()
 }

@@ -87,7 +87,7 @@ fn differences(record: &Record) -> String {
                 }
                 rows.push(vec![
                     code(&row.rung),
-                    metric.heading.to_owned(),
+                    metric.heading.clone(),
                     class(comparison),
                     number(comparison.sim),
                     number(comparison.ncu),
@@ -174,11 +174,7 @@ fn compared() -> String {
             Rule::Arbitrated => "on the GPU up to 6 % more, for arbitration",
             Rule::Information => "not compared: PTX on one side, SASS on the other",
         };
-        vec![
-            metric.heading.to_owned(),
-            code(metric.name),
-            rule.to_owned(),
-        ]
+        vec![metric.heading.clone(), code(&metric.name), rule.to_owned()]
     });
     table(
         &["metric", "name", "the GPU's has to be"],
@@ -208,8 +204,8 @@ fn circumstances(record: &Record) -> String {
     for run in &record.runs {
         let lacking: Vec<&str> = METRICS
             .iter()
-            .filter(|metric| !run.metrics.iter().any(|own| own == metric.name))
-            .map(|metric| metric.heading)
+            .filter(|metric| !run.metrics.iter().any(|own| *own == metric.name))
+            .map(|metric| metric.heading.as_str())
             .collect();
         let line = format!("- {}: not counted: {}", run.ladder, lacking.join("; "));
         // Of several runs on one GPU once.

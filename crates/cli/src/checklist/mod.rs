@@ -9,7 +9,7 @@ use clap::Args;
 use super::{Env, progress_bar};
 use crate::error::Error;
 use crate::report::OutputStyle;
-use analysis::checklist::{ENTRIES, measure};
+use analysis::checklist::{entries, measure};
 use engine::device::Sim;
 use show::{json, text};
 
@@ -21,14 +21,14 @@ pub(super) struct Checklist {
 }
 
 pub(super) fn checklist(args: &Checklist, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
-    let pairs = ENTRIES.iter().map(|entry| entry.pairs.len()).sum();
+    let pairs = entries().iter().map(|entry| entry.pairs.len()).sum();
     let bar = progress_bar(pairs, env.terminal);
     // The counters are this machine's, whatever else there is.
     let measured = measure(
         env.catalog,
         &mut Sim::open(env.catalog.kernels, 0)?,
         |pair| {
-            bar.set_message(pair.after);
+            bar.set_message(pair.after.as_str());
             bar.inc(1);
         },
     );

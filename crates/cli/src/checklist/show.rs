@@ -7,7 +7,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement};
 use serde::Serialize;
 
 use crate::report::OutputStyle;
-use analysis::checklist::{Better, ENTRIES, Measured, Numbers, Optimization};
+use analysis::checklist::{Better, Entry, MeasuredGain, MeasuredPair, Optimization, entries};
 
 /// What stands where an optimization gains nothing.
 const NOTHING: &str = "–";
@@ -16,7 +16,7 @@ const NOTHING: &str = "–";
 const WIDTH: u16 = 120;
 
 /// The table of optimizations, and below it each one's rungs with the numbers before and after.
-pub(super) fn text(measured: &[Measured], style: OutputStyle) -> String {
+pub(super) fn text(measured: &[MeasuredPair], style: OutputStyle) -> String {
     let heading = if style.terminal {
         Style::new().bold()
     } else {
@@ -39,11 +39,11 @@ fn optimizations(style: OutputStyle) -> String {
     }
     table.set_header(["optimization", "for the cores", "for the memory", "how"].map(bold));
     let or_nothing = |text: &'static str| if text.is_empty() { NOTHING } else { text };
-    for entry in ENTRIES {
+    for entry in entries() {
         table.add_row([
             entry.optimization.name(),
-            or_nothing(entry.compute),
-            or_nothing(entry.memory),
+            or_nothing(&entry.compute),
+            or_nothing(&entry.memory),
             &entry.strategies.join(";\n"),
         ]);
     }
@@ -51,7 +51,7 @@ fn optimizations(style: OutputStyle) -> String {
 }
 
 /// A row for each pair, with a line for each of its numbers.
-fn rungs(measured: &[Measured], style: OutputStyle) -> String {
+fn rungs(measured: &[MeasuredPair], style: OutputStyle) -> String {
     let mut table = style.table();
     table.set_header(
         [
@@ -66,14 +66,14 @@ fn rungs(measured: &[Measured], style: OutputStyle) -> String {
         .map(bold),
     );
     let mut last = None;
-    for Measured {
+    for MeasuredPair {
         optimization,
         pair,
         size,
         gains,
     } in measured
     {
-        let lines = |text: fn(&Numbers) -> String| -> String {
+        let lines = |text: fn(&MeasuredGain) -> String| -> String {
             let lines: Vec<String> = gains.iter().map(text).collect();
             lines.join("\n")
         };
@@ -83,7 +83,7 @@ fn rungs(measured: &[Measured], style: OutputStyle) -> String {
             if is_next { optimization.name() } else { "" }.to_owned(),
             format!("{}\n→ {}", pair.before, pair.after),
             size.clone(),
-            lines(|numbers| numbers.gain.what.to_owned()),
+            lines(|numbers| numbers.what.to_owned()),
             lines(|numbers| number(numbers.before)),
             lines(|numbers| number(numbers.after)),
             lines(|numbers| factor(numbers.before, numbers.after)),
@@ -123,7 +123,7 @@ struct EntryJson {
     optimization: Optimization,
     compute: Option<&'static str>,
     memory: Option<&'static str>,
-    strategies: &'static [&'static str],
+    strategies: &'static [String],
     pairs: Vec<PairJson>,
 }
 
@@ -132,7 +132,7 @@ struct PairJson {
     ladder: &'static str,
     before: &'static str,
     after: &'static str,
-    options: BTreeMap<&'static str, &'static str>,
+    options: &'static BTreeMap<String, String>,
     metrics: Vec<NumbersJson>,
 }
 
@@ -146,31 +146,31 @@ struct NumbersJson {
 
 /// An array with one object for each optimization, in the checklist's order: what it gains (`null` for nothing), how
 /// it is done, and its pairs of rungs with the numbers before and after.
-pub(super) fn json(measured: &[Measured]) -> String {
+pub(super) fn json(measured: &[MeasuredPair]) -> String {
     let some = |text: &'static str| (!text.is_empty()).then_some(text);
-    let pair = |measured: &Measured| PairJson {
-        ladder: measured.pair.ladder,
-        before: measured.pair.before,
-        after: measured.pair.after,
-        options: measured.pair.options.iter().copied().collect(),
+    let pair = |measured: &MeasuredPair| PairJson {
+        ladder: &measured.pair.ladder,
+        before: &measured.pair.before,
+        after: &measured.pair.after,
+        options: &measured.pair.options,
         metrics: measured
             .gains
             .iter()
             .map(|numbers| NumbersJson {
-                what: numbers.gain.what,
+                what: numbers.what,
                 better: numbers.gain.better,
                 before: numbers.before,
                 after: numbers.after,
             })
             .collect(),
     };
-    let entries: Vec<EntryJson> = ENTRIES
+    let entries: Vec<EntryJson> = entries()
         .iter()
-        .map(|entry| EntryJson {
+        .map(|entry: &Entry| EntryJson {
             optimization: entry.optimization,
-            compute: some(entry.compute),
-            memory: some(entry.memory),
-            strategies: entry.strategies,
+            compute: some(&entry.compute),
+            memory: some(&entry.memory),
+            strategies: &entry.strategies,
             pairs: measured
                 .iter()
                 .filter(|measured| measured.optimization == entry.optimization)

@@ -23,7 +23,7 @@ struct Both {
 /// number of each metric on `sim` and on `gpu`. A number is in Nsight Compute's base unit: bytes, bytes a second,
 /// nanoseconds, per cent. It is `null` where the device was not asked, does not have the metric, or has nothing to
 /// divide by.
-pub(super) fn json(profiles: &[Profile], metrics: &[Metric<'_>]) -> String {
+pub(super) fn json(profiles: &[Profile], metrics: &[Metric]) -> String {
     let mut lines = Vec::new();
     for profile in profiles {
         for row in &profile.rows {
@@ -35,7 +35,7 @@ pub(super) fn json(profiles: &[Profile], metrics: &[Metric<'_>]) -> String {
                     .map(|metric| {
                         let [sim, gpu] =
                             [Side::Sim, Side::Gpu].map(|side| row.number(metric, side));
-                        (metric.name, Both { sim, gpu })
+                        (metric.name.as_str(), Both { sim, gpu })
                     })
                     .collect(),
             };

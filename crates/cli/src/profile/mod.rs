@@ -227,13 +227,13 @@ pub(super) fn profile(args: &ProfileArgs, env: &Env<'_>, out: &mut dyn Write) ->
 }
 
 /// The metrics that were asked for, each once, or those that are shown where none was.
-fn asked(own: &Own, on_gpu: bool) -> Result<Vec<Metric<'_>>, Error> {
+fn asked(own: &Own, on_gpu: bool) -> Result<Vec<Metric>, Error> {
     if own.metrics.is_empty() {
         return Ok(metrics::defaults());
     }
-    let mut asked: Vec<Metric<'_>> = Vec::new();
+    let mut asked: Vec<Metric> = Vec::new();
     for name in &own.metrics {
-        if asked.iter().all(|other| other.name != name) {
+        if asked.iter().all(|other| other.name != *name) {
             asked.push(metrics::find(name, on_gpu)?);
         }
     }
@@ -336,7 +336,7 @@ impl<'a> OnGpu<'a> {
     fn new(
         runner: &'a dyn Runner,
         own: &Own,
-        asked: &[Metric<'_>],
+        asked: &[Metric],
         device: &dyn Device,
         chosen: &[Chosen],
         plans: &[Plan],
@@ -364,7 +364,7 @@ impl<'a> OnGpu<'a> {
         }
         let metrics = asked
             .iter()
-            .flat_map(|metric| metric.gpu.needs(metric.name))
+            .flat_map(|metric| metric.gpu.needs(&metric.name))
             .collect();
         Ok(Self {
             runner,

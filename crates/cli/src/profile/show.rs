@@ -19,13 +19,13 @@ const WIDTH: usize = 120;
 /// A column: a metric on a device, or the difference between the two.
 #[derive(Clone, Copy)]
 enum Column<'a> {
-    On(&'a Metric<'a>, Side),
-    Difference(&'a Metric<'a>),
+    On(&'a Metric, Side),
+    Difference(&'a Metric),
 }
 
 /// The columns of a metric for these devices. A metric that was not asked for by name has none on a device that
 /// does not have it.
-fn columns<'a>(metric: &'a Metric<'a>, sides: &[Side], asked: bool) -> Vec<Column<'a>> {
+fn columns<'a>(metric: &'a Metric, sides: &[Side], asked: bool) -> Vec<Column<'a>> {
     let mut all: Vec<Column<'a>> = sides
         .iter()
         .filter(|&&side| asked || metric.source(side).missing().is_none())
@@ -44,7 +44,7 @@ fn columns<'a>(metric: &'a Metric<'a>, sides: &[Side], asked: bool) -> Vec<Colum
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shown<'a> {
     /// The metrics, in their order.
-    pub metrics: &'a [Metric<'a>],
+    pub metrics: &'a [Metric],
     /// Whether they were asked for by name.
     pub asked: bool,
     /// The devices that were asked.
@@ -227,7 +227,7 @@ impl Shown<'_> {
             .metrics
             .iter()
             .filter(|metric| !self.asked && columns(metric, self.sides, false).is_empty())
-            .map(|metric| metric.heading)
+            .map(|metric| metric.heading.as_str())
             .collect();
         if !hidden.is_empty() && !self.sides.contains(&Side::Gpu) {
             text += &format!("needs a GPU: {}\n", hidden.join(", "));
@@ -258,7 +258,7 @@ impl Shown<'_> {
                     text += &format!("  not on {}: {why}\n", side.name());
                 }
             }
-            for (statement, profile) in Statement::about(metric.name, profiles) {
+            for (statement, profile) in Statement::about(&metric.name, profiles) {
                 text += &format!("  {}'s text: {}\n", statement.ladder, statement.text);
                 for &side in self.sides {
                     let found = statement.check(metric, profile, side);
@@ -290,7 +290,7 @@ fn how_near(found: &verdict::Verdict) -> String {
 }
 
 impl<'a> Column<'a> {
-    fn metric(&self) -> &'a Metric<'a> {
+    fn metric(&self) -> &'a Metric {
         match *self {
             Self::On(metric, _) | Self::Difference(metric) => metric,
         }
@@ -301,7 +301,7 @@ impl<'a> Column<'a> {
             Self::On(metric, side) => {
                 let of_ptx = metric.of_ptx && *side == Side::Sim;
                 match (several, of_ptx) {
-                    (false, false) => metric.heading.to_owned(),
+                    (false, false) => metric.heading.clone(),
                     (false, true) => format!("PTX {}", metric.heading),
                     (true, false) => format!("{}\n{}", metric.heading, side.name()),
                     (true, true) => format!("{}\n{}, PTX", metric.heading, side.name()),

@@ -1,12 +1,12 @@
 //! The verdicts and what they come from, on made-up numbers.
 
 use crate::checklist::Optimization;
+use crate::counters::Numbers;
 use crate::predict::Description;
 use crate::predict::model::{self, Estimate};
-use crate::profile::Numbers;
 use crate::profile::plan::choose;
 use crate::profile::verdict::{Resource, Shares, next_rung, verdict};
-use engine::registry::ladder;
+use host::{CATALOG, ladder};
 
 #[test]
 fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
@@ -275,7 +275,7 @@ fn the_next_rung_is_the_checklists_or_the_next_of_its_pairs() {
 
 #[test]
 fn shares_of_the_model_and_of_ncu() {
-    let chosen = choose(&["transpose_naive".to_owned()], &[]).unwrap();
+    let chosen = choose(&CATALOG, &["transpose_naive".to_owned()], &[]).unwrap();
     let plan = chosen[0].plan(None).unwrap();
     let (_, launch) = &plan.launches()[0];
     let bytes = plan.problem().bytes();
