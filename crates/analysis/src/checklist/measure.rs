@@ -74,7 +74,7 @@ fn measure_pair(
     let problem = ladder.problem(&pair.options(ladder))?;
     let before = counted(device, ladder, &*problem, &pair.before)?;
     let after = counted(device, ladder, &*problem, &pair.after)?;
-    let measured = |what: &'static String| {
+    let measured = |what: &'static String| -> Result<MeasuredGain, Error> {
         let gain = gain(what).ok_or_else(|| failed(format!("no gain is called `{what}`")))?;
         let of = |(launch, numbers): &(String, Numbers)| {
             let number = gain.number.of(&|name| numbers.get(name));
