@@ -11,6 +11,7 @@ mod checklist;
 mod dram;
 mod error;
 mod occupancy;
+pub mod output;
 pub mod per_ladder;
 mod predict;
 mod profile;

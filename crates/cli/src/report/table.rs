@@ -5,18 +5,12 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Tab
 
 use super::columns::ColumnText;
 use super::{caption, pictures};
+pub(crate) use crate::output::OutputStyle;
 use engine::Provenance;
 use engine::problem::Verdict;
 use engine::registry::{Ladder, Rung};
 use engine::run::Report;
 use engine::size::dims;
-
-/// How a table meets its reader.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct OutputStyle {
-    /// Fit the terminal's width, and colour. Plain and as wide as it needs to be otherwise.
-    pub terminal: bool,
-}
 
 impl OutputStyle {
     pub(crate) fn table(self) -> Table {
