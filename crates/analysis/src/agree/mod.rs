@@ -17,7 +17,6 @@
 pub mod cases;
 pub mod class;
 mod error;
-mod json;
 pub mod metrics;
 pub mod record;
 mod waits;

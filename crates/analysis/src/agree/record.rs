@@ -1,7 +1,7 @@
 //! Comparisons as they are kept: what both sides counted, where and when, as a JSON file. It is the fixture that
 //! holds the simulator to its numbers, and what the report is written from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::class::Class;
 use super::error::AgreeError;
-use super::json;
 use super::metrics::{Compared, Rule, find};
 use engine::Catalog;
 use engine::options::Options;
@@ -22,8 +21,6 @@ use engine::size::parse_block;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// The rungs that are in none of the runs, by ladder. What is neither there nor here was forgotten.
-    pub not_yet: BTreeMap<String, Vec<String>>,
     /// The runs, in the ladders' order.
     pub runs: Vec<Run>,
 }
@@ -100,6 +97,10 @@ pub struct Comparison {
     pub why: Vec<String>,
 }
 
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("strings, numbers and maps by name serialize")
+}
+
 /// Whole numbers without a point.
 fn whole<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     const EXACT: f64 = (1_u64 << 53) as f64;
@@ -157,6 +158,18 @@ impl Run {
         }
         .plan()?;
         Ok(plan)
+    }
+
+    /// Its JSON, with a line for each rung.
+    fn text(&self) -> String {
+        let rungs: Vec<String> = self.rungs.iter().map(to_json).collect();
+        let own = to_json(&Self {
+            rungs: Vec::new(),
+            ..self.clone()
+        });
+        // The rungs are its last field, and an empty array here.
+        let begin = own.trim_end_matches("]}");
+        format!("{begin}\n{}\n]}}", rungs.join(",\n"))
     }
 
     /// The problem and the block in words.
@@ -252,8 +265,7 @@ impl Record {
         self.runs.iter().all(|run| run.summary().unexplained == 0)
     }
 
-    /// Puts these runs in, in the place of all earlier ones of their ladders, and finds out which rungs are in
-    /// none.
+    /// Puts these runs in, in the place of all earlier ones of their ladders.
     pub fn replace(&mut self, catalog: &Catalog, runs: Vec<Run>) {
         self.runs
             .retain(|old| runs.iter().all(|new| new.ladder != old.ladder));
@@ -265,22 +277,19 @@ impl Record {
                 .position(|own| own.name == run.ladder)
         };
         self.runs.sort_by_key(place);
-        self.not_yet = self.missing(catalog);
     }
 
-    /// The rungs that are in none of the runs, by ladder.
-    pub fn missing(&self, catalog: &Catalog) -> BTreeMap<String, Vec<String>> {
-        let is_there = |ladder: &str, rung: &str| {
-            let runs = self.runs.iter().filter(|run| run.ladder == ladder);
-            runs.flat_map(|run| &run.rungs).any(|row| row.rung == rung)
-        };
-        let of = |ladder: &'static Ladder| {
+    /// The rungs of the catalog that are in none of the runs, by ladder: those that were not measured yet.
+    pub fn missing(&self, catalog: &Catalog) -> Vec<(&'static str, Vec<&'static str>)> {
+        let of_ladder = |ladder: &'static Ladder| {
+            let runs = self.runs.iter().filter(|run| run.ladder == ladder.name);
+            let measured = runs.flat_map(|run| &run.rungs);
+            let measured: BTreeSet<&str> = measured.map(|row| row.rung.as_str()).collect();
             let rungs = ladder.rungs.iter().map(|rung| rung.name);
-            let rungs = rungs.filter(|rung| !is_there(ladder.name, rung));
-            let rungs: Vec<String> = rungs.map(str::to_owned).collect();
-            (!rungs.is_empty()).then(|| (ladder.name.to_owned(), rungs))
+            let missing: Vec<&str> = rungs.filter(|name| !measured.contains(name)).collect();
+            (!missing.is_empty()).then_some((ladder.name, missing))
         };
-        catalog.ladders.iter().filter_map(of).collect()
+        catalog.ladders.iter().filter_map(of_ladder).collect()
     }
 
     /// Reads a record. A file that is not there is an empty one, where `or_new`.
@@ -319,9 +328,10 @@ impl Record {
         }
     }
 
-    /// The text that [`Record::parse`] reads: JSON, with a line for each comparison.
+    /// The text that [`Record::parse`] reads: JSON, with a line for each rung of a run.
     pub fn text(&self) -> String {
-        json::text(self)
+        let runs: Vec<String> = self.runs.iter().map(Run::text).collect();
+        format!("{{\"runs\":[\n{}\n]}}\n", runs.join(",\n"))
     }
 
     /// Writes a record in one step: the file is as it was or as it shall be.
