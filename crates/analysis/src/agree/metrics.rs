@@ -10,7 +10,7 @@ use crate::counters::{Source, embedded};
 /// A metric that both sides have.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Compared {
+pub struct ComparedMetric {
     /// Nsight Compute's name; one of our own, without two underscores behind its first word, where it is
     /// computed from several.
     pub name: String,
@@ -58,7 +58,7 @@ pub enum Rule {
     Information,
 }
 
-impl Compared {
+impl ComparedMetric {
     /// Whether this change can be why the GPU's number is `higher`, or lower, than the simulator's.
     ///
     /// A predicate in the place of a branch cannot: an instruction that is kept from all threads of a warp is not
@@ -92,10 +92,10 @@ impl Compared {
 }
 
 /// The metrics that are compared, in the order in which they are shown.
-pub static METRICS: LazyLock<Vec<Compared>> = LazyLock::new(|| {
+pub static METRICS: LazyLock<Vec<ComparedMetric>> = LazyLock::new(|| {
     #[derive(Deserialize)]
     struct File {
-        metric: Vec<Compared>,
+        metric: Vec<ComparedMetric>,
     }
     embedded::<File>("metrics.toml", include_str!("metrics.toml")).metric
 });
@@ -108,6 +108,6 @@ pub const UNIFORM: &str = "smsp__sass_branch_targets_threads_uniform.sum";
 pub const INSTRUCTIONS: &str = "smsp__average_inst_executed_per_warp.ratio";
 
 /// The metric of this name.
-pub fn find(name: &str) -> Option<&'static Compared> {
+pub fn find(name: &str) -> Option<&'static ComparedMetric> {
     METRICS.iter().find(|metric| metric.name == name)
 }

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::class::Class;
 use super::error::AgreeError;
-use super::metrics::{Compared, Rule, find};
+use super::metrics::{ComparedMetric, Rule, find};
 use engine::Catalog;
-use engine::options::Options;
 use engine::registry::Ladder;
-use engine::run::{Climb, Plan};
+use engine::run::Plan;
+use engine::selection::Selection;
 use engine::size::parse_block;
 
 /// Runs of ladders that were compared.
@@ -38,7 +38,7 @@ pub struct Run {
     /// The block, where one was given.
     pub block: Option<String>,
     /// Where the GPU's numbers are from.
-    pub measured: Measured,
+    pub measured: Circumstances,
     /// The metrics that were compared. One that a rung does not have below was 0 on both sides, or a quotient
     /// with nothing to divide by on both.
     pub metrics: Vec<String>,
@@ -51,7 +51,7 @@ pub struct Run {
 /// Where, when and with what the GPU was asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Measured {
+pub struct Circumstances {
     /// The GPU.
     pub device: String,
     /// Its compute capability: which PTX it ran.
@@ -117,47 +117,37 @@ impl Row {
     pub fn comparisons<'a>(
         &'a self,
         run: &'a Run,
-    ) -> impl Iterator<Item = (&'static Compared, Option<&'a Comparison>)> {
+    ) -> impl Iterator<Item = (&'static ComparedMetric, Option<&'a Comparison>)> {
         let metrics = run.metrics.iter().filter_map(|name| find(name));
         metrics.map(|metric| (metric, self.metrics.get(&metric.name)))
     }
 }
 
 impl Run {
-    /// Its ladder.
-    ///
-    /// # Errors
-    /// Where there is none of that name any more.
-    pub fn ladder(&self, catalog: &Catalog) -> Result<&'static Ladder, AgreeError> {
-        Ok(catalog.ladder(&self.ladder)?)
-    }
-
     /// Its problem and launches, as they are now.
     ///
     /// # Errors
-    /// Where the ladder, an option, or a block is no more.
+    /// [`AgreeError::Engine`] when the ladder, a rung or the block is not there any more,
+    /// [`AgreeError::Unrepeatable`] when an option is not.
     pub fn plan(&self, catalog: &Catalog) -> Result<Plan, AgreeError> {
-        let ladder = self.ladder(catalog)?;
-        let mut options = Options::default();
+        let ladder = catalog.ladder(&self.ladder)?;
+        let mut given = Vec::new();
         for (name, value) in &self.options {
             let own = ladder.options.iter().find(|own| own.name == name);
             let own = own.ok_or_else(|| AgreeError::Unrepeatable {
                 ladder: self.ladder.clone(),
                 why: format!("it has no option --{name}"),
             })?;
-            options = options.with(own.name, value);
+            given.push((own.name, value.clone()));
         }
-        let block = self.block.as_deref().map(parse_block).transpose()?;
-        let names: Vec<String> = self.rungs.iter().map(|row| row.rung.clone()).collect();
-        let plan = Climb {
+        let selection = Selection {
             ladder,
-            rungs: &names,
-            options: &options,
-            block,
-            runs: None,
-        }
-        .plan()?;
-        Ok(plan)
+            whole: false,
+            named: self.rungs.iter().map(|row| row.rung.clone()).collect(),
+            given,
+        };
+        let block = self.block.as_deref().map(parse_block).transpose()?;
+        Ok(selection.plan(block, None)?)
     }
 
     /// Its JSON, with a line for each rung.

@@ -2,20 +2,22 @@
 //! names, what the numbers mean, and which resource bounds the rung.
 //!
 //! - [`metrics`] is the list of what can be asked for and where each device has it from.
-//! - [`plan`] finds what to profile; [`on_sim`] counts it; [`ncu`] has Nsight Compute count it, by running this
-//!   program under it.
+//! - [`plan`] finds the launches; [`on_sim`] counts them; [`ncu`] has Nsight Compute count them, by running this program
+//!   under it.
 //! - [`statements`] are what the texts say that the ladders come from, checked against the numbers.
-//! - [`verdict`] says what bounds a rung, from [`Shares`](verdict::Shares) of the device's limits.
+//! - [`verdict`] says what bounds a rung, from [`Utilization`](verdict::Utilization) of the device's limits.
 //!
 //! A profile does not check results; `ladder run` and `ladder check` do.
 //!
 //! ```
 //! use analysis::profile::{metrics, on_sim, plan};
+//! use host::selection::select_with;
 //! use host::{CATALOG, KERNELS, device};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let chosen = plan::choose(&CATALOG, &["transpose_naive".to_owned()], &[("rows", "64".to_owned())])?;
-//! let plan = chosen[0].plan(None)?;
+//! let options = [("rows", "64".to_owned())];
+//! let selected = select_with(&CATALOG, &["transpose_naive".to_owned()], &options)?;
+//! let plan = plan(&selected[0], None)?;
 //! let numbers = on_sim(&mut *device::open(device::Choice::Sim, &KERNELS)?, &plan, |_| ())?;
 //!
 //! let name = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio";
@@ -29,7 +31,6 @@ pub mod bounds;
 mod error;
 pub mod metrics;
 pub mod ncu;
-pub mod plan;
 pub mod statements;
 #[cfg(test)]
 mod tests;
@@ -38,12 +39,12 @@ pub mod verdict;
 pub use crate::counters::{Numbers, Source};
 pub use error::ProfileError;
 pub use metrics::Metric;
-pub use plan::Chosen;
 
 use engine::device::Device;
 use engine::launch::Launch;
 use engine::registry::{Ladder, Rung};
 use engine::run::{Plan, Session};
+use engine::selection::Selection;
 use verdict::Verdict;
 
 /// One of the two devices.
@@ -118,10 +119,25 @@ impl Side {
     }
 }
 
+/// Makes the problem of a selection and finds the launches, one of each rung.
+///
+/// # Errors
+/// [`ProfileError::Engine`] when the options, the block or a rung that was named are not possible,
+/// [`ProfileError::Nothing`] when no rung of the ladder computes the problem.
+pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, ProfileError> {
+    let plan = selection.plan(block, None)?;
+    match plan.launches().is_empty() {
+        true => Err(ProfileError::Nothing {
+            why: format!("no rung of {} computes this", selection.ladder.name),
+        }),
+        false => Ok(plan),
+    }
+}
+
 /// Counts a launch of each rung of a plan on a device that counts. `progress` hears of each before it runs.
 ///
 /// # Errors
-/// Where the problem does not fit, and what the device refuses.
+/// [`ProfileError::Engine`] when the problem does not fit into the device's memory, and when the device fails.
 pub fn on_sim(
     device: &mut dyn Device,
     plan: &Plan,

@@ -58,7 +58,7 @@ pub static STATEMENTS: LazyLock<Vec<Statement>> = LazyLock::new(|| {
 
 /// What became of a statement on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Finding {
     /// It holds, with the numbers.
     Holds(String),
     /// It does not, with the numbers.
@@ -105,9 +105,9 @@ impl Statement {
     }
 
     /// Whether it holds by a device's numbers.
-    pub fn check(&self, metric: &Metric, profile: &Profile, side: Side) -> Found {
+    pub fn check(&self, metric: &Metric, profile: &Profile, side: Side) -> Finding {
         if side == Side::Sim && metric.sim.missing().is_some() {
-            return Found::NeedsGpu;
+            return Finding::NeedsGpu;
         }
         let number = |name: &String| {
             let row = profile.rows.iter().find(|row| row.rung.name == name)?;
@@ -116,7 +116,7 @@ impl Statement {
         let without = self.rungs.iter().filter(|name| number(name).is_none());
         let without: Vec<String> = without.cloned().collect();
         if !without.is_empty() {
-            return Found::Unknown(without);
+            return Finding::Unknown(without);
         }
         let numbers: Vec<f64> = self.rungs.iter().filter_map(number).collect();
         let each = self.rungs.iter().zip(&numbers);
@@ -124,8 +124,8 @@ impl Statement {
             each.map(|(rung, &number)| format!("{rung} {}", metric.form.write_with_unit(number)));
         let text = each.collect::<Vec<_>>().join(", ");
         match self.relation.holds(&numbers, self.number) {
-            true => Found::Holds(text),
-            false => Found::DoesNot(text),
+            true => Finding::Holds(text),
+            false => Finding::DoesNot(text),
         }
     }
 }

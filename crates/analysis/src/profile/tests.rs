@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::metrics::{METRICS, defaults, find};
 use super::plan::choose;
-use super::statements::{Found, Relation, STATEMENTS, Statement};
+use super::statements::{Finding, Relation, STATEMENTS, Statement};
 use super::*;
 use host::{CATALOG, Error, ladder, ladders};
 
@@ -145,17 +145,17 @@ fn a_statement_is_checked_where_its_rungs_are() {
     let numbers = "reduce_neighbored_less 40.00, reduce_neighbored 100.00".to_owned();
     assert_eq!(
         check(&made_up(&[100.0, 40.0]), Side::Sim),
-        Found::Holds(numbers)
+        Finding::Holds(numbers)
     );
     assert!(matches!(
         check(&made_up(&[100.0, 60.0]), Side::Sim),
-        Found::DoesNot(_)
+        Finding::DoesNot(_)
     ));
-    let missing = Found::Unknown(vec!["reduce_neighbored_less".to_owned()]);
+    let missing = Finding::Unknown(vec!["reduce_neighbored_less".to_owned()]);
     assert_eq!(check(&made_up(&[100.0]), Side::Sim), missing);
     assert!(matches!(
         check(&made_up(&[100.0, 40.0]), Side::Gpu),
-        Found::Unknown(_)
+        Finding::Unknown(_)
     ));
 }
 

@@ -89,7 +89,7 @@ impl ColumnText {
                 Self::words("published", |report, _, own| Some(published(report, own)))
             }
             Column::PublishedCount => Self::words("published", |_, _, own| {
-                Some(own.rung.seed_count.to_owned())
+                Some(own.rung.published_count.to_owned())
             }),
             Column::Instructions => Self::number(
                 "instr. / warp",
