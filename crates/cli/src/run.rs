@@ -73,7 +73,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let mut device = (env.open)(args.device)?;
     let mut printer = Printer::new(args.format, env.style(), to.out);
     let mut code = 0;
-    for (own, plan) in selected.iter().zip(&plans) {
+    for (own, plan) in selected.iter().zip(plans) {
         let bar = progress_bar(plan.rungs().len(), env.terminal);
         let report = run::climb(&mut *device, plan, |rung| {
             bar.set_message(rung.name);
