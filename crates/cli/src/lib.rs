@@ -39,6 +39,7 @@ use targets::Scope;
 
 pub use env::{Env, FindExplain, progress_bar};
 pub use error::Error;
+pub use report::regime;
 
 /// What `ladder` can be asked for.
 const COMMANDS: &[Command] = &[
