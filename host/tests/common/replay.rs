@@ -1,4 +1,4 @@
-//! The `agree` program in tests, with an Nsight Compute that runs nothing: it says of a launch what the simulator
+//! `ladder agree` in tests, with an Nsight Compute that runs nothing: it says of a launch what the simulator
 //! counts of it.
 
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
@@ -7,24 +7,22 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::Path;
 
-use host::agree::program::{self, Surroundings};
-use host::agree::{Case, Explain};
-use host::device::Sim;
-use host::report::Setting;
-use host::{Device, Error, ladder};
+use analysis::agree::{Case, Explain};
+use analysis::profile::ncu::{Ended as Said, Runner};
+use analysis::profile::{Numbers, on_sim};
+use cli::Env;
+use host::device::{Choice, Sim};
+use host::{Device, Error, KERNELS, Provenance, ladder};
 use toolkit::access::Change;
 
 use crate::common::Fake;
-use crate::common::program::Ended;
+use crate::common::program::{Ended, env, within};
 
 /// The GPU's compute capability: it runs every kernel.
 const CAPABILITY: (u32, u32) = (9, 0);
 
 /// A file that is there; the runner has its place.
 pub const NCU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu.sh");
-
-use host::profile::ncu::{Ended as Said, Runner};
-use host::profile::{Numbers, on_sim};
 
 /// A metric of the kernels whose names begin so, and what is counted where the simulator counts so much.
 pub type Difference = (&'static str, &'static str, fn(f64) -> f64);
@@ -98,7 +96,7 @@ impl Replay {
             }
         }
         let plan = case.plan(&rungs).unwrap();
-        let mut sim = Sim::open_as(0, Some(CAPABILITY)).unwrap();
+        let mut sim = Sim::open_as(&KERNELS, 0, Some(CAPABILITY)).unwrap();
         let counted = on_sim(&mut sim, &plan, |_| ()).unwrap();
         let quoted = |cells: Vec<String>| {
             let cells: Vec<String> = cells.iter().map(|cell| format!("\"{cell}\"")).collect();
@@ -162,50 +160,30 @@ pub fn agree(replay: &Replay, changes: &[Change], args: &[&str]) -> Ended {
     };
     let explain = |_| Ok(Box::new(Made(changes.to_vec())) as Box<dyn Explain>);
     with(
-        &Surroundings {
-            open: &open,
+        &Env {
             runner: replay,
             explain: &explain,
-            terminal: false,
-            setting: &|_| Setting {
+            provenance: &|_| Provenance {
                 date: "2026-04-01".to_owned(),
                 toolchain: "compilers".to_owned(),
             },
+            ..env(&open)
         },
         &[args, &["--ncu", NCU]].concat(),
     )
 }
 
-pub fn with(surroundings: &Surroundings<'_>, args: &[&str]) -> Ended {
-    let (mut out, mut err) = (
-        anstream::StripStream::new(Vec::new()),
-        anstream::StripStream::new(Vec::new()),
-    );
-    let args = ["agree"].iter().chain(args).map(Into::into);
-    let code = program::main(args, surroundings, &mut out, &mut err);
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended {
-        code,
-        out: text(out.into_inner()),
-        err: text(err.into_inner()),
-    }
+/// Runs `ladder agree`.
+pub fn with(env: &Env<'_>, args: &[&str]) -> Ended {
+    within(env, &[&["agree"], args].concat())
 }
 
 /// A machine with nothing.
-pub fn nothing() -> Surroundings<'static> {
-    fn open(_: host::device::Choice) -> Result<Box<dyn Device>, Error> {
+pub fn nothing() -> Env<'static> {
+    fn open(_: Choice) -> Result<Box<dyn Device>, Error> {
         Err(Error::NoGpu {
             what: "no CUDA driver on this machine".to_owned(),
         })
     }
-    Surroundings {
-        open: &open,
-        runner: &host::profile::ncu::System,
-        explain: &|_| Err(vec!["no ptxas was found".to_owned()]),
-        terminal: false,
-        setting: &|_| Setting {
-            date: String::new(),
-            toolchain: String::new(),
-        },
-    }
+    env(&open)
 }

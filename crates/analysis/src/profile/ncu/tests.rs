@@ -8,6 +8,7 @@ use std::io;
 
 use super::*;
 use crate::profile::plan::choose;
+use host::CATALOG;
 
 const RAW: &str = include_str!("fixtures/raw.csv");
 const DETAILS: &str = include_str!("fixtures/details.csv");
@@ -78,7 +79,7 @@ fn profile(
         "reduce_interleaved",
     ];
     let targets = targets.map(str::to_owned);
-    let chosen = choose(&targets, &[("n", "2^20".to_owned())]).unwrap();
+    let chosen = choose(&CATALOG, &targets, &[("n", "2^20".to_owned())]).unwrap();
     let block = Some([512, 1, 1]);
     let plan = chosen[0].plan(block).unwrap();
     let launches: Vec<_> = plan
