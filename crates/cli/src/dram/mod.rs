@@ -1,110 +1,159 @@
 //! `ladder dram`: the figures of bursts, banks and channels, and the trace of a rung.
 
 mod args;
-mod json;
-mod show;
+mod figures;
 mod trace;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
-use anstyle::Style;
-use serde::Serialize;
+use serde_json::Value;
 
 use super::{Env, WRONG};
 use crate::error::Error;
-use crate::report::OutputStyle;
-use analysis::dram::trace::Plan;
-use args::{BusArgs, MapArgs, TilesArgs, by_default};
+use crate::output::{Document, OutputStyle};
+use analysis::dram::{self, Bus, DramError, Map, Tiles};
 use engine::device::Sim;
+use engine::options::{self, Options};
+use engine::run::Climb;
+use engine::selection::select;
 
 pub(super) use args::Dram;
+use args::{Figure, Own};
 
 pub(super) fn dram(asked: &Dram, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
+    let Dram { own, options } = asked;
+    let (mut document, mut format, mut code) = (Document::default(), own.format, 0);
+    match (&own.trace, &own.figure) {
+        (Some(rung), _) => {
+            let trace = traced(rung, own, options, env)?;
+            document = trace::document(&trace);
+            code = if trace.correct { 0 } else { WRONG };
+        }
+        (None, Some(figure)) => {
+            let (data, drawn) = data_and_document(figure)?;
+            document = drawn;
+            document.value(&data);
+            format = match figure {
+                Figure::Map { format, .. }
+                | Figure::Tiles { format, .. }
+                | Figure::Bus { format, .. } => *format,
+            };
+        }
+        (None, None) => {
+            let mut values = BTreeMap::new();
+            for figure in Figure::all() {
+                let (name, what) = title(&figure);
+                let (data, drawn) = data_and_document(&figure)?;
+                document.section(format!("ladder dram {name}"), what);
+                document.append(drawn);
+                values.insert(name, data);
+            }
+            document.value(&values);
+        }
+    }
     let style = OutputStyle {
         terminal: env.terminal,
     };
-    let text = match asked {
-        Dram::Figures { json } => figures(*json, style)?,
-        Dram::Map(args) => {
-            let map = args.map()?;
-            if args.memory.json {
-                line(&json::map_json(&map))
-            } else {
-                show::map_text(&map, style)
-            }
-        }
-        Dram::Tiles(args) => {
-            let tiles = args.tiles()?;
-            if args.memory.json {
-                line(&json::tiles_json(&tiles))
-            } else {
-                show::tiles_text(&tiles, style)
-            }
-        }
-        Dram::Bus(args) if args.json => line(&json::bus_json(&args.bus()?, &args.demand)),
-        Dram::Bus(args) => args.text(style)?,
-        Dram::Trace(rung, options, args) => {
-            let plan = Plan::new(env.catalog, rung, options, args.block, args.setup()?)?;
-            // Only this machine tells of each access.
-            let trace = plan.run(&mut Sim::open(env.catalog.kernels, 0)?)?;
-            let text = if args.json {
-                line(&trace::trace_json(&trace))
-            } else {
-                trace::trace_text(&trace, style)
-            };
-            out.write_all(text.as_bytes())?;
-            return Ok(if trace.verdict.is_right() { 0 } else { WRONG });
-        }
-    };
-    out.write_all(text.as_bytes())?;
-    Ok(0)
+    format.write(&document, style, out)?;
+    Ok(code)
 }
 
-/// All three figures, with the numbers that they have by default.
-fn figures(json: bool, style: OutputStyle) -> Result<String, Error> {
-    let (map, tiles, bus) = (
-        by_default::<MapArgs>().map()?,
-        by_default::<TilesArgs>().tiles()?,
-        by_default::<BusArgs>(),
-    );
-    if json {
-        return Ok(line(&Figures {
-            map: json::map_json(&map),
-            tiles: json::tiles_json(&tiles),
-            bus: json::bus_json(&bus.bus()?, &bus.demand),
-        }));
-    }
-    let bold = if style.terminal {
-        Style::new().bold()
-    } else {
-        Style::new()
-    };
-    let title = |command, what| format!("{bold}ladder dram {command}{bold:#}: {what}\n");
-    Ok([
-        title("map", "an array's elements in channels and banks"),
-        show::map_text(&map, style),
-        String::from("\n"),
-        title(
+fn title(figure: &Figure) -> (&'static str, &'static str) {
+    match figure {
+        Figure::Map { .. } => ("map", "an array's elements in channels and banks"),
+        Figure::Tiles { .. } => (
             "tiles",
             "what the blocks of a tiled product load, phase by phase",
         ),
-        show::tiles_text(&tiles, style),
-        String::from("\n"),
-        title("bus", "how many banks keep a channel busy"),
-        bus.text(style)?,
-    ]
-    .concat())
+        Figure::Bus { .. } => ("bus", "how many banks keep a channel busy"),
+    }
 }
 
-#[derive(Serialize)]
-struct Figures<M, T, B> {
-    map: M,
-    tiles: T,
-    bus: B,
+/// A figure as JSON, and as it is drawn.
+fn data_and_document(figure: &Figure) -> Result<(Value, Document), DramError> {
+    let chapter = dram::Dram::FIGURE;
+    let (data, document) = match figure {
+        Figure::Map {
+            memory,
+            element,
+            elements,
+            ..
+        } => {
+            let map = Map::new(memory.dram(chapter)?, *element, *elements)?;
+            (serde_json::to_value(&map), figures::map(&map))
+        }
+        Figure::Tiles {
+            memory,
+            element,
+            n,
+            tile,
+            ..
+        } => {
+            let tiles = Tiles::new(memory.dram(chapter)?, *element, *n, *tile)?;
+            (serde_json::to_value(&tiles), figures::tiles(&tiles))
+        }
+        Figure::Bus {
+            ratio,
+            banks,
+            width,
+            clock,
+            demand,
+            ..
+        } => {
+            let bus = Bus::new(*ratio, *banks, *width, *clock, demand)?;
+            (serde_json::to_value(&bus), figures::bus(&bus))
+        }
+    };
+    Ok((data.expect("names, numbers and arrays serialize"), document))
 }
 
-/// JSON on a line of its own.
-fn line(json: &impl Serialize) -> String {
-    let json = serde_json::to_string(json).expect("strings, numbers and arrays serialize");
-    json + "\n"
+/// Runs the rung of this name, on whichever ladder, on the problem that the options of that ladder ask for.
+fn traced(
+    name: &str,
+    own: &Own,
+    given: &[(&'static str, String)],
+    env: &Env<'_>,
+) -> Result<dram::trace::Trace, Error> {
+    let memory = own.memory.dram(dram::Dram::H100)?;
+    let selected = select(env.catalog, &[name.to_owned()])?;
+    let all = || selected.iter().flat_map(|own| own.rungs());
+    let (Some(selection), 1) = (selected.first(), all().count()) else {
+        let rungs: Vec<&str> = all().map(|rung| rung.name).collect();
+        return Err(Error::SeveralRungs {
+            name: name.to_owned(),
+            rungs: rungs.join(", "),
+        });
+    };
+    let mut options = Options::default();
+    for (name, text) in given {
+        options.set(name, options::Value::Text(text.clone()));
+    }
+    let plan = Climb {
+        ladder: selection.ladder,
+        rungs: &[name.to_owned()],
+        options: &options,
+        block: own.block,
+        runs: None,
+    }
+    .plan()?;
+    // Of one rung that is named there is one launch, or an error.
+    let [(rung, launch)] = plan.launches() else {
+        return Err(Error::SeveralRungs {
+            name: name.to_owned(),
+            rungs: String::new(),
+        });
+    };
+    // Of all devices only the SIMT machine tells of each access.
+    let mut sim = Sim::open(env.catalog.kernels, 0)?;
+    let (ladder, problem) = (selection.ladder, plan.problem());
+    Ok(dram::trace::trace(
+        &mut sim,
+        ladder,
+        rung,
+        problem,
+        launch,
+        memory,
+        own.windows,
+    )?)
 }
