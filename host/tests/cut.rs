@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use host::ptx::cut::{Index, SourceLines};
-use host::{KERNELS_PTX, ptx};
+use host::{KERNELS, ptx};
 
 /// Made by the command in `several.cu`, beside it.
 const SEVERAL: &str = include_str!("data/several.ptx");
@@ -30,7 +30,7 @@ fn assembled(text: &str, folder: &Path) -> Option<Result<(), String>> {
 #[test]
 fn every_entry_can_be_had_alone() {
     let folder = tempfile::tempdir().unwrap();
-    for whole in KERNELS_PTX {
+    for whole in KERNELS.modules {
         let index = Index::new(whole.text).unwrap();
         for (place, entry) in ptx::entries(whole.text).enumerate() {
             let cut = |lines| index.cut(whole.text, entry.name, lines).unwrap();

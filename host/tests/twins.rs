@@ -71,11 +71,7 @@ fn compile(nvcc: &Path, ladder: &str) -> String {
 /// The entries of a rung that have twins: those of the ladder's usual computation, where it has one.
 fn twinned(rung: &Rung) -> Vec<String> {
     match rung.entries.of("") {
-        Some(entries) => Rung {
-            entries,
-            ..rung.clone()
-        }
-        .entry_names(),
+        Some(entries) => Rung { entries, ..*rung }.entry_names(),
         None => rung.entry_names(),
     }
 }
