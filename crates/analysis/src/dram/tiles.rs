@@ -95,7 +95,7 @@ impl Tiles {
     }
 
     /// The blocks, by row and column of the product's tiles.
-    pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
+    pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + Clone + use<> {
         let side = self.side();
         (0..side).flat_map(move |down| (0..side).map(move |across| (down, across)))
     }
