@@ -10,7 +10,6 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use toolkit::Tool;
-use xtask::tools;
 
 use crate::error::Error;
 
@@ -56,10 +55,13 @@ impl Nvcc {
         let named = env::var_os(NVCC).filter(|name| !name.is_empty());
         if let Some(name) = named {
             // A name without a folder is looked for as the shell would.
-            let program = which::which(&name).unwrap_or_else(|_| name.into());
+            let program = locate::on_path(&name)
+                .into_iter()
+                .next()
+                .unwrap_or_else(|| name.into());
             return Self::at(program);
         }
-        if let Ok(program) = which::which("nvcc") {
+        if let Some(program) = locate::on_path("nvcc").into_iter().next() {
             return Self::at(program);
         }
         let found = toolkit::find(Tool::Nvcc).map_err(|error| Error::NoNvcc {
@@ -77,8 +79,7 @@ impl Nvcc {
     /// [`Error::NoNvcc`] where it does not say its version.
     pub fn at(program: PathBuf) -> Result<Self, Error> {
         let broken = |why| Error::NoNvcc { why };
-        let said = tools::output(Command::new(&program).arg("--version"))
-            .map_err(|failure| broken(failure.message))?;
+        let said = locate::output(Command::new(&program).arg("--version")).map_err(broken)?;
         // `Cuda compilation tools, release 13.0, V13.0.88`.
         let version = said
             .split_whitespace()
@@ -226,15 +227,15 @@ fn libraries(product: &Product) -> &'static [&'static str] {
 }
 
 /// The folder for what nvcc makes: the one that [`CACHE`] names, else one in cargo's target folder where
-/// there is a repository, else in the user's cache.
+/// this program lies in one, else in the user's cache.
 #[must_use]
 pub fn cache() -> PathBuf {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
     if let Some(folder) = variable(CACHE) {
         return folder.into();
     }
-    if tools::root().is_dir() || variable("CARGO_TARGET_DIR").is_some() {
-        return tools::target_dir().join("cuda");
+    if let Some(target) = locate::target_dir() {
+        return target.join("cuda");
     }
     let user = variable("XDG_CACHE_HOME")
         .map(PathBuf::from)

@@ -1,82 +1,13 @@
-//! The command line.
+//! The command line of `cargo xtask ptx`.
 
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgGroup, Parser};
 use cuda_builder::NvvmArch;
 
-/// Tasks for working on the kernels.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
-pub struct Cli {
-    /// What to do.
-    #[command(subcommand)]
-    pub task: Task,
-}
-
-/// The tasks.
-#[derive(Debug, Subcommand)]
-pub enum Task {
-    /// Make this machine able to build kernels
-    Setup(Setup),
-    /// Show what this machine has and lacks
-    Doctor,
-    /// Look at the kernels' PTX, SASS and LLVM IR
-    Ptx(Ptx),
-    /// Run the reduction ladder on the best device there is
-    Run(Run),
-    /// Measure the ladders against CUDA C++, CUB, cuBLAS and memcpy
-    Versus(Versus),
-    /// Compare what the simulator counts of every rung with what Nsight Compute counts on a GPU
-    Agree(Agree),
-    /// Check formatting, lints and docs, and run all tests
-    Test,
-}
-
-/// `cargo xtask setup`.
-#[derive(Debug, Args)]
-pub struct Setup {
-    /// Also NVIDIA's ptxas, nvcc, cuobjdump and nvdisasm (350 MB, from PyPI)
-    #[arg(long)]
-    pub nvidia: bool,
-}
-
-/// `cargo xtask run`.
-#[derive(Debug, Args)]
-pub struct Run {
-    /// Further arguments for `ladder run reduce`
-    #[arg(last = true)]
-    pub args: Vec<String>,
-}
-
-/// `cargo xtask versus`.
-#[derive(Debug, Args)]
-pub struct Versus {
-    /// A ladder and its options, as `ladder run` takes them, and --rung, --runs, --json or --update-readme
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "LADDER AND OPTIONS"
-    )]
-    pub args: Vec<String>,
-}
-
-/// `cargo xtask agree`.
-#[derive(Debug, Args)]
-pub struct Agree {
-    /// Ladders, options of theirs as `ladder run` takes them, --block, --ncu; --update-fixture and --update-doc
-    /// write the numbers and the report into files, --from reports what is in such a file and needs no GPU. Paths
-    /// are relative to the repository's root
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "LADDERS AND OPTIONS"
-    )]
-    pub args: Vec<String>,
-}
-
 /// `cargo xtask ptx`: without a pattern, the list of kernels.
-#[derive(Debug, Args)]
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask")]
 #[command(group(ArgGroup::new("form").args(["sass", "stats", "llvm", "diff", "json"])))]
 pub struct Ptx {
     /// A kernel's name or a part of it that no other kernel has
@@ -111,53 +42,4 @@ pub struct Ptx {
     /// Print the list as JSON
     #[arg(long, conflicts_with = "pattern")]
     pub json: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Cli;
-    use clap::{CommandFactory, Parser};
-
-    fn accepts(line: &str) -> bool {
-        Cli::try_parse_from(line.split(' ')).is_ok()
-    }
-
-    #[test]
-    fn the_definition_holds_together() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn what_goes_together_and_what_does_not() {
-        for line in [
-            "xtask ptx",
-            "xtask ptx smem_64 --rust --sass --arch sm_90",
-            "xtask ptx smem_64 --rust --verbatim",
-            "xtask ptx --diff a b --unified",
-            "xtask ptx --json --file k.ptx",
-            "xtask run -- --n 2^20",
-            "xtask setup --nvidia",
-            "xtask versus",
-            "xtask versus reduce --n 2^24 --runs 50 --json",
-            "xtask versus --update-readme README.md",
-            "xtask agree",
-            "xtask agree reduce matmul --m 128 --update-fixture a.json --update-doc b.md",
-            "xtask agree --from a.json --update-doc b.md",
-        ] {
-            assert!(accepts(line), "{line}");
-        }
-        for line in [
-            "xtask ptx --sass",
-            "xtask ptx a --sass --llvm",
-            "xtask ptx a --diff b c",
-            "xtask ptx --diff a",
-            "xtask ptx a --unified",
-            "xtask ptx a --json",
-            "xtask ptx a --llvm --file k.ptx",
-            "xtask ptx a --stats --rust",
-            "xtask ptx a --arch sm_91",
-        ] {
-            assert!(!accepts(line), "{line}");
-        }
-    }
 }

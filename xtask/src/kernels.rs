@@ -4,12 +4,12 @@ mod inputs;
 
 use std::path::PathBuf;
 
-use cuda_builder::{CudaBuilder, NvvmArch};
+use cuda_builder::{CudaBuilder, NvvmArch, toolchain};
 
 use crate::failure::{Failure, Result};
 use crate::ptx::Module;
 use crate::style::status;
-use crate::{setup, tools};
+use crate::tools;
 
 /// The architectures that the program has the kernels for, oldest first.
 pub const EMBEDDED: [NvvmArch; 2] = include!("../../host/architectures.rs");
@@ -46,7 +46,7 @@ pub fn build(arch: NvvmArch) -> Result<Built> {
     let sources = inputs::sources()?;
     if !(inputs::unchanged(&record, &sources) && ptx.is_file() && llvm.is_file()) {
         status("Building", format_args!("kernels-gpu for {}", arch.sm()));
-        let toolchain = setup::device()?;
+        let toolchain = toolchain::discover().map_err(|error| Failure::new(error.to_string()))?;
         std::fs::create_dir_all(&folder)
             .map_err(|error| Failure::file("create", &folder, &error))?;
         // An interrupted build must not pass for a whole one.

@@ -1,4 +1,4 @@
-//! Developer tasks: `cargo xtask setup`, `doctor`, `ptx`, `run` and `test`.
+//! Looking at the kernels' PTX: `cargo xtask ptx`.
 //!
 //! A library, so that the tests over the real kernels read their PTX with the same code that shows it.
 
@@ -7,7 +7,6 @@ pub mod commands;
 pub mod failure;
 pub mod kernels;
 pub mod ptx;
-pub mod setup;
 pub mod show;
 pub mod style;
 pub mod tools;

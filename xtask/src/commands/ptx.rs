@@ -13,7 +13,7 @@ use crate::ptx::{Function, Module};
 use crate::show::source::{Interleave, Sources};
 use crate::show::{diff, list, llvm, print, sass, select, stats};
 use crate::style::status;
-use crate::tools::{assemble, nvidia, root};
+use crate::tools::{assemble, root};
 
 /// What is looked at: the kernels as built, or a file.
 struct Subject {
@@ -24,7 +24,11 @@ struct Subject {
     arch: String,
 }
 
-pub(super) fn ptx(options: &Ptx) -> Result<()> {
+/// Shows kernels.
+///
+/// # Errors
+/// When they do not compile, when none or several match, and when a tool is missing.
+pub fn ptx(options: &Ptx) -> Result<()> {
     let subject = subject(options)?;
     let module = &subject.module;
     let text = if let Some(pair) = &options.diff {
@@ -83,7 +87,7 @@ fn one(subject: &Subject, function: &Function, options: &Ptx) -> Result<String> 
     } = subject;
     let mut sources = sources(ptx);
     if options.sass {
-        let [ptxas, nvdisasm] = nvidia::need([Tool::Ptxas, Tool::Nvdisasm])?;
+        let (ptxas, nvdisasm) = (need(Tool::Ptxas)?, need(Tool::Nvdisasm)?);
         status(
             "Assembling",
             format_args!("{} for {arch} with ptxas {}", function.name, ptxas.version),
@@ -115,6 +119,10 @@ fn one(subject: &Subject, function: &Function, options: &Ptx) -> Result<String> 
     ))
 }
 
+fn need(tool: Tool) -> Result<toolkit::Found> {
+    toolkit::find(tool).map_err(|error| Failure::new(error.to_string()))
+}
+
 /// Paths in PTX are relative to this repository, to the kernels' crate (rustc's own are), or to the file.
 fn sources(ptx: &std::path::Path) -> Sources {
     let beside = ptx.parent().map(std::path::Path::to_owned);
@@ -131,8 +139,7 @@ fn listed(subject: &Subject, json: bool) -> String {
     let Subject {
         module, ptx, arch, ..
     } = subject;
-    let usages =
-        nvidia::need([Tool::Ptxas]).and_then(|[ptxas]| assemble::usages(&ptxas, ptx, arch));
+    let usages = need(Tool::Ptxas).and_then(|ptxas| assemble::usages(&ptxas, ptx, arch));
     let rows = match &usages {
         Ok(usages) => list::rows(module, Some((arch, usages))),
         Err(failure) => {

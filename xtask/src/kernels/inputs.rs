@@ -14,7 +14,7 @@ use crate::tools::root;
 
 /// Everything in the repository that the kernels' PTX depends on: their crate, rust-cuda's, and the versions
 /// of what comes from the registry.
-const SOURCES: [&str; 4] = ["kernels-gpu", "nvptx", "Cargo.toml", "Cargo.lock"];
+const SOURCES: [&str; 4] = ["kernels-gpu", "crates/nvptx", "Cargo.toml", "Cargo.lock"];
 
 /// A line that is another when a file of [`SOURCES`] or the choice of a compiler is.
 pub(super) fn sources() -> Result<String> {

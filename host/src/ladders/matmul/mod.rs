@@ -29,14 +29,12 @@
 mod inputs;
 mod reference;
 
-use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
-use engine::peer::{Call, Peer};
-use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
+use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down};
 use engine::registry::{Column, Effort, Form, Ladder, Rung, ShownColumns};
 
 use inputs::Inputs;
@@ -46,9 +44,6 @@ use reference::{Method, Reference, Wrong};
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
 const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1], [128, 1, 1], [256, 1, 1]];
-
-/// Words behind the output that must keep their poison.
-const GUARD: usize = 64;
 
 const fn side(name: &'static str, metavar: &'static str, help: &'static str) -> Opt {
     Opt {
@@ -172,59 +167,6 @@ impl Matmul {
         let tiles = in_turns.map(|rung| rung.geometry.grid(&self.shape(), rung.default_block)[0]);
         tiles.max().unwrap_or(0).into()
     }
-
-    /// What checks want: the product and its guard.
-    fn output(&self) -> Vec<Wanted> {
-        let [m, n, _] = self.sides;
-        vec![Wanted {
-            buffer: 3,
-            bytes: (m * n + GUARD) * 4,
-        }]
-    }
-
-    /// Compares an output with the reference.
-    fn check_output(&self, outputs: &[Vec<u8>]) -> Verdict {
-        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
-        let found: Cow<'_, [f32]> = match bytemuck::try_cast_slice(bytes) {
-            Ok(found) => Cow::Borrowed(found),
-            // The bytes are not where floats can be.
-            Err(_) => bytes
-                .chunks_exact(4)
-                .map(bytemuck::pod_read_unaligned)
-                .collect(),
-        };
-        let [m, n, _] = self.sides;
-        if found.len() != m * n + GUARD {
-            return Verdict::Wrong(format!("the product has {} elements", found.len()));
-        }
-        let poison = u32::from_ne_bytes([POISON; 4]);
-        let wrong = self.reference().first_wrong(self.inputs(), &found[..m * n]);
-        if let Some(Wrong { at, right }) = wrong {
-            let unwritten = if found[at].to_bits() == poison {
-                ", which is what was there before"
-            } else {
-                ""
-            };
-            return Verdict::Wrong(format!(
-                "row {}, column {} of the product is {:e}{unwritten}; {right:e} is right",
-                at / n,
-                at % n,
-                found[at],
-            ));
-        }
-        let beyond = found[m * n..].iter();
-        match beyond
-            .map(|word| word.to_bits())
-            .position(|word| word != poison)
-        {
-            None => Verdict::Right,
-            Some(extra) => Verdict::Wrong(format!(
-                "element {} was written, behind the product's {}",
-                m * n + extra,
-                m * n
-            )),
-        }
-    }
 }
 
 impl Problem for Matmul {
@@ -254,15 +196,12 @@ impl Problem for Matmul {
 
     fn buffers(&self) -> Vec<Buffer> {
         let [m, n, k] = self.sides.map(|side| side as u64);
-        let buffer = |role, elements| Buffer {
-            role,
-            bytes: elements * 4,
-        };
+        let buffer = |role, elements| Buffer::new(role, elements * 4);
         vec![
             buffer(Role::Input, m * k),
             buffer(Role::Input, k * n),
             buffer(Role::Input, k * n),
-            buffer(Role::Output, m * n + GUARD as u64),
+            buffer(Role::Output, m * n),
             buffer(Role::Workspace, self.turns()),
         ]
     }
@@ -296,36 +235,21 @@ impl Problem for Matmul {
         Some((2 * m * n).saturating_mul(k))
     }
 
-    fn wanted(&self, _: &Launch) -> Vec<Wanted> {
-        self.output()
-    }
-
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        self.check_output(outputs)
-    }
-
-    fn peers(&self) -> Vec<Peer> {
-        let [m, n, k] = self.sides.map(|side| side as u32);
-        vec![Peer {
-            name: "cuBLAS SGEMM",
-            call: Call::Matmul {
-                a: 0,
-                b: 1,
-                c: 3,
-                m,
-                n,
-                k,
-            },
-            is_bound: false,
-        }]
-    }
-
-    fn wanted_of_peer(&self, _: &Peer) -> Vec<Wanted> {
-        self.output()
-    }
-
-    fn check_peer(&self, _: &Peer, outputs: &[Vec<u8>]) -> Verdict {
-        self.check_output(outputs)
+        let found = elements::<f32>(outputs.first().map_or(&[], Vec::as_slice));
+        let [m, n, _] = self.sides;
+        if found.len() != m * n {
+            return Verdict::Wrong(format!("the product has {} elements", found.len()));
+        }
+        match self.reference().first_wrong(self.inputs(), &found) {
+            None => Verdict::Right,
+            Some(Wrong { at, right }) => Verdict::wrong_element(
+                format_args!("row {}, column {} of the product", at / n, at % n),
+                &found[at],
+                format_args!("{:e}", found[at]),
+                format_args!("{right:e}"),
+            ),
+        }
     }
 }
 

@@ -64,10 +64,6 @@ const BLOCKS: &[[u32; 3]] = &[
 /// The smallest block. Every block's share of the input begins at a multiple of it.
 const GRAIN: u64 = 64;
 
-/// Words behind the partial sums that must keep their poison: a kernel that writes past its last block
-/// is wrong.
-const GUARD: u64 = 16;
-
 /// The operation and the type that all rungs compute.
 const USUAL: (&str, &str) = ("sum", "i32");
 

@@ -15,13 +15,14 @@
 mod llvm;
 mod rustc;
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub use llvm::find_llvm;
 pub use rustc::find_rustc;
+
+use crate::on_path;
 
 /// The target that kernels are compiled for.
 pub const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -157,20 +158,6 @@ fn output_of(program: &Path, args: &[&str]) -> Result<String, String> {
         return Err(format!("`{}` failed: {first}", args.join(" ")));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// The programs of this name on `PATH`, once each.
-fn on_path(name: impl AsRef<OsStr>) -> Vec<PathBuf> {
-    let mut seen = Vec::new();
-    let mut programs = Vec::new();
-    for path in which::which_all(name).into_iter().flatten() {
-        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if !seen.contains(&real) {
-            seen.push(real);
-            programs.push(path);
-        }
-    }
-    programs
 }
 
 /// rustup's toolchains by name, with their folders. Empty without rustup.

@@ -2,15 +2,15 @@
 
 use std::process::Command;
 
-use cuda_builder::toolchain::TARGET;
+use locate::device::TARGET;
 
-use crate::style::status;
-use crate::tools::{output, root};
+use crate::console::status;
+use crate::process::{output, root};
 
 /// Asks rustup for the parts of the pinned toolchain that kernels are built with. Not every machine's rustup
 /// can fetch, and there are other ways: a refusal is reported and no more.
 pub(super) fn install() {
-    if which::which("rustup").is_err() {
+    if locate::on_path("rustup").is_empty() {
         return;
     }
     add("component", "llvm-tools");
@@ -35,10 +35,8 @@ fn add(kind: &str, name: &str) -> bool {
                 .lines()
                 .find(|line| line.contains("error:"))
                 .unwrap_or(&failure.message);
-            status(
-                "Refused",
-                format_args!("by rustup: {}", reason.trim_start_matches("error: ")),
-            );
+            let reason = reason.trim_start_matches("error: ");
+            status("Refused", format_args!("by rustup: {reason}"));
             false
         }
     }

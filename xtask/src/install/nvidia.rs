@@ -1,14 +1,14 @@
-//! NVIDIA's `ptxas`, `nvcc`, `cuobjdump` and `nvdisasm`: how to get them.
+//! NVIDIA's `ptxas`, `nvcc`, `cuobjdump` and `nvdisasm`, from PyPI.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use toolkit::{Found, RELEASE, Tool, find};
+use locate::nvidia::{RELEASE, Tool, find};
 
-use super::{output, root, visibly};
-use crate::failure::{Failure, Result};
-use crate::style::status;
+use super::apt;
+use crate::console::{Failure, Result, status};
+use crate::process::{output, root, visibly};
 
 /// The toolkit's parts as PyPI packages, each at [`RELEASE`] (the C++ core libraries have versions of their
 /// own).
@@ -26,34 +26,27 @@ const PACKAGES: [(&str, &str); 7] = [
 const SIZE: &str = "350 MB";
 
 /// Those of the tools that the packages hold.
-pub const INSTALLED: [Tool; 4] = [Tool::Ptxas, Tool::Nvcc, Tool::Cuobjdump, Tool::Nvdisasm];
+const INSTALLED: [Tool; 4] = [Tool::Ptxas, Tool::Nvcc, Tool::Cuobjdump, Tool::Nvdisasm];
 
-/// The folder that [`install`] fills.
-#[must_use]
-pub fn folder() -> PathBuf {
-    toolkit::folder().unwrap_or_else(|| root().join("target").join("nvidia").join(RELEASE))
+/// Whether all tools that the packages hold are there.
+pub(crate) fn complete() -> bool {
+    INSTALLED.iter().all(|tool| find(*tool).is_ok())
 }
 
-/// The tools, after installing them all if one of these is missing.
+/// Installs them all if one is missing.
 ///
 /// # Errors
-/// It could not be installed.
-pub fn need<const N: usize>(tools: [Tool; N]) -> Result<[Found; N]> {
-    if let Some(found) = tools
-        .map(|tool| find(tool).ok())
-        .into_iter()
-        .collect::<Option<Vec<_>>>()
-    {
-        return Ok(found.try_into().expect("one for each tool"));
+/// When they could not be installed.
+pub(crate) fn install_if_missing() -> Result<()> {
+    if !complete() {
+        install()?;
+        for tool in INSTALLED {
+            find(tool).map_err(|error| {
+                Failure::new(format!("even after installing NVIDIA's tools: {error}"))
+            })?;
+        }
     }
-    install()?;
-    let mut found = Vec::new();
-    for tool in tools {
-        found.push(find(tool).map_err(|error| {
-            Failure::new(format!("even after installing NVIDIA's tools: {error}"))
-        })?);
-    }
-    Ok(found.try_into().expect("one for each tool"))
+    Ok(())
 }
 
 /// The packages with their versions, as pip takes them.
@@ -63,15 +56,13 @@ fn requirements() -> impl Iterator<Item = String> {
         .map(|(name, version)| format!("{name}=={version}"))
 }
 
-/// Installs all of them from PyPI into [`folder`].
+/// Installs all of them from PyPI.
 ///
 /// The folder gets its name when everything is in it, so that what an interruption leaves behind is never
 /// taken for an installation.
-///
-/// # Errors
-/// Without pip, network or space: with what pip said.
-pub fn install() -> Result<()> {
-    let folder = folder();
+fn install() -> Result<()> {
+    let folder = locate::nvidia::folder()
+        .unwrap_or_else(|| root().join("target").join("nvidia").join(RELEASE));
     let parent = folder.parent().expect("the folder is inside another");
     status(
         "Installing",
@@ -83,34 +74,34 @@ pub fn install() -> Result<()> {
     ensure_pip()?;
     std::fs::create_dir_all(parent).map_err(|error| Failure::file("create", parent, &error))?;
     remove_abandoned(parent);
-    let partial = tempfile::Builder::new()
-        .prefix(PARTIAL)
-        .tempdir_in(parent)
-        .map_err(|error| Failure::file("create a folder in", parent, &error))?;
-    let mut pip = Command::new("python3");
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-    ]);
-    pip.arg("--target").arg(partial.path()).args(requirements());
-    // pip's advice against running as root is about the system's packages; these go into a folder.
-    pip.env("PIP_ROOT_USER_ACTION", "ignore");
-    visibly(&mut pip).map_err(|failure| {
-        Failure::new(format!("pip could not install NVIDIA's tools: {}", failure.message)).hint(
-            "the packages come from PyPI: this machine has to reach it, or the mirror that pip is set to",
-        )
-    })?;
+    let partial = parent.join(format!("{PARTIAL}{}", std::process::id()));
+    if let Err(failure) = pip_install(&partial) {
+        // What is left of it is removed by the next installation if it cannot be removed now.
+        let _ = std::fs::remove_dir_all(&partial);
+        return Err(failure);
+    }
     if folder.exists() {
         // Of another process that was quicker, or damaged: either way a whole one is at hand now.
         std::fs::remove_dir_all(&folder)
             .map_err(|error| Failure::file("replace", &folder, &error))?;
     }
-    std::fs::rename(partial.path(), &folder)
-        .map_err(|error| Failure::file("create", &folder, &error))
+    std::fs::rename(&partial, &folder).map_err(|error| Failure::file("create", &folder, &error))
+}
+
+fn pip_install(folder: &PathBuf) -> Result<()> {
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "install", "--quiet", "--no-input"])
+        .arg("--disable-pip-version-check")
+        .arg("--target")
+        .arg(folder)
+        .args(requirements())
+        // pip's advice against running as root is about the system's packages; these go into a folder.
+        .env("PIP_ROOT_USER_ACTION", "ignore");
+    visibly(&mut pip).map_err(|failure| {
+        Failure::new(format!("pip could not install NVIDIA's tools: {}", failure.message)).hint(
+            "the packages come from PyPI: this machine has to reach it, or the mirror that pip is set to",
+        )
+    })
 }
 
 /// What the names of folders begin with that are being filled.
@@ -140,10 +131,7 @@ fn ensure_pip() -> Result<()> {
     if pip().is_ok() {
         return Ok(());
     }
-    crate::setup::apt::install(
-        &["python3-pip".to_owned()],
-        "pip, to install NVIDIA's tools with",
-    )?;
+    apt::install(&["python3-pip"], "pip, to install NVIDIA's tools with,")?;
     pip().map(drop)
 }
 

@@ -1,11 +1,14 @@
-//! Where the tools are.
+//! Where NVIDIA's tools are: `ptxas`, `nvcc`, `cuobjdump`, `nvdisasm` and `ncu`.
+//!
+//! Nothing is installed here: `cargo xtask setup --nvidia` does that, into a [`folder`] that [`find`] looks in
+//! first.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::{env, fs};
+use std::process::Command;
+use std::{env, fmt, fs};
 
-use crate::error::Error;
+use crate::{on_path, output, target_dir, target_variable};
 
 /// The release of the toolkit that `cargo xtask setup --nvidia` installs: the name of its folder.
 pub const RELEASE: &str = "13.5";
@@ -80,20 +83,41 @@ pub struct Found {
     pub origin: String,
 }
 
+/// This machine has no such tool that will do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unavailable {
+    /// What was looked for.
+    pub tool: Tool,
+    /// Why each that was found does not do: too old, which release is needed, or that it does not run. Empty
+    /// where none was found.
+    pub refused: Vec<String>,
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.refused[..] {
+            [] => write!(f, "no {} was found", self.tool.name())?,
+            refused => f.write_str(&refused.join("; "))?,
+        }
+        write!(f, "; {}", self.tool.remedy())
+    }
+}
+
+impl std::error::Error for Unavailable {}
+
 /// Looks for a tool that is new enough: in what `cargo xtask setup --nvidia` installed, on `PATH`, then in the
 /// usual places of a toolkit (`CUDA_PATH`, `CUDA_HOME`, `/usr/local/cuda`, and Nsight Compute's own).
 ///
 /// # Errors
-/// [`Error::NotFound`] where there is none at all, [`Error::Unusable`] where none of those that there are
-/// will do.
-pub fn find(tool: Tool) -> Result<Found, Error> {
+/// When there is none at all, and when none of those that there are will do.
+pub fn find(tool: Tool) -> Result<Found, Unavailable> {
     first_of(tool, places(tool))
 }
 
 fn first_of(
     tool: Tool,
     places: impl IntoIterator<Item = (PathBuf, String)>,
-) -> Result<Found, Error> {
+) -> Result<Found, Unavailable> {
     let mut refused = Vec::new();
     for (path, origin) in places {
         if !path.is_file() {
@@ -117,31 +141,14 @@ fn first_of(
             Err(why) => refused.push(why),
         }
     }
-    Err(match refused.is_empty() {
-        true => Error::NotFound { tool },
-        false => Error::Unusable { tool, refused },
-    })
+    Err(Unavailable { tool, refused })
 }
 
-/// The folder that `cargo xtask setup --nvidia` fills: in `CARGO_TARGET_DIR` where that is set, else in the
-/// target folder that this program lies in. `None` where it lies in none.
+/// The folder that `cargo xtask setup --nvidia` fills, in cargo's [target folder](target_dir). `None` where
+/// that is not to be found.
 #[must_use]
 pub fn folder() -> Option<PathBuf> {
-    let program = env::current_exe().ok();
-    let above = program
-        .iter()
-        .flat_map(|program| program.ancestors().skip(1))
-        // Cargo marks its target folder so for programs that make backups.
-        .find(|folder| folder.join("CACHEDIR.TAG").is_file());
-    target_variable()
-        .or_else(|| above.map(Path::to_owned))
-        .map(|target| target.join("nvidia").join(RELEASE))
-}
-
-fn target_variable() -> Option<PathBuf> {
-    let folder = env::var_os("CARGO_TARGET_DIR").filter(|folder| !folder.is_empty())?;
-    // A relative path is relative to where cargo was started; for us that is the working directory.
-    Some(std::path::absolute(&folder).unwrap_or_else(|_| folder.into()))
+    target_dir().map(|target| target.join("nvidia").join(RELEASE))
 }
 
 /// Where a tool may be, in order, and that place in words.
@@ -153,11 +160,8 @@ fn places(tool: Tool) -> Vec<(PathBuf, String)> {
         let program = folder.join("nvidia").join("cu13").join("bin").join(name);
         places.push((program, format!("PyPI, in {}", folder.display())));
     }
-    places.extend(
-        which::which(name)
-            .ok()
-            .map(|path| (path, "PATH".to_owned())),
-    );
+    let on_path = on_path(name).into_iter().next();
+    places.extend(on_path.map(|path| (path, "PATH".to_owned())));
     for variable in ["CUDA_PATH", "CUDA_HOME"] {
         if let Some(folder) = env::var_os(variable).filter(|folder| !folder.is_empty()) {
             let program = Path::new(&folder).join("bin").join(name);
@@ -218,19 +222,6 @@ fn version(program: &Path) -> Result<(String, (u32, u32)), String> {
     let mut command = Command::new(program);
     let said = output(command.arg("--version"))?;
     parse_version(&said).ok_or_else(|| format!("{} --version names no release", program.display()))
-}
-
-/// What a program prints to standard output, or why it does not.
-fn output(command: &mut Command) -> Result<String, String> {
-    let name = Path::new(command.get_program()).display().to_string();
-    let done = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("cannot run {name}: {error}"))?;
-    if !done.status.success() {
-        return Err(format!("{name} failed ({})", done.status));
-    }
-    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
 /// `Cuda compilation tools, release 13.5, V13.5.37`, or Nsight Compute's `Version 2025.3.1.0 (build …)`.
