@@ -207,6 +207,8 @@ impl Ladder {
                 rule: self.block_rule,
             });
         }
+        // Before the shared memory: a tile's size is computed for the blocks that the rung has entries for only.
+        let entry = rung.entry(&problem.variant(), block)?;
         let needed = rung.shared.bytes(block);
         let most = match rung.shared {
             SharedMemory::Dynamic(_) => MAX_DYNAMIC,
@@ -223,7 +225,7 @@ impl Ladder {
         }
         Ok(Launch {
             code: Code::Kernels,
-            entry: rung.entry(&problem.variant(), block)?,
+            entry,
             grid: rung.geometry.grid(&problem.shape(), block),
             block,
             shared_bytes: rung.shared.dynamic_bytes(block),

@@ -1,55 +1,41 @@
 //! What `ladder dram` can be asked for.
 
-use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
+use clap::{Args, FromArgMatches, Subcommand};
 
 use crate::output::Format;
-use crate::profile::{all_options, arg, given};
-use analysis::dram::{self, DramError};
-use engine::Catalog;
-use engine::size::{parse_block, parse_size};
-
-/// `ladder dram`, with the options of the ladder of the traced rung.
-#[derive(Debug)]
-pub(crate) struct Dram {
-    pub(super) own: Own,
-    pub(super) options: Vec<(&'static str, String)>,
-}
+use crate::targets::Scope;
+use analysis::dram::{Dram, DramError};
+use engine::size::parse_size;
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
-pub(super) struct Own {
+pub(super) struct Arguments {
     /// One figure with numbers of your own [default: all three with the chapter's]
     #[command(subcommand)]
-    pub(super) figure: Option<Figure>,
-    /// Run this rung on the SIMT machine, and count its accesses by channel and bank
-    #[arg(long, value_name = "RUNG")]
-    pub(super) trace: Option<String>,
+    pub figure: Option<Figure>,
     #[command(flatten)]
-    pub(super) memory: Memory,
+    pub memory: Memory,
     /// How many windows of time to divide the blocks into
     #[arg(long, default_value = "16", value_parser = parse_size, allow_hyphen_values = true)]
-    pub(super) windows: u64,
-    /// Threads of a block [default: the rung's own]
-    #[arg(long, value_parser = parse_block, allow_hyphen_values = true)]
-    pub(super) block: Option<[u32; 3]>,
+    pub windows: u64,
     #[command(flatten)]
-    pub(super) format: Format,
+    pub format: Format,
 }
 
-/// The memory; each number is the chapter's for a figure, and an H100's for a trace, where it is not given.
 #[derive(Args, Debug)]
 pub(super) struct Memory {
-    /// Channels [default: 4 in figures, 80 for --trace]
+    /// Channels [default: 4 in figures, an H100's 80 for --trace]
     #[arg(long, value_parser = parse_size, allow_hyphen_values = true)]
     channels: Option<u64>,
-    /// Banks of a channel [default: 2 in figures, 16 for --trace]
+    /// Banks of a channel [default: 2 in figures, an H100's 16 for --trace]
     #[arg(long, value_parser = parse_size, allow_hyphen_values = true)]
     banks: Option<u64>,
-    /// Bytes of a burst [default: 8 in figures, 64 for --trace]
+    /// Bytes of a burst [default: 8 in figures, an H100's 64 for --trace]
     #[arg(long, value_parser = parse_size, allow_hyphen_values = true)]
     burst: Option<u64>,
 }
 
+/// The numbers of a figure.
 #[derive(Subcommand, Debug)]
 pub(super) enum Figure {
     /// Which channel and which bank an array's elements are in
@@ -103,41 +89,32 @@ pub(super) enum Figure {
     },
 }
 
-/// Arguments that say nothing without a rung, besides the ladders' options.
-const OF_A_RUNG: [&str; 5] = ["channels", "banks", "burst", "windows", "block"];
-
-impl Dram {
-    pub(crate) fn command(catalog: &'static Catalog, command: clap::Command) -> clap::Command {
-        let options = all_options(catalog);
-        Own::augment_args(command)
-            .about("Bursts, banks and channels of DRAM in pictures, and how evenly a rung's accesses spread over them")
-            .next_help_heading("What the traced rung shall compute")
-            .args(options.iter().map(|option| arg(catalog, option)))
-            .mut_args(|arg| {
-                let name = arg.get_id().as_str();
-                let is_of_a_rung =
-                    OF_A_RUNG.contains(&name) || options.iter().any(|option| option.name == name);
-                if is_of_a_rung { arg.requires("trace") } else { arg }
-            })
-    }
-
-    pub(crate) fn from_matches(
-        catalog: &Catalog,
-        matches: &ArgMatches,
-    ) -> Result<Self, clap::Error> {
-        Ok(Self {
-            own: Own::from_arg_matches(matches)?,
-            options: given(catalog, matches),
+/// Adds to the arguments that all commands share. What is traced is named with an option, because the names of the
+/// figures stand where other commands have ladders and rungs.
+pub(super) fn add(command: clap::Command, scope: &Scope) -> clap::Command {
+    const OF_A_TRACE: [&str; 6] = ["rung", "channels", "banks", "burst", "windows", "block"];
+    Arguments::augment_args(scope.targets(command))
+        .mut_arg("names", |arg| {
+            arg.long("trace")
+                .value_name("RUNG")
+                .num_args(1)
+                .help("Run this rung on the SIMT machine, and count its accesses by channel and bank")
         })
-    }
+        .mut_arg("rung", |arg| arg.hide(true))
+        .mut_args(|arg| {
+            let name = arg.get_id().as_str();
+            match OF_A_TRACE.contains(&name) || scope.is_option(name) {
+                true => arg.requires("names"),
+                false => arg,
+            }
+        })
 }
 
 impl Figure {
     /// All figures, with the chapter's numbers.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         ["map", "tiles", "bus"].into_iter().map(|name| {
-            let command = Self::augment_subcommands(clap::Command::new("dram"));
-            command
+            Self::augment_subcommands(clap::Command::new("dram"))
                 .try_get_matches_from(["dram", name])
                 .and_then(|matches| Self::from_arg_matches(&matches))
                 .expect("a figure needs no arguments, as a test sees")
@@ -146,12 +123,12 @@ impl Figure {
 }
 
 impl Memory {
-    /// The memory that is asked for, `usual` where nothing is said.
-    pub(super) fn dram(&self, usual: dram::Dram) -> Result<dram::Dram, DramError> {
-        dram::Dram::new(
-            self.channels.unwrap_or(usual.channels()),
-            self.banks.unwrap_or(usual.banks()),
-            self.burst.unwrap_or(usual.burst()),
+    /// The memory that is asked for, with `default`'s numbers for those that are not given.
+    pub(super) fn or(&self, default: Dram) -> Result<Dram, DramError> {
+        Dram::new(
+            self.channels.unwrap_or(default.channels()),
+            self.banks.unwrap_or(default.banks()),
+            self.burst.unwrap_or(default.burst()),
         )
     }
 }

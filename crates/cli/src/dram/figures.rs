@@ -116,7 +116,7 @@ pub(super) fn bus(bus: &Bus) -> Document {
         bus.width_bits as f64 / 8.0,
         bus.peak_gb_per_s
     ));
-    document.picture(timeline(bus));
+    document.picture(|_| timeline(bus));
     let mut table = Table::new(["banks", "bus busy", "GB/s"].map(Column::number));
     for with in &bus.by_banks {
         table.row([

@@ -5,155 +5,102 @@ mod figures;
 mod trace;
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
-use serde_json::Value;
+use clap::ArgMatches;
+use serde_json::{Value, to_value};
 
-use super::{Env, WRONG};
+use crate::command::{Command, On, Output};
+use crate::env::{Env, WRONG};
 use crate::error::Error;
-use crate::output::{Document, OutputStyle};
-use analysis::dram::{self, Bus, DramError, Map, Tiles};
+use crate::output::{Document, Format};
+use analysis::dram::trace::Trace;
+use analysis::dram::{Bus, Dram, DramError, Map, Tiles};
+use args::{Arguments, Figure};
 use engine::device::Sim;
-use engine::options::{self, Options};
-use engine::run::Climb;
-use engine::selection::select;
 
-pub(super) use args::Dram;
-use args::{Figure, Own};
+pub(crate) const DRAM: Command = Command {
+    name: "dram",
+    about: "Draw the bursts, banks and channels of DRAM, and count how evenly a rung's accesses spread over them",
+    arguments: args::add,
+    execute,
+};
 
-pub(super) fn dram(asked: &Dram, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
-    let Dram { own, options } = asked;
-    let (mut document, mut format, mut code) = (Document::default(), own.format, 0);
-    match (&own.trace, &own.figure) {
-        (Some(rung), _) => {
-            let trace = traced(rung, own, options, env)?;
-            document = trace::document(&trace);
+fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let asked = On::<Arguments>::read(env, matches)?;
+    let (mut format, mut code) = (asked.own.format, 0);
+    let document = match &asked.own.figure {
+        _ if !asked.targets.is_empty() => {
+            let trace = traced(&asked, env)?;
             code = if trace.correct { 0 } else { WRONG };
+            trace::document(&trace)
         }
-        (None, Some(figure)) => {
-            let (data, drawn) = data_and_document(figure)?;
-            document = drawn;
+        Some(figure) => {
+            let (data, mut document);
+            (format, _, data, document) = shown(figure)?;
             document.value(&data);
-            format = match figure {
-                Figure::Map { format, .. }
-                | Figure::Tiles { format, .. }
-                | Figure::Bus { format, .. } => *format,
-            };
+            document
         }
-        (None, None) => {
-            let mut values = BTreeMap::new();
+        None => {
+            let (mut all, mut values) = (Document::default(), BTreeMap::new());
             for figure in Figure::all() {
-                let (name, what) = title(&figure);
-                let (data, drawn) = data_and_document(&figure)?;
-                document.section(format!("ladder dram {name}"), what);
-                document.append(drawn);
+                let (_, (name, what), data, document) = shown(&figure)?;
+                all.section(format!("ladder dram {name}"), what);
+                all.append(document);
                 values.insert(name, data);
             }
-            document.value(&values);
+            all.value(&values);
+            all
         }
-    }
-    let style = OutputStyle {
-        terminal: env.terminal,
     };
-    format.write(&document, style, out)?;
+    format.write(&document, env.style(), to.out)?;
     Ok(code)
 }
 
-fn title(figure: &Figure) -> (&'static str, &'static str) {
-    match figure {
-        Figure::Map { .. } => ("map", "an array's elements in channels and banks"),
-        Figure::Tiles { .. } => (
-            "tiles",
-            "what the blocks of a tiled product load, phase by phase",
-        ),
-        Figure::Bus { .. } => ("bus", "how many banks keep a channel busy"),
-    }
-}
+/// A figure: the form that is asked for, its name and what it shows, its data, and how they are drawn.
+type Shown = (Format, (&'static str, &'static str), Value, Document);
 
-/// A figure as JSON, and as it is drawn.
-fn data_and_document(figure: &Figure) -> Result<(Value, Document), DramError> {
-    let chapter = dram::Dram::FIGURE;
-    let (data, document) = match figure {
-        Figure::Map {
-            memory,
-            element,
-            elements,
-            ..
-        } => {
-            let map = Map::new(memory.dram(chapter)?, *element, *elements)?;
-            (serde_json::to_value(&map), figures::map(&map))
+fn shown(figure: &Figure) -> Result<Shown, DramError> {
+    let (format, title, data, document) = match figure {
+        Figure::Map { memory, element, elements, format } => {
+            let map = Map::new(memory.or(Dram::FIGURE)?, *element, *elements)?;
+            let title = ("map", "an array's elements in channels and banks");
+            (format, title, to_value(&map), figures::map(&map))
         }
-        Figure::Tiles {
-            memory,
-            element,
-            n,
-            tile,
-            ..
-        } => {
-            let tiles = Tiles::new(memory.dram(chapter)?, *element, *n, *tile)?;
-            (serde_json::to_value(&tiles), figures::tiles(&tiles))
+        Figure::Tiles { memory, element, n, tile, format } => {
+            let tiles = Tiles::new(memory.or(Dram::FIGURE)?, *element, *n, *tile)?;
+            let title = ("tiles", "what the blocks of a tiled product load, phase by phase");
+            (format, title, to_value(&tiles), figures::tiles(&tiles))
         }
-        Figure::Bus {
-            ratio,
-            banks,
-            width,
-            clock,
-            demand,
-            ..
-        } => {
+        Figure::Bus { ratio, banks, width, clock, demand, format } => {
             let bus = Bus::new(*ratio, *banks, *width, *clock, demand)?;
-            (serde_json::to_value(&bus), figures::bus(&bus))
+            let title = ("bus", "how many banks keep a channel busy");
+            (format, title, to_value(&bus), figures::bus(&bus))
         }
     };
-    Ok((data.expect("names, numbers and arrays serialize"), document))
+    let data = data.expect("names, numbers and arrays serialize");
+    Ok((*format, title, data, document))
 }
 
-/// Runs the rung of this name, on whichever ladder, on the problem that the options of that ladder ask for.
-fn traced(
-    name: &str,
-    own: &Own,
-    given: &[(&'static str, String)],
-    env: &Env<'_>,
-) -> Result<dram::trace::Trace, Error> {
-    let memory = own.memory.dram(dram::Dram::H100)?;
-    let selected = select(env.catalog, &[name.to_owned()])?;
-    let all = || selected.iter().flat_map(|own| own.rungs());
-    let (Some(selection), 1) = (selected.first(), all().count()) else {
-        let rungs: Vec<&str> = all().map(|rung| rung.name).collect();
+/// Runs the rung that is named, on the problem that is asked for.
+fn traced(asked: &On<Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
+    let On { targets, own } = asked;
+    let memory = own.memory.or(Dram::H100)?;
+    let mut plans = Vec::new();
+    for selection in targets.select(env.catalog)? {
+        plans.push((selection.ladder, selection.plan(targets.block(), None)?));
+    }
+    let launches = || plans.iter().flat_map(|(_, plan)| plan.launches());
+    let (Some((ladder, plan)), Some((rung, launch)), 1) =
+        (plans.first(), launches().next(), launches().count())
+    else {
+        let rungs: Vec<&str> = launches().map(|(rung, _)| rung.name).collect();
         return Err(Error::SeveralRungs {
-            name: name.to_owned(),
+            name: targets.names().join(" "),
             rungs: rungs.join(", "),
         });
     };
-    let mut options = Options::default();
-    for (name, text) in given {
-        options.set(name, options::Value::Text(text.clone()));
-    }
-    let plan = Climb {
-        ladder: selection.ladder,
-        rungs: &[name.to_owned()],
-        options: &options,
-        block: own.block,
-        runs: None,
-    }
-    .plan()?;
-    // Of one rung that is named there is one launch, or an error.
-    let [(rung, launch)] = plan.launches() else {
-        return Err(Error::SeveralRungs {
-            name: name.to_owned(),
-            rungs: String::new(),
-        });
-    };
-    // Of all devices only the SIMT machine tells of each access.
+    // Of all devices only the SIMT machine reports each access.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
-    let (ladder, problem) = (selection.ladder, plan.problem());
-    Ok(dram::trace::trace(
-        &mut sim,
-        ladder,
-        rung,
-        problem,
-        launch,
-        memory,
-        own.windows,
-    )?)
+    let problem = plan.problem();
+    Ok(analysis::dram::trace::trace(&mut sim, ladder, rung, problem, launch, memory, own.windows)?)
 }

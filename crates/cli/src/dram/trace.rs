@@ -48,7 +48,7 @@ pub(super) fn document(trace: &Trace) -> Document {
             blocks(launch.blocks(), windows),
             plural(channels, "channel")
         ));
-        document.picture(picture(&traced.windows));
+        document.picture(|_| picture(&traced.windows));
     }
     document.paragraph(LEGEND);
     if let Verdict::Wrong(why) = &trace.verdict {

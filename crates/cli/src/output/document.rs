@@ -23,7 +23,10 @@ enum Block {
     Facts(Vec<(String, String)>),
     Caption(Vec<String>),
     Notes(Vec<String>),
-    Picture(String),
+    Picture {
+        plain: String,
+        terminal: String,
+    },
 }
 
 /// What JSON has: an array, or one object. Each is JSON already.
@@ -91,9 +94,10 @@ impl Document {
         }
     }
 
-    /// Adds text that is drawn, for the style in which the document will be written.
-    pub fn picture(&mut self, text: impl Into<String>) {
-        self.blocks.push(Block::Picture(text.into()));
+    /// Adds text that is drawn in the style in which the document will be written.
+    pub fn picture(&mut self, drawn: impl Fn(OutputStyle) -> String) {
+        let [plain, terminal] = [false, true].map(|terminal| drawn(OutputStyle { terminal }));
+        self.blocks.push(Block::Picture { plain, terminal });
     }
 
     /// Adds an element to the array that the document is in JSON.
@@ -150,7 +154,9 @@ impl Document {
                         text += &format!("{line}\n");
                     }
                 }
-                Block::Picture(picture) => text += picture,
+                Block::Picture { plain, terminal } => {
+                    text += if style.terminal { terminal } else { plain };
+                }
             }
         }
         text
@@ -158,13 +164,14 @@ impl Document {
 
     /// The document in Markdown. One with pictures is plain text, fenced.
     pub fn markdown(&self) -> String {
-        let is_picture = |block: &Block| matches!(block, Block::Picture(_));
+        let is_picture = |block: &Block| matches!(block, Block::Picture { .. });
         if self.blocks.iter().any(is_picture) {
             return format!("```text\n{}```\n", self.text(OutputStyle::default()));
         }
         let blocks = self.blocks.iter().map(|block| match block {
             Block::Heading { title, rest, .. } => format!("### {title}{}\n", after_colon(rest)),
-            Block::Paragraph(text) | Block::Picture(text) => format!("{text}\n"),
+            Block::Paragraph(text) => format!("{text}\n"),
+            Block::Picture { plain, .. } => plain.clone(),
             Block::Table(table) => table.markdown(),
             Block::Facts(facts) => {
                 let items = facts.iter().map(|(what, value)| match what.is_empty() {
@@ -244,7 +251,7 @@ mod tests {
              - left out: two\n\n### By block\n\n- registers: 7\n- of 255\n"
         );
         let mut pictures = Document::default();
-        pictures.picture("drawn\n");
+        pictures.picture(|style| style.bold("drawn") + "\n");
         pictures.note("a note");
         assert_eq!(pictures.markdown(), "```text\ndrawn\na note\n```\n");
     }

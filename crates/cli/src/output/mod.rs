@@ -45,6 +45,14 @@ pub struct Format {
     pub markdown: bool,
 }
 
+/// A time, in microseconds or in milliseconds.
+pub(crate) fn duration(nanoseconds: f64) -> String {
+    match nanoseconds < 1e6 {
+        true => format!("{:.2} µs", nanoseconds / 1e3),
+        false => format!("{:.3} ms", nanoseconds / 1e6),
+    }
+}
+
 impl Format {
     /// Writes a document in this form.
     ///
@@ -62,5 +70,50 @@ impl Format {
             (false, false) => document.text(style),
         };
         out.write_all(text.as_bytes())
+    }
+}
+
+/// Writes documents one after the other, each when it is done; as JSON all together at the end.
+pub struct Printer<'a> {
+    format: Format,
+    style: OutputStyle,
+    out: &'a mut dyn Write,
+    /// What waits to be written as JSON.
+    records: Document,
+}
+
+impl<'a> Printer<'a> {
+    /// A printer to `out`.
+    pub fn new(format: Format, style: OutputStyle, out: &'a mut dyn Write) -> Self {
+        Self {
+            format,
+            style,
+            out,
+            records: Document::default(),
+        }
+    }
+
+    /// Writes a document, or keeps its records.
+    ///
+    /// # Errors
+    /// When the output does not take it.
+    pub fn show(&mut self, document: &Document) -> std::io::Result<()> {
+        if self.format.json {
+            self.records.append(document.clone());
+            return Ok(());
+        }
+        self.format.write(document, self.style, self.out)?;
+        self.out.flush()
+    }
+
+    /// Writes the records.
+    ///
+    /// # Errors
+    /// When the output does not take them.
+    pub fn finish(self) -> std::io::Result<()> {
+        match self.format.json {
+            true => self.out.write_all(self.records.json().as_bytes()),
+            false => Ok(()),
+        }
     }
 }
