@@ -145,8 +145,15 @@ fn refuse(error: &clap::Error, scope: &Scope, out: &mut dyn Write, err: &mut dyn
             complain(err, &format!("unrecognized subcommand '{name}'; {hint}"));
         }
         ErrorKind::UnknownArgument => {
-            let line = one_line(error, "ladder --help");
-            complain(err, &format!("{line}; {}", scope.hint()));
+            let near = match error.get(ContextKind::SuggestedArg) {
+                Some(ContextValue::String(near)) => {
+                    format!("a similar argument exists: '{near}'; ")
+                }
+                _ => String::new(),
+            };
+            let name = text(ContextKind::InvalidArg);
+            let line = format!("unexpected argument '{name}' found; {near}{}", scope.hint());
+            complain(err, &format!("{line}; `--help` says more"));
         }
         _ if error.use_stderr() => complain(err, &one_line(error, "ladder --help")),
         _ => {

@@ -204,21 +204,21 @@ fn pair(values: [Option<String>; 2]) -> Option<String> {
 
 /// The speedup that was published; where it is over another rung than the first, over which, and what it is here.
 fn published(report: &Report, outcome: &Outcome) -> String {
-    let Some(seed) = outcome.rung.published else {
+    let Some(speedup) = outcome.rung.published else {
         return String::new();
     };
-    let claim = match seed.factor < 1.0 {
-        true => format!("{:.3}×", seed.factor),
-        false => format!("{}×", seed.factor),
+    let claim = match speedup.factor < 1.0 {
+        true => format!("{:.3}×", speedup.factor),
+        false => format!("{}×", speedup.factor),
     };
     let first = report.ladder.rungs.first();
-    if first.is_some_and(|first| first.name == seed.over) {
+    if first.is_some_and(|first| first.name == speedup.over) {
         return claim;
     }
     let here = report
-        .speedup_over(outcome, seed.over)
+        .speedup_over(outcome, speedup.over)
         .map_or(String::new(), |factor| format!(", here {}", times(factor)));
-    format!("{claim} {}{here}", seed.over)
+    format!("{claim} {}{here}", speedup.over)
 }
 
 fn times(factor: f64) -> String {
