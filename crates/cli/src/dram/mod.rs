@@ -61,17 +61,38 @@ type Shown = (Format, (&'static str, &'static str), Value, Document);
 
 fn shown(figure: &Figure) -> Result<Shown, DramError> {
     let (format, title, data, document) = match figure {
-        Figure::Map { memory, element, elements, format } => {
+        Figure::Map {
+            memory,
+            element,
+            elements,
+            format,
+        } => {
             let map = Map::new(memory.or(Dram::FIGURE)?, *element, *elements)?;
             let title = ("map", "an array's elements in channels and banks");
             (format, title, to_value(&map), figures::map(&map))
         }
-        Figure::Tiles { memory, element, n, tile, format } => {
+        Figure::Tiles {
+            memory,
+            element,
+            n,
+            tile,
+            format,
+        } => {
             let tiles = Tiles::new(memory.or(Dram::FIGURE)?, *element, *n, *tile)?;
-            let title = ("tiles", "what the blocks of a tiled product load, phase by phase");
+            let title = (
+                "tiles",
+                "what the blocks of a tiled product load, phase by phase",
+            );
             (format, title, to_value(&tiles), figures::tiles(&tiles))
         }
-        Figure::Bus { ratio, banks, width, clock, demand, format } => {
+        Figure::Bus {
+            ratio,
+            banks,
+            width,
+            clock,
+            demand,
+            format,
+        } => {
             let bus = Bus::new(*ratio, *banks, *width, *clock, demand)?;
             let title = ("bus", "how many banks keep a channel busy");
             (format, title, to_value(&bus), figures::bus(&bus))
@@ -102,5 +123,13 @@ fn traced(asked: &On<Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
     // Of all devices only the SIMT machine reports each access.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
     let problem = plan.problem();
-    Ok(analysis::dram::trace::trace(&mut sim, ladder, rung, problem, launch, memory, own.windows)?)
+    Ok(analysis::dram::trace::trace(
+        &mut sim,
+        ladder,
+        rung,
+        problem,
+        launch,
+        memory,
+        own.windows,
+    )?)
 }
