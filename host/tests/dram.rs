@@ -342,7 +342,7 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         ("--json map", "cannot be used with"),
         (
             "--trace transpose_naive --n 8",
-            "the ladder transpose has no option --n; it has --rows, --cols",
+            "--n is an option of reduce, matmul, histogram, and not of transpose; it has --rows, --cols",
         ),
         (
             "--trace transpose_naive --rows 0",
