@@ -38,6 +38,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::Test => check::everything()?,
         Task::Circles => check::circles()?,
         Task::NewRung { name, after } => new::rung(name, after)?,
+        Task::NewLadder { name } => new::ladder(name)?,
         Task::Ladder(arguments) => return ladder(arguments),
         Task::Versus(arguments) => {
             install::device()?;
