@@ -13,7 +13,6 @@ use crate::alu::Alu;
 use crate::memory::Memory;
 use crate::observe::Site;
 use crate::warp::Warp;
-use ptx::ast::Loc;
 
 pub use crate::regs::{Guard, Pred, R32, R64, Reg};
 
