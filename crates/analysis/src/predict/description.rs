@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use simt::path::Latencies;
+use simt::critical_path::Latencies;
 
 use super::PredictError;
 use crate::occupancy::Limits;

@@ -33,7 +33,7 @@ use std::sync::OnceLock;
 
 use engine::Error;
 use engine::launch::{Arg, Launch};
-use engine::options::{Kind, Opt, Options};
+use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down};
 use engine::registry::{Column, Effort, Form, Ladder, Rung, ShownColumns};
 
@@ -45,27 +45,28 @@ pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
 const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1], [128, 1, 1], [256, 1, 1]];
 
-const fn side(name: &'static str, metavar: &'static str, help: &'static str) -> Opt {
-    Opt {
-        name,
-        metavar,
-        kind: Kind::Size,
-        default: "1024",
-        help,
-    }
-}
-
 /// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "matmul",
     summary: "the product of two matrices of 32-bit floats, m × k and k × n",
     rungs: kernels_gpu::matmul::RUNGS,
     options: &[
-        side("m", "M", "Rows of the first matrix, and of the product"),
-        side("n", "N", "Columns of the second matrix, and of the product"),
-        side(
+        Opt::size(
+            "m",
+            "M",
+            "1024",
+            "Rows of the first matrix, and of the product",
+        ),
+        Opt::size(
+            "n",
+            "N",
+            "1024",
+            "Columns of the second matrix, and of the product",
+        ),
+        Opt::size(
             "k",
             "K",
+            "1024",
             "Columns of the first matrix, and rows of the second",
         ),
     ],
@@ -110,17 +111,8 @@ fn sweep(effort: Effort) -> Vec<Options> {
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let [m, n, k] = ["m", "n", "k"].map(|name| options.size(name));
-    for (option, value) in [("m", m), ("n", n), ("k", k)] {
-        if !(1..=MAX_ELEMENTS).contains(&value) {
-            return Err(Error::OutOfBounds {
-                ladder: LADDER.name,
-                option,
-                value,
-                takes: format!("1 to {MAX_ELEMENTS}"),
-            });
-        }
-    }
+    let side = |name| options.size_within(name, 1..=MAX_ELEMENTS);
+    let [m, n, k] = [side("m")?, side("n")?, side("k")?];
     for [rows, columns] in [[m, k], [k, n], [m, n]] {
         if rows * columns > MAX_ELEMENTS {
             return Err(Error::TooLarge {

@@ -14,7 +14,7 @@ pub use model::source;
 
 use engine::Error;
 use engine::launch::{Arg, Launch};
-use engine::options::{Kind, Opt, Options};
+use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Picture, Problem, Role, Verdict, elements};
 use engine::registry::{Effort, Ladder, Rung, ShownColumns};
 
@@ -30,41 +30,26 @@ pub(super) const LADDER: Ladder = Ladder {
     summary: "what a warp shuffle moves: a row of values before and after, for each mode",
     rungs: RUNGS,
     options: &[
-        Opt {
-            name: "type",
-            metavar: "TYPE",
-            kind: Kind::Word(TYPES),
-            default: "i32",
-            help: "What the lanes hold",
-        },
-        Opt {
-            name: "src",
-            metavar: "LANE",
-            kind: Kind::Size,
-            default: "2",
-            help: "The lane that a broadcast reads, 0 to 31",
-        },
-        Opt {
-            name: "delta",
-            metavar: "LANES",
-            kind: Kind::Size,
-            default: "2",
-            help: "How far values move, 0 to 31",
-        },
-        Opt {
-            name: "mask",
-            metavar: "BITS",
-            kind: Kind::Size,
-            default: "1",
-            help: "The bits of its number in which a lane's partner differs, 0 to 31",
-        },
-        Opt {
-            name: "width",
-            metavar: "LANES",
-            kind: Kind::Size,
-            default: "16",
-            help: "Lanes of a segment: 2, 4, 8, 16 or 32",
-        },
+        Opt::word("type", "TYPE", TYPES, "What the lanes hold"),
+        Opt::size(
+            "src",
+            "LANE",
+            "2",
+            "The lane that a broadcast reads, 0 to 31",
+        ),
+        Opt::size("delta", "LANES", "2", "How far values move, 0 to 31"),
+        Opt::size(
+            "mask",
+            "BITS",
+            "1",
+            "The bits of its number in which a lane's partner differs, 0 to 31",
+        ),
+        Opt::size(
+            "width",
+            "LANES",
+            "16",
+            "Lanes of a segment: 2, 4, 8, 16 or 32",
+        ),
     ],
     blocks: &[[4, 1, 1], [8, 1, 1], [16, 1, 1], [32, 1, 1]],
     block_rule: "a lane for each value (or for four, in the array): 16 values, 32 with --width 32",

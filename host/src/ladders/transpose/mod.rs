@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use engine::Error;
 use engine::launch::Launch;
-use engine::options::{Kind, Opt, Options};
+use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
@@ -30,20 +30,8 @@ pub(super) const LADDER: Ladder = Ladder {
     summary: "the transpose of a matrix of 32-bit floats",
     rungs: kernels_gpu::transpose::RUNGS,
     options: &[
-        Opt {
-            name: "rows",
-            metavar: "R",
-            kind: Kind::Size,
-            default: "4096",
-            help: "Rows of the input",
-        },
-        Opt {
-            name: "cols",
-            metavar: "C",
-            kind: Kind::Size,
-            default: "4096",
-            help: "Columns of the input",
-        },
+        Opt::size("rows", "R", "4096", "Rows of the input"),
+        Opt::size("cols", "C", "4096", "Columns of the input"),
     ],
     blocks: BLOCKS,
     block_rule: "32x16, 32x32 or 16x16, the tiles that were compiled in, or 512 for the rungs with larger ones",
@@ -91,17 +79,8 @@ fn sweep(effort: Effort) -> Vec<Options> {
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let [rows, cols] = ["rows", "cols"].map(|name| options.size(name));
-    for (option, value) in [("rows", rows), ("cols", cols)] {
-        if !(1..=MAX_ELEMENTS).contains(&value) {
-            return Err(Error::OutOfBounds {
-                ladder: LADDER.name,
-                option,
-                value,
-                takes: format!("1 to {MAX_ELEMENTS}"),
-            });
-        }
-    }
+    let rows = options.size_within("rows", 1..=MAX_ELEMENTS)?;
+    let cols = options.size_within("cols", 1..=MAX_ELEMENTS)?;
     if rows * cols > MAX_ELEMENTS {
         return Err(Error::TooLarge {
             ladder: LADDER.name,

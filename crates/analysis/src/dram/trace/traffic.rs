@@ -4,7 +4,7 @@ use std::array;
 
 use ptx::ast::Space;
 use serde::Serialize;
-use simt::observe::{Access, AccessKind, Observer, Place as Warp, Site};
+use simt::observe::{Access, AccessKind, Observer, Site, WarpId as Warp};
 
 use crate::dram::Dram;
 
