@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use analysis::agree::{Explain, Tools};
 use analysis::profile::ncu::System;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use engine::names::near_names;
+use engine::names::did_you_mean;
 use engine::{Catalog, Provenance};
 use simt::cli::{complain, one_line};
 
@@ -138,11 +138,8 @@ fn refuse(error: &clap::Error, scope: &Scope, out: &mut dyn Write, err: &mut dyn
         }
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand);
-            let known = COMMANDS.iter().map(|command| command.name);
-            let hint = match &near_names(&name, known.clone())[..] {
-                [] => format!("the commands are {}", known.collect::<Vec<_>>().join(", ")),
-                near => format!("did you mean `{}`?", near.join("`, `")),
-            };
+            let known: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+            let hint = did_you_mean(&name, "commands", &known);
             complain(err, &format!("unrecognized subcommand '{name}'; {hint}"));
         }
         ErrorKind::UnknownArgument => {

@@ -2,7 +2,6 @@
 
 use crate::device::DeviceInfo;
 use crate::error::Error;
-use crate::names::nearest;
 use crate::ptx::{self, Ptx};
 use crate::registry::Ladder;
 
@@ -36,7 +35,6 @@ impl Catalog {
             let known: Vec<_> = self.ladders.iter().map(|ladder| ladder.name).collect();
             Error::UnknownLadder {
                 name: name.to_owned(),
-                nearest: nearest(name, &known),
                 known,
             }
         })
