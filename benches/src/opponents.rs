@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use host::launch::{Code, Launch};
-use host::{Device, kernels_for, ptx};
+use host::{Device, kernels_for};
+use ptx::Outline;
 
 use crate::error::Error;
 use crate::nvcc::{self, Nvcc, Product, Unit};
@@ -163,7 +164,8 @@ fn load(device: &mut dyn Device, made: Result<PathBuf, Error>) -> Result<Twins, 
     let text = made
         .and_then(|path| read(&path))
         .map_err(|error| error.to_string())?;
-    let entries = ptx::entries(&text)
+    let entries = Outline::new(text.as_str())
+        .entries()
         .map(|entry| entry.name.to_owned())
         .collect();
     let code = device.load(text).map_err(|error| error.to_string())?;

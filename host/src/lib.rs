@@ -49,7 +49,7 @@ pub mod peer;
 pub mod predict;
 pub mod problem;
 pub mod profile;
-pub mod ptx;
+mod ptx;
 mod registry;
 pub mod report;
 pub mod run;
@@ -57,12 +57,12 @@ mod session;
 mod size;
 pub mod stats;
 
+pub use self::ptx::Ptx;
 pub use chosen::{Chosen, chosen};
 pub use device::Device;
 pub use error::Error;
 pub use options::Options;
 pub use problem::Problem;
-pub use ptx::Ptx;
 pub use registry::{Choose, Effort, Entries, Ladder, Rung, Seed, Shared, ladder, ladders};
 pub use run::Session;
 pub use size::{dims, parse_block, parse_size};
@@ -84,6 +84,6 @@ pub fn toolchain(device: &device::DeviceInfo) -> String {
     format!(
         "host code by {}, device code by {}",
         env!("LADDER_HOST_RUSTC"),
-        kernels_for(device.compute_capability).map_or(String::new(), |ptx| ptx::header(ptx.text))
+        kernels_for(device.compute_capability).map_or(String::new(), |ptx| ptx.outline().header())
     )
 }

@@ -18,6 +18,7 @@ use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
+use ptx::extract::SourceLines;
 
 use super::code::{Codes, Compiled};
 use super::peers::{Memory, Peers};
@@ -26,7 +27,6 @@ use crate::KERNELS_PTX;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
 use crate::peer::Call;
-use crate::ptx::cut::SourceLines;
 use compile::compile;
 
 /// The kernels behind `hold` and `read`.
