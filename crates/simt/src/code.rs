@@ -9,8 +9,8 @@
 use crate::alu::Alu;
 use crate::memory::Memory;
 use crate::observe::Site;
-use ptx::ast::Loc;
 use crate::warp::Warp;
+use ptx::ast::Loc;
 
 /// A 32-bit register's number. Narrower values stand in its low bits, the others being zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -46,8 +46,8 @@ use crate::code::{Op, Program};
 use crate::isa::{self, Isa};
 use crate::module::{Function, Text};
 use crate::observe::{Access, AccessKind, Observer, Place, Site};
-use ptx::ast::Space;
 use crate::run::{Arg, LaunchError, Machine};
+use ptx::ast::Space;
 
 use class::{CLASSES, Class, class};
 use memory::Banks;

@@ -23,8 +23,8 @@ use std::sync::atomic::{Ordering, fence};
 use crate::code::R64;
 use crate::isa::{Isa, Portable};
 use crate::observe::Access;
-use ptx::ast::Space;
 use crate::regs::{Lanes64, Regs};
+use ptx::ast::Space;
 
 use address::Convert;
 use async_copy::AsyncCopy;

@@ -21,10 +21,10 @@ use std::sync::Arc;
 use crate::code::Program;
 use crate::module::Function;
 use crate::observe::{Access, AccessKind, Observer, Place, Site};
-use ptx::ast::Space;
 pub use cost::{Cost, Latencies, Pipe};
 use cost::{Kind, Step};
 pub use demand::Demand;
+use ptx::ast::Space;
 
 /// Bytes of a sector.
 const SECTOR: u64 = 32;

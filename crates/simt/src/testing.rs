@@ -6,8 +6,8 @@
 
 use crate::code::Program;
 use crate::lower::{Refusal, lower};
-use ptx;
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, Regs};
+use ptx;
 
 /// Registers of a warp, by the names above.
 pub(crate) struct State {

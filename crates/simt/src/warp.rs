@@ -6,8 +6,8 @@
 
 use crate::code::{Pred, R32, Reg};
 use crate::lower::{Context, Refusal};
-use ptx::ast::{Instruction, Operand};
 use crate::regs::{ALL, LANES, Lanes32, Regs};
+use ptx::ast::{Instruction, Operand};
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! One module a ladder: its rungs, its input, its reference and its check.
 
-use crate::registry::Ladder;
+use engine::Ladder;
 
 pub mod histogram;
 pub mod matmul;

@@ -12,8 +12,8 @@ pub use mov::Move;
 use crate::alu::float::from_f16;
 use crate::code::{R32, R64, Reg};
 use crate::lower::{Context, Refusal};
-use ptx::ast::{Instruction, Operand};
 use crate::regs::{LANES, Regs};
+use ptx::ast::{Instruction, Operand};
 
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -15,8 +15,8 @@ mod tests;
 
 use super::lanes::{self, Numbers};
 use crate::lower::{Context, Refusal};
-use ptx::ast::Instruction;
 use crate::regs::Regs;
+use ptx::ast::Instruction;
 use table::Op;
 
 /// One instruction.

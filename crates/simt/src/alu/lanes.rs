@@ -9,8 +9,8 @@ pub(super) mod reference;
 
 use crate::code::{R32, R64};
 use crate::lower::{Context, Refusal};
-use ptx::ast::{Instruction, Operand};
 use crate::regs::{LANES, Regs};
+use ptx::ast::{Instruction, Operand};
 
 /// The registers of an instruction, the destination first: indices into the files that its opcode implies.
 pub(super) type Numbers = [u32; 6];

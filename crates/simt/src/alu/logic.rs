@@ -9,8 +9,8 @@ mod tests;
 use super::lanes::{self, Kind, Lane, Numbers, each, lanes_where};
 use crate::code::{Pred, R32};
 use crate::lower::{Context, Refusal};
-use ptx::ast::{Instruction, Operand};
 use crate::regs::{ALL, Lanes32, Regs};
+use ptx::ast::{Instruction, Operand};
 use table::Op;
 
 /// One instruction.

@@ -9,8 +9,8 @@ use super::flow;
 use super::variables::{Place, layout};
 use super::{Lowering, Refusal};
 use crate::code::{Func, Inst, Op};
-use ptx::ast::{At, Function, Instruction, Loc, Space, Statement, Variable};
 use crate::{alu, control, memory, warp};
+use ptx::ast::{At, Function, Instruction, Loc, Space, Statement, Variable};
 
 /// Local memory that one frame may take (CUDA C++ Programming Guide, "Technical Specifications").
 const MAX_FRAME: u32 = 512 * 1024;

@@ -11,8 +11,8 @@ use super::{
 use crate::code::Reg;
 use crate::isa::{HALF, Pattern, Portable, Vectors};
 use crate::observe::{Access, AccessKind};
-use ptx::ast::Space;
 use crate::regs::{ALL, LANES, Lanes64, Regs};
+use ptx::ast::Space;
 
 /// Where an instruction's addresses lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read as _;
 
-use crate::error::Error;
+use engine::Error;
 
 /// The names of the made-up bytes.
 pub(super) const NAMES: [&str; 3] = ["uniform", "skewed", "constant"];

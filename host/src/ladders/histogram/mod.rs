@@ -14,13 +14,13 @@ use rayon::prelude::*;
 
 use kernels_gpu::histogram::BINS;
 
-use crate::error::Error;
-use crate::launch::{Arg, Launch};
-use crate::options::{Kind, Opt, Options};
-use crate::peer::{Call, Peer};
-use crate::problem::{Buffer, Problem, Role, Verdict, Wanted, round_down, with_power};
-use crate::registry::{Effort, Ladder, Rung};
-use crate::report::{Shown, columns};
+use engine::Error;
+use engine::launch::{Arg, Launch};
+use engine::options::{Kind, Opt, Options};
+use engine::peer::{Call, Peer};
+use engine::problem::{Buffer, Problem, Role, Verdict, Wanted, round_down, with_power};
+use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
+
 use data::Data;
 
 /// The most bytes: the kernels count them in 31 bits.
@@ -35,7 +35,7 @@ const BLOCKS: &[[u32; 3]] = &[[128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1
 const GUARD: usize = 16;
 
 /// The ladder.
-pub(crate) const LADDER: Ladder = Ladder {
+pub(super) const LADDER: Ladder = Ladder {
     name: "histogram",
     summary: "how often each byte value occurs",
     rungs: rungs::RUNGS,
@@ -59,20 +59,20 @@ pub(crate) const LADDER: Ladder = Ladder {
     block_rule: "128, 256, 512 or 1024",
     sweep,
     problem,
-    shown: Shown {
+    shown: ShownColumns {
         timed: &[
-            columns::TIME,
-            columns::OVER_FIRST,
-            columns::OVER_BEFORE,
-            columns::BANDWIDTH,
-            columns::OF_PEAK,
+            Column::Time,
+            Column::OverFirst,
+            Column::OverBefore,
+            Column::Bandwidth,
+            Column::OfPeak,
         ],
         counted: &[
-            columns::INSTRUCTIONS,
-            columns::SECTORS_LOADED,
-            columns::GLOBAL_ATOMICS,
-            columns::ATOMIC_SECTORS,
-            columns::SHARED_ATOMICS,
+            Column::Instructions,
+            Column::SectorsLoaded,
+            Column::GlobalAtomics,
+            Column::AtomicSectors,
+            Column::SharedAtomics,
         ],
         pictures: false,
     },

@@ -4,8 +4,8 @@ use kernels_gpu::histogram::lanes::{BLOCKS as MOST_BLOCKS, COPIES, EACH};
 use kernels_gpu::histogram::{BINS, COARSE};
 
 use super::BLOCKS;
-use crate::launch::Geometry;
-use crate::registry::{Entries, Rung, Shared};
+use engine::launch::Geometry;
+use engine::registry::{Entries, Rung, Shared};
 
 /// The rung in global memory: what the others differ from.
 const GLOBAL: Rung = Rung {

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use super::*;
-use crate::registry::ladder;
+use crate::ladder;
 
 fn of(options: &Options) -> Result<Box<dyn Problem>, Error> {
     ladder("histogram").unwrap().problem(options)

@@ -35,13 +35,13 @@ use std::sync::OnceLock;
 
 use kernels_gpu::matmul::{pipeline, pipelined};
 
-use crate::error::Error;
-use crate::launch::{Arg, Launch};
-use crate::options::{Kind, Opt, Options};
-use crate::peer::{Call, Peer};
-use crate::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
-use crate::registry::{Effort, Ladder, Rung};
-use crate::report::{Shown, columns};
+use engine::Error;
+use engine::launch::{Arg, Launch};
+use engine::options::{Kind, Opt, Options};
+use engine::peer::{Call, Peer};
+use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
+use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
+
 use inputs::Inputs;
 use reference::{Method, Reference, Wrong};
 
@@ -79,7 +79,7 @@ const fn side(name: &'static str, metavar: &'static str, help: &'static str) -> 
 }
 
 /// The ladder.
-pub(crate) const LADDER: Ladder = Ladder {
+pub(super) const LADDER: Ladder = Ladder {
     name: "matmul",
     summary: "the product of two matrices of 32-bit floats, m × k and k × n",
     rungs: rungs::RUNGS,
@@ -97,19 +97,19 @@ pub(crate) const LADDER: Ladder = Ladder {
         128 or 256 for the rungs whose tile is not their block",
     sweep,
     problem,
-    shown: Shown {
+    shown: ShownColumns {
         timed: &[
-            columns::TIME,
-            columns::FLOPS,
-            columns::OVER_FIRST,
-            columns::OVER_BEFORE,
+            Column::Time,
+            Column::Flops,
+            Column::OverFirst,
+            Column::OverBefore,
         ],
         counted: &[
-            columns::INSTRUCTIONS,
-            columns::READ,
-            columns::SECTORS,
-            columns::WAVEFRONTS,
-            columns::CONFLICTS,
+            Column::Instructions,
+            Column::Read,
+            Column::Sectors,
+            Column::Wavefronts,
+            Column::Conflicts,
         ],
         pictures: false,
     },

@@ -244,7 +244,7 @@ mod tests {
                     right[at] - unit,
                     right[at] + 2f32.powi(24) * unit,
                     2f32.powi(31) * unit,
-                    f32::from_ne_bytes([crate::problem::POISON; 4]),
+                    f32::from_ne_bytes([engine::problem::POISON; 4]),
                     f32::MIN_POSITIVE,
                     f32::MAX,
                     f32::NAN,

@@ -4,8 +4,8 @@ use kernels_gpu::matmul::{pipeline, pipelined, register_tile};
 use kernels_gpu::tile::padding;
 
 use super::{COLUMN_MAJOR, IN_TURNS, SLICED, SQUARES};
-use crate::launch::Geometry;
-use crate::registry::{Entries, Rung, Shared};
+use engine::launch::Geometry;
+use engine::registry::{Entries, Rung, Shared};
 
 /// The rung without shared memory: what the others differ from.
 const NAIVE: Rung = Rung {

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::registry::ladder;
+use crate::ladder;
 
 fn sides(m: u64, n: u64, k: u64) -> Options {
     Options::default().with("m", m).with("n", n).with("k", k)

@@ -42,11 +42,11 @@ use std::sync::OnceLock;
 
 pub use cpu::{plain_sum, recursive_reduce};
 
-use crate::error::Error;
-use crate::options::{Kind, Opt, Options};
-use crate::problem::Problem;
-use crate::registry::{Effort, Ladder};
-use crate::report::{Shown, columns};
+use engine::Error;
+use engine::options::{Kind, Opt, Options};
+use engine::problem::Problem;
+use engine::registry::{Column, Effort, Ladder, ShownColumns};
+
 use number::{Number, OPS, Op, TYPES};
 use reduction::Reduction;
 
@@ -73,7 +73,7 @@ const GUARD: u64 = 16;
 const USUAL: (&str, &str) = ("sum", "i32");
 
 /// The ladder.
-pub(crate) const LADDER: Ladder = Ladder {
+pub(super) const LADDER: Ladder = Ladder {
     name: "reduce",
     summary: "the sum of n 32-bit integers, wrapping, as one partial sum a block or whole",
     rungs: rungs::RUNGS,
@@ -104,21 +104,21 @@ pub(crate) const LADDER: Ladder = Ladder {
     block_rule: "a power of two from 64 to 1024",
     sweep,
     problem,
-    shown: Shown {
+    shown: ShownColumns {
         timed: &[
-            columns::TIME,
-            columns::OVER_FIRST,
-            columns::OVER_BEFORE,
-            columns::BANDWIDTH,
-            columns::OF_PEAK,
-            columns::PUBLISHED,
+            Column::Time,
+            Column::OverFirst,
+            Column::OverBefore,
+            Column::Bandwidth,
+            Column::OfPeak,
+            Column::Published,
         ],
         counted: &[
-            columns::INSTRUCTIONS,
-            columns::SECTORS,
-            columns::USED,
-            columns::CONFLICTS,
-            columns::UNIFORM,
+            Column::Instructions,
+            Column::Sectors,
+            Column::Used,
+            Column::Conflicts,
+            Column::Uniform,
         ],
         pictures: false,
     },

@@ -8,10 +8,10 @@ use rayon::prelude::*;
 
 use super::number::{Number, Op};
 use super::{GRAIN, GUARD};
-use crate::launch::{Arg, Launch};
-use crate::peer::{Call, Peer};
-use crate::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down, with_power};
-use crate::registry::Rung;
+use engine::launch::{Arg, Launch};
+use engine::peer::{Call, Peer};
+use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down, with_power};
+use engine::registry::Rung;
 
 /// The rungs' forms: where the result goes.
 pub(super) mod form {

@@ -5,8 +5,8 @@ use kernels_gpu::reduce::operation::EACH as WIDE_EACH;
 
 use super::BLOCKS;
 use super::reduction::form;
-use crate::launch::Geometry;
-use crate::registry::{Entries, Rung, Seed, Shared};
+use engine::launch::Geometry;
+use engine::registry::{Entries, Rung, Seed, Shared};
 
 /// A word for each thread.
 const WORDS: fn([u32; 3]) -> u32 = |block| block[0] * 4;

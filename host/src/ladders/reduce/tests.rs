@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::launch::Launch;
-use crate::problem::{POISON, Role, Verdict};
-use crate::registry::{Rung, ladder};
+use engine::launch::Launch;
+use engine::problem::{POISON, Role, Verdict};
+use engine::registry::{Rung, ladder};
 
 fn launch_of(rung: &str, n: u64, block: u32) -> (Box<dyn Problem>, &'static Rung, Launch) {
     let ladder = ladder("reduce").unwrap();

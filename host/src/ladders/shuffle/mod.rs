@@ -11,12 +11,12 @@ use std::sync::OnceLock;
 
 pub use model::{Mode, source};
 
-use crate::error::Error;
-use crate::launch::{Arg, Launch};
-use crate::options::{Kind, Opt, Options};
-use crate::problem::{Buffer, POISON, Picture, Problem, Role, Verdict, Wanted};
-use crate::registry::{Effort, Ladder, Rung};
-use crate::report::Shown;
+use engine::Error;
+use engine::launch::{Arg, Launch};
+use engine::options::{Kind, Opt, Options};
+use engine::problem::{Buffer, POISON, Picture, Problem, Role, Verdict, Wanted};
+use engine::registry::{Effort, Ladder, Rung, ShownColumns};
+
 use rungs::{DEMONSTRATIONS, Demonstration, RUNGS};
 
 /// The lanes that take part, unless the width is larger.
@@ -29,7 +29,7 @@ const WIDTHS: [u64; 5] = [2, 4, 8, 16, 32];
 const TYPES: &[&str] = &["i32", "f32"];
 
 /// The ladder.
-pub(crate) const LADDER: Ladder = Ladder {
+pub(super) const LADDER: Ladder = Ladder {
     name: "shuffle",
     summary: "what a warp shuffle moves: a row of values before and after, for each mode",
     rungs: RUNGS,
@@ -74,7 +74,7 @@ pub(crate) const LADDER: Ladder = Ladder {
     block_rule: "a lane for each value (or for four, in the array): 16 values, 32 with --width 32",
     sweep,
     problem,
-    shown: Shown {
+    shown: ShownColumns {
         timed: &[],
         counted: &[],
         pictures: true,

@@ -3,8 +3,8 @@
 use kernels_gpu::shuffle::REGISTERS;
 
 use super::model::Mode;
-use crate::launch::Geometry;
-use crate::registry::{Entries, Rung};
+use engine::launch::Geometry;
+use engine::registry::{Entries, Rung};
 
 /// What a rung shows.
 pub(super) struct Demonstration {

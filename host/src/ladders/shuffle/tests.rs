@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::registry::ladder;
+use crate::ladder;
 
 fn of(rung: &str, options: &Options) -> (Box<dyn Problem>, &'static Rung, Launch) {
     let ladder = ladder("shuffle").unwrap();

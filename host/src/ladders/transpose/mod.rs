@@ -13,13 +13,12 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-use crate::error::Error;
-use crate::launch::{Arg, Launch};
-use crate::options::{Kind, Opt, Options};
-use crate::peer::{Call, Peer};
-use crate::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
-use crate::registry::{Effort, Ladder, Rung};
-use crate::report::{Shown, columns};
+use engine::Error;
+use engine::launch::{Arg, Launch};
+use engine::options::{Kind, Opt, Options};
+use engine::peer::{Call, Peer};
+use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
+use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
 /// The most elements: the kernels count them in 31 bits.
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
@@ -36,7 +35,7 @@ const GUARD: u64 = 64;
 const WORD: u64 = size_of::<f32>() as u64;
 
 /// The ladder.
-pub(crate) const LADDER: Ladder = Ladder {
+pub(super) const LADDER: Ladder = Ladder {
     name: "transpose",
     summary: "the transpose of a matrix of 32-bit floats",
     rungs: rungs::RUNGS,
@@ -60,22 +59,22 @@ pub(crate) const LADDER: Ladder = Ladder {
     block_rule: "32x16, 32x32 or 16x16, the tiles that were compiled in, or 512 for the rungs with larger ones",
     sweep,
     problem,
-    shown: Shown {
+    shown: ShownColumns {
         timed: &[
-            columns::TIME,
-            columns::BANDWIDTH,
-            columns::OF_COPY,
-            columns::OF_PEAK,
-            columns::OVER_BEFORE,
-            columns::PUBLISHED,
+            Column::Time,
+            Column::Bandwidth,
+            Column::OfCopy,
+            Column::OfPeak,
+            Column::OverBefore,
+            Column::Published,
         ],
         counted: &[
-            columns::INSTRUCTIONS,
-            columns::SECTORS,
-            columns::USED,
-            columns::WAVEFRONTS,
-            columns::CONFLICTS,
-            columns::PUBLISHED_COUNT,
+            Column::Instructions,
+            Column::Sectors,
+            Column::Used,
+            Column::Wavefronts,
+            Column::Conflicts,
+            Column::PublishedCount,
         ],
         pictures: false,
     },

@@ -4,8 +4,8 @@ use kernels_gpu::tile::padding;
 use kernels_gpu::transpose::{aligned, vector};
 
 use super::TILES;
-use crate::launch::{Blocks, Geometry};
-use crate::registry::{Entries, Rung, Seed, Shared};
+use engine::launch::{Blocks, Geometry};
+use engine::registry::{Entries, Rung, Seed, Shared};
 
 /// A rung through registers, for any of the blocks: what the others differ from.
 const PLAIN: Rung = Rung {

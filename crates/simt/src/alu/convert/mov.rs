@@ -3,8 +3,8 @@
 use super::{check_width, each};
 use crate::code::{Pred, R32, R64, Reg};
 use crate::lower::{Context, Refusal};
-use ptx::ast::{Instruction, Operand};
 use crate::regs::{ALL, LANES, Regs};
+use ptx::ast::{Instruction, Operand};
 
 /// One `mov`. Parts are in the order of their bits, the lowest first.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,8 +3,8 @@
 use super::Convert;
 use crate::code::R32;
 use crate::lower::{Context, Refusal};
-use ptx::ast::Instruction;
 use crate::regs::{LANES, Regs};
+use ptx::ast::Instruction;
 
 /// `cvt.pack.sat.convertType.s32{.b32} d, a, b{, c}`
 pub(super) fn decode(

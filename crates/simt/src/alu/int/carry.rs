@@ -9,8 +9,8 @@ use super::wide::Wide;
 use crate::alu::lanes::{self, Lane, Numbers, Word, each, lanes_where};
 use crate::code::Pred;
 use crate::lower::{Context, Refusal};
-use ptx::ast::Instruction;
 use crate::regs::Regs;
+use ptx::ast::Instruction;
 
 /// In the place of a carry that is not read, or not written.
 const NONE: u32 = u32::MAX;

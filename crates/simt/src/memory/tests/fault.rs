@@ -2,8 +2,8 @@
 
 use super::{fault, launch, machine, outcome_of, text};
 use crate::memory::{AccessProblem, CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
-use ptx::ast::Space;
 use crate::{Buffer, Fault, FaultKind, LaunchError};
+use ptx::ast::Space;
 
 fn access(fault: &Fault) -> (&crate::memory::AccessFault, &str) {
     match &fault.kind {

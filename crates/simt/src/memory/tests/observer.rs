@@ -3,8 +3,8 @@
 use super::{HEAD, PARAMS, machine, text};
 use crate::memory::SHARED_WINDOW;
 use crate::observe::{Access, AccessKind, Observer, Place, Site};
-use ptx::ast::Space;
 use crate::{Buffer, Module};
+use ptx::ast::Space;
 
 /// Space, kind, bytes for each lane, mask, and addresses, those of absent lanes being 0.
 type Event = (Space, AccessKind, u32, u32, [u64; 32]);

@@ -1,0 +1,344 @@
+//! Agreement: what the simulator counts of every rung against what Nsight Compute counts of it on a GPU.
+//!
+//! - [`metrics`] are the metrics that both have, and what has to hold of each.
+//! - [`class`] says how two numbers compare, and finds why they differ in what `ptxas` made of the PTX.
+//! - [`cases`] are the runs that are compared, [`compare`] compares one.
+//! - [`record`] keeps comparisons as a file, which holds the simulator to its numbers where there is no GPU.
+//! - [`show`] writes the report.
+//! - [`program`] is the `agree` program, apart from its process.
+//!
+//! What the simulator counts, it counts of PTX; a GPU counts the machine code that `ptxas` makes of it. Where the
+//! two differ the instructions of both are compared: a change of instructions that a metric counts explains a
+//! difference of that metric, and a difference without one is unexplained.
+//!
+//! A kernel that waits for other blocks counts otherwise in every run, on either side. Where nothing explains a
+//! difference of such a kernel, it is counted on the GPU again.
+
+pub mod cases;
+pub mod class;
+mod error;
+mod json;
+pub mod metrics;
+pub mod record;
+mod waits;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toolkit::access::{self, Change};
+use toolkit::{Found, Tool};
+
+pub use cases::Case;
+pub use error::AgreeError;
+
+use crate::profile::ncu::{Ncu, Wanted};
+use crate::profile::{Chosen, Numbers, on_sim};
+use class::{Class, explanations};
+use engine::device::{Device, DeviceInfo};
+use engine::run::Plan;
+use engine::size::dims;
+use engine::{Kernels, Provenance, Ptx};
+use metrics::{Compared, METRICS};
+use record::{Comparison, Measured, Row, Run};
+
+/// Finds what `ptxas` made of an entry's memory instructions.
+pub trait Explain {
+    /// What it changed.
+    ///
+    /// # Errors
+    /// The tools' failures.
+    fn changes(&self, entry: &str) -> Result<Vec<Change>, toolkit::Error>;
+
+    /// Whether an entry may wait for what other threads write, so that its loads and branches are as many as it takes.
+    fn waits(&self, entry: &str) -> bool;
+
+    /// The assembler's version.
+    fn version(&self) -> Option<String>;
+}
+
+/// NVIDIA's tools, on the PTX that a GPU runs.
+pub struct Tools {
+    ptxas: Found,
+    nvdisasm: Found,
+    ptx: &'static Ptx,
+    arch: String,
+}
+
+impl Tools {
+    /// The tools for a GPU of this compute capability.
+    ///
+    /// # Errors
+    /// What is missing, each with how to get it.
+    pub fn find(
+        kernels: &'static Kernels,
+        capability: Option<(u32, u32)>,
+    ) -> Result<Self, Vec<String>> {
+        let tools = [Tool::Ptxas, Tool::Nvdisasm].map(toolkit::find);
+        let own = capability.zip(kernels.newest_for(capability));
+        match (tools, own) {
+            ([Ok(ptxas), Ok(nvdisasm)], Some(((major, minor), kernels))) => Ok(Self {
+                ptxas,
+                nvdisasm,
+                ptx: kernels,
+                arch: format!("sm_{major}{minor}"),
+            }),
+            (tools, own) => {
+                let failed = tools.into_iter().filter_map(Result::err);
+                let mut missing: Vec<String> = failed.map(|error| error.to_string()).collect();
+                if own.is_none() {
+                    missing.push("no kernels here are for a GPU so old".to_owned());
+                }
+                Err(missing)
+            }
+        }
+    }
+}
+
+impl Explain for Tools {
+    fn changes(&self, entry: &str) -> Result<Vec<Change>, toolkit::Error> {
+        let Self {
+            ptxas,
+            nvdisasm,
+            ptx,
+            arch,
+        } = self;
+        Ok(access::of_entry(ptxas, nvdisasm, &ptx.part(entry), entry, arch)?.changes())
+    }
+
+    fn waits(&self, entry: &str) -> bool {
+        access::waits(&self.ptx.part(entry), entry)
+    }
+
+    fn version(&self) -> Option<String> {
+        Some(self.ptxas.version.clone())
+    }
+}
+
+/// The GPU's side.
+pub struct Gpu<'a> {
+    /// The GPU.
+    pub info: DeviceInfo,
+    /// What counts on it.
+    pub ncu: Ncu<'a>,
+    /// What finds out why numbers differ.
+    pub explain: Box<dyn Explain>,
+    /// The day and the toolchain.
+    pub provenance: Provenance,
+}
+
+impl Gpu<'_> {
+    /// What became of an entry's memory instructions on it.
+    ///
+    /// # Errors
+    /// [`AgreeError::Tool`] where that cannot be found.
+    pub fn changes(&self, entry: &str) -> Result<Vec<Change>, AgreeError> {
+        self.explain
+            .changes(entry)
+            .map_err(|error| AgreeError::Tool {
+                entry: entry.to_owned(),
+                error,
+            })
+    }
+
+    /// Where, when and with what it is asked.
+    pub fn measured(&self) -> Measured {
+        Measured {
+            device: self.info.name.clone(),
+            capability: self.info.compute_capability,
+            driver: self.info.driver.clone(),
+            ncu: Some(self.ncu.version()),
+            ptxas: self.explain.version(),
+            date: self.provenance.date.clone(),
+            toolchain: self.provenance.toolchain.clone(),
+        }
+    }
+}
+
+/// Counts a case on both sides and compares. `plan` has the launches that the GPU can run; what it cannot is
+/// among `left_out`, in words.
+///
+/// # Errors
+/// What Nsight Compute, the simulator, or the tools that look for explanations fail at.
+pub fn compare(
+    case: &Case,
+    plan: &Plan,
+    left_out: Vec<String>,
+    gpu: &Gpu<'_>,
+    sim: &mut dyn Device,
+    mut progress: impl FnMut(&str),
+) -> Result<Run, AgreeError> {
+    let (needed, optional): (Vec<&Compared>, Vec<&Compared>) =
+        METRICS.iter().partition(|metric| !metric.is_optional);
+    let mut optional = counters(&optional);
+    let copies = METRICS.iter().filter_map(|metric| metric.copies).flatten();
+    optional.extend(copies.map(str::to_owned));
+    let wanted = Wanted {
+        metrics: &counters(&needed),
+        optional: &optional,
+    };
+    let chosen = Chosen {
+        ladder: case.ladder,
+        named: Vec::new(),
+        whole: true,
+        options: case.options.clone(),
+    };
+    let launches: Vec<_> = plan
+        .launches()
+        .iter()
+        .map(|(rung, launch)| (*rung, launch))
+        .collect();
+    progress(&format!("{} under ncu", case.ladder.name));
+    let on_gpu = gpu.ncu.profile(&chosen, &launches, case.block, &wanted)?;
+    let on_sim = on_sim(sim, plan, |rung| progress(rung.name))?;
+    progress("ptxas");
+
+    let there: Vec<&Compared> = METRICS
+        .iter()
+        .filter(|metric| !metric.is_optional || has(metric, &on_gpu))
+        .collect();
+    let mut rungs = Vec::new();
+    for ((rung, launch), numbers) in launches.iter().zip(on_sim.iter().zip(&on_gpu)) {
+        // Asked for when it is first needed: it takes the tools a moment.
+        let mut changes = None;
+        let find = || gpu.changes(&launch.entry);
+        let mut metrics = BTreeMap::new();
+        for metric in &there {
+            if let Some(comparison) = one(metric, numbers, &mut changes, find)? {
+                metrics.insert(metric.name.to_owned(), comparison);
+            }
+        }
+        rungs.push(Row {
+            rung: rung.name.to_owned(),
+            launch: launch.to_string(),
+            metrics,
+        });
+    }
+    waits::look_again(&mut rungs, &launches, &on_gpu, &*gpu.explain, |launches| {
+        gpu.ncu.profile(&chosen, launches, case.block, &wanted)
+    })?;
+    let options = case.options.iter();
+    Ok(Run {
+        ladder: case.ladder.name.to_owned(),
+        title: plan.problem().title(),
+        options: options
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect(),
+        block: case.block.map(dims),
+        measured: gpu.measured(),
+        metrics: there.iter().map(|metric| metric.name.to_owned()).collect(),
+        left_out,
+        rungs,
+    })
+}
+
+/// Compares one metric; nothing where both sides have nothing or 0.
+fn one(
+    metric: &Compared,
+    numbers: (&Numbers, &Numbers),
+    changes: &mut Option<Vec<Change>>,
+    find: impl Fn() -> Result<Vec<Change>, AgreeError>,
+) -> Result<Option<Comparison>, AgreeError> {
+    let gpu = numbers.1;
+    let sim = metric.sim.of(metric.name, numbers.0).map(kept);
+    let ncu = metric.gpu.of(metric.name, gpu).map(kept);
+    let nothing = |number: Option<f64>| number.is_none_or(|number| number == 0.0);
+    if nothing(sim) && nothing(ncu) {
+        return Ok(None);
+    }
+    let by_instruction = metric.by_instruction.and_then(|name| gpu.get(name));
+    let (class, why) = match Class::of(metric.rule, sim, ncu) {
+        Some(class) => (class, Vec::new()),
+        // The counter of the instructions themselves says more than what ptxas did.
+        None if sim.is_some() && by_instruction == sim && ncu > sim => {
+            (Class::Explained, vec![ARBITRATION.to_owned()])
+        }
+        None if let Some(why) = copies(metric, sim, ncu, gpu) => (Class::Explained, vec![why]),
+        None => {
+            let changes = match changes {
+                Some(changes) => changes,
+                None => changes.insert(find()?),
+            };
+            let why = together(metric, numbers, explanations(metric, sim, ncu, changes));
+            let class = match why.is_empty() {
+                true => Class::Unexplained,
+                false => Class::Explained,
+            };
+            (class, why)
+        }
+    };
+    Ok(Some(Comparison {
+        sim,
+        ncu,
+        class,
+        why,
+    }))
+}
+
+/// Why wavefronts differ of which a counter by instruction has as many as the simulator.
+const ARBITRATION: &str = "all of it is arbitration: by instruction the GPU counts as many as sim";
+
+/// What the GPU may have more of sectors of atomics: where the words of a request lie in more than four lines of 128
+/// bytes, it goes through some line twice. (On an H100, of single requests that change 32 words in one to four lines
+/// 24 of 24 count each sector once, and of those in five or more lines 13 of 58 count one again.)
+const AGAIN_THROUGH_A_LINE: f64 = 0.02;
+
+/// Explanations of a counter of atomics hold where both kinds together agree.
+fn together(
+    metric: &Compared,
+    (sim, gpu): (&Numbers, &Numbers),
+    mut why: Vec<String>,
+) -> Vec<String> {
+    let Some(other) = metric.together else {
+        return why;
+    };
+    let both = |numbers: &Numbers| {
+        let get = |name| numbers.get(name).unwrap_or(0.0);
+        get(metric.name) + get(other)
+    };
+    let (sim, gpu) = (both(sim), both(gpu));
+    if gpu == sim || why.is_empty() {
+        return why;
+    }
+    if metric.rule == metrics::Rule::Counts && gpu > sim && gpu - sim <= AGAIN_THROUGH_A_LINE * sim
+    {
+        why.push(format!(
+            "together {gpu} for sim's {sim}, for lines that the GPU goes through twice"
+        ));
+        return why;
+    }
+    Vec::new()
+}
+
+/// Why sectors of copies differ, where all that is too many are those of copies that pass by L1.
+fn copies(metric: &Compared, sim: Option<f64>, ncu: Option<f64>, gpu: &Numbers) -> Option<String> {
+    let (sim, ncu) = (sim?, ncu?);
+    let [through, past] = metric.copies?;
+    let (through, past) = (gpu.get(through)?, gpu.get(past)?);
+    let own = sim - through;
+    (through + past == ncu && 0.0 < own && own < past).then(|| {
+        format!(
+            "all of it is in copies that pass by L1: by instruction the GPU counts {past} sectors for their {own}, its \
+             global load sectors have each once"
+        )
+    })
+}
+
+/// A number as it is kept: with six places, which are read back as they were written.
+pub fn kept(number: f64) -> f64 {
+    const PLACES: f64 = 1e6;
+    (number * PLACES).round() / PLACES
+}
+
+/// The counters that Nsight Compute is asked for.
+fn counters(metrics: &[&Compared]) -> BTreeSet<String> {
+    let all = metrics
+        .iter()
+        .flat_map(|metric| metric.gpu.needs(metric.name));
+    all.map(str::to_owned).collect()
+}
+
+/// Whether the chip has what the metric needs.
+fn has(metric: &Compared, all: &[Numbers]) -> bool {
+    let needs = metric.gpu.needs(metric.name);
+    let mut needs = needs.into_iter();
+    needs.all(|name| all.iter().any(|numbers| numbers.get(name).is_some()))
+}

@@ -1,0 +1,368 @@
+//! Comparisons as they are kept: what both sides counted, where and when, as a JSON file. It is the fixture that
+//! holds the simulator to its numbers, and what the report is written from.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::class::Class;
+use super::error::AgreeError;
+use super::json;
+use super::metrics::{Compared, Rule, find};
+use engine::Catalog;
+use engine::options::Options;
+use engine::registry::Ladder;
+use engine::run::{Climb, Plan};
+use engine::size::parse_block;
+
+/// Runs of ladders that were compared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// The rungs that are in none of the runs, by ladder. What is neither there nor here was forgotten.
+    pub not_yet: BTreeMap<String, Vec<String>>,
+    /// The runs, in the ladders' order.
+    pub runs: Vec<Run>,
+}
+
+/// A run of a ladder: a problem, with one block for all rungs or each one's own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The ladder.
+    pub ladder: String,
+    /// The problem in words.
+    pub title: String,
+    /// The options that were given.
+    pub options: BTreeMap<String, String>,
+    /// The block, where one was given.
+    pub block: Option<String>,
+    /// Where the GPU's numbers are from.
+    pub measured: Measured,
+    /// The metrics that were compared. One that a rung does not have below was 0 on both sides, or a quotient
+    /// with nothing to divide by on both.
+    pub metrics: Vec<String>,
+    /// Why rungs are not among them.
+    pub left_out: Vec<String>,
+    /// What was counted of each rung.
+    pub rungs: Vec<Row>,
+}
+
+/// Where, when and with what the GPU was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// The GPU.
+    pub device: String,
+    /// Its compute capability: which PTX it ran.
+    pub capability: Option<(u32, u32)>,
+    /// Its driver.
+    pub driver: Option<String>,
+    /// Nsight Compute and its version.
+    pub ncu: Option<String>,
+    /// The assembler whose code explains differences, and its version.
+    pub ptxas: Option<String>,
+    /// The day.
+    pub date: String,
+    /// The compilers of host and device code.
+    pub toolchain: String,
+}
+
+/// What was counted of a rung.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// The rung.
+    pub rung: String,
+    /// How it was launched.
+    pub launch: String,
+    /// The metrics that were not 0 on both sides.
+    pub metrics: BTreeMap<String, Comparison>,
+}
+
+/// What both sides counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// The simulator's number.
+    #[serde(serialize_with = "whole")]
+    pub sim: Option<f64>,
+    /// Nsight Compute's.
+    #[serde(serialize_with = "whole")]
+    pub ncu: Option<f64>,
+    /// How they compare.
+    pub class: Class,
+    /// Why they differ, where that was found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<String>,
+}
+
+/// Whole numbers without a point.
+fn whole<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    match *number {
+        Some(number) if number.fract() == 0.0 && number.abs() < EXACT => {
+            serializer.serialize_i64(number as i64)
+        }
+        other => other.serialize(serializer),
+    }
+}
+
+impl Row {
+    /// What was compared of it: the metrics of its run, with both sides' numbers and their class.
+    pub fn comparisons<'a>(
+        &'a self,
+        run: &'a Run,
+    ) -> impl Iterator<Item = (&'static Compared, Option<&'a Comparison>)> {
+        let metrics = run.metrics.iter().filter_map(|name| find(name));
+        metrics.map(|metric| (metric, self.metrics.get(metric.name)))
+    }
+}
+
+impl Run {
+    /// Its ladder.
+    ///
+    /// # Errors
+    /// Where there is none of that name any more.
+    pub fn ladder(&self, catalog: &Catalog) -> Result<&'static Ladder, AgreeError> {
+        Ok(catalog.ladder(&self.ladder)?)
+    }
+
+    /// Its problem and launches, as they are now.
+    ///
+    /// # Errors
+    /// Where the ladder, an option, or a block is no more.
+    pub fn plan(&self, catalog: &Catalog) -> Result<Plan, AgreeError> {
+        let ladder = self.ladder(catalog)?;
+        let mut options = Options::default();
+        for (name, value) in &self.options {
+            let own = ladder.options.iter().find(|own| own.name == name);
+            let own = own.ok_or_else(|| AgreeError::Unrepeatable {
+                ladder: self.ladder.clone(),
+                why: format!("it has no option --{name}"),
+            })?;
+            options = options.with(own.name, value);
+        }
+        let block = self.block.as_deref().map(parse_block).transpose()?;
+        let names: Vec<String> = self.rungs.iter().map(|row| row.rung.clone()).collect();
+        let plan = Climb {
+            ladder,
+            rungs: &names,
+            options: &options,
+            block,
+            runs: None,
+        }
+        .plan()?;
+        Ok(plan)
+    }
+
+    /// The problem and the block in words.
+    pub fn case(&self) -> String {
+        match &self.block {
+            Some(block) => format!("{}, blocks of {block}", self.title),
+            None => self.title.clone(),
+        }
+    }
+}
+
+/// How many comparisons came out how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Rungs that were compared.
+    pub rungs: usize,
+    /// The same number, and not 0.
+    pub exact: usize,
+    /// 0 on both sides.
+    pub zero: usize,
+    /// [`Class::Within`].
+    pub within: usize,
+    /// [`Class::Arbitration`].
+    pub arbitration: usize,
+    /// [`Class::Explained`].
+    pub explained: usize,
+    /// [`Class::Waits`].
+    pub waits: usize,
+    /// [`Class::Unexplained`].
+    pub unexplained: usize,
+}
+
+impl Summary {
+    /// The numbers, each with what it is called in a report.
+    pub fn columns(self) -> [(&'static str, usize); 8] {
+        [
+            ("rungs", self.rungs),
+            (Class::Exact.name(), self.exact),
+            ("0 on both", self.zero),
+            (Class::Within.name(), self.within),
+            (Class::Arbitration.name(), self.arbitration),
+            (Class::Explained.name(), self.explained),
+            (Class::Waits.name(), self.waits),
+            (Class::Unexplained.name(), self.unexplained),
+        ]
+    }
+}
+
+impl std::iter::Sum for Summary {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |a, b| Self {
+            rungs: a.rungs + b.rungs,
+            exact: a.exact + b.exact,
+            zero: a.zero + b.zero,
+            within: a.within + b.within,
+            arbitration: a.arbitration + b.arbitration,
+            explained: a.explained + b.explained,
+            waits: a.waits + b.waits,
+            unexplained: a.unexplained + b.unexplained,
+        })
+    }
+}
+
+impl Run {
+    /// How many comparisons came out how.
+    pub fn summary(&self) -> Summary {
+        let mut summary = Summary {
+            rungs: self.rungs.len(),
+            ..Summary::default()
+        };
+        let all = self.rungs.iter().flat_map(|row| row.comparisons(self));
+        let counted = all.filter(|(metric, _)| metric.rule != Rule::Information);
+        for (_, comparison) in counted {
+            let count = match comparison.map(|comparison| comparison.class) {
+                None => &mut summary.zero,
+                Some(Class::Exact) => &mut summary.exact,
+                Some(Class::Within) => &mut summary.within,
+                Some(Class::Arbitration) => &mut summary.arbitration,
+                Some(Class::Explained) => &mut summary.explained,
+                Some(Class::Waits) => &mut summary.waits,
+                Some(Class::Unexplained) => &mut summary.unexplained,
+                Some(Class::Information) => continue,
+            };
+            *count += 1;
+        }
+        summary
+    }
+}
+
+impl Record {
+    /// Whether every difference was explained.
+    pub fn is_explained(&self) -> bool {
+        self.runs.iter().all(|run| run.summary().unexplained == 0)
+    }
+
+    /// Puts these runs in, in the place of all earlier ones of their ladders, and finds out which rungs are in
+    /// none.
+    pub fn replace(&mut self, catalog: &Catalog, runs: Vec<Run>) {
+        self.runs
+            .retain(|old| runs.iter().all(|new| new.ladder != old.ladder));
+        self.runs.extend(runs);
+        let place = |run: &Run| {
+            catalog
+                .ladders
+                .iter()
+                .position(|own| own.name == run.ladder)
+        };
+        self.runs.sort_by_key(place);
+        self.not_yet = self.missing(catalog);
+    }
+
+    /// The rungs that are in none of the runs, by ladder.
+    pub fn missing(&self, catalog: &Catalog) -> BTreeMap<String, Vec<String>> {
+        let is_there = |ladder: &str, rung: &str| {
+            let runs = self.runs.iter().filter(|run| run.ladder == ladder);
+            runs.flat_map(|run| &run.rungs).any(|row| row.rung == rung)
+        };
+        let of = |ladder: &'static Ladder| {
+            let rungs = ladder.rungs.iter().map(|rung| rung.name);
+            let rungs = rungs.filter(|rung| !is_there(ladder.name, rung));
+            let rungs: Vec<String> = rungs.map(str::to_owned).collect();
+            (!rungs.is_empty()).then(|| (ladder.name.to_owned(), rungs))
+        };
+        catalog.ladders.iter().filter_map(of).collect()
+    }
+
+    /// Reads a record. A file that is not there is an empty one, where `or_new`.
+    ///
+    /// # Errors
+    /// [`AgreeError::File`] for what cannot be read or is none, with the line.
+    pub fn read(path: &Path, or_new: bool) -> Result<Self, AgreeError> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if or_new && error.kind() == std::io::ErrorKind::NotFound => {
+                let folder = path.parent().filter(|folder| *folder != Path::new(""));
+                return match folder {
+                    Some(folder) if !folder.is_dir() => Err(file(
+                        path,
+                        format!("there is no folder {}", folder.display()),
+                    )),
+                    _ => Ok(Self::default()),
+                };
+            }
+            Err(error) => return Err(file(path, error.to_string())),
+        };
+        Self::parse(&text).map_err(|why| file(path, why))
+    }
+
+    /// Reads a record's text.
+    ///
+    /// # Errors
+    /// What of it is not one, and where.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let record: Self = serde_json::from_str(text)
+            .map_err(|error| format!("it is no record of `cargo xtask agree` ({error})"))?;
+        let mut names = record.runs.iter().flat_map(|run| &run.metrics);
+        match names.find(|name| find(name).is_none()) {
+            Some(name) => Err(format!("it compares {name}, which is not known here")),
+            None => Ok(record),
+        }
+    }
+
+    /// The text that [`Record::parse`] reads: JSON, with a line for each comparison.
+    pub fn text(&self) -> String {
+        json::text(self)
+    }
+
+    /// Writes a record in one step: the file is as it was or as it shall be.
+    ///
+    /// # Errors
+    /// [`AgreeError::File`] where it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), AgreeError> {
+        let io = |error: std::io::Error| file(path, error.to_string());
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let mut new = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+        new.write_all(self.text().as_bytes()).map_err(io)?;
+        if let Ok(metadata) = fs::metadata(path) {
+            new.as_file()
+                .set_permissions(metadata.permissions())
+                .map_err(io)?;
+        } else {
+            readable(new.as_file()).map_err(io)?;
+        }
+        new.persist(path).map_err(|error| io(error.error))?;
+        Ok(())
+    }
+}
+
+/// What a new file of the user's would be; a temporary one is nobody else's.
+#[cfg(unix)]
+fn readable(file: &fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable(_: &fs::File) -> std::io::Result<()> {
+    Ok(())
+}
+
+fn file(path: &Path, why: String) -> AgreeError {
+    AgreeError::File {
+        path: path.display().to_string(),
+        why,
+    }
+}

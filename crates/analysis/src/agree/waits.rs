@@ -1,0 +1,92 @@
+//! Kernels that wait for other blocks: what they count is another number in every run.
+
+use super::class::Class;
+use super::metrics::{Compared, METRICS, Rule, find};
+use super::record::Row;
+use super::{Explain, kept};
+use crate::profile::{Numbers, ProfileError};
+use engine::launch::Launch;
+use engine::registry::Rung;
+
+/// How often a kernel that waits is counted again.
+const AGAIN: usize = 4;
+
+/// A rung and its launch.
+type Launched<'a> = (&'static Rung, &'a Launch);
+
+/// Counts those rungs again that wait and have differences which nothing explains, and marks these where they are
+/// another on the GPU itself from run to run. `on_gpu` is the first run; `count` makes another of some launches.
+///
+/// # Errors
+/// Those of `count`.
+pub(super) fn look_again(
+    rungs: &mut [Row],
+    launches: &[Launched<'_>],
+    on_gpu: &[Numbers],
+    explain: &dyn Explain,
+    count: impl Fn(&[Launched<'_>]) -> Result<Vec<Numbers>, ProfileError>,
+) -> Result<(), ProfileError> {
+    let is_open = |row: &Row| {
+        let mut all = row.metrics.values();
+        all.any(|both| both.class == Class::Unexplained)
+    };
+    let again: Vec<usize> = (0..rungs.len())
+        .filter(|&at| is_open(&rungs[at]) && explain.waits(&launches[at].1.entry))
+        .collect();
+    if again.is_empty() {
+        return Ok(());
+    }
+    let launches: Vec<_> = again.iter().map(|&at| launches[at]).collect();
+    let mut runs = vec![again.iter().map(|&at| on_gpu[at].clone()).collect()];
+    for _ in 0..AGAIN {
+        runs.push(count(&launches)?);
+    }
+    for (place, &at) in again.iter().enumerate() {
+        let numbers: Vec<&Numbers> = runs.iter().map(|run| &run[place]).collect();
+        mark(&mut rungs[at], &numbers);
+    }
+    Ok(())
+}
+
+/// Marks those of a rung's unexplained differences whose numbers are not the same in these runs of it on the GPU, or
+/// those of another metric of the same instructions: a share in two places hides what its parts show.
+///
+/// Wavefronts that are arbitrated for are another number in any kernel's every run, and so excuse nothing.
+fn mark(row: &mut Row, runs: &[&Numbers]) {
+    let is_steady = |metric: &&Compared| metric.rule != Rule::Arbitrated;
+    let seen = |metric: &Compared| {
+        let numbers = runs
+            .iter()
+            .filter_map(|run| metric.gpu.of(metric.name, run));
+        let numbers = numbers.map(kept);
+        numbers.fold(None, |seen: Option<(f64, f64)>, number| {
+            let (least, most) = seen.unwrap_or((number, number));
+            Some((least.min(number), most.max(number)))
+        })
+    };
+    let varies = |metric: &&Compared| seen(metric).is_some_and(|(least, most)| least < most);
+    let restless: Vec<&Compared> = METRICS
+        .iter()
+        .filter(|metric| is_steady(metric) && varies(metric))
+        .collect();
+    for (name, comparison) in &mut row.metrics {
+        if comparison.class != Class::Unexplained {
+            continue;
+        }
+        let Some(metric) = find(name).filter(is_steady) else {
+            continue;
+        };
+        let count = runs.len();
+        let why = match seen(metric) {
+            Some((least, most)) if least < most => {
+                format!("{count} runs on the GPU count {least} to {most}")
+            }
+            _ => match restless.iter().find(|other| other.kinds == metric.kinds) {
+                Some(other) => format!("{count} runs on the GPU differ in {}", other.heading),
+                None => continue,
+            },
+        };
+        comparison.class = Class::Waits;
+        comparison.why = vec![format!("it waits for other blocks, and {why}")];
+    }
+}

@@ -1,0 +1,171 @@
+//! The calculator against the driver.
+
+use serde::Serialize;
+
+use super::calculator::{Block, Resources, of};
+use super::error::OccupancyError;
+use super::limits::Limits;
+use engine::device::{Device, Resident};
+use engine::launch::{Code, Launch};
+use engine::options::Options;
+use engine::registry::{Entries, Ladder, Rung};
+use engine::size::dims;
+
+/// One entry with one block: what the driver says, and what is calculated from what it says of the entry.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    /// The rung.
+    pub rung: &'static str,
+    /// Its entry.
+    pub entry: String,
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Bytes of shared memory that the launch asks for.
+    pub dynamic_shared: u32,
+    /// Blocks an SM, calculated.
+    pub calculated: u32,
+    /// The driver's.
+    pub driver: Resident,
+}
+
+impl Compared {
+    /// Whether both say the same.
+    pub fn agrees(&self) -> bool {
+        self.calculated == self.driver.blocks
+    }
+}
+
+impl std::fmt::Display for Compared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Resident {
+            registers,
+            static_shared,
+            blocks,
+            ..
+        } = self.driver;
+        write!(
+            f,
+            "{} with blocks of {}: {} blocks an SM calculated, {blocks} by the driver ({registers} registers, \
+             {static_shared} bytes static and {} dynamic)",
+            self.entry,
+            dims(self.block),
+            self.calculated,
+            self.dynamic_shared
+        )
+    }
+}
+
+/// What there was to compare of a ladder.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The ladder.
+    pub ladder: &'static Ladder,
+    /// Each entry with each of its blocks.
+    pub compared: Vec<Compared>,
+    /// What the device lacks for the rest.
+    pub left_out: Vec<String>,
+}
+
+/// Compares all entries of these rungs, with each block that they take.
+///
+/// # Errors
+/// [`OccupancyError::NoDriver`] from a device that has none, [`OccupancyError::NoLimits`] for one that is not in
+/// the tables, and what the device says of entries that it does not take.
+pub fn check(
+    device: &mut dyn Device,
+    ladder: &'static Ladder,
+    rungs: &[&'static Rung],
+) -> Result<Checked, OccupancyError> {
+    let info = device.info();
+    let no_driver = OccupancyError::NoDriver { kind: info.kind };
+    let Some(capability) = info.compute_capability else {
+        return Err(no_driver);
+    };
+    let limits = Limits::of(capability)?;
+    let mut checked = Checked {
+        ladder,
+        compared: Vec::new(),
+        left_out: Vec::new(),
+    };
+    for rung in rungs {
+        for launch in launches(ladder, rung)? {
+            if let Some(lacks) = device.lacks(&launch) {
+                checked.left_out.push(lacks.to_string());
+                continue;
+            }
+            let Some(driver) = device.resident(&launch)? else {
+                return Err(no_driver);
+            };
+            // Barriers end no kernel's occupancy before its blocks do, and the driver does not tell them.
+            let resources = Resources {
+                registers: driver.registers,
+                static_shared: driver.static_shared,
+                barriers: 0,
+            };
+            checked.compared.push(Compared {
+                rung: rung.name,
+                calculated: of(limits, resources, Block::from(&launch)).blocks,
+                entry: launch.entry,
+                block: launch.block,
+                dynamic_shared: launch.shared_bytes,
+                driver,
+            });
+        }
+    }
+    Ok(checked)
+}
+
+/// A launch of each of a rung's entries with each block that it takes. They are not for running: they have no
+/// arguments, and one block.
+fn launches(ladder: &'static Ladder, rung: &'static Rung) -> Result<Vec<Launch>, OccupancyError> {
+    let shape = ladder.problem(&Options::default())?.shape();
+    let fixed = rung.geometry.block(&shape).map(|block| vec![block]);
+    let variants: Vec<&str> = match rung.entries {
+        Entries::PerVariant(variants) => variants.iter().map(|(name, _)| *name).collect(),
+        Entries::Any | Entries::PerBlock(_) => vec![""],
+    };
+    let mut launches = Vec::new();
+    for variant in variants {
+        let blocks = match (&fixed, rung.entries.of(variant)) {
+            (Some(fixed), _) => fixed.clone(),
+            (None, Some(Entries::PerBlock(blocks))) => blocks.to_vec(),
+            (None, _) => ladder.blocks.to_vec(),
+        };
+        for block in blocks {
+            launches.push(Launch {
+                code: Code::Kernels,
+                entry: rung.entry(variant, block)?,
+                grid: [1; 3],
+                block,
+                shared_bytes: rung.shared.dynamic_bytes(block),
+                args: Vec::new(),
+            });
+        }
+    }
+    Ok(launches)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use engine::registry::ladders;
+
+    #[test]
+    fn every_entry_is_launched() {
+        for ladder in ladders() {
+            for rung in ladder.rungs {
+                let launched: BTreeSet<String> = launches(ladder, rung)
+                    .unwrap()
+                    .into_iter()
+                    .map(|launch| launch.entry)
+                    .collect();
+                let all: BTreeSet<String> = rung.entry_names().into_iter().collect();
+                assert_eq!(launched, all, "{}", rung.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What a launch asks of a multiprocessor, learned from some of its blocks on the SIMT machine.
+
+use simt::observe::Observer as _;
+use simt::path::{Demand, Latencies, Path};
+
+use super::PredictError;
+use engine::device::Sim;
+use engine::launch::Launch;
+use engine::problem::Problem;
+use engine::registry::Rung;
+use engine::run::Session;
+
+/// Blocks that are run of a launch that has more. The blocks of a launch are alike, but for those at the
+/// edges of a problem.
+const BLOCKS: u64 = 24;
+/// Instructions of warps that a sample takes at most, unless one block takes more: seconds.
+const INSTRUCTIONS: u64 = 20_000_000;
+
+/// A problem on the SIMT machine, whose launches are sampled.
+pub struct Sampler<'a> {
+    session: Session<'a, Sim>,
+    /// Where its buffers are.
+    ranges: Vec<(u64, u64)>,
+}
+
+/// What was learned of a launch.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// What the blocks that were run asked for.
+    pub demand: Demand,
+    /// The blocks of the launch for each of them.
+    pub scale: f64,
+    /// For each of the problem's buffers, its sectors.
+    pub sectors: Vec<u64>,
+}
+
+impl<'a> Sampler<'a> {
+    /// Puts a problem's buffers on a machine.
+    ///
+    /// # Errors
+    /// As [`Session::new`].
+    pub fn new(sim: &'a mut Sim, problem: &'a dyn Problem) -> Result<Self, PredictError> {
+        let session = Session::new(sim, problem, false)?;
+        Ok(Self {
+            ranges: session.ranges()?,
+            session,
+        })
+    }
+
+    /// Runs a sample of a launch's blocks, spread evenly over the grid. A block has `l1_bytes` of the L1.
+    ///
+    /// # Errors
+    /// As [`Sim::observe`].
+    pub fn launch(
+        &mut self,
+        rung: &Rung,
+        launch: &Launch,
+        latencies: Latencies,
+        l1_bytes: u64,
+    ) -> Result<Sample, PredictError> {
+        let all = launch.blocks();
+        let most = all.min(BLOCKS);
+        // Spread evenly, the one in the middle first.
+        let mut chosen: Vec<u64> = (0..most)
+            .map(|part| (part * all + all / 2) / most)
+            .collect();
+        chosen.swap(0, (most / 2) as usize);
+        let mut path = self.observe(rung, launch, &chosen[..1], latencies, l1_bytes)?;
+        let one = path.instructions().max(1);
+        let more = (INSTRUCTIONS / one).clamp(1, most) as usize;
+        if let Some(others @ [_, ..]) = chosen.get(1..more) {
+            path.merge(self.observe(rung, launch, others, latencies, l1_bytes)?);
+        }
+        let demand = path.demand();
+        let ranges = &self.ranges;
+        Ok(Sample {
+            scale: all as f64 / demand.blocks.max(1) as f64,
+            demand,
+            sectors: ranges.iter().map(|(_, bytes)| bytes.div_ceil(32)).collect(),
+        })
+    }
+
+    fn observe(
+        &mut self,
+        rung: &Rung,
+        launch: &Launch,
+        chosen: &[u64],
+        latencies: Latencies,
+        l1_bytes: u64,
+    ) -> Result<Path, engine::Error> {
+        let ranges = &self.ranges;
+        self.session
+            .observe(rung, launch, Some(chosen), |function| {
+                Path::new(function, latencies, l1_bytes, ranges)
+            })
+    }
+}

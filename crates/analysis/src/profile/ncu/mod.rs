@@ -1,0 +1,300 @@
+//! Nsight Compute, run on this very program: one launch of each rung, its metrics read back as CSV.
+//!
+//! The card's settings are left as they are: `--clock-control none`, so that its clocks are what they are, and
+//! where the driver keeps the counters from the user, nothing is done about it.
+
+mod find;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub use find::find;
+pub use table::{Profiled, read};
+
+use super::error::ProfileError;
+use super::{Chosen, Numbers};
+use engine::launch::Launch;
+use engine::registry::Rung;
+use engine::size::dims;
+
+/// What a program left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit code; `None` where a signal ended it.
+    pub code: Option<i32>,
+    /// Its standard output.
+    pub out: String,
+    /// Its standard error.
+    pub err: String,
+}
+
+/// Runs a program to its end. [`System`] does; tests have what was recorded.
+pub trait Runner {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// The system's, where it cannot be started.
+    fn run(&self, program: &Path, args: &[OsString]) -> std::io::Result<Ended>;
+}
+
+/// Runs programs as processes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct System;
+
+impl Runner for System {
+    fn run(&self, program: &Path, args: &[OsString]) -> std::io::Result<Ended> {
+        // Numbers are written as this locale has them: with a point.
+        let output = Command::new(program)
+            .args(args)
+            .env("LC_ALL", "C")
+            .output()?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(Ended {
+            code: output.status.code(),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        })
+    }
+}
+
+/// Nsight Compute, and what it is run on.
+pub struct Ncu<'a> {
+    /// `ncu`.
+    pub program: PathBuf,
+    /// This program.
+    pub own: PathBuf,
+    /// The GPU's name, for errors.
+    pub device: String,
+    /// What runs it.
+    pub runner: &'a dyn Runner,
+}
+
+/// What to collect.
+#[derive(Clone, Debug)]
+pub struct Wanted<'a> {
+    /// What has to be there.
+    pub metrics: &'a BTreeSet<String>,
+    /// What is left out where the chip does not have it.
+    pub optional: &'a BTreeSet<String>,
+}
+
+impl Ncu<'_> {
+    /// Profiles each of these launches of a ladder once, and gives their numbers in the same order.
+    ///
+    /// # Errors
+    /// [`ProfileError`] where `ncu` cannot be started, is refused the counters, does not know a metric that has to
+    /// be there, fails, or writes what cannot be read or lacks a launch.
+    pub fn profile(
+        &self,
+        chosen: &Chosen,
+        launches: &[(&'static Rung, &Launch)],
+        block: Option<[u32; 3]>,
+        wanted: &Wanted<'_>,
+    ) -> Result<Vec<Numbers>, ProfileError> {
+        if launches.is_empty() {
+            return Ok(Vec::new());
+        }
+        let entries = launches.iter().map(|(_, launch)| launch.entry.as_str());
+        let entries: Vec<&str> = entries.collect();
+        let own = own_args(chosen, launches, block);
+        let mut metrics: BTreeSet<&str> = wanted
+            .metrics
+            .union(wanted.optional)
+            .map(String::as_str)
+            .collect();
+        let ended = loop {
+            let args = args(&entries, &metrics, &self.own, &own);
+            let ended = self.run(&args)?;
+            // Each turn has fewer metrics.
+            let unknown = unknown_metrics(&ended, &metrics);
+            let needed: Vec<&String> = unknown
+                .iter()
+                .filter(|name| wanted.metrics.contains(*name))
+                .collect();
+            if !needed.is_empty() {
+                return Err(ProfileError::NotOnChip {
+                    metrics: needed.into_iter().cloned().collect(),
+                    device: self.device.clone(),
+                });
+            }
+            if unknown.is_empty() {
+                break ended;
+            }
+            metrics.retain(|name| !unknown.iter().any(|unknown| unknown == name));
+        };
+        let complains = |text: &str| text.lines().any(|line| line.starts_with("==ERROR=="));
+        if ended.code != Some(0) || complains(&ended.out) || complains(&ended.err) {
+            return Err(ProfileError::Failed {
+                version: self.version(),
+                status: ended.code,
+                said: said(&ended),
+            });
+        }
+        let profiled = read(&ended.out, |name| metrics.contains(name))
+            .map_err(|why| self.form(why, &ended))?;
+        let numbers = entries.into_iter();
+        numbers
+            .map(|entry| self.numbers(entry, &profiled, wanted, &ended))
+            .collect()
+    }
+
+    /// The numbers of the one launch of an entry.
+    fn numbers(
+        &self,
+        entry: &str,
+        profiled: &[Profiled],
+        wanted: &Wanted<'_>,
+        ended: &Ended,
+    ) -> Result<Numbers, ProfileError> {
+        let mut of_entry = profiled.iter().filter(|one| one.kernel == entry);
+        let (Some(one), None) = (of_entry.next(), of_entry.next()) else {
+            let count = profiled.iter().filter(|one| one.kernel == entry).count();
+            let why = format!("its table has {count} launches of {entry}, not one");
+            return Err(self.form(why, ended));
+        };
+        let absent: Vec<String> = wanted
+            .metrics
+            .iter()
+            .filter(|name| one.numbers.get(name).is_none() && !one.without.contains(name))
+            .cloned()
+            .collect();
+        if absent.is_empty() {
+            Ok(one.numbers.clone())
+        } else {
+            Err(ProfileError::NotOnChip {
+                metrics: absent,
+                device: self.device.clone(),
+            })
+        }
+    }
+
+    fn run(&self, args: &[OsString]) -> Result<Ended, ProfileError> {
+        let ended = self
+            .runner
+            .run(&self.program, args)
+            .map_err(|error| ProfileError::Start {
+                program: self.program.display().to_string(),
+                why: error.to_string(),
+            })?;
+        if said(&ended).contains("ERR_NVGPUCTRPERM") {
+            return Err(ProfileError::Refused);
+        }
+        Ok(ended)
+    }
+
+    fn form(&self, why: String, ended: &Ended) -> ProfileError {
+        ProfileError::Form {
+            version: self.version(),
+            why,
+            text: format!("{}\n{}", ended.out, ended.err),
+        }
+    }
+
+    /// Its name and version, as far as it says one.
+    pub fn version(&self) -> String {
+        let told = self.runner.run(&self.program, &["--version".into()]);
+        let out = told.map(|ended| ended.out).unwrap_or_default();
+        let version = out
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("Version "))
+            .next_back();
+        match version {
+            Some(version) => format!("ncu {version}"),
+            None => format!("{} of an unknown version", self.program.display()),
+        }
+    }
+}
+
+/// What `ncu` is asked for: these metrics of launches of these entries, in what `own` does with `own_args`.
+fn args(
+    entries: &[&str],
+    metrics: &BTreeSet<&str>,
+    own: &Path,
+    own_args: &[OsString],
+) -> Vec<OsString> {
+    let metrics: Vec<&str> = metrics.iter().copied().collect();
+    let mut args: Vec<OsString> = [
+        "--clock-control",
+        "none",
+        "--csv",
+        "--page",
+        "raw",
+        "--print-units",
+        "base",
+        "--kernel-name-base",
+        "function",
+        "--kernel-name",
+    ]
+    .map(OsString::from)
+    .into();
+    args.push(format!("regex:^({})$", entries.join("|")).into());
+    args.push("--metrics".into());
+    args.push(metrics.join(",").into());
+    args.push(own.into());
+    args.extend_from_slice(own_args);
+    args
+}
+
+/// The arguments with which this program launches each of the rungs once: checks of a ladder, without times. The
+/// kernels with which it keeps time are not launched then.
+fn own_args(
+    chosen: &Chosen,
+    launches: &[(&'static Rung, &Launch)],
+    block: Option<[u32; 3]>,
+) -> Vec<OsString> {
+    let mut args: Vec<OsString> = vec!["run".into(), chosen.ladder.name.into(), "--rung".into()];
+    args.extend(launches.iter().map(|(rung, _)| rung.name.into()));
+    for (name, value) in &chosen.options {
+        args.push(format!("--{name}={value}").into());
+    }
+    if let Some(block) = block {
+        args.push(format!("--block={}", dims(block)).into());
+    }
+    args.extend(["--no-time", "--device", "gpu"].map(OsString::from));
+    args
+}
+
+/// The lines in which `ncu`, and what it ran, complains; all of them where none does.
+fn said(ended: &Ended) -> String {
+    let both = format!("{}\n{}", ended.err, ended.out);
+    let complaints: Vec<&str> = both
+        .lines()
+        .filter(|line| {
+            ["==ERROR==", "error", "wrong"]
+                .iter()
+                .any(|word| line.starts_with(word))
+        })
+        .collect();
+    if complaints.is_empty() {
+        both
+    } else {
+        complaints.join("\n")
+    }
+}
+
+/// Those of the metrics that `ncu` says it does not find. It names them in regular expressions, some with all the
+/// endings that a name could have.
+fn unknown_metrics(ended: &Ended, metrics: &BTreeSet<&str>) -> Vec<String> {
+    let both = format!("{}\n{}", ended.out, ended.err).replace('\\', "");
+    let lines: Vec<&str> = both
+        .lines()
+        .filter(|line| line.contains("Failed to find metric"))
+        .collect();
+    let is_in = |name: &str| lines.iter().any(|line| line.contains(name));
+    let whole: Vec<&str> = metrics.iter().copied().filter(|name| is_in(name)).collect();
+    let by_base = metrics.iter().copied().filter(|name| {
+        let base = name.split('.').next().unwrap_or(name);
+        is_in(&format!("{base}.")) || is_in(&format!("{base}$"))
+    });
+    let unknown = if whole.is_empty() {
+        by_base.collect()
+    } else {
+        whole
+    };
+    unknown.into_iter().map(str::to_owned).collect()
+}

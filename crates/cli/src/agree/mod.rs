@@ -1,0 +1,269 @@
+//! `ladder agree`: the counters of the simulator against those of Nsight Compute.
+
+mod show;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use analysis::agree::cases::{Case, cases};
+use analysis::agree::record::{Record, Run};
+use analysis::agree::{AgreeError, Gpu, compare};
+use analysis::document;
+use analysis::profile::ProfileError;
+use analysis::profile::ncu::{self, Ncu};
+use analysis::profile::plan::Given;
+use clap::{ArgGroup, ArgMatches, Args, FromArgMatches};
+use engine::Catalog;
+use engine::device::{Choice, Device, Sim};
+use engine::run::Plan;
+use engine::size::parse_block;
+
+use crate::error::Error;
+use crate::profile::{all_options, arg, given};
+use crate::{Env, progress_bar};
+
+/// Exit code where a difference is unexplained.
+const UNEXPLAINED: u8 = 1;
+/// What is said where there is no Nsight Compute: nothing but it counts on a GPU.
+const NO_NCU: &str = "Nsight Compute's `ncu` is neither in PATH nor where it is usually installed; install \
+                      nsight-compute (part of the CUDA toolkit) or name it with --ncu";
+/// What the report's markers in a file are called.
+pub(crate) const MARKER: &str = "agreement";
+
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("record").args(["update_fixture", "from"])))]
+struct Asked {
+    /// Only these ladders [default: all]
+    #[arg(value_name = "LADDER")]
+    ladders: Vec<String>,
+    /// Threads of a block, for all rungs [default: each ladder's cases]
+    #[arg(long, value_parser = parse_block, allow_hyphen_values = true)]
+    block: Option<[u32; 3]>,
+    /// Nsight Compute's program [default: found in PATH and where it is installed]
+    #[arg(long, value_name = "PATH")]
+    ncu: Option<PathBuf>,
+    /// Put what was compared into a record, in the place of what it has of these ladders; the tests read
+    /// simt/tests/fixtures/ncu/agree.json
+    #[arg(long, value_name = "PATH")]
+    update_fixture: Option<PathBuf>,
+    /// Compare nothing, and report what is in a record
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["ladders", "block", "ncu", "update_fixture"])]
+    from: Option<PathBuf>,
+    /// Put the report of the whole record between the markers ladder:agreement:begin and ladder:agreement:end of
+    /// a file: docs/agreement.md
+    #[arg(long, value_name = "PATH", requires = "record")]
+    update_doc: Option<PathBuf>,
+}
+
+/// `ladder agree`.
+#[derive(Debug)]
+pub(super) struct Agree {
+    asked: Asked,
+    given: Vec<Given>,
+}
+
+impl Agree {
+    /// Adds what the command takes: its own arguments, and every option that any ladder has.
+    pub(super) fn augment(catalog: &'static Catalog, command: clap::Command) -> clap::Command {
+        Asked::augment_args(command)
+            .next_help_heading("What to compute, for the ladders that have it")
+            .args(
+                all_options(catalog)
+                    .into_iter()
+                    .map(|option| arg(catalog, option).conflicts_with("from")),
+            )
+    }
+
+    pub(super) fn from_matches(
+        catalog: &Catalog,
+        matches: &ArgMatches,
+    ) -> Result<Self, clap::Error> {
+        Ok(Self {
+            asked: Asked::from_arg_matches(matches)?,
+            given: given(catalog, matches),
+        })
+    }
+}
+
+/// Runs the command and gives its exit code: 1 where a difference is unexplained.
+pub(super) fn agree(args: &Agree, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
+    run(&args.asked, &args.given, env, out)
+}
+
+fn run(asked: &Asked, given: &[Given], env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
+    // What cannot be written later is refused before minutes are spent.
+    if let Some(doc) = &asked.update_doc {
+        document::check(doc, MARKER)?;
+    }
+    if let Some(path) = &asked.from {
+        let record = Record::read(path, false)?;
+        return report(&record, &record, asked, out);
+    }
+    let cases = cases(env.catalog, &asked.ladders, given, asked.block)?;
+    let mut whole = match &asked.update_fixture {
+        Some(path) => Record::read(path, true)?,
+        None => Record::default(),
+    };
+    let mut shown = Record::default();
+    // A ladder that was compared is kept, whatever becomes of the next.
+    let measured = measure(&cases, asked.ncu.as_deref(), env, |runs| {
+        shown.runs.extend(runs.iter().cloned());
+        whole.replace(env.catalog, runs);
+        match &asked.update_fixture {
+            Some(path) => Ok(whole.write(path)?),
+            None => Ok(()),
+        }
+    });
+    let code = match shown.runs.is_empty() {
+        true => 0,
+        false => report(&shown, &whole, asked, out)?,
+    };
+    measured?;
+    Ok(code)
+}
+
+/// Shows a record, puts the whole one into the file that was asked for, and gives the exit code.
+fn report(shown: &Record, whole: &Record, asked: &Asked, out: &mut dyn Write) -> Result<u8, Error> {
+    if let Some(path) = &asked.update_doc {
+        document::update(path, MARKER, &show::markdown(whole))?;
+    }
+    write!(out, "{}", show::markdown(shown))?;
+    Ok(match shown.is_explained() {
+        true => 0,
+        false => UNEXPLAINED,
+    })
+}
+
+/// Compares the cases. `keep` takes the runs of each ladder when it is done.
+fn measure(
+    cases: &[Case],
+    named: Option<&Path>,
+    env: &Env<'_>,
+    mut keep: impl FnMut(Vec<Run>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut plans = Vec::new();
+    for case in cases {
+        plans.push(case.plan(&[])?);
+    }
+    let (gpu, device) = gpu(named, env)?;
+    let mut ready = Vec::new();
+    for (case, plan) in cases.iter().zip(plans) {
+        ready.push(Ready::new(case, plan, &*device)?);
+    }
+    // It is not held while another process is profiled on it.
+    drop(device);
+    // Tools that do not work are told of before minutes are spent.
+    if let Some((_, launch)) = ready.iter().flat_map(|one| one.plan.launches()).next() {
+        gpu.changes(&launch.entry)?;
+    }
+
+    let mut sim = Sim::open_as(env.catalog.kernels, 0, gpu.info.compute_capability)?;
+    // For each rung of the simulator, and for each case of Nsight Compute and of ptxas.
+    let steps = ready.iter().map(|one| one.plan.launches().len() + 2);
+    let bar = progress_bar(steps.sum(), env.terminal);
+    for ladder in ready.chunk_by(|a, b| a.case.ladder.name == b.case.ladder.name) {
+        let mut runs = Vec::new();
+        for Ready {
+            case,
+            plan,
+            left_out,
+        } in ladder
+        {
+            let left_out = left_out.clone();
+            runs.push(compare(case, plan, left_out, &gpu, &mut sim, |doing| {
+                bar.set_message(doing.to_owned());
+                bar.inc(1);
+            })?);
+        }
+        keep(runs)?;
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// A case without what the GPU cannot run.
+struct Ready<'a> {
+    case: &'a Case,
+    plan: Plan,
+    /// What it cannot run, in words.
+    left_out: Vec<String>,
+}
+
+impl<'a> Ready<'a> {
+    /// # Errors
+    /// [`ProfileError::Nothing`] where it can run none of it.
+    fn new(case: &'a Case, plan: Plan, device: &dyn Device) -> Result<Self, Error> {
+        let mut left_out = plan.left_out().to_vec();
+        let mut names = Vec::new();
+        for (rung, launch) in plan.launches() {
+            match device.lacks(launch) {
+                Some(error) => left_out.push(error.to_string()),
+                None => names.push(rung.name.to_owned()),
+            }
+        }
+        if names.is_empty() {
+            let why = left_out.join("; ");
+            return Err(Error::Profile(ProfileError::Nothing { why }));
+        }
+        let plan = match names.len() == plan.launches().len() {
+            true => plan,
+            false => case.plan(&names)?,
+        };
+        Ok(Self {
+            case,
+            plan,
+            left_out,
+        })
+    }
+}
+
+/// Finds the GPU and all that it is asked with.
+///
+/// # Errors
+/// [`AgreeError::Missing`] with everything that is missing, so that it can be mended at once.
+fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Device>), Error> {
+    let mut missing = Vec::new();
+    let device = match (env.open)(Choice::Gpu) {
+        Ok(device) => Some(device),
+        Err(engine::Error::NoGpu { what }) => {
+            missing.push(format!("there is no GPU: {what}"));
+            None
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let capability = device
+        .as_ref()
+        .map(|device| device.info().compute_capability);
+    let program = ncu::find(named).map_err(|error| {
+        missing.push(match error {
+            ProfileError::NoNcu(_) => NO_NCU.to_owned(),
+            other => other.to_string(),
+        });
+    });
+    // Without a GPU, the tools are looked for as for the newest.
+    let newest = env
+        .catalog
+        .kernels
+        .newest_for(None)
+        .map(|ptx| ptx.capability);
+    let explain = (env.explain)(capability.unwrap_or(newest));
+    let explain = explain.map_err(|why| missing.extend(why));
+    match (device, program, explain) {
+        (Some(device), Ok(program), Ok(explain)) => {
+            let info = device.info().clone();
+            let gpu = Gpu {
+                ncu: Ncu {
+                    program,
+                    own: std::env::current_exe()?,
+                    device: info.name.clone(),
+                    runner: env.runner,
+                },
+                explain,
+                provenance: (env.provenance)(&info),
+                info,
+            };
+            Ok((gpu, device))
+        }
+        _ => Err(AgreeError::Missing { missing }.into()),
+    }
+}

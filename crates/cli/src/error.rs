@@ -1,0 +1,69 @@
+//! What the program answers where it cannot do what was asked, with its exit code.
+
+use analysis::agree::AgreeError;
+use analysis::document::DocumentError;
+use analysis::dram::DramError;
+use analysis::dram::trace::TraceError;
+use analysis::occupancy::OccupancyError;
+use analysis::predict::PredictError;
+use analysis::profile::ProfileError;
+
+/// Anything that keeps a command from being done. Each message is one line and ends with a hint.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A ladder cannot be run.
+    #[error(transparent)]
+    Engine(#[from] engine::Error),
+    /// The simulator and a GPU cannot be compared.
+    #[error(transparent)]
+    Agree(#[from] AgreeError),
+    /// An occupancy cannot be computed.
+    #[error(transparent)]
+    Occupancy(#[from] OccupancyError),
+    /// A prediction cannot be made.
+    #[error(transparent)]
+    Predict(#[from] PredictError),
+    /// The model of DRAM cannot show what was asked for.
+    #[error(transparent)]
+    Dram(#[from] DramError),
+    /// A rung's traffic cannot be shown.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// There is no profile.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// A command that needs a ladder was given none.
+    #[error("the following required arguments were not provided: <LADDER>; the ladders are {}", .known.join(", "))]
+    NoLadder {
+        /// The names of all ladders.
+        known: Vec<&'static str>,
+    },
+    /// A median of no runs was asked for.
+    #[error("0 runs measure nothing; --runs takes 1 or more, --no-time checks without timing")]
+    NoRuns,
+    /// A file could not be rewritten.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// The output could not be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl Error {
+    /// The exit code: 1 where the device, a tool or the output failed, 2 where what was asked for cannot be done.
+    pub fn exit_code(&self) -> u8 {
+        let has_failed = match self {
+            Self::Engine(error) => error.is_failure(),
+            Self::Agree(error) => return error.exit_code(),
+            Self::Occupancy(error) => return error.exit_code(),
+            Self::Trace(TraceError::Engine(error))
+            | Self::Profile(ProfileError::Engine(error))
+            | Self::Predict(PredictError::Engine(error)) => error.is_failure(),
+            Self::Predict(PredictError::Occupancy(error)) => return error.exit_code(),
+            Self::Output(_) => true,
+            _ => false,
+        };
+        if has_failed { 1 } else { 2 }
+    }
+}

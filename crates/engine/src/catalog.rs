@@ -1,0 +1,62 @@
+//! The ladders of a program, and the PTX of their kernels.
+
+use crate::device::DeviceInfo;
+use crate::error::Error;
+use crate::names::nearest;
+use crate::ptx::Ptx;
+use crate::registry::Ladder;
+
+/// What a program can run: its ladders, and the kernels that they launch.
+#[derive(Debug)]
+pub struct Catalog {
+    /// The ladders, in the order in which they are taught.
+    pub ladders: &'static [Ladder],
+    /// The PTX of all their kernels.
+    pub kernels: &'static Kernels,
+}
+
+/// The PTX of a program's kernels.
+#[derive(Debug)]
+pub struct Kernels {
+    /// One module for each architecture that the kernels are compiled for, the oldest first. Kernels that need
+    /// instructions of a newer architecture are in the modules from there on.
+    pub modules: &'static [Ptx],
+    /// The compiler of the host code: `rustc 1.95.0`.
+    pub host_compiler: &'static str,
+}
+
+impl Catalog {
+    /// The ladder of this name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownLadder`] with the nearest name, when no ladder has this name.
+    pub fn ladder(&self, name: &str) -> Result<&'static Ladder, Error> {
+        let found = self.ladders.iter().find(|ladder| ladder.name == name);
+        found.ok_or_else(|| {
+            let known: Vec<_> = self.ladders.iter().map(|ladder| ladder.name).collect();
+            Error::UnknownLadder {
+                name: name.to_owned(),
+                nearest: nearest(name, &known),
+                known,
+            }
+        })
+    }
+}
+
+impl Kernels {
+    /// The newest module that a device of this compute capability runs; the newest of all for `None`, a device that
+    /// has no compute capability.
+    pub fn newest_for(&self, capability: Option<(u32, u32)>) -> Option<&'static Ptx> {
+        Ptx::newest(self.modules, capability)
+    }
+
+    /// The compilers of the host code, and of the device code that `device` runs.
+    pub fn toolchain(&self, device: &DeviceInfo) -> String {
+        let module = self.newest_for(device.compute_capability);
+        format!(
+            "host code by {}, device code by {}",
+            self.host_compiler,
+            module.map_or(String::new(), |ptx| ptx.outline().header())
+        )
+    }
+}

@@ -1,0 +1,409 @@
+//! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here, in the files below and in `peers`.
+
+mod compile;
+mod info;
+mod resident;
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::path::Path;
+use std::ptr;
+
+use cust::context::{Context, CurrentContext};
+use cust::device::Device as CudaDevice;
+use cust::error::CudaError;
+use cust::event::{Event, EventFlags};
+use cust::function::Function;
+use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_info};
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use cust::sys;
+use ptx::extract::SourceLines;
+
+use super::code::{Codes, Compiled};
+use super::peers::{Memory, Peers};
+use super::{BufferId, Device, DeviceInfo, Ran, Resident};
+use crate::catalog::Kernels;
+use crate::error::Error;
+use crate::launch::{Arg, Code, Launch};
+use crate::peer::Call;
+use compile::compile;
+
+/// The kernels behind `hold` and `read`.
+const TIMING_PTX: &str = include_str!("timing.ptx");
+
+/// The first GPU of the machine, with the kernels loaded on first use.
+pub struct Gpu {
+    // Dropped in this order: what lives in the context before the context.
+    peers: Option<Peers>,
+    buffers: BTreeMap<BufferId, DeviceBuffer<u8>>,
+    /// The kernels, and what was loaded.
+    codes: Codes<Module>,
+    /// What was loaded from [`TIMING_PTX`], once it was.
+    timing: Option<Code>,
+    start: Event,
+    stop: Event,
+    stream: Stream,
+    _context: Context,
+    info: DeviceInfo,
+    next_id: u32,
+}
+
+impl Gpu {
+    /// Opens the machine's first GPU for the newest kernels in `kernels` that it runs.
+    ///
+    /// # Errors
+    /// [`Error::NoGpu`] without a CUDA driver or without a GPU behind it, [`Error::Device`] where the GPU
+    /// cannot be used.
+    pub fn open(kernels: &'static Kernels) -> Result<Self, Error> {
+        let status = libcuda::status();
+        if !status.is_loaded() {
+            return Err(Error::NoGpu {
+                what: status.to_string(),
+            });
+        }
+        let none = |reason| Error::NoGpu {
+            what: format!("{status} finds no GPU ({reason})"),
+        };
+        cust::init(cust::CudaFlags::empty()).map_err(|e| none(describe(e)))?;
+        let device = CudaDevice::get_device(0).map_err(|e| none(describe(e)))?;
+
+        let opening = failed("opening the GPU");
+        let context = Context::new(device).map_err(&opening)?;
+        CurrentContext::set_current(&context).map_err(&opening)?;
+        let info = info::device_info(device).map_err(&opening)?;
+        Ok(Self {
+            peers: None,
+            buffers: BTreeMap::new(),
+            codes: Codes::new(kernels.modules, info.compute_capability, SourceLines::Drop),
+            timing: None,
+            start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
+            stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
+            // Ordered with the null stream, on which cust's synchronous copies run: those may return while
+            // a last piece of host memory is still on its way.
+            stream: Stream::new(StreamFlags::DEFAULT, None).map_err(&opening)?,
+            _context: context,
+            info,
+            next_id: 0,
+        })
+    }
+
+    /// Waits for what was enqueued since `start` was recorded, and takes its time.
+    fn finish(&self) -> Result<Ran, CudaError> {
+        self.stop.record(&self.stream)?;
+        self.stop.synchronize()?;
+        let milliseconds = self.stop.elapsed_time_f32(&self.start)?;
+        Ok(Ran::timed(f64::from(milliseconds) * 1e6))
+    }
+
+    fn buffer(&self, id: BufferId) -> Result<&DeviceBuffer<u8>, Error> {
+        self.buffers.get(&id).ok_or_else(|| unknown(id))
+    }
+
+    /// The code in which `hold` and `read` are.
+    fn timing(&mut self) -> Code {
+        let codes = &mut self.codes;
+        *self
+            .timing
+            .get_or_insert_with(|| codes.load(TIMING_PTX.to_owned()))
+    }
+
+    /// Puts a kernel into the stream, behind the event `start` where it is timed.
+    fn enqueue(
+        &mut self,
+        launch: &Launch,
+        bound: &[BufferId],
+        is_timed: bool,
+    ) -> Result<(), Error> {
+        let refused = |reason| Error::Launch {
+            launch: Box::new(launch.clone()),
+            reason,
+        };
+        let cuda = refused_by_cuda(launch);
+
+        let Compiled { module, parameters } = self.codes.get(launch, compile)?;
+        let parameters = parameters
+            .get(&launch.entry)
+            .ok_or_else(|| refused("its parameters cannot be read in the PTX".into()))?;
+        let given: Vec<u32> = launch.args.iter().map(size_in_bytes).collect();
+        if *parameters != given {
+            return Err(refused(format!(
+                "the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"
+            )));
+        }
+        let function = module.get_function(&launch.entry).map_err(&cuda)?;
+        let mut slots = Vec::with_capacity(launch.args.len());
+        for arg in &launch.args {
+            slots.push(match *arg {
+                Arg::Buffer(index) => {
+                    let id = bound.get(index).copied().ok_or_else(|| {
+                        refused(format!("buffer {index} of {} is an argument", bound.len()))
+                    })?;
+                    let buffer = self.buffers.get(&id).ok_or_else(|| unknown(id))?;
+                    Slot {
+                        pointer: buffer.as_device_ptr().as_raw(),
+                    }
+                }
+                Arg::U32(value) => Slot { u32: value },
+                Arg::I32(value) => Slot { i32: value },
+                Arg::U64(value) => Slot { u64: value },
+                Arg::F32(value) => Slot { f32: value },
+            });
+        }
+        let args: Vec<*mut c_void> = slots
+            .iter_mut()
+            .map(|slot| ptr::from_mut(slot).cast())
+            .collect();
+
+        if launch.shared_bytes > MAX_SHARED {
+            allow_shared(&function, launch.shared_bytes).map_err(&cuda)?;
+        }
+        let [gx, gy, gz] = launch.grid;
+        let [bx, by, bz] = launch.block;
+        if is_timed {
+            self.start.record(&self.stream).map_err(&cuda)?;
+        }
+        // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
+        // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
+        // kernel does with the device's memory cannot touch the host's.
+        unsafe {
+            self.stream.launch(
+                &function,
+                (gx, gy, gz),
+                (bx, by, bz),
+                launch.shared_bytes,
+                &args,
+            )
+        }
+        .map_err(&cuda)?;
+        Ok(())
+    }
+}
+
+impl Device for Gpu {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        mem_get_info().ok().map(|(free, _)| free as u64)
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
+        // SAFETY: any bytes are valid u8, so that uninitialized device memory can be copied from.
+        let buffer =
+            unsafe { DeviceBuffer::uninitialized(bytes) }.map_err(failed("allocating a buffer"))?;
+        let id = BufferId(self.next_id);
+        self.next_id += 1;
+        self.buffers.insert(id, buffer);
+        Ok(id)
+    }
+
+    fn free(&mut self, buffer: BufferId) {
+        self.buffers.remove(&buffer);
+    }
+
+    fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
+        let to = self
+            .buffers
+            .get_mut(&buffer)
+            .ok_or_else(|| unknown(buffer))?;
+        if to.len() != bytes.len() {
+            return Err(sizes("copying to the device", to.len(), bytes.len()));
+        }
+        to.copy_from(bytes).map_err(failed("copying to the device"))
+    }
+
+    fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
+        let from = self.buffer(buffer)?;
+        if from.len() < bytes.len() {
+            return Err(sizes("copying from the device", from.len(), bytes.len()));
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let part = from.index(..bytes.len());
+        part.copy_to(bytes)
+            .map_err(failed("copying from the device"))
+    }
+
+    fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error> {
+        let doing = "copying on the device";
+        let (source, target) = (self.buffer(from)?, self.buffer(to)?);
+        if source.len() != target.len() {
+            return Err(sizes(doing, target.len(), source.len()));
+        }
+        // SAFETY: both buffers stay allocated until the copy is over: freeing device memory waits for the
+        // work that was given to the device before.
+        unsafe { source.async_copy_to(&mut target.index(..), &self.stream) }.map_err(failed(doing))
+    }
+
+    fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
+        let target = self
+            .buffers
+            .get_mut(&buffer)
+            .ok_or_else(|| unknown(buffer))?;
+        // SAFETY: as in `copy`; any bytes are valid u8.
+        unsafe { target.set_8_async(byte, &self.stream) }.map_err(failed("filling a buffer"))
+    }
+
+    fn lacks(&self, launch: &Launch) -> Option<Error> {
+        self.codes.lacks(launch)
+    }
+
+    fn resident(&mut self, launch: &Launch) -> Result<Option<Resident>, Error> {
+        let cuda = refused_by_cuda(launch);
+        let Compiled { module, .. } = self.codes.get(launch, compile)?;
+        let function = module.get_function(&launch.entry).map_err(&cuda)?;
+        resident::resident(&function, launch)
+            .map(Some)
+            .map_err(cuda)
+    }
+
+    fn load(&mut self, ptx: String) -> Result<Code, Error> {
+        Ok(self.codes.load(ptx))
+    }
+
+    fn hold(&mut self, nanoseconds: u64) -> Result<(), Error> {
+        let launch = Launch {
+            code: self.timing(),
+            entry: "ladder_hold".to_owned(),
+            grid: [1; 3],
+            block: [1; 3],
+            shared_bytes: 0,
+            args: vec![Arg::U64(nanoseconds)],
+        };
+        self.enqueue(&launch, &[], false)
+    }
+
+    fn read(&mut self, buffer: BufferId) -> Result<Ran, Error> {
+        let vectors = self.buffer(buffer)?.len() as u64 / 16;
+        // As many threads as a multiprocessor can have.
+        let blocks = 8 * self.info.multiprocessors.unwrap_or(1);
+        let launch = Launch {
+            code: self.timing(),
+            entry: "ladder_read".to_owned(),
+            grid: [blocks, 1, 1],
+            block: [256, 1, 1],
+            shared_bytes: 0,
+            args: vec![Arg::Buffer(0), Arg::U64(vectors)],
+        };
+        self.launch(&launch, &[buffer])
+    }
+
+    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
+        self.enqueue(launch, bound, true)?;
+        self.finish().map_err(refused_by_cuda(launch))
+    }
+
+    fn open_peers(&mut self, library: &Path) -> Result<String, Error> {
+        // SAFETY: the stream and its context, the primary one of its device, are dropped after the peers.
+        let (peers, versions) = unsafe { Peers::open(library, self.stream.as_inner()) }?;
+        self.peers = Some(peers);
+        Ok(versions)
+    }
+
+    fn call(&mut self, call: &Call, bound: &[BufferId]) -> Result<Ran, Error> {
+        let failed = |reason| Error::PeerCall {
+            call: call.clone(),
+            reason,
+        };
+        let cuda = |error| failed(describe(error));
+        let Some(peers) = &self.peers else {
+            return Err(failed("no library of peers is open".to_owned()));
+        };
+        let memory = bound.iter().map(|&id| {
+            let buffer = self.buffer(id)?;
+            Ok(Memory {
+                address: buffer.as_device_ptr().as_raw(),
+                bytes: buffer.len() as u64,
+            })
+        });
+        let memory = memory.collect::<Result<Vec<_>, Error>>()?;
+        self.start.record(&self.stream).map_err(cuda)?;
+        peers.enqueue(call, &memory)?;
+        self.finish().map_err(cuda)
+    }
+}
+
+fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
+    move |error| Error::Launch {
+        launch: Box::new(launch.clone()),
+        reason: format!(
+            "{}; compute-sanitizer or --device sim names the access that did it",
+            describe(error)
+        ),
+    }
+}
+
+/// Dynamic shared memory that a launch gets without asking before (CUDA C++ Programming Guide, "Compute
+/// Capabilities": shared memory per block).
+const MAX_SHARED: u32 = 48 << 10;
+
+/// Lets launches of `function` have so much dynamic shared memory. cust does not ask.
+fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
+    let attribute = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    // SAFETY: the function's module is loaded as long as the borrow lasts; the call takes numbers.
+    match unsafe { sys::cuFuncSetAttribute(function.to_raw(), attribute, bytes) } {
+        sys::cudaError_enum::CUDA_SUCCESS => Ok(()),
+        // The driver's words for more than the device has.
+        _ => Err(CudaError::InvalidValue),
+    }
+}
+
+/// Room for one argument. The driver reads as many of its bytes as the kernel's parameter has.
+#[repr(C)]
+union Slot {
+    pointer: sys::CUdeviceptr,
+    u32: u32,
+    i32: i32,
+    u64: u64,
+    f32: f32,
+}
+
+fn size_in_bytes(arg: &Arg) -> u32 {
+    match arg {
+        Arg::Buffer(_) | Arg::U64(_) => 8,
+        Arg::U32(_) | Arg::I32(_) | Arg::F32(_) => 4,
+    }
+}
+
+fn failed(doing: &'static str) -> impl Fn(CudaError) -> Error {
+    move |error| Error::Device {
+        doing,
+        reason: describe(error),
+    }
+}
+
+fn unknown(id: BufferId) -> Error {
+    Error::Device {
+        doing: "looking for a buffer",
+        reason: format!("{id:?} is not in use"),
+    }
+}
+
+fn sizes(doing: &'static str, buffer: usize, asked: usize) -> Error {
+    Error::Device {
+        doing,
+        reason: format!("the buffer has {buffer} bytes, not {asked}"),
+    }
+}
+
+/// The error's name. cust's own text asks the driver for a sentence and panics where there is none.
+fn describe(error: CudaError) -> String {
+    format!("{error:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_lies_at_the_start_of_its_slot() {
+        let slot = Slot { u32: 7 };
+        assert_eq!(size_of::<Slot>(), 8);
+        // SAFETY: the first four bytes were written as this very field.
+        assert_eq!(unsafe { slot.u32 }, 7);
+    }
+}

@@ -1,0 +1,35 @@
+//! Runs ladders of GPU kernels: what a [`Ladder`] is, the [`Problem`] that its rungs compute, the [`Device`]s that
+//! run them, and the sessions in which a rung is checked and timed.
+//!
+//! What flows in: a [`Catalog`] of ladders with the PTX of their kernels, made by the program that has them. What
+//! flows out: [reports](run::Report) of runs, as data.
+//!
+//! It must not know which ladders there are, how results are shown, or what is computed from them.
+
+pub mod catalog;
+pub mod device;
+mod error;
+pub mod launch;
+pub mod names;
+pub mod options;
+pub mod peer;
+pub mod problem;
+pub mod provenance;
+mod ptx;
+pub mod registry;
+pub mod run;
+pub mod selection;
+mod session;
+pub mod size;
+pub mod stats;
+
+pub use self::ptx::Ptx;
+pub use catalog::{Catalog, Kernels};
+pub use device::Device;
+pub use error::Error;
+pub use options::Options;
+pub use problem::Problem;
+pub use provenance::Provenance;
+pub use registry::{Choose, Column, Effort, Entries, Ladder, Rung, Seed, Shared, ShownColumns};
+pub use run::Session;
+pub use size::{dims, parse_block, parse_size};

@@ -1,0 +1,23 @@
+//! When and with what a result was made.
+
+use crate::catalog::Kernels;
+use crate::device::DeviceInfo;
+
+/// The day and the compilers of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provenance {
+    /// The day, `2026-04-01`.
+    pub date: String,
+    /// The compilers of the host and of the device code.
+    pub toolchain: String,
+}
+
+impl Provenance {
+    /// Today, with the compilers of this program and of the kernels that `device` runs.
+    pub fn now(kernels: &Kernels, device: &DeviceInfo) -> Self {
+        Self {
+            date: jiff::Zoned::now().date().to_string(),
+            toolchain: kernels.toolchain(device),
+        }
+    }
+}
