@@ -23,7 +23,7 @@ fn main() -> ExitCode {
 const ARCHITECTURES: [NvvmArch; 2] = include!("architectures.rs");
 
 /// PTX without what LLVM remarks behind each `.loc`: the same line once more, with all that was inlined into it,
-/// which is three quarters of the text. `cargo xtask ptx` shows that from a build of its own.
+/// which is three quarters of the text. `ladder ptx --rust` reads them from the file beside.
 fn without_remarks(ptx: &str) -> String {
     let mut text = String::with_capacity(ptx.len());
     for line in ptx.lines() {
@@ -43,7 +43,8 @@ fn build() -> Result<(), Box<dyn Error>> {
             let builder = CudaBuilder::new("../kernels-gpu")
                 .arch(arch)
                 .debug(DebugInfo::LineTables)
-                .copy_to(file(arch));
+                .copy_to(file(arch))
+                .final_module_path(file(arch).with_extension("ll"));
             scope.spawn(|| builder.build())
         });
         // All of them, so that none is left running.

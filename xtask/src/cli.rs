@@ -1,9 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
-
-use clap::{ArgGroup, Args, Parser, Subcommand};
-use cuda_builder::NvvmArch;
+use clap::{Args, Parser, Subcommand};
 
 /// Tasks for working on the kernels.
 #[derive(Debug, Parser)]
@@ -75,42 +72,16 @@ pub struct Agree {
     pub args: Vec<String>,
 }
 
-/// `cargo xtask ptx`: without a pattern, the list of kernels.
+/// `cargo xtask ptx`.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("form").args(["sass", "stats", "llvm", "diff", "json"])))]
 pub struct Ptx {
-    /// A kernel's name or a part of it that no other kernel has
-    pub pattern: Option<String>,
-    /// Show the Rust lines that instructions come from
-    #[arg(long, requires = "pattern", conflicts_with_all = ["stats", "llvm", "diff", "json"])]
-    pub rust: bool,
-    /// Show SASS, the GPU's own instructions
-    #[arg(long, requires = "pattern")]
-    pub sass: bool,
-    /// Count instructions by class, and memory operations by space and width
-    #[arg(long, requires = "pattern")]
-    pub stats: bool,
-    /// Show LLVM IR
-    #[arg(long, requires = "pattern", conflicts_with = "file")]
-    pub llvm: bool,
-    /// Compare two kernels
-    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with = "pattern")]
-    pub diff: Option<Vec<String>>,
-    /// Show the comparison one under the other, not side by side
-    #[arg(long, requires = "diff", conflicts_with = "pattern")]
-    pub unified: bool,
-    /// Keep .loc directives, comments and unused labels
-    #[arg(long, requires = "pattern", conflicts_with_all = ["form"])]
-    pub verbatim: bool,
-    /// The architecture to build for, such as compute_75 [default: the newest that is embedded, compute_90]
-    #[arg(long)]
-    pub arch: Option<NvvmArch>,
-    /// Look at this PTX file and build nothing
-    #[arg(long, value_name = "PTX")]
-    pub file: Option<PathBuf>,
-    /// Print the list as JSON
-    #[arg(long, conflicts_with = "pattern")]
-    pub json: bool,
+    /// Ladders, rungs or entries, and options, as `ladder ptx` takes them; without any, every kernel is listed
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "NAMES AND OPTIONS"
+    )]
+    pub args: Vec<String>,
 }
 
 #[cfg(test)]
@@ -128,12 +99,11 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_together_and_what_does_not() {
+    fn what_is_accepted() {
         for line in [
             "xtask ptx",
             "xtask ptx smem_64 --rust --sass --arch sm_90",
-            "xtask ptx smem_64 --rust --verbatim",
-            "xtask ptx --diff a b --unified",
+            "xtask ptx --diff a b",
             "xtask ptx --json --file k.ptx",
             "xtask run -- --n 2^20",
             "xtask setup --nvidia",
@@ -145,19 +115,6 @@ mod tests {
             "xtask agree --from a.json --update-doc b.md",
         ] {
             assert!(accepts(line), "{line}");
-        }
-        for line in [
-            "xtask ptx --sass",
-            "xtask ptx a --sass --llvm",
-            "xtask ptx a --diff b c",
-            "xtask ptx --diff a",
-            "xtask ptx a --unified",
-            "xtask ptx a --json",
-            "xtask ptx a --llvm --file k.ptx",
-            "xtask ptx a --stats --rust",
-            "xtask ptx a --arch sm_91",
-        ] {
-            assert!(!accepts(line), "{line}");
         }
     }
 }

@@ -1,12 +1,8 @@
 //! Developer tasks: `cargo xtask setup`, `doctor`, `ptx`, `run` and `test`.
-//!
-//! A library, so that the tests over the real kernels read their PTX with the same code that shows it.
 
 pub mod cli;
 pub mod commands;
 pub mod failure;
-pub mod kernels;
-pub mod ptx;
 pub mod setup;
 pub mod show;
 pub mod style;

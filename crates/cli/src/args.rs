@@ -12,6 +12,7 @@ use super::occupancy::Occupancy;
 use super::per_ladder::{of_ladder, options, per_ladder, values};
 use super::predict::{self, Predict};
 use super::profile::ProfileArgs;
+use super::ptx::Ptx;
 use crate::error::Error;
 use engine::Catalog;
 use engine::device::Choice;
@@ -32,6 +33,7 @@ pub(super) enum Command {
     Checklist(Checklist),
     Profile(ProfileArgs),
     Agree(Agree),
+    Ptx(Ptx),
 }
 
 /// Why there is none.
@@ -68,6 +70,7 @@ pub(super) fn parse(
         Some(("dram", dram)) => Command::Dram(Dram::from_matches(catalog, dram)?),
         Some(("checklist", list)) => Command::Checklist(Checklist::from_arg_matches(list)?),
         Some(("agree", args)) => Command::Agree(Agree::from_matches(catalog, args)?),
+        Some(("ptx", args)) => Command::Ptx(Ptx::from_arg_matches(args)?),
         Some(("profile", profile)) => {
             Command::Profile(ProfileArgs::from_matches(catalog, profile)?)
         }
@@ -133,6 +136,9 @@ fn program(catalog: &'static Catalog) -> clap::Command {
             "Compare what the simulator counts of every rung with what Nsight Compute counts of it on a GPU; exit \
              code 1 where a difference is unexplained",
         ))
+        .subcommand(Ptx::augment_args(command("ptx").about(
+            "The kernels' PTX, with the Rust it comes from; their machine code, and what instructions they have",
+        )))
         .subcommand(Checklist::augment_args(command("checklist").about(
             "The optimizations: what each gains, how it is done, and the rungs here that show it",
         )))

@@ -14,6 +14,7 @@ mod occupancy;
 pub mod per_ladder;
 mod predict;
 mod profile;
+mod ptx;
 mod report;
 mod show;
 
@@ -155,6 +156,7 @@ fn execute(
         Command::Dram(asked) => dram::dram(&asked, env, out),
         Command::Checklist(asked) => checklist::checklist(&asked, env, out),
         Command::Profile(args) => profile::profile(&args, env, out),
+        Command::Ptx(args) => ptx::ptx(&args, env, out, err),
     }
 }
 

@@ -21,7 +21,7 @@ pub fn perform(task: &Task) -> Result<ExitCode> {
     match task {
         Task::Setup(options) => setup::setup(options)?,
         Task::Doctor => doctor::doctor(),
-        Task::Ptx(options) => ptx::ptx(options)?,
+        Task::Ptx(options) => return ptx::run(options),
         Task::Run(options) => return run::run(options),
         Task::Versus(options) => return versus::run(options),
         Task::Agree(options) => return agree::run(options),

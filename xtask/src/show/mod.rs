@@ -1,14 +1,4 @@
-//! What `cargo xtask ptx` shows. Every function here takes what it shows and returns text, styled.
-
-pub mod diff;
-pub mod highlight;
-pub mod list;
-pub mod llvm;
-pub mod print;
-pub mod sass;
-pub mod select;
-pub mod source;
-pub mod stats;
+//! The table of `cargo xtask doctor`.
 
 use comfy_table::{CellAlignment, Table, presets};
 

@@ -1,6 +1,5 @@
 //! Other programs: NVIDIA's, cargo, and what their output means.
 
-pub mod assemble;
 pub mod cargo;
 pub mod gpu;
 pub mod nvidia;
