@@ -180,7 +180,7 @@ impl Case {
         let named = self.ladder.named(names)?;
         Ok(named
             .into_iter()
-            .filter(|rung| rung.computes(problem))
+            .filter(|rung| rung.computes(&problem.variant()))
             .collect())
     }
 }

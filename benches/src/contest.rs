@@ -158,7 +158,7 @@ impl Contest {
 
     /// Whether an entrant gives as much of the result as any rung of the ladder does.
     fn solves(&self, entrant: &Measured) -> bool {
-        let is_whole = |rung: &Rung| rung.whole;
+        let is_whole = |rung: &Rung| rung.single_pass;
         let all_are_parts = !self.ladder.rungs.iter().any(is_whole);
         all_are_parts || entrant.rung.is_some_and(is_whole)
     }

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use host::KERNELS_PTX;
+use host::KERNELS;
 use ptx::Outline;
 use ptx::extract::{SourceLines, extract};
 
@@ -31,7 +31,7 @@ fn assembled(text: &str, folder: &Path) -> Option<Result<(), String>> {
 #[test]
 fn every_entry_can_be_had_alone() {
     let folder = tempfile::tempdir().unwrap();
-    for whole in KERNELS_PTX {
+    for whole in KERNELS.modules {
         let outline = Outline::new(whole.text);
         for (place, entry) in outline.entries().enumerate() {
             let cut = |lines| extract(&outline, entry.name, lines).unwrap();

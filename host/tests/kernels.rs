@@ -1,55 +1,55 @@
-//! What the real kernels' PTX promises. Needs the device compiler and NVIDIA's tools, and no GPU.
+//! What the real kernels' PTX promises. Needs NVIDIA's tools, and no GPU.
 
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::LazyLock;
 
-use cuda_builder::{NvvmArch, toolchain};
+use host::{KERNELS, Ptx};
+use ptx::ast::{Function, Instruction, Module, Number, Operand, Space};
 use toolkit::access::{self, Kind};
-use toolkit::{Found, Tool};
-use xtask::kernels::{self, Built, EMBEDDED};
-use xtask::ptx::{Function, Instruction, Module};
-use xtask::tools::assemble::{self, ARCHITECTURES};
+use toolkit::{Found, Tool, ptxas};
 
-const REMEDY: &str = "run `cargo xtask setup --nvidia`";
+/// The GPUs that every kernel is assembled for: Turing, Ampere, Hopper, Blackwell.
+const ARCHITECTURES: [((u32, u32), &str); 4] = [
+    ((7, 5), "sm_75"),
+    ((8, 0), "sm_80"),
+    ((9, 0), "sm_90"),
+    ((10, 0), "sm_100"),
+];
 const BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
 
-/// The kernels, built once for all tests here, for each architecture that is embedded.
-static BUILT: LazyLock<Vec<(NvvmArch, Built)>> = LazyLock::new(|| {
-    // Tests install nothing.
-    if let Err(not_found) = toolchain::discover() {
-        panic!("{REMEDY}: {not_found}");
-    }
-    let build = |arch| kernels::build(arch).unwrap_or_else(|failure| panic!("{failure}"));
-    EMBEDDED.map(|arch| (arch, build(arch))).into()
+/// The kernels for each architecture that they are compiled for, the oldest first.
+static MODULES: LazyLock<Vec<(&'static Ptx, Module<'static>)>> = LazyLock::new(|| {
+    let read = |own: &'static Ptx| (own, ptx::parse(own.text).unwrap());
+    KERNELS.modules.iter().map(read).collect()
 });
 
-/// Every kernel of every architecture.
-fn all() -> impl Iterator<Item = (&'static Module, &'static Function)> {
-    BUILT.iter().flat_map(|(_, built)| {
-        let entries = built.module.entries();
-        entries.map(|entry| (&built.module, entry))
-    })
+/// The kernels of a module.
+fn entries<'m>(module: &'m Module<'static>) -> impl Iterator<Item = &'m Function<'static>> {
+    module.functions.iter().filter(|own| own.entry)
 }
 
-fn ptxas() -> Found {
-    toolkit::find(Tool::Ptxas).unwrap_or_else(|error| panic!("{REMEDY}: {error}"))
+/// Every kernel of every architecture.
+fn all() -> impl Iterator<Item = &'static Function<'static>> {
+    MODULES.iter().flat_map(|(_, module)| entries(module))
+}
+
+fn assembler() -> Found {
+    toolkit::find(Tool::Ptxas).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A kernel, of the oldest architecture.
-fn kernel(name: &str) -> &'static Function {
-    BUILT[0]
-        .1
-        .module
-        .function(name)
+fn kernel(name: &str) -> &'static Function<'static> {
+    entries(&MODULES[0].1)
+        .find(|own| own.name == name)
         .unwrap_or_else(|| panic!("there is no kernel `{name}`"))
 }
 
 /// The kernels of the rungs that work in shared memory.
-fn in_shared_memory() -> Vec<&'static Function> {
+fn in_shared_memory() -> Vec<&'static Function<'static>> {
     let found: Vec<_> = all()
-        .map(|(_, entry)| entry)
         .filter(|entry| entry.name.contains("smem") || entry.name.contains("shfl"))
         .collect();
     assert!(
@@ -59,16 +59,15 @@ fn in_shared_memory() -> Vec<&'static Function> {
     found
 }
 
-fn count(function: &Function, what: impl Fn(&Instruction) -> bool) -> usize {
+fn count(function: &Function<'_>, what: impl Fn(&Instruction<'_>) -> bool) -> usize {
     function
         .instructions()
         .filter(|instruction| what(instruction))
         .count()
 }
 
-fn is_barrier(instruction: &Instruction) -> bool {
-    matches!(instruction.operation(), "bar" | "barrier")
-        && !instruction.modifiers().any(|m| m == "warp")
+fn is_barrier(instruction: &Instruction<'_>) -> bool {
+    matches!(instruction.operation(), "bar" | "barrier") && !instruction.has("warp")
 }
 
 #[test]
@@ -101,8 +100,8 @@ fn every_rung_is_there() {
         .into_iter()
         .chain(by_block)
         .filter(|name| {
-            let is_entry = |built: &Built| built.module.function(name).is_some_and(|f| f.entry);
-            !BUILT.iter().all(|(_, built)| is_entry(built))
+            let has = |module| entries(module).any(|own| own.name == *name);
+            !MODULES.iter().all(|(_, module)| has(module))
         })
         .collect();
     assert!(missing.is_empty(), "not in the PTX: {missing:?}");
@@ -110,15 +109,17 @@ fn every_rung_is_there() {
 
 #[test]
 fn every_kernel_assembles_without_spills() {
-    let ptxas = ptxas();
-    for (target, built) in &*BUILT {
-        let runs = |arch: &&str| arch.parse::<NvvmArch>().unwrap() >= *target;
-        for arch in ARCHITECTURES.into_iter().filter(runs) {
-            let usages = assemble::usages(&ptxas, &built.ptx, arch)
+    let assembler = assembler();
+    for (own, module) in &*MODULES {
+        let runs = ARCHITECTURES
+            .iter()
+            .filter(|(newer, _)| *newer >= own.capability);
+        for (_, arch) in runs {
+            let usages = ptxas::usages(&assembler, own.text, arch)
                 .unwrap_or_else(|failure| panic!("{failure}"));
-            for entry in built.module.entries() {
+            for entry in entries(module) {
                 let usage = usages
-                    .get(&entry.name)
+                    .get(entry.name)
                     .unwrap_or_else(|| panic!("ptxas says nothing of {}", entry.name));
                 assert!(usage.registers > 0, "{} for {arch}: {usage:?}", entry.name);
                 let spilled = (usage.spill_store_bytes, usage.spill_load_bytes);
@@ -133,23 +134,23 @@ fn every_kernel_assembles_without_spills() {
     }
 }
 
-/// Two readers of the same text, one of which knows all of PTX.
+/// What the comparison with SASS counts is what instructions say of themselves.
 #[test]
 fn memory_accesses_are_counted_as_they_are_parsed() {
-    for (_, built) in &*BUILT {
-        let text = std::fs::read_to_string(&built.ptx).unwrap();
-        for entry in built.module.entries() {
-            let counts = access::of_ptx(&text, &entry.name).unwrap();
-            let is_copy = |instruction: &&Instruction| {
-                instruction.operation() == "cp" && instruction.modifiers().any(|m| m == "global")
+    for (own, module) in &*MODULES {
+        for entry in entries(module) {
+            let counts = access::of_ptx(&own.part(entry.name), entry.name).unwrap();
+            let is_copy = |instruction: &&Instruction<'_>| {
+                instruction.operation() == "cp" && instruction.has("global")
             };
-            let bits = |instruction: &Instruction| {
+            let bits = |instruction: &Instruction<'_>| {
                 let (elements, bits) = instruction.access().unwrap();
                 elements * bits
             };
             // Without parameters, which no counter of memory counts.
             let memory = entry.instructions().filter(|instruction| {
-                instruction.is_memory() && !matches!(instruction.space(), Some("param" | "const"))
+                let space = instruction.space();
+                instruction.is_memory() && !matches!(space, Some(Space::Param | Space::Const))
             });
             let mut widths: BTreeMap<u32, u32> = BTreeMap::new();
             for instruction in memory {
@@ -169,13 +170,13 @@ fn memory_accesses_are_counted_as_they_are_parsed() {
 
 #[test]
 fn older_drivers_can_load_the_ptx() {
-    for ((arch, built), newest) in BUILT.iter().zip([(6, 5), (8, 0)]) {
-        let version = built.module.version.unwrap();
+    for ((own, module), newest) in MODULES.iter().zip([(6, 5), (8, 0)]) {
+        let ((major, minor), version) = (own.capability, module.version);
         assert!(
             version <= newest,
-            "version {version:?} is newer than {arch} needs"
+            "version {version:?} is newer than {major}.{minor} needs"
         );
-        assert_eq!(built.module.target, [arch.sm()]);
+        assert_eq!(module.target, [format!("sm_{major}{minor}")]);
     }
 }
 
@@ -184,7 +185,7 @@ fn shared_memory_is_accessed_as_such() {
     for kernel in in_shared_memory() {
         for operation in ["ld", "st"] {
             let shared = count(kernel, |i| {
-                i.operation() == operation && i.space() == Some("shared")
+                i.operation() == operation && i.space() == Some(Space::Shared)
             });
             assert!(shared > 0, "{} has no {operation}.shared", kernel.name);
         }
@@ -193,7 +194,7 @@ fn shared_memory_is_accessed_as_such() {
 
 #[test]
 fn no_access_is_generic() {
-    for (_, kernel) in all() {
+    for kernel in all() {
         let generic: Vec<_> = kernel.instructions().filter(|i| i.is_generic()).collect();
         assert!(generic.is_empty(), "{}: {generic:?}", kernel.name);
     }
@@ -202,9 +203,10 @@ fn no_access_is_generic() {
 #[test]
 fn a_block_size_known_at_compile_time_leaves_only_its_own_steps() {
     let small = kernel("reduce_complete_unroll_64");
-    for threads in ["512", "256", "128"] {
+    for threads in [512, 256, 128] {
+        let threads_operand = Operand::Number(Number::Integer(threads));
         let compares = count(small, |i| {
-            i.operation() == "setp" && i.operands.iter().any(|o| o == threads)
+            i.operation() == "setp" && i.operands.contains(&threads_operand)
         });
         assert_eq!(compares, 0, "{} compares with {threads}", small.name);
     }
@@ -243,14 +245,14 @@ fn a_complete_unroll_has_no_loop() {
 
 #[test]
 fn shuffles_are_butterflies_over_a_whole_warp() {
-    let lanes: BTreeMap<_, _> = kernel("reduce_shfl_128")
+    let lanes: Vec<_> = kernel("reduce_shfl_128")
         .instructions()
         .filter(|instruction| instruction.opcode == "shfl.sync.bfly.b32")
-        .map(|instruction| (instruction.operands[2].clone(), instruction.line))
+        .map(|instruction| &instruction.operands[2])
         .collect();
-    for mask in ["16", "8", "4", "2", "1"] {
+    for mask in [16, 8, 4, 2, 1] {
         assert!(
-            lanes.contains_key(mask),
+            lanes.contains(&&Operand::Number(Number::Integer(mask))),
             "no shuffle with {mask}: {lanes:?}"
         );
     }
@@ -258,21 +260,23 @@ fn shuffles_are_butterflies_over_a_whole_warp() {
 
 #[test]
 fn instructions_know_their_rust_line() {
-    let source = kernels::krate().join("src");
-    for (module, kernel) in all() {
-        let own = kernel.locations.iter().filter_map(|location| {
-            // The outermost call is the kernel's own line.
-            let place = location.inlined_at.last().unwrap_or(&location.place);
-            module.path_of(place)
-        });
-        let inside = own
-            .filter(|path| std::path::Path::new(path).starts_with(&source))
-            .count();
-        assert!(
-            inside > 0,
-            "{} has no .loc in {}",
-            kernel.name,
-            source.display()
-        );
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let source = repository.join("kernels-gpu/src");
+    for (own, module) in &*MODULES {
+        for kernel in entries(module) {
+            let located = kernel.located().filter_map(|(_, loc)| {
+                let loc = loc?;
+                // The outermost call is the kernel's own line.
+                let place = loc.inlined_through(own.text).pop();
+                module.path_of(&place.unwrap_or(loc.place()))
+            });
+            let inside = located.filter(|path| Path::new(path).starts_with(&source));
+            assert!(
+                inside.count() > 0,
+                "{} has no .loc in {}",
+                kernel.name,
+                source.display()
+            );
+        }
     }
 }

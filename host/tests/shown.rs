@@ -29,7 +29,7 @@ fn report(n: u64, runs: Option<u32>, fault: Option<Fault>) -> Report {
         block: None,
         runs,
     };
-    climb(&mut Fake::new(fault), &plan.plan().unwrap(), |_| {}).unwrap()
+    climb(&mut Fake::new(fault), plan.plan().unwrap(), |_| {}).unwrap()
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_file_without_its_markers_once_each_and_in_order_is_left_alone() {
         let readme = Readme::new(&text);
         let error = readme::update(&readme.path, "reduce", "new").unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
-        assert_eq!(error.exit_code(), 2);
+        assert!(!error.is_failure());
         assert_eq!(readme.text(), text);
         assert!(readme::check(&readme.path, "reduce").is_err());
     }

@@ -16,7 +16,7 @@ fn run(options: &Options, rungs: &[&str]) -> Report {
         block: None,
         runs: None,
     };
-    let report = climb(&mut Sim::open(1).unwrap(), &plan.plan().unwrap(), |_| {}).unwrap();
+    let report = climb(&mut Sim::open(1).unwrap(), plan.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right());
     assert!(
         !report.counted() && report.runs.is_none(),

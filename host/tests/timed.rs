@@ -85,7 +85,7 @@ fn run(name: &str, options: &Options) -> Report {
         block: None,
         runs: Some(3),
     };
-    let report = climb(&mut Clocked::new(), &plan.plan().unwrap(), |_| {}).unwrap();
+    let report = climb(&mut Clocked::new(), plan.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right(), "{name}");
     report
 }

@@ -12,7 +12,7 @@ use std::process::Command;
 
 use host::device::Sim;
 use host::problem::Verdict;
-use host::{Device as _, Effort, KERNELS_PTX, Rung, Session, ladder, ladders};
+use host::{Device as _, Effort, KERNELS, Rung, Session, ladder, ladders};
 use ptx::Outline;
 
 /// How many rungs of each ladder, from the first, have a twin: those that other texts have too.
@@ -72,11 +72,7 @@ fn compile(nvcc: &Path, ladder: &str) -> String {
 /// The entries of a rung that have twins: those of the ladder's usual computation, where it has one.
 fn twinned(rung: &Rung) -> Vec<String> {
     match rung.entries.of("") {
-        Some(entries) => Rung {
-            entries,
-            ..rung.clone()
-        }
-        .entry_names(),
+        Some(entries) => Rung { entries, ..*rung }.entry_names(),
         None => rung.entry_names(),
     }
 }
@@ -97,7 +93,7 @@ fn check(name: &str) {
             .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
             .collect()
     };
-    let (of_twins, of_kernels) = (sizes(&text), sizes(KERNELS_PTX[0].text));
+    let (of_twins, of_kernels) = (sizes(&text), sizes(KERNELS.modules[0].text));
     for (entry, parameters) in &of_twins {
         assert_eq!(of_kernels.get(entry), Some(parameters), "{entry}");
     }

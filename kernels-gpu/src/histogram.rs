@@ -16,11 +16,17 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use cuda_std::atomic::mid::{atomic_fetch_add_u32_block, atomic_fetch_add_u32_device};
 use cuda_std::thread;
+use rung::{Geometry, Rung};
 
-pub mod aggregated;
-pub mod global;
-pub mod lanes;
-pub mod private;
+rungs! { global, private, aggregated, lanes }
+
+/// A rung with several bytes a thread.
+const COARSENED: Rung = Rung {
+    geometry: Geometry::Line {
+        items_per_thread: COARSE as u32,
+    },
+    ..Rung::USUAL
+};
 
 /// Values of a byte, and counters.
 pub const BINS: usize = 256;

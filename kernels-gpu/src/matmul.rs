@@ -17,15 +17,21 @@
 //! where there is one; the grid covers `c`.
 
 use cuda_std::thread;
+use rung::{Geometry, Rung};
 
-pub mod coarsened;
-pub mod naive;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-pub mod pipeline;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-pub mod pipelined;
-pub mod register_tile;
-pub mod tiled;
+mod pipeline;
+
+rungs! { naive, tiled, coarsened, register_tile, pipelined }
+
+/// A rung whose blocks take an element of `c` for each thread: what the others differ from.
+const SQUARE: Rung = Rung {
+    geometry: Geometry::Tiles {
+        columns_per_thread: 1,
+    },
+    default_block: [32, 32, 1],
+    ..Rung::USUAL
+};
 
 /// Shared memory that every device gives a block without being asked twice.
 const SHARED_BYTES: usize = 48 << 10;

@@ -2,7 +2,7 @@
 //! a sum stands for: product, min and max, of five types ([`operation`]).
 //!
 //! The kernels here have the same parameters and the same result: block `b` writes the sum of its part
-//! of `input` to `output[b]`, and the host adds those. Only the rungs of [`whole`] give the sum of all. A
+//! of `input` to `output[b]`, and the host adds those. Only [`one_launch`] and [`atomic`] give the sum of all. A
 //! block's part is as many elements as it has threads, or 2, 4 or 8 times that where the rung says so. The grid
 //! has just enough blocks for `n` elements, and one for `n` = 0.
 //!
@@ -25,22 +25,53 @@
 //! 64 to 1024 (the one in the name, where there is one); the grid has `max(1, ceil(n / part))` blocks.
 
 use cuda_std::{thread, warp};
+use rung::{Geometry, PublishedSpeedup, Rung};
 
 use crate::warp::{FULL_MASK, WARP_SIZE};
 use operation::{Element, Operation, Sum};
 
-pub mod complete_unroll;
-pub mod gmem;
-pub mod grid_stride;
-pub mod interleaved;
-pub mod neighbored;
 pub mod operation;
-pub mod shfl;
-pub mod smem;
-pub mod unroll_warps;
-pub mod unrolling;
-pub mod vector;
-pub mod whole;
+
+rungs! {
+    neighbored,
+    interleaved,
+    unrolling,
+    unroll_warps,
+    complete_unroll,
+    gmem,
+    smem,
+    shfl,
+    grid_stride,
+    vector,
+    one_launch,
+    atomic,
+}
+
+/// A rung in global memory, of one data block: what the others differ from.
+const GLOBAL: Rung = Rung {
+    default_block: [512, 1, 1],
+    in_place: true,
+    ..Rung::USUAL
+};
+
+/// A rung that combines in shared memory or in registers and leaves its input as it is.
+const ON_CHIP: Rung = Rung {
+    default_block: [128, 1, 1],
+    ..Rung::USUAL
+};
+
+/// A block takes so many elements for each of its threads.
+const fn data_blocks(items_per_thread: u32) -> Geometry {
+    Geometry::Line { items_per_thread }
+}
+
+/// What the text behind the ladder measured against its first kernel.
+const fn published(factor: f64) -> Option<PublishedSpeedup> {
+    Some(PublishedSpeedup {
+        factor,
+        over: "reduce_neighbored",
+    })
+}
 
 /// This thread's block and its part of the input: `data_blocks` elements for each of its threads.
 struct Part {

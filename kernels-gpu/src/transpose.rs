@@ -21,12 +21,18 @@
 //! there is one; the grid covers the matrix as above.
 
 use cuda_std::thread;
+use rung::{Geometry, Rung};
 
-pub mod aligned;
-pub mod gmem;
-pub mod smem;
-pub mod unroll;
-pub mod vector;
+rungs! { gmem, smem, unroll, aligned, vector }
+
+/// A rung whose tile has as many rows and columns as its block: what the others differ from.
+const TILED: Rung = Rung {
+    geometry: Geometry::Tiles {
+        columns_per_thread: 1,
+    },
+    default_block: [32, 16, 1],
+    ..Rung::USUAL
+};
 
 /// A thread's place in its block and its tile's in the matrix, for blocks of `X` × `Y` threads that take
 /// `ACROSS` × `X` columns.

@@ -188,7 +188,7 @@ fn climb(
 
     let mut device = (env.open)(args.device)?;
     let bar = progress_bar(plan.rungs().len(), env.terminal);
-    let report = run::climb(&mut *device, &plan, |rung| {
+    let report = run::climb(&mut *device, plan, |rung| {
         bar.set_message(rung.name);
         bar.inc(1);
     });

@@ -23,8 +23,8 @@ pub struct Kernels {
     pub modules: &'static [Ptx],
     /// The compiler of the host code: `rustc 1.95.0`.
     pub host_compiler: &'static str,
-    /// Where the kernels were compiled: `kernels.compute_90.ptx` there is a module with all of LLVM's remarks, and
-    /// `kernels.compute_90.ll` the LLVM IR that it was made from. The folder is gone where only the program is.
+    /// Where the kernels were compiled: `kernels.compute_90.ll` there is the LLVM IR that a module was made from. The
+    /// folder is gone where only the program is.
     pub build_folder: &'static str,
 }
 

@@ -30,6 +30,9 @@ pub use error::Error;
 pub use options::Options;
 pub use problem::Problem;
 pub use provenance::Provenance;
-pub use registry::{Choose, Column, Effort, Entries, Ladder, Rung, Seed, Shared, ShownColumns};
+pub use registry::{
+    ChooseBlock, Column, Effort, Entries, Form, Ladder, PublishedSpeedup, Rung, SharedMemory,
+    ShownColumns,
+};
 pub use run::Session;
 pub use size::{dims, parse_block, parse_size};

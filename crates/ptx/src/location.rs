@@ -34,7 +34,7 @@ impl Loc {
     /// The calls that the instructions were inlined through, the innermost first. LLVM writes the chain in a comment
     /// behind the directive, `// src/a.rs:9:14 @[ src/a.rs:47:42 @[ src/a.rs:51:13 ] ]`, and with PTX ISA 7.2 or
     /// newer its first step also in the directive; nvcc writes the directive alone. What is not understood of a
-    /// comment is left out. `text` is the text that the directive was read from.
+    /// comment is left out; a `.file` number may stand for a path. `text` is the text that the directive was read from.
     #[must_use]
     pub fn inlined_through<'a>(&self, text: &'a str) -> Vec<Place<'a>> {
         let directive = text.get(self.at as usize..).unwrap_or_default();
@@ -74,13 +74,13 @@ fn place((file, line, column): (u32, u32, u32)) -> Place<'static> {
     }
 }
 
-/// `src/a.rs:47:42`, blanks and brackets around it.
+/// `src/a.rs:47:42` or `1:47:42`, blanks and brackets around it.
 fn call(text: &str) -> Option<Place<'_>> {
     let text = text.trim_end_matches(|end: char| end == ']' || end.is_whitespace());
     let (rest, column) = text.trim_start().rsplit_once(':')?;
     let (path, line) = rest.rsplit_once(':')?;
     Some(Place {
-        file: FileName::Path(path),
+        file: path.parse().map_or(FileName::Path(path), FileName::Number),
         line: line.parse().ok()?,
         column: column.parse().ok()?,
     })

@@ -198,7 +198,7 @@ impl Device for Fake {
         let data = words(&self.buffers[&bound[input]]);
         assert_eq!(data.len(), n as usize);
         let out = self.buffers.get_mut(&bound[output]).unwrap();
-        let (blocks, elements) = if rung.whole {
+        let (blocks, elements) = if rung.single_pass {
             (1, data.len().max(1))
         } else {
             let elements = rung.geometry.elements(launch.block);

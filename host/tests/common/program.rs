@@ -3,8 +3,9 @@
 use std::process::Command;
 
 use super::Fake;
-use host::cli::{self, Surroundings};
-use host::{Device, Error};
+use analysis::profile::ncu::System;
+use cli::Env;
+use host::{CATALOG, Device, Error, KERNELS, Provenance};
 
 /// What it left behind.
 pub struct Ended {
@@ -16,16 +17,20 @@ pub struct Ended {
 /// Runs the program on a device of the test's.
 pub fn on(device: impl Fn() -> Fake, args: &[&str]) -> Ended {
     let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(device())) };
-    let surroundings = Surroundings {
+    let env = Env {
+        catalog: &CATALOG,
         open: &open,
         terminal: false,
+        runner: &System,
+        explain: &|_| Err(vec!["no tools in this test".to_owned()]),
+        provenance: &|device| Provenance::now(&KERNELS, device),
     };
     let (mut out, mut err) = (
         anstream::StripStream::new(Vec::new()),
         anstream::StripStream::new(Vec::new()),
     );
     let args = ["ladder"].iter().chain(args).map(Into::into);
-    let code = cli::main(args, &surroundings, &mut out, &mut err);
+    let code = cli::main(args, &env, &mut out, &mut err);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ended {
         code,

@@ -1,8 +1,12 @@
 //! Aggregation: what is the same is added up before it is written.
 
 use cuda_std::thread;
+use rung::Rung;
 
-use super::{BINS, COARSE, add_private, privately};
+use super::{BINS, COARSE, COARSENED, add_private, privately};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[HISTOGRAM_AGGREGATED];
 
 entries! {
     /// `histogram_private_coarsened`, where a thread counts a run of equal bytes in a register and adds it
@@ -20,6 +24,9 @@ entries! {
     /// As [`histogram`](super) says.
     histogram_aggregated(input: *const u8, bins: *mut u32, n: u32) for BLOCK in [128, 256, 512, 1024];
     shared copy: [u32; BINS];
+    rung COARSENED {
+        lesson: "runs of equal bytes are counted in a register: one atomic a run, for skewed data",
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { aggregated::<BLOCK>(copy, input, bins, n) }
 }

@@ -1,8 +1,16 @@
 //! Privatization: a copy of the counters for each block.
 
 use cuda_std::thread;
+use rung::Rung;
 
-use super::{BINS, COARSE, add_private, privately};
+use super::{BINS, COARSE, COARSENED, add_private, privately};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[
+    HISTOGRAM_PRIVATE,
+    HISTOGRAM_PRIVATE_COARSENED_CONTIGUOUS,
+    HISTOGRAM_PRIVATE_COARSENED,
+];
 
 entries! {
     /// Each block counts in shared memory and adds its 256 counters to the global ones in the end.
@@ -16,6 +24,9 @@ entries! {
     /// As [`histogram`](super) says.
     histogram_private(input: *const u8, bins: *mut u32, n: u32) for BLOCK in [128, 256, 512, 1024];
     shared copy: [u32; BINS];
+    rung Rung::USUAL {
+        lesson: "a copy of the counters in each block's shared memory: threads meet near and seldom",
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { interleaved::<BLOCK, 1>(copy, input, bins, n) }
 }
@@ -33,6 +44,9 @@ entries! {
     histogram_private_coarsened_contiguous(input: *const u8, bins: *mut u32, n: u32)
     for BLOCK in [128, 256, 512, 1024];
     shared copy: [u32; BINS];
+    rung COARSENED {
+        lesson: "16 bytes a thread: a sixteenth of the copies to write out, but strided reads",
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { contiguous::<BLOCK>(copy, input, bins, n) }
 }
@@ -47,6 +61,9 @@ entries! {
     histogram_private_coarsened(input: *const u8, bins: *mut u32, n: u32)
     for BLOCK in [128, 256, 512, 1024];
     shared copy: [u32; BINS];
+    rung COARSENED {
+        lesson: "the same 16 bytes, interleaved: a warp reads one sector in each step",
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { interleaved::<BLOCK, COARSE>(copy, input, bins, n) }
 }

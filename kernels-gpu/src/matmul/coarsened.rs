@@ -1,10 +1,19 @@
 //! Thread coarsening: several tiles of `c` for each block.
 
 use cuda_std::thread;
+use rung::{Geometry, Rung};
 
 use super::tiled::row_times_column;
-use super::{Matrix, Place, SHARED_BYTES};
+use super::{Matrix, Place, SHARED_BYTES, SQUARE};
 use crate::tile::Tile;
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[
+    MATMUL_COARSENED1,
+    MATMUL_COARSENED2,
+    MATMUL_COARSENED4,
+    MATMUL_COARSENED8,
+];
 
 /// A block takes `COARSE` tiles of `c` side by side: it loads a tile of `a` once, and the `COARSE` tiles of
 /// `b` that it is multiplied with one after the other.
@@ -84,7 +93,7 @@ fn computed_here(value: f32) -> f32 {
 
 /// Writes the entry points of a coarsening factor.
 macro_rules! coarsened_entries {
-    ($($(#[$doc:meta])* $name:ident = $coarse:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $coarse:literal, $lesson:literal;)*) => {$(
         entries! {
             $(#[$doc])*
             ///
@@ -94,6 +103,10 @@ macro_rules! coarsened_entries {
             for T x _H in [16 x 16, 32 x 32];
             shared tile_a: [f32; T * T];
             shared tile_b: [f32; T * T];
+            rung SQUARE {
+                lesson: $lesson,
+                geometry: Geometry::Tiles { columns_per_thread: $coarse },
+            };
             // SAFETY: the body's contract is the kernel's.
             => unsafe { coarsened::<T, $coarse>((tile_a, tile_b), a, b, c, (m, n, k)) }
         }
@@ -103,21 +116,25 @@ macro_rules! coarsened_entries {
 coarsened_entries! {
     /// Coarsened by 1: `matmul_tiled` by another name, which shows what the loop over tiles costs by
     /// itself.
-    matmul_coarsened1 = 1;
+    matmul_coarsened1 = 1,
+        "the tiled kernel with a loop around its second tile: what the loop alone costs";
 
     /// Two tiles of `c` a block: a tile of `a` is loaded half as often.
     ///
     /// Blocks cannot share what they loaded, so each of two neighbours loads the same tile of `a`. That is
     /// the price of running them in parallel, and where the device would run them one after the other
     /// anyway, it is paid for nothing. (Seed: figures 6.12 and 6.13.)
-    matmul_coarsened2 = 2;
+    matmul_coarsened2 = 2,
+        "two tiles of the product a block: the first matrix's tile is loaded half as often";
 
     /// Four tiles of `c` a block.
-    matmul_coarsened4 = 4;
+    matmul_coarsened4 = 4,
+        "four tiles a block: a quarter of the loads of the first matrix, and of the blocks";
 
     /// Eight tiles of `c` a block: an eighth of the loads of `a`, and an eighth of the blocks.
     ///
     /// Where few blocks are left, some SMs have nothing to do: how far to go depends on the device and on
     /// the size. (Seed: "not to apply so much coarsening that the hardware is underused".)
-    matmul_coarsened8 = 8;
+    matmul_coarsened8 = 8,
+        "eight tiles a block: where too few blocks are left, parts of the device are idle";
 }

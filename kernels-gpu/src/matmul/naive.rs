@@ -1,8 +1,12 @@
 //! Each thread by itself: a row of `a` times a column of `b`, read from global memory.
 
 use cuda_std::{GpuFloat, kernel, thread};
+use rung::{Form, Rung};
 
-use super::Place;
+use super::{Place, SQUARE};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[MATMUL_NAIVE, MATMUL_UNCOALESCED];
 
 /// The sum of a thread's `k` products; `b` is read from `first` on, every `stride` elements.
 ///
@@ -33,6 +37,14 @@ unsafe fn dot(
     }
 }
 
+/// The rung `matmul_naive`.
+pub const MATMUL_NAIVE: Rung = Rung {
+    name: "matmul_naive",
+    source: file!(),
+    lesson: "a thread an element: coalesced, and two loads from memory for each multiplication",
+    ..SQUARE
+};
+
 /// Neighbouring threads take neighbouring columns.
 ///
 /// In each step a warp reads 32 neighbouring elements of `b`'s row, 4 sectors, and one element of `a`, which
@@ -46,6 +58,15 @@ pub unsafe fn matmul_naive(a: *const f32, b: *const f32, c: *mut f32, m: u32, n:
     // SAFETY: the body's contract is the kernel's.
     unsafe { dot(a, b, c, (m, n, k), |column| (column, n)) }
 }
+
+/// The rung `matmul_uncoalesced`.
+pub const MATMUL_UNCOALESCED: Rung = Rung {
+    name: "matmul_uncoalesced",
+    source: file!(),
+    lesson: "the second matrix column after column, read as it lies: 32 sectors for 32 elements",
+    form: Form::ColumnMajor,
+    ..SQUARE
+};
 
 /// The same with `b` column after column, read as it lies.
 ///

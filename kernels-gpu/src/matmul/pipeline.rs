@@ -26,9 +26,9 @@ use crate::warp::{FULL_MASK, WARP_SIZE};
 use crate::wide;
 
 /// Columns of `a`, rows of `b`, of a tile.
-pub const DEPTH: usize = 16;
+pub(super) const DEPTH: usize = 16;
 /// Pairs of tiles in shared memory.
-pub const STAGES: usize = 3;
+pub(super) const STAGES: usize = 3;
 /// Lanes of a warp down and along its square of `c`.
 const LANES: (usize, usize) = (8, 4);
 /// Words behind each row of the turned tile of `a`, which keep the 4-byte copies of a warp in different banks.
@@ -41,13 +41,13 @@ const MOST_COPIES: (usize, usize) = (8, 16);
 /// Elements of `c`, down and along, that a block takes whose warps stand `warps` down and along and whose
 /// threads take `each`.
 #[must_use]
-pub const fn tile(warps: (usize, usize), each: (usize, usize)) -> (usize, usize) {
+pub(super) const fn tile(warps: (usize, usize), each: (usize, usize)) -> (usize, usize) {
     (warps.0 * LANES.0 * each.0, warps.1 * LANES.1 * each.1)
 }
 
 /// Bytes of shared memory that such a block needs.
 #[must_use]
-pub const fn shared_bytes(warps: (usize, usize), each: (usize, usize)) -> usize {
+pub(super) const fn shared_bytes(warps: (usize, usize), each: (usize, usize)) -> usize {
     let (rows, columns) = tile(warps, each);
     STAGES * DEPTH * (rows + PAD + columns) * size_of::<f32>()
 }

@@ -1,21 +1,28 @@
 //! The rungs on top: a pipeline of asynchronous copies, and slices of the depth for products that are small.
+#![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
-use cuda_std::{shared, thread};
+use cuda_std::thread;
+use rung::{Form, Geometry, Rung};
 
 use super::pipeline::{DEPTH, Part, Product, multiply, shared_bytes, tile};
-use crate::wide;
+use crate::wide::{self, Wide};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[MATMUL_PIPELINED, MATMUL_SLICED];
 
 /// The warps of a block of `matmul_pipelined`, down and along.
-pub const WARPS: (usize, usize) = (2, 4);
+const WARPS: (usize, usize) = (2, 4);
 /// Elements of one of its threads.
-pub const EACH: (usize, usize) = (8, 16);
+const EACH: (usize, usize) = (8, 16);
 /// The same of `matmul_sliced`.
-pub const SLICED_WARPS: (usize, usize) = (2, 2);
+const SLICED_WARPS: (usize, usize) = (2, 2);
 /// The same of `matmul_sliced`.
-pub const SLICED_EACH: (usize, usize) = (4, 8);
+const SLICED_EACH: (usize, usize) = (4, 8);
 
 /// Rows and columns of `c` that a block of `matmul_pipelined` takes.
 const TILE: (usize, usize) = tile(WARPS, EACH);
+/// The same of `matmul_sliced`.
+const SLICED_TILE: (usize, usize) = tile(SLICED_WARPS, SLICED_EACH);
 
 /// Threads of a block.
 const fn threads(warps: (usize, usize)) -> usize {
@@ -39,14 +46,23 @@ entries! {
     /// of dynamic shared memory.
     matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
     for BLOCK in [256];
+    dynamic stages: [Wide<f32, 4>; shared_bytes(WARPS, EACH) / 16];
+    rung Rung::USUAL {
+        lesson: "8 x 16 a thread, fed by three stages of asynchronous copies, every read paced: the top",
+        geometry: Geometry::NumberedTiles {
+            rows: TILE.0 as u32,
+            columns: TILE.1 as u32,
+            most_slices: 1,
+        },
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe {
         const { assert!(BLOCK == threads(WARPS)) };
         let product = Product { a, b, c, m, n, k };
         if n.is_multiple_of(4) {
-            pipelined(&product);
+            pipelined(stages.cast(), &product);
         } else {
-            in_strips(&product);
+            in_strips(stages.cast(), &product);
         }
     }
 }
@@ -73,14 +89,25 @@ entries! {
     matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, turns: *mut u32)
     for BLOCK in [128];
     resident 4;
+    dynamic stages: [Wide<f32, 4>; shared_bytes(SLICED_WARPS, SLICED_EACH) / 16];
+    rung Rung::USUAL {
+        lesson: "smaller tiles, and the depth in slices that add up in turn: the top where tiles are few",
+        geometry: Geometry::NumberedTiles {
+            rows: SLICED_TILE.0 as u32,
+            columns: SLICED_TILE.1 as u32,
+            most_slices: 8,
+        },
+        default_block: [128, 1, 1],
+        form: Form::Workspace,
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe {
         const { assert!(BLOCK == threads(SLICED_WARPS)) };
         let product = Product { a, b, c, m, n, k };
         if n.is_multiple_of(4) {
-            sliced::<true>(&product, turns);
+            sliced::<true>(stages.cast(), &product, turns);
         } else {
-            sliced::<false>(&product, turns);
+            sliced::<false>(stages.cast(), &product, turns);
         }
     }
 }
@@ -88,12 +115,12 @@ entries! {
 /// # Safety
 /// As [`matmul_pipelined_256`] says; `n` is a multiple of 4.
 #[inline(always)]
-unsafe fn pipelined(product: &Product) {
+unsafe fn pipelined(stages: *mut f32, product: &Product) {
     let part = Part::of(thread::block_idx_x(), TILE, product);
     // SAFETY: the caller's; each element of `c` is one thread's.
     unsafe {
         multiply::<{ TILE.0 }, { TILE.1 }, { threads(WARPS) }, { EACH.0 }, { EACH.1 }, true>(
-            shared::dynamic_shared_mem(),
+            stages,
             product,
             &part,
             |row, column, sums| write::<true>(product, row, column, sums),
@@ -109,7 +136,7 @@ unsafe fn pipelined(product: &Product) {
 /// # Safety
 /// As [`matmul_pipelined_256`] says.
 #[inline(always)]
-unsafe fn in_strips(product: &Product) {
+unsafe fn in_strips(stages: *mut f32, product: &Product) {
     const STRIP_WARPS: (usize, usize) = (4, 2);
     const STRIP_EACH: (usize, usize) = (4, 8);
     const STRIP: (usize, usize) = tile(STRIP_WARPS, STRIP_EACH);
@@ -131,12 +158,9 @@ unsafe fn in_strips(product: &Product) {
                 { STRIP_EACH.0 },
                 { STRIP_EACH.1 },
                 false,
-            >(
-                shared::dynamic_shared_mem(),
-                product,
-                &part,
-                |row, column, sums| write::<false>(product, row, column, sums),
-            );
+            >(stages, product, &part, |row, column, sums| {
+                write::<false>(product, row, column, sums)
+            });
             thread::sync_threads();
         }
         part.left += STRIP.1 as u32;
@@ -146,7 +170,7 @@ unsafe fn in_strips(product: &Product) {
 /// # Safety
 /// As [`matmul_sliced_128`] says. With `WIDE`, `n` is a multiple of 4.
 #[inline(always)]
-unsafe fn sliced<const WIDE: bool>(product: &Product, turns: *mut u32) {
+unsafe fn sliced<const WIDE: bool>(stages: *mut f32, product: &Product, turns: *mut u32) {
     const TILE: (usize, usize) = tile(SLICED_WARPS, SLICED_EACH);
     let (index, slice, slices) = (
         thread::block_idx_x(),
@@ -171,22 +195,17 @@ unsafe fn sliced<const WIDE: bool>(product: &Product, turns: *mut u32) {
             { SLICED_EACH.0 },
             { SLICED_EACH.1 },
             WIDE,
-        >(
-            shared::dynamic_shared_mem(),
-            product,
-            &part,
-            |row, column, mut sums| {
-                if !is_my_turn {
-                    while turn.read_volatile() != slice {}
-                    thread::device_fence();
-                    is_my_turn = true;
-                }
-                if slice > 0 {
-                    add_what_is_there::<WIDE>(product, row, column, &mut sums);
-                }
-                write::<WIDE>(product, row, column, sums);
-            },
-        );
+        >(stages, product, &part, |row, column, mut sums| {
+            if !is_my_turn {
+                while turn.read_volatile() != slice {}
+                thread::device_fence();
+                is_my_turn = true;
+            }
+            if slice > 0 {
+                add_what_is_there::<WIDE>(product, row, column, &mut sums);
+            }
+            write::<WIDE>(product, row, column, sums);
+        });
         thread::sync_threads();
         if slices > 1 && thread::thread_idx_x() == 0 {
             while turn.read_volatile() != slice {}

@@ -8,20 +8,22 @@
 #![allow(clippy::needless_range_loop)]
 
 use cuda_std::{GpuFloat, thread};
+use rung::{Geometry, Rung};
 
 use super::{Matrix, Place};
 use crate::wide::{self, Wide};
 
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[MATMUL_REGISTER_TILE];
+
 /// Rows and columns of `c` that a block takes.
-pub const SIDE: usize = 128;
+const SIDE: usize = 128;
 /// Columns of `a`, rows of `b`, in shared memory at a time.
 const DEPTH: usize = 8;
 /// Threads along each side of the block.
 const THREADS: usize = 16;
 /// Words behind each row of the turned tile of `a`: its writes then go to different banks.
 const PAD: usize = 4;
-/// Bytes of a block's two tiles.
-pub const SHARED_BYTES: usize = DEPTH * (2 * SIDE + PAD) * size_of::<f32>();
 /// Elements of a thread, down and along.
 const EACH: usize = SIDE / THREADS;
 
@@ -42,6 +44,14 @@ entries! {
     for X x _Y in [16 x 16];
     shared tile_a: [Wide<f32, 4>; DEPTH * (SIDE + PAD) / 4];
     shared tile_b: [Wide<f32, 4>; DEPTH * SIDE / 4];
+    rung Rung::USUAL {
+        lesson: "8 x 8 elements a thread, in registers: 16 reads of shared memory for 64 multiplications",
+        geometry: Geometry::LargeTiles {
+            rows: SIDE as u32,
+            columns: SIDE as u32,
+        },
+        default_block: [16, 16, 1],
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe {
         const { assert!(X == THREADS) };

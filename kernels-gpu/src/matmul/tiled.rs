@@ -1,9 +1,13 @@
 //! Tiles: what the threads of a block all read, one of them fetches.
 
 use cuda_std::{GpuFloat, thread};
+use rung::{Form, Rung};
 
-use super::{Matrix, Place};
+use super::{Matrix, Place, SQUARE};
 use crate::tile::{Tile, padding};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[MATMUL_TILED, MATMUL_CORNER_TURNING];
 
 /// Adds the products of a row of one tile and a column of another to a sum.
 ///
@@ -84,6 +88,9 @@ entries! {
     for T x _H in [16 x 16, 32 x 32];
     shared tile_a: [f32; T * T];
     shared tile_b: [f32; T * T];
+    rung SQUARE {
+        lesson: "tiles in shared memory: an element is read once a block instead of once a thread",
+    };
     // SAFETY: the body's contract is the kernel's; each thread loads its own element.
     => unsafe {
         let b = Matrix { data: b, rows: k, columns: n };
@@ -108,6 +115,10 @@ entries! {
     for T x _H in [16 x 16, 32 x 32];
     shared tile_a: [f32; T * T];
     shared tile_b: [f32; T * (T + padding(T, T))];
+    rung SQUARE {
+        lesson: "column after column, but x and y change roles while a tile is loaded: coalesced",
+        form: Form::ColumnMajor,
+    };
     // SAFETY: the body's contract is the kernel's; each thread loads its own element.
     => unsafe {
         // Column after column is the transpose, row after row.

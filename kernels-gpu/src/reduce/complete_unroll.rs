@@ -1,9 +1,22 @@
 //! No loop at all: with at most 1024 threads a block there are at most ten steps.
 
 use cuda_std::{kernel, thread};
+use rung::Rung;
 
 use super::operation::{Operation, Sum};
-use super::{Element, Part, add_at, combine_at, last_warp, sum_into_first};
+use super::{Element, GLOBAL, Part, add_at, combine_at, data_blocks, last_warp, sum_into_first};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[REDUCE_COMPLETE_UNROLL_WARPS8, REDUCE_COMPLETE_UNROLL];
+
+/// The rung `reduce_complete_unroll_warps8`.
+pub const REDUCE_COMPLETE_UNROLL_WARPS8: Rung = Rung {
+    name: "reduce_complete_unroll_warps8",
+    source: file!(),
+    lesson: "no loop at all: every round written out, with the block's size tested as it runs",
+    geometry: data_blocks(8),
+    ..GLOBAL
+};
 
 /// `reduce_unroll_warps8` with the steps of 512, 256, 128 and 64 written out, each asking at run time
 /// whether the block is that large.
@@ -46,6 +59,10 @@ entries! {
     /// # Safety
     /// As [`reduce`](super) says.
     reduce_complete_unroll(input: *mut i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
+    rung GLOBAL {
+        lesson: "the block's size is a const generic: the tests for it are gone before the kernel runs",
+        geometry: data_blocks(8),
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { in_place::<BLOCK, 8>(input, output, n) }
 }

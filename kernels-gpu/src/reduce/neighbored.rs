@@ -1,8 +1,20 @@
 //! Neighbouring pairs, in place in global memory.
 
 use cuda_std::{kernel, thread};
+use rung::Rung;
 
-use super::{Part, add_at};
+use super::{GLOBAL, Part, add_at, published};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[REDUCE_NEIGHBORED, REDUCE_NEIGHBORED_LESS];
+
+/// The rung `reduce_neighbored`.
+pub const REDUCE_NEIGHBORED: Rung = Rung {
+    name: "reduce_neighbored",
+    source: file!(),
+    lesson: "the baseline: every other thread adds its neighbour, so each warp diverges in every round",
+    ..GLOBAL
+};
 
 /// The naive start: in each step, every second thread of those left adds its right neighbour's sum.
 ///
@@ -32,6 +44,15 @@ pub unsafe fn reduce_neighbored(input: *mut i32, output: *mut i32, n: u32) {
         }
     }
 }
+
+/// The rung `reduce_neighbored_less`.
+pub const REDUCE_NEIGHBORED_LESS: Rung = Rung {
+    name: "reduce_neighbored_less",
+    source: file!(),
+    lesson: "the same pairs by threads in a row: whole warps work or rest, until the last rounds",
+    published: published(1.7),
+    ..GLOBAL
+};
 
 /// The same pairs, other threads: thread `t` takes the `t`-th pair, so that the busy threads are the
 /// block's first and whole warps drop out.

@@ -24,7 +24,7 @@ use cuda_std::warp::WarpShuffleValue;
 use crate::wide;
 
 /// Elements that a thread takes by wide loads.
-pub const EACH: usize = 8;
+pub const ITEMS_PER_THREAD: usize = 8;
 
 /// An associative and commutative operation.
 pub trait Operation<T> {
@@ -60,21 +60,21 @@ pub trait Element: Copy + WarpShuffleValue {
     /// The element of these bits.
     fn from_bits_64(bits: u64) -> Self;
 
-    /// [`EACH`] elements by loads of 16 bytes: vector `vector` from `data` on, the one `apart` vectors further,
+    /// [`ITEMS_PER_THREAD`] elements by loads of 16 bytes: vector `vector` from `data` on, the one `apart` vectors further,
     /// and so on.
     ///
     /// # Safety
     /// They are in bounds, no thread writes them, and `data` is a multiple of 16.
-    unsafe fn wide(data: *const Self, vector: usize, apart: usize) -> [Self; EACH];
+    unsafe fn wide(data: *const Self, vector: usize, apart: usize) -> [Self; ITEMS_PER_THREAD];
 }
 
-/// A type of element that the hardware's atomics add.
-pub trait AtomicSum: Element {
-    /// Adds to `*sum`. Subnormal `f32`s count as 0.
+/// An operation that the hardware does in memory.
+pub trait AtomicOperation<T>: Operation<T> {
+    /// Combines `element` into `*result`. Subnormal `f32`s count as 0.
     ///
     /// # Safety
-    /// `sum` points to an element in global memory that threads access by atomics only.
-    unsafe fn add_to(sum: *mut Self, element: Self);
+    /// `result` points to an element in global memory that threads access by atomics only.
+    unsafe fn combine_into(result: *mut T, element: T);
 }
 
 macro_rules! elements {
@@ -116,10 +116,10 @@ macro_rules! elements {
             }
 
             #[inline(always)]
-            unsafe fn wide(data: *const Self, vector: usize, apart: usize) -> [Self; EACH] {
+            unsafe fn wide(data: *const Self, vector: usize, apart: usize) -> [Self; ITEMS_PER_THREAD] {
                 const WIDTH: usize = wide::width::<$type>();
                 let first = data.wrapping_add(vector * WIDTH);
-                let loaded: [[Self; WIDTH]; EACH / WIDTH] = array::from_fn(|k| {
+                let loaded: [[Self; WIDTH]; ITEMS_PER_THREAD / WIDTH] = array::from_fn(|k| {
                     // SAFETY: the caller's.
                     unsafe { wide::load(first.wrapping_add(k * apart * WIDTH)) }
                 });
@@ -127,12 +127,12 @@ macro_rules! elements {
             }
         }
 
-        impl AtomicSum for $type {
+        impl AtomicOperation<$type> for Sum {
             #[inline(always)]
-            unsafe fn add_to(sum: *mut Self, element: Self) {
+            unsafe fn combine_into(result: *mut $type, element: $type) {
                 ::pastey::paste! {
                     // SAFETY: the caller's. Nothing is ordered by a sum.
-                    unsafe { mid::[<atomic_fetch_add_ $type _device>](sum, Relaxed, element) };
+                    unsafe { mid::[<atomic_fetch_add_ $type _device>](result, Relaxed, element) };
                 }
             }
         }
@@ -177,23 +177,42 @@ operations! {
     Max = LEAST, greater;
 }
 
-/// Writes a rung's kernels for every operation and type but the sum of `i32`, which the rung writes itself,
-/// for each block: `name_max_f32_128` and so on, with blocks of 128 threads unless others are named.
+/// Writes a rung's kernels for every operation and type but the sum of `i32`, which the rung writes itself by
+/// [`entries!`](crate::entries): `name_max_f32_128` and so on, with blocks of 128 threads unless others are named. The
+/// constant `EVERY_OPERATION` is then the rung's entries, those of the sum of `i32` first.
 ///
 /// `body` is generic over the element, the operation and the block, and takes shared memory of `len`
-/// elements first. A further argument, which a kernel has before `n`, is named behind the blocks.
+/// elements first. A further argument, which a kernel has before `n`, is named behind the blocks. Operations other than
+/// all are named at the end, with their words and their types.
 macro_rules! every_operation {
     ($name:ident; $($rest:tt)*) => {
         every_operation! { $name for [128]; $($rest)* }
     };
     ($name:ident for $blocks:tt $(with $arg:ident: $ty:ty)?; shared [$len:expr]; $body:ident) => {
-        every_operation!(@types [$name $blocks [$($arg: $ty)?] [$len] $body] Sum sum [u32 i64 f32 f64]);
-        every_operation!(@types [$name $blocks [$($arg: $ty)?] [$len] $body] Product product [i32 u32 i64 f32 f64]);
-        every_operation!(@types [$name $blocks [$($arg: $ty)?] [$len] $body] Min min [i32 u32 i64 f32 f64]);
-        every_operation!(@types [$name $blocks [$($arg: $ty)?] [$len] $body] Max max [i32 u32 i64 f32 f64]);
+        every_operation! {
+            $name for $blocks $(with $arg: $ty)?; shared [$len]; $body;
+            Sum sum [u32 i64 f32 f64],
+            Product product [i32 u32 i64 f32 f64],
+            Min min [i32 u32 i64 f32 f64],
+            Max max [i32 u32 i64 f32 f64],
+        }
     };
-    (@types $rung:tt $operation:ident $word:ident [$($type:ident)*]) => {
-        $(every_operation!(@kernels $rung $operation $word $type);)*
+    ($name:ident for $blocks:tt $(with $arg:ident: $ty:ty)?; shared [$len:expr]; $body:ident;
+     $($operations:tt)*) => {
+        every_operation! { @each [$name $blocks [$($arg: $ty)?] [$len] $body] $name $blocks $($operations)* }
+    };
+    (@each $rung:tt $name:ident $blocks:tt $($operation:ident $word:ident [$($type:ident)*]),* $(,)?) => {
+        $($(every_operation! { @kernels $rung $operation $word $type })*)*
+        ::pastey::paste! {
+            /// The entries for every operation and type.
+            const EVERY_OPERATION: ::rung::Entries = ::rung::Entries::PerVariant(&[
+                ("", [<$name:upper>].entries),
+                $($((
+                    concat!(stringify!($word), "_", stringify!($type)),
+                    ::rung::Entries::PerBlock($crate::entries!(@blocks $blocks)),
+                ),)*)*
+            ]);
+        }
     };
     (@kernels [$name:ident $blocks:tt [$($arg:ident: $ty:ty)?] [$len:expr] $body:ident]
      $operation:ident $word:ident $type:ident) => {
@@ -217,31 +236,6 @@ macro_rules! every_operation {
     };
 }
 pub(super) use every_operation;
-
-/// As [`every_operation!`] for a rung that only sums; `body` is not generic over the operation.
-macro_rules! every_sum {
-    ($name:ident for $blocks:tt; shared [$len:expr]; $body:ident) => {
-        every_sum!(@types [$name $blocks [$len] $body] [u32 i64 f32 f64]);
-    };
-    (@types $rung:tt [$($type:ident)*]) => {
-        $(every_sum!(@kernels $rung $type);)*
-    };
-    (@kernels [$name:ident $blocks:tt [$len:expr] $body:ident] $type:ident) => {
-        ::pastey::paste! {
-            entries! {
-                #[doc = concat!("The sum of `", stringify!($type), "`.")]
-                ///
-                /// # Safety
-                #[doc = concat!("As `", stringify!($name), "`.")]
-                [<$name _sum_ $type>](input: *const $type, output: *mut $type, n: u32) for BLOCK in $blocks;
-                shared tile: [$type; $len];
-                // SAFETY: the body's contract is the kernel's.
-                => unsafe { $body::<$type, BLOCK>(tile, input, output, n) }
-            }
-        }
-    };
-}
-pub(super) use every_sum;
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,17 @@
 //! Warp shuffles: partial results stay in registers.
 
 use cuda_std::thread;
+use rung::{PublishedSpeedup, Rung};
 
 use super::operation::{Operation, Sum, every_operation};
-use super::{Element, Part, combined};
+use super::{Element, ON_CHIP, Part, combined};
 use crate::warp::{WARP_SIZE, combine_warp};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[Rung {
+    entries: EVERY_OPERATION,
+    ..REDUCE_SHFL
+}];
 
 entries! {
     /// Each warp sums its 32 elements by shuffles, leaves one word in shared memory, and after the one
@@ -18,6 +25,10 @@ entries! {
     /// As [`reduce`](super) says.
     reduce_shfl(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
     shared warp_sums: [i32; BLOCK / WARP_SIZE as usize];
+    rung ON_CHIP {
+        lesson: "warps sum in registers by shuffles; shared memory carries one word a warp",
+        published: Some(PublishedSpeedup { factor: 1.4, over: "reduce_smem" }),
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { shfl::<i32, Sum, BLOCK>(warp_sums, input, output, n) }
 }

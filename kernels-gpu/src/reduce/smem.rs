@@ -1,10 +1,22 @@
 //! Partial sums in shared memory: global memory is read once and the input stays as it was.
 
-use cuda_std::{shared, thread};
+use cuda_std::thread;
+use rung::Rung;
 
 use super::complete_unroll::combine_unrolled;
 use super::operation::{Operation, Sum, every_operation};
-use super::{Element, Part, all_exist, combined};
+use super::{Element, ON_CHIP, Part, all_exist, combined, data_blocks};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[
+    Rung {
+        entries: EVERY_OPERATION,
+        ..REDUCE_SMEM
+    },
+    REDUCE_SMEM_DYN,
+    REDUCE_SMEM_UNROLL4,
+    REDUCE_SMEM_UNROLL4_DYN,
+];
 
 /// Combines a part of `N` data blocks in `tile`.
 ///
@@ -63,6 +75,9 @@ entries! {
     /// As [`reduce`](super) says.
     reduce_smem(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
     shared tile: [i32; BLOCK];
+    rung ON_CHIP {
+        lesson: "the block's words go to shared memory once, and the rounds touch global memory no more",
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { smem::<i32, Sum, BLOCK, 1>(tile, input, output, n) }
 }
@@ -73,8 +88,12 @@ entries! {
     /// # Safety
     /// As [`reduce`](super) says, launched with `4 * BLOCK` bytes of shared memory.
     reduce_smem_dyn(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
+    dynamic tile: [i32; BLOCK];
+    rung ON_CHIP {
+        lesson: "shared memory sized by the launch: costs nothing against a size known to the compiler",
+    };
     // SAFETY: the body's contract is the kernel's.
-    => unsafe { smem::<i32, Sum, BLOCK, 1>(shared::dynamic_shared_mem(), input, output, n) }
+    => unsafe { smem::<i32, Sum, BLOCK, 1>(tile, input, output, n) }
 }
 
 entries! {
@@ -85,6 +104,10 @@ entries! {
     /// As [`reduce`](super) says.
     reduce_smem_unroll4(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
     shared tile: [i32; BLOCK];
+    rung ON_CHIP {
+        lesson: "four words summed in registers on the way to shared memory: a quarter of the rounds",
+        geometry: data_blocks(4),
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { smem::<i32, Sum, BLOCK, 4>(tile, input, output, n) }
 }
@@ -95,6 +118,11 @@ entries! {
     /// # Safety
     /// As [`reduce`](super) says, launched with `4 * BLOCK` bytes of shared memory.
     reduce_smem_unroll4_dyn(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
+    dynamic tile: [i32; BLOCK];
+    rung ON_CHIP {
+        lesson: "the same with shared memory sized by the launch",
+        geometry: data_blocks(4),
+    };
     // SAFETY: the body's contract is the kernel's.
-    => unsafe { smem::<i32, Sum, BLOCK, 4>(shared::dynamic_shared_mem(), input, output, n) }
+    => unsafe { smem::<i32, Sum, BLOCK, 4>(tile, input, output, n) }
 }

@@ -1,10 +1,24 @@
 //! The last warp without loop and barriers.
 
 use cuda_std::{kernel, thread};
+use rung::Rung;
 
 use super::interleaved::sum_interleaved;
 use super::operation::Sum;
-use super::{Part, last_warp, sum_into_first};
+use super::{GLOBAL, Part, data_blocks, last_warp, published, sum_into_first};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[REDUCE_UNROLL_WARPS8];
+
+/// The rung `reduce_unroll_warps8`.
+pub const REDUCE_UNROLL_WARPS8: Rung = Rung {
+    name: "reduce_unroll_warps8",
+    source: file!(),
+    lesson: "the last six rounds are one warp's: written out, without barriers for the whole block",
+    geometry: data_blocks(8),
+    published: published(5.3),
+    ..GLOBAL
+};
 
 /// `reduce_unrolling8` whose loop stops at 64 sums: the rest is one warp's work and needs no barrier of
 /// the whole block.

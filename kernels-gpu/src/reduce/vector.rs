@@ -1,11 +1,31 @@
 //! Wide loads: 16 bytes an instruction, and no loop.
 
 use cuda_std::thread;
+use rung::Rung;
 
-use super::combined;
-use super::operation::{EACH, Element, Operation, Sum, every_operation};
+use super::operation::{Element, ITEMS_PER_THREAD, Operation, Sum, every_operation};
 use super::shfl::combine_block;
+use super::{ON_CHIP, combined, data_blocks};
 use crate::warp::WARP_SIZE;
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[Rung {
+    entries: EVERY_OPERATION,
+    ..REDUCE_VECTOR
+}];
+
+/// The blocks that suit wide loads: for inputs that would leave SMs without a block, and for others.
+const BLOCKS: [[u32; 3]; 2] = [[512, 1, 1], [1024, 1, 1]];
+/// The first size that has parts enough for the larger blocks.
+const MANY: u64 = 1 << 22;
+
+/// A rung with wide loads and no loop.
+pub(super) const WIDE: Rung = Rung {
+    geometry: data_blocks(ITEMS_PER_THREAD as u32),
+    default_block: BLOCKS[1],
+    choose: Some(|shape| BLOCKS[usize::from(shape[0] >= MANY)]),
+    ..ON_CHIP
+};
 
 entries! {
     /// A thread takes eight elements by loads of 16 bytes, all in flight before the first is added; the rest is
@@ -26,6 +46,9 @@ entries! {
     /// As [`reduce`](super) says; `input` is a multiple of 16.
     reduce_vector(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
     shared tile: [i32; BLOCK / WARP_SIZE as usize];
+    rung WIDE {
+        lesson: "16-byte loads, two in flight for each thread, and no loop: memory is the limit",
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { vector::<i32, Sum, BLOCK>(tile, input, output, n) }
 }
@@ -54,7 +77,7 @@ unsafe fn vector<T: Element, O: Operation<T>, const BLOCK: usize>(
     }
 }
 
-/// What the elements of a thread give: [`EACH`] of its block's part, or those that there are.
+/// What the elements of a thread give: [`ITEMS_PER_THREAD`] of its block's part, or those that there are.
 ///
 /// # Safety
 /// `input` points to `n` elements that no thread writes, and is a multiple of 16; the block has `BLOCK` threads.
@@ -63,7 +86,7 @@ pub(super) unsafe fn of_this_thread<T: Element, O: Operation<T>, const BLOCK: us
     input: *const T,
     n: u32,
 ) -> T {
-    let part = (BLOCK * EACH) as u32;
+    let part = (BLOCK * ITEMS_PER_THREAD) as u32;
     let start = thread::block_idx_x() * part;
     let tid = thread::thread_idx_x();
     // SAFETY: the caller's; a whole part is in bounds, and parts begin at multiples of 16 bytes.
@@ -72,7 +95,7 @@ pub(super) unsafe fn of_this_thread<T: Element, O: Operation<T>, const BLOCK: us
             let elements = T::wide(input.add(start as usize), tid as usize, BLOCK);
             elements.into_iter().fold(O::IDENTITY, O::combine)
         } else {
-            combined::<T, O, EACH, true>(input, start + tid, BLOCK as u32, n)
+            combined::<T, O, ITEMS_PER_THREAD, true>(input, start + tid, BLOCK as u32, n)
         }
     }
 }

@@ -3,8 +3,13 @@
 use core::array;
 
 use cuda_std::thread;
+use rung::{BlockCount, Geometry, Rung};
 
+use super::TILED;
 use crate::tile::Tile;
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[TRANSPOSE_ALIGNED];
 
 /// Rows of a tile.
 const ROWS: usize = 128;
@@ -61,6 +66,14 @@ entries! {
     /// multiple of 32.
     transpose_aligned(input: *const f32, output: *mut f32, rows: u32, cols: u32) for BLOCK in [512];
     shared tile: [f32; WORDS];
+    rung TILED {
+        lesson: "windows that begin where sectors do: whatever the shape, they are written whole",
+        geometry: Geometry::Own {
+            elements: (ROWS * COLUMNS) as u32,
+            blocks: BlockCount(|shape| blocks(shape[0] as u32, shape[1] as u32)),
+        },
+        default_block: [THREADS as u32, 1, 1],
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe {
         const { assert!(BLOCK == THREADS) };

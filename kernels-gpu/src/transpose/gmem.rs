@@ -1,8 +1,12 @@
 //! Through registers: the two bounds, and the other way to be slow.
 
 use cuda_std::{kernel, thread};
+use rung::{PublishedSpeedup, Rung};
 
-use super::Place;
+use super::{Place, TILED};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[COPY_GMEM, TRANSPOSE_NAIVE, TRANSPOSE_NAIVE_STRIDED_READS];
 
 /// The row and the column of this thread's element, for a block of any shape.
 #[inline(always)]
@@ -13,6 +17,15 @@ fn element() -> (u32, u32) {
         thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x(),
     )
 }
+
+/// The rung `copy_gmem`.
+pub const COPY_GMEM: Rung = Rung {
+    name: "copy_gmem",
+    source: file!(),
+    lesson: "the upper bound: a copy, coalesced both ways; no transpose moves fewer bytes",
+    is_bound: true,
+    ..TILED
+};
 
 /// Copies and does not transpose: the upper bound.
 ///
@@ -30,6 +43,19 @@ pub unsafe fn copy_gmem(input: *const f32, output: *mut f32, rows: u32, cols: u3
         unsafe { *output.add(index) = *input.add(index) };
     }
 }
+
+/// The rung `transpose_naive`.
+pub const TRANSPOSE_NAIVE: Rung = Rung {
+    name: "transpose_naive",
+    source: file!(),
+    lesson: "the lower bound: a warp's writes lie a row apart and touch 32 sectors for 32 words",
+    published: Some(PublishedSpeedup {
+        factor: 1.0 / 3.0,
+        over: "copy_gmem",
+    }),
+    published_count: "32 sectors a store",
+    ..TILED
+};
 
 /// Element by element: reads along a row, writes down a column. The lower bound.
 ///
@@ -63,6 +89,9 @@ entries! {
     /// As [`transpose`](super) says.
     transpose_naive_strided_reads(input: *const f32, output: *mut f32, rows: u32, cols: u32)
     for X x Y in [32 x 16, 32 x 32, 16 x 16];
+    rung TILED {
+        lesson: "strided reads instead: a cache keeps their sectors for the neighbouring column",
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { strided_reads::<X, Y>(input, output, rows, cols) }
 }

@@ -1,9 +1,13 @@
 //! Through a tile in shared memory: coalesced on both sides.
 
 use cuda_std::thread;
+use rung::Rung;
 
-use super::Place;
+use super::{Place, TILED};
 use crate::tile::{Tile, padding};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[TRANSPOSE_SMEM, TRANSPOSE_SMEM_PAD];
 
 /// The block reads its tile row by row, and writes the tile's transpose row by row: what runs down a
 /// column is the reading of shared memory, which has no sectors.
@@ -51,6 +55,10 @@ entries! {
     transpose_smem(input: *const f32, output: *mut f32, rows: u32, cols: u32)
     for X x Y in [32 x 16, 32 x 32, 16 x 16];
     shared tile: [f32; X * Y];
+    rung TILED {
+        lesson: "a tile in shared memory: coalesced both ways, but its columns lie in one bank or two",
+        published_count: "waves 8 : 1",
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { smem::<X, Y, 0>(tile, input, output, rows, cols) }
 }
@@ -66,6 +74,10 @@ entries! {
     transpose_smem_pad(input: *const f32, output: *mut f32, rows: u32, cols: u32)
     for X x Y in [32 x 16, 32 x 32, 16 x 16];
     shared tile: [f32; Y * (X + padding(X, Y))];
+    rung TILED {
+        lesson: "unused words behind each row put a column into different banks: 2 for 32x16",
+        published_count: "waves 1 : 1",
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { smem::<X, Y, { padding(X, Y) }>(tile, input, output, rows, cols) }
 }

@@ -1,9 +1,21 @@
 //! Two tiles a block: twice the loads and stores in flight.
 
-use cuda_std::{shared, thread};
+use cuda_std::thread;
+use rung::{Geometry, PublishedSpeedup, Rung};
 
-use super::Place;
+use super::{Place, TILED};
 use crate::tile::padding;
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[TRANSPOSE_SMEM_UNROLL_PAD, TRANSPOSE_SMEM_UNROLL_PAD_DYN];
+
+/// A rung that takes two tiles.
+const UNROLLED: Rung = Rung {
+    geometry: Geometry::Tiles {
+        columns_per_thread: 2,
+    },
+    ..TILED
+};
 
 /// A block takes `2 * X` columns: each thread moves two elements, `X` columns apart.
 ///
@@ -76,6 +88,10 @@ entries! {
     transpose_smem_unroll_pad(input: *const f32, output: *mut f32, rows: u32, cols: u32)
     for X x Y in [32 x 16, 32 x 32, 16 x 16];
     shared tile: [f32; Y * (2 * X + padding(2 * X, Y))];
+    rung UNROLLED {
+        lesson: "two tiles a block: each thread has two loads and two stores in flight",
+        published: Some(PublishedSpeedup { factor: 1.13, over: "transpose_smem_pad" }),
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { unroll::<X, Y, { padding(2 * X, Y) }>(tile, input, output, rows, cols) }
 }
@@ -89,8 +105,12 @@ entries! {
     /// memory.
     transpose_smem_unroll_pad_dyn(input: *const f32, output: *mut f32, rows: u32, cols: u32)
     for X x Y in [32 x 16, 32 x 32, 16 x 16];
+    dynamic tile: [f32; Y * (2 * X + padding(2 * X, Y))];
+    rung UNROLLED {
+        lesson: "the same with shared memory sized by the launch",
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe {
-        unroll::<X, Y, { padding(2 * X, Y) }>(shared::dynamic_shared_mem(), input, output, rows, cols);
+        unroll::<X, Y, { padding(2 * X, Y) }>(tile, input, output, rows, cols);
     }
 }

@@ -5,9 +5,14 @@
 use core::array;
 
 use cuda_std::thread;
+use rung::{BlockCount, Geometry, Rung};
 
+use super::TILED;
 use super::aligned::{self, aligned};
 use crate::wide::{self, Wide};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[TRANSPOSE_VECTOR];
 
 /// Rows of a tile.
 const ROWS: usize = 64;
@@ -71,6 +76,14 @@ entries! {
     /// multiple of 16, `output` of 32.
     transpose_vector(input: *const f32, output: *mut f32, rows: u32, cols: u32) for BLOCK in [512];
     shared tile: [Wide<f32, SIDE>; LEN];
+    rung TILED {
+        lesson: "16 bytes an access on both sides: squares turned in registers, a swizzle instead of padding",
+        geometry: Geometry::Own {
+            elements: (ROWS * COLUMNS) as u32,
+            blocks: BlockCount(|shape| blocks(shape[0] as u32, shape[1] as u32)),
+        },
+        default_block: [THREADS as u32, 1, 1],
+    };
     // SAFETY: the bodies' contracts are the kernel's; the tile has words enough for either.
     => unsafe {
         const { assert!(BLOCK == THREADS && BLOCK == aligned::THREADS) };

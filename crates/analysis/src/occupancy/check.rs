@@ -134,7 +134,7 @@ fn launches(ladder: &'static Ladder, rung: &'static Rung) -> Result<Vec<Launch>,
         for block in blocks {
             launches.push(Launch {
                 code: Code::Kernels,
-                entry: rung.entry(variant, block)?,
+                entry: rung.entry(variant, block).map_err(engine::Error::from)?,
                 grid: [1; 3],
                 block,
                 shared_bytes: rung.shared.dynamic_bytes(block),

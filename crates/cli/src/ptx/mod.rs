@@ -198,19 +198,13 @@ impl Subject {
             })?;
         let own = Arch::of(module.capability).name;
         let (major, minor) = module.capability;
-        let built = |ending| {
-            let folder = Path::new(kernels.build_folder);
-            folder.join(format!("kernels.compute_{major}{minor}.{ending}"))
-        };
-        // As the compiler wrote it, with the calls through which each line was inlined; what the program has of its
-        // own is the same without these remarks.
-        let whole = std::fs::read_to_string(built("ptx"));
+        let llvm = format!("kernels.compute_{major}{minor}.ll");
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
         let repository = repository.unwrap_or(Path::new(""));
         Ok(Self {
-            text: whole.map_or(Cow::Borrowed(module.text), Cow::Owned),
+            text: Cow::Borrowed(module.text),
             name: format!("the kernels for {own}"),
-            llvm: Some(built("ll")),
+            llvm: Some(Path::new(kernels.build_folder).join(llvm)),
             arch: asked.map_or(own, |arch| arch.name.clone()),
             roots: vec![repository.to_owned(), repository.join("kernels-gpu")],
         })

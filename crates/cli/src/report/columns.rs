@@ -116,7 +116,7 @@ const PUBLISHED: ColumnText = ColumnText {
 const PUBLISHED_COUNT: ColumnText = ColumnText {
     header: "published",
     legend: "",
-    cell: |_, _, outcome| Some(outcome.rung.seed_count.to_owned()),
+    cell: |_, _, outcome| Some(outcome.rung.published_count.to_owned()),
     is_number: false,
 };
 
@@ -281,22 +281,22 @@ fn pair(values: [Option<String>; 2]) -> Option<String> {
 }
 
 fn published(report: &Report, outcome: &Outcome) -> String {
-    let Some(seed) = outcome.rung.seed else {
+    let Some(speedup) = outcome.rung.published else {
         return String::new();
     };
-    let claim = if seed.factor < 1.0 {
-        format!("{:.3}×", seed.factor)
+    let claim = if speedup.factor < 1.0 {
+        format!("{:.3}×", speedup.factor)
     } else {
-        format!("{}×", seed.factor)
+        format!("{}×", speedup.factor)
     };
     let first = report.ladder.rungs.first();
-    if first.is_some_and(|first| first.name == seed.over) {
+    if first.is_some_and(|first| first.name == speedup.over) {
         return claim;
     }
     let here = report
-        .speedup_over(outcome, seed.over)
+        .speedup_over(outcome, speedup.over)
         .map_or(String::new(), |factor| format!(", here {}", times(factor)));
-    format!("{claim} {}{here}", seed.over)
+    format!("{claim} {}{here}", speedup.over)
 }
 
 fn times(factor: f64) -> String {

@@ -130,6 +130,27 @@ L1: .loc 1 1 71, function_name $L__info0, inlined_at 1 3 30\n\
     };
     assert_eq!(loc.unwrap().inlined_through(text), [call]);
     assert_eq!(module.path_of(&call), Some("a b.cu"));
+    let short = text.replace(
+        "inlined_at 1 3 30",
+        "inlined_at 1 3 30 // @[ 1:5:6 @[ b.cu:7:8 ]",
+    );
+    let outline = Outline::new(short.as_str());
+    let entry = outline.entry("k").unwrap().unwrap();
+    let calls = entry
+        .located()
+        .nth(1)
+        .unwrap()
+        .1
+        .unwrap()
+        .inlined_through(&short);
+    let call = |file, line, column| Place { file, line, column };
+    assert_eq!(
+        calls,
+        [
+            call(FileName::Number(1), 5, 6),
+            call(FileName::Path("b.cu"), 7, 8)
+        ]
+    );
     let label = k.statements().find_map(|statement| match statement {
         Statement::Label { name, at } => Some((*name, Source::new(text).line_column(*at).0)),
         _ => None,

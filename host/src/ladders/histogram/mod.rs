@@ -6,7 +6,6 @@
 //! Effective bandwidth is reckoned as n bytes, each read once, by the time.
 
 mod data;
-mod rungs;
 
 use std::sync::OnceLock;
 
@@ -38,7 +37,7 @@ const GUARD: usize = 16;
 pub(super) const LADDER: Ladder = Ladder {
     name: "histogram",
     summary: "how often each byte value occurs",
-    rungs: rungs::RUNGS,
+    rungs: kernels_gpu::histogram::RUNGS,
     options: &[
         Opt {
             name: "n",

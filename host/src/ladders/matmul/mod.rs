@@ -28,19 +28,16 @@
 
 mod inputs;
 mod reference;
-mod rungs;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
-
-use kernels_gpu::matmul::{pipeline, pipelined};
 
 use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
 use engine::peer::{Call, Peer};
 use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
-use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
+use engine::registry::{Column, Effort, Form, Ladder, Rung, ShownColumns};
 
 use inputs::Inputs;
 use reference::{Method, Reference, Wrong};
@@ -48,22 +45,7 @@ use reference::{Method, Reference, Wrong};
 /// The most elements of a matrix: the kernels count them in 31 bits.
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
-/// The blocks of the seed's rungs: a thread for each element of a tile.
-const SQUARES: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1]];
-
 const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1], [128, 1, 1], [256, 1, 1]];
-
-/// Rows and columns of a tile of the sliced rung.
-const SLICED: (u64, u64) = {
-    let (rows, columns) = pipeline::tile(pipelined::SLICED_WARPS, pipelined::SLICED_EACH);
-    (rows as u64, columns as u64)
-};
-
-/// The form of the problem in which the blocks of a tile take turns.
-const IN_TURNS: usize = 2;
-
-/// The form of the problem in which the second matrix lies column after column.
-const COLUMN_MAJOR: usize = 1;
 
 /// Words behind the output that must keep their poison.
 const GUARD: usize = 64;
@@ -82,7 +64,7 @@ const fn side(name: &'static str, metavar: &'static str, help: &'static str) -> 
 pub(super) const LADDER: Ladder = Ladder {
     name: "matmul",
     summary: "the product of two matrices of 32-bit floats, m × k and k × n",
-    rungs: rungs::RUNGS,
+    rungs: kernels_gpu::matmul::RUNGS,
     options: &[
         side("m", "M", "Rows of the first matrix, and of the product"),
         side("n", "N", "Columns of the second matrix, and of the product"),
@@ -181,6 +163,16 @@ impl Matmul {
 }
 
 impl Matmul {
+    /// Words of the workspace: one for each tile of the rung that has the most.
+    fn turns(&self) -> u64 {
+        let in_turns = LADDER
+            .rungs
+            .iter()
+            .filter(|rung| rung.form == Form::Workspace);
+        let tiles = in_turns.map(|rung| rung.geometry.grid(&self.shape(), rung.default_block)[0]);
+        tiles.max().unwrap_or(0).into()
+    }
+
     /// What checks want: the product and its guard.
     fn output(&self) -> Vec<Wanted> {
         let [m, n, _] = self.sides;
@@ -271,8 +263,7 @@ impl Problem for Matmul {
             buffer(Role::Input, k * n),
             buffer(Role::Input, k * n),
             buffer(Role::Output, m * n + GUARD as u64),
-            // A turn for each tile of the sliced rung.
-            buffer(Role::Workspace, m.div_ceil(SLICED.0) * n.div_ceil(SLICED.1)),
+            buffer(Role::Workspace, self.turns()),
         ]
     }
 
@@ -287,9 +278,9 @@ impl Problem for Matmul {
 
     fn args(&self, rung: &Rung) -> Vec<Arg> {
         let [m, n, k] = self.sides.map(|side| Arg::U32(side as u32));
-        let b = usize::from(rung.form == COLUMN_MAJOR);
+        let b = usize::from(rung.form == Form::ColumnMajor);
         let mut args = vec![Arg::Buffer(0), Arg::Buffer(1 + b), Arg::Buffer(3), m, n, k];
-        if rung.form == IN_TURNS {
+        if rung.form == Form::Workspace {
             args.push(Arg::Buffer(4));
         }
         args

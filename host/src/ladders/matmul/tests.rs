@@ -105,7 +105,7 @@ fn shapes_and_tiles_that_cannot_be_are_refused() {
     ] {
         let error = matmul.problem(&options).err().unwrap();
         assert!(error.to_string().starts_with(message), "{error}");
-        assert_eq!(error.exit_code(), 2);
+        assert!(!error.is_failure());
     }
     let problem = matmul.problem(&Options::default()).unwrap();
     let error = matmul.launch(&matmul.rungs[2], &*problem, Some([64, 64, 1]));

@@ -36,7 +36,6 @@
 mod cpu;
 mod number;
 mod reduction;
-mod rungs;
 
 use std::sync::OnceLock;
 
@@ -76,7 +75,7 @@ const USUAL: (&str, &str) = ("sum", "i32");
 pub(super) const LADDER: Ladder = Ladder {
     name: "reduce",
     summary: "the sum of n 32-bit integers, wrapping, as one partial sum a block or whole",
-    rungs: rungs::RUNGS,
+    rungs: kernels_gpu::reduce::RUNGS,
     options: &[
         Opt {
             name: "n",

@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use kernels_gpu::reduce::operation::EACH;
-use kernels_gpu::reduce::whole::words;
+use kernels_gpu::reduce::one_launch::words;
+use kernels_gpu::reduce::operation::ITEMS_PER_THREAD;
 use rayon::prelude::*;
 
 use super::number::{Number, Op};
@@ -11,15 +11,7 @@ use super::{GRAIN, GUARD};
 use engine::launch::{Arg, Launch};
 use engine::peer::{Call, Peer};
 use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down, with_power};
-use engine::registry::Rung;
-
-/// The rungs' forms: where the result goes.
-pub(super) mod form {
-    /// It is added to a word that is zero.
-    pub(in super::super) const ADDED: usize = 1;
-    /// Blocks pass theirs to the last one through a workspace.
-    pub(in super::super) const PASSED_ON: usize = 2;
-}
+use engine::registry::{Form, Rung};
 
 /// The buffers, in their order.
 const INPUT: usize = 0;
@@ -231,7 +223,9 @@ impl<T: Number> Problem for Reduction<T> {
             },
             Buffer {
                 role: Role::Workspace,
-                bytes: Self::workspace_bytes(self.n.div_ceil(GRAIN * EACH as u64).max(1)),
+                bytes: Self::workspace_bytes(
+                    self.n.div_ceil(GRAIN * ITEMS_PER_THREAD as u64).max(1),
+                ),
             },
         ]
     }
@@ -247,8 +241,8 @@ impl<T: Number> Problem for Reduction<T> {
     fn args(&self, rung: &Rung) -> Vec<Arg> {
         let mut args = vec![Arg::Buffer(INPUT)];
         match rung.form {
-            form::ADDED => args.push(Arg::Buffer(ADDED)),
-            form::PASSED_ON => args.extend([Arg::Buffer(OUTPUT), Arg::Buffer(WORKSPACE)]),
+            Form::ZeroedOutput => args.push(Arg::Buffer(ADDED)),
+            Form::Workspace => args.extend([Arg::Buffer(OUTPUT), Arg::Buffer(WORKSPACE)]),
             _ => args.push(Arg::Buffer(OUTPUT)),
         }
         args.push(Arg::U32(self.n as u32));
@@ -276,8 +270,8 @@ impl<T: Number> Problem for Reduction<T> {
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         let output = outputs.first().map_or(&[][..], Vec::as_slice);
         match rung.form {
-            form::ADDED => return self.check_whole(output, 0),
-            form::PASSED_ON => {
+            Form::ZeroedOutput => return self.check_whole(output, 0),
+            Form::Workspace => {
                 return match self.check_whole(output, POISON) {
                     Verdict::Right => check_zeros(outputs.get(1).map_or(&[], Vec::as_slice)),
                     wrong @ Verdict::Wrong(_) => wrong,

@@ -1,9 +1,10 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::ladder;
 use engine::launch::Launch;
 use engine::problem::{POISON, Role, Verdict};
-use engine::registry::{Rung, ladder};
+use engine::registry::Rung;
 
 fn launch_of(rung: &str, n: u64, block: u32) -> (Box<dyn Problem>, &'static Rung, Launch) {
     let ladder = ladder("reduce").unwrap();

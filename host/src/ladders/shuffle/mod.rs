@@ -5,19 +5,18 @@
 //! warp where the width is 32.
 
 mod model;
-mod rungs;
 
 use std::sync::OnceLock;
 
-pub use model::{Mode, source};
+pub use kernels_gpu::shuffle::Mode;
+use kernels_gpu::shuffle::{DEMONSTRATIONS, Demonstration, RUNGS};
+pub use model::source;
 
 use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
 use engine::problem::{Buffer, POISON, Picture, Problem, Role, Verdict, Wanted};
 use engine::registry::{Effort, Ladder, Rung, ShownColumns};
-
-use rungs::{DEMONSTRATIONS, Demonstration, RUNGS};
 
 /// The lanes that take part, unless the width is larger.
 const LANES: u32 = 16;
@@ -130,8 +129,8 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
 
 /// The demonstration that a rung is.
 fn demonstration(rung: &Rung) -> &'static Demonstration {
-    let place = RUNGS.iter().position(|own| own.name == rung.name);
-    &DEMONSTRATIONS[place.expect("a rung of this ladder")]
+    let shown = DEMONSTRATIONS.iter().find(|own| own.rung.name == rung.name);
+    shown.expect("a rung of this ladder")
 }
 
 /// Values to shuffle.
@@ -302,9 +301,10 @@ impl Problem for Shuffle {
         };
         Some(Picture {
             what: format!(
-                "{}({each}, {}) in segments of {}",
+                "{}({each}, {}{}) in segments of {}",
                 shown.function,
-                (shown.written)(self.argument(rung)),
+                shown.written_before,
+                self.argument(rung),
                 self.width(rung)
             ),
             before: texts(self.input()),

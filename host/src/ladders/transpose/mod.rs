@@ -6,8 +6,6 @@
 //! Effective bandwidth is reckoned as the text does that the ladder comes from: one read and one write of
 //! every element, rows × cols × 8 bytes, by the time.
 
-mod rungs;
-
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
@@ -23,10 +21,7 @@ use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 /// The most elements: the kernels count them in 31 bits.
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
-/// The blocks of the rungs whose tile is the block, or two of it.
-const TILES: &[[u32; 3]] = &[[32, 16, 1], [32, 32, 1], [16, 16, 1]];
-
-/// With the one of the rungs whose tile is larger.
+/// The blocks of all rungs: the tiles' own shapes, and the one of the rungs whose tile is larger than their block.
 const BLOCKS: &[[u32; 3]] = &[[32, 16, 1], [32, 32, 1], [16, 16, 1], [512, 1, 1]];
 
 /// Words behind the output that must keep their poison.
@@ -38,7 +33,7 @@ const WORD: u64 = size_of::<f32>() as u64;
 pub(super) const LADDER: Ladder = Ladder {
     name: "transpose",
     summary: "the transpose of a matrix of 32-bit floats",
-    rungs: rungs::RUNGS,
+    rungs: kernels_gpu::transpose::RUNGS,
     options: &[
         Opt {
             name: "rows",

@@ -1,15 +1,22 @@
-//! The whole result in one launch: no partial results for the host to add.
+//! The whole result in one launch: the last block takes in what the others publish.
 
 use core::array;
 use core::sync::atomic::Ordering::Relaxed;
 
 use cuda_std::atomic::mid::{atomic_load_64_device, atomic_store_64_device};
 use cuda_std::thread;
+use rung::{Form, Rung};
 
-use super::operation::{AtomicSum, Element, Operation, Sum, every_operation, every_sum};
+use super::operation::{Element, Operation, Sum, every_operation};
 use super::shfl::combine_block;
-use super::vector::of_this_thread;
+use super::vector::{WIDE, of_this_thread};
 use crate::warp::WARP_SIZE;
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[Rung {
+    entries: EVERY_OPERATION,
+    ..REDUCE_ONE_LAUNCH
+}];
 
 /// In a word of the workspace: that it was published.
 const PUBLISHED: u64 = 1 << 32;
@@ -50,6 +57,11 @@ entries! {
     reduce_one_launch(input: *const i32, output: *mut i32, workspace: *mut u64, n: u32)
     for BLOCK in [64, 128, 256, 512, 1024];
     shared tile: [i32; BLOCK / WARP_SIZE as usize];
+    rung WIDE {
+        lesson: "the whole result: each block publishes its own in one word, and the last block adds them up",
+        single_pass: true,
+        form: Form::Workspace,
+    };
     // SAFETY: the body's contract is the kernel's.
     => unsafe { one_launch::<i32, Sum, BLOCK>(tile, input, output, workspace, n) }
 }
@@ -167,46 +179,4 @@ unsafe fn taken_in<T: Element, O: Operation<T>, const BLOCK: usize>(
         first += (together * BLOCK) as u32;
     }
     result
-}
-
-entries! {
-    /// `reduce_vector`, where each block adds its sum to `output[0]`, which was zero before.
-    ///
-    /// An atomic whose result nobody reads is sent off and not waited for: a block is gone as soon as it is in
-    /// `reduce_vector`, and the additions happen in L2 while others still load. For sums only; those of floats
-    /// come in an order of their own each time, and so may their rounding.
-    ///
-    /// Prediction: the time of `reduce_vector`, as long as L2 adds faster than blocks end, which is 32768 additions
-    /// to one address in 335 µs, one in 10 ns. Measured on an H100 80GB HBM3 for `i32`: 335.6 µs, 3200 GB/s, at
-    /// 2^28 (CUB's DeviceReduce 349 µs), 24.5 µs at 2^24 (28.3), 5.2 µs at 2^20 (7.5), of which 3.2 are what an
-    /// empty kernel takes there. All three are the times without the additions.
-    ///
-    /// # Safety
-    /// As [`reduce`](super) says, but `output` is one element, 0 at first; `input` is a multiple of 16.
-    reduce_atomic(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
-    shared tile: [i32; BLOCK / WARP_SIZE as usize];
-    // SAFETY: the body's contract is the kernel's.
-    => unsafe { atomic::<i32, BLOCK>(tile, input, output, n) }
-}
-
-every_sum! { reduce_atomic for [512, 1024]; shared [BLOCK / WARP_SIZE as usize]; atomic }
-
-/// # Safety
-/// As `reduce_atomic`, with blocks of `BLOCK` threads; `warp_results` is shared memory of an element for each
-/// warp.
-#[inline(always)]
-unsafe fn atomic<T: AtomicSum, const BLOCK: usize>(
-    warp_results: *mut T,
-    input: *const T,
-    output: *mut T,
-    n: u32,
-) {
-    // SAFETY: the kernel's contract.
-    unsafe {
-        let own = of_this_thread::<T, Sum, BLOCK>(input, n);
-        let sum = combine_block::<T, Sum, BLOCK>(warp_results, own);
-        if thread::thread_idx_x() == 0 {
-            T::add_to(output, sum);
-        }
-    }
 }
