@@ -10,7 +10,6 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use toolkit::Tool;
-use xtask::tools;
 
 use crate::error::Error;
 
@@ -51,15 +50,18 @@ impl Nvcc {
     /// an installation in a usual place.
     ///
     /// # Errors
-    /// [`Error::NoNvcc`] where there is none, and where what was found does not say its version.
+    /// [`Error::NoNvcc`] when there is none, and when the program that was found does not say its version.
     pub fn find() -> Result<Self, Error> {
         let named = env::var_os(NVCC).filter(|name| !name.is_empty());
         if let Some(name) = named {
             // A name without a folder is looked for as the shell would.
-            let program = which::which(&name).unwrap_or_else(|_| name.into());
+            let program = locate::on_path(&name)
+                .into_iter()
+                .next()
+                .unwrap_or_else(|| name.into());
             return Self::at(program);
         }
-        if let Ok(program) = which::which("nvcc") {
+        if let Some(program) = locate::on_path("nvcc").into_iter().next() {
             return Self::at(program);
         }
         let found = toolkit::find(Tool::Nvcc).map_err(|error| Error::NoNvcc {
@@ -74,26 +76,29 @@ impl Nvcc {
     /// This program.
     ///
     /// # Errors
-    /// [`Error::NoNvcc`] where it does not say its version.
+    /// [`Error::NoNvcc`] when it cannot be run or does not say its version.
     pub fn at(program: PathBuf) -> Result<Self, Error> {
         let broken = |why| Error::NoNvcc { why };
-        let said = tools::output(Command::new(&program).arg("--version"))
-            .map_err(|failure| broken(failure.message))?;
+        let said = locate::output(Command::new(&program).arg("--version")).map_err(broken)?;
         // `Cuda compilation tools, release 13.0, V13.0.88`.
         let version = said
             .split_whitespace()
             .find_map(|word| word.strip_prefix('V').filter(|rest| rest.contains('.')))
+            .map(str::to_owned)
             .ok_or_else(|| broken(format!("{} says no version", program.display())))?;
-        Ok(Self {
-            version: version.to_owned(),
-            program,
-        })
+        Ok(Self { version, program })
     }
 
     /// Its version, `13.0.88`.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// The program itself.
+    #[must_use]
+    pub fn program(&self) -> &Path {
+        &self.program
     }
 
     /// Compiles all units at once, each in a process of its own, into `folder`. What is there already from
@@ -147,14 +152,14 @@ impl Nvcc {
                 why: format!("cannot run {}: {error}", self.program.display()),
             })?;
         if !output.status.success() {
-            let said = [&output.stderr[..], &output.stdout].concat();
-            let said = String::from_utf8_lossy(&said).trim().to_owned();
+            let written = [&output.stderr[..], &output.stdout].concat();
+            let written = String::from_utf8_lossy(&written).trim().to_owned();
             return Err(Error::Nvcc {
                 file: unit.file,
-                said: if said.is_empty() {
+                output: if written.is_empty() {
                     output.status.to_string()
                 } else {
-                    said
+                    written
                 },
             });
         }
@@ -226,15 +231,15 @@ fn libraries(product: &Product) -> &'static [&'static str] {
 }
 
 /// The folder for what nvcc makes: the one that [`CACHE`] names, else one in cargo's target folder where
-/// there is a repository, else in the user's cache.
+/// this program lies in one, else in the user's cache.
 #[must_use]
 pub fn cache() -> PathBuf {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
     if let Some(folder) = variable(CACHE) {
         return folder.into();
     }
-    if tools::root().is_dir() || variable("CARGO_TARGET_DIR").is_some() {
-        return tools::target_dir().join("cuda");
+    if let Some(target) = locate::target_dir() {
+        return target.join("cuda");
     }
     let user = variable("XDG_CACHE_HOME")
         .map(PathBuf::from)

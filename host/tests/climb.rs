@@ -25,6 +25,31 @@ fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
 }
 
 #[test]
+fn what_a_launch_changes_behind_its_outputs_is_wrong() {
+    for (fault, name, expected) in [
+        (
+            Fault::OneTooMany("reduce_smem"),
+            "reduce_smem",
+            "byte 160 was written, behind the 160 bytes of the output",
+        ),
+        (
+            Fault::DirtyWorkspace("reduce_one_launch"),
+            "reduce_one_launch",
+            "byte 192 of the workspace is not 0 after the launch, and the next launch counts on that",
+        ),
+    ] {
+        let report = run(&mut Fake::new(Some(fault)), 5000, None).unwrap();
+        for outcome in &report.outcomes {
+            let verdict = match outcome.rung.name == name {
+                true => Verdict::Wrong(expected.to_owned()),
+                false => Verdict::Right,
+            };
+            assert_eq!(outcome.verdict, verdict, "{}", outcome.launch);
+        }
+    }
+}
+
+#[test]
 fn every_rung_is_right_on_a_device_that_is_right() {
     for n in [0, 1, 31, 1000, 100_003] {
         let report = run(&mut Fake::new(None), n, None).unwrap();
@@ -120,7 +145,7 @@ fn each_timed_launch_finds_its_inputs_whole_and_outside_the_cache() {
         let rung = ladder("reduce").unwrap().rungs[nth / (1 + WARM_UP as usize + 5)].clone();
         is_soiled |= rung.in_place || (checked && copied);
     }
-    assert_eq!(held, 20 * (WARM_UP as usize + 5));
+    assert_eq!(held, rungs * (WARM_UP as usize + 5));
     for outcome in &report.outcomes {
         assert_eq!(outcome.samples.as_ref().unwrap().sorted().len(), 5);
     }
@@ -137,7 +162,7 @@ fn what_is_larger_than_the_cache_has_one_set_and_what_does_not_fit_has_fewer() {
     assert_eq!(sets(1 << 14, 1 << 30), 1);
     assert_eq!(sets(1 << 12, 1 << 30), 4);
     assert_eq!(sets(1, 1 << 30), 64);
-    // A set has 16964 bytes, and half of what is free is less.
+    // A set has 17476 bytes with its guards, and half of what is free is less.
     assert_eq!(sets(1 << 12, (64 << 20) + 33_900), 1);
 }
 

@@ -254,3 +254,19 @@ fn more_shared_memory_than_a_block_has_is_refused() {
     );
     assert!(!error.is_failure());
 }
+
+#[test]
+fn every_rung_takes_or_refuses_every_block_of_its_ladder_and_others() {
+    for ladder in ladders() {
+        let problem = ladder.problem(&Options::default()).unwrap();
+        let others = [[1, 1, 1], [512, 1, 1], [7, 3, 2], [0, 0, 0], [u32::MAX; 3]];
+        for rung in ladder.rungs {
+            for &block in ladder.blocks.iter().chain(&others) {
+                if let Ok(launch) = ladder.launch(rung, &*problem, Some(block)) {
+                    assert!(ladder.blocks.contains(&block), "{launch}");
+                    assert!(launch.blocks() > 0, "{launch}");
+                }
+            }
+        }
+    }
+}

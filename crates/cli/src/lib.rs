@@ -39,6 +39,7 @@ use engine::registry::Ladder;
 use engine::run::{self, Climb};
 use engine::{Catalog, Provenance};
 use report::OutputStyle;
+pub use report::regime;
 
 /// Timed launches of each rung where no other number is asked for.
 const RUNS: u32 = 20;
@@ -111,12 +112,7 @@ pub fn main(
 
 /// Tells what keeps a program from running, arguments that are wrong (`help` says what it takes) or a question for
 /// help, and gives the exit code.
-pub(crate) fn not_run(
-    error: &clap::Error,
-    help: &str,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> u8 {
+pub fn not_run(error: &clap::Error, help: &str, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     if error.use_stderr() {
         complain(err, &one_line(error, help));
         return 2;

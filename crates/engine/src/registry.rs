@@ -51,6 +51,29 @@ pub enum Effort {
     Least,
 }
 
+impl Effort {
+    /// The one of three choices that this effort stands for.
+    pub fn pick<T>(self, full: T, quick: T, least: T) -> T {
+        match self {
+            Self::Full => full,
+            Self::Quick => quick,
+            Self::Least => least,
+        }
+    }
+
+    /// Problems for a ladder with one size: nothing, one element, a warp less one, sizes that are a multiple of nothing,
+    /// and one that fills a device.
+    pub fn sizes(self, option: &'static str) -> Vec<Options> {
+        let sizes: &[u64] = self.pick(
+            &[0, 1, 31, 1000, (1 << 20) + 3, (1 << 24) + 1],
+            &[0, 1, 31, 1000, 100_003, (1 << 20) + 3],
+            &[0, 1, 31, 1000, 20_011],
+        );
+        let with = |size| Options::default().with(option, size);
+        sizes.iter().map(with).collect()
+    }
+}
+
 /// What a ladder shows of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownColumns {
@@ -60,6 +83,26 @@ pub struct ShownColumns {
     pub counted: &'static [Column],
     /// Whether the launches' [pictures](crate::problem::Picture) are shown instead of numbers: then nothing is timed.
     pub pictures: bool,
+}
+
+impl ShownColumns {
+    /// What shows a ladder that is limited by memory: times, bandwidth, sectors and bank conflicts.
+    pub const MEMORY: Self = Self {
+        timed: &[
+            Column::Time,
+            Column::OverFirst,
+            Column::OverBefore,
+            Column::Bandwidth,
+            Column::OfPeak,
+        ],
+        counted: &[
+            Column::Instructions,
+            Column::Sectors,
+            Column::Used,
+            Column::Conflicts,
+        ],
+        pictures: false,
+    };
 }
 
 /// A column of a report. A ladder lists those that tell its story.
@@ -207,6 +250,8 @@ impl Ladder {
                 rule: self.block_rule,
             });
         }
+        // Before the shared memory: that of a tile is only defined for the blocks that the rung was compiled for.
+        let entry = rung.entry(&problem.variant(), block)?;
         let needed = rung.shared.bytes(block);
         let most = match rung.shared {
             SharedMemory::Dynamic(_) => MAX_DYNAMIC,
@@ -223,7 +268,7 @@ impl Ladder {
         }
         Ok(Launch {
             code: Code::Kernels,
-            entry: rung.entry(&problem.variant(), block)?,
+            entry,
             grid: rung.geometry.grid(&problem.shape(), block),
             block,
             shared_bytes: rung.shared.dynamic_bytes(block),

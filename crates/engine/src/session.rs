@@ -3,11 +3,10 @@
 use simt::Function;
 use simt::observe::Observer;
 
-use crate::device::{BufferId, Device, Ran, Sim};
+use crate::device::{BufferId, Device, Enqueue, Ran, Sim};
 use crate::error::Error;
-use crate::launch::Launch;
-use crate::peer::Peer;
-use crate::problem::{POISON, Picture, Problem, Role, Verdict, Wanted};
+use crate::launch::{Arg, Launch};
+use crate::problem::{Buffer, GUARD_BYTES, Picture, Problem, Role, Verdict};
 use crate::registry::Rung;
 use crate::stats::Samples;
 
@@ -40,6 +39,15 @@ pub struct Session<'a, D: Device + ?Sized = dyn Device + 'a> {
     scratch: Option<BufferId>,
     /// Whether the L2 may hold inputs as they were changed, for a launch to come to write back.
     is_soiled: bool,
+}
+
+/// What a launch left behind.
+#[derive(Default)]
+struct Outputs {
+    /// The bytes of each output and sum that the launch was to write.
+    written: Vec<Vec<u8>>,
+    /// What it changed and should have left as it was.
+    violation: Option<String>,
 }
 
 /// The buffers of a problem.
@@ -104,7 +112,8 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
             let free = session.device.free_bytes().unwrap_or(u64::MAX);
             free.saturating_sub(HEADROOM)
         };
-        let of_a_set: u64 = problem.buffers().iter().map(|buffer| buffer.bytes).sum();
+        let buffers = problem.buffers();
+        let of_a_set: u64 = buffers.iter().map(Buffer::allocated_bytes).sum();
         let wanted = (ROTATION * l2).div_ceil(problem.bytes().max(1));
         let fitting = 1 + room(&session) / 2 / of_a_set.max(1);
         for _ in 1..wanted.min(fitting).min(MOST_SETS) {
@@ -136,7 +145,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
             dirty: false,
         });
         for buffer in self.problem.buffers() {
-            let id = self.device.alloc(host_size(buffer.bytes))?;
+            let id = self.device.alloc(host_size(buffer.allocated_bytes()))?;
             let set = self.sets.last_mut().expect("pushed above");
             set.buffers.push(id);
             if buffer.role == Role::Workspace {
@@ -154,6 +163,17 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(self.try_out(rung, launch)?.verdict)
     }
 
+    /// Launches once, into poisoned outputs, and gives what the launch left in them: what [`Problem::check`] takes.
+    ///
+    /// # Errors
+    /// What the device refuses.
+    pub fn written(&mut self, rung: &Rung, launch: &Launch) -> Result<Vec<Vec<u8>>, Error> {
+        self.prepare()?;
+        self.poison()?;
+        self.launch(rung, launch)?;
+        Ok(self.outputs(launch)?.written)
+    }
+
     /// [`Session::check`], with what the device says of the launch and what there is to see of it.
     ///
     /// # Errors
@@ -162,10 +182,10 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.prepare()?;
         self.poison()?;
         let ran = self.launch(rung, launch)?;
-        let outputs = self.outputs(&self.problem.wanted(launch))?;
+        let outputs = self.outputs(launch)?;
         Ok(Tried {
-            verdict: self.problem.check(rung, launch, &outputs),
-            picture: self.problem.picture(rung, launch, &outputs),
+            verdict: self.verdict_of(rung, launch, &outputs),
+            picture: self.problem.picture(rung, launch, &outputs.written),
             ran,
         })
     }
@@ -218,26 +238,34 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.launch(rung, launch)
     }
 
-    /// [`Session::check`] of a peer, whose library the device has [opened](Device::open_peers).
+    /// [Calls](Device::call) other code on the problem's buffers, in their order, into poisoned outputs, and compares
+    /// what comes out with what this launch of `rung` should give. The call must leave its inputs as they are.
     ///
     /// # Errors
-    /// As [`Device::call`]. A wrong result is a [`Verdict`].
-    pub fn check_peer(&mut self, peer: &Peer) -> Result<Verdict, Error> {
+    /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does. A wrong result is a [`Verdict`].
+    pub fn check_call(
+        &mut self,
+        (rung, launch): (&Rung, &Launch),
+        what: &str,
+        enqueue: Enqueue<'_>,
+    ) -> Result<Verdict, Error> {
         self.prepare()?;
         self.poison()?;
-        self.device.call(&peer.call, &self.sets[self.at].buffers)?;
-        let outputs = self.outputs(&self.problem.wanted_of_peer(peer))?;
-        Ok(self.problem.check_peer(peer, &outputs))
+        self.device
+            .call(what, &self.sets[self.at].buffers, enqueue)?;
+        let outputs = self.outputs(launch)?;
+        Ok(self.verdict_of(rung, launch, &outputs))
     }
 
-    /// [`Session::once`] of a peer. Peers leave their inputs alone.
+    /// [Calls](Device::call) other code on the problem's buffers, in their order, timed as [`Session::time`] times a
+    /// launch. The call must leave its inputs as they are.
     ///
     /// # Errors
-    /// As [`Device::call`].
-    pub fn call(&mut self, peer: &Peer) -> Result<Ran, Error> {
+    /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does.
+    pub fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<Ran, Error> {
         self.next()?;
         self.device.hold(HOLD_NS)?;
-        self.device.call(&peer.call, &self.sets[self.at].buffers)
+        self.device.call(what, &self.sets[self.at].buffers, enqueue)
     }
 
     /// How long it takes to read the problem's largest buffer once, as [`Device::read`] does: with its bytes,
@@ -263,22 +291,67 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     fn poison(&mut self) -> Result<(), Error> {
         let buffers = self.problem.buffers();
         for (id, buffer) in self.sets[self.at].buffers.iter().zip(buffers) {
-            if buffer.role == Role::Output {
-                self.device.fill(*id, POISON)?;
+            if buffer.role == Role::Output
+                && let Some(byte) = buffer.role.initial_byte()
+            {
+                self.device.fill(*id, byte)?;
             }
         }
         Ok(())
     }
 
-    fn outputs(&mut self, wanted: &[Wanted]) -> Result<Vec<Vec<u8>>, Error> {
-        let mut outputs = Vec::with_capacity(wanted.len());
-        for wanted in wanted {
-            let mut bytes = vec![0; wanted.bytes];
-            let id = self.sets[self.at].buffers[wanted.buffer];
+    /// Downloads what a launch left in the buffers among its arguments that are not inputs.
+    fn outputs(&mut self, launch: &Launch) -> Result<Outputs, Error> {
+        let mut outputs = Outputs::default();
+        let buffers = self.problem.buffers();
+        for arg in &launch.args {
+            let &Arg::Buffer(index) = arg else { continue };
+            let buffer = buffers[index];
+            let Some(initial) = buffer.role.initial_byte() else {
+                continue;
+            };
+            let is_workspace = buffer.role == Role::Workspace;
+            let written = match is_workspace {
+                true => 0,
+                false => self.problem.written_bytes(launch, index).min(buffer.bytes),
+            };
+            // A workspace has to be zeros again, all of it.
+            let behind = match is_workspace {
+                true => buffer.allocated_bytes(),
+                false => GUARD_BYTES,
+            };
+            let mut bytes = vec![0; host_size(written + behind)];
+            let id = self.sets[self.at].buffers[index];
             self.device.download(id, &mut bytes)?;
-            outputs.push(bytes);
+            let guard = bytes.split_off(host_size(written));
+            let changed = guard.iter().position(|&byte| byte != initial);
+            if let (Some(place), None) = (changed, &outputs.violation) {
+                outputs.violation = Some(match is_workspace {
+                    true => format!(
+                        "byte {place} of the workspace is not 0 after the launch, and the next launch counts on that"
+                    ),
+                    false => format!(
+                        "byte {} was written, behind the {written} bytes of the output",
+                        written + place as u64
+                    ),
+                });
+            }
+            if !is_workspace {
+                outputs.written.push(bytes);
+            }
         }
         Ok(outputs)
+    }
+
+    /// What is wrong inside of the outputs comes before what is wrong behind them.
+    fn verdict_of(&self, rung: &Rung, launch: &Launch, outputs: &Outputs) -> Verdict {
+        match self.problem.check(rung, launch, &outputs.written) {
+            Verdict::Right => match &outputs.violation {
+                Some(why) => Verdict::Wrong(why.clone()),
+                None => Verdict::Right,
+            },
+            wrong @ Verdict::Wrong(_) => wrong,
+        }
     }
 
     /// Takes the next set of buffers, as a timed launch wants to find it.
@@ -361,8 +434,8 @@ impl Session<'_, Sim> {
     /// # Errors
     /// What the device refuses. A wrong result is a [`Verdict`].
     pub fn verdict(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
-        let outputs = self.outputs(&self.problem.wanted(launch))?;
-        Ok(self.problem.check(rung, launch, &outputs))
+        let outputs = self.outputs(launch)?;
+        Ok(self.verdict_of(rung, launch, &outputs))
     }
 
     /// Where the problem's buffers are in memory: their first addresses and their bytes.
@@ -391,7 +464,7 @@ fn check_room<D: Device + ?Sized>(
     let buffers = problem.buffers();
     let need: u64 = buffers
         .iter()
-        .map(|buffer| buffer.bytes * copies(buffer.role))
+        .map(|buffer| buffer.allocated_bytes() * copies(buffer.role))
         .sum();
     let Some(free) = device.free_bytes() else {
         return Ok(());

@@ -17,8 +17,8 @@ pub use compare::{Change, Effect};
 pub use sass::of_sass;
 
 use crate::error::Error;
-use crate::find::{Found, Tool};
 use crate::ptxas;
+use crate::{Found, Tool};
 
 /// What a memory instruction does, named after SASS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

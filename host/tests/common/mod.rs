@@ -22,6 +22,8 @@ pub enum Fault {
     NothingWritten(&'static str),
     /// One word too many is written.
     OneTooMany(&'static str),
+    /// A word of the workspace is left behind that is not zero.
+    DirtyWorkspace(&'static str),
     /// The launch fails.
     Fails(&'static str),
     /// The device is too old for it.
@@ -220,6 +222,11 @@ impl Device for Fake {
         }
         if self.fault == Some(Fault::OneTooMany(rung.name)) {
             put(out, blocks, 0);
+        }
+        if self.fault == Some(Fault::DirtyWorkspace(rung.name))
+            && let Arg::Buffer(workspace) = launch.args[2]
+        {
+            put(self.buffers.get_mut(&bound[workspace]).unwrap(), 48, 1);
         }
         if rung.in_place {
             self.buffers.get_mut(&bound[input]).unwrap().fill(0x11);

@@ -60,7 +60,7 @@ fn caption(report: &Report, provenance: &Provenance) -> Vec<String> {
 }
 
 /// Where the data of a launch are when it begins.
-pub(crate) fn regime(bytes: u64, sets: usize, l2: u64) -> String {
+pub fn regime(bytes: u64, sets: usize, l2: u64) -> String {
     let (data, cache) = (size::bytes(bytes), size::bytes(l2));
     let all = bytes.saturating_mul(sets as u64);
     if bytes > l2 {

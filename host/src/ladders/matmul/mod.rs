@@ -29,14 +29,12 @@
 mod inputs;
 mod reference;
 
-use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use engine::Error;
 use engine::launch::{Arg, Launch};
-use engine::options::{Kind, Opt, Options};
-use engine::peer::{Call, Peer};
-use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
+use engine::options::{Opt, Options};
+use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down};
 use engine::registry::{Column, Effort, Form, Ladder, Rung, ShownColumns};
 
 use inputs::Inputs;
@@ -47,30 +45,28 @@ pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
 const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1], [128, 1, 1], [256, 1, 1]];
 
-/// Words behind the output that must keep their poison.
-const GUARD: usize = 64;
-
-const fn side(name: &'static str, metavar: &'static str, help: &'static str) -> Opt {
-    Opt {
-        name,
-        metavar,
-        kind: Kind::Size,
-        default: "1024",
-        help,
-    }
-}
-
 /// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "matmul",
     summary: "the product of two matrices of 32-bit floats, m × k and k × n",
     rungs: kernels_gpu::matmul::RUNGS,
     options: &[
-        side("m", "M", "Rows of the first matrix, and of the product"),
-        side("n", "N", "Columns of the second matrix, and of the product"),
-        side(
+        Opt::size(
+            "m",
+            "M",
+            "1024",
+            "Rows of the first matrix, and of the product",
+        ),
+        Opt::size(
+            "n",
+            "N",
+            "1024",
+            "Columns of the second matrix, and of the product",
+        ),
+        Opt::size(
             "k",
             "K",
+            "1024",
             "Columns of the first matrix, and rows of the second",
         ),
     ],
@@ -115,17 +111,8 @@ fn sweep(effort: Effort) -> Vec<Options> {
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let [m, n, k] = ["m", "n", "k"].map(|name| options.size(name));
-    for (option, value) in [("m", m), ("n", n), ("k", k)] {
-        if !(1..=MAX_ELEMENTS).contains(&value) {
-            return Err(Error::OutOfBounds {
-                ladder: LADDER.name,
-                option,
-                value,
-                takes: format!("1 to {MAX_ELEMENTS}"),
-            });
-        }
-    }
+    let side = |name| options.size_within(name, 1..=MAX_ELEMENTS);
+    let [m, n, k] = [side("m")?, side("n")?, side("k")?];
     for [rows, columns] in [[m, k], [k, n], [m, n]] {
         if rows * columns > MAX_ELEMENTS {
             return Err(Error::TooLarge {
@@ -172,59 +159,6 @@ impl Matmul {
         let tiles = in_turns.map(|rung| rung.geometry.grid(&self.shape(), rung.default_block)[0]);
         tiles.max().unwrap_or(0).into()
     }
-
-    /// What checks want: the product and its guard.
-    fn output(&self) -> Vec<Wanted> {
-        let [m, n, _] = self.sides;
-        vec![Wanted {
-            buffer: 3,
-            bytes: (m * n + GUARD) * 4,
-        }]
-    }
-
-    /// Compares an output with the reference.
-    fn check_output(&self, outputs: &[Vec<u8>]) -> Verdict {
-        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
-        let found: Cow<'_, [f32]> = match bytemuck::try_cast_slice(bytes) {
-            Ok(found) => Cow::Borrowed(found),
-            // The bytes are not where floats can be.
-            Err(_) => bytes
-                .chunks_exact(4)
-                .map(bytemuck::pod_read_unaligned)
-                .collect(),
-        };
-        let [m, n, _] = self.sides;
-        if found.len() != m * n + GUARD {
-            return Verdict::Wrong(format!("the product has {} elements", found.len()));
-        }
-        let poison = u32::from_ne_bytes([POISON; 4]);
-        let wrong = self.reference().first_wrong(self.inputs(), &found[..m * n]);
-        if let Some(Wrong { at, right }) = wrong {
-            let unwritten = if found[at].to_bits() == poison {
-                ", which is what was there before"
-            } else {
-                ""
-            };
-            return Verdict::Wrong(format!(
-                "row {}, column {} of the product is {:e}{unwritten}; {right:e} is right",
-                at / n,
-                at % n,
-                found[at],
-            ));
-        }
-        let beyond = found[m * n..].iter();
-        match beyond
-            .map(|word| word.to_bits())
-            .position(|word| word != poison)
-        {
-            None => Verdict::Right,
-            Some(extra) => Verdict::Wrong(format!(
-                "element {} was written, behind the product's {}",
-                m * n + extra,
-                m * n
-            )),
-        }
-    }
 }
 
 impl Problem for Matmul {
@@ -254,15 +188,12 @@ impl Problem for Matmul {
 
     fn buffers(&self) -> Vec<Buffer> {
         let [m, n, k] = self.sides.map(|side| side as u64);
-        let buffer = |role, elements| Buffer {
-            role,
-            bytes: elements * 4,
-        };
+        let buffer = |role, elements| Buffer::new(role, elements * 4);
         vec![
             buffer(Role::Input, m * k),
             buffer(Role::Input, k * n),
             buffer(Role::Input, k * n),
-            buffer(Role::Output, m * n + GUARD as u64),
+            buffer(Role::Output, m * n),
             buffer(Role::Workspace, self.turns()),
         ]
     }
@@ -296,36 +227,21 @@ impl Problem for Matmul {
         Some((2 * m * n).saturating_mul(k))
     }
 
-    fn wanted(&self, _: &Launch) -> Vec<Wanted> {
-        self.output()
-    }
-
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        self.check_output(outputs)
-    }
-
-    fn peers(&self) -> Vec<Peer> {
-        let [m, n, k] = self.sides.map(|side| side as u32);
-        vec![Peer {
-            name: "cuBLAS SGEMM",
-            call: Call::Matmul {
-                a: 0,
-                b: 1,
-                c: 3,
-                m,
-                n,
-                k,
-            },
-            is_bound: false,
-        }]
-    }
-
-    fn wanted_of_peer(&self, _: &Peer) -> Vec<Wanted> {
-        self.output()
-    }
-
-    fn check_peer(&self, _: &Peer, outputs: &[Vec<u8>]) -> Verdict {
-        self.check_output(outputs)
+        let found = elements::<f32>(outputs.first().map_or(&[], Vec::as_slice));
+        let [m, n, _] = self.sides;
+        if found.len() != m * n {
+            return Verdict::Wrong(format!("the product has {} elements", found.len()));
+        }
+        match self.reference().first_wrong(self.inputs(), &found) {
+            None => Verdict::Right,
+            Some(Wrong { at, right }) => Verdict::wrong_element(
+                format_args!("row {}, column {} of the product", at / n, at % n),
+                &found[at],
+                format_args!("{:e}", found[at]),
+                format_args!("{right:e}"),
+            ),
+        }
     }
 }
 

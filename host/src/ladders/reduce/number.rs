@@ -48,9 +48,6 @@ pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
     /// Whether this is `right`, give or take `error` where the type rounds.
     fn is(self, right: Self::Wide, error: f64) -> bool;
 
-    /// The type's name.
-    const NAME: &'static str;
-
     /// Half the distance of 1 and the next number; 0 where nothing is rounded.
     const ROUNDOFF: f64;
 }
@@ -99,7 +96,6 @@ macro_rules! integers {
                 self == right
             }
 
-            const NAME: &'static str = stringify!($type);
             const ROUNDOFF: f64 = 0.0;
         }
     )*};
@@ -172,7 +168,6 @@ macro_rules! floats {
                 own == right || (own - right).abs() <= error
             }
 
-            const NAME: &'static str = stringify!($type);
             const ROUNDOFF: f64 = <$type>::EPSILON as f64 / 2.0;
         }
     )*};
