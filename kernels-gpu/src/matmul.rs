@@ -19,10 +19,20 @@
 use cuda_std::thread;
 use rung::{Geometry, Rung};
 
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-mod pipeline;
+mod block_tile;
+mod copy_pipeline;
 
-rungs! { naive, tiled, coarsened, register_tile, pipelined }
+rungs! {
+    naive,
+    tiled,
+    coarsened,
+    register_tile,
+    large_register_tile,
+    async_copies,
+    double_buffered,
+    pipelined,
+    sliced,
+}
 
 /// A rung whose blocks take an element of `c` for each thread: what the others differ from.
 const SQUARE: Rung = Rung {

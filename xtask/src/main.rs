@@ -1,7 +1,7 @@
 //! `cargo xtask`: what a developer of this repository needs besides cargo.
 //!
 //! It sets a machine up ([`install`]), says what the machine has ([`doctor`]), and checks everything that a
-//! change must not break ([`check`]). For the rest it starts the workspace's own programs: `cargo xtask run`
+//! change must not break ([`check`]), and writes the files of a new rung or ladder ([`new`]). For the rest it starts the workspace's own programs: `cargo xtask run`
 //! is `ladder run`.
 //!
 //! In go the command line and this repository's files; out come other programs' runs. It has to build in
@@ -14,6 +14,7 @@ mod console;
 mod doctor;
 mod gpu;
 mod install;
+mod new;
 mod process;
 
 use std::ffi::OsString;
@@ -36,6 +37,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::Doctor => print!("{}", doctor::report()),
         Task::Test => check::everything()?,
         Task::Circles => check::circles()?,
+        Task::NewRung { name, after } => new::rung(name, after)?,
         Task::Ladder(arguments) => return ladder(arguments),
         Task::Versus(arguments) => {
             install::device()?;

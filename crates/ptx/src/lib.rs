@@ -21,6 +21,7 @@ mod error;
 pub mod extract;
 mod location;
 mod module;
+pub mod opcode;
 mod operand;
 mod outline;
 mod query;

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::ast::{Function, Instruction, Loc, Operand, Space, Statement, Variable};
+use super::opcode;
 
 impl<'a> Function<'a> {
     /// Its statements in the order of the text, those of inner scopes among them.
@@ -117,8 +118,7 @@ impl<'a> Instruction<'a> {
     /// sub-qualifier (`shared::cta`, `param::entry`) is left out.
     #[must_use]
     pub fn space(&self) -> Option<Space> {
-        self.modifiers()
-            .find_map(|modifier| Space::named(modifier.split("::").next().unwrap_or(modifier)))
+        opcode::space(self.opcode)
     }
 
     /// Whether it is a memory instruction with a generic address, which the hardware has to resolve.

@@ -4,115 +4,68 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ptx::ast::{Function, Instruction, Space};
+use ptx::opcode::{self, Class};
 
 use super::style::{rendered, table};
 
 /// Classes of instructions, in the order they are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Class {
-    /// Loads and stores.
-    Memory,
-    /// Atomic operations on memory.
-    Atomic,
-    /// Copies that run beside the threads, and waiting for them.
-    AsyncCopy,
-    /// Barriers and fences.
-    Synchronization,
-    /// Shuffles, votes, matches and reductions within a warp.
-    Warp,
-    /// Matrix instructions.
-    Matrix,
-    /// Arithmetic on integers.
-    Integer,
-    /// Arithmetic on floating-point numbers.
-    Float,
-    /// Bitwise logic and shifts.
-    Logic,
-    /// Comparisons and selections.
-    Comparison,
-    /// Moves and conversions, of values and of addresses.
-    Move,
-    /// Branches, calls and returns.
-    Control,
-    /// Anything else.
-    Other,
-}
+const CLASSES: [&str; 13] = [
+    "memory",
+    "atomic",
+    "async copy",
+    "synchronization",
+    "warp",
+    "matrix",
+    "integer",
+    "floating point",
+    "logic and shift",
+    "comparison",
+    "move and convert",
+    "control flow",
+    "other",
+];
 
-impl Class {
-    /// The class of an instruction (PTX ISA, "Instruction Set").
-    pub(super) fn of(instruction: &Instruction<'_>) -> Self {
-        let float = instruction.modifiers().any(|modifier| {
-            modifier.starts_with("bf")
-                || modifier
-                    .strip_prefix('f')
-                    .is_some_and(|rest| rest.starts_with(char::is_numeric))
-        });
-        match instruction.operation() {
-            "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "tex" | "tld4" | "suld" | "sust"
-            | "ldmatrix" | "stmatrix" => Self::Memory,
-            "atom" | "red" | "sured" => Self::Atomic,
-            "cp" | "mbarrier" => Self::AsyncCopy,
-            "bar" | "barrier" | "membar" | "fence" | "griddepcontrol" => Self::Synchronization,
-            "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => Self::Warp,
-            "mma" | "wmma" | "wgmma" | "tcgen05" => Self::Matrix,
-            "and" | "or" | "xor" | "not" | "cnot" | "lop3" | "shl" | "shr" | "shf" | "bfe"
-            | "bfi" | "brev" | "bmsk" | "popc" | "clz" | "bfind" | "fns" | "szext" => Self::Logic,
-            "setp" | "set" | "selp" | "slct" | "testp" => Self::Comparison,
-            "mov" | "cvt" | "cvta" | "isspacep" | "prmt" | "mapa" | "getctarank" => Self::Move,
-            "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" => {
-                Self::Control
-            }
-            "sqrt" | "rsqrt" | "rcp" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "fma"
-            | "copysign" => Self::Float,
-            "add" | "sub" | "mul" | "mad" | "div" | "rem" | "abs" | "neg" | "min" | "max"
-            | "sad" | "addc" | "subc" | "madc" | "mul24" | "mad24" | "dp4a" | "dp2a" => {
-                if float {
-                    Self::Float
-                } else {
-                    Self::Integer
-                }
-            }
-            _ => Self::Other,
-        }
-    }
-
-    /// Its name in the table.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Atomic => "atomic",
-            Self::AsyncCopy => "async copy",
-            Self::Synchronization => "synchronization",
-            Self::Warp => "warp",
-            Self::Matrix => "matrix",
-            Self::Integer => "integer",
-            Self::Float => "floating point",
-            Self::Logic => "logic and shift",
-            Self::Comparison => "comparison",
-            Self::Move => "move and convert",
-            Self::Control => "control flow",
-            Self::Other => "other",
-        }
+/// The class of an instruction: that of the table of opcodes, and what is of interest beside it.
+fn class(instruction: &Instruction<'_>) -> &'static str {
+    match (instruction.operation(), opcode::class(instruction.opcode)) {
+        ("atom" | "red" | "sured", _) => "atomic",
+        ("cp" | "mbarrier", _) => "async copy",
+        ("griddepcontrol", _) => "synchronization",
+        ("mma" | "wmma" | "wgmma" | "tcgen05", _) => "matrix",
+        ("ldmatrix" | "stmatrix" | "tex" | "tld4" | "suld" | "sust", _) => "memory",
+        ("prefetch" | "prefetchu", _) | (_, Some(Class::Memory(_))) => "memory",
+        ("trap" | "brkpt" | "nanosleep", _) | (_, Some(Class::Control)) => "control flow",
+        (_, Some(Class::Barrier | Class::Fence)) => "synchronization",
+        (_, Some(Class::Warp)) => "warp",
+        (_, Some(Class::Integer)) => "integer",
+        (_, Some(Class::Float)) => "floating point",
+        (_, Some(Class::Logic)) => "logic and shift",
+        (_, Some(Class::Compare)) => "comparison",
+        (_, Some(Class::Convert)) => "move and convert",
+        (_, Some(Class::Hint | Class::Other) | None) => "other",
     }
 }
 
 /// The two tables.
 pub(super) fn text(function: &Function<'_>) -> String {
     let total = function.instructions().count();
-    let mut classes: BTreeMap<Class, BTreeMap<&str, usize>> = BTreeMap::new();
+    let mut classes: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for instruction in function.instructions() {
         *classes
-            .entry(Class::of(instruction))
+            .entry(class(instruction))
             .or_default()
             .entry(instruction.operation())
             .or_default() += 1;
     }
     let mut mix = table(&["class", "count", "share", "operations"], 1..3);
-    for (class, operations) in &classes {
+    for class in CLASSES {
+        let Some(operations) = classes.get(class) else {
+            continue;
+        };
         let count: usize = operations.values().sum();
         let share = (count * 100 + total / 2) / total.max(1);
         mix.add_row([
-            class.name().to_owned(),
+            class.to_owned(),
             count.to_string(),
             format!("{share} %"),
             by_count(operations),
