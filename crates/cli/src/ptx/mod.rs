@@ -111,8 +111,8 @@ struct Subject {
     name: String,
     /// The LLVM IR that the text was made from.
     llvm: Option<PathBuf>,
-    /// The architecture to assemble for.
-    arch: String,
+    /// The architecture to assemble for; `None` for what a file was made for.
+    arch: Option<String>,
     /// Where relative paths of source files may start; the first is the one that paths are shown relative to.
     roots: Vec<PathBuf>,
 }
@@ -205,30 +205,29 @@ impl Subject {
             text: Cow::Borrowed(module.text),
             name: format!("the kernels for {own}"),
             llvm: Some(Path::new(kernels.build_folder).join(llvm)),
-            arch: asked.map_or(own, |arch| arch.name.clone()),
+            arch: Some(asked.map_or(own, |arch| arch.name.clone())),
             roots: vec![repository.to_owned(), repository.join("kernels-gpu")],
         })
     }
 
     fn of_file(file: &Path, asked: Option<&Arch>) -> Result<Self> {
         let text = std::fs::read_to_string(file).map_err(|error| PtxError::read(file, &error))?;
-        // What the file was made for, unless it should be assembled for something else.
-        let arch = match asked {
-            Some(arch) => arch.name.clone(),
-            None => {
-                let target = text.lines().find_map(|line| line.strip_prefix(".target "));
-                let word = target.and_then(|target| target.split(',').next());
-                let own = word.and_then(|word| Arch::parse(word.trim()).ok());
-                own.filter(|own| own.capability >= Arch::TURING)
-                    .map_or(Arch::of(Arch::TURING).name, |own| own.name)
-            }
-        };
         Ok(Self {
             text: Cow::Owned(text),
             name: file.display().to_string(),
             llvm: None,
-            arch,
+            arch: asked.map(|arch| arch.name.clone()),
             roots: file.parent().map(Path::to_owned).into_iter().collect(),
+        })
+    }
+
+    /// The architecture to assemble for.
+    fn arch(&self, listing: &Listing<'_>) -> String {
+        self.arch.clone().unwrap_or_else(|| {
+            let target = listing.tree.target.first();
+            let own = target.and_then(|target| Arch::parse(target).ok());
+            own.filter(|own| own.capability >= Arch::TURING)
+                .map_or(Arch::of(Arch::TURING).name, |own| own.name)
         })
     }
 }
@@ -245,13 +244,11 @@ fn show(
     let mut sources = Sources::new(subject.roots.clone());
     if args.sass {
         let [assembler, disassembler] = [find(Tool::Ptxas)?, find(Tool::Nvdisasm)?];
-        let what = format!(
-            "{name} for {} with ptxas {}",
-            subject.arch, assembler.version
-        );
+        let arch = subject.arch(listing);
+        let what = format!("{name} for {arch} with ptxas {}", assembler.version);
         style::status(err, "Assembling", &what);
         let (text, lines) = (listing.source.text(), args.rust);
-        let code = ptxas::sass(&assembler, &disassembler, text, name, &subject.arch, lines)?;
+        let code = ptxas::sass(&assembler, &disassembler, text, name, &arch, lines)?;
         return sass::function(&code, name, lines.then(|| Interleave::new(&mut sources)));
     }
     if args.stats {
@@ -277,9 +274,10 @@ fn find(tool: Tool) -> Result<toolkit::Found> {
 
 /// The list, with the registers where `ptxas` is to be had.
 fn list(subject: &Subject, listing: &Listing<'_>, json: bool, err: &mut dyn Write) -> String {
+    let arch = subject.arch(listing);
     let assembled = find(Tool::Ptxas).and_then(|assembler| {
-        let usages = ptxas::usages(&assembler, listing.source.text(), &subject.arch)?;
-        Ok((subject.arch.as_str(), usages))
+        let usages = ptxas::usages(&assembler, listing.source.text(), &arch)?;
+        Ok((arch.as_str(), usages))
     });
     if let Err(error) = &assembled {
         let what = format!("registers, shared memory and spills: {error}");
