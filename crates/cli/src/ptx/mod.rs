@@ -19,22 +19,30 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, FromArgMatches};
 use toolkit::{Tool, ptxas};
 
 use self::error::{PtxError, Result};
 use self::listing::Listing;
 use self::source::{Interleave, Sources};
-use super::Env;
+use crate::command::Command;
+use crate::env::Env;
 use engine::{Catalog, Kernels};
 use ptx::ast::Function;
 
 pub(crate) use self::error::PtxError as Error;
 
-/// Without a name, the list of kernels.
+pub(crate) const PTX: Command = Command {
+    name: "ptx",
+    about: "Show the kernels' PTX, the Rust it comes from, their machine code, and what instructions they have; \
+            without a name, list the kernels",
+    arguments: |command, _| Ptx::augment_args(command),
+    execute: |matches, env, to| ptx(&Ptx::from_arg_matches(matches)?, env, to.out, to.err),
+};
+
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("form").args(["sass", "stats", "llvm", "diff", "json"])))]
-pub(super) struct Ptx {
+struct Ptx {
     /// Kernels: a rung stands for its default entry, a ladder for those of its rungs; an entry's name, or a part of
     /// it that no other has
     #[arg(value_name = "LADDER|RUNG|ENTRY")]
@@ -118,7 +126,7 @@ struct Subject {
 }
 
 /// Shows what was asked for.
-pub(super) fn ptx(
+fn ptx(
     args: &Ptx,
     env: &Env<'_>,
     out: &mut dyn Write,
