@@ -7,7 +7,7 @@
 //! Compiled to PTX by `cuda_builder` from `host/build.rs`. On any other target everything type-checks
 //! and nothing runs.
 //!
-//! It is compiled for several architectures (the list is in `host/architectures.rs`), and a device gets the newest that
+//! It is compiled for several architectures (the list is in `host/build.rs`), and a device gets the newest that
 //! it can run. Kernels with instructions that the oldest lacks are marked `#[cfg(target_feature = "sm_80")]` (or
 //! `"sm_90"`): rustc sets that when it compiles for `compute_80` or newer. They are in the newer PTX only, the
 //! registry lists them as any others, and a device that is too old says so. Constants that the host needs as

@@ -55,7 +55,7 @@ fn source(
             entry: entry.clone(),
         });
     }
-    let has_it = |ptx: &&'static Ptx| ptx.index().is_some_and(|index| index.has_entry(entry));
+    let has_it = |ptx: &&'static Ptx| ptx.outline().has_entry(entry);
     if let Some(own) = kernels.newest_for(Some(capability)).filter(has_it) {
         return Ok(own);
     }
