@@ -19,6 +19,7 @@
 pub mod copy_async;
 #[macro_use]
 pub mod entry;
+pub mod grid;
 pub mod histogram;
 pub mod matmul;
 pub mod reduce;

@@ -124,7 +124,7 @@ impl Part {
 /// As [`combine_at`].
 #[inline(always)]
 unsafe fn add_at(data: *mut i32, i: u32, stride: u32) {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { combine_at::<i32, Sum>(data, i, stride) }
 }
 
@@ -134,7 +134,7 @@ unsafe fn add_at(data: *mut i32, i: u32, stride: u32) {
 /// Both are in bounds, and no other thread accesses `data[i]` or writes `data[i + stride]`.
 #[inline(always)]
 unsafe fn combine_at<T: Element, O: Operation<T>>(data: *mut T, i: u32, stride: u32) {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe {
         let result = O::combine(*data.add(i as usize), *data.add((i + stride) as usize));
         *data.add(i as usize) = result;
@@ -199,7 +199,7 @@ unsafe fn sum_into_first<const N: usize>(input: *mut i32, first: u32, block: u32
 #[inline(always)]
 unsafe fn last_warp<T: Element, O: Operation<T>>(data: *mut T, tid: u32, len: u32) {
     if tid < WARP_SIZE {
-        // SAFETY: the caller's; unchecked only where all 64 elements exist.
+        // SAFETY: as the caller promises; unchecked only where all 64 elements exist.
         unsafe {
             if len >= 2 * WARP_SIZE {
                 last_warp_steps::<T, O, false>(data, tid, len);

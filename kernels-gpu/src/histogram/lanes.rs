@@ -124,7 +124,7 @@ unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *m
 /// There is one, and `input` is a multiple of 16.
 #[inline(always)]
 unsafe fn wide_load(input: *const u8, at: u32) -> [u32; 4] {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { wide::load(input.cast::<u32>().add(at as usize * 4)) }
 }
 
@@ -136,7 +136,7 @@ unsafe fn wide_load(input: *const u8, at: u32) -> [u32; 4] {
 unsafe fn count(own: *mut u32, words: [u32; 4]) {
     for word in words {
         for byte in 0..4 {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller promises.
             unsafe { count_one(own, word >> (8 * byte) & 0xff) };
         }
     }
@@ -148,6 +148,6 @@ unsafe fn count(own: *mut u32, words: [u32; 4]) {
 /// The copies are accessed by atomics only, and `byte` is less than 256.
 #[inline(always)]
 unsafe fn count_one(own: *mut u32, byte: u32) {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { add_private(own.add(byte as usize * COPIES), 0, 1) };
 }

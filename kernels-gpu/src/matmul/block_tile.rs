@@ -159,11 +159,11 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
     pub(super) unsafe fn fragments(&self, pair: *const f32, step: usize) -> Fragments<DOWN, ALONG> {
         let (mut a, mut b) = ([0.0; DOWN], [0.0; ALONG]);
         for (four, a) in a.chunks_exact_mut(4).enumerate() {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller promises.
             a.copy_from_slice(&unsafe { self.four_of_a(pair, step, four) });
         }
         for (four, b) in b.chunks_exact_mut(4).enumerate() {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller promises.
             b.copy_from_slice(&unsafe { self.four_of_b(pair, step, four) });
         }
         Fragments { a, b }

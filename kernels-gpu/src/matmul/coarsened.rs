@@ -1,11 +1,10 @@
 //! Thread coarsening: several tiles of `c` for each block.
 
-use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::tiled::row_times_column;
 use super::{Matrix, Place, SHARED_BYTES, SQUARE};
-use crate::tile::Tile;
+use crate::tile::TileWriter;
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[
@@ -35,7 +34,9 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
         );
     }
     let side = T as u32;
-    let (tile_a, tile_b) = (Tile::new(tiles.0), Tile::<f32, T, 0>::new(tiles.1));
+    // SAFETY: as the caller promises.
+    let (mut tile_a, mut tile_b) =
+        unsafe { (TileWriter::new(tiles.0), TileWriter::<f32, T, 0>::new(tiles.1)) };
     let a = Matrix {
         data: a,
         rows: m,
@@ -47,29 +48,32 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
     let left = place.left + place.along;
     let is_inside = |tile: usize| tile as u32 * side < n.saturating_sub(left);
     let mut sums = [0.0; COARSE];
-    // SAFETY: every thread writes its own element of each tile; barriers part that from the reading.
-    unsafe {
-        for first in (0..k).step_by(T) {
-            tile_a.set(place.down, place.along, a.get(row, first + place.along));
-            let row_of_b = first + place.down;
-            let from = b.wrapping_add((row_of_b * n + left) as usize);
-            for (tile, sum) in sums.iter_mut().enumerate() {
-                let mut element = 0.0;
-                if row_of_b < k && is_inside(tile) {
-                    element = *from.add(tile * T);
-                }
-                tile_b.set(place.down, place.along, element);
-                thread::sync_threads();
-                let added = row_times_column(tile_a, tile_b, place.down, place.along, *sum);
-                *sum = computed_here(added);
-                thread::sync_threads();
+    for first in (0..k).step_by(T) {
+        // SAFETY: every thread writes its own element of each tile.
+        unsafe { tile_a.set(place.down, place.along, a.get(row, first + place.along)) };
+        let row_of_b = first + place.down;
+        let from = b.wrapping_add((row_of_b * n + left) as usize);
+        for (tile, sum) in sums.iter_mut().enumerate() {
+            let mut element = 0.0;
+            if row_of_b < k && is_inside(tile) {
+                // SAFETY: in bounds, by the question.
+                element = unsafe { *from.add(tile * T) };
             }
+            // SAFETY: as above.
+            unsafe { tile_b.set(place.down, place.along, element) };
+            let (written_a, written_b) = tile_a.sync_with(tile_b);
+            // SAFETY: all of both tiles is written.
+            let added =
+                unsafe { row_times_column(&written_a, &written_b, place.down, place.along, *sum) };
+            *sum = evaluated_here(added);
+            (tile_a, tile_b) = written_a.sync_with(written_b);
         }
-        let to = c.wrapping_add((row * n + left) as usize);
-        for (tile, sum) in sums.into_iter().enumerate() {
-            if row < m && is_inside(tile) {
-                *to.add(tile * T) = sum;
-            }
+    }
+    let to = c.wrapping_add((row * n + left) as usize);
+    for (tile, sum) in sums.into_iter().enumerate() {
+        if row < m && is_inside(tile) {
+            // SAFETY: in bounds, and this thread's own.
+            unsafe { *to.add(tile * T) = sum };
         }
     }
 }
@@ -80,7 +84,7 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
 /// end of the loop, past the barriers, and keeps both factors in registers until then: with eight tiles so many
 /// that one block fits on an SM where two should. A comment in `asm!` that takes the sum pins it.
 #[inline(always)]
-fn computed_here(value: f32) -> f32 {
+fn evaluated_here(value: f32) -> f32 {
     #[cfg_attr(not(target_arch = "nvptx64"), expect(unused_mut))]
     let mut bits = value.to_bits();
     #[cfg(target_arch = "nvptx64")]

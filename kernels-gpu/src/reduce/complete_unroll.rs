@@ -114,6 +114,6 @@ pub(super) unsafe fn combine_unrolled<T: Element, O: Operation<T>, const BLOCK: 
             thread::sync_threads();
         }
     }
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { last_warp::<T, O>(data, tid, len) };
 }

@@ -112,7 +112,7 @@ unsafe fn publish<T: Element>(workspace: *mut u64, index: u32, result: T) {
     for half in 0..words::<T>() {
         let word = bits >> (32 * half) & u64::from(u32::MAX) | PUBLISHED;
         let at = index as usize * words::<T>() + half;
-        // SAFETY: the caller's. Nothing but the word itself is read by who sees it.
+        // SAFETY: as the caller promises. Nothing but the word itself is read by who sees it.
         unsafe { atomic_store_64_device(workspace.add(at), Relaxed, word) };
     }
 }
@@ -126,7 +126,7 @@ unsafe fn published<T: Element>(workspace: *mut u64, index: u32) -> Option<T> {
     let (mut bits, mut all) = (0, PUBLISHED);
     for half in 0..words::<T>() {
         let at = index as usize * words::<T>() + half;
-        // SAFETY: the caller's.
+        // SAFETY: as the caller promises.
         let word = unsafe { atomic_load_64_device(workspace.add(at), Relaxed) };
         bits |= (word & u64::from(u32::MAX)) << (32 * half);
         all &= word;

@@ -120,7 +120,7 @@ macro_rules! elements {
                 const WIDTH: usize = wide::width::<$type>();
                 let first = data.wrapping_add(vector * WIDTH);
                 let loaded: [[Self; WIDTH]; ITEMS_PER_THREAD / WIDTH] = array::from_fn(|k| {
-                    // SAFETY: the caller's.
+                    // SAFETY: as the caller promises.
                     unsafe { wide::load(first.wrapping_add(k * apart * WIDTH)) }
                 });
                 array::from_fn(|k| loaded[k / WIDTH][k % WIDTH])
@@ -131,7 +131,7 @@ macro_rules! elements {
             #[inline(always)]
             unsafe fn combine_into(result: *mut $type, element: $type) {
                 ::pastey::paste! {
-                    // SAFETY: the caller's. Nothing is ordered by a sum.
+                    // SAFETY: as the caller promises. Nothing is ordered by a sum.
                     unsafe { mid::[<atomic_fetch_add_ $type _device>](result, Relaxed, element) };
                 }
             }

@@ -61,7 +61,7 @@ unsafe fn smem1<T: Element, O: Operation<T>, const BLOCK: usize>(
     output: *mut T,
     n: u32,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { smem::<T, O, BLOCK, 1>(tile, input, output, n) }
 }
 

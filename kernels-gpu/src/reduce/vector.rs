@@ -89,7 +89,7 @@ pub(super) unsafe fn of_this_thread<T: Element, O: Operation<T>, const BLOCK: us
     let part = (BLOCK * ITEMS_PER_THREAD) as u32;
     let start = thread::block_idx_x() * part;
     let tid = thread::thread_idx_x();
-    // SAFETY: the caller's; a whole part is in bounds, and parts begin at multiples of 16 bytes.
+    // SAFETY: as the caller promises; a whole part is in bounds, and parts begin at multiples of 16 bytes.
     unsafe {
         if start + part <= n {
             let elements = T::wide(input.add(start as usize), tid as usize, BLOCK);

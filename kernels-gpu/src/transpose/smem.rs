@@ -1,10 +1,9 @@
 //! Through a tile in shared memory: coalesced on both sides.
 
-use cuda_std::thread;
 use rung::Rung;
 
 use super::{Place, TILED};
-use crate::tile::{Tile, padding};
+use crate::tile::{TileWriter, padding};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[TRANSPOSE_SMEM, TRANSPOSE_SMEM_PAD];
@@ -23,7 +22,8 @@ unsafe fn smem<const X: usize, const Y: usize, const PAD: usize>(
     rows: u32,
     cols: u32,
 ) {
-    let tile = Tile::<f32, X, PAD>::new(tile);
+    // SAFETY: as the caller promises.
+    let mut tile = unsafe { TileWriter::<f32, X, PAD>::new(tile) };
     let place = Place::<X, Y, 1>::of_this_thread();
 
     let (down, along) = place.thread;
@@ -33,7 +33,7 @@ unsafe fn smem<const X: usize, const Y: usize, const PAD: usize>(
         unsafe { tile.set(down, along, *input.add((row * cols + column) as usize)) };
     }
 
-    thread::sync_threads();
+    let tile = tile.sync();
 
     let (down, along) = place.turned();
     let (row, column) = (place.origin.0 + along, place.origin.1 + down);
