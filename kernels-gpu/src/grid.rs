@@ -57,9 +57,8 @@ impl<T> BlockOutput<T> {
     #[inline(always)]
     pub fn write(self, result: impl FnOnce() -> T) {
         if thread::thread_idx_x() == 0 {
-            let own = self.0.wrapping_add(thread::block_idx_x() as usize);
             // SAFETY: there is an element for each block, and this thread alone writes it.
-            unsafe { *own = result() };
+            unsafe { *self.0.add(thread::block_idx_x() as usize) = result() };
         }
     }
 }

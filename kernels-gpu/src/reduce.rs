@@ -89,12 +89,12 @@ impl Part {
     /// The part of a block whose size is known when the kernel runs.
     #[inline(always)]
     fn of_this_block(data_blocks: u32) -> Self {
-        Self::of_block_of(thread::block_dim_x(), data_blocks)
+        Self::of_block_size(thread::block_dim_x(), data_blocks)
     }
 
     /// The part of a block of `block` threads.
     #[inline(always)]
-    fn of_block_of(block: u32, data_blocks: u32) -> Self {
+    fn of_block_size(block: u32, data_blocks: u32) -> Self {
         let index = thread::block_idx_x();
         Part {
             tid: thread::thread_idx_x(),
@@ -115,6 +115,19 @@ impl Part {
     #[inline(always)]
     fn len(&self, n: u32) -> u32 {
         (n - self.start).min(self.block)
+    }
+
+    /// Has the block's first thread write the block's sum, `data[0]`, or 0 where the block has no elements.
+    ///
+    /// # Safety
+    /// `output` has an element for each block; `data[0]` is there unless `len` is 0, and was written before a barrier
+    /// or by the first thread.
+    #[inline(always)]
+    unsafe fn write_sum(&self, output: *mut i32, data: *const i32, len: u32) {
+        if self.tid == 0 {
+            // SAFETY: as the caller promises; no other thread writes this element.
+            unsafe { *output.add(self.index as usize) = if len > 0 { *data } else { 0 } };
+        }
     }
 }
 
@@ -150,7 +163,7 @@ unsafe fn combine_at<T: Element, O: Operation<T>>(data: *mut T, i: u32, stride: 
 /// `input` points to `n` elements that no other thread writes; unless `CHECKED`, the last of this
 /// thread's elements is one of them.
 #[inline(always)]
-unsafe fn combined<T: Element, O: Operation<T>, const N: usize, const CHECKED: bool>(
+unsafe fn load_and_combine<T: Element, O: Operation<T>, const N: usize, const CHECKED: bool>(
     input: *const T,
     first: u32,
     block: u32,
@@ -183,9 +196,11 @@ unsafe fn sum_into_first<const N: usize>(input: *mut i32, first: u32, block: u32
     // SAFETY: every access is below `n`.
     unsafe {
         if all_exist::<N>(first, block, n) {
-            *input.add(first as usize) = combined::<i32, Sum, N, false>(input, first, block, n);
+            *input.add(first as usize) =
+                load_and_combine::<i32, Sum, N, false>(input, first, block, n);
         } else if first < n {
-            *input.add(first as usize) = combined::<i32, Sum, N, true>(input, first, block, n);
+            *input.add(first as usize) =
+                load_and_combine::<i32, Sum, N, true>(input, first, block, n);
         }
     }
 }

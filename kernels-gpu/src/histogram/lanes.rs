@@ -6,6 +6,7 @@ use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::{BINS, add_global, add_private};
+use crate::grid::GridStride;
 use crate::warp::WARP_SIZE;
 use crate::wide;
 
@@ -79,8 +80,7 @@ unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *m
         thread::sync_threads();
 
         let own = copies.add(lane as usize);
-        let mut first = index * step;
-        while first < vectors {
+        for first in GridStride::of_this_block(step).take_while(|&first| first < vectors) {
             let mine = first + tid;
             if first + step <= vectors {
                 // Both loads before the first addition: they are in flight together.
@@ -97,7 +97,6 @@ unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *m
                     }
                 }
             }
-            first += thread::grid_dim_x() * step;
         }
         // What is no whole vector is less than a block.
         let last = vectors * WIDTH as u32 + tid;

@@ -35,8 +35,12 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
     }
     let side = T as u32;
     // SAFETY: as the caller promises.
-    let (mut tile_a, mut tile_b) =
-        unsafe { (TileWriter::new(tiles.0), TileWriter::<f32, T, 0>::new(tiles.1)) };
+    let (mut tile_a, mut tile_b) = unsafe {
+        (
+            TileWriter::new(tiles.0),
+            TileWriter::<f32, T, 0>::new(tiles.1),
+        )
+    };
     let a = Matrix {
         data: a,
         rows: m,

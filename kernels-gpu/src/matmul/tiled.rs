@@ -51,8 +51,7 @@ unsafe fn tiled<const T: usize, const PAD: usize>(
 ) {
     let side = T as u32;
     // SAFETY: as the caller promises.
-    let (mut tile_a, mut tile_b) =
-        unsafe { (TileWriter::new(tiles.0), TileWriter::new(tiles.1)) };
+    let (mut tile_a, mut tile_b) = unsafe { (TileWriter::new(tiles.0), TileWriter::new(tiles.1)) };
     let a = Matrix {
         data: a,
         rows: m,

@@ -5,7 +5,7 @@ use rung::{Form, Rung};
 
 use super::operation::{AtomicOperation, Element, Sum, every_operation};
 use super::shfl::combine_block;
-use super::vector::{WIDE, of_this_thread};
+use super::vector::{WIDE, load_and_combine_wide};
 use crate::warp::WARP_SIZE;
 
 /// This file's rungs.
@@ -56,7 +56,7 @@ unsafe fn atomic<T: Element, O: AtomicOperation<T>, const BLOCK: usize>(
 ) {
     // SAFETY: the kernel's contract.
     unsafe {
-        let own = of_this_thread::<T, O, BLOCK>(input, n);
+        let own = load_and_combine_wide::<T, O, BLOCK>(input, n);
         let result = combine_block::<T, O, BLOCK>(warp_results, own);
         if thread::thread_idx_x() == 0 {
             O::combine_into(output, result);

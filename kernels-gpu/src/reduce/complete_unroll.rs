@@ -43,9 +43,7 @@ pub unsafe fn reduce_complete_unroll_warps8(input: *mut i32, output: *mut i32, n
             thread::sync_threads();
         }
         last_warp::<i32, Sum>(data, tid, len);
-        if tid == 0 {
-            *output.add(part.index as usize) = if len > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, len);
     }
 }
 
@@ -77,7 +75,7 @@ pub(super) unsafe fn in_place<const BLOCK: usize, const N: usize>(
     output: *mut i32,
     n: u32,
 ) {
-    let part = Part::of_block_of(BLOCK as u32, N as u32);
+    let part = Part::of_block_size(BLOCK as u32, N as u32);
     let len = part.len(n);
     // SAFETY: the kernel's contract; a thread writes only its own element before the barrier.
     unsafe {
@@ -87,9 +85,7 @@ pub(super) unsafe fn in_place<const BLOCK: usize, const N: usize>(
             thread::sync_threads();
         }
         combine_unrolled::<i32, Sum, BLOCK>(data, part.tid, len);
-        if part.tid == 0 {
-            *output.add(part.index as usize) = if len > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, len);
     }
 }
 

@@ -33,9 +33,7 @@ pub unsafe fn reduce_interleaved(input: *mut i32, output: *mut i32, n: u32) {
     unsafe {
         let data = input.add(part.start as usize);
         sum_interleaved(data, part.tid, part.block, part.len(n), 0);
-        if part.tid == 0 {
-            *output.add(part.index as usize) = if n > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, n);
     }
 }
 

@@ -39,9 +39,7 @@ pub unsafe fn reduce_neighbored(input: *mut i32, output: *mut i32, n: u32) {
             thread::sync_threads();
             stride *= 2;
         }
-        if tid == 0 {
-            *output.add(part.index as usize) = if len > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, len);
     }
 }
 
@@ -79,8 +77,6 @@ pub unsafe fn reduce_neighbored_less(input: *mut i32, output: *mut i32, n: u32) 
             thread::sync_threads();
             stride *= 2;
         }
-        if tid == 0 {
-            *output.add(part.index as usize) = if len > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, len);
     }
 }

@@ -9,7 +9,7 @@ use rung::{Form, Rung};
 
 use super::operation::{Element, Operation, Sum, every_operation};
 use super::shfl::combine_block;
-use super::vector::{WIDE, of_this_thread};
+use super::vector::{WIDE, load_and_combine_wide};
 use crate::warp::WARP_SIZE;
 
 /// This file's rungs.
@@ -29,7 +29,7 @@ pub const fn words<T>() -> usize {
 
 /// Words of other blocks that a thread of the last one reads together: so many that two blocks of 1024 threads
 /// still find registers on an SM.
-const TOGETHER: usize = 8;
+const IN_FLIGHT: usize = 8;
 
 entries! {
     /// `reduce_vector`, whose last block takes in the others' results and writes the one of all to `output[0]`.
@@ -84,7 +84,7 @@ unsafe fn one_launch<T: Element, O: Operation<T>, const BLOCK: usize>(
     let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());
     // SAFETY: the kernel's contract; all threads of the block take the same way at its end.
     unsafe {
-        let own = of_this_thread::<T, O, BLOCK>(input, n);
+        let own = load_and_combine_wide::<T, O, BLOCK>(input, n);
         let result = combine_block::<T, O, BLOCK>(warp_results, own);
         if index + 1 < thread::grid_dim_x() {
             if tid == 0 {
@@ -92,7 +92,7 @@ unsafe fn one_launch<T: Element, O: Operation<T>, const BLOCK: usize>(
             }
             return;
         }
-        let others = taken_in::<T, O, BLOCK>(workspace, index);
+        let others = collect_published::<T, O, BLOCK>(workspace, index);
         // The first warp has read the results of the block's warps before others are written there.
         thread::sync_threads();
         let others = combine_block::<T, O, BLOCK>(warp_results, others);
@@ -122,7 +122,7 @@ unsafe fn publish<T: Element>(workspace: *mut u64, index: u32, result: T) {
 /// # Safety
 /// `workspace` has words for it.
 #[inline(always)]
-unsafe fn published<T: Element>(workspace: *mut u64, index: u32) -> Option<T> {
+unsafe fn load_published<T: Element>(workspace: *mut u64, index: u32) -> Option<T> {
     let (mut bits, mut all) = (0, PUBLISHED);
     for half in 0..words::<T>() {
         let at = index as usize * words::<T>() + half;
@@ -141,31 +141,31 @@ unsafe fn published<T: Element>(workspace: *mut u64, index: u32) -> Option<T> {
 /// All threads of one block of `BLOCK` call it, in one block of the grid; the first `blocks` blocks publish their
 /// results, and wait for nothing.
 #[inline(always)]
-unsafe fn taken_in<T: Element, O: Operation<T>, const BLOCK: usize>(
+unsafe fn collect_published<T: Element, O: Operation<T>, const BLOCK: usize>(
     workspace: *mut u64,
     blocks: u32,
 ) -> T {
     let mut result = O::IDENTITY;
     // A result of 64 bits has two.
-    let together = TOGETHER / words::<T>();
+    let in_flight = IN_FLIGHT / words::<T>();
     let mut first = thread::thread_idx_x();
     while first < blocks {
         let block = |k: usize| first + (k * BLOCK) as u32;
         // SAFETY: the words are in bounds; no other thread takes these.
         unsafe {
             // All are asked for before the first is waited for.
-            let mut found: [Option<T>; TOGETHER] = array::from_fn(|k| {
-                if k < together && block(k) < blocks {
-                    published(workspace, block(k))
+            let mut found: [Option<T>; IN_FLIGHT] = array::from_fn(|k| {
+                if k < in_flight && block(k) < blocks {
+                    load_published(workspace, block(k))
                 } else {
                     Some(O::IDENTITY)
                 }
             });
-            for (k, found) in found.iter_mut().enumerate().take(together) {
+            for (k, found) in found.iter_mut().enumerate().take(in_flight) {
                 let value = loop {
                     match *found {
                         Some(value) => break value,
-                        None => *found = published(workspace, block(k)),
+                        None => *found = load_published(workspace, block(k)),
                     }
                 };
                 result = O::combine(result, value);
@@ -176,7 +176,7 @@ unsafe fn taken_in<T: Element, O: Operation<T>, const BLOCK: usize>(
                 }
             }
         }
-        first += (together * BLOCK) as u32;
+        first += (in_flight * BLOCK) as u32;
     }
     result
 }

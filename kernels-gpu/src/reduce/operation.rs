@@ -65,7 +65,8 @@ pub trait Element: Copy + WarpShuffleValue {
     ///
     /// # Safety
     /// They are in bounds, no thread writes them, and `data` is a multiple of 16.
-    unsafe fn wide(data: *const Self, vector: usize, apart: usize) -> [Self; ITEMS_PER_THREAD];
+    unsafe fn load_wide(data: *const Self, vector: usize, apart: usize)
+    -> [Self; ITEMS_PER_THREAD];
 }
 
 /// An operation that the hardware does in memory.
@@ -116,7 +117,7 @@ macro_rules! elements {
             }
 
             #[inline(always)]
-            unsafe fn wide(data: *const Self, vector: usize, apart: usize) -> [Self; ITEMS_PER_THREAD] {
+            unsafe fn load_wide(data: *const Self, vector: usize, apart: usize) -> [Self; ITEMS_PER_THREAD] {
                 const WIDTH: usize = wide::width::<$type>();
                 let first = data.wrapping_add(vector * WIDTH);
                 let loaded: [[Self; WIDTH]; ITEMS_PER_THREAD / WIDTH] = array::from_fn(|k| {

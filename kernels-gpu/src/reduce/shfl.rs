@@ -4,7 +4,8 @@ use cuda_std::thread;
 use rung::{PublishedSpeedup, Rung};
 
 use super::operation::{Operation, Sum, every_operation};
-use super::{Element, ON_CHIP, Part, combined};
+use super::{Element, ON_CHIP, Part, load_and_combine};
+use crate::grid::BlockOutput;
 use crate::warp::{WARP_SIZE, combine_warp};
 
 /// This file's rungs.
@@ -45,14 +46,12 @@ unsafe fn shfl<T: Element, O: Operation<T>, const BLOCK: usize>(
     output: *mut T,
     n: u32,
 ) {
-    let part = Part::of_block_of(BLOCK as u32, 1);
+    let part = Part::of_block_size(BLOCK as u32, 1);
     // SAFETY: the kernel's contract.
     unsafe {
-        let own = combined::<T, O, 1, true>(input, part.first(), part.block, n);
+        let own = load_and_combine::<T, O, 1, true>(input, part.first(), part.block, n);
         let result = combine_block::<T, O, BLOCK>(warp_results, own);
-        if part.tid == 0 {
-            *output.add(part.index as usize) = result;
-        }
+        BlockOutput::new(output).write(|| result);
     }
 }
 

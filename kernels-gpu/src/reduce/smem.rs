@@ -5,7 +5,8 @@ use rung::Rung;
 
 use super::complete_unroll::combine_unrolled;
 use super::operation::{Operation, Sum, every_operation};
-use super::{Element, ON_CHIP, Part, all_exist, combined, data_blocks};
+use super::{Element, ON_CHIP, Part, all_exist, data_blocks, load_and_combine};
+use crate::grid::BlockOutput;
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[
@@ -33,20 +34,23 @@ unsafe fn smem<T: Element, O: Operation<T>, const BLOCK: usize, const N: usize>(
     output: *mut T,
     n: u32,
 ) {
-    let part = Part::of_block_of(BLOCK as u32, N as u32);
+    let part = Part::of_block_size(BLOCK as u32, N as u32);
     let first = part.first();
-    // SAFETY: the kernel's contract; a thread writes only its own element before the barrier.
-    unsafe {
-        *tile.add(part.tid as usize) = if all_exist::<N>(first, part.block, n) {
-            combined::<T, O, N, false>(input, first, part.block, n)
+    // SAFETY: as the kernel's contract says.
+    let own = unsafe {
+        if all_exist::<N>(first, part.block, n) {
+            load_and_combine::<T, O, N, false>(input, first, part.block, n)
         } else {
-            combined::<T, O, N, true>(input, first, part.block, n)
-        };
-        thread::sync_threads();
-        combine_unrolled::<T, O, BLOCK>(tile, part.tid, BLOCK as u32);
-        if part.tid == 0 {
-            *output.add(part.index as usize) = *tile;
+            load_and_combine::<T, O, N, true>(input, first, part.block, n)
         }
+    };
+    // SAFETY: a thread writes only its own element before the barrier.
+    unsafe { *tile.add(part.tid as usize) = own };
+    thread::sync_threads();
+    // SAFETY: as the kernel's contract says; the whole tile is written.
+    unsafe {
+        combine_unrolled::<T, O, BLOCK>(tile, part.tid, BLOCK as u32);
+        BlockOutput::new(output).write(|| *tile);
     }
 }
 

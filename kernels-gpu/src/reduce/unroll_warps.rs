@@ -40,8 +40,6 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
         thread::sync_threads();
         sum_interleaved(data, part.tid, part.block, len, 32);
         last_warp::<i32, Sum>(data, part.tid, len);
-        if part.tid == 0 {
-            *output.add(part.index as usize) = if len > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, len);
     }
 }

@@ -22,9 +22,7 @@ unsafe fn unrolling<const N: usize>(input: *mut i32, output: *mut i32, n: u32) {
         sum_into_first::<N>(input, part.first(), part.block, n);
         thread::sync_threads();
         sum_interleaved(data, part.tid, part.block, part.len(n), 0);
-        if part.tid == 0 {
-            *output.add(part.index as usize) = if n > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, n);
     }
 }
 

@@ -5,7 +5,8 @@ use rung::Rung;
 
 use super::operation::{Element, ITEMS_PER_THREAD, Operation, Sum, every_operation};
 use super::shfl::combine_block;
-use super::{ON_CHIP, combined, data_blocks};
+use super::{ON_CHIP, data_blocks, load_and_combine};
+use crate::grid::BlockOutput;
 use crate::warp::WARP_SIZE;
 
 /// This file's rungs.
@@ -69,11 +70,9 @@ unsafe fn vector<T: Element, O: Operation<T>, const BLOCK: usize>(
 ) {
     // SAFETY: the kernel's contract.
     unsafe {
-        let own = of_this_thread::<T, O, BLOCK>(input, n);
+        let own = load_and_combine_wide::<T, O, BLOCK>(input, n);
         let result = combine_block::<T, O, BLOCK>(warp_results, own);
-        if thread::thread_idx_x() == 0 {
-            *output.add(thread::block_idx_x() as usize) = result;
-        }
+        BlockOutput::new(output).write(|| result);
     }
 }
 
@@ -82,7 +81,7 @@ unsafe fn vector<T: Element, O: Operation<T>, const BLOCK: usize>(
 /// # Safety
 /// `input` points to `n` elements that no thread writes, and is a multiple of 16; the block has `BLOCK` threads.
 #[inline(always)]
-pub(super) unsafe fn of_this_thread<T: Element, O: Operation<T>, const BLOCK: usize>(
+pub(super) unsafe fn load_and_combine_wide<T: Element, O: Operation<T>, const BLOCK: usize>(
     input: *const T,
     n: u32,
 ) -> T {
@@ -92,10 +91,10 @@ pub(super) unsafe fn of_this_thread<T: Element, O: Operation<T>, const BLOCK: us
     // SAFETY: as the caller promises; a whole part is in bounds, and parts begin at multiples of 16 bytes.
     unsafe {
         if start + part <= n {
-            let elements = T::wide(input.add(start as usize), tid as usize, BLOCK);
+            let elements = T::load_wide(input.add(start as usize), tid as usize, BLOCK);
             elements.into_iter().fold(O::IDENTITY, O::combine)
         } else {
-            combined::<T, O, ITEMS_PER_THREAD, true>(input, start + tid, BLOCK as u32, n)
+            load_and_combine::<T, O, ITEMS_PER_THREAD, true>(input, start + tid, BLOCK as u32, n)
         }
     }
 }
