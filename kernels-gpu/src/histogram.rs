@@ -4,7 +4,7 @@
 //! counter at once, so every addition is atomic, and additions to one address happen one after the other:
 //! a rung is fast when few threads meet at one counter, and near.
 //!
-//! A block takes as many bytes as it has threads, the coarsened rungs [`COARSE`] times that; in the last rung
+//! A block takes as many bytes as it has threads, the coarsened rungs [`BYTES_PER_THREAD`] times that; in the last rung
 //! the blocks are few and stride over the input. What a block counts cannot overflow: `n` is less than 2^31.
 //!
 //! # Safety
@@ -23,7 +23,7 @@ rungs! { global, private, aggregated, lanes }
 /// A rung with several bytes a thread.
 const COARSENED: Rung = Rung {
     geometry: Geometry::Line {
-        items_per_thread: COARSE as u32,
+        items_per_thread: BYTES_PER_THREAD as u32,
     },
     ..Rung::USUAL
 };
@@ -35,7 +35,7 @@ pub const BINS: usize = 256;
 ///
 /// A block writes its 256 counters once; at 16 bytes a thread that is one atomic of global memory for 16
 /// bytes of a block of 256 threads. More would leave small inputs with too few blocks.
-pub const COARSE: usize = 16;
+pub const BYTES_PER_THREAD: usize = 16;
 
 /// Counts `count` of a byte in global memory.
 ///
@@ -63,7 +63,11 @@ unsafe fn add_private(copy: *mut u32, byte: u8, count: u32) {
 /// All threads of a block of `BLOCK` call it; `copy` is 256 words of shared memory, `bins` 256 counters of
 /// global memory; `count` adds to the copy by [`add_private`] and has no barrier.
 #[inline(always)]
-unsafe fn privately<const BLOCK: usize>(copy: *mut u32, bins: *mut u32, count: impl FnOnce()) {
+unsafe fn with_block_bins<const BLOCK: usize>(
+    copy: *mut u32,
+    bins: *mut u32,
+    count: impl FnOnce(),
+) {
     let tid = thread::thread_idx_x() as usize;
     // SAFETY: every counter is zeroed by one thread before the first barrier, and read by one after the
     // second; in between there are atomics only.

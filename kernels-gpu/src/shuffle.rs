@@ -168,7 +168,8 @@ fn moved<T: WarpShuffleValue>((value, _): (T, bool)) -> T {
 }
 
 demonstrations! {
-    /// Every lane reads lane `source` of its segment: one value for all. (Seed: `test_shfl_broadcast`.)
+    /// Every lane reads lane `source` of its segment: one value for all. ("Broadcast of a Value across a Warp",
+    /// `test_shfl_broadcast`.)
     shuffle_broadcast(source, 1) = |mask, _, value, width| warp_shuffle_idx(mask, value, source, width),
     {
         lesson: "every lane reads one lane: a value for all, without memory and without a barrier",
@@ -176,8 +177,8 @@ demonstrations! {
         option: "src",
     };
 
-    /// Every lane reads the one `delta` below: values move up, and the first `delta` keep theirs, having
-    /// nobody to read. (Seed: `test_shfl_up`.)
+    /// Every lane reads the one `delta` below: values move up, and the first `delta` keep theirs, having nobody to
+    /// read. ("Shift Up within a Warp", `test_shfl_up`.)
     shuffle_up(delta, 1) = |mask, _, value, width| warp_shuffle_up(mask, value, delta, width),
     {
         lesson: "every lane reads the one delta below it; the first ones keep their value",
@@ -185,8 +186,8 @@ demonstrations! {
         function: "warp_shuffle_up",
     };
 
-    /// Every lane reads the one `delta` above: values move down, and the last `delta` keep theirs. (Seed:
-    /// `test_shfl_down`.)
+    /// Every lane reads the one `delta` above: values move down, and the last `delta` keep theirs. ("Shift Down within
+    /// a Warp", `test_shfl_down`.)
     shuffle_down(delta, 1) = |mask, _, value, width| warp_shuffle_down(mask, value, delta, width),
     {
         lesson: "every lane reads the one delta above it; the last ones keep their value",
@@ -194,8 +195,8 @@ demonstrations! {
         function: "warp_shuffle_down",
     };
 
-    /// As `shuffle_down`, but around the end: every lane names the lane to read, its own number and
-    /// `delta`, which is taken modulo the width. (Seed: `test_shfl_warp` with a positive offset.)
+    /// As `shuffle_down`, but around the end: every lane names the lane to read, its own number and `delta`, which is
+    /// taken modulo the width. ("Shift within a Warp with Wrap Around", `test_shfl_warp` with a positive offset.)
     shuffle_wrap(delta, 1) = |mask, lane, value, width| {
         warp_shuffle_idx(mask, value, lane.wrapping_add(delta), width)
     },
@@ -206,7 +207,8 @@ demonstrations! {
         written_before: "lane + ",
     };
 
-    /// As `shuffle_up`, but around the end. (Seed: `test_shfl_warp` with a negative offset.)
+    /// As `shuffle_up`, but around the end. ("Shift within a Warp with Wrap Around", `test_shfl_warp` with a negative
+    /// offset.)
     shuffle_wrap_back(delta, 1) = |mask, lane, value, width| {
         warp_shuffle_idx(mask, value, lane.wrapping_sub(delta), width)
     },
@@ -217,8 +219,8 @@ demonstrations! {
         written_before: "lane - ",
     };
 
-    /// Pairs of lanes swap: every lane reads the one whose number differs in the bits of `lane_mask`. The
-    /// step of a reduction after which every lane has the result. (Seed: `test_shfl_xor`.)
+    /// Pairs of lanes swap: every lane reads the one whose number differs in the bits of `lane_mask`. The step of a
+    /// reduction after which every lane has the result. ("Butterfly Exchange across the Warp", `test_shfl_xor`.)
     shuffle_xor(lane_mask, 1) = |mask, _, value, width| {
         warp_shuffle_xor(mask, value, lane_mask, width)
     },
@@ -229,9 +231,9 @@ demonstrations! {
         option: "mask",
     };
 
-    /// The same with four registers a lane: four shuffles, which exchange four neighbouring values at a
-    /// time. An array stays in registers where every index is known when the kernel is compiled. (Seed:
-    /// `test_shfl_xor_array`.)
+    /// The same with four registers a lane: four shuffles, which exchange four neighbouring values at a time. An array
+    /// stays in registers where every index is known when the kernel is compiled. ("Exchange Values of an Array across
+    /// a Warp", `test_shfl_xor_array`.)
     shuffle_xor_array(lane_mask, REGISTERS) = |mask, _, value, width| {
         warp_shuffle_xor(mask, value, lane_mask, width)
     },

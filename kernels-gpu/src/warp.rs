@@ -18,8 +18,9 @@ pub fn first_lanes(count: u32) -> u32 {
 
 /// What the warp's values give, in every lane: five butterfly exchanges.
 ///
-/// In each step a lane takes in the value of the lane whose number differs in one bit, so the results
-/// cover 2, 4, … 32 lanes, and no memory is touched. (Seed: warp shuffles, `warpReduce`.)
+/// In each step a lane takes in the value of the lane whose number differs in one bit, so the results cover 2, 4, … 32
+/// lanes, and no memory is touched. (*Warp Shuffle Instruction*, "Parallel Reduction Using the Warp Shuffle
+/// Instruction", `warpReduce`.)
 ///
 /// # Safety
 /// All 32 lanes call it together.

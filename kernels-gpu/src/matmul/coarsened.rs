@@ -129,9 +129,9 @@ coarsened_entries! {
 
     /// Two tiles of `c` a block: a tile of `a` is loaded half as often.
     ///
-    /// Blocks cannot share what they loaded, so each of two neighbours loads the same tile of `a`. That is
-    /// the price of running them in parallel, and where the device would run them one after the other
-    /// anyway, it is paid for nothing. (Seed: figures 6.12 and 6.13.)
+    /// Blocks cannot share what they loaded, so each of two neighbours loads the same tile of `a`. That is the price
+    /// of running them in parallel, and where the device would run them one after the other anyway, it is paid for
+    /// nothing. (Section 6.3, figures 6.12 and 6.13.)
     matmul_coarsened2 = 2,
         "two tiles of the product a block: the first matrix's tile is loaded half as often";
 
@@ -141,8 +141,8 @@ coarsened_entries! {
 
     /// Eight tiles of `c` a block: an eighth of the loads of `a`, and an eighth of the blocks.
     ///
-    /// Where few blocks are left, some SMs have nothing to do: how far to go depends on the device and on
-    /// the size. (Seed: "not to apply so much coarsening that the hardware is underused".)
+    /// Where few blocks are left, some SMs have nothing to do: how far to go depends on the device and on the size.
+    /// (Section 6.3 warns of coarsening so much that the hardware is underused.)
     matmul_coarsened8 = 8,
         "eight tiles a block: where too few blocks are left, parts of the device are idle";
 }

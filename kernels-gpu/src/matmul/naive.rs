@@ -47,9 +47,9 @@ pub const MATMUL_NAIVE: Rung = Rung {
 
 /// Neighbouring threads take neighbouring columns.
 ///
-/// In each step a warp reads 32 neighbouring elements of `b`'s row, 4 sectors, and one element of `a`, which
-/// all its lanes share. Coalesced, and still two loads for each multiplication: memory and its caches are
-/// what it waits for. (Seed: figure 6.2, the favourable pattern.)
+/// In each step a warp reads 32 neighbouring elements of `b`'s row, 4 sectors, and one element of `a`, which all its
+/// lanes share. Coalesced, and still two loads for each multiplication: memory and its caches are what it waits for.
+/// (Section 6.1, figure 6.2.)
 ///
 /// # Safety
 /// As [`matmul`](super) says.
@@ -70,9 +70,8 @@ pub const MATMUL_UNCOALESCED: Rung = Rung {
 
 /// The same with `b` column after column, read as it lies.
 ///
-/// Neighbouring threads read elements `k` apart: 32 sectors where there were 4. Each sector holds the
-/// column's next seven elements too, and the cache may keep it until they are wanted. (Seed: figure 6.3,
-/// the unfavourable pattern.)
+/// Neighbouring threads read elements `k` apart: 32 sectors where there were 4. Each sector holds the column's next
+/// seven elements too, and the cache may keep it until they are wanted. (Section 6.1, figure 6.3.)
 ///
 /// # Safety
 /// As [`matmul`](super) says, with `b` column after column.

@@ -79,9 +79,8 @@ entries! {
     /// The block's threads together load a tile of `a` and one of `b` into shared memory, multiply them, and
     /// go on to the next pair.
     ///
-    /// Each element is read from global memory once a block instead of once a thread: with 32 × 32 tiles a
-    /// 32nd of the reads. What lies outside of a matrix is loaded as 0. (Seed: chapter 5's tiles, figure
-    /// 6.10.)
+    /// Each element is read from global memory once a block instead of once a thread: with 32 × 32 tiles a 32nd of the
+    /// reads. What lies outside of a matrix is loaded as 0. (Chapter 5, and figure 6.10.)
     ///
     /// # Safety
     /// As [`matmul`](super) says.
@@ -106,9 +105,9 @@ entries! {
     /// `b` column after column again, and a tile that puts it right: when it is loaded, the roles of a
     /// thread's x and y are exchanged.
     ///
-    /// Neighbouring threads read neighbouring elements of a column of `b`, which is coalesced, and write
-    /// them down a column of the tile, which is padded for it. From there the product goes on as
-    /// before: how `b` lies costs nothing any more. (Seed: corner turning, figure 6.4 (B).)
+    /// Neighbouring threads read neighbouring elements of a column of `b`, which is coalesced, and write them down a
+    /// column of the tile, which is padded for it. From there the product goes on as before: how `b` lies costs
+    /// nothing any more. (Section 6.1, corner turning, figure 6.4.)
     ///
     /// # Safety
     /// As [`matmul`](super) says, with `b` column after column.

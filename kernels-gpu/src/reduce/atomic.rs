@@ -3,7 +3,8 @@
 use cuda_std::thread;
 use rung::{Form, Rung};
 
-use super::operation::{AtomicOperation, Element, Sum, every_operation};
+use super::every_operation::every_operation;
+use super::operation::{AtomicOperation, Element, Sum};
 use super::shfl::combine_block;
 use super::vector::{WIDE, load_and_combine_wide};
 use crate::warp::WARP_SIZE;

@@ -4,7 +4,8 @@ use cuda_std::{kernel, thread};
 use rung::Rung;
 
 use super::operation::{Operation, Sum};
-use super::{Element, GLOBAL, Part, add_at, combine_at, data_blocks, last_warp, sum_into_first};
+use super::unroll_warps::last_warp;
+use super::{Element, GLOBAL, Part, add_at, combine_at, data_blocks, sum_into_first};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[REDUCE_COMPLETE_UNROLL_WARPS8, REDUCE_COMPLETE_UNROLL];
@@ -21,8 +22,8 @@ pub const REDUCE_COMPLETE_UNROLL_WARPS8: Rung = Rung {
 /// `reduce_unroll_warps8` with the steps of 512, 256, 128 and 64 written out, each asking at run time
 /// whether the block is that large.
 ///
-/// Saves the loop's counter and branch; a block of 512 threads still meets the barrier of the step that
-/// it skips. (Seed: `reduceCompleteUnrollWarps8`.)
+/// Saves the loop's counter and branch; a block of 512 threads still meets the barrier of the step that it skips.
+/// ("Reducing with Complete Unrolling", `reduceCompleteUnrollWarps8`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
@@ -51,8 +52,8 @@ entries! {
     /// The block size is a constant of the type system: a step that the block is too small for is gone
     /// from the machine code, its question and its barrier with it.
     ///
-    /// What `template <unsigned int iBlockSize>` does in CUDA C++, whose version keeps the barriers.
-    /// (Seed: `reduceCompleteUnroll`.)
+    /// What `template <unsigned int iBlockSize>` does in CUDA C++, whose version keeps the barriers. ("Reducing with
+    /// Template Functions", `reduceCompleteUnroll`.)
     ///
     /// # Safety
     /// As [`reduce`](super) says.

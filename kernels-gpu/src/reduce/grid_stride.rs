@@ -3,7 +3,8 @@
 use cuda_std::thread;
 use rung::{Geometry, Rung};
 
-use super::operation::{Operation, Sum, every_operation};
+use super::every_operation::every_operation;
+use super::operation::{Operation, Sum};
 use super::shfl::combine_block;
 use super::{Element, ON_CHIP, all_exist, load_and_combine};
 use crate::grid::GridStride;

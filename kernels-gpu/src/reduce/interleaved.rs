@@ -20,9 +20,9 @@ pub const REDUCE_INTERLEAVED: Rung = Rung {
 /// Pairs lie half a block apart, then a quarter: the working threads are as before, and now they read
 /// and write neighbouring elements.
 ///
-/// A warp's 32 elements fill four sectors of 32 bytes instead of lying in one each, so fewer sectors
-/// are moved for the same additions. The branches are as uniform as in the rung before. The seed
-/// measures 1.87 times the first rung's speed. (Seed: `reduceInterleaved`.)
+/// A warp's 32 elements fill four sectors of 32 bytes instead of lying in one each, so fewer sectors are moved for the
+/// same additions. The branches are as uniform as in the rung before. The article measures 1.87 times the first rung's
+/// speed. ("Reducing with Interleaved Pairs", `reduceInterleaved`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.

@@ -7,7 +7,8 @@ use cuda_std::atomic::mid::{atomic_load_64_device, atomic_store_64_device};
 use cuda_std::thread;
 use rung::{Form, Rung};
 
-use super::operation::{Element, Operation, Sum, every_operation};
+use super::every_operation::every_operation;
+use super::operation::{Element, Operation, Sum};
 use super::shfl::combine_block;
 use super::vector::{WIDE, load_and_combine_wide};
 use crate::warp::WARP_SIZE;

@@ -4,7 +4,8 @@ use cuda_std::thread;
 use rung::Rung;
 
 use super::complete_unroll::combine_unrolled;
-use super::operation::{Operation, Sum, every_operation};
+use super::every_operation::every_operation;
+use super::operation::{Operation, Sum};
 use super::{Element, ON_CHIP, Part, all_exist, data_blocks, load_and_combine};
 use crate::grid::BlockOutput;
 

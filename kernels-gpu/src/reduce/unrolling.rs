@@ -36,8 +36,8 @@ pub const REDUCE_UNROLLING2: Rung = Rung {
     ..GLOBAL
 };
 
-/// Two data blocks a block: half as many blocks. The seed measures 3.3 times the first rung's speed.
-/// (Seed: `reduceUnrolling2`.)
+/// Two data blocks a block: half as many blocks. The article measures 3.3 times the first rung's speed. ("Reducing
+/// with Unrolling", `reduceUnrolling2`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
@@ -56,7 +56,7 @@ pub const REDUCE_UNROLLING4: Rung = Rung {
     ..GLOBAL
 };
 
-/// Four data blocks a block. (Seed: named beside `reduceUnrolling2`.)
+/// Four data blocks a block. ("Reducing with Unrolling" names it beside `reduceUnrolling2`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
@@ -75,8 +75,8 @@ pub const REDUCE_UNROLLING8: Rung = Rung {
     ..GLOBAL
 };
 
-/// Eight data blocks a block: the reading of the input dominates, at a rate that rises with the
-/// number of loads in flight. (Seed: named beside `reduceUnrolling2`.)
+/// Eight data blocks a block: the reading of the input dominates, at a rate that rises with the number of loads in
+/// flight. ("Reducing with Unrolling" names it beside `reduceUnrolling2`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.

@@ -3,7 +3,8 @@
 use cuda_std::thread;
 use rung::Rung;
 
-use super::operation::{Element, ITEMS_PER_THREAD, Operation, Sum, every_operation};
+use super::every_operation::every_operation;
+use super::operation::{Element, ITEMS_PER_THREAD, Operation, Sum};
 use super::shfl::combine_block;
 use super::{ON_CHIP, data_blocks, load_and_combine};
 use crate::grid::BlockOutput;

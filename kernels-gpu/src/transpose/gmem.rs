@@ -29,8 +29,8 @@ pub const COPY_GMEM: Rung = Rung {
 
 /// Copies and does not transpose: the upper bound.
 ///
-/// Neighbouring threads read and write neighbouring elements, so a warp's 32 floats are 4 sectors each
-/// way. No transpose moves fewer bytes. (Seed: `copyGmem`.)
+/// Neighbouring threads read and write neighbouring elements, so a warp's 32 floats are 4 sectors each way. No
+/// transpose moves fewer bytes. ("Baseline Transpose Kernel", `copyGmem`.)
 ///
 /// # Safety
 /// As [`transpose`](super) says.
@@ -59,9 +59,9 @@ pub const TRANSPOSE_NAIVE: Rung = Rung {
 
 /// Element by element: reads along a row, writes down a column. The lower bound.
 ///
-/// A warp's writes are `rows` elements apart and touch a sector each, 32 for its 32 floats: seven
-/// eighths of what moves is not asked for, unless the cache keeps a sector until its other elements
-/// come. The seed measures a third of the copy's speed. (Seed: `naiveGmem`.)
+/// A warp's writes are `rows` elements apart and touch a sector each, 32 for its 32 floats: seven eighths of what
+/// moves is not asked for, unless the cache keeps a sector until its other elements come. The article measures a third
+/// of the copy's speed. ("Baseline Transpose Kernel", `naiveGmem`.)
 ///
 /// # Safety
 /// As [`transpose`](super) says.

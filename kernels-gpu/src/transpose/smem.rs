@@ -46,9 +46,9 @@ unsafe fn smem<const X: usize, const Y: usize, const PAD: usize>(
 entries! {
     /// Reads and writes of global memory both coalesced, 4 sectors a request; in between a tile.
     ///
-    /// Its columns are read down: for 32 × 16 a warp's 32 words lie in two banks, 16 words each, and
-    /// come one after the other, in 16 wavefronts where a write is one. The seed's ratio is 8. (Seed:
-    /// `transposeSmem`.)
+    /// Its columns are read down: for 32 × 16 a warp's 32 words lie in two banks, 16 words each, and come one after
+    /// the other, in 16 wavefronts where a write is one. The article counts 8 to 1. ("Matrix Transpose with Shared
+    /// Memory", `transposeSmem`.)
     ///
     /// # Safety
     /// As [`transpose`](super) says.
@@ -67,7 +67,8 @@ entries! {
     /// The same with unused words behind each row of the tile, as many as put the words of a column into
     /// different banks: [`padding`] says which number that is, 2 for 32 × 16, and why.
     ///
-    /// A read is one wavefront then, as a write is. (Seed: `transposeSmemPad`.)
+    /// A read is one wavefront then, as a write is. ("Matrix Transpose with Padded Shared Memory",
+    /// `transposeSmemPad`.)
     ///
     /// # Safety
     /// As [`transpose`](super) says.

@@ -80,8 +80,8 @@ entries! {
     /// Two tiles side by side, in one padded tile of one dimension: half the blocks, and two loads and
     /// two stores of a thread in flight, which hide each other's latency.
     ///
-    /// The seed measures 1.13 times the memory throughput of `transpose_smem_pad`. (Seed:
-    /// `transposeSmemUnrollPad`, whose edges are wrong.)
+    /// The article measures 1.13 times the memory throughput of `transpose_smem_pad`. ("Matrix Transpose with
+    /// Unrolling", `transposeSmemUnrollPad`, which is wrong at the edges.)
     ///
     /// # Safety
     /// As [`transpose`](super) says.
@@ -97,8 +97,8 @@ entries! {
 }
 
 entries! {
-    /// The same with dynamic shared memory, whose size the launch chooses. (Seed: named beside
-    /// `transposeSmemUnrollPad`.)
+    /// The same with dynamic shared memory, whose size the launch chooses. ("Matrix Transpose with Unrolling" names it
+    /// beside `transposeSmemUnrollPad`.)
     ///
     /// # Safety
     /// As [`transpose`](super) says, launched with `4 * Y * (2 * X + padding(2 * X, Y))` bytes of shared
