@@ -64,12 +64,12 @@ const ON_CHIP: Rung = Rung {
     ..Rung::USUAL
 };
 
-/// A block takes so many elements for each of its threads.
+/// The geometry of blocks that take this many elements for each of their threads.
 const fn data_blocks(items_per_thread: u32) -> Geometry {
     Geometry::Line { items_per_thread }
 }
 
-/// What the text behind the ladder measured against its first kernel.
+/// A speedup over the first rung, as the article gives it.
 const fn published(factor: f64) -> Option<PublishedSpeedup> {
     Some(PublishedSpeedup {
         factor,
@@ -135,7 +135,7 @@ impl Part {
     }
 }
 
-/// `data[i] += data[i + stride]`
+/// Adds `data[i + stride]` to `data[i]`.
 ///
 /// # Safety
 /// As [`combine_at`].
@@ -158,8 +158,8 @@ unsafe fn combine_at<T: Element, O: Operation<T>>(data: *mut T, i: u32, stride: 
     }
 }
 
-/// What this thread's `N` elements give, `block` apart, from `first` on. `CHECKED` is for the last
-/// block, which has fewer.
+/// Loads this thread's `N` elements, which lie `block` apart from `first` on, and combines them. `CHECKED` is for the
+/// last block, where some of them do not exist.
 ///
 /// All loads come before the operations, so that they are in flight together.
 ///

@@ -1,13 +1,14 @@
-//! What a warp shuffle does, to look at: one warp or less, one exchange, nothing computed.
+//! What a warp shuffle does: each kernel is one exchange within one warp, and computes nothing.
 //!
-//! A shuffle lets a lane read a register of another lane: no memory, no barrier, a few cycles. The four
-//! modes differ in how a lane finds the one to read: by number (`idx`), so many below (`up`), so many
-//! above (`down`), or by flipping bits of its own number (`xor`). A `width` divides the warp into
-//! segments; a lane that would have to read outside its own keeps its value.
+//! A shuffle lets a lane read a register of another lane: no memory, no barrier, a few cycles. The four modes differ
+//! in how a lane finds the one to read: by number (`idx`), by a distance below (`up`) or above (`down`), or by
+//! flipping bits of its own number (`xor`). A `width` divides the warp into segments; a lane that would have to read
+//! outside its own keeps its value.
 //!
-//! Every kernel takes the lanes' values, writes what each lane has afterwards, and takes the shuffle's
-//! argument and the width. Each is there for `i32` and for `f32`: a shuffle moves 32 bits and does not ask
-//! what they are.
+//! Every kernel takes the lanes' values, writes what each lane has afterwards, and takes the shuffle's argument and
+//! the width. Each is there for `i32` and for `f32`: a shuffle moves 32 bits, whatever they mean. The kernels follow
+//! *Warp Shuffle Instruction*, an article after *Professional CUDA C Programming* (Cheng, Grossman and McKercher,
+//! 2014), whose sections their descriptions name.
 //!
 //! # Safety
 //! All kernels: one block of one dimension and at most 32 threads; `input` and `output` each point to a
@@ -29,15 +30,15 @@ use crate::warp::first_lanes;
 pub enum Mode {
     /// By number, within its segment.
     Idx,
-    /// So many below.
+    /// The lane that is the argument below.
     Up,
-    /// So many above.
+    /// The lane that is the argument above.
     Down,
     /// By the bits of its number that differ.
     Xor,
 }
 
-/// A rung, and what it shows: enough for the host to say which lane's value each lane has afterwards.
+/// A rung, and what it shows: enough for the host to compute which lane's value each lane has afterwards.
 #[derive(Clone, Copy, Debug)]
 pub struct Demonstration {
     /// The rung.
@@ -59,7 +60,7 @@ pub struct Demonstration {
 /// Registers of a lane in the array's demonstration.
 const REGISTERS: usize = 4;
 
-/// Values of a demonstration whose segments are no wider.
+/// The values of a demonstration, unless its segments are wider.
 const VALUES: u32 = 16;
 
 /// A lane's one value, moved by the option's value: what the others differ from.
@@ -152,18 +153,18 @@ macro_rules! demonstrations {
                 $argument: u32,
                 $width: u32,
             ) {
-                // SAFETY: the kernel's contract; all threads of the block are here, with the mask of all.
+                // SAFETY: as the kernel's contract says; all threads of the block are here, with the mask of all.
                 unsafe {
-                    demonstrate::<$type, { $registers }>(input, output, |$mask, $lane, $value| moved($body));
+                    demonstrate::<$type, { $registers }>(input, output, |$mask, $lane, $value| value_of($body));
                 }
             }
         }
     };
 }
 
-/// The value of a shuffle, without whether it came from another lane.
+/// The value that a shuffle gives, without the flag that says whether it came from another lane.
 #[inline(always)]
-fn moved<T: WarpShuffleValue>((value, _): (T, bool)) -> T {
+fn value_of<T: WarpShuffleValue>((value, _): (T, bool)) -> T {
     value
 }
 

@@ -7,10 +7,11 @@ use crate::warp::WARP_SIZE;
 /// A tile that a block's threads write together: rows of `WIDTH` elements, `PAD` unused words behind each, in memory of
 /// `height * (WIDTH + PAD)` elements.
 ///
-/// A barrier lies between writing and reading, and the types keep to it: a tile that is written cannot be read, and
-/// [`sync`](TileWriter::sync), which every thread of the block calls, makes the one that can of it.
+/// A barrier lies between writing and reading, and the types enforce it: a `TileWriter` cannot be read.
+/// [`sync`](TileWriter::sync), which every thread of the block calls, turns it into a [`TileReader`], which cannot be
+/// written.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0599
 /// # unsafe fn kernel(memory: *mut f32) {
 /// let tile = unsafe { kernels_gpu::tile::TileWriter::<f32, 32, 1>::new(memory) };
 /// unsafe { tile.get(0, 0) }; // There was no barrier.

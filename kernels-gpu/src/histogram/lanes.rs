@@ -1,4 +1,4 @@
-//! A copy of the counters for each lane: no two threads of a warp meet.
+//! A copy of the counters for each lane: no two threads of a warp want the same counter.
 
 use core::array;
 
@@ -59,7 +59,7 @@ entries! {
         },
         default_block: [1024, 1, 1],
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { lanes::<BLOCK>(copies, input, bins, n) }
 }
 

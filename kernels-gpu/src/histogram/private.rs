@@ -26,7 +26,7 @@ entries! {
     rung Rung::USUAL {
         lesson: "a copy of the counters in each block's shared memory: threads meet near and seldom",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { interleaved::<BLOCK, 1>(copy, input, bins, n) }
 }
 
@@ -46,7 +46,7 @@ entries! {
     rung COARSENED {
         lesson: "16 bytes a thread: a sixteenth of the copies to write out, but strided reads",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { contiguous::<BLOCK>(copy, input, bins, n) }
 }
 
@@ -63,7 +63,7 @@ entries! {
     rung COARSENED {
         lesson: "the same 16 bytes, interleaved: a warp reads one sector in each step",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { interleaved::<BLOCK, BYTES_PER_THREAD>(copy, input, bins, n) }
 }
 

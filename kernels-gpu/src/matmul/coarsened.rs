@@ -48,7 +48,7 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
     };
     let place = Place::of_this_thread(side, side * COARSE as u32);
     let row = place.top + place.down;
-    // One address a row, for the tiles lie at constant distances from it, and so does the matrix's edge.
+    // One address for each row: the tiles lie at constant distances from it.
     let left = place.left + place.along;
     let is_inside = |tile: usize| tile as u32 * side < n.saturating_sub(left);
     let mut sums = [0.0; COARSE];
@@ -82,7 +82,7 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
     }
 }
 
-/// The value, computed by the time that the thread is here.
+/// The value, computed before the thread goes on.
 ///
 /// Nothing asks for a tile's sum before the next round, so LLVM's code generator moves its last addition to the
 /// end of the loop, past the barriers, and keeps both factors in registers until then: with eight tiles so many
@@ -115,15 +115,14 @@ macro_rules! coarsened_entries {
                 lesson: $lesson,
                 geometry: Geometry::Tiles { columns_per_thread: $coarse },
             };
-            // SAFETY: the body's contract is the kernel's.
+            // SAFETY: the body has the kernel's contract.
             => unsafe { coarsened::<T, $coarse>((tile_a, tile_b), a, b, c, (m, n, k)) }
         }
     )*};
 }
 
 coarsened_entries! {
-    /// Coarsened by 1: `matmul_tiled` by another name, which shows what the loop over tiles costs by
-    /// itself.
+    /// Coarsened by 1: the work of `matmul_tiled`, which shows what the loop over tiles costs by itself.
     matmul_coarsened1 = 1,
         "the tiled kernel with a loop around its second tile: what the loop alone costs";
 

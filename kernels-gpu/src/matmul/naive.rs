@@ -55,7 +55,7 @@ pub const MATMUL_NAIVE: Rung = Rung {
 /// As [`matmul`](super) says.
 #[kernel]
 pub unsafe fn matmul_naive(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32) {
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     unsafe { dot(a, b, c, (m, n, k), |column| (column, n)) }
 }
 
@@ -84,6 +84,6 @@ pub unsafe fn matmul_uncoalesced(
     n: u32,
     k: u32,
 ) {
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     unsafe { dot(a, b, c, (m, n, k), |column| (column * k, 1)) }
 }

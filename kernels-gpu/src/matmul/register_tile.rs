@@ -4,7 +4,7 @@
 //! time of 128 multiplications. A thread that takes 8 × 8 elements of `c` reads 8 of `a` and 8 of `b`
 //! for 64 multiplications: an eighth of the reads each. And as its elements are neighbours by fours, four are
 //! one instruction.
-// An index is a place among registers here, and so a constant once the loop is written out.
+// The indices select registers: they are constants once the loops are unrolled.
 #![allow(clippy::needless_range_loop)]
 
 use cuda_std::{GpuFloat, thread};
@@ -52,7 +52,7 @@ entries! {
         },
         default_block: [16, 16, 1],
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
         const { assert!(X == THREADS) };
         register_tile((tile_a.cast(), tile_b.cast()), a, b, c, (m, n, k));

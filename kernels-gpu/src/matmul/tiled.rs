@@ -1,4 +1,4 @@
-//! Tiles: what the threads of a block all read, one of them fetches.
+//! Tiles: an element that many threads of a block read is fetched by one of them.
 
 use cuda_std::GpuFloat;
 use rung::{Form, Rung};
@@ -91,7 +91,7 @@ entries! {
     rung SQUARE {
         lesson: "tiles in shared memory: an element is read once a block instead of once a thread",
     };
-    // SAFETY: the body's contract is the kernel's; each thread loads its own element.
+    // SAFETY: the body has the kernel's contract; each thread loads its own element.
     => unsafe {
         let b = Matrix { data: b, rows: k, columns: n };
         tiled::<T, 0>((tile_a, tile_b), a, c, (m, n, k), |tile, place, first| {
@@ -119,7 +119,7 @@ entries! {
         lesson: "column after column, but x and y change roles while a tile is loaded: coalesced",
         form: Form::ColumnMajor,
     };
-    // SAFETY: the body's contract is the kernel's; each thread loads its own element.
+    // SAFETY: the body has the kernel's contract; each thread loads its own element.
     => unsafe {
         // Column after column is the transpose, row after row.
         let turned = Matrix { data: b, rows: n, columns: k };

@@ -31,7 +31,7 @@ pub const REDUCE_COMPLETE_UNROLL_WARPS8: Rung = Rung {
 pub unsafe fn reduce_complete_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_this_block(8);
     let (tid, len) = (part.tid, part.len(n));
-    // SAFETY: the kernel's contract; a thread writes only its own element before the barrier, and
+    // SAFETY: as the kernel's contract says; a thread writes only its own element before the barrier, and
     // the halves of a step are disjoint.
     unsafe {
         let data = input.add(part.start as usize);
@@ -62,7 +62,7 @@ entries! {
         lesson: "the block's size is a const generic: the tests for it are gone before the kernel runs",
         geometry: data_blocks(8),
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { in_place::<BLOCK, 8>(input, output, n) }
 }
 
@@ -78,7 +78,7 @@ pub(super) unsafe fn in_place<const BLOCK: usize, const N: usize>(
 ) {
     let part = Part::of_block_size(BLOCK as u32, N as u32);
     let len = part.len(n);
-    // SAFETY: the kernel's contract; a thread writes only its own element before the barrier.
+    // SAFETY: as the kernel's contract says; a thread writes only its own element before the barrier.
     unsafe {
         let data = input.add(part.start as usize);
         if N > 1 {

@@ -48,7 +48,7 @@ macro_rules! every_operation {
                 [<$name _ $word _ $type>](input: *const $type, output: *mut $type, $($arg: $ty,)? n: u32)
                 for BLOCK in $blocks;
                 shared tile: [$type; $len];
-                // SAFETY: the body's contract is the kernel's.
+                // SAFETY: the body has the kernel's contract.
                 => unsafe {
                     $body::<$type, $crate::reduce::operation::$operation, BLOCK>(
                         tile, input, output, $($arg,)? n,

@@ -42,7 +42,7 @@ entries! {
             most_blocks: MOST_BLOCKS,
         },
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { grid_stride::<i32, Sum, BLOCK>(tile, input, output, n) }
 }
 

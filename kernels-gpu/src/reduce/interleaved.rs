@@ -29,7 +29,7 @@ pub const REDUCE_INTERLEAVED: Rung = Rung {
 #[kernel]
 pub unsafe fn reduce_interleaved(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_this_block(1);
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe {
         let data = input.add(part.start as usize);
         sum_interleaved(data, part.tid, part.block, part.len(n), 0);

@@ -28,7 +28,7 @@ pub const REDUCE_NEIGHBORED: Rung = Rung {
 pub unsafe fn reduce_neighbored(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_this_block(1);
     let (tid, len) = (part.tid, part.len(n));
-    // SAFETY: the kernel's contract; a thread adds only elements below `len`, disjoint in each step.
+    // SAFETY: as the kernel's contract says; a thread adds only elements below `len`, disjoint in each step.
     unsafe {
         let data = input.add(part.start as usize);
         let mut stride = 1;
@@ -65,7 +65,7 @@ pub const REDUCE_NEIGHBORED_LESS: Rung = Rung {
 pub unsafe fn reduce_neighbored_less(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_this_block(1);
     let (tid, len) = (part.tid, part.len(n));
-    // SAFETY: the kernel's contract; a thread adds only elements below `len`, disjoint in each step.
+    // SAFETY: as the kernel's contract says; a thread adds only elements below `len`, disjoint in each step.
     unsafe {
         let data = input.add(part.start as usize);
         let mut stride = 1;

@@ -31,7 +31,7 @@ entries! {
         lesson: "warps sum in registers by shuffles; shared memory carries one word a warp",
         published: Some(PublishedSpeedup { factor: 1.4, over: "reduce_smem" }),
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { shfl::<i32, Sum, BLOCK>(warp_sums, input, output, n) }
 }
 
@@ -48,7 +48,7 @@ unsafe fn shfl<T: Element, O: Operation<T>, const BLOCK: usize>(
     n: u32,
 ) {
     let part = Part::of_block_size(BLOCK as u32, 1);
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe {
         let own = load_and_combine::<T, O, 1, true>(input, part.first(), part.block, n);
         let result = combine_block::<T, O, BLOCK>(warp_results, own);

@@ -83,7 +83,7 @@ entries! {
     rung ON_CHIP {
         lesson: "the block's words go to shared memory once, and the rounds touch global memory no more",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<i32, Sum, BLOCK, 1>(tile, input, output, n) }
 }
 
@@ -97,7 +97,7 @@ entries! {
     rung ON_CHIP {
         lesson: "shared memory sized by the launch: costs nothing against a size known to the compiler",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<i32, Sum, BLOCK, 1>(tile, input, output, n) }
 }
 
@@ -113,7 +113,7 @@ entries! {
         lesson: "four words summed in registers on the way to shared memory: a quarter of the rounds",
         geometry: data_blocks(4),
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<i32, Sum, BLOCK, 4>(tile, input, output, n) }
 }
 
@@ -128,6 +128,6 @@ entries! {
         lesson: "the same with shared memory sized by the launch",
         geometry: data_blocks(4),
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<i32, Sum, BLOCK, 4>(tile, input, output, n) }
 }

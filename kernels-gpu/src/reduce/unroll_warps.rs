@@ -34,7 +34,7 @@ pub const REDUCE_UNROLL_WARPS8: Rung = Rung {
 pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_this_block(8);
     let len = part.len(n);
-    // SAFETY: the kernel's contract; a thread writes only its own element before the barrier.
+    // SAFETY: as the kernel's contract says; a thread writes only its own element before the barrier.
     unsafe {
         let data = input.add(part.start as usize);
         sum_into_first::<8>(input, part.first(), part.block, n);

@@ -16,7 +16,7 @@ pub const RUNGS: &[Rung] = &[REDUCE_UNROLLING2, REDUCE_UNROLLING4, REDUCE_UNROLL
 #[inline(always)]
 unsafe fn unrolling<const N: usize>(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_this_block(N as u32);
-    // SAFETY: the kernel's contract; a thread writes only its own element before the barrier.
+    // SAFETY: as the kernel's contract says; a thread writes only its own element before the barrier.
     unsafe {
         let data = input.add(part.start as usize);
         sum_into_first::<N>(input, part.first(), part.block, n);
@@ -43,7 +43,7 @@ pub const REDUCE_UNROLLING2: Rung = Rung {
 /// As [`reduce`](super) says.
 #[kernel]
 pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe { unrolling::<2>(input, output, n) }
 }
 
@@ -62,7 +62,7 @@ pub const REDUCE_UNROLLING4: Rung = Rung {
 /// As [`reduce`](super) says.
 #[kernel]
 pub unsafe fn reduce_unrolling4(input: *mut i32, output: *mut i32, n: u32) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe { unrolling::<4>(input, output, n) }
 }
 
@@ -82,6 +82,6 @@ pub const REDUCE_UNROLLING8: Rung = Rung {
 /// As [`reduce`](super) says.
 #[kernel]
 pub unsafe fn reduce_unrolling8(input: *mut i32, output: *mut i32, n: u32) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe { unrolling::<8>(input, output, n) }
 }

@@ -33,10 +33,10 @@ entries! {
     /// A thread takes eight elements by loads of 16 bytes, all in flight before the first is added; the rest is
     /// `reduce_shfl`.
     ///
-    /// Against `reduce_grid_stride`: a quarter of the load instructions for the same bytes, and no loop to wait
-    /// in. A block reads 32 KB, adds it up and is gone, and the SM begins the next one while others still add:
-    /// the hardware's queue of blocks does what the loop did. Elements of 64 bits come two in a load, in twice
-    /// as many loads. The last block, whose part is no whole one, takes it by single elements.
+    /// Against `reduce_grid_stride`: a quarter of the load instructions for the same bytes, and no loop to wait in. A
+    /// block reads 32 KB, adds it up and ends, and the SM begins the next block while others still add: the
+    /// hardware's queue of blocks does what the loop did. Elements of 64 bits come two in a load, in twice as many
+    /// loads. The last block, whose part is not a whole one, loads single elements.
     ///
     /// Prediction: two loads of 16 bytes for each of 2048 threads of an SM are 64 KB in flight, more than the
     /// 40 KB that 3.3 TB/s at a latency of 1.5 µs want of each of 132 SMs; so memory is the limit, about 95 %
@@ -51,7 +51,7 @@ entries! {
     rung WIDE {
         lesson: "16-byte loads, two in flight for each thread, and no loop: memory is the limit",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { vector::<i32, Sum, BLOCK>(tile, input, output, n) }
 }
 
@@ -69,7 +69,7 @@ unsafe fn vector<T: Element, O: Operation<T>, const BLOCK: usize>(
     output: *mut T,
     n: u32,
 ) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe {
         let own = load_and_combine_wide::<T, O, BLOCK>(input, n);
         let result = combine_block::<T, O, BLOCK>(warp_results, own);
@@ -77,7 +77,7 @@ unsafe fn vector<T: Element, O: Operation<T>, const BLOCK: usize>(
     }
 }
 
-/// What the elements of a thread give: [`ITEMS_PER_THREAD`] of its block's part, or those that there are.
+/// Loads this thread's [`ITEMS_PER_THREAD`] elements, or those that exist, and combines them.
 ///
 /// # Safety
 /// `input` points to `n` elements that no thread writes, and is a multiple of 16; the block has `BLOCK` threads.

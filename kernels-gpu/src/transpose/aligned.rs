@@ -74,7 +74,7 @@ entries! {
         },
         default_block: [THREADS as u32, 1, 1],
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
         const { assert!(BLOCK == THREADS) };
         aligned(tile, input, output, rows, cols);

@@ -1,4 +1,4 @@
-//! Through registers: the two bounds, and the other way to be slow.
+//! Through registers: the copy that no transpose outruns, and the two transposes that are strided on one side.
 
 use cuda_std::{kernel, thread};
 use rung::{PublishedSpeedup, Rung};
@@ -92,7 +92,7 @@ entries! {
     rung TILED {
         lesson: "strided reads instead: a cache keeps their sectors for the neighbouring column",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { strided_reads::<X, Y>(input, output, rows, cols) }
 }
 
@@ -106,7 +106,7 @@ unsafe fn strided_reads<const X: usize, const Y: usize>(
     cols: u32,
 ) {
     let place = Place::<X, Y, 1>::of_this_thread();
-    let (down, along) = place.turned();
+    let (down, along) = place.transposed();
     let (row, column) = (place.origin.0 + along, place.origin.1 + down);
     if row < rows && column < cols {
         // SAFETY: in bounds of both.

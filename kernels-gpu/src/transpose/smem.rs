@@ -8,8 +8,8 @@ use crate::tile::{TileWriter, padding};
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[TRANSPOSE_SMEM, TRANSPOSE_SMEM_PAD];
 
-/// The block reads its tile row by row, and writes the tile's transpose row by row: what runs down a
-/// column is the reading of shared memory, which has no sectors.
+/// The block reads its tile of the matrix row by row, and writes the tile's transpose row by row. The strided
+/// accesses are those to shared memory, which has no sectors.
 ///
 /// # Safety
 /// As [`transpose`](super) says, with blocks of `X` × `Y`; `tile` is `Y * (X + PAD)` elements of shared
@@ -35,7 +35,7 @@ unsafe fn smem<const X: usize, const Y: usize, const PAD: usize>(
 
     let tile = tile.sync();
 
-    let (down, along) = place.turned();
+    let (down, along) = place.transposed();
     let (row, column) = (place.origin.0 + along, place.origin.1 + down);
     if row < rows && column < cols {
         // SAFETY: in bounds; the thread whose element that is has written it, before the barrier.
@@ -59,7 +59,7 @@ entries! {
         lesson: "a tile in shared memory: coalesced both ways, but its columns lie in one bank or two",
         published_count: "waves 8 : 1",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<X, Y, 0>(tile, input, output, rows, cols) }
 }
 
@@ -79,6 +79,6 @@ entries! {
         lesson: "unused words behind each row put a column into different banks: 2 for 32x16",
         published_count: "waves 1 : 1",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<X, Y, { padding(X, Y) }>(tile, input, output, rows, cols) }
 }

@@ -61,7 +61,7 @@ unsafe fn unroll<const X: usize, const Y: usize, const PAD: usize>(
 
     thread::sync_threads();
 
-    let (down, along) = place.turned();
+    let (down, along) = place.transposed();
     let (row, column) = (place.origin.0 + along, place.origin.1 + down);
     // SAFETY: in bounds, by the two questions; all of the tile was written before the barrier.
     unsafe {
@@ -92,7 +92,7 @@ entries! {
         lesson: "two tiles a block: each thread has two loads and two stores in flight",
         published: Some(PublishedSpeedup { factor: 1.13, over: "transpose_smem_pad" }),
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { unroll::<X, Y, { padding(2 * X, Y) }>(tile, input, output, rows, cols) }
 }
 
@@ -109,7 +109,7 @@ entries! {
     rung UNROLLED {
         lesson: "the same with shared memory sized by the launch",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
         unroll::<X, Y, { padding(2 * X, Y) }>(tile, input, output, rows, cols);
     }
