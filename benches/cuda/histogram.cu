@@ -1,4 +1,4 @@
-// How often each byte value occurs: the CUDA C++ twins of kernels-gpu/src/histogram/*.rs.
+// How often each byte value occurs: the CUDA ports of kernels-gpu/src/histogram/*.rs.
 //
 // Each kernel is its Rust rung line by line, under the same entry name and with the same parameters, so that
 // only the compiler differs. The rungs' own files say what each of them is about.

@@ -1,4 +1,4 @@
-// The product of two matrices of floats: the CUDA C++ twins of kernels-gpu/src/matmul/*.rs.
+// The product of two matrices of floats: the CUDA ports of kernels-gpu/src/matmul/*.rs.
 //
 // Each kernel is its Rust rung line by line, under the same entry name and with the same parameters, so that
 // only the compiler differs. The rungs' own files say what each of them is about.

@@ -1,4 +1,4 @@
-// The sum of n 32-bit integers: the CUDA C++ twins of kernels-gpu/src/reduce/*.rs, from reduce_neighbored to
+// The sum of n 32-bit integers: the CUDA ports of kernels-gpu/src/reduce/*.rs, from reduce_neighbored to
 // reduce_shfl.
 //
 // Each kernel is its Rust rung line by line: the same guards, barriers, unrolling and index types, under the

@@ -1,4 +1,4 @@
-// What a warp shuffle does, to look at: the CUDA C++ twins of kernels-gpu/src/shuffle.rs.
+// What a warp shuffle does, to look at: the CUDA ports of kernels-gpu/src/shuffle.rs.
 //
 // Each kernel is its Rust rung line by line, under the same entry name and with the same parameters, so that
 // only the compiler differs. The rungs' own file says what each of them is about.

@@ -4,13 +4,14 @@ use host::device::DeviceInfo;
 use host::problem::Verdict;
 use host::run::WARM_UP;
 use host::stats::Samples;
-use host::{Device, Ladder, Options, Problem, Rung, Session, report};
+use host::{Device, Ladder, Options, Problem, Rung, Session};
 use serde::Serialize;
 
-use crate::cases::{Case, is_of_the_seeds};
-use crate::entrant::{Entrant, Kind, twin_name};
+use crate::baseline;
+use crate::cases::Case;
+use crate::contestant::{Contestant, Kind, port_name};
+use crate::cuda_code::CudaCode;
 use crate::error::Error;
-use crate::opponents::Opponents;
 
 /// A launch of more nanoseconds than this is long,
 const LONG: f64 = 50e6;
@@ -42,7 +43,7 @@ impl Spread {
     }
 }
 
-/// What became of an entrant.
+/// What became of an contestant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// It was timed: nanoseconds, round by round.
@@ -53,14 +54,14 @@ pub enum Outcome {
     LeftOut(f64),
 }
 
-/// An entrant and what became of it.
+/// A contestant and what became of it.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// Its name.
     pub name: String,
     /// Its kind.
     pub kind: Kind,
-    /// The rung that it is or is a twin of.
+    /// The rung that it is or is a CUDA port of.
     pub rung: Option<&'static Rung>,
     /// Whether it does less than the problem asks for.
     pub is_bound: bool,
@@ -117,106 +118,107 @@ pub struct Contest {
     pub flops: Option<u64>,
     /// Where the data are when a launch begins, where the device says what its L2 is.
     pub regime: Option<String>,
-    /// All that took part: rungs, each before its twin, then peers.
-    pub entrants: Vec<Measured>,
+    /// All that took part: rungs, each before its CUDA port, then baselines.
+    pub contestants: Vec<Measured>,
     /// What could not take part, and why.
     pub missing: Vec<String>,
 }
 
 impl Contest {
-    /// The entrant of this name.
+    /// The contestant of this name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&Measured> {
-        self.entrants.iter().find(|entrant| entrant.name == name)
-    }
-
-    /// The entrants of a kind.
-    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Measured> {
-        self.entrants
+        self.contestants
             .iter()
-            .filter(move |entrant| entrant.kind == kind)
+            .find(|contestant| contestant.name == name)
     }
 
-    /// A rung's time over its twin's.
+    /// The contestants of a kind.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Measured> {
+        self.contestants
+            .iter()
+            .filter(move |contestant| contestant.kind == kind)
+    }
+
+    /// A rung's time over its CUDA port's.
     #[must_use]
-    pub fn over_twin(&self, entrant: &Measured) -> Option<Spread> {
-        let rung = entrant.rung.filter(|_| entrant.kind == Kind::Rung)?;
-        entrant.over(self.named(&twin_name(rung))?)
+    pub fn over_port(&self, contestant: &Measured) -> Option<Spread> {
+        let rung = contestant.rung.filter(|_| contestant.kind == Kind::Rung)?;
+        contestant.over(self.named(&port_name(rung))?)
     }
 
     /// The rung that solves the problem in the shortest time: all of it, where some of the ladder's rungs leave
     /// a part of it to the host.
     #[must_use]
     pub fn top(&self) -> Option<&Measured> {
-        let median = |entrant: &Measured| entrant.spread().map(|spread| spread.median);
+        let median = |contestant: &Measured| contestant.spread().map(|spread| spread.median);
         self.of_kind(Kind::Rung)
-            .filter(|entrant| !entrant.is_bound && self.solves(entrant))
-            .filter_map(|entrant| Some((entrant, median(entrant)?)))
+            .filter(|contestant| !contestant.is_bound && self.solves(contestant))
+            .filter_map(|contestant| Some((contestant, median(contestant)?)))
             .min_by(|(_, a), (_, b)| a.total_cmp(b))
-            .map(|(entrant, _)| entrant)
+            .map(|(contestant, _)| contestant)
     }
 
-    /// Whether an entrant gives as much of the result as any rung of the ladder does.
-    fn solves(&self, entrant: &Measured) -> bool {
+    /// Whether a contestant gives as much of the result as any rung of the ladder does.
+    fn solves(&self, contestant: &Measured) -> bool {
         let is_whole = |rung: &Rung| rung.single_pass;
         let all_are_parts = !self.ladder.rungs.iter().any(is_whole);
-        all_are_parts || entrant.rung.is_some_and(is_whole)
-    }
-
-    /// Whether a rung is one of those that the texts behind the ladders have.
-    #[must_use]
-    pub fn is_of_the_seeds(&self, entrant: &Measured) -> bool {
-        entrant
-            .rung
-            .is_some_and(|rung| is_of_the_seeds(self.ladder, rung))
+        all_are_parts || contestant.rung.is_some_and(is_whole)
     }
 
     /// Whether everything that ran was right.
     #[must_use]
     pub fn all_right(&self) -> bool {
         !self
-            .entrants
+            .contestants
             .iter()
-            .any(|entrant| matches!(entrant.outcome, Outcome::Wrong(_)))
+            .any(|contestant| matches!(contestant.outcome, Outcome::Wrong(_)))
     }
 }
 
-/// Everything that takes part in a case: each rung followed by its twin, the peers, and plain reading where
-/// the ladder is measured by its bytes.
+/// Everything that takes part in a case: each rung followed by its CUDA port, the baselines, and plain reading when the
+/// ladder is measured by its bytes.
 ///
 /// # Errors
-/// For a name that is no rung of the ladder.
-pub fn entrants(
+/// [`host::Error::UnknownRung`] for a name that is no rung of the ladder, [`host::Error::NotCompiled`] for a rung
+/// without an entry for its block.
+pub fn contestants(
     case: &Case,
     names: &[String],
     problem: &dyn Problem,
-    opponents: &Opponents,
-) -> Result<Vec<Entrant>, Error> {
+    cuda: &CudaCode,
+) -> Result<Vec<Contestant>, Error> {
     let mut all = Vec::new();
     for rung in case.rungs(names, problem)? {
         let launch = case.ladder.launch(rung, problem, None)?;
-        let twin = opponents.twin(case.ladder.name, &launch);
-        all.push(Entrant::Launch {
+        let port = cuda.port(case.ladder.name, &launch);
+        let contestant = |launch, is_port| Contestant::Launch {
             rung,
             launch,
-            is_twin: false,
-        });
-        all.extend(twin.map(|launch| Entrant::Launch {
-            rung,
-            launch,
-            is_twin: true,
-        }));
+            is_port,
+        };
+        all.push(contestant(launch, false));
+        all.extend(port.map(|launch| contestant(launch, true)));
     }
-    if opponents.has_peers() {
-        all.extend(problem.peers().into_iter().map(Entrant::Peer));
+    if let Some(library) = cuda.library() {
+        let own = baseline::of(case.ladder, problem, &options(case, problem)?).into_iter();
+        all.extend(own.map(|baseline| Contestant::Baseline(baseline, library.clone())));
     }
     if problem.flops().is_none() {
-        all.push(Entrant::Read);
+        all.push(Contestant::Read);
     }
     Ok(all)
 }
 
-/// Runs a case: tries and checks each entrant once, and then takes `runs` rounds of one launch of each that is
+/// The complete options of a case's problem.
+///
+/// # Errors
+/// [`host::Error::UnknownOption`] for an option that the ladder does not have.
+pub fn options(case: &Case, problem: &dyn Problem) -> Result<Options, host::Error> {
+    Ok(problem.settled(case.ladder.complete(&case.options)?))
+}
+
+/// Runs a case: tries and checks each contestant once, and then takes `runs` rounds of one launch of each that is
 /// right and does not take too long, after [`WARM_UP`] that do not count. Every other round goes backwards,
 /// so that none always has the same one before it. `progress` hears of what is done.
 ///
@@ -225,46 +227,46 @@ pub fn entrants(
 /// # Errors
 /// A problem that does not fit, a name that is no rung or is one that the device is too old for, and a device
 /// without a clock. Whatever else the device
-/// refuses is the entrant's [`Outcome::Wrong`].
+/// refuses is the contestant's [`Outcome::Wrong`].
 pub fn contest(
     device: &mut dyn Device,
     case: &Case,
     names: &[String],
-    opponents: &mut Opponents,
+    cuda: &mut CudaCode,
     runs: u32,
     mut progress: impl FnMut(&str),
 ) -> Result<Contest, Error> {
     let problem = case.ladder.problem(&case.options)?;
     let problem = &*problem;
-    let all = entrants(case, names, problem, opponents)?;
+    let all = contestants(case, names, problem, cuda)?;
     let info = device.info().clone();
     let mut session = Session::timed(device, problem)?;
     let sets = session.sets();
 
-    let mut results: Vec<(Entrant, Result<f64, String>)> = Vec::new();
+    let mut results: Vec<(Contestant, Result<f64, String>)> = Vec::new();
     let mut too_new = Vec::new();
-    for entrant in all {
-        match entrant.lacks(&session) {
+    for contestant in all {
+        match contestant.lacks(&session) {
             Some(error) if !names.is_empty() => return Err(error.into()),
             Some(error) => {
-                too_new.push(format!("left out: {error}"));
+                too_new.push(format!("left out: {}", Error::from(error)));
                 continue;
             }
             None => {}
         }
-        progress(&format!("trying {}", entrant.name()));
-        let tried = match entrant.once(&mut session) {
+        progress(&format!("trying {}", contestant.name()));
+        let tried = match contestant.once(&mut session) {
             Ok(Some(time)) => Ok(time),
             Ok(None) => return Err(no_clock(&info).into()),
-            // The driver is older than the nvcc: that is not the twin's fault.
-            Err(error @ host::Error::Ptx { .. }) if entrant.kind() == Kind::Twin => {
-                opponents.refuse_twins(case.ladder.name, error.to_string());
+            // The driver is older than the nvcc: that is not the port's fault.
+            Err(error @ host::Error::Ptx { .. }) if contestant.kind() == Kind::CudaPort => {
+                cuda.refuse_ports(case.ladder.name, error.to_string());
                 continue;
             }
             Err(error) => Err(error.to_string()),
         };
-        if entrant.kind() != Kind::Twin || opponents.without_twins(case.ladder.name).is_none() {
-            results.push((entrant, tried));
+        if contestant.kind() != Kind::CudaPort || !cuda.lacks_ports(case.ladder.name) {
+            results.push((contestant, tried));
         }
     }
     let shortest = results
@@ -274,14 +276,16 @@ pub fn contest(
     let too_long = |time: f64| time > LONG && time > TOO_LONG * shortest;
 
     let mut outcomes = Vec::new();
-    for (entrant, tried) in &results {
+    for (contestant, tried) in &results {
         outcomes.push(match tried {
             Err(why) => Outcome::Wrong(why.clone()),
             // A library's first call makes it ready, which can take longer than what it is called for.
-            &Ok(time) if too_long(time) && entrant.kind() != Kind::Peer => Outcome::LeftOut(time),
+            &Ok(time) if too_long(time) && contestant.kind() != Kind::Baseline => {
+                Outcome::LeftOut(time)
+            }
             Ok(_) => {
-                progress(&format!("checking {}", entrant.name()));
-                match entrant.check(&mut session) {
+                progress(&format!("checking {}", contestant.name()));
+                match contestant.check(&mut session) {
                     Ok(Verdict::Right) => Outcome::Timed(Vec::new()),
                     Ok(Verdict::Wrong(why)) => Outcome::Wrong(why),
                     Err(error) => Outcome::Wrong(error.to_string()),
@@ -314,43 +318,31 @@ pub fn contest(
     }
     drop(session);
 
-    let entrants = results
+    let contestants = results
         .iter()
         .zip(outcomes)
-        .map(|((entrant, _), outcome)| Measured {
-            name: entrant.name(),
-            kind: entrant.kind(),
-            rung: entrant.rung(),
-            is_bound: entrant.is_bound(),
-            bytes: entrant.bytes(problem),
+        .map(|((contestant, _), outcome)| Measured {
+            name: contestant.name(),
+            kind: contestant.kind(),
+            rung: contestant.rung(),
+            is_bound: contestant.is_bound(),
+            bytes: contestant.bytes(problem),
             outcome,
         })
         .collect();
     Ok(Contest {
         ladder: case.ladder,
         label: case.label,
-        options: problem.settled(case.ladder.complete(&case.options)?),
+        options: options(case, problem)?,
         title: problem.title(),
         bytes: problem.bytes(),
         flops: problem.flops(),
         regime: info
             .l2_bytes
-            .map(|l2| report::regime(problem.bytes(), sets, l2)),
-        entrants,
-        missing: [missing(case.ladder, opponents), too_new].concat(),
+            .map(|l2| cli::regime(problem.bytes(), sets, l2)),
+        contestants,
+        missing: [cuda.missing(case.ladder.name), too_new].concat(),
     })
-}
-
-/// Why there are no twins or no peers, where there are none.
-pub fn missing(ladder: &Ladder, opponents: &Opponents) -> Vec<String> {
-    let twins = opponents
-        .without_twins(ladder.name)
-        .map(|why| format!("no twins in CUDA C++: {why}"));
-    let peers = opponents
-        .peers()
-        .and_then(Result::err)
-        .map(|why| format!("no peers: {why}"));
-    twins.into_iter().chain(peers).collect()
 }
 
 fn no_clock(info: &DeviceInfo) -> host::Error {

@@ -4,9 +4,25 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The ladders' and the device's own.
+    /// A ladder, a device or the output failed as it does in the program `ladder`.
     #[error(transparent)]
-    Host(#[from] host::Error),
+    Ladder(#[from] cli::Error),
+    /// There is no driver, or no GPU behind it.
+    #[error("{what}; times are a GPU's, and `cargo xtask doctor` shows what this machine lacks")]
+    NoGpu {
+        /// What was found instead.
+        what: String,
+    },
+    /// A kernel that is compiled for newer devices only.
+    #[error("{entry} needs compute capability {}.{}, the device has {}.{}", .needs.0, .needs.1, .has.0, .has.1)]
+    NeedsNewer {
+        /// The kernel.
+        entry: String,
+        /// The least compute capability that has it.
+        needs: (u32, u32),
+        /// The device's.
+        has: (u32, u32),
+    },
     /// There is no CUDA C++ compiler.
     #[error(
         "no nvcc: {why}; NVCC names one, or have it on PATH, or `cargo xtask setup --nvidia` installs it"
@@ -16,12 +32,12 @@ pub enum Error {
         why: String,
     },
     /// nvcc would not compile a file.
-    #[error("nvcc could not compile {file}: {said}")]
+    #[error("nvcc could not compile {file}: {output}")]
     Nvcc {
         /// The file.
         file: &'static str,
         /// What nvcc wrote.
-        said: String,
+        output: String,
     },
     /// A file of the cache could not be written or read.
     #[error("cannot use {path}: {why}; LADDER_CACHE names another folder for what nvcc makes")]
@@ -31,12 +47,30 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// A number of runs that says nothing of their spread.
+    /// The library of baselines cannot be loaded.
+    #[error(
+        "cannot use the library of baselines {path}: {why}; without it, baselines are left out"
+    )]
+    Library {
+        /// The library.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A number of rounds that says nothing of their spread.
     #[error("{0} runs are too few for quartiles; --runs takes 5 or more")]
     FewRuns(u32),
-    /// The output could not be written.
-    #[error("cannot write the output: {0}")]
-    Output(#[from] std::io::Error),
+}
+
+impl From<host::Error> for Error {
+    /// Errors whose hint names an option of `ladder` get a hint of their own.
+    fn from(error: host::Error) -> Self {
+        match error {
+            host::Error::NoGpu { what } => Self::NoGpu { what },
+            host::Error::NeedsNewer { entry, needs, has } => Self::NeedsNewer { entry, needs, has },
+            error => Self::Ladder(error.into()),
+        }
+    }
 }
 
 impl Error {
@@ -44,8 +78,8 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Host(error) => error.exit_code(),
-            Self::FewRuns(_) => 2,
+            Self::Ladder(error) => error.exit_code(),
+            Self::NoGpu { .. } | Self::NeedsNewer { .. } | Self::FewRuns(_) => 2,
             _ => 1,
         }
     }

@@ -1,15 +1,23 @@
-//! The ladders measured against what else there is: the same kernels in CUDA C++, compiled by nvcc and loaded
-//! as the Rust ones are, and NVIDIA's own libraries. `versus` is a program that runs them in turn in one
-//! process; the benchmarks are criterion's of the same.
+//! Measures the ladders against what else computes the same: *CUDA ports*, rungs written once more in CUDA C++, and
+//! *baselines*, NVIDIA's own libraries (CUB, cuBLAS, a copy of memory).
+//!
+//! What flows in: the ladders of `host`, the CUDA C++ in `cuda/`, which the machine's nvcc compiles, and a GPU. What
+//! flows out: tables and JSON of the program `versus`, which runs all contestants in turn in one process, and
+//! criterion's benchmarks of the same contestants.
+//!
+//! CUDA ports and baselines are registered here by the name of their ladder; a ladder may have neither. This crate
+//! must not know how a rung computes or how it is checked: a baseline is checked as a rung is.
 
+pub mod baseline;
 pub mod cases;
 pub mod clock;
 pub mod contest;
-pub mod entrant;
+pub mod contestant;
+pub mod cuda_code;
 mod error;
 pub mod groups;
+pub mod library;
 pub mod nvcc;
-pub mod opponents;
 pub mod show;
 pub mod targets;
 pub mod versus;

@@ -50,7 +50,7 @@ impl Nvcc {
     /// an installation in a usual place.
     ///
     /// # Errors
-    /// [`Error::NoNvcc`] where there is none, and where what was found does not say its version.
+    /// [`Error::NoNvcc`] when there is none, and when the program that was found does not say its version.
     pub fn find() -> Result<Self, Error> {
         let named = env::var_os(NVCC).filter(|name| !name.is_empty());
         if let Some(name) = named {
@@ -76,7 +76,7 @@ impl Nvcc {
     /// This program.
     ///
     /// # Errors
-    /// [`Error::NoNvcc`] where it does not say its version.
+    /// [`Error::NoNvcc`] when it cannot be run or does not say its version.
     pub fn at(program: PathBuf) -> Result<Self, Error> {
         let broken = |why| Error::NoNvcc { why };
         let said = locate::output(Command::new(&program).arg("--version")).map_err(broken)?;
@@ -84,17 +84,21 @@ impl Nvcc {
         let version = said
             .split_whitespace()
             .find_map(|word| word.strip_prefix('V').filter(|rest| rest.contains('.')))
+            .map(str::to_owned)
             .ok_or_else(|| broken(format!("{} says no version", program.display())))?;
-        Ok(Self {
-            version: version.to_owned(),
-            program,
-        })
+        Ok(Self { version, program })
     }
 
     /// Its version, `13.0.88`.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// The program itself.
+    #[must_use]
+    pub fn program(&self) -> &Path {
+        &self.program
     }
 
     /// Compiles all units at once, each in a process of its own, into `folder`. What is there already from
@@ -148,14 +152,14 @@ impl Nvcc {
                 why: format!("cannot run {}: {error}", self.program.display()),
             })?;
         if !output.status.success() {
-            let said = [&output.stderr[..], &output.stdout].concat();
-            let said = String::from_utf8_lossy(&said).trim().to_owned();
+            let written = [&output.stderr[..], &output.stdout].concat();
+            let written = String::from_utf8_lossy(&written).trim().to_owned();
             return Err(Error::Nvcc {
                 file: unit.file,
-                said: if said.is_empty() {
+                output: if written.is_empty() {
                     output.status.to_string()
                 } else {
-                    said
+                    written
                 },
             });
         }

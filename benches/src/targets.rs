@@ -4,183 +4,57 @@ use serde::Serialize;
 
 use crate::contest::{Contest, Measured};
 
-/// Something to reach.
-#[derive(Clone, Copy, Debug)]
-pub struct Target {
-    /// What it is about.
-    pub what: &'static str,
-    /// What is to be reached.
-    pub wants: Wants,
-}
+/// What is to be reached, and what it is about.
+pub type Target = (&'static str, Wants);
 
 /// What there is to reach. A case is a ladder's name and a label of [`cases`](crate::cases).
 #[derive(Clone, Copy, Debug)]
 pub enum Wants {
-    /// No rung of the seeds takes more than so many times its twin's time.
-    EachTwin(f64),
+    /// No rung takes more than so many times its CUDA port's time.
+    EachPort(f64),
     /// The geometric mean of these ratios is at most so much.
-    MeanTwin(f64),
-    /// The top rung's time is at most so many times that of the peer whose name begins so.
-    Peer {
-        /// The case.
-        of: (&'static str, &'static str),
-        /// How the peer's name begins.
-        peer: &'static str,
-        /// The ratio.
-        at_most: f64,
-    },
-    /// The top rung moves at least so many bytes a second.
-    Bandwidth {
-        /// The case.
-        of: (&'static str, &'static str),
-        /// 10^9 bytes a second.
-        at_least: f64,
-    },
-    /// The top rung's time is at most so many times that of another case's top rung.
-    Case {
-        /// The case.
-        of: (&'static str, &'static str),
-        /// The other.
-        than: (&'static str, &'static str),
-        /// The ratio.
-        at_most: f64,
-    },
+    MeanPort(f64),
+    /// In this case, the top rung's time is at most so many times that of the contestant whose name begins so.
+    Baseline(Case, &'static str, f64),
+    /// In this case, the top rung moves at least so many 10^9 bytes a second.
+    Bandwidth(Case, f64),
+    /// In this case, the top rung's time is at most so many times that of another case's top rung.
+    OtherCase(Case, Case, f64),
 }
 
-use Wants::{Bandwidth, EachTwin, MeanTwin, Peer};
+type Case = (&'static str, &'static str);
 
-const fn target(what: &'static str, wants: Wants) -> Target {
-    Target { what, wants }
-}
-
-const fn peer(
-    what: &'static str,
-    of: (&'static str, &'static str),
-    peer: &'static str,
-    at_most: f64,
-) -> Target {
-    target(what, Peer { of, peer, at_most })
-}
+use Wants::{Bandwidth, Baseline, EachPort, MeanPort, OtherCase};
 
 /// How much longer two runs of the same may take and count as the same.
 const SAME: f64 = 1.01;
-
-const fn bandwidth_of_sum(what: &'static str, label: &'static str) -> Target {
-    let wants = Wants::Case {
-        of: ("reduce", label),
-        than: ("reduce", "2^28 f32"),
-        at_most: SAME,
-    };
-    target(what, wants)
-}
+const FLOAT_SUM: Case = ("reduce", "2^28 f32");
 
 /// All targets. They are for one H100.
+#[rustfmt::skip] // A line each.
 pub const TARGETS: &[Target] = &[
-    target("each rung of the seeds, over its twin", EachTwin(1.03)),
-    target("their geometric mean", MeanTwin(0.98)),
-    peer(
-        "top sum, 2^28 i32, over CUB",
-        ("reduce", "2^28"),
-        "CUB",
-        0.97,
-    ),
-    target(
-        "top sum, 2^28 i32",
-        Bandwidth {
-            of: ("reduce", "2^28"),
-            at_least: 3150.0,
-        },
-    ),
-    peer(
-        "top sum, 2^28 f32, over CUB",
-        ("reduce", "2^28 f32"),
-        "CUB",
-        0.97,
-    ),
-    target(
-        "top sum, 2^28 f32",
-        Bandwidth {
-            of: ("reduce", "2^28 f32"),
-            at_least: 3150.0,
-        },
-    ),
-    peer(
-        "top sum, 2^24 i32, over CUB",
-        ("reduce", "2^24"),
-        "CUB",
-        0.85,
-    ),
-    peer(
-        "top sum, 2^20 i32, over CUB",
-        ("reduce", "2^20"),
-        "CUB",
-        1.0,
-    ),
-    bandwidth_of_sum("top min, 2^28 f32, over top sum", "2^28 min f32"),
-    bandwidth_of_sum("top max, 2^28 f32, over top sum", "2^28 max f32"),
-    bandwidth_of_sum("top product, 2^28 f32, over top sum", "2^28 product f32"),
-    peer(
-        "top transpose, 16384², over memcpy",
-        ("transpose", "16384x16384"),
-        "memcpy",
-        1.0,
-    ),
-    peer(
-        "top transpose, 4096², over memcpy",
-        ("transpose", "4096x4096"),
-        "memcpy",
-        1.0,
-    ),
-    peer(
-        "top transpose, 10007 × 8191, over memcpy",
-        ("transpose", "10007x8191"),
-        "memcpy",
-        1.0 / 0.85,
-    ),
-    peer(
-        "top SGEMM, 4096³, over cuBLAS",
-        ("matmul", "4096^3"),
-        "cuBLAS",
-        1.0,
-    ),
-    peer(
-        "top SGEMM, 8192³, over cuBLAS",
-        ("matmul", "8192^3"),
-        "cuBLAS",
-        1.0,
-    ),
-    peer(
-        "top SGEMM, 1024³, over cuBLAS",
-        ("matmul", "1024^3"),
-        "cuBLAS",
-        1.0 / 0.9,
-    ),
-    peer(
-        "top SGEMM, 2048³, over cuBLAS",
-        ("matmul", "2048^3"),
-        "cuBLAS",
-        1.0 / 0.9,
-    ),
-    peer(
-        "top SGEMM, 1000 × 1100 × 1300, over cuBLAS",
-        ("matmul", "1000x1100x1300"),
-        "cuBLAS",
-        1.0 / 0.9,
-    ),
-    peer(
-        "top histogram, 2^28 uniform bytes, over CUB",
-        ("histogram", "2^28 uniform"),
-        "CUB",
-        1.0,
-    ),
-    target(
-        "top histogram, constant bytes over uniform",
-        Wants::Case {
-            of: ("histogram", "2^28 constant"),
-            than: ("histogram", "2^28 uniform"),
-            at_most: 1.5,
-        },
-    ),
+    ("each rung, over its CUDA port", EachPort(1.03)),
+    ("their geometric mean", MeanPort(0.98)),
+    ("top sum, 2^28 i32, over CUB", Baseline(("reduce", "2^28"), "CUB", 0.97)),
+    ("top sum, 2^28 i32", Bandwidth(("reduce", "2^28"), 3150.0)),
+    ("top sum, 2^28 f32, over CUB", Baseline(FLOAT_SUM, "CUB", 0.97)),
+    ("top sum, 2^28 f32", Bandwidth(FLOAT_SUM, 3150.0)),
+    ("top sum, 2^24 i32, over CUB", Baseline(("reduce", "2^24"), "CUB", 0.85)),
+    ("top sum, 2^20 i32, over CUB", Baseline(("reduce", "2^20"), "CUB", 1.0)),
+    ("top min, 2^28 f32, over top sum", OtherCase(("reduce", "2^28 min f32"), FLOAT_SUM, SAME)),
+    ("top max, 2^28 f32, over top sum", OtherCase(("reduce", "2^28 max f32"), FLOAT_SUM, SAME)),
+    ("top product, 2^28 f32, over top sum", OtherCase(("reduce", "2^28 product f32"), FLOAT_SUM, SAME)),
+    ("top transpose, 16384², over memcpy", Baseline(("transpose", "16384x16384"), "memcpy", 1.0)),
+    ("top transpose, 4096², over memcpy", Baseline(("transpose", "4096x4096"), "memcpy", 1.0)),
+    ("top transpose, 10007 × 8191, over memcpy", Baseline(("transpose", "10007x8191"), "memcpy", 1.0 / 0.85)),
+    ("top SGEMM, 4096³, over cuBLAS", Baseline(("matmul", "4096^3"), "cuBLAS", 1.0)),
+    ("top SGEMM, 8192³, over cuBLAS", Baseline(("matmul", "8192^3"), "cuBLAS", 1.0)),
+    ("top SGEMM, 1024³, over cuBLAS", Baseline(("matmul", "1024^3"), "cuBLAS", 1.0 / 0.9)),
+    ("top SGEMM, 2048³, over cuBLAS", Baseline(("matmul", "2048^3"), "cuBLAS", 1.0 / 0.9)),
+    ("top SGEMM, 1000 × 1100 × 1300, over cuBLAS", Baseline(("matmul", "1000x1100x1300"), "cuBLAS", 1.0 / 0.9)),
+    ("top histogram, 2^28 uniform bytes, over CUB", Baseline(("histogram", "2^28 uniform"), "CUB", 1.0)),
+    ("top histogram, constant bytes over uniform",
+     OtherCase(("histogram", "2^28 constant"), ("histogram", "2^28 uniform"), 1.5)),
 ];
 
 /// A target and what was measured for it.
@@ -198,7 +72,7 @@ pub struct Reached {
     pub met: bool,
 }
 
-/// A rung's time over its twin's, on the first case on which both ran.
+/// A rung's time over its CUDA port's, on the first case on which both ran.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ratio {
     /// The ladder.
@@ -209,17 +83,15 @@ pub struct Ratio {
     pub title: String,
     /// The median of the rounds' ratios.
     pub ratio: f64,
-    /// Whether the rung is one of those of the texts behind the ladders.
-    pub is_of_the_seeds: bool,
 }
 
-/// The ratios of all rungs that have twins.
+/// The ratios of all rungs that have CUDA ports.
 #[must_use]
 pub fn ratios(contests: &[Contest]) -> Vec<Ratio> {
     let mut all: Vec<Ratio> = Vec::new();
     for contest in contests {
-        for entrant in &contest.entrants {
-            let (Some(rung), Some(ratio)) = (entrant.rung, contest.over_twin(entrant)) else {
+        for contestant in &contest.contestants {
+            let (Some(rung), Some(ratio)) = (contestant.rung, contest.over_port(contestant)) else {
                 continue;
             };
             if all.iter().all(|known| known.rung != rung.name) {
@@ -228,7 +100,6 @@ pub fn ratios(contests: &[Contest]) -> Vec<Ratio> {
                     rung: rung.name,
                     title: contest.title.clone(),
                     ratio: ratio.median,
-                    is_of_the_seeds: contest.is_of_the_seeds(entrant),
                 });
             }
         }
@@ -263,15 +134,15 @@ pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
     let mut all: Vec<Ceiling> = Vec::new();
     for contest in contests {
         let bounds = contest
-            .entrants
+            .contestants
             .iter()
-            .filter(|entrant| entrant.is_bound && entrant.rung.is_none());
-        for entrant in bounds {
-            let Some(bytes_per_s) = entrant.bytes_per_s() else {
+            .filter(|contestant| contestant.is_bound && contestant.rung.is_none());
+        for contestant in bounds {
+            let Some(bytes_per_s) = contestant.bytes_per_s() else {
                 continue;
             };
             let new = Ceiling {
-                name: entrant.name.clone(),
+                name: contestant.name.clone(),
                 ladder: contest.ladder.name,
                 title: contest.title.clone(),
                 gb_per_s: bytes_per_s / 1e9,
@@ -295,70 +166,57 @@ pub fn reached(contests: &[Contest]) -> Vec<Reached> {
         .collect()
 }
 
-fn one(target: &Target, contests: &[Contest]) -> Option<Reached> {
-    let case = |(ladder, label): (&str, &str)| {
+fn one(&(what, wants): &Target, contests: &[Contest]) -> Option<Reached> {
+    let case = |(ladder, label): Case| {
         contests
             .iter()
             .find(|contest| contest.ladder.name == ladder && contest.label == label)
     };
-    let made = |words: String, measured: f64, by: String, met: bool| Reached {
-        what: target.what,
-        target: words,
+    let at_most = |bound: f64, measured: f64, by: String| Reached {
+        what,
+        target: format!("≤ {bound:.3}"),
         measured,
         by,
-        met,
+        met: measured <= bound,
     };
-    let at_most = |bound: f64, measured: f64, by: String| {
-        made(format!("≤ {bound:.3}"), measured, by, measured <= bound)
-    };
-    let seeds = || {
-        ratios(contests)
-            .into_iter()
-            .filter(|ratio| ratio.is_of_the_seeds)
-    };
-    let name = |entrant: &Measured| entrant.name.clone();
-    match target.wants {
-        EachTwin(bound) => {
-            let worst = seeds().max_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
-            Some(at_most(
-                bound,
-                worst.ratio,
-                format!("{}, the worst", worst.rung),
-            ))
+    let name = |contestant: &Measured| contestant.name.clone();
+    Some(match wants {
+        EachPort(bound) => {
+            let ratios = ratios(contests).into_iter();
+            let worst = ratios.max_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
+            at_most(bound, worst.ratio, format!("{}, the worst", worst.rung))
         }
-        MeanTwin(bound) => {
-            let mean = geometric_mean(seeds().map(|ratio| ratio.ratio))?;
-            Some(at_most(bound, mean, format!("{} rungs", seeds().count())))
+        MeanPort(bound) => {
+            let ratios = ratios(contests);
+            let mean = geometric_mean(ratios.iter().map(|ratio| ratio.ratio))?;
+            at_most(bound, mean, format!("{} rungs", ratios.len()))
         }
-        Peer {
-            of,
-            peer,
-            at_most: bound,
-        } => {
+        Baseline(of, begins, bound) => {
             let contest = case(of)?;
             let top = contest.top()?;
-            let mut others = contest.entrants.iter();
+            let mut others = contest.contestants.iter();
             let other =
-                others.find(|entrant| entrant.rung.is_none() && entrant.name.starts_with(peer))?;
-            Some(at_most(bound, top.over(other)?.median, name(top)))
+                others.find(|other| other.rung.is_none() && other.name.starts_with(begins))?;
+            at_most(bound, top.over(other)?.median, name(top))
         }
-        Bandwidth { of, at_least } => {
+        Bandwidth(of, at_least) => {
             let top = case(of)?.top()?;
             let measured = top.bytes_per_s()? / 1e9;
-            let words = format!("≥ {at_least:.0} GB/s");
-            Some(made(words, measured, name(top), measured >= at_least))
+            Reached {
+                what,
+                target: format!("≥ {at_least:.0} GB/s"),
+                measured,
+                by: name(top),
+                met: measured >= at_least,
+            }
         }
-        Wants::Case {
-            of,
-            than,
-            at_most: bound,
-        } => {
+        OtherCase(of, than, bound) => {
             let median = |top: &Measured| top.spread().map(|spread| spread.median);
             let top = case(of)?.top()?;
             let ratio = median(top)? / median(case(than)?.top()?)?;
-            Some(at_most(bound, ratio, name(top)))
+            at_most(bound, ratio, name(top))
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -369,19 +227,19 @@ mod tests {
 
     #[test]
     fn every_target_speaks_of_a_case_that_there_is() {
-        let cases = cases::written(None);
+        let cases = cases::versus(None);
         let is = |(ladder, label): (&str, &str)| {
             cases
                 .iter()
                 .any(|case| (case.ladder.name, case.label) == (ladder, label))
         };
-        for target in TARGETS {
-            let spoken_of = match target.wants {
-                EachTwin(_) | MeanTwin(_) => vec![],
-                Peer { of, .. } | Bandwidth { of, .. } => vec![of],
-                Wants::Case { of, than, .. } => vec![of, than],
+        for &(what, wants) in TARGETS {
+            let named = match wants {
+                EachPort(_) | MeanPort(_) => vec![],
+                Baseline(of, ..) | Bandwidth(of, _) => vec![of],
+                OtherCase(of, than, _) => vec![of, than],
             };
-            assert!(spoken_of.into_iter().all(is), "{}", target.what);
+            assert!(named.into_iter().all(is), "{what}");
         }
     }
 

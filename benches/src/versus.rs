@@ -1,21 +1,22 @@
-//! The `versus` program, apart from its process: rungs against their twins and against NVIDIA's libraries, in
-//! one process and in turn.
+//! The program `versus`, apart from its process: rungs against their CUDA ports and against NVIDIA's libraries, in one
+//! process and in turn.
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use host::cli::per_ladder::{of_ladder, options, per_ladder};
-use host::cli::progress_bar;
+use analysis::document;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use cli::targets::{Scope, Targets};
+use cli::{not_run, progress_bar};
 use host::device::DeviceInfo;
-use host::report::{Setting, readme};
-use host::{Device, Ladder, Options};
+use host::selection::Selection;
+use host::{CATALOG, Device, Ladder, Provenance};
 
-use crate::cases::{Case, written};
+use crate::cases::{self, Case};
 use crate::contest::contest;
+use crate::cuda_code::CudaCode;
 use crate::error::Error;
-use crate::opponents::Opponents;
 use crate::show::{self, Circumstances, Results};
 
 /// Exit code where a result was wrong or something could not be measured.
@@ -24,22 +25,19 @@ const WRONG: u8 = 1;
 const FEWEST_RUNS: u32 = 5;
 
 /// What the program finds around it.
-pub struct Surroundings<'a> {
+pub struct Env<'a> {
     /// Opens the GPU.
     pub open: &'a dyn Fn() -> Result<Box<dyn Device>, host::Error>,
-    /// Finds what there is to measure against.
-    pub opponents: &'a dyn Fn() -> Opponents,
+    /// Finds the compiler of the CUDA C++ to measure against.
+    pub cuda: &'a dyn Fn() -> CudaCode,
     /// Whether a person reads the output on a terminal.
     pub terminal: bool,
-    /// The day, and the toolchain for a device.
-    pub setting: &'a dyn Fn(&DeviceInfo) -> Setting,
+    /// The day, and the compilers for a device.
+    pub provenance: &'a dyn Fn(&DeviceInfo) -> Provenance,
 }
 
 #[derive(Args, Debug)]
-struct Asked {
-    /// Only these rungs
-    #[arg(long, num_args = 1.., value_name = "NAME")]
-    rung: Vec<String>,
+struct Request {
     /// How many rounds to take the medians of
     #[arg(long, value_name = "K", default_value_t = 31)]
     runs: u32,
@@ -51,19 +49,12 @@ struct Asked {
     update_readme: Option<PathBuf>,
 }
 
-fn program() -> Command {
-    per_ladder(
-        Asked::augment_args(
-            Command::new("versus")
-                .version(env!("CARGO_PKG_VERSION"))
-                .about(
-                    "Measures rungs against the same kernels in CUDA C++ and the top rungs against CUB, \
-                     cuBLAS and memcpy, in turn in one process",
-                )
-                .subcommand_negates_reqs(true),
-        ),
-        Asked::augment_args,
-        |arg| arg.action(ArgAction::Set).allow_hyphen_values(true),
+fn program(args: &[OsString]) -> Command {
+    let command = Command::new("versus").version(env!("CARGO_PKG_VERSION"));
+    let command = Scope::of(&CATALOG, args).targets_without_block(command);
+    Request::augment_args(command).about(
+        "Measures rungs against the same kernels in CUDA C++ and the top rungs against CUB, cuBLAS and memcpy, in turn \
+         in one process",
     )
 }
 
@@ -71,23 +62,14 @@ fn program() -> Command {
 /// as asked.
 pub fn main(
     args: impl IntoIterator<Item = OsString>,
-    surroundings: &Surroundings<'_>,
+    env: &Env<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    let matches = match program().try_get_matches_from(&args) {
+    let matches = match program(&args).try_get_matches_from(&args) {
         Ok(matches) => matches,
-        Err(error) => {
-            let text = error.render();
-            // A reader that went away has seen what it wanted.
-            let _ = if error.use_stderr() {
-                write!(err, "{}", text.ansi())
-            } else {
-                write!(out, "{}", text.ansi())
-            };
-            return u8::try_from(error.exit_code()).unwrap_or(2);
-        }
+        Err(error) => return not_run(&error, "cargo xtask versus --help", out, err),
     };
     let command: Vec<_> = args
         .iter()
@@ -95,9 +77,13 @@ pub fn main(
         .map(|arg| arg.to_string_lossy())
         .collect();
     let command = format!("cargo xtask versus {}", command.join(" "));
-    match run(&matches, command.trim_end(), surroundings, out, err) {
+    match run(&matches, command.trim_end(), env, out, err) {
         Ok(code) => code,
-        Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
+        Err(Error::Ladder(cli::Error::Output(error)))
+            if error.kind() == std::io::ErrorKind::BrokenPipe =>
+        {
+            0
+        }
         Err(error) => {
             let _ = writeln!(err, "error: {error}");
             error.exit_code()
@@ -108,43 +94,53 @@ pub fn main(
 fn run(
     matches: &ArgMatches,
     command: &str,
-    surroundings: &Surroundings<'_>,
+    env: &Env<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let chosen = of_ladder(matches)?;
-    let read = |matches| Asked::from_arg_matches(matches).map_err(|error| bad(&error));
-    let asked = read(chosen.map_or(matches, |(_, matches)| matches))?;
-    if asked.runs < FEWEST_RUNS {
-        return Err(Error::FewRuns(asked.runs));
+    let targets = Targets::read(&CATALOG, matches);
+    let request = Request::from_arg_matches(matches).map_err(cli::Error::from)?;
+    if request.runs < FEWEST_RUNS {
+        return Err(Error::FewRuns(request.runs));
     }
-    let cases = cases(chosen, &asked)?;
-    let mut ladders: Vec<&'static Ladder> = cases.iter().map(|case| case.ladder).collect();
+    let selected = targets.select(&CATALOG)?;
+    let cases: Vec<(&Selection, Case)> = selected
+        .iter()
+        .flat_map(|own| {
+            let cases = cases(own, !targets.is_empty()).into_iter();
+            cases.map(move |case| (own, case))
+        })
+        .collect();
+    let mut ladders: Vec<&'static Ladder> = cases.iter().map(|(own, _)| own.ladder).collect();
     ladders.dedup_by_key(|ladder| ladder.name);
-    if let Some(path) = &asked.update_readme {
+    if let Some(path) = &request.update_readme {
+        if let Some(part) = selected.iter().find(|own| !own.whole) {
+            let ladder = part.ladder.name;
+            return Err(cli::Error::PartOfATable { ladder }.into());
+        }
         for ladder in &ladders {
-            readme::check(path, &marker(ladder))?;
+            document::check(path, &marker(ladder)).map_err(cli::Error::from)?;
         }
     }
 
-    let mut device = (surroundings.open)()?;
-    let bar = progress_bar(cases.len(), surroundings.terminal);
+    let mut device = (env.open)()?;
+    let bar = progress_bar(cases.len(), env.terminal);
     bar.set_message("nvcc");
     bar.tick();
-    let mut opponents = (surroundings.opponents)();
+    let mut cuda = (env.cuda)();
     let names: Vec<&str> = ladders.iter().map(|ladder| ladder.name).collect();
-    opponents.prepare(&mut *device, &names, true);
+    cuda.prepare(&mut *device, &names, &names);
 
     let mut contests = Vec::new();
     let mut failed = Vec::new();
-    for case in &cases {
+    for (own, case) in &cases {
         let name = format!("{} {}", case.ladder.name, case.label);
         let result = contest(
             &mut *device,
             case,
-            &asked.rung,
-            &mut opponents,
-            asked.runs,
+            own.rung_names(),
+            &mut cuda,
+            request.runs,
             |doing| bar.set_message(format!("{name}: {doing}")),
         );
         bar.inc(1);
@@ -159,34 +155,34 @@ fn run(
 
     let results = Results {
         circumstances: Circumstances {
-            setting: (surroundings.setting)(device.info()),
+            provenance: (env.provenance)(device.info()),
             device: device.info().to_string(),
-            nvcc: opponents.nvcc_version().map(str::to_owned),
-            peers: opponents.peers().and_then(Result::ok).map(str::to_owned),
-            runs: asked.runs,
+            nvcc: cuda.nvcc_version().map(str::to_owned),
+            baselines: cuda.library().map(|library| library.versions().to_owned()),
+            runs: request.runs,
             command: command.to_owned(),
         },
         contests,
         failed,
     };
-    let text = if asked.json {
+    let text = if request.json {
         show::json(&results) + "\n"
     } else {
-        show::table(&results, surroundings.terminal)
+        show::table(&results, env.terminal)
     };
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
+    out.write_all(text.as_bytes()).map_err(cli::Error::from)?;
+    out.flush().map_err(cli::Error::from)?;
     if !results.all_right() {
-        if let Some(path) = &asked.update_readme {
+        if let Some(path) = &request.update_readme {
             let path = path.display();
-            writeln!(
+            let _ = writeln!(
                 err,
                 "error: {path} is left as it was: not everything is right"
-            )?;
+            );
         }
         return Ok(WRONG);
     }
-    if let Some(path) = &asked.update_readme {
+    if let Some(path) = &request.update_readme {
         for ladder in ladders {
             let own: Vec<_> = results
                 .contests
@@ -194,7 +190,7 @@ fn run(
                 .filter(|contest| contest.ladder.name == ladder.name)
                 .collect();
             let text = show::markdown(&own, &results.circumstances);
-            readme::update(path, &marker(ladder), &text)?;
+            document::update(path, &marker(ladder), &text).map_err(cli::Error::from)?;
         }
     }
     Ok(0)
@@ -205,37 +201,16 @@ fn marker(ladder: &Ladder) -> String {
     format!("versus-{}", ladder.name)
 }
 
-/// The cases that are asked for: one where the ladder's options say which, else those that are written.
-fn cases(
-    chosen: Option<(&'static Ladder, &ArgMatches)>,
-    asked: &Asked,
-) -> Result<Vec<Case>, Error> {
-    let Some((ladder, matches)) = chosen else {
-        let all = written(None);
-        let own = all
-            .iter()
-            .filter(|case| case.ladder.named(&asked.rung).is_ok());
-        let own: Vec<Case> = own.cloned().collect();
-        if let (true, Some(case)) = (own.is_empty(), all.first()) {
-            case.ladder.named(&asked.rung)?;
-        }
-        return Ok(own);
-    };
-    ladder.named(&asked.rung)?;
-    let given = options(ladder, matches);
-    let own = written(Some(ladder));
-    if given != Options::default() || own.is_empty() {
-        return Ok(vec![Case {
-            ladder,
+/// The cases of a ladder: one where options are given, else those of the table, or for a ladder that is named and that
+/// the table lacks, its usual problem.
+fn cases(selected: &Selection, is_named: bool) -> Vec<Case> {
+    let own = cases::versus(Some(selected.ladder));
+    if !selected.given.is_empty() || (own.is_empty() && is_named) {
+        return vec![Case {
+            ladder: selected.ladder,
             label: "",
-            options: given,
-            top: None,
-        }]);
+            options: selected.options(),
+        }];
     }
-    Ok(own)
-}
-
-/// clap's words for what its definitions let through and could not be.
-fn bad(error: &clap::Error) -> Error {
-    Error::Output(std::io::Error::other(error.to_string()))
+    own
 }

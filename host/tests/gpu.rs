@@ -9,8 +9,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 
+use host::Options;
+
 /// The stand-in and the folder that it is removed with.
-static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| stand_in::built("driver"));
+static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| stand_in::driver());
 
 /// Runs the program on the stand-in: exit code, stdout, stderr.
 fn ladder(fault: &str, args: &[&str]) -> (i32, String, String) {
@@ -29,13 +31,17 @@ fn ladder(fault: &str, args: &[&str]) -> (i32, String, String) {
 
 #[test]
 fn every_rung_gets_its_arguments_and_everything_is_given_back() {
-    let args = ["check", "reduce", "--n", "0", "1", "31", "1000", "100_003"];
+    let sizes = ["0", "1", "31", "1000", "100_003"];
+    let args = [&["check", "reduce", "--n"], &sizes[..]].concat();
     let (code, out, err) = ladder("", &args);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(
-        out.contains("500 checks, with blocks of 64, 128, 256, 512, 1024"),
-        "{out}"
-    );
+    let reduce = host::ladder("reduce").unwrap();
+    let problem = reduce.problem(&Options::default()).unwrap();
+    let rungs = reduce.select(&[], &*problem).unwrap().into_iter();
+    let launches = rungs.map(|rung| reduce.blocks_of(rung, &*problem).len());
+    let checks = sizes.len() * launches.sum::<usize>();
+    let expected = format!("{checks} checks, with blocks of 64, 128, 256, 512, 1024");
+    assert!(out.contains(&expected), "{out}");
     assert!(!out.contains("WRONG"));
 }
 

@@ -62,6 +62,18 @@ pub(crate) enum Task {
     Test,
     /// Run the check for import circles alone.
     Circles,
+    /// Write a new rung.
+    NewRung {
+        /// Its name.
+        name: String,
+        /// The rung that it stands behind.
+        after: String,
+    },
+    /// Write a new ladder.
+    NewLadder {
+        /// Its name.
+        name: String,
+    },
     /// Run `ladder` with these arguments.
     Ladder(Vec<OsString>),
     /// Run `versus` with these arguments.
@@ -107,6 +119,19 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
         ("doctor", []) => Ok(Task::Doctor),
         ("test", []) => Ok(Task::Test),
         ("circles", []) => Ok(Task::Circles),
+        ("new", ["rung", name, "--after", after] | ["rung", "--after", after, name]) => {
+            let [name, after] = [name, after].map(|word| (*word).to_owned());
+            Ok(Task::NewRung { name, after })
+        }
+        ("new", ["ladder", name]) => {
+            let name = (*name).to_owned();
+            Ok(Task::NewLadder { name })
+        }
+        ("new", _) => Err(Failure::request(format!(
+            "`cargo xtask new` does not take `{}`",
+            words.join(" ")
+        ))
+        .hint("`new rung NAME --after RUNG` writes a rung, `new ladder NAME` a ladder")),
         _ => Err(Failure::request(format!(
             "`cargo xtask {task}` does not take `{}`",
             words.join(" ")
@@ -182,6 +207,13 @@ mod tests {
         assert_eq!(parsed("doctor"), Ok(Task::Doctor));
         assert_eq!(parsed("test"), Ok(Task::Test));
         assert_eq!(parsed("circles"), Ok(Task::Circles));
+        let name = "a".to_owned();
+        assert_eq!(parsed("new ladder a"), Ok(Task::NewLadder { name }));
+        let (name, after) = ("a".to_owned(), "b".to_owned());
+        assert_eq!(
+            parsed("new rung a --after b"),
+            Ok(Task::NewRung { name, after })
+        );
     }
 
     #[test]
@@ -192,7 +224,13 @@ mod tests {
             error.hint.as_deref(),
             Some("did you mean `cargo xtask run`?")
         );
-        for line in ["setup --nvida", "doctor now", "test reduce"] {
+        for line in [
+            "setup --nvida",
+            "doctor now",
+            "test reduce",
+            "new rung a",
+            "new",
+        ] {
             let error = parsed(line).expect_err("it does not take that");
             assert_eq!(error.code, 2, "{line}");
             assert!(error.message.contains("does not take"), "{line}");

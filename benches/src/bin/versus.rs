@@ -3,21 +3,21 @@
 use std::io::{IsTerminal as _, stdout};
 use std::process::ExitCode;
 
-use benches::opponents::Opponents;
-use benches::versus::{self, Surroundings};
+use benches::cuda_code::CudaCode;
+use benches::versus::{self, Env};
 use host::device::{self, Choice};
-use host::report::Setting;
+use host::{KERNELS, Provenance};
 
 fn main() -> ExitCode {
-    let surroundings = Surroundings {
-        open: &|| device::open(Choice::Gpu),
-        opponents: &Opponents::find,
+    let env = Env {
+        open: &|| device::open(Choice::Gpu, &KERNELS),
+        cuda: &CudaCode::find,
         terminal: stdout().is_terminal(),
-        setting: &Setting::now,
+        provenance: &|device| Provenance::now(&KERNELS, device),
     };
     let code = versus::main(
         std::env::args_os(),
-        &surroundings,
+        &env,
         &mut anstream::stdout(),
         &mut anstream::stderr(),
     );

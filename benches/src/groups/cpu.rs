@@ -3,37 +3,27 @@
 
 use std::hint::black_box;
 
-use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
+use criterion::{BatchSize, Criterion, Throughput};
 use host::device::Sim;
 use host::ladders::reduce::{element, plain_sum, recursive_reduce};
-use host::launch::Launch;
-use host::problem::{POISON, Role};
-use host::{Device as _, Error, Ladder, Options, Problem, Rung, Session};
+use host::{Error, KERNELS, Ladder, Options, Problem, Rung, Session};
 
 use super::Filter;
-use crate::cases::{Case, Size};
+use crate::cases::{Case, Written};
 
 /// Integers to sum: within a core's caches, and far beyond them.
 const SUMS: [u32; 2] = [1 << 12, 1 << 22];
 
 /// Sizes that the SIMT machine runs in some milliseconds.
-const SIZES: &[Size] = &[
-    ("reduce", "2^18", &[("n", "2^18")]),
-    ("transpose", "512x512", &[("rows", "512"), ("cols", "512")]),
-    (
-        "matmul",
-        "128^3",
-        &[("m", "128"), ("n", "128"), ("k", "128")],
-    ),
-    (
-        "histogram",
-        "2^18 uniform",
-        &[("n", "2^18"), ("data", "uniform")],
-    ),
+const SIZES: &[Written] = &[
+    ("reduce", "2^18", "n=2^18"),
+    ("transpose", "512x512", "rows=512 cols=512"),
+    ("matmul", "128^3", "m=128 n=128 k=128"),
+    ("histogram", "2^18 uniform", "n=2^18 data=uniform"),
 ];
 
 fn cases() -> impl Iterator<Item = Case> {
-    SIZES.iter().map(|&size| Case::new(size, None))
+    SIZES.iter().map(|&size| Case::new(size))
 }
 
 /// The references: the reduction's sums, and of each ladder the computation of what is right together with
@@ -41,23 +31,24 @@ fn cases() -> impl Iterator<Item = Case> {
 pub(super) fn references(criterion: &mut Criterion, filter: &Filter) {
     let mut group = criterion.benchmark_group("cpu/sum");
     for n in SUMS {
+        let ids = ["plain_sum", "recursive_reduce"].map(|name| format!("{name}/{n}"));
+        if !ids.iter().any(|id| filter.takes("cpu/sum", id)) {
+            continue;
+        }
         let data: Vec<i32> = (0..n).map(element).collect();
+        let [plain, recursive] = ids;
         group.throughput(Throughput::BytesDecimal(size_of_val(&data[..]) as u64));
-        group.bench_with_input(BenchmarkId::new("plain_sum", n), &data, |bencher, data| {
-            bencher.iter(|| plain_sum(black_box(data)));
+        group.bench_function(plain, |bencher| {
+            bencher.iter(|| plain_sum(black_box(&data)));
         });
-        group.bench_with_input(
-            BenchmarkId::new("recursive_reduce", n),
-            &data,
-            |bencher, data| {
-                // It works in place: each run takes a copy, made out of the time.
-                bencher.iter_batched_ref(
-                    || data.clone(),
-                    |copy| recursive_reduce(copy),
-                    BatchSize::LargeInput,
-                );
-            },
-        );
+        group.bench_function(recursive, |bencher| {
+            // It works in place: each run takes a copy, made out of the time.
+            bencher.iter_batched_ref(
+                || data.clone(),
+                |copy| recursive_reduce(copy),
+                BatchSize::LargeInput,
+            );
+        });
     }
     group.finish();
 
@@ -93,7 +84,8 @@ fn reference(
     let problem = fresh()?;
     let rung = first(ladder, &*problem)?;
     let launch = ladder.launch(rung, &*problem, None)?;
-    let outputs = outputs(&*problem, &launch)?;
+    let mut sim = Sim::open(&KERNELS, 0)?;
+    let outputs = Session::new(&mut sim, &*problem, false)?.written(rung, &launch)?;
     group.throughput(Throughput::BytesDecimal(problem.bytes()));
     group.bench_function(function, |bencher| {
         bencher.iter_batched(
@@ -103,30 +95,6 @@ fn reference(
         );
     });
     Ok(())
-}
-
-/// What a launch writes, by the SIMT machine.
-fn outputs(problem: &dyn Problem, launch: &Launch) -> Result<Vec<Vec<u8>>, Error> {
-    let mut sim = Sim::open(0)?;
-    let mut buffers = Vec::new();
-    for (index, buffer) in problem.buffers().iter().enumerate() {
-        let id = sim.alloc(usize::try_from(buffer.bytes).unwrap_or(usize::MAX))?;
-        match buffer.role {
-            Role::Input => sim.upload(id, problem.input(index))?,
-            Role::Output => sim.fill(id, POISON)?,
-            Role::Sum | Role::Workspace => sim.fill(id, 0)?,
-        }
-        buffers.push(id);
-    }
-    sim.launch(launch, &buffers)?;
-    let wanted = problem.wanted(launch).into_iter();
-    wanted
-        .map(|wanted| {
-            let mut bytes = vec![0; wanted.bytes];
-            sim.download(buffers[wanted.buffer], &mut bytes)?;
-            Ok(bytes)
-        })
-        .collect()
 }
 
 /// The SIMT machine on the first and the last rung of each ladder, plain: nothing is counted.
@@ -155,7 +123,7 @@ fn machine_on(
     if rungs.is_empty() {
         return Ok(());
     }
-    let mut sim = Sim::open(0)?;
+    let mut sim = Sim::open(&KERNELS, 0)?;
     let mut session = Session::new(&mut sim, &*problem, true)?;
     let mut group = criterion.benchmark_group(title);
     group.throughput(Throughput::BytesDecimal(problem.bytes()));

@@ -1,4 +1,4 @@
-//! A group for each ladder and size: rungs, their twins, and peers.
+//! A group for each ladder and size: rungs, their CUDA ports, and baselines.
 
 use std::collections::BTreeSet;
 
@@ -7,54 +7,38 @@ use host::problem::Verdict;
 use host::{Device, Error, Problem, Session};
 
 use super::Filter;
-use crate::cases::{Case, Size};
+use crate::baseline;
+use crate::cases::{Case, Written};
 use crate::clock::DeviceTime;
-use crate::contest::{entrants, missing};
-use crate::entrant::{Entrant, READ, twin_name};
-use crate::opponents::Opponents;
+use crate::contest::{contestants, options};
+use crate::contestant::{Contestant, READ, port_name};
+use crate::cuda_code::CudaCode;
 
-/// The sizes: of each ladder one or two that fit into the cache or nearly do, and one far beyond it.
-const SIZES: &[Size] = &[
-    ("reduce", "2^24", &[("n", "2^24")]),
-    ("reduce", "2^28", &[("n", "2^28")]),
-    (
-        "transpose",
-        "4096x4096",
-        &[("rows", "4096"), ("cols", "4096")],
-    ),
-    (
-        "transpose",
-        "16384x16384",
-        &[("rows", "16384"), ("cols", "16384")],
-    ),
-    // One warp: what a launch takes.
-    ("shuffle", "16 lanes", &[]),
-    (
-        "matmul",
-        "1024^3",
-        &[("m", "1024"), ("n", "1024"), ("k", "1024")],
-    ),
-    (
-        "matmul",
-        "2048^3",
-        &[("m", "2048"), ("n", "2048"), ("k", "2048")],
-    ),
-    (
-        "histogram",
-        "2^24 uniform",
-        &[("n", "2^24"), ("data", "uniform")],
-    ),
-    (
-        "histogram",
-        "2^28 uniform",
-        &[("n", "2^28"), ("data", "uniform")],
-    ),
+/// The sizes: of each ladder one or two that fit into the cache or nearly do, and one far beyond it. A ladder that is
+/// not here is measured at its usual size.
+const SIZES: &[Written] = &[
+    ("reduce", "2^24", "n=2^24"),
+    ("reduce", "2^28", "n=2^28"),
+    ("transpose", "4096x4096", "rows=4096 cols=4096"),
+    ("transpose", "16384x16384", "rows=16384 cols=16384"),
+    ("matmul", "1024^3", "m=1024 n=1024 k=1024"),
+    ("matmul", "2048^3", "m=2048 n=2048 k=2048"),
+    ("histogram", "2^24 uniform", "n=2^24 data=uniform"),
+    ("histogram", "2^28 uniform", "n=2^28 data=uniform"),
 ];
 
-/// The cases of `cargo bench`.
+/// The cases of `cargo bench`: each ladder's, in the ladders' order.
 #[must_use]
 pub fn cases() -> Vec<Case> {
-    SIZES.iter().map(|&size| Case::new(size, None)).collect()
+    let of = |ladder: &host::Ladder| {
+        let own = SIZES.iter().filter(|(name, ..)| *name == ladder.name);
+        let own: Vec<Case> = own.map(|&size| Case::new(size)).collect();
+        match own.is_empty() {
+            true => vec![Case::new((ladder.name, "usual size", ""))],
+            false => own,
+        }
+    };
+    host::ladders().iter().flat_map(of).collect()
 }
 
 /// A group for each case, timed by `clock`, which is the criterion's. What is not asked for is not made,
@@ -63,14 +47,14 @@ pub fn ladders(
     criterion: &mut Criterion<DeviceTime>,
     clock: &DeviceTime,
     device: &mut dyn Device,
-    opponents: &mut Opponents,
+    cuda: &mut CudaCode,
     filter: &Filter,
     cases: &[Case],
 ) {
     let mut told = BTreeSet::new();
     for case in cases {
-        let measured = group(criterion, clock, device, filter, case, opponents);
-        for note in missing(case.ladder, opponents) {
+        let measured = group(criterion, clock, device, filter, case, cuda);
+        for note in measured.as_deref().unwrap_or_default() {
             if told.insert(note.clone()) {
                 eprintln!("{note}");
             }
@@ -91,74 +75,71 @@ fn group(
     device: &mut dyn Device,
     filter: &Filter,
     case: &Case,
-    opponents: &mut Opponents,
-) -> Result<(), crate::Error> {
+    cuda: &mut CudaCode,
+) -> Result<Vec<String>, crate::Error> {
     let problem = case.ladder.problem(&case.options)?;
     let problem = &*problem;
     let title = title(case, problem, device.info().l2_bytes);
     let rungs = case.rungs(&[], problem)?;
-    let wants_twins = rungs
-        .iter()
-        .any(|rung| filter.takes(&title, &twin_name(rung)));
-    let wants_peers = problem
-        .peers()
-        .iter()
-        .any(|peer| filter.takes(&title, peer.name));
-    let wants_others =
-        filter.takes(&title, READ) || rungs.iter().any(|rung| filter.takes(&title, rung.name));
-    if !(wants_twins || wants_peers || wants_others) {
-        return Ok(());
+    let baselines = baseline::of(case.ladder, problem, &options(case, problem)?);
+    let takes = |name: &str| filter.takes(&title, name);
+    let ladder = [case.ladder.name];
+    let wanted = |is_wanted| if is_wanted { &ladder[..] } else { &[] };
+    let ports = wanted(rungs.iter().any(|rung| takes(&port_name(rung))));
+    let libraries = wanted(baselines.iter().any(|baseline| takes(baseline.name)));
+    let wants_others = takes(READ) || rungs.iter().any(|rung| takes(rung.name));
+    if ports.is_empty() && libraries.is_empty() && !wants_others {
+        return Ok(Vec::new());
     }
-    let ladders: &[&str] = if wants_twins {
-        &[case.ladder.name]
-    } else {
-        &[]
-    };
-    opponents.prepare(device, ladders, wants_peers);
+    cuda.prepare(device, ports, libraries);
 
-    let mut all = entrants(case, &[], problem, opponents)?;
-    all.retain(|entrant| filter.takes(&title, &entrant.name()));
+    let mut all = contestants(case, &[], problem, cuda)?;
+    all.retain(|contestant| takes(&contestant.name()));
+    let missing = cuda.missing(case.ladder.name);
     let mut group = criterion.benchmark_group(&title);
     if filter.is_listing() {
-        for entrant in all {
-            group.bench_function(entrant.name(), |_| {});
+        for contestant in all {
+            group.bench_function(contestant.name(), |_| {});
         }
-        return Ok(());
+        return Ok(missing);
     }
     let mut session = Session::timed(device, problem)?;
-    for entrant in all {
-        if let Some(error) = entrant.lacks(&session) {
-            eprintln!("left out: {error}");
+    for contestant in all {
+        if let Some(error) = contestant.lacks(&session) {
+            eprintln!("left out: {}", crate::Error::from(error));
             continue;
         }
-        match entrant.check(&mut session) {
+        match contestant.check(&mut session) {
             Ok(Verdict::Right) => {}
             Ok(Verdict::Wrong(why)) => {
-                eprintln!("{} is not measured, it is wrong: {why}", entrant.name());
+                eprintln!("{} is not measured, it is wrong: {why}", contestant.name());
                 continue;
             }
             Err(error) => {
-                eprintln!("{} is not measured: {error}", entrant.name());
+                eprintln!("{} is not measured: {error}", contestant.name());
                 continue;
             }
         }
         group.throughput(match problem.flops() {
             Some(flops) => Throughput::Elements(flops),
-            None => Throughput::BytesDecimal(entrant.bytes(problem)),
+            None => Throughput::BytesDecimal(contestant.bytes(problem)),
         });
-        group.bench_function(entrant.name(), |bencher| {
+        group.bench_function(contestant.name(), |bencher| {
             bencher.iter(|| {
-                let time = once(&entrant, &mut session);
+                let time = once(&contestant, &mut session);
                 clock.add(time.expect("it ran when it was checked, on a device with a clock"));
             });
         });
     }
     group.finish();
-    Ok(())
+    Ok(missing)
 }
 
-fn once<D: Device + ?Sized>(entrant: &Entrant, session: &mut Session<'_, D>) -> Result<f64, Error> {
-    let time = entrant.once(session)?;
+fn once<D: Device + ?Sized>(
+    contestant: &Contestant,
+    session: &mut Session<'_, D>,
+) -> Result<f64, Error> {
+    let time = contestant.once(session)?;
     time.ok_or_else(|| Error::NoGpu {
         what: "a device without a clock measures nothing".to_owned(),
     })

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use criterion::Criterion;
 use criterion::measurement::{Measurement, WallTime};
+use host::KERNELS;
 use host::device::{self, Choice};
 
 use crate::clock::DeviceTime;
-use crate::opponents::Opponents;
+use crate::cuda_code::CudaCode;
 pub use filter::Filter;
 pub use gpu::{cases, ladders};
 
@@ -19,23 +20,23 @@ pub use gpu::{cases, ladders};
 pub fn main() {
     let filter = Filter::new(std::env::args().skip(1));
     // On stderr: stdout is for what criterion says, or lists.
-    match device::open(Choice::Gpu) {
+    match device::open(Choice::Gpu, &KERNELS) {
         Ok(mut gpu) => {
             eprintln!("on {}", gpu.info());
             let clock = DeviceTime::default();
             let mut criterion = settings(clock.clone()).configure_from_args();
-            let mut opponents = Opponents::find();
+            let mut cuda = CudaCode::find();
             ladders(
                 &mut criterion,
                 &clock,
                 &mut *gpu,
-                &mut opponents,
+                &mut cuda,
                 &filter,
                 &cases(),
             );
             criterion.final_summary();
         }
-        Err(error) => eprintln!("only the CPU is measured: {error}"),
+        Err(error) => eprintln!("only the CPU is measured: {}", crate::Error::from(error)),
     }
     let mut criterion = settings(WallTime).configure_from_args();
     cpu::references(&mut criterion, &filter);

@@ -1,7 +1,7 @@
 //! The rows of the tables, as text.
 
 use crate::contest::{Contest, Measured, Outcome, Spread};
-use crate::entrant::{Kind, twin_name};
+use crate::contestant::{Kind, port_name};
 use crate::targets::{Ratio, Reached, geometric_mean};
 
 /// What stands where there is no value.
@@ -48,12 +48,12 @@ fn ratio(spread: Option<Spread>) -> String {
     })
 }
 
-/// What an entrant did in a second.
-fn rate(contest: &Contest, entrant: &Measured) -> String {
-    let Some(spread) = entrant.spread() else {
+/// What an contestant did in a second.
+fn rate(contest: &Contest, contestant: &Measured) -> String {
+    let Some(spread) = contestant.spread() else {
         return NOTHING.to_owned();
     };
-    match (contest.flops, entrant.bytes_per_s()) {
+    match (contest.flops, contestant.bytes_per_s()) {
         (Some(flops), _) => format!("{:.2}", flops as f64 / spread.median / 1e3),
         (None, Some(bytes)) => format!("{:.1}", bytes / 1e9),
         (None, None) => NOTHING.to_owned(),
@@ -70,8 +70,8 @@ fn rate_unit(contest: &Contest) -> &'static str {
 }
 
 /// The cells of a time: median and quartiles, or what became of it.
-fn time_cells(entrant: &Measured) -> [String; 2] {
-    match (&entrant.outcome, entrant.spread()) {
+fn time_cells(contestant: &Measured) -> [String; 2] {
+    match (&contestant.outcome, contestant.spread()) {
         (_, Some(spread)) => [time(spread.median), quartiles(spread)],
         (Outcome::LeftOut(tried), None) => {
             [format!("{LEFT_OUT} ({})", time(*tried)), String::new()]
@@ -80,24 +80,24 @@ fn time_cells(entrant: &Measured) -> [String; 2] {
     }
 }
 
-/// A row for each rung, with its twin.
+/// A row for each rung, with its CUDA port.
 pub(super) fn rungs(contest: &Contest) -> Grid {
-    let row = |entrant: &Measured| {
-        let [median, quartiles] = time_cells(entrant);
-        let twin = entrant
+    let row = |contestant: &Measured| {
+        let [median, quartiles] = time_cells(contestant);
+        let port = contestant
             .rung
-            .and_then(|rung| contest.named(&twin_name(rung)));
-        let twin_time = twin.map_or(NOTHING.to_owned(), |twin| {
-            let [median, _] = time_cells(twin);
+            .and_then(|rung| contest.named(&port_name(rung)));
+        let port_time = port.map_or(NOTHING.to_owned(), |port| {
+            let [median, _] = time_cells(port);
             median
         });
         vec![
-            entrant.name.clone(),
+            contestant.name.clone(),
             median,
             quartiles,
-            rate(contest, entrant),
-            twin_time,
-            ratio(contest.over_twin(entrant)),
+            rate(contest, contestant),
+            port_time,
+            ratio(contest.over_port(contestant)),
         ]
     };
     Grid {
@@ -113,21 +113,21 @@ pub(super) fn rungs(contest: &Contest) -> Grid {
     }
 }
 
-/// A row for each peer and for plain reading, with the top rung against it.
-pub(super) fn peers(contest: &Contest) -> Grid {
+/// A row for each baseline and for plain reading, with the top rung against it.
+pub(super) fn baselines(contest: &Contest) -> Grid {
     let top = contest.top();
     let others = contest
-        .entrants
+        .contestants
         .iter()
-        .filter(|entrant| matches!(entrant.kind, Kind::Peer | Kind::Read));
-    let row = |entrant: &Measured| {
-        let [median, quartiles] = time_cells(entrant);
-        let against = top.and_then(|top| top.over(entrant));
+        .filter(|contestant| matches!(contestant.kind, Kind::Baseline | Kind::Read));
+    let row = |contestant: &Measured| {
+        let [median, quartiles] = time_cells(contestant);
+        let against = top.and_then(|top| top.over(contestant));
         vec![
-            entrant.name.clone(),
+            contestant.name.clone(),
             median,
             quartiles,
-            rate(contest, entrant),
+            rate(contest, contestant),
             top.map_or(NOTHING.to_owned(), |top| top.name.clone()),
             ratio(against),
         ]
@@ -145,7 +145,7 @@ pub(super) fn peers(contest: &Contest) -> Grid {
     }
 }
 
-/// A row for each ladder and one for all: how their rungs stand to their twins.
+/// A row for each ladder and one for all: how their rungs stand to their CUDA ports.
 pub(super) fn means(ratios: &[Ratio]) -> Grid {
     let mut ladders: Vec<&str> = ratios.iter().map(|ratio| ratio.ladder).collect();
     ladders.dedup();
@@ -200,11 +200,11 @@ pub(super) fn targets(reached: &[Reached]) -> Grid {
     }
 }
 
-/// What was wrong with entrants, a line each.
+/// What was wrong with contestants, a line each.
 pub(super) fn wrong(contest: &Contest) -> Vec<String> {
-    let line = |entrant: &Measured| match &entrant.outcome {
-        Outcome::Wrong(why) => Some(format!("wrong: {}: {why}", entrant.name)),
+    let line = |contestant: &Measured| match &contestant.outcome {
+        Outcome::Wrong(why) => Some(format!("wrong: {}: {why}", contestant.name)),
         Outcome::Timed(_) | Outcome::LeftOut(_) => None,
     };
-    contest.entrants.iter().filter_map(line).collect()
+    contest.contestants.iter().filter_map(line).collect()
 }

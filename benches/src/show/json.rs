@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Results;
 use crate::contest::{Contest, Measured, Outcome, Spread};
-use crate::entrant::Kind;
+use crate::contestant::Kind;
 use crate::targets::{self, Ceiling, Ratio, Reached, geometric_mean};
 
 #[derive(Serialize)]
@@ -13,14 +13,14 @@ struct Document<'a> {
     device: &'a str,
     toolchain: &'a str,
     nvcc: Option<&'a str>,
-    peers: Option<&'a str>,
+    baselines: Option<&'a str>,
     date: &'a str,
     command: &'a str,
     rounds: u32,
     cases: Vec<Case<'a>>,
     failed: Vec<Failed<'a>>,
-    twins: Vec<Ratio>,
-    twins_geometric_mean: Option<f64>,
+    cuda_ports: Vec<Ratio>,
+    cuda_ports_geometric_mean: Option<f64>,
     ceilings: Vec<Ceiling>,
     targets: Vec<Reached>,
 }
@@ -41,7 +41,7 @@ struct Case<'a> {
     flops: Option<u64>,
     regime: Option<&'a str>,
     missing: &'a [String],
-    entrants: Vec<Row<'a>>,
+    contestants: Vec<Row<'a>>,
 }
 
 #[derive(Serialize)]
@@ -57,7 +57,7 @@ struct Row<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tflop_per_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    over_twin: Option<Spread>,
+    over_cuda_port: Option<Spread>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_over_it: Option<Spread>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,22 +67,22 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn new(contest: &'a Contest, entrant: &'a Measured) -> Self {
-        let spread = entrant.spread();
-        let is_other = matches!(entrant.kind, Kind::Peer | Kind::Read);
+    fn new(contest: &'a Contest, contestant: &'a Measured) -> Self {
+        let spread = contestant.spread();
+        let is_other = matches!(contestant.kind, Kind::Baseline | Kind::Read);
         let top = contest.top().filter(|_| is_other);
-        let (wrong, left_out_after_ns) = match &entrant.outcome {
+        let (wrong, left_out_after_ns) = match &contestant.outcome {
             Outcome::Timed(_) => (None, None),
             Outcome::Wrong(why) => (Some(why.as_str()), None),
             Outcome::LeftOut(tried) => (None, Some(*tried)),
         };
         Self {
-            name: &entrant.name,
-            kind: entrant.kind,
-            rung: entrant.rung.map(|rung| rung.name),
-            is_bound: entrant.is_bound,
+            name: &contestant.name,
+            kind: contestant.kind,
+            rung: contestant.rung.map(|rung| rung.name),
+            is_bound: contestant.is_bound,
             time_ns: spread,
-            gb_per_s: entrant
+            gb_per_s: contestant
                 .bytes_per_s()
                 .filter(|_| contest.flops.is_none())
                 .map(|bytes| bytes / 1e9),
@@ -90,19 +90,19 @@ impl<'a> Row<'a> {
                 .flops
                 .zip(spread)
                 .map(|(flops, spread)| flops as f64 / spread.median / 1e3),
-            over_twin: contest.over_twin(entrant),
-            top_over_it: top.and_then(|top| top.over(entrant)),
+            over_cuda_port: contest.over_port(contestant),
+            top_over_it: top.and_then(|top| top.over(contestant)),
             wrong,
             left_out_after_ns,
         }
     }
 }
 
-/// One object: where and with what it was measured, the `cases` with all that took part, the `twins`' ratios
-/// the `ceilings` of the run and the `targets`.
+/// One object: where and with what it was measured, the `cases` with all that took part, the
+/// `cuda_ports`' ratios, the `ceilings` of the run and the `targets`.
 ///
 /// Times are in nanoseconds and each is an object of `median`, `first_quartile` and `third_quartile`, as the
-/// ratios are: `over_twin` of a rung to its twin, `top_over_it` of the fastest rung to a peer. `time_ns` is
+/// ratios are: `over_cuda_port` of a rung to its CUDA port, `top_over_it` of the fastest rung to a baseline. `time_ns` is
 /// null for what was not timed, because it was `wrong` or was `left_out_after_ns` so long a launch.
 #[must_use]
 pub fn json(results: &Results) -> String {
@@ -110,10 +110,10 @@ pub fn json(results: &Results) -> String {
     let ratios = targets::ratios(&results.contests);
     let document = Document {
         device: &circumstances.device,
-        toolchain: &circumstances.setting.toolchain,
+        toolchain: &circumstances.provenance.toolchain,
         nvcc: circumstances.nvcc.as_deref(),
-        peers: circumstances.peers.as_deref(),
-        date: &circumstances.setting.date,
+        baselines: circumstances.baselines.as_deref(),
+        date: &circumstances.provenance.date,
         command: &circumstances.command,
         rounds: circumstances.runs,
         cases: results.contests.iter().map(Case::new).collect(),
@@ -122,8 +122,8 @@ pub fn json(results: &Results) -> String {
             .iter()
             .map(|(what, why)| Failed { what, why })
             .collect(),
-        twins_geometric_mean: geometric_mean(ratios.iter().map(|ratio| ratio.ratio)),
-        twins: ratios,
+        cuda_ports_geometric_mean: geometric_mean(ratios.iter().map(|ratio| ratio.ratio)),
+        cuda_ports: ratios,
         ceilings: targets::ceilings(&results.contests),
         targets: targets::reached(&results.contests),
     };
@@ -140,10 +140,10 @@ impl<'a> Case<'a> {
             flops: contest.flops,
             regime: contest.regime.as_deref(),
             missing: &contest.missing,
-            entrants: contest
-                .entrants
+            contestants: contest
+                .contestants
                 .iter()
-                .map(|entrant| Row::new(contest, entrant))
+                .map(|contestant| Row::new(contest, contestant))
                 .collect(),
         }
     }

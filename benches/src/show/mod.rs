@@ -4,7 +4,7 @@ mod cells;
 mod json;
 mod text;
 
-use host::report::Setting;
+use host::Provenance;
 
 use crate::contest::Contest;
 
@@ -15,13 +15,13 @@ pub use text::{caption, markdown, table};
 #[derive(Clone, Debug)]
 pub struct Circumstances {
     /// The day and the compilers of this program.
-    pub setting: Setting,
+    pub provenance: Provenance,
     /// The device and its driver.
     pub device: String,
-    /// nvcc's version, where there is one.
+    /// nvcc's version, when there is one.
     pub nvcc: Option<String>,
-    /// The versions of the peers' libraries, where there are some.
-    pub peers: Option<String>,
+    /// The versions of the baselines' libraries, when there are baselines.
+    pub baselines: Option<String>,
     /// How many rounds there were.
     pub runs: u32,
     /// The command line.

@@ -17,7 +17,7 @@ pub fn table(results: &Results, colours: bool) -> String {
     let mut text = String::new();
     for contest in &results.contests {
         text += &format!("{}: {}\n", contest.ladder.name, contest.title);
-        for grid in [cells::rungs(contest), cells::peers(contest)] {
+        for grid in [cells::rungs(contest), cells::baselines(contest)] {
             if !grid.rows.is_empty() {
                 text += &drawn(&grid, colours);
             }
@@ -60,7 +60,7 @@ pub fn markdown(contests: &[&Contest], circumstances: &Circumstances) -> String 
     let mut text = String::new();
     for contest in contests {
         text += &format!("**{}**\n\n", contest.title);
-        for mut grid in [cells::rungs(contest), cells::peers(contest)] {
+        for mut grid in [cells::rungs(contest), cells::baselines(contest)] {
             if grid.rows.is_empty() {
                 continue;
             }
@@ -89,25 +89,25 @@ pub fn markdown(contests: &[&Contest], circumstances: &Circumstances) -> String 
 #[must_use]
 pub fn caption(circumstances: &Circumstances) -> Vec<String> {
     let Circumstances {
-        setting,
+        provenance,
         device,
         nvcc,
-        peers,
+        baselines,
         runs,
         command,
     } = circumstances;
-    let mut with = vec![setting.toolchain.clone()];
+    let mut with = vec![provenance.toolchain.clone()];
     with.extend(
         nvcc.iter()
-            .map(|version| format!("twins by nvcc {version}")),
+            .map(|version| format!("CUDA ports by nvcc {version}")),
     );
-    with.extend(peers.clone());
+    with.extend(baselines.clone());
     vec![
         format!("on {device}"),
         format!(
             "{runs} rounds of one launch each, in turn, timed by the device's events; {RATIOS}"
         ),
-        format!("{}; {}", setting.date, with.join(", ")),
+        format!("{}; {}", provenance.date, with.join(", ")),
         format!("`{command}`"),
     ]
 }

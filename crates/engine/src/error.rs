@@ -2,7 +2,6 @@
 
 use crate::launch::Launch;
 use crate::names::{did_you_mean, near};
-use crate::peer::Call;
 
 /// Anything that keeps a ladder from being climbed.
 ///
@@ -59,6 +58,21 @@ pub enum Error {
         /// What was asked for.
         name: String,
         /// The options it has.
+        known: Vec<&'static str>,
+    },
+    /// An option that none of the selected ladders has.
+    #[error(
+        "--{option} is an option of {}, and not of {}; {}",
+        .has.join(", "), .selected.join(", "), options_hint(.known)
+    )]
+    OptionOfOthers {
+        /// The option.
+        option: &'static str,
+        /// The ladders that have it.
+        has: Vec<&'static str>,
+        /// The ladders that were selected.
+        selected: Vec<&'static str>,
+        /// The options that these have.
         known: Vec<&'static str>,
     },
     /// A word that an option does not take.
@@ -210,20 +224,12 @@ pub enum Error {
         /// The device's error, and where more can be learned of it.
         reason: String,
     },
-    /// The library of peers is not there, is not one, or is of another version.
-    #[error("cannot use the library of peers {path}: {why}; without it, peers are left out")]
-    Peers {
-        /// The library.
-        path: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A call of a peer failed.
-    #[error("the peer's {call} failed: {reason}")]
-    PeerCall {
-        /// What was called.
-        call: Call,
-        /// Its words.
+    /// A [call](crate::Device::call) of code that is no kernel of this program failed.
+    #[error("{what} failed: {reason}")]
+    Call {
+        /// What was called: `CUB DeviceReduce`.
+        what: String,
+        /// Its own words, or the device's error.
         reason: String,
     },
     /// Any other failure of the device.
@@ -242,7 +248,7 @@ impl Error {
     pub fn is_failure(&self) -> bool {
         matches!(
             self,
-            Self::Ptx { .. } | Self::Launch { .. } | Self::PeerCall { .. } | Self::Device { .. }
+            Self::Ptx { .. } | Self::Launch { .. } | Self::Call { .. } | Self::Device { .. }
         )
     }
 }

@@ -12,7 +12,6 @@ mod error;
 pub mod launch;
 pub mod names;
 pub mod options;
-pub mod peer;
 pub mod problem;
 pub mod provenance;
 pub mod ptx;

@@ -3,7 +3,7 @@
 use simt::Function;
 use simt::observe::Observer;
 
-use crate::device::{BufferId, Device, Ran, Sim};
+use crate::device::{BufferId, Device, Enqueue, Ran, Sim};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
 use crate::problem::{Buffer, GUARD_BYTES, Picture, Problem, Role, Verdict};
@@ -163,6 +163,17 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(self.try_out(rung, launch)?.verdict)
     }
 
+    /// Launches once, into poisoned outputs, and gives what the launch left in them: what [`Problem::check`] takes.
+    ///
+    /// # Errors
+    /// What the device refuses.
+    pub fn written(&mut self, rung: &Rung, launch: &Launch) -> Result<Vec<Vec<u8>>, Error> {
+        self.prepare()?;
+        self.poison()?;
+        self.launch(rung, launch)?;
+        Ok(self.outputs(launch)?.written)
+    }
+
     /// [`Session::check`], with what the device says of the launch and what there is to see of it.
     ///
     /// # Errors
@@ -225,6 +236,36 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.next()?;
         self.device.hold(HOLD_NS)?;
         self.launch(rung, launch)
+    }
+
+    /// [Calls](Device::call) other code on the problem's buffers, in their order, into poisoned outputs, and compares
+    /// what comes out with what this launch of `rung` should give. The call must leave its inputs as they are.
+    ///
+    /// # Errors
+    /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does. A wrong result is a [`Verdict`].
+    pub fn check_call(
+        &mut self,
+        (rung, launch): (&Rung, &Launch),
+        what: &str,
+        enqueue: Enqueue<'_>,
+    ) -> Result<Verdict, Error> {
+        self.prepare()?;
+        self.poison()?;
+        self.device
+            .call(what, &self.sets[self.at].buffers, enqueue)?;
+        let outputs = self.outputs(launch)?;
+        Ok(self.verdict_of(rung, launch, &outputs))
+    }
+
+    /// [Calls](Device::call) other code on the problem's buffers, in their order, timed as [`Session::time`] times a
+    /// launch. The call must leave its inputs as they are.
+    ///
+    /// # Errors
+    /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does.
+    pub fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<Ran, Error> {
+        self.next()?;
+        self.device.hold(HOLD_NS)?;
+        self.device.call(what, &self.sets[self.at].buffers, enqueue)
     }
 
     /// How long it takes to read the problem's largest buffer once, as [`Device::read`] does: with its bytes,

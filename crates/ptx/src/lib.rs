@@ -13,6 +13,7 @@ mod cursor;
 mod declaration;
 mod error;
 mod module;
+pub mod opcode;
 mod operand;
 mod source;
 mod statement;

@@ -398,22 +398,31 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     SUCCESS
 }
 
-/// Data blocks that a block of this kernel takes, from the number in its name.
-fn data_blocks(name: &str) -> usize {
-    let number = |(digits, blocks)| name.contains(digits).then_some(blocks);
-    [
-        ("unrolling2", 2),
-        ("roll4", 4),
-        ("unrolling4", 4),
-        ("unrolling8", 8),
-        ("warps8", 8),
-        ("complete_unroll", 8),
-        ("grid_stride", 4),
-        ("vector", 8),
-    ]
-    .into_iter()
-    .find_map(number)
-    .unwrap_or(1)
+/// How an entry of the reduction is launched with a block, as the ladder has it.
+struct Kernel {
+    /// The elements that a block takes in a turn.
+    elements: usize,
+    /// The bytes of shared memory that the launch asks for.
+    shared: c_uint,
+    /// The place of the number of elements among the parameters.
+    n: usize,
+    /// Whether there is one result for all elements, and not one for each block.
+    is_whole: bool,
+}
+
+/// What `LADDER_STAND_IN_KERNELS` had for this entry and block when this file was compiled.
+fn kernel(entry: &str, threads: c_uint) -> Option<Kernel> {
+    let begin = format!("{entry} {threads} ");
+    let line = env!("LADDER_STAND_IN_KERNELS")
+        .lines()
+        .find_map(|line| line.strip_prefix(&begin))?;
+    let words: Vec<&str> = line.split(' ').collect();
+    Some(Kernel {
+        elements: words[0].parse().ok()?,
+        shared: words[1].parse().ok()?,
+        n: words[2].parse().ok()?,
+        is_whole: words[3] == "true",
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -438,10 +447,11 @@ pub unsafe extern "C" fn cuLaunchKernel(
     let output = (*parameters.add(1)).cast::<u64>().read();
     driver(|driver| {
         let name = driver.functions[function - 1].clone();
-        let last = if name.contains("one_launch") { 3 } else { 2 };
-        let n = (*parameters.add(last)).cast::<u32>().read() as usize;
-        let dynamic = if name.contains("_dyn_") { bx * 4 } else { 0 };
-        if (gy, gz, by, bz, shared) != (1, 1, 1, 1, dynamic) {
+        let Some(kernel) = kernel(&name, bx) else {
+            return INVALID_VALUE;
+        };
+        let n = (*parameters.add(kernel.n)).cast::<u32>().read() as usize;
+        if (gy, gz, by, bz, shared) != (1, 1, 1, 1, kernel.shared) {
             return INVALID_VALUE;
         }
         if is("faults") {
@@ -456,18 +466,13 @@ pub unsafe extern "C" fn cuLaunchKernel(
                 None => return INVALID_VALUE,
             },
         };
-        let is_whole = name.contains("one_launch") || name.contains("atomic");
-        let (results, share) = if is_whole {
-            (1, data.len())
-        } else {
-            (gx as usize, bx as usize * data_blocks(&name))
-        };
+        let results = if kernel.is_whole { 1 } else { gx as usize };
         let Some(out) = driver.bytes(output, results * 4) else {
             return INVALID_VALUE;
         };
         for block in 0..results {
-            let mine = data.iter().skip(block * share).take(share);
-            let sum = mine.fold(i32::from(is("wrong")), |sum, &value| {
+            let turns = data.chunks(kernel.elements).skip(block).step_by(results);
+            let sum = turns.flatten().fold(i32::from(is("wrong")), |sum, &value| {
                 sum.wrapping_add(value)
             });
             out[block * 4..][..4].copy_from_slice(&sum.to_ne_bytes());

@@ -1,17 +1,26 @@
 //! Stand-ins for NVIDIA's libraries, compiled when a test of this crate or of `benches` needs them.
 
 use std::env;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Compiles `tests/stand_in/<name>.rs` to a shared library: the folder that it is removed with, and its path.
-pub fn built(name: &str) -> (tempfile::TempDir, PathBuf) {
+use host::Options;
+use host::launch::Arg;
+
+/// A stand-in for the CUDA driver, for the kernels of the reduction: the folder that it is removed with, and its path.
+pub fn driver() -> (tempfile::TempDir, PathBuf) {
+    built("host/tests/stand_in/driver.rs")
+}
+
+/// Compiles a file, given from the root of the repository, to a shared library: the folder that it is removed with,
+/// and its path.
+pub fn built(source: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let library = folder.path().join(format!("{name}.so"));
+    let library = folder.path().join("library.so");
     // From either crate's folder.
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/tests/stand_in");
-    let source = here.join(format!("{name}.rs"));
-    let built = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let output = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args([
             "--edition=2024",
             "--crate-type=cdylib",
@@ -19,13 +28,35 @@ pub fn built(name: &str) -> (tempfile::TempDir, PathBuf) {
             "-Copt-level=1",
             "-o",
         ])
-        .args([&library, &source])
+        .args([&library, &root.join(source)])
+        .env("LADDER_STAND_IN_KERNELS", kernels())
         .output()
         .unwrap();
     assert!(
-        built.status.success(),
+        output.status.success(),
         "{}",
-        String::from_utf8_lossy(&built.stderr)
+        String::from_utf8_lossy(&output.stderr)
     );
     (folder, library)
+}
+
+/// A line for each entry and block of the reduction's rungs: the entry, the block, the elements that a block takes, the
+/// shared memory that a launch asks for, the place of n among the parameters, and whether there is one result for
+/// all elements.
+fn kernels() -> String {
+    let reduce = host::ladder("reduce").unwrap();
+    let problem = reduce.problem(&Options::default()).unwrap();
+    let mut text = String::new();
+    for rung in reduce.select(&[], &*problem).unwrap() {
+        for block in reduce.blocks_of(rung, &*problem) {
+            let launch = reduce.launch(rung, &*problem, Some(block)).unwrap();
+            let is_number = |arg: &Arg| matches!(arg, Arg::U32(_));
+            let n = launch.args.iter().position(is_number).unwrap();
+            let (entry, shared, [threads, ..]) = (&launch.entry, launch.shared_bytes, block);
+            let elements = rung.geometry.elements(block);
+            let whole = rung.single_pass;
+            writeln!(text, "{entry} {threads} {elements} {shared} {n} {whole}").unwrap();
+        }
+    }
+    text
 }

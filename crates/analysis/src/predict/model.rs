@@ -19,7 +19,7 @@
 //! on one H100 and used for everything else.
 
 use serde::Serialize;
-use simt::path::Pipe;
+use simt::critical_path::Pipe;
 
 use super::description::Description;
 use super::sample::Sample;
@@ -150,7 +150,7 @@ pub fn estimate(
     resident: u32,
 ) -> Estimate {
     let Sample {
-        demand,
+        resource_use: demand,
         scale,
         sectors,
     } = sample;

@@ -1,4 +1,4 @@
-//! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here, in the files below and in `peers`.
+//! A CUDA GPU, through `cust`. All of this crate's `unsafe` is here and in the files below.
 
 mod compile;
 mod info;
@@ -6,8 +6,8 @@ mod resident;
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::path::Path;
 use std::ptr;
+use std::rc::Rc;
 
 use cust::context::{Context, CurrentContext};
 use cust::device::Device as CudaDevice;
@@ -20,12 +20,10 @@ use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 
 use super::code::{Codes, Compiled};
-use super::peers::{Memory, Peers};
-use super::{BufferId, Device, DeviceInfo, Ran, Resident};
+use super::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, Ran, Resident};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
-use crate::peer::Call;
 use crate::ptx::cut::SourceLines;
 use compile::compile;
 
@@ -35,7 +33,6 @@ const TIMING_PTX: &str = include_str!("timing.ptx");
 /// The first GPU of the machine, with the kernels loaded on first use.
 pub struct Gpu {
     // Dropped in this order: what lives in the context before the context.
-    peers: Option<Peers>,
     buffers: BTreeMap<BufferId, DeviceBuffer<u8>>,
     /// The kernels, and what was loaded.
     codes: Codes<Module>,
@@ -43,10 +40,15 @@ pub struct Gpu {
     timing: Option<Code>,
     start: Event,
     stop: Event,
-    stream: Stream,
-    _context: Context,
+    stream: Rc<StreamInContext>,
     info: DeviceInfo,
     next_id: u32,
+}
+
+/// A stream, and the context that it is in. The stream is dropped first.
+struct StreamInContext {
+    stream: Stream,
+    _context: Context,
 }
 
 impl Gpu {
@@ -73,7 +75,6 @@ impl Gpu {
         CurrentContext::set_current(&context).map_err(&opening)?;
         let info = info::device_info(device).map_err(&opening)?;
         Ok(Self {
-            peers: None,
             buffers: BTreeMap::new(),
             codes: Codes::new(kernels.modules, info.compute_capability, SourceLines::Drop),
             timing: None,
@@ -81,8 +82,10 @@ impl Gpu {
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             // Ordered with the null stream, on which cust's synchronous copies run: those may return while
             // a last piece of host memory is still on its way.
-            stream: Stream::new(StreamFlags::DEFAULT, None).map_err(&opening)?,
-            _context: context,
+            stream: Rc::new(StreamInContext {
+                stream: Stream::new(StreamFlags::DEFAULT, None).map_err(&opening)?,
+                _context: context,
+            }),
             info,
             next_id: 0,
         })
@@ -90,7 +93,7 @@ impl Gpu {
 
     /// Waits for what was enqueued since `start` was recorded, and takes its time.
     fn finish(&self) -> Result<Ran, CudaError> {
-        self.stop.record(&self.stream)?;
+        self.stop.record(&self.stream.stream)?;
         self.stop.synchronize()?;
         let milliseconds = self.stop.elapsed_time_f32(&self.start)?;
         Ok(Ran::timed(f64::from(milliseconds) * 1e6))
@@ -161,13 +164,13 @@ impl Gpu {
         let [gx, gy, gz] = launch.grid;
         let [bx, by, bz] = launch.block;
         if is_timed {
-            self.start.record(&self.stream).map_err(&cuda)?;
+            self.start.record(&self.stream.stream).map_err(&cuda)?;
         }
         // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
         // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
         // kernel does with the device's memory cannot touch the host's.
         unsafe {
-            self.stream.launch(
+            self.stream.stream.launch(
                 &function,
                 (gx, gy, gz),
                 (bx, by, bz),
@@ -235,7 +238,8 @@ impl Device for Gpu {
         }
         // SAFETY: both buffers stay allocated until the copy is over: freeing device memory waits for the
         // work that was given to the device before.
-        unsafe { source.async_copy_to(&mut target.index(..), &self.stream) }.map_err(failed(doing))
+        unsafe { source.async_copy_to(&mut target.index(..), &self.stream.stream) }
+            .map_err(failed(doing))
     }
 
     fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
@@ -244,7 +248,7 @@ impl Device for Gpu {
             .get_mut(&buffer)
             .ok_or_else(|| unknown(buffer))?;
         // SAFETY: as in `copy`; any bytes are valid u8.
-        unsafe { target.set_8_async(byte, &self.stream) }.map_err(failed("filling a buffer"))
+        unsafe { target.set_8_async(byte, &self.stream.stream) }.map_err(failed("filling a buffer"))
     }
 
     fn lacks(&self, launch: &Launch) -> Option<Error> {
@@ -296,32 +300,25 @@ impl Device for Gpu {
         self.finish().map_err(refused_by_cuda(launch))
     }
 
-    fn open_peers(&mut self, library: &Path) -> Result<String, Error> {
-        // SAFETY: the stream and its context, the primary one of its device, are dropped after the peers.
-        let (peers, versions) = unsafe { Peers::open(library, self.stream.as_inner()) }?;
-        self.peers = Some(peers);
-        Ok(versions)
-    }
-
-    fn call(&mut self, call: &Call, bound: &[BufferId]) -> Result<Ran, Error> {
-        let failed = |reason| Error::PeerCall {
-            call: call.clone(),
+    fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<Ran, Error> {
+        let failed = |reason| Error::Call {
+            what: what.to_owned(),
             reason,
         };
         let cuda = |error| failed(describe(error));
-        let Some(peers) = &self.peers else {
-            return Err(failed("no library of peers is open".to_owned()));
-        };
         let memory = bound.iter().map(|&id| {
             let buffer = self.buffer(id)?;
-            Ok(Memory {
+            Ok(DeviceMemory {
                 address: buffer.as_device_ptr().as_raw(),
                 bytes: buffer.len() as u64,
             })
         });
         let memory = memory.collect::<Result<Vec<_>, Error>>()?;
-        self.start.record(&self.stream).map_err(cuda)?;
-        peers.enqueue(call, &memory)?;
+        let owner = Rc::clone(&self.stream);
+        // SAFETY: `owner` has the stream and its context, which cust opens as the device's primary one.
+        let stream = unsafe { GpuStream::new(self.stream.stream.as_inner().cast(), owner) };
+        self.start.record(&self.stream.stream).map_err(cuda)?;
+        enqueue(&stream, &memory).map_err(failed)?;
         self.finish().map_err(cuda)
     }
 }
@@ -330,7 +327,7 @@ fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
     move |error| Error::Launch {
         launch: Box::new(launch.clone()),
         reason: format!(
-            "{}; compute-sanitizer or --device sim names the access that did it",
+            "{}; compute-sanitizer or `ladder check --device sim` names the access that did it",
             describe(error)
         ),
     }

@@ -2,22 +2,21 @@
 
 mod code;
 mod gpu;
-mod peers;
 mod sim;
+mod stream;
 
 use std::fmt;
-use std::path::Path;
 
 use serde::Serialize;
 
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Code, Launch};
-use crate::peer::Call;
 
 pub use gpu::Gpu;
 pub use sim::Sim;
 pub use simt::counters::{Metric, Value};
+pub use stream::{DeviceMemory, Enqueue, GpuStream};
 
 /// A buffer on a device, as [`Device::alloc`] gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -214,26 +213,20 @@ pub trait Device {
         Ok(Ran::default())
     }
 
-    /// Opens the library of peers, for [`Device::call`], and gives its versions in words.
+    /// Has other code than this program's kernels, such as a library of NVIDIA's, put work into the device's stream,
+    /// waits for the end of that work, and times it as a launch. `enqueue` gets the stream, and where each of the
+    /// buffers `bound` is; `what` names the work in messages.
     ///
     /// # Errors
-    /// [`Error::Peers`] where it cannot be used, and from a device that is none of NVIDIA's.
-    fn open_peers(&mut self, library: &Path) -> Result<String, Error> {
-        Err(Error::Peers {
-            path: library.display().to_string(),
-            why: format!("a {} has none", self.info().kind),
-        })
-    }
-
-    /// Calls a peer and waits for its end, timed as a launch is. `bound` as there.
-    ///
-    /// # Errors
-    /// [`Error::PeerCall`] where it fails or [`Device::open_peers`] has not opened a library.
-    fn call(&mut self, call: &Call, bound: &[BufferId]) -> Result<Ran, Error> {
-        let _ = bound;
-        Err(Error::PeerCall {
-            call: call.clone(),
-            reason: "no library of peers is open".to_owned(),
+    /// [`Error::Call`] when `enqueue` or its work fails, and from a device that has no stream.
+    fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<Ran, Error> {
+        let _ = (bound, enqueue);
+        Err(Error::Call {
+            what: what.to_owned(),
+            reason: format!(
+                "a {} runs the kernels of this program only",
+                self.info().kind
+            ),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use ptx::ast::Space;
 use serde::Serialize;
-use simt::observe::{Access, AccessKind, Observer, Place as Warp, Site};
+use simt::observe::{Access, AccessKind, Observer, Site, WarpId as Warp};
 
 use super::Setup;
 use crate::dram::Dram;

@@ -1,0 +1,363 @@
+// NVIDIA's own libraries for what the ladders compute: CUB, cuBLAS and a copy of memory, behind a C interface.
+//
+// What the ladders' top rungs are measured against. Each function enqueues on the handle's stream what a user
+// of the library would call, and nothing else: a size of temporary storage is asked for once and remembered,
+// so that calls after the first of their kind consist of the library's own work alone.
+//
+// What is exported is one table, `ladder_baselines`. The functions in it that give a number give 0, or a code that is
+// not 0 and whose words `message` has. The calling thread has the device's primary context current, and a handle is
+// used by one thread at a time. Pointers are to device memory.
+//
+// nvcc -shared -Xcompiler -fPIC -O3 -std=c++17 -arch=native baselines.cu -lcublas -o libladder_baselines.so
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include <cub/device/device_histogram.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/version.cuh>
+#include <cuda/std/functional>
+
+namespace {
+
+struct Handle {
+    cudaStream_t stream = nullptr;
+    // Made by the first call that needs it: it takes memory and time.
+    cublasHandle_t cublas = nullptr;
+    void* storage = nullptr;
+    size_t storage_bytes = 0;
+    // The call that CUB was last asked for its temporary storage for, and the answer.
+    int asked_for = -1;
+    uint64_t asked_n = 0;
+    size_t answer = 0;
+    char message[256] = "no call has failed";
+};
+
+constexpr int HISTOGRAM = 1000;
+constexpr int BINS = 256;
+constexpr int REFUSED = -1;
+
+int refuse(Handle* handle, const char* format, ...) {
+    va_list values;
+    va_start(values, format);
+    std::vsnprintf(handle->message, sizeof handle->message, format, values);
+    va_end(values);
+    return REFUSED;
+}
+
+int check(Handle* handle, const char* what, cudaError_t error) {
+    if (error == cudaSuccess) {
+        return 0;
+    }
+    // What one call left behind is not to be taken for the next one's.
+    (void)cudaGetLastError();
+    refuse(handle, "%s failed: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error));
+    return error;
+}
+
+int check(Handle* handle, const char* what, cublasStatus_t status) {
+    if (status == CUBLAS_STATUS_SUCCESS) {
+        return 0;
+    }
+    refuse(handle, "%s failed: %s", what, cublasGetStatusName(status));
+    return status;
+}
+
+// Runs a function of the interface: an exception ends here.
+template <typename Body>
+int guarded(Handle* handle, const char* what, Body body) noexcept {
+    if (handle == nullptr) {
+        return REFUSED;
+    }
+    try {
+        return body();
+    } catch (...) {
+        return refuse(handle, "%s failed: it threw an exception", what);
+    }
+}
+
+// Makes the temporary storage at least so large. It only grows.
+int reserve(Handle* handle, size_t bytes) {
+    if (bytes <= handle->storage_bytes) {
+        return 0;
+    }
+    if (handle->storage != nullptr) {
+        // Work that is under way may still use it.
+        if (int code = check(handle, "waiting for the stream", cudaStreamSynchronize(handle->stream))) {
+            return code;
+        }
+        void* old = handle->storage;
+        handle->storage = nullptr;
+        handle->storage_bytes = 0;
+        if (int code = check(handle, "freeing temporary storage", cudaFree(old))) {
+            return code;
+        }
+    }
+    if (int code = check(handle, "allocating temporary storage", cudaMalloc(&handle->storage, bytes))) {
+        handle->storage = nullptr;
+        return code;
+    }
+    handle->storage_bytes = bytes;
+    return 0;
+}
+
+// Runs a function of CUB, which asks for the size of its storage when it is given none.
+template <typename Function>
+int run_cub(Handle* handle, const char* what, int key, uint64_t n, Function function) {
+    if (handle->asked_for != key || handle->asked_n != n) {
+        size_t bytes = 0;
+        if (int code = check(handle, what, function(nullptr, bytes))) {
+            return code;
+        }
+        handle->asked_for = key;
+        handle->asked_n = n;
+        handle->answer = bytes;
+    }
+    if (int code = reserve(handle, handle->answer)) {
+        return code;
+    }
+    size_t bytes = handle->answer;
+    return check(handle, what, function(handle->storage, bytes));
+}
+
+template <typename T, typename N>
+int reduce(Handle* handle, int op, int key, const T* input, T* output, N n) {
+    const cudaStream_t stream = handle->stream;
+    switch (op) {
+    case 0:
+        return run_cub(handle, "cub::DeviceReduce::Sum", key, n, [=](void* storage, size_t& bytes) {
+            return cub::DeviceReduce::Sum(storage, bytes, input, output, n, stream);
+        });
+    case 1:
+        return run_cub(handle, "cub::DeviceReduce::Reduce", key, n, [=](void* storage, size_t& bytes) {
+            return cub::DeviceReduce::Reduce(storage, bytes, input, output, n, cuda::std::multiplies<>{}, T{1},
+                                             stream);
+        });
+    case 2:
+        return run_cub(handle, "cub::DeviceReduce::Min", key, n, [=](void* storage, size_t& bytes) {
+            return cub::DeviceReduce::Min(storage, bytes, input, output, n, stream);
+        });
+    case 3:
+        return run_cub(handle, "cub::DeviceReduce::Max", key, n, [=](void* storage, size_t& bytes) {
+            return cub::DeviceReduce::Max(storage, bytes, input, output, n, stream);
+        });
+    default:
+        return refuse(handle, "there is no operation %d: sum is 0, product 1, min 2, max 3", op);
+    }
+}
+
+// n in the type that CUB's kernels then count in: 32 bits where they are enough, as its users have it.
+template <typename T>
+int reduce(Handle* handle, int op, int type, const void* input, void* output, uint64_t n) {
+    const T* from = static_cast<const T*>(input);
+    T* to = static_cast<T*>(output);
+    const int key = 10 * type + op;
+    if (n <= std::numeric_limits<uint32_t>::max()) {
+        return reduce(handle, op, key, from, to, static_cast<uint32_t>(n));
+    }
+    return reduce(handle, op, key, from, to, n);
+}
+
+// The cuBLAS handle, made on first use.
+int cublas(Handle* handle) {
+    if (handle->cublas != nullptr) {
+        return 0;
+    }
+    cublasHandle_t made = nullptr;
+    if (int code = check(handle, "cublasCreate", cublasCreate(&made))) {
+        return code;
+    }
+    int code = check(handle, "cublasSetStream", cublasSetStream(made, handle->stream));
+    if (code == 0) {
+        // Single precision throughout: no TF32, unless NVIDIA_TF32_OVERRIDE in the environment asks for it.
+        code = check(handle, "cublasSetMathMode", cublasSetMathMode(made, CUBLAS_DEFAULT_MATH));
+    }
+    if (code != 0) {
+        cublasDestroy(made);
+        return code;
+    }
+    handle->cublas = made;
+    return 0;
+}
+
+bool fits(uint32_t side) { return side <= static_cast<uint32_t>(std::numeric_limits<int>::max()); }
+
+// A leading dimension is at least 1.
+int pitch(uint32_t side) { return side == 0 ? 1 : static_cast<int>(side); }
+
+// Copies `bytes` bytes on the device.
+int copy(Handle* handle, void* to, const void* from, uint64_t bytes) {
+    return check(handle, "cudaMemcpyAsync",
+                 cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, handle->stream));
+}
+
+// Reduces `n` elements to the one at `output`. op: 0 sum, 1 product, 2 min, 3 max. type: 0 i32, 1 u32, 2 i64,
+// 3 f32, 4 f64. Integers wrap.
+int reduce_type(Handle* handle, int op, int type, const void* input, void* output, uint64_t n) {
+    switch (type) {
+    case 0:
+        return reduce<int32_t>(handle, op, type, input, output, n);
+    case 1:
+        return reduce<uint32_t>(handle, op, type, input, output, n);
+    case 2:
+        return reduce<int64_t>(handle, op, type, input, output, n);
+    case 3:
+        return reduce<float>(handle, op, type, input, output, n);
+    case 4:
+        return reduce<double>(handle, op, type, input, output, n);
+    default:
+        return refuse(handle, "there is no type %d: i32 is 0, u32 1, i64 2, f32 3, f64 4", type);
+    }
+}
+
+// Transposes `input`, rows x cols elements row after row, into `output`, cols x rows.
+int transpose(Handle* handle, const float* input, float* output, uint32_t rows, uint32_t cols) {
+    if (rows == 0 || cols == 0) {
+        return 0;
+    }
+    if (!fits(rows) || !fits(cols)) {
+        return refuse(handle, "%u x %u is too large for cuBLAS: a side is at most 2^31 - 1", rows, cols);
+    }
+    if (int code = cublas(handle)) {
+        return code;
+    }
+    // To cuBLAS, which has columns lie one after the other, the input is cols x rows and the output
+    // rows x cols. The second matrix counts 0 times and is not read.
+    const float one = 1.0f, zero = 0.0f;
+    return check(handle, "cublasSgeam",
+                 cublasSgeam(handle->cublas, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(rows),
+                             static_cast<int>(cols), &one, input, pitch(cols), &zero, output, pitch(rows), output,
+                             pitch(rows)));
+}
+
+// c (m x n) = a (m x k) times b (k x n), all row after row, in single precision without TF32.
+int matmul(Handle* handle, const float* a, const float* b, float* c, uint32_t m, uint32_t n, uint32_t k) {
+    if (m == 0 || n == 0) {
+        return 0;
+    }
+    if (!fits(m) || !fits(n) || !fits(k)) {
+        return refuse(handle, "%u x %u x %u is too large for cuBLAS: a side is at most 2^31 - 1", m, n, k);
+    }
+    if (int code = cublas(handle)) {
+        return code;
+    }
+    // To cuBLAS, which has columns lie one after the other, these are the transposes, and the transpose of
+    // the product is the product of the transposes the other way round.
+    const float one = 1.0f, zero = 0.0f;
+    return check(handle, "cublasSgemm",
+                 cublasSgemm(handle->cublas, CUBLAS_OP_N, CUBLAS_OP_N, static_cast<int>(n), static_cast<int>(m),
+                             static_cast<int>(k), &one, b, pitch(n), a, pitch(k), &zero, c, pitch(n)));
+}
+
+// Counts the values of `n` bytes in 256 bins, which it overwrites.
+int histogram(Handle* handle, const uint8_t* input, uint32_t* bins, uint64_t n) {
+    if (n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+        return refuse(handle, "%llu bytes are too many", static_cast<unsigned long long>(n));
+    }
+    const int64_t samples = static_cast<int64_t>(n);
+    const cudaStream_t stream = handle->stream;
+    return run_cub(handle, "cub::DeviceHistogram::HistogramEven", HISTOGRAM, n, [=](void* storage, size_t& bytes) {
+        return cub::DeviceHistogram::HistogramEven(storage, bytes, input, bins, BINS + 1, 0, BINS, samples,
+                                                   stream);
+    });
+}
+
+// "CUB 3.0.1, cuBLAS 13.0.0, CUDA runtime 13.0"
+const char* versions() {
+    static char text[128];
+    int major = 0, minor = 0, patch = 0, runtime = 0;
+    (void)cublasGetProperty(MAJOR_VERSION, &major);
+    (void)cublasGetProperty(MINOR_VERSION, &minor);
+    (void)cublasGetProperty(PATCH_LEVEL, &patch);
+    (void)cudaRuntimeGetVersion(&runtime);
+    std::snprintf(text, sizeof text, "CUB %d.%d.%d, cuBLAS %d.%d.%d, CUDA runtime %d.%d", CUB_MAJOR_VERSION,
+                  CUB_MINOR_VERSION, CUB_SUBMINOR_VERSION, major, minor, patch, runtime / 1000, runtime % 1000 / 10);
+    return text;
+}
+
+// Opens a handle whose work goes to `stream`, a cudaStream_t or CUstream; null is the default one.
+// Without memory for it `*out` is null.
+int open_handle(void* stream, Handle** out) {
+    if (out == nullptr) {
+        return REFUSED;
+    }
+    *out = new (std::nothrow) Handle;
+    if (*out == nullptr) {
+        return REFUSED;
+    }
+    (*out)->stream = static_cast<cudaStream_t>(stream);
+    return 0;
+}
+
+// Waits for what was enqueued and gives everything back. Null is ignored.
+void close_handle(Handle* handle) {
+    if (handle == nullptr) {
+        return;
+    }
+    // There is nobody left to tell of a failure.
+    (void)cudaStreamSynchronize(handle->stream);
+    if (handle->cublas != nullptr) {
+        (void)cublasDestroy(handle->cublas);
+    }
+    (void)cudaFree(handle->storage);
+    (void)cudaGetLastError();
+    delete handle;
+}
+
+// Why the last call that failed did. Never null; valid until the next call.
+const char* last_message(const Handle* handle) { return handle == nullptr ? "there is no handle" : handle->message; }
+
+// Enqueues what has this name. There are three buffers and three numbers; a function takes as many as it needs:
+//
+//   copy       from, to          bytes
+//   reduce     input, output     operation, type, n
+//   transpose  input, output     rows, columns
+//   matmul     a, b, c           m, n, k
+//   histogram  input, bins       n
+int call(Handle* handle, const char* name, void* const* buffers, const uint64_t* numbers) {
+    const auto is = [=](const char* other) { return std::strcmp(name, other) == 0; };
+    const auto floats = [=](int index) { return static_cast<float*>(buffers[index]); };
+    const auto number = [=](int index) { return static_cast<int>(numbers[index]); };
+    return guarded(handle, name, [=] {
+        if (is("copy")) {
+            return copy(handle, buffers[1], buffers[0], numbers[0]);
+        }
+        if (is("reduce")) {
+            return reduce_type(handle, number(0), number(1), buffers[0], buffers[1], numbers[2]);
+        }
+        if (is("transpose")) {
+            return transpose(handle, floats(0), floats(1), numbers[0], numbers[1]);
+        }
+        if (is("matmul")) {
+            return matmul(handle, floats(0), floats(1), floats(2), numbers[0], numbers[1], numbers[2]);
+        }
+        if (is("histogram")) {
+            return histogram(handle, static_cast<uint8_t*>(buffers[0]), static_cast<uint32_t*>(buffers[1]),
+                             numbers[0]);
+        }
+        return refuse(handle, "there is no baseline %s", name);
+    });
+}
+
+struct Table {
+    const char* (*versions)();
+    int (*open)(void* stream, Handle** out);
+    void (*close)(Handle* handle);
+    const char* (*message)(const Handle* handle);
+    int (*call)(Handle* handle, const char* name, void* const* buffers, const uint64_t* numbers);
+};
+
+}  // namespace
+
+extern "C" {
+extern const Table ladder_baselines;
+const Table ladder_baselines = {versions, open_handle, close_handle, last_message, call};
+}

@@ -1,0 +1,200 @@
+//! The CUDA C++ in `cuda/`: the CUDA ports of rungs, and the library of baselines.
+//!
+//! The text is part of this program. It is compiled and loaded on the machine that the program runs on, when a ladder
+//! first asks for it; when that is not possible, the output says why.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use host::launch::{Code, Launch};
+use host::{Device, KERNELS, ptx};
+
+use crate::baseline;
+use crate::error::Error;
+use crate::library::Library;
+use crate::nvcc::{self, Nvcc, Product, Unit};
+
+/// The ladders, file names and texts of `cuda/LADDER.cu`.
+macro_rules! ports {
+    ($($ladder:literal),*) => {
+        &[$((
+            $ladder,
+            concat!($ladder, ".cu"),
+            include_str!(concat!("../cuda/", $ladder, ".cu")),
+        )),*]
+    };
+}
+
+/// The ladders with CUDA ports. A rung has one if its ladder's file has entries with the names of the rung's.
+pub const PORTS: &[(&str, &str, &str)] =
+    ports!["reduce", "transpose", "shuffle", "matmul", "histogram"];
+
+const BASELINES: &str = include_str!("../cuda/baselines.cu");
+
+/// The CUDA ports of a ladder, loaded.
+#[derive(Clone, Debug)]
+struct Ports {
+    code: Code,
+    entries: BTreeSet<String>,
+}
+
+/// The CUDA C++ that was compiled and loaded for one device.
+pub struct CudaCode {
+    nvcc: Result<Nvcc, String>,
+    folder: PathBuf,
+    ports: BTreeMap<&'static str, Result<Ports, String>>,
+    library: Option<Result<Rc<Library>, String>>,
+}
+
+impl CudaCode {
+    /// Looks for an nvcc, and does nothing else yet. What nvcc makes is kept in [`nvcc::cache`].
+    #[must_use]
+    pub fn find() -> Self {
+        Self::with(Nvcc::find(), nvcc::cache())
+    }
+
+    /// The code that this nvcc makes, if it is one, kept in this folder.
+    #[must_use]
+    pub fn with(nvcc: Result<Nvcc, Error>, folder: PathBuf) -> Self {
+        Self {
+            nvcc: nvcc.map_err(|error| error.to_string()),
+            folder,
+            ports: BTreeMap::new(),
+            library: None,
+        }
+    }
+
+    /// nvcc's version, when there is one.
+    #[must_use]
+    pub fn nvcc_version(&self) -> Option<&str> {
+        self.nvcc.as_ref().ok().map(Nvcc::version)
+    }
+
+    /// Compiles and loads the CUDA ports of the ladders `with_ports`, and the library when one of the ladders
+    /// `with_baselines` has baselines, all at the same time. What was asked for before is not made again.
+    pub fn prepare(
+        &mut self,
+        device: &mut dyn Device,
+        with_ports: &[&str],
+        with_baselines: &[&str],
+    ) {
+        let wanted: Vec<_> = PORTS
+            .iter()
+            .filter(|(ladder, ..)| with_ports.contains(ladder) && !self.ports.contains_key(ladder))
+            .collect();
+        let wants_library = self.library.is_none()
+            && with_baselines
+                .iter()
+                .any(|ladder| baseline::exist_for(ladder));
+        let nvcc = match &self.nvcc {
+            Ok(nvcc) => nvcc,
+            Err(why) => {
+                let refused = |(ladder, ..): &(_, _, _)| (*ladder, Err(why.clone()));
+                self.ports.extend(wanted.into_iter().map(refused));
+                if wants_library {
+                    self.library = Some(Err(why.clone()));
+                }
+                return;
+            }
+        };
+        let mut units: Vec<Unit> = wanted
+            .iter()
+            .map(|(_, file, text)| Unit {
+                file,
+                text,
+                product: Product::Ptx(virtual_arch(device)),
+            })
+            .collect();
+        if wants_library {
+            units.push(Unit {
+                file: "baselines.cu",
+                text: BASELINES,
+                product: Product::Library(real_arch(device)),
+            });
+        }
+        let mut made = nvcc.compile(&units, &self.folder);
+        if wants_library {
+            let path = made.pop().expect("nvcc's answers are as many as the units");
+            let library = path.and_then(|path| Library::open(&path, device));
+            self.library = Some(library.map(Rc::new).map_err(|error| error.to_string()));
+        }
+        for ((ladder, ..), made) in wanted.into_iter().zip(made) {
+            let ports = made.and_then(|path| load(device, &path));
+            self.ports
+                .insert(ladder, ports.map_err(|error| error.to_string()));
+        }
+    }
+
+    /// The launch of a rung's CUDA port: the same, of the entry that nvcc compiled. `None` when there is no such entry.
+    #[must_use]
+    pub fn port(&self, ladder: &str, launch: &Launch) -> Option<Launch> {
+        let ports = self.ports.get(ladder)?.as_ref().ok()?;
+        ports.entries.contains(&launch.entry).then(|| Launch {
+            code: ports.code,
+            ..launch.clone()
+        })
+    }
+
+    /// Whether a ladder's CUDA ports could not be made.
+    #[must_use]
+    pub fn lacks_ports(&self, ladder: &str) -> bool {
+        matches!(self.ports.get(ladder), Some(Err(_)))
+    }
+
+    /// Gives up a ladder's CUDA ports, because the device does not take them.
+    pub fn refuse_ports(&mut self, ladder: &'static str, why: String) {
+        self.ports.insert(ladder, Err(why));
+    }
+
+    /// The library of baselines, when it was asked for and could be made.
+    #[must_use]
+    pub fn library(&self) -> Option<&Rc<Library>> {
+        self.library.as_ref()?.as_ref().ok()
+    }
+
+    /// Why a ladder has no CUDA ports or no baselines here, a line each.
+    #[must_use]
+    pub fn missing(&self, ladder: &str) -> Vec<String> {
+        let has_ports = PORTS.iter().any(|(own, ..)| *own == ladder);
+        let ports = match self.ports.get(ladder) {
+            Some(Err(why)) => Some(format!("no CUDA ports: {why}")),
+            _ if !has_ports => Some(format!("{ladder} has no CUDA ports")),
+            _ => None,
+        };
+        let baselines = match &self.library {
+            _ if !baseline::exist_for(ladder) => Some(format!("{ladder} has no baselines")),
+            Some(Err(why)) => Some(format!("no baselines: {why}")),
+            _ => None,
+        };
+        ports.into_iter().chain(baselines).collect()
+    }
+}
+
+fn load(device: &mut dyn Device, path: &Path) -> Result<Ports, Error> {
+    let text = fs::read_to_string(path).map_err(|error| Error::Cache {
+        path: path.display().to_string(),
+        why: error.to_string(),
+    })?;
+    let entries = ptx::entries(&text)
+        .map(|entry| entry.name.to_owned())
+        .collect();
+    let code = device.load(text)?;
+    Ok(Ports { code, entries })
+}
+
+/// The virtual architecture that this program's kernels are compiled for on this device, and so their CUDA ports.
+fn virtual_arch(device: &dyn Device) -> String {
+    let kernels = KERNELS.newest_for(device.info().compute_capability);
+    let (major, minor) = kernels.map_or((7, 5), |kernels| kernels.capability);
+    format!("compute_{major}{minor}")
+}
+
+/// The architecture of the device itself.
+fn real_arch(device: &dyn Device) -> String {
+    match device.info().compute_capability {
+        Some((major, minor)) => format!("sm_{major}{minor}"),
+        None => "native".to_owned(),
+    }
+}

@@ -1,0 +1,101 @@
+//! The program with the device that drives a real GPU, on the driver that host's tests have for one.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, unreachable_pub)]
+
+mod common;
+#[path = "../../host/tests/stand_in/mod.rs"]
+mod stand_in;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use common::FakeNvcc;
+
+/// The stand-in and the folder that it is removed with.
+static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| stand_in::driver());
+
+/// Runs the program: exit code, stdout, stderr.
+fn versus(driver: &Path, fault: &str, nvcc: &FakeNvcc, args: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_versus"))
+        .args(args)
+        .env(libcuda::OVERRIDE, driver)
+        .env("LADDER_STAND_IN", fault)
+        .env("NVCC", nvcc.program())
+        .env("LADDER_CACHE", nvcc.cache())
+        .output()
+        .unwrap();
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    )
+}
+
+const ARGS: [&str; 8] = [
+    "reduce",
+    "--n",
+    "2^16",
+    "--runs",
+    "5",
+    "--rung",
+    "reduce_neighbored",
+    "reduce_shfl",
+];
+
+#[test]
+fn rungs_and_twins_take_turns_and_everything_is_given_back() {
+    let nvcc = FakeNvcc::new(None);
+    let args = [&ARGS[..], &["--json"]].concat();
+    let (code, out, err) = versus(&DRIVER.1, "", &nvcc, &args);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let entrants = found["cases"][0]["entrants"].as_array().unwrap();
+    let kinds = |kind: &str| {
+        entrants
+            .iter()
+            .filter(|entrant| entrant["kind"] == kind)
+            .count()
+    };
+    assert_eq!([kinds("rung"), kinds("twin"), kinds("read")], [2, 2, 1]);
+    for entrant in entrants {
+        assert_eq!(entrant["time_ns"]["median"], 250_000.0, "{entrant}");
+    }
+    assert_eq!(found["twins_geometric_mean"], 1.0);
+    assert_eq!(found["nvcc"], "13.0.88");
+    // The kernels' own architecture on this device, for the twins, and the device's own, for the library.
+    let calls = nvcc.calls();
+    assert!(
+        calls
+            .iter()
+            .any(|call| call.contains("-ptx -arch=compute_"))
+    );
+    assert!(
+        calls
+            .iter()
+            .any(|call| call.contains("-shared") && call.contains("-arch=sm_"))
+    );
+}
+
+#[test]
+fn wrong_sums_are_named_and_not_timed() {
+    let nvcc = FakeNvcc::new(None);
+    let (code, out, err) = versus(&DRIVER.1, "wrong", &nvcc, &ARGS);
+    assert_eq!((code, err.as_str()), (1, ""));
+    for name in ["reduce_shfl: block 0", "reduce_shfl (CUDA C++): block 0"] {
+        assert!(out.contains(&format!("wrong: {name}")), "{out}");
+    }
+}
+
+#[test]
+fn without_a_gpu_there_is_nothing_to_measure() {
+    let nvcc = FakeNvcc::new(None);
+    let (code, out, err) = versus(Path::new("no/such/libcuda.so"), "", &nvcc, &ARGS);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(
+        err.starts_with("error: ") && err.contains("no/such/libcuda.so"),
+        "{err}"
+    );
+    assert!(nvcc.calls().is_empty());
+}
