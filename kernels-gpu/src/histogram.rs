@@ -72,21 +72,20 @@ unsafe fn with_block_bins<const BLOCK: usize>(
     count: impl FnOnce(),
 ) {
     let tid = thread::thread_idx_x() as usize;
-    // SAFETY: every counter is zeroed by one thread before the first barrier, and read by one after the
-    // second; in between there are atomics only.
-    unsafe {
-        for bin in (tid..BINS).step_by(BLOCK) {
-            *copy.add(bin) = 0;
-        }
-        thread::sync_threads();
-        count();
-        thread::sync_threads();
-        for bin in (tid..BINS).step_by(BLOCK) {
-            let counted = *copy.add(bin);
-            // Bytes that do not occur cost nothing.
-            if counted > 0 {
-                add_global(bins, bin as u8, counted);
-            }
+    for bin in (tid..BINS).step_by(BLOCK) {
+        // SAFETY: one thread writes each counter, before the first barrier.
+        unsafe { *copy.add(bin) = 0 };
+    }
+    thread::sync_threads();
+    count();
+    thread::sync_threads();
+    for bin in (tid..BINS).step_by(BLOCK) {
+        // SAFETY: nobody counts any more behind the second barrier.
+        let counted = unsafe { *copy.add(bin) };
+        // Bytes that do not occur cost nothing.
+        if counted > 0 {
+            // SAFETY: as the caller promises.
+            unsafe { add_global(bins, bin as u8, counted) };
         }
     }
 }

@@ -25,15 +25,16 @@ unsafe fn dot(
     if row < m && column < n {
         let (first, stride) = column_of_b(column);
         let mut sum = 0.0;
-        // SAFETY: in bounds.
-        unsafe {
-            for i in 0..k {
+        for i in 0..k {
+            // SAFETY: in bounds of both.
+            let (a, b) = unsafe {
                 let a = *a.add((row * k + i) as usize);
-                let b = *b.add((first + i * stride) as usize);
-                sum = GpuFloat::mul_add(a, b, sum);
-            }
-            *c.add((row * n + column) as usize) = sum;
+                (a, *b.add((first + i * stride) as usize))
+            };
+            sum = GpuFloat::mul_add(a, b, sum);
         }
+        // SAFETY: in bounds, and this thread's own.
+        unsafe { *c.add((row * n + column) as usize) = sum };
     }
 }
 
