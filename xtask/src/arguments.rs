@@ -69,6 +69,11 @@ pub(crate) enum Task {
         /// The rung that it stands behind.
         after: String,
     },
+    /// Write a new ladder.
+    NewLadder {
+        /// Its name.
+        name: String,
+    },
     /// Run `ladder` with these arguments.
     Ladder(Vec<OsString>),
     /// Run `versus` with these arguments.
@@ -117,6 +122,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
         ("new", ["rung", name, "--after", after] | ["rung", "--after", after, name]) => {
             let [name, after] = [name, after].map(|word| (*word).to_owned());
             Ok(Task::NewRung { name, after })
+        }
+        ("new", ["ladder", name]) => {
+            let name = (*name).to_owned();
+            Ok(Task::NewLadder { name })
         }
         ("new", _) => Err(Failure::request(format!(
             "`cargo xtask new` does not take `{}`",
@@ -198,6 +207,8 @@ mod tests {
         assert_eq!(parsed("doctor"), Ok(Task::Doctor));
         assert_eq!(parsed("test"), Ok(Task::Test));
         assert_eq!(parsed("circles"), Ok(Task::Circles));
+        let name = "a".to_owned();
+        assert_eq!(parsed("new ladder a"), Ok(Task::NewLadder { name }));
         let (name, after) = ("a".to_owned(), "b".to_owned());
         assert_eq!(
             parsed("new rung a --after b"),

@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use arguments::Task;
-use console::{Result, status};
+use console::Result;
 
 fn main() -> ExitCode {
     arguments::parse(std::env::args_os().skip(1))
@@ -38,6 +38,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::Test => check::everything()?,
         Task::Circles => check::circles()?,
         Task::NewRung { name, after } => new::rung(name, after)?,
+        Task::NewLadder { name } => new::ladder(name)?,
         Task::Ladder(arguments) => return ladder(arguments),
         Task::Versus(arguments) => {
             install::device()?;
@@ -50,31 +51,9 @@ fn perform(task: &Task) -> Result<ExitCode> {
 fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
     install::device()?;
     let (command, rest) = arguments.split_first().expect("a command of ladder");
-    if command == "ptx" {
-        // The list has registers, which NVIDIA's assembler knows.
-        let assembles = rest.iter().any(|word| word == "--sass" || word == "--json");
-        if (assembles || rest.is_empty())
-            && let Err(failure) = install::nvidia::install_if_missing()
-        {
-            status("Without", format_args!("NVIDIA's tools: {failure}"));
-        }
-        return Ok(ptx(rest));
+    // Machine code takes NVIDIA's tools; the list of kernels says for itself what it lacks without them.
+    if command == "ptx" && rest.iter().any(|word| word == "--sass") {
+        install::nvidia::install_if_missing()?;
     }
     process::run_program("ladder", arguments)
-}
-
-fn ptx(arguments: &[OsString]) -> ExitCode {
-    let arguments = [OsString::from("ptx")]
-        .iter()
-        .chain(arguments)
-        .cloned()
-        .collect::<Vec<_>>();
-    let options = <xtask::cli::Ptx as clap::Parser>::parse_from(arguments);
-    match xtask::commands::ptx::ptx(&options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("error: {failure}");
-            failure.exit_code()
-        }
-    }
 }

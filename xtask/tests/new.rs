@@ -10,6 +10,30 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// The new rung, filled in: a thread for each block adds up the block's elements.
+const SUM: &str = "    \
+    use cuda_std::thread::{block_idx_x, thread_idx_x};
+    let first = block_idx_x() * BLOCK as u32;
+    if thread_idx_x() == 0 {
+        let mut sum = 0_i32;
+        for i in first..n.min(first + BLOCK as u32) {
+            // SAFETY: it is less than `n`.
+            sum = sum.wrapping_add(unsafe { *input.add(i as usize) });
+        }
+        // SAFETY: there is an element for each block.
+        unsafe { *output.add(block_idx_x() as usize) = sum };
+    }
+";
+
+/// The new ladder's first rung, filled in.
+const PLUS_ONE: &str = "    \
+    let i = cuda_std::thread::index_1d();
+    if i < n {
+        // SAFETY: it is less than `n`.
+        unsafe { *output.add(i as usize) = (*input.add(i as usize)).wrapping_add(1) };
+    }
+";
+
 /// The ladders that the copy does without.
 const LEFT_OUT: [&str; 3] = ["matmul", "shuffle", "transpose"];
 
@@ -148,38 +172,42 @@ fn a_rung_and_a_ladder() {
 
     succeeded(copy.xtask("new rung reduce_foo --after reduce_shfl"));
     failed(&copy.xtask("new rung reduce_foo --after reduce_shfl"), 2);
+    succeeded(copy.xtask("new ladder scan"));
+    let taken = failed(&copy.xtask("new ladder reduce"), 2);
+    assert!(taken.contains("already"), "{taken}");
     copy.build();
     let list = succeeded(copy.ladder("list"));
-    assert!(list.contains("reduce_foo"), "{list}");
-    let check = failed(
-        &copy.ladder("check reduce --rung reduce_foo --n 1000 --device sim"),
-        1,
+    assert!(
+        list.contains("reduce_foo") && list.contains("scan_naive"),
+        "{list}"
     );
-    assert!(check.contains("reduce_foo"), "{check}");
+    for (ladder, rung) in [("reduce", "reduce_foo"), ("scan", "scan_naive")] {
+        let check = format!("check {ladder} --rung {rung} --n 1000 --device sim");
+        let said = failed(&copy.ladder(&check), 1);
+        assert!(said.contains(rung) && said.contains("wrong"), "{said}");
+    }
 
     copy.edit("kernels-gpu/src/reduce/foo.rs", |text| {
-        text.replace(
-            "    let _ = (input, output, n);\n",
-            "    use cuda_std::thread::{block_idx_x, thread_idx_x};\n    \
-                 let first = block_idx_x() * BLOCK as u32;\n    \
-                 if thread_idx_x() == 0 {\n        \
-                     let mut sum = 0_i32;\n        \
-                     for i in first..n.min(first + BLOCK as u32) {\n            \
-                         // SAFETY: it is less than `n`.\n            \
-                         sum = sum.wrapping_add(unsafe { *input.add(i as usize) });\n        \
-                     }\n        \
-                     // SAFETY: there is an element for each block.\n        \
-                     unsafe { *output.add(block_idx_x() as usize) = sum };\n    \
-                 }\n",
-        )
+        text.replace("    let _ = (input, output, n);\n", SUM)
+    });
+    copy.edit("kernels-gpu/src/scan/naive.rs", |text| {
+        text.replace("    let _ = (input, output, n);\n", PLUS_ONE)
     });
     copy.build();
     for command in [
+        "list scan",
         "check reduce --rung reduce_foo --n 1000 --device sim",
+        "check scan --device sim",
         "run reduce --rung reduce_foo --n 1000 --device sim",
+        "run scan --n 1000 --device sim",
         "profile reduce_foo --n 1000 --device sim",
+        "profile scan --n 1000 --device sim",
     ] {
         let said = succeeded(copy.ladder(command));
-        assert!(said.contains("reduce_foo"), "{command}: {said}");
+        let rung = match command.contains("scan") {
+            true => "scan_naive",
+            false => "reduce_foo",
+        };
+        assert!(said.contains(rung), "{command}: {said}");
     }
 }

@@ -74,7 +74,7 @@ impl<'a> Plan<'a> {
             blocks,
             problems: selected.combinations()?,
         };
-        // A block that is possible for nothing is one, whatever the problem.
+        // A block that no rung takes is refused before the sweep: the default problem shows it.
         let some = [Options::default()];
         for options in plan.problems.as_deref().unwrap_or(&some) {
             plan.launches(&*selected.ladder.problem(options)?)?;

@@ -3,7 +3,6 @@
 use analysis::agree::AgreeError;
 use analysis::document::DocumentError;
 use analysis::dram::DramError;
-use analysis::dram::trace::TraceError;
 use analysis::occupancy::OccupancyError;
 use analysis::predict::PredictError;
 use analysis::profile::ProfileError;
@@ -27,9 +26,6 @@ pub enum Error {
     /// The model of DRAM cannot show what was asked for.
     #[error(transparent)]
     Dram(#[from] DramError),
-    /// A rung's traffic cannot be shown.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
     /// There is no profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -41,6 +37,14 @@ pub enum Error {
     NoLadder {
         /// The names of all ladders.
         known: Vec<&'static str>,
+    },
+    /// A name stands for several rungs where one is needed.
+    #[error("`{name}` is several rungs: {rungs}; which one?")]
+    SeveralRungs {
+        /// The name.
+        name: String,
+        /// The rungs.
+        rungs: String,
     },
     /// Only a part of a ladder's table would replace the whole.
     #[error("--update-readme replaces a whole table: name the ladder {ladder}, not its rungs")]
@@ -66,7 +70,7 @@ impl Error {
             Self::Engine(error) => error.is_failure(),
             Self::Agree(error) => return error.exit_code(),
             Self::Occupancy(error) => return error.exit_code(),
-            Self::Trace(TraceError::Engine(error))
+            Self::Dram(DramError::Engine(error))
             | Self::Profile(ProfileError::Engine(error))
             | Self::Predict(PredictError::Engine(error)) => error.is_failure(),
             Self::Predict(PredictError::Occupancy(error)) => return error.exit_code(),

@@ -156,12 +156,19 @@ fn refuse(error: &clap::Error, scope: &Scope, out: &mut dyn Write, err: &mut dyn
             let line = format!("unexpected argument '{name}' found; {near}{}", scope.hint());
             complain(err, &format!("{line}; `--help` says more"));
         }
-        _ if error.use_stderr() => complain(err, &one_line(error, "ladder --help")),
-        _ => {
-            // A reader that went away has seen what it wanted of the help.
-            let _ = write!(out, "{}", error.render().ansi());
-            return 0;
-        }
+        _ => return not_run(error, "ladder --help", out, err),
     }
     2
+}
+
+/// Says what keeps a program from running, arguments that are wrong (`help` says what it takes), or answers a question
+/// for help; gives the exit code.
+pub fn not_run(error: &clap::Error, help: &str, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    if error.use_stderr() {
+        complain(err, &one_line(error, help));
+        return 2;
+    }
+    // A reader that went away has seen what it wanted of the help.
+    let _ = write!(out, "{}", error.render().ansi());
+    0
 }

@@ -14,7 +14,7 @@ use crate::output::{Column, Document, Format, Table};
 pub(crate) const LIST: Command = Command {
     name: "list",
     about: "List the ladders and their rungs: where the device code is and what it teaches",
-    arguments: On::<Arguments>::arguments,
+    arguments: |command, scope| Arguments::augment_args(scope.names(command)),
     execute: list,
 };
 

@@ -56,21 +56,21 @@ impl Scope {
 
     /// Adds ladders, rungs, options and the block to a command; its help ends with the ladders' options.
     pub fn targets(&self, command: clap::Command) -> clap::Command {
-        self.add(command, |arg| {
-            arg.action(ArgAction::Set).allow_hyphen_values(true)
-        })
+        self.problems(command, single).arg(single(block()))
     }
 
     /// As [`Scope::targets`], for a command in which options of problems and `--block` take several values.
     pub fn targets_with_several_values(&self, command: clap::Command) -> clap::Command {
-        self.add(command, |arg| {
-            arg.action(ArgAction::Append)
-                .num_args(1..)
-                .allow_negative_numbers(true)
-        })
+        self.problems(command, several).arg(several(block()))
     }
 
-    fn add(&self, command: clap::Command, values: impl Fn(Arg) -> Arg) -> clap::Command {
+    /// As [`Scope::targets`], without the block.
+    pub fn targets_without_block(&self, command: clap::Command) -> clap::Command {
+        self.problems(command, single)
+    }
+
+    /// Adds ladders and rungs to a command, and nothing else.
+    pub fn names(&self, command: clap::Command) -> clap::Command {
         let names = Arg::new("names")
             .value_name("LADDER|RUNG")
             .num_args(0..)
@@ -84,11 +84,11 @@ impl Scope {
             .num_args(1..)
             .action(ArgAction::Append)
             .help("Only these rungs of the ladders");
-        let block = Arg::new("block")
-            .long("block")
-            .value_name("BLOCK")
-            .value_parser(parse_block)
-            .help("Threads of a block, for all rungs [default: each rung's own]");
+        command.args([names, rung])
+    }
+
+    /// Adds ladders, rungs and options to a command.
+    fn problems(&self, command: clap::Command, values: fn(Arg) -> Arg) -> clap::Command {
         let header = command.get_styles().get_header().to_owned();
         let described = self.described.iter().filter(|own| !own.options.is_empty());
         let help: Vec<String> = described
@@ -103,8 +103,7 @@ impl Scope {
                 )
             })
             .collect();
-        command
-            .args([names, rung, values(block)])
+        self.names(command)
             .args(self.options().into_iter().map(|name| {
                 // Help has it with its ladders.
                 values(Arg::new(name).long(name).hide(true)).value_parser(value_parser!(String))
@@ -131,6 +130,26 @@ impl Scope {
         let ladders: Vec<String> = self.described.iter().map(of).collect();
         ladders.join("; ")
     }
+}
+
+fn block() -> Arg {
+    Arg::new("block")
+        .long("block")
+        .value_name("BLOCK")
+        .value_parser(parse_block)
+        .help("Threads of a block, for all rungs [default: each rung's own]")
+}
+
+/// An argument that takes one value.
+fn single(arg: Arg) -> Arg {
+    arg.action(ArgAction::Set).allow_hyphen_values(true)
+}
+
+/// An argument that takes several values.
+fn several(arg: Arg) -> Arg {
+    arg.action(ArgAction::Append)
+        .num_args(1..)
+        .allow_negative_numbers(true)
 }
 
 /// The names of all ladders' options, each once.
@@ -161,19 +180,20 @@ impl Targets {
     /// The values of a command line that [`Scope::targets`] described.
     pub fn read(catalog: &Catalog, matches: &ArgMatches) -> Self {
         let texts = |name: &str| -> Vec<String> {
-            let values = matches.get_many::<String>(name).into_iter().flatten();
-            values.cloned().collect()
+            // Not every command takes all of them.
+            let values = matches.try_get_many::<String>(name).ok().flatten();
+            values.into_iter().flatten().cloned().collect()
         };
         let given = options(catalog).into_iter().flat_map(|name| {
             let values = texts(name).into_iter();
             values.map(move |value| (name, value))
         });
-        let blocks = matches.get_many("block").into_iter().flatten();
+        let blocks = matches.try_get_many("block").ok().flatten();
         Self {
             names: texts("names"),
             rungs: texts("rung"),
             given: given.collect(),
-            blocks: blocks.copied().collect(),
+            blocks: blocks.into_iter().flatten().copied().collect(),
         }
     }
 

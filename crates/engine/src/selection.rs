@@ -30,7 +30,7 @@ pub struct Selection {
 impl Selection {
     /// The selected rungs, in the ladder's order.
     pub fn rungs(&self) -> Vec<&'static Rung> {
-        // They were found there.
+        // The names were found when they were selected.
         self.ladder.named(self.rung_names()).unwrap_or_default()
     }
 

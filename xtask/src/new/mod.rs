@@ -2,6 +2,7 @@
 //! written compiles, and its kernel does nothing yet. The texts are in `xtask/templates`.
 
 mod device;
+mod ladder;
 mod rung;
 
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::process::Command;
 use crate::console::{Failure, Result, status};
 use crate::process::{from_root, output};
 
+pub(crate) use ladder::new as ladder;
 pub(crate) use rung::new as rung;
 
 /// Files to write and files to change, all of them or none.

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{OutputStyle, Table};
+use super::style::OutputStyle;
+use super::table::Table;
 
 /// What a command shows: blocks for people, records for programs.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement};
 
-use super::OutputStyle;
+use super::style::OutputStyle;
 
 /// How wide a table is that is [wrapped](Table::wrapped) where no terminal says it.
 const WIDTH: u16 = 120;

@@ -77,8 +77,8 @@ fn places(oldest: u32) -> Vec<(String, PathBuf, PathBuf)> {
     for major in oldest..=oldest + NEWER {
         let folder = PathBuf::from(format!("/usr/lib/llvm-{major}/bin"));
         let named = (
-            on_path(&format!("opt-{major}")),
-            on_path(&format!("llc-{major}")),
+            on_path(format!("opt-{major}")),
+            on_path(format!("llc-{major}")),
         );
         let (opt, llc) = match named {
             (opts, llcs) if !opts.is_empty() && !llcs.is_empty() => {

@@ -1,3 +1,0 @@
-//! The task that looks at kernels.
-
-pub mod ptx;
