@@ -16,9 +16,9 @@ use std::fs;
 use std::path::Path;
 
 use analysis::agree::class::{Class, explanations};
-use analysis::agree::kept;
 use analysis::agree::metrics::{BRANCHES, Rule, UNIFORM};
 use analysis::agree::record::{Comparison, Record, Run};
+use analysis::agree::rounded;
 use analysis::profile::{Numbers, on_sim};
 use host::device::Sim;
 use host::launch::Launch;
@@ -52,7 +52,7 @@ fn counted(run: &Run) -> Vec<(Launch, Numbers)> {
 /// Whether the simulator's number is still what it was. One that is not written was 0 or nothing.
 fn is_as_it_was(was: Option<&Comparison>, now: Option<f64>) -> bool {
     let was = was.and_then(|both| both.sim);
-    was.unwrap_or(0.0) == now.map_or(0.0, kept)
+    was.unwrap_or(0.0) == now.map_or(0.0, rounded)
 }
 
 #[test]
@@ -117,7 +117,11 @@ fn every_rung_that_was_measured_is_there_and_the_others_are_not_measured_yet() {
     eprintln!("{count} rungs are not measured yet: {missing:?}");
     let measured = record.runs.iter().flat_map(|run| &run.rungs);
     let measured: BTreeSet<&str> = measured.map(|row| row.rung.as_str()).collect();
-    let all: usize = CATALOG.ladders.iter().map(|ladder| ladder.rungs.len()).sum();
+    let all: usize = CATALOG
+        .ladders
+        .iter()
+        .map(|ladder| ladder.rungs.len())
+        .sum();
     assert_eq!(measured.len() + count, all);
 }
 
@@ -150,8 +154,9 @@ fn the_report_is_that_of_the_fixture() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("agreement.md");
     fs::copy(&doc, &copy).unwrap();
-    let fixture =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(FIXTURE_PATH);
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(FIXTURE_PATH);
     let [from, to] = [&fixture, &copy].map(|path| path.to_str().unwrap());
     let args = ["--from", from, "--update-doc", to];
     assert_eq!(replay::with(&replay::nothing(), &args).code, 0);

@@ -2,7 +2,6 @@
 
 mod text;
 
-
 use clap::{ArgMatches, Args};
 
 use crate::command::{Command, On, Output};
