@@ -8,7 +8,7 @@ use analysis::checklist::{self, Better, Optimization, entries, gain, measure};
 use common::program::{Ended, on};
 use common::{Fake, Fault};
 use host::device::Sim;
-use host::{CATALOG, KERNELS, Options, ladder};
+use host::{CATALOG, KERNELS, ladder};
 use serde_json::Value;
 
 #[test]
@@ -131,7 +131,7 @@ fn the_table_has_a_row_for_each_optimization_and_each_pair() {
     assert_eq!(entries[2][2], "–");
     let named: Vec<String> = rows(rungs)[1..].iter().map(|row| row[0].clone()).collect();
     assert_eq!(named, names);
-    for pair in entries().iter().flat_map(|entry| &entry.pairs) {
+    for pair in checklist::entries().iter().flat_map(|entry| &entry.pairs) {
         for part in [&format!(" {} ", pair.before), &format!("→ {} ", pair.after)] {
             assert!(rungs.contains(part), "{part}: {rungs}");
         }

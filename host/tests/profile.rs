@@ -41,9 +41,10 @@ const ACCESSES: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global
     dram__bytes_read.sum.per_second";
 
 #[test]
-fn a_ladder_on_the_simulator() {
+fn two_rungs_on_the_simulator() {
     let Ended { code, out, err } = profile(&[
-        "transpose",
+        "transpose_naive",
+        "transpose_smem",
         "--rows=1024",
         "--cols=1024",
         "--metrics",

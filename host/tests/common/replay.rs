@@ -7,11 +7,12 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::Path;
 
-use analysis::agree::{Case, Explain};
+use analysis::agree::Explain;
 use analysis::profile::ncu::{Ended as Said, Runner};
 use analysis::profile::{Numbers, on_sim};
 use cli::Env;
 use host::device::{Choice, Sim};
+use host::selection::Selection;
 use host::{Device, Error, KERNELS, Provenance, ladder};
 use toolkit::access::Change;
 
@@ -78,24 +79,25 @@ impl Replay {
         let own = &args[args.iter().position(|arg| arg == "run").unwrap()..];
         let ladder = ladder(&own[1]).unwrap();
         let rungs = own[3..].iter().take_while(|arg| !arg.starts_with("--"));
-        let rungs: Vec<String> = rungs.cloned().collect();
-        let mut case = Case {
+        let mut selection = Selection {
             ladder,
-            options: Vec::new(),
-            block: None,
+            whole: false,
+            named: rungs.cloned().collect(),
+            given: Vec::new(),
         };
+        let mut block = None;
         for (name, value) in own
             .iter()
             .filter_map(|arg| arg.strip_prefix("--")?.split_once('='))
         {
             if name == "block" {
-                case.block = Some(host::parse_block(value).unwrap());
+                block = Some(host::parse_block(value).unwrap());
             } else {
                 let option = ladder.options.iter().find(|own| own.name == name).unwrap();
-                case.options.push((option.name, value.to_owned()));
+                selection.given.push((option.name, value.to_owned()));
             }
         }
-        let plan = case.plan(&rungs).unwrap();
+        let plan = selection.plan(block, None).unwrap();
         let mut sim = Sim::open_as(&KERNELS, 0, Some(CAPABILITY)).unwrap();
         let counted = on_sim(&mut sim, &plan, |_| ()).unwrap();
         let quoted = |cells: Vec<String>| {

@@ -4,8 +4,6 @@
 //! - [`class`] says how two numbers compare, and finds why they differ in what `ptxas` made of the PTX.
 //! - [`cases`] are the runs that are compared, [`compare`] compares one.
 //! - [`record`] keeps comparisons as a file, which holds the simulator to its numbers where there is no GPU.
-//! - [`show`] writes the report.
-//! - [`program`] is the `agree` program, apart from its process.
 //!
 //! What the simulator counts, it counts of PTX; a GPU counts the machine code that `ptxas` makes of it. Where the
 //! two differ the instructions of both are compared: a change of instructions that a metric counts explains a
@@ -45,7 +43,7 @@ pub trait Explain {
     /// What it changed.
     ///
     /// # Errors
-    /// The tools' failures.
+    /// When one of the tools fails.
     fn changes(&self, entry: &str) -> Result<Vec<Change>, toolkit::Error>;
 
     /// Whether an entry may wait for what other threads write, so that its loads and branches are as many as it takes.
@@ -67,7 +65,7 @@ impl Tools {
     /// The tools for a GPU of this compute capability.
     ///
     /// # Errors
-    /// What is missing, each with how to get it.
+    /// When something is missing: what, each with how to get it.
     pub fn find(
         kernels: &'static Kernels,
         capability: Option<(u32, u32)>,
@@ -129,7 +127,7 @@ impl Gpu<'_> {
     /// What became of an entry's memory instructions on it.
     ///
     /// # Errors
-    /// [`AgreeError::Tool`] where that cannot be found.
+    /// [`AgreeError::Tool`] when the tools fail.
     pub fn changes(&self, entry: &str) -> Result<Vec<Change>, AgreeError> {
         self.explain
             .changes(entry)
@@ -182,7 +180,7 @@ pub fn compare(
 
     let there: Vec<&ComparedMetric> = METRICS
         .iter()
-        .filter(|metric| !metric.is_optional || has(metric, &on_gpu))
+        .filter(|metric| !metric.is_optional || is_on_chip(metric, &on_gpu))
         .collect();
     let mut rungs = Vec::new();
     for ((rung, launch), numbers) in launches.iter().zip(on_sim.iter().zip(&on_gpu)) {
@@ -191,7 +189,7 @@ pub fn compare(
         let find = || gpu.changes(&launch.entry);
         let mut metrics = BTreeMap::new();
         for metric in &there {
-            if let Some(comparison) = one(metric, numbers, &mut changes, find)? {
+            if let Some(comparison) = compare_metric(metric, numbers, &mut changes, find)? {
                 metrics.insert(metric.name.clone(), comparison);
             }
         }
@@ -220,15 +218,15 @@ pub fn compare(
 }
 
 /// Compares one metric; nothing where both sides have nothing or 0.
-fn one(
+fn compare_metric(
     metric: &ComparedMetric,
     numbers: (&Numbers, &Numbers),
     changes: &mut Option<Vec<Change>>,
     find: impl Fn() -> Result<Vec<Change>, AgreeError>,
 ) -> Result<Option<Comparison>, AgreeError> {
     let gpu = numbers.1;
-    let sim = metric.sim.of(&metric.name, numbers.0).map(kept);
-    let ncu = metric.gpu.of(&metric.name, gpu).map(kept);
+    let sim = metric.sim.of(&metric.name, numbers.0).map(rounded);
+    let ncu = metric.gpu.of(&metric.name, gpu).map(rounded);
     let nothing = |number: Option<f64>| number.is_none_or(|number| number == 0.0);
     if nothing(sim) && nothing(ncu) {
         return Ok(None);
@@ -241,13 +239,15 @@ fn one(
         None if sim.is_some() && by_instruction == sim && ncu > sim => {
             (Class::Explained, vec![ARBITRATION.to_owned()])
         }
-        None if let Some(why) = copies(metric, sim, ncu, gpu) => (Class::Explained, vec![why]),
+        None if let Some(why) = copies_that_bypass_l1(metric, sim, ncu, gpu) => {
+            (Class::Explained, vec![why])
+        }
         None => {
             let changes = match changes {
                 Some(changes) => changes,
                 None => changes.insert(find()?),
             };
-            let why = together(metric, numbers, explanations(metric, sim, ncu, changes));
+            let why = with_the_other_kind(metric, numbers, explanations(metric, sim, ncu, changes));
             let class = match why.is_empty() {
                 true => Class::Unexplained,
                 false => Class::Explained,
@@ -272,7 +272,7 @@ const ARBITRATION: &str = "all of it is arbitration: by instruction the GPU coun
 const AGAIN_THROUGH_A_LINE: f64 = 0.02;
 
 /// Explanations of a counter of atomics hold where both kinds together agree.
-fn together(
+fn with_the_other_kind(
     metric: &ComparedMetric,
     (sim, gpu): (&Numbers, &Numbers),
     mut why: Vec<String>,
@@ -299,7 +299,7 @@ fn together(
 }
 
 /// Why sectors of copies differ, where all that is too many are those of copies that pass by L1.
-fn copies(
+fn copies_that_bypass_l1(
     metric: &ComparedMetric,
     sim: Option<f64>,
     ncu: Option<f64>,
@@ -318,7 +318,7 @@ fn copies(
 }
 
 /// A number as it is kept: with six places, which are read back as they were written.
-pub fn kept(number: f64) -> f64 {
+pub fn rounded(number: f64) -> f64 {
     const PLACES: f64 = 1e6;
     (number * PLACES).round() / PLACES
 }
@@ -332,7 +332,7 @@ fn counters(metrics: &[&ComparedMetric]) -> BTreeSet<String> {
 }
 
 /// Whether the chip has what the metric needs.
-fn has(metric: &ComparedMetric, all: &[Numbers]) -> bool {
+fn is_on_chip(metric: &ComparedMetric, all: &[Numbers]) -> bool {
     let needs = metric.gpu.needs(&metric.name);
     needs
         .iter()

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -11,6 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::class::Class;
 use super::error::AgreeError;
 use super::metrics::{ComparedMetric, Rule, find};
+use crate::document;
 use engine::Catalog;
 use engine::registry::Ladder;
 use engine::run::Plan;
@@ -113,7 +113,7 @@ fn whole<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S:
 }
 
 impl Row {
-    /// What was compared of it: the metrics of its run, with both sides' numbers and their class.
+    /// What was compared of the rung: the metrics of its run, with both sides' numbers and their class.
     pub fn comparisons<'a>(
         &'a self,
         run: &'a Run,
@@ -285,7 +285,7 @@ impl Record {
     /// Reads a record. A file that is not there is an empty one, where `or_new`.
     ///
     /// # Errors
-    /// [`AgreeError::File`] for what cannot be read or is none, with the line.
+    /// [`AgreeError::File`] when the file cannot be read or is not a record, with the line.
     pub fn read(path: &Path, or_new: bool) -> Result<Self, AgreeError> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
@@ -307,7 +307,7 @@ impl Record {
     /// Reads a record's text.
     ///
     /// # Errors
-    /// What of it is not one, and where.
+    /// When it is not a record: what of it, and where.
     pub fn parse(text: &str) -> Result<Self, String> {
         let record: Self = serde_json::from_str(text)
             .map_err(|error| format!("it is no record of `cargo xtask agree` ({error})"))?;
@@ -327,37 +327,10 @@ impl Record {
     /// Writes a record in one step: the file is as it was or as it shall be.
     ///
     /// # Errors
-    /// [`AgreeError::File`] where it cannot be written.
+    /// [`AgreeError::File`] when it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), AgreeError> {
-        let io = |error: std::io::Error| file(path, error.to_string());
-        let folder = match path.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
-        let mut new = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-        new.write_all(self.text().as_bytes()).map_err(io)?;
-        if let Ok(metadata) = fs::metadata(path) {
-            new.as_file()
-                .set_permissions(metadata.permissions())
-                .map_err(io)?;
-        } else {
-            readable(new.as_file()).map_err(io)?;
-        }
-        new.persist(path).map_err(|error| io(error.error))?;
-        Ok(())
+        document::replace(path, &self.text()).map_err(|error| file(path, error.to_string()))
     }
-}
-
-/// What a new file of the user's would be; a temporary one is nobody else's.
-#[cfg(unix)]
-fn readable(file: &fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable(_: &fs::File) -> std::io::Result<()> {
-    Ok(())
 }
 
 fn file(path: &Path, why: String) -> AgreeError {

@@ -3,7 +3,7 @@
 use super::class::Class;
 use super::metrics::{ComparedMetric, METRICS, Rule, find};
 use super::record::Row;
-use super::{Explain, kept};
+use super::{Explain, rounded};
 use crate::counters::Numbers;
 use crate::profile::ProfileError;
 use engine::launch::Launch;
@@ -59,7 +59,7 @@ fn mark(row: &mut Row, runs: &[&Numbers]) {
         let numbers = runs
             .iter()
             .filter_map(|run| metric.gpu.of(&metric.name, run));
-        let numbers = numbers.map(kept);
+        let numbers = numbers.map(rounded);
         numbers.fold(None, |seen: Option<(f64, f64)>, number| {
             let (least, most) = seen.unwrap_or((number, number));
             Some((least.min(number), most.max(number)))

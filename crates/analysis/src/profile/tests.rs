@@ -7,9 +7,9 @@ mod verdicts;
 use std::collections::BTreeSet;
 
 use super::metrics::{METRICS, defaults, find};
-use super::plan::choose;
 use super::statements::{Finding, Relation, STATEMENTS, Statement};
 use super::*;
+use engine::selection::select_with;
 use host::{CATALOG, Error, ladder, ladders};
 
 #[test]
@@ -110,11 +110,11 @@ fn a_statement_holds_or_not() {
 
 /// A profile of the first rungs of the reduction with made-up instructions.
 fn made_up(instructions: &[f64]) -> Profile {
-    let chosen = choose(&CATALOG, &["reduce".to_owned()], &[]).unwrap();
-    let plan = chosen[0].plan(None).unwrap();
+    let selected = select_with(&CATALOG, &["reduce".to_owned()], &[]).unwrap();
+    let plan = plan(&selected[0], None).unwrap();
     let rows = plan.launches().iter().zip(instructions);
     Profile {
-        ladder: chosen[0].ladder,
+        ladder: selected[0].ladder,
         title: String::new(),
         rows: rows
             .map(|((rung, launch), &number)| Row {
@@ -161,16 +161,16 @@ fn a_statement_is_checked_where_its_rungs_are() {
 
 #[test]
 fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
-    let chosen_of = |targets: &[&str], options: &[(&'static str, &str)]| {
+    let selected = |targets: &[&str], options: &[(&'static str, &str)]| {
         let targets: Vec<String> = targets.iter().map(|&target| target.to_owned()).collect();
         let options: Vec<_> = options
             .iter()
             .map(|&(name, text)| (name, text.to_owned()))
             .collect();
-        choose(&CATALOG, &targets, &options)
+        select_with(&CATALOG, &targets, &options)
     };
-    assert_eq!(chosen_of(&[], &[]).unwrap().len(), ladders().len());
-    let mixed = chosen_of(
+    assert_eq!(selected(&[], &[]).unwrap().len(), ladders().len());
+    let mixed = selected(
         &[
             "transpose_smem",
             "reduce_unrolling",
@@ -180,10 +180,10 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
         &[("n", "64"), ("rows", "32")],
     )
     .unwrap();
-    let chosen: Vec<_> = mixed
+    let rows: Vec<_> = mixed
         .iter()
         .map(|one| {
-            let options: Vec<&str> = one.options.iter().map(|(name, _)| *name).collect();
+            let options: Vec<&str> = one.given.iter().map(|(name, _)| *name).collect();
             (
                 one.ladder.name,
                 one.whole,
@@ -196,15 +196,14 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
         (ladder, whole, named.to_owned(), options.to_owned())
     };
     assert_eq!(
-        chosen,
+        rows,
         [
             row("reduce", false, "reduce_unrolling", "n"),
             row("transpose", false, "transpose_smem", "rows"),
             row("matmul", true, "matmul_naive", "n"),
         ]
     );
-    let rungs: Vec<&str> = mixed[0]
-        .plan(None)
+    let rungs: Vec<&str> = plan(&mixed[0], None)
         .unwrap()
         .rungs()
         .iter()
@@ -219,15 +218,15 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
         ]
     );
     assert_eq!(
-        chosen_of(&["shuffle", "histogram"], &[("rows", "1")])
+        selected(&["shuffle", "histogram"], &[("rows", "1")])
             .unwrap_err()
             .to_string(),
         "--rows is an option of transpose, and what is profiled is shuffle, histogram"
     );
     // What was named beside its ladder has to be possible too.
-    let max = chosen_of(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
+    let max = selected(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
     assert!(matches!(
-        max[0].plan(None),
+        plan(&max[0], None),
         Err(ProfileError::Engine(Error::NotOffered { .. }))
     ));
 }

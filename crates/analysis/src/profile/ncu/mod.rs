@@ -39,7 +39,7 @@ pub trait Runner {
     /// Runs it.
     ///
     /// # Errors
-    /// The system's, where it cannot be started.
+    /// The system's error when it cannot be started.
     fn run(&self, program: &Path, args: &[OsString]) -> std::io::Result<Ended>;
 }
 
@@ -88,8 +88,8 @@ impl Ncu<'_> {
     /// Profiles each of these launches of a ladder once, and gives their numbers in the same order.
     ///
     /// # Errors
-    /// [`ProfileError`] where `ncu` cannot be started, is refused the counters, does not know a metric that has to
-    /// be there, fails, or writes what cannot be read or lacks a launch.
+    /// [`ProfileError`] when `ncu` cannot be started, is refused the counters, does not know a metric that has to
+    /// be there, fails, or writes a table that cannot be read or lacks a launch.
     pub fn profile(
         &self,
         selection: &Selection,

@@ -4,8 +4,9 @@ use crate::checklist::Optimization;
 use crate::counters::Numbers;
 use crate::predict::Description;
 use crate::predict::model::{self, Estimate};
-use crate::profile::plan::choose;
+use crate::profile::plan;
 use crate::profile::verdict::{Resource, Utilization, next_rung, verdict};
+use engine::selection::select_with;
 use host::{CATALOG, ladder};
 
 #[test]
@@ -275,8 +276,8 @@ fn the_next_rung_is_the_checklists_or_the_next_of_its_pairs() {
 
 #[test]
 fn shares_of_the_model_and_of_ncu() {
-    let chosen = choose(&CATALOG, &["transpose_naive".to_owned()], &[]).unwrap();
-    let plan = chosen[0].plan(None).unwrap();
+    let selected = select_with(&CATALOG, &["transpose_naive".to_owned()], &[]).unwrap();
+    let plan = plan(&selected[0], None).unwrap();
     let (_, launch) = &plan.launches()[0];
     let bytes = plan.problem().bytes();
     let warps = (launch.blocks() * launch.threads() / 32) as f64;
