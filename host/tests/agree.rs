@@ -400,7 +400,7 @@ fn help_names_the_arguments() {
     let Ended { code, out, .. } = with(&nothing(), &["--help"]);
     assert_eq!(code, 0);
     for part in [
-        "[LADDER]",
+        "[LADDER|RUNG]",
         "--update-fixture",
         "--update-doc",
         "--from",
