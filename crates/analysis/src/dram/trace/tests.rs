@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use ptx::ast::Space;
-use simt::observe::{Access, AccessKind, Observer as _, Place as Warp, Site};
+use simt::observe::{Access, AccessKind, Observer as _, Site, WarpId as Warp};
 
 use super::*;
 
