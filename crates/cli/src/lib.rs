@@ -19,6 +19,7 @@ mod occupancy;
 pub mod output;
 mod predict;
 mod profile;
+mod ptx;
 pub mod report;
 mod run;
 pub mod targets;
@@ -52,6 +53,7 @@ const COMMANDS: &[Command] = &[
     dram::DRAM,
     agree::AGREE,
     checklist::CHECKLIST,
+    ptx::PTX,
     list::DEVICES,
 ];
 

@@ -176,13 +176,15 @@ pub enum Error {
     },
     /// The buffers do not fit.
     #[error(
-        "{size} needs {}, the device has {} free; {}",
+        "{size} needs {} of the {place}'s memory, which has {} free; {}",
         gib(*.need), gib(*.free), fits_hint(.fits)
     )]
     NotEnoughMemory {
         /// The size asked for, in words.
         size: String,
-        /// Bytes that it needs on the device.
+        /// Whose memory: `device` or `host`.
+        place: &'static str,
+        /// Bytes that it needs there.
         need: u64,
         /// Bytes that are free there.
         free: u64,
