@@ -17,7 +17,6 @@
 pub mod cases;
 pub mod class;
 mod error;
-mod json;
 pub mod metrics;
 pub mod record;
 mod waits;
@@ -30,15 +29,16 @@ use toolkit::{Found, Tool};
 pub use cases::Case;
 pub use error::AgreeError;
 
-use crate::profile::ncu::{Ncu, Wanted};
-use crate::profile::{Chosen, Numbers, on_sim};
+use crate::counters::Numbers;
+use crate::profile::ncu::{MetricSet, Ncu};
+use crate::profile::on_sim;
 use class::{Class, explanations};
 use engine::device::{Device, DeviceInfo};
 use engine::run::Plan;
 use engine::size::dims;
 use engine::{Kernels, Provenance, Ptx};
-use metrics::{Compared, METRICS};
-use record::{Comparison, Measured, Row, Run};
+use metrics::{ComparedMetric, METRICS};
+use record::{Comparison, Circumstances, Row, Run};
 
 /// Finds what `ptxas` made of an entry's memory instructions.
 pub trait Explain {
@@ -140,8 +140,8 @@ impl Gpu<'_> {
     }
 
     /// Where, when and with what it is asked.
-    pub fn measured(&self) -> Measured {
-        Measured {
+    pub fn measured(&self) -> Circumstances {
+        Circumstances {
             device: self.info.name.clone(),
             capability: self.info.compute_capability,
             driver: self.info.driver.clone(),
@@ -153,45 +153,34 @@ impl Gpu<'_> {
     }
 }
 
-/// Counts a case on both sides and compares. `plan` has the launches that the GPU can run; what it cannot is
-/// among `left_out`, in words.
+/// Counts a case on both sides and compares. `plan` has the launches that the GPU can run.
 ///
 /// # Errors
-/// What Nsight Compute, the simulator, or the tools that look for explanations fail at.
+/// [`AgreeError::Profile`] when Nsight Compute or the simulator fails, [`AgreeError::Tool`] when the tools do that look
+/// for explanations.
 pub fn compare(
     case: &Case,
     plan: &Plan,
-    left_out: Vec<String>,
     gpu: &Gpu<'_>,
     sim: &mut dyn Device,
     mut progress: impl FnMut(&str),
 ) -> Result<Run, AgreeError> {
-    let (needed, optional): (Vec<&Compared>, Vec<&Compared>) =
+    let (needed, optional): (Vec<&ComparedMetric>, Vec<&ComparedMetric>) =
         METRICS.iter().partition(|metric| !metric.is_optional);
-    let mut optional = counters(&optional);
-    let copies = METRICS.iter().filter_map(|metric| metric.copies).flatten();
-    optional.extend(copies.map(str::to_owned));
-    let wanted = Wanted {
-        metrics: &counters(&needed),
-        optional: &optional,
+    let copies = METRICS.iter().filter_map(|metric| metric.copies.as_ref());
+    let wanted = MetricSet {
+        needed: counters(&needed),
+        optional: &counters(&optional) | &copies.flatten().cloned().collect(),
     };
-    let chosen = Chosen {
-        ladder: case.ladder,
-        named: Vec::new(),
-        whole: true,
-        options: case.options.clone(),
-    };
-    let launches: Vec<_> = plan
-        .launches()
-        .iter()
-        .map(|(rung, launch)| (*rung, launch))
-        .collect();
-    progress(&format!("{} under ncu", case.ladder.name));
-    let on_gpu = gpu.ncu.profile(&chosen, &launches, case.block, &wanted)?;
+    let Case { selection, block } = case;
+    let ladder = selection.ladder.name;
+    let launches = plan.launches();
+    progress(&format!("{ladder} under ncu"));
+    let on_gpu = gpu.ncu.profile(selection, launches, *block, &wanted)?;
     let on_sim = on_sim(sim, plan, |rung| progress(rung.name))?;
     progress("ptxas");
 
-    let there: Vec<&Compared> = METRICS
+    let there: Vec<&ComparedMetric> = METRICS
         .iter()
         .filter(|metric| !metric.is_optional || has(metric, &on_gpu))
         .collect();
@@ -203,7 +192,7 @@ pub fn compare(
         let mut metrics = BTreeMap::new();
         for metric in &there {
             if let Some(comparison) = one(metric, numbers, &mut changes, find)? {
-                metrics.insert(metric.name.to_owned(), comparison);
+                metrics.insert(metric.name.clone(), comparison);
             }
         }
         rungs.push(Row {
@@ -212,39 +201,40 @@ pub fn compare(
             metrics,
         });
     }
-    waits::look_again(&mut rungs, &launches, &on_gpu, &*gpu.explain, |launches| {
-        gpu.ncu.profile(&chosen, launches, case.block, &wanted)
+    waits::remeasure(&mut rungs, launches, &on_gpu, &*gpu.explain, |launches| {
+        gpu.ncu.profile(selection, launches, *block, &wanted)
     })?;
-    let options = case.options.iter();
+    let options = selection.given.iter();
     Ok(Run {
-        ladder: case.ladder.name.to_owned(),
+        ladder: ladder.to_owned(),
         title: plan.problem().title(),
         options: options
             .map(|(name, value)| ((*name).to_owned(), value.clone()))
             .collect(),
-        block: case.block.map(dims),
+        block: block.map(dims),
         measured: gpu.measured(),
-        metrics: there.iter().map(|metric| metric.name.to_owned()).collect(),
-        left_out,
+        metrics: there.iter().map(|metric| metric.name.clone()).collect(),
+        left_out: plan.left_out().to_vec(),
         rungs,
     })
 }
 
 /// Compares one metric; nothing where both sides have nothing or 0.
 fn one(
-    metric: &Compared,
+    metric: &ComparedMetric,
     numbers: (&Numbers, &Numbers),
     changes: &mut Option<Vec<Change>>,
     find: impl Fn() -> Result<Vec<Change>, AgreeError>,
 ) -> Result<Option<Comparison>, AgreeError> {
     let gpu = numbers.1;
-    let sim = metric.sim.of(metric.name, numbers.0).map(kept);
-    let ncu = metric.gpu.of(metric.name, gpu).map(kept);
+    let sim = metric.sim.of(&metric.name, numbers.0).map(kept);
+    let ncu = metric.gpu.of(&metric.name, gpu).map(kept);
     let nothing = |number: Option<f64>| number.is_none_or(|number| number == 0.0);
     if nothing(sim) && nothing(ncu) {
         return Ok(None);
     }
-    let by_instruction = metric.by_instruction.and_then(|name| gpu.get(name));
+    let by_instruction = metric.by_instruction.as_ref();
+    let by_instruction = by_instruction.and_then(|name| gpu.get(name));
     let (class, why) = match Class::of(metric.rule, sim, ncu) {
         Some(class) => (class, Vec::new()),
         // The counter of the instructions themselves says more than what ptxas did.
@@ -283,16 +273,16 @@ const AGAIN_THROUGH_A_LINE: f64 = 0.02;
 
 /// Explanations of a counter of atomics hold where both kinds together agree.
 fn together(
-    metric: &Compared,
+    metric: &ComparedMetric,
     (sim, gpu): (&Numbers, &Numbers),
     mut why: Vec<String>,
 ) -> Vec<String> {
-    let Some(other) = metric.together else {
+    let Some(other) = &metric.together else {
         return why;
     };
     let both = |numbers: &Numbers| {
-        let get = |name| numbers.get(name).unwrap_or(0.0);
-        get(metric.name) + get(other)
+        let get = |name: &str| numbers.get(name).unwrap_or(0.0);
+        get(&metric.name) + get(other)
     };
     let (sim, gpu) = (both(sim), both(gpu));
     if gpu == sim || why.is_empty() {
@@ -309,9 +299,9 @@ fn together(
 }
 
 /// Why sectors of copies differ, where all that is too many are those of copies that pass by L1.
-fn copies(metric: &Compared, sim: Option<f64>, ncu: Option<f64>, gpu: &Numbers) -> Option<String> {
+fn copies(metric: &ComparedMetric, sim: Option<f64>, ncu: Option<f64>, gpu: &Numbers) -> Option<String> {
     let (sim, ncu) = (sim?, ncu?);
-    let [through, past] = metric.copies?;
+    let [through, past] = metric.copies.as_ref()?;
     let (through, past) = (gpu.get(through)?, gpu.get(past)?);
     let own = sim - through;
     (through + past == ncu && 0.0 < own && own < past).then(|| {
@@ -329,16 +319,17 @@ pub fn kept(number: f64) -> f64 {
 }
 
 /// The counters that Nsight Compute is asked for.
-fn counters(metrics: &[&Compared]) -> BTreeSet<String> {
+fn counters(metrics: &[&ComparedMetric]) -> BTreeSet<String> {
     let all = metrics
         .iter()
-        .flat_map(|metric| metric.gpu.needs(metric.name));
-    all.map(str::to_owned).collect()
+        .flat_map(|metric| metric.gpu.needs(&metric.name));
+    all.collect()
 }
 
 /// Whether the chip has what the metric needs.
-fn has(metric: &Compared, all: &[Numbers]) -> bool {
-    let needs = metric.gpu.needs(metric.name);
-    let mut needs = needs.into_iter();
-    needs.all(|name| all.iter().any(|numbers| numbers.get(name).is_some()))
+fn has(metric: &ComparedMetric, all: &[Numbers]) -> bool {
+    let needs = metric.gpu.needs(&metric.name);
+    needs
+        .iter()
+        .all(|name| all.iter().any(|numbers| numbers.get(name).is_some()))
 }
