@@ -62,21 +62,21 @@ pub struct Counters {
     /// By instruction, as differences to the instruction before: a row of instructions costs two
     /// additions, however long it is. Each function has one more, where its last row ends.
     executed: Vec<Executed>,
-    /// By instruction: branches that divergent a warp.
+    /// By instruction: executions of branches whose lanes diverged.
     divergent: Vec<u64>,
     events: Events,
     banks: Banks,
     simd: &'static HostSimd,
 }
 
-/// Differences; the sum of those up to an instruction is its count, and never negative.
+/// Differences to the instruction before: the sum of those up to an instruction is its count.
 #[derive(Debug, Clone, Copy, Default)]
 struct Executed {
     warps: u64,
     threads: u64,
 }
 
-/// Sums that need no place.
+/// Sums over all instructions.
 #[derive(Debug, Clone, Copy, Default)]
 struct Events {
     blocks: u64,

@@ -1,9 +1,9 @@
 //! What a launch asks of a multiprocessor: issue slots, wavefronts, traffic behind the L1, and how long a block
-//! takes if nothing gets in its way.
+//! takes when it is alone there.
 //!
 //! [`CriticalPath`] is an [`Observer`]. Beside sums it keeps a clock for each warp of a block: an instruction begins when
 //! the one before it was issued and the registers that it reads are there, and the registers that it writes
-//! are there after its [latency](Latencies). Warps that meet at a barrier go on from the last one's time. A block's time is
+//! are there after its [latency](Latencies). Warps that wait at a barrier go on from the last one's time. A block's time is
 //! its longest warp's: the *critical path*, with all of the loads that a thread has in flight together counted
 //! once. Contention is not in it, as it is not in the counters; both are for a model of a whole device to
 //! put together.
@@ -112,7 +112,7 @@ impl CriticalPath {
         self.sums.issued.iter().sum::<f64>() as u64
     }
 
-    /// What was asked for.
+    /// What the launch used: all that the observer has seen.
     pub fn resource_use(mut self) -> ResourceUse {
         self.end_block();
         self.sums.hottest = self.sums.passes.values().copied().max().unwrap_or(0);
@@ -120,9 +120,9 @@ impl CriticalPath {
     }
 
     fn end_block(&mut self) {
-        self.settle();
-        let longest = |way: usize| {
-            let ends = self.block.warps.iter().map(|warp| warp.next[way]);
+        self.end_pending();
+        let longest = |served_by: usize| {
+            let ends = self.block.warps.iter().map(|warp| warp.next[served_by]);
             ends.max().unwrap_or(0)
         };
         let cycles = [longest(0), longest(1)];
@@ -150,13 +150,13 @@ impl CriticalPath {
     }
 
     /// Ends the memory instruction that was issued last.
-    fn settle(&mut self) {
+    fn end_pending(&mut self) {
         let Some(pending) = self.block.pending.take() else {
             return;
         };
         let step = &self.steps[pending.site.function as usize][pending.site.pc as usize];
         let warp = &mut self.block.warps[self.block.at];
-        let there = [0, 1].map(|way| pending.begins[way] + pending.latency[way]);
+        let there = [0, 1].map(|served_by| pending.begins[served_by] + pending.latency[served_by]);
         for def in &step.defs {
             warp.ready[*def as usize] = there;
         }
@@ -168,7 +168,7 @@ impl CriticalPath {
     }
 
     fn step(&mut self, site: Site) {
-        self.settle();
+        self.end_pending();
         let step = &self.steps[site.function as usize][site.pc as usize];
         let warp = &mut self.block.warps[self.block.at];
         let mut begins = warp.next;
@@ -281,7 +281,7 @@ impl CriticalPath {
     }
 }
 
-/// The later of two times, on each of the ways.
+/// The later of two times, whoever serves the loads.
 fn later(a: Times, b: Times) -> Times {
     [a[0].max(b[0]), a[1].max(b[1])]
 }
@@ -314,7 +314,7 @@ impl Observer for CriticalPath {
     }
 
     fn turn(&mut self, warp_id: WarpId) {
-        self.settle();
+        self.end_pending();
         let block = &mut self.block;
         block.at = warp_id.warp as usize;
         let warp = &mut block.warps[block.at];
@@ -379,7 +379,7 @@ impl Observer for CriticalPath {
     }
 
     fn barrier(&mut self, _site: Site, warp_id: WarpId) {
-        self.settle();
+        self.end_pending();
         let block = &mut self.block;
         let barrier = block.barriers.len() - 1;
         let warp = &mut block.warps[warp_id.warp as usize];

@@ -8,9 +8,9 @@ use ptx::ast::Space;
 /// An instruction of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Site {
-    /// Index into [`Program::functions`](crate::code::Program::functions).
+    /// Index into the functions of a program (`code::Program::functions`).
     pub function: u32,
-    /// Index into [`Func::code`](crate::code::Func::code).
+    /// Index into the instructions of a function (`code::Func::code`).
     pub pc: u32,
 }
 
@@ -65,7 +65,7 @@ pub trait Observer: Send + Sized {
     /// Takes over what another one has seen.
     fn merge(&mut self, other: Self);
 
-    /// A warp has its turn: what is executed from now on, up to the next turn, is its.
+    /// A warp has its turn: it executes the instructions from now on, up to the next turn.
     #[inline(always)]
     fn turn(&mut self, warp_id: WarpId) {
         let _ = warp_id;
@@ -79,7 +79,7 @@ pub trait Observer: Send + Sized {
     }
 
     /// A branch was executed by `active`; `taken` of them jump. Of an indexed branch, `taken` is one of
-    /// the groups that go the same way: all, if there is one only.
+    /// the groups that jump to the same target: all, if there is one only.
     #[inline(always)]
     fn branch(&mut self, site: Site, active: u32, taken: u32) {
         let _ = (site, active, taken);

@@ -76,7 +76,7 @@ impl Pipe {
     pub const COUNT: usize = Self::Control as usize + 1;
 }
 
-/// Cycles until a result is there, if nothing gets in the way.
+/// Cycles until a result is there, of an instruction that waits for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Latencies {
     /// Arithmetic.

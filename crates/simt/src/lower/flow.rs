@@ -1,4 +1,4 @@
-//! Where the ways of a branch meet again: its immediate post-dominator.
+//! Where the lanes that a branch separates run together again: its immediate post-dominator.
 //!
 //! The post-dominators of the instructions' graph, by Cooper, Harvey and Kennedy, "A Simple, Fast
 //! Dominance Algorithm" (2001), on the reversed graph of basic blocks, with one virtual exit.
@@ -11,13 +11,13 @@ pub(super) fn reconverge(code: &mut [Inst]) {
     let post = graph.post_dominators();
     for (block, post) in post.into_iter().enumerate() {
         let last = graph.end(block, code.len()) - 1;
-        let meet = match post {
+        let reconvergence_pc = match post {
             Some(at) if at < graph.starts.len() => graph.starts[at] as u32,
             _ => NEVER,
         };
         match &mut code[last].op {
             Op::Branch { reconverge, .. } | Op::BranchIndexed { reconverge, .. } => {
-                *reconverge = meet;
+                *reconverge = reconvergence_pc;
             }
             _ => {}
         }
@@ -92,7 +92,7 @@ impl Graph {
         self.starts.get(block + 1).copied().unwrap_or(len)
     }
 
-    /// The immediate post-dominator of each block; `None` for those from which no way leads out.
+    /// The immediate post-dominator of each block; `None` for those from which the exit cannot be reached.
     fn post_dominators(&self) -> Vec<Option<usize>> {
         let exit = self.starts.len();
         let mut predecessors = vec![Vec::new(); exit + 1];
@@ -125,15 +125,15 @@ impl Graph {
         while changed {
             changed = false;
             for &node in order.iter().rev().filter(|node| **node != exit) {
-                let mut meet: Option<usize> = None;
+                let mut common: Option<usize> = None;
                 for &to in &self.successors[node] {
                     if post[to].is_none() {
                         continue;
                     }
-                    meet = Some(meet.map_or(to, |known| intersect(known, to, &post, &number)));
+                    common = Some(common.map_or(to, |known| intersect(known, to, &post, &number)));
                 }
-                if meet.is_some() && post[node] != meet {
-                    post[node] = meet;
+                if common.is_some() && post[node] != common {
+                    post[node] = common;
                     changed = true;
                 }
             }

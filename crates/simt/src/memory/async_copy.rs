@@ -1,9 +1,10 @@
 //! `cp.async`: from global to shared memory without a register between (PTX ISA §9.7.9.25.3).
 //!
 //! The copy is done when it is issued, which a GPU may do as well; `commit_group` and `wait_group` have
-//! nothing left to do. A kernel that reads the bytes before it has waited for them is not found out.
+//! nothing left to do. A kernel that reads the bytes before it has waited for them gets no error here.
 
-use super::access::{Address, Region, Shape, check};
+use super::access::{Shape, check};
+use super::address::{Address, Region};
 use super::storage::{AnyAllocation, Lanes, OneAllocation, Storage};
 use super::{AccessFault, Env};
 use crate::observe::{Access, AccessKind};

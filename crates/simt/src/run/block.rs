@@ -2,8 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::fault::FaultKind;
-use super::launch::unravel;
+use super::fault::{FaultKind, unravel};
 use super::machine::Config;
 use super::warp::{Status, WarpState};
 use crate::code::{Program, ReduceOp, Reg};

@@ -1,4 +1,4 @@
-//! Conversions of one value, by the general way: whatever the types, rounding and modifiers.
+//! Conversions of one value with any types, rounding and modifiers.
 
 use super::cvt::{Bits, Conversion, Type};
 use crate::alu::float::exact::{Exact, Format, Rounding};
@@ -137,7 +137,7 @@ pub(super) fn narrow(bits: u64) -> u32 {
 
 /// A NaN that keeps its sign and the upper part of its payload, made quiet: between `f64` and `f32` or
 /// `f16`, on an H100. Other conversions give the canonical NaN.
-fn handed_on(raw: u64, from: Format, to: Format) -> Option<u64> {
+fn propagated_nan(raw: u64, from: Format, to: Format) -> Option<u64> {
     match (from, to) {
         (Format::F64, Format::F32) if f64::from_bits(raw).is_nan() => Some(narrow(raw).into()),
         (Format::F64, Format::F16) if f64::from_bits(raw).is_nan() => {
@@ -192,7 +192,7 @@ fn one(raw: u64, spec: Conversion) -> u64 {
         }
         (Type::Float(from), Type::Float(to)) => {
             let keeps_nan = !flags.has(Modifiers::SAT) && !flags.has(Modifiers::RELU);
-            if let Some(nan) = handed_on(raw, from, to).filter(|_| keeps_nan) {
+            if let Some(nan) = propagated_nan(raw, from, to).filter(|_| keeps_nan) {
                 return extend(nan, u32::from(spec.width), false);
             }
             let value = load(raw, from, flags);
