@@ -299,18 +299,8 @@ impl Observer for Counters {
                 }
             }
             Space::Shared => {
-                let shared = match kind {
-                    AccessKind::Atomic | AccessKind::Reduction => {
-                        let counts = self.program.is_counting_atomic(site);
-                        traffic::shared_atomic(counts, bytes, mask, addresses)
-                    }
-                    AccessKind::Load => {
-                        (self.simd.shared_traffic)(false, bytes, mask, addresses, &mut self.banks)
-                    }
-                    AccessKind::Store | AccessKind::AsyncCopy => {
-                        (self.simd.shared_traffic)(true, bytes, mask, addresses, &mut self.banks)
-                    }
-                };
+                let banks = &mut self.banks;
+                let shared = self.simd.shared_access(&self.program, site, access, banks);
                 let traffic = &mut self.events.shared[kind as usize];
                 traffic.wavefronts += shared.wavefronts;
                 traffic.ideal += shared.ideal;

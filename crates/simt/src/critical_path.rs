@@ -19,10 +19,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::code::Program;
+use crate::host_simd;
 use crate::module::Function;
 use crate::observe::{Access, AccessKind, Observer, Site, WarpId};
 use crate::regs::lanes;
-use crate::traffic::{self, Banks, SECTOR};
+use crate::traffic::{Banks, SECTOR};
 pub use cost::{Cost, Latencies, Pipe};
 use cost::{Kind, Step};
 use ptx::ast::Space;
@@ -342,22 +343,8 @@ impl Observer for CriticalPath {
             Space::Global => self.global(step.cost.past_l1, access),
             Space::Shared => {
                 let mut banks = Banks::default();
-                let wavefronts = match access.kind {
-                    AccessKind::Atomic | AccessKind::Reduction => traffic::shared_atomic(
-                        self.program.is_counting_atomic(site),
-                        access.bytes,
-                        access.mask,
-                        access.addresses,
-                    ),
-                    kind => (crate::host_simd::best().shared_traffic)(
-                        kind != AccessKind::Load,
-                        access.bytes,
-                        access.mask,
-                        access.addresses,
-                        &mut banks,
-                    ),
-                }
-                .wavefronts;
+                let cost = host_simd::best().shared_access(&self.program, site, access, &mut banks);
+                let wavefronts = cost.wavefronts;
                 self.sums.wavefronts += wavefronts;
                 let more = wavefronts.saturating_sub(1);
                 let shared = u64::from(self.latencies.shared);

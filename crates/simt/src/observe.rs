@@ -3,7 +3,7 @@
 //! The machine is generic over the observer of a launch. The plain one, `()`, asks for nothing, and the
 //! compiler removes the calls.
 
-use ptx::ast::Space;
+pub use ptx::ast::Space;
 
 /// An instruction of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -111,6 +111,17 @@ impl Observer for () {
     fn merge(&mut self, (): Self) {}
 }
 
+/// Methods that tell both of two observers.
+macro_rules! both {
+    ($($method:ident($($arg:ident: $ty:ty),+);)*) => {$(
+        #[inline(always)]
+        fn $method(&mut self, $($arg: $ty),+) {
+            self.0.$method($($arg),+);
+            self.1.$method($($arg),+);
+        }
+    )*};
+}
+
 /// Two observers of one launch.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const WATCHES: bool = A::WATCHES || B::WATCHES;
@@ -124,39 +135,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.merge(other.1);
     }
 
-    #[inline(always)]
-    fn turn(&mut self, warp_id: WarpId) {
-        self.0.turn(warp_id);
-        self.1.turn(warp_id);
-    }
-
-    #[inline(always)]
-    fn executed(&mut self, first: Site, count: u32, active: u32) {
-        self.0.executed(first, count, active);
-        self.1.executed(first, count, active);
-    }
-
-    #[inline(always)]
-    fn branch(&mut self, site: Site, active: u32, taken: u32) {
-        self.0.branch(site, active, taken);
-        self.1.branch(site, active, taken);
-    }
-
-    #[inline(always)]
-    fn access(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>) {
-        self.0.access(site, warp_id, access);
-        self.1.access(site, warp_id, access);
-    }
-
-    #[inline(always)]
-    fn barrier(&mut self, site: Site, warp_id: WarpId) {
-        self.0.barrier(site, warp_id);
-        self.1.barrier(site, warp_id);
-    }
-
-    #[inline(always)]
-    fn block(&mut self, block: u64, warps: u32, threads: u32) {
-        self.0.block(block, warps, threads);
-        self.1.block(block, warps, threads);
+    both! {
+        turn(warp_id: WarpId);
+        executed(first: Site, count: u32, active: u32);
+        branch(site: Site, active: u32, taken: u32);
+        access(site: Site, warp_id: WarpId, access: &Access<'_>);
+        barrier(site: Site, warp_id: WarpId);
+        block(block: u64, warps: u32, threads: u32);
     }
 }

@@ -149,16 +149,15 @@ impl Warp {
             } => {
                 let yes = regs.pred(*value) ^ if *negated { ALL } else { 0 };
                 let members = *regs.get32(*members);
-                let mut result = [0; LANES];
-                for lane in lanes(mask) {
+                let result = in_lanes(mask, |lane| {
                     let votes = yes & members[lane];
-                    result[lane] = match mode {
+                    match mode {
                         VoteMode::Ballot => votes,
                         VoteMode::All => u32::from(votes == members[lane]),
                         VoteMode::Any => u32::from(votes != 0),
                         VoteMode::Uni => u32::from(votes == 0 || votes == members[lane]),
-                    };
-                }
+                    }
+                });
                 match to {
                     Reg::R32(to) => regs.set32(*to, mask, &result),
                     Reg::Pred(to) => regs.set_pred(*to, mask, truth(&result)),
@@ -203,13 +202,10 @@ impl Warp {
                 mask: members,
             } => {
                 let (values, members) = (*regs.get32(*value), *regs.get32(*members));
-                let mut result = [0; LANES];
-                for lane in lanes(mask) {
-                    result[lane] = lanes(members[lane])
-                        .map(|other| values[other])
-                        .reduce(|a, b| op.apply(a, b))
-                        .unwrap_or(0);
-                }
+                let result = in_lanes(mask, |lane| {
+                    let all = lanes(members[lane]).map(|other| values[other]);
+                    all.reduce(|a, b| op.apply(a, b)).unwrap_or(0)
+                });
                 regs.set32(*to, mask, &result);
             }
             Warp::Elect {
@@ -243,6 +239,16 @@ impl ReduxOp {
             ReduxOp::Xor => a ^ b,
         }
     }
+}
+
+/// A result for each lane of `mask`, zero for the others.
+#[inline(always)]
+fn in_lanes(mask: u32, result: impl Fn(usize) -> u32) -> Lanes32 {
+    let mut results = [0; LANES];
+    for lane in lanes(mask) {
+        results[lane] = result(lane);
+    }
+    results
 }
 
 /// Whether every lane of `mask` is named by its own mask, and names none that is elsewhere.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use simt::path::Latencies;
+use simt::critical_path::Latencies;
 
 use super::PredictError;
 use crate::names::nearest;
@@ -85,7 +85,7 @@ pub struct Multiprocessor {
 /// Cycles until results are there, as [`Latencies`] has them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "the fields are those of simt::path::Latencies")]
+#[allow(missing_docs, reason = "the fields are those of simt::critical_path::Latencies")]
 pub struct Latency {
     pub alu: u32,
     pub special: u32,

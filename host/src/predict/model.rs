@@ -19,7 +19,7 @@
 //! on one H100 and used for everything else.
 
 use serde::Serialize;
-use simt::path::Pipe;
+use simt::critical_path::Pipe;
 
 use super::description::Description;
 use super::sample::Sample;

@@ -1,7 +1,7 @@
 //! What a launch asks of a multiprocessor, learned from some of its blocks on the SIMT machine.
 
 use simt::observe::Observer as _;
-use simt::path::{Demand, Latencies, Path};
+use simt::critical_path::{CriticalPath, Latencies, ResourceUse};
 
 use crate::device::Sim;
 use crate::error::Error;
@@ -27,7 +27,7 @@ pub struct Sampler<'a> {
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// What the blocks that were run asked for.
-    pub demand: Demand,
+    pub demand: ResourceUse,
     /// The blocks of the launch for each of them.
     pub scale: f64,
     /// For each of the problem's buffers, its sectors.
@@ -71,7 +71,7 @@ impl<'a> Sampler<'a> {
         if let Some(others @ [_, ..]) = chosen.get(1..more) {
             path.merge(self.observe(rung, launch, others, latencies, l1_bytes)?);
         }
-        let demand = path.demand();
+        let demand = path.resource_use();
         let ranges = &self.ranges;
         Ok(Sample {
             scale: all as f64 / demand.blocks.max(1) as f64,
@@ -87,11 +87,11 @@ impl<'a> Sampler<'a> {
         chosen: &[u64],
         latencies: Latencies,
         l1_bytes: u64,
-    ) -> Result<Path, Error> {
+    ) -> Result<CriticalPath, Error> {
         let ranges = &self.ranges;
         self.session
             .observe(rung, launch, Some(chosen), |function| {
-                Path::new(function, latencies, l1_bytes, ranges)
+                CriticalPath::new(function, latencies, l1_bytes, ranges)
             })
     }
 }

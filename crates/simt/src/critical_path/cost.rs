@@ -127,12 +127,7 @@ impl Cost {
         let has = |word: &str| opcode.split('.').any(|other| other == word);
         let wide = has("b64") || has("u64") || has("s64");
         let double = has("f64");
-        let cost = |pipe, issued, wait| Self {
-            pipe,
-            issued,
-            past_l1: false,
-            wait,
-        };
+        let cost = Self::new;
         // A 64-bit integer is two registers, and most instructions are issued for each.
         let halves = if wide { 2.0 } else { 1.0 };
         match base {
@@ -177,22 +172,17 @@ impl Cost {
     }
 
     /// A product of 32-bit numbers that is only added to an address: `ptxas` makes one instruction of both.
-    pub(super) fn folded() -> Self {
-        Self {
-            pipe: Pipe::None,
-            issued: 0.0,
-            past_l1: false,
-            wait: Wait::Nothing,
-        }
-    }
+    pub(super) const FOLDED: Self = Self::new(Pipe::None, 0.0, Wait::Nothing);
 
     /// The sum that such a product goes into.
-    pub(super) fn fused() -> Self {
+    pub(super) const FUSED: Self = Self::new(Pipe::Fma, 1.0, Wait::Alu(1));
+
+    const fn new(pipe: Pipe, issued: f32, wait: Wait) -> Self {
         Self {
-            pipe: Pipe::Fma,
-            issued: 1.0,
+            pipe,
+            issued,
             past_l1: false,
-            wait: Wait::Alu(1),
+            wait,
         }
     }
 

@@ -6,11 +6,11 @@ use super::{Decoded, Decoder};
 use crate::alu::float::Half;
 use crate::alu::modifiers::Modifiers;
 use crate::code::{Pred, Reg};
-use crate::layout::type_bytes;
 use crate::memory::async_copy::AsyncCopy;
 use crate::memory::atomic::{Atomic, AtomicOp};
 use crate::memory::load_store::{Destination, Load, Store, Width};
 use crate::memory::{Memory, Region};
+use ptx::opcode::type_bytes;
 
 const BITS: &[&str] = &["b32", "b64"];
 const HALVES: &[&str] = &["f16", "f16x2"];

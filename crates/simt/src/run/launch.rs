@@ -67,7 +67,7 @@ impl<'a> Launch<'a> {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// The geometry is none that a GPU takes.
+    /// No GPU takes a launch of this geometry.
     #[error("kernel `{kernel}`: {problem}")]
     Geometry {
         /// The kernel.

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use simt::observe::{Access, AccessKind, Observer as _, Place as Warp, Site};
-use simt::parse::ast::Space;
+use simt::observe::{Access, AccessKind, Observer as _, Site, WarpId as Warp};
+use simt::observe::Space;
 
 use super::*;
 use crate::report::Look;

@@ -1,8 +1,8 @@
 //! The observer, and what it counts.
 
 use serde::Serialize;
-use simt::observe::{Access, AccessKind, Observer, Place as Warp, Site};
-use simt::parse::ast::Space;
+use simt::observe::{Access, AccessKind, Observer, Site, WarpId as Warp};
+use simt::observe::Space;
 
 use super::Setup;
 use crate::dram::Dram;

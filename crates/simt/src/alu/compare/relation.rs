@@ -64,21 +64,9 @@ impl Test {
             Test::F16(relation) => floats(relation, r, regs, f16),
             Test::F16Ftz(relation) => floats(relation, r, regs, f16_flushed),
             Test::Bf16(relation) => floats(relation, r, regs, bf16),
-            Test::F16x2(relation) => {
-                let low = floats(relation, r, regs, f16);
-                return [low, floats(relation, r, regs, |pair: u32| f16(pair >> 16))];
-            }
-            Test::F16x2Ftz(relation) => {
-                let low = floats(relation, r, regs, f16_flushed);
-                return [
-                    low,
-                    floats(relation, r, regs, |pair: u32| f16_flushed(pair >> 16)),
-                ];
-            }
-            Test::Bf16x2(relation) => {
-                let low = floats(relation, r, regs, bf16);
-                return [low, floats(relation, r, regs, |pair: u32| bf16(pair >> 16))];
-            }
+            Test::F16x2(relation) => return pairs(relation, r, regs, f16),
+            Test::F16x2Ftz(relation) => return pairs(relation, r, regs, f16_flushed),
+            Test::Bf16x2(relation) => return pairs(relation, r, regs, bf16),
         };
         [one, 0]
     }
@@ -111,6 +99,18 @@ fn floats<W: Word, F: PartialOrd>(
             (a <= b) | (a > b)
         }),
     }
+}
+
+/// The same for the lower and for the upper halves.
+#[inline(always)]
+fn pairs(
+    relation: Relation,
+    r: &RegisterNumbers,
+    regs: &Regs<'_>,
+    read: impl Fn(u32) -> f32,
+) -> [u32; 2] {
+    let low = floats(relation, r, regs, &read);
+    [low, floats(relation, r, regs, |pair: u32| read(pair >> 16))]
 }
 
 /// A subnormal number becomes the zero of its sign.

@@ -5,7 +5,8 @@ use ptx::ast::{self, AddressBase, Number, Operand};
 use super::{AddressOperand, Context, RegisterNumber};
 use crate::code::{FrameInit, Guard, InitializedRegister, Pred, R32, Reg, Special};
 use crate::error::LowerError;
-use crate::layout::{Location, type_bytes};
+use crate::layout::Location;
+use ptx::opcode::type_bytes;
 
 impl Context<'_, '_> {
     /// Whether an operand is `_`, the result that nobody wants.

@@ -258,26 +258,20 @@ impl WarpState {
             .expect("the loop runs only while there is an entry")
     }
 
+    /// Lanes go on at different places: `taken` of them at `target`, the others of `mask` behind the branch.
     fn branch(&mut self, pc: u32, target: u32, reconverge: u32, mask: u32, taken: u32) {
-        let entry = self.top();
-        if taken == mask {
-            entry.pc = target;
-        } else if taken == 0 {
-            entry.pc = pc + 1;
-        } else {
-            self.diverge(reconverge);
-            let reconvergence_pc = reconverge;
-            self.stack.push(StackEntry {
-                pc: pc + 1,
-                mask: mask & !taken,
-                reconvergence_pc,
-            });
-            self.stack.push(StackEntry {
-                pc: target,
-                mask: taken,
-                reconvergence_pc,
-            });
+        self.diverge(reconverge);
+        for (pc, mask) in [(pc + 1, mask & !taken), (target, taken)] {
+            self.push(pc, mask, reconverge);
         }
+    }
+
+    fn push(&mut self, pc: u32, mask: u32, reconvergence_pc: u32) {
+        self.stack.push(StackEntry {
+            pc,
+            mask,
+            reconvergence_pc,
+        });
     }
 
     /// Takes the entry on top apart: all of its lanes go on at `reconverge`, once each part of them has come
@@ -332,11 +326,7 @@ impl WarpState {
         self.diverge(reconverge);
         let together = groups.first().map_or(0, |(_, lanes)| *lanes);
         for (pc, mask) in groups {
-            self.stack.push(StackEntry {
-                pc,
-                mask,
-                reconvergence_pc: reconverge,
-            });
+            self.push(pc, mask, reconverge);
         }
         Ok(together)
     }
