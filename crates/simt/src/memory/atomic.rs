@@ -9,8 +9,8 @@ use super::address::Address;
 use super::load_store::{Destination, Width, put, take};
 use super::storage::{Lanes, Storage};
 use super::words::Word;
-use crate::alu::float::Half;
 use crate::alu::float::half::one;
+use crate::alu::float::{Half, canonical32, flush32, nan64};
 use crate::alu::modifiers::Modifiers;
 use crate::observe::AccessKind;
 use crate::regs::{LANES, Reg, Regs};
@@ -183,7 +183,7 @@ impl MemoryOp for Atomic {
         match (self.op, self.width) {
             (AtomicOp::AddF32, _) if S::FLUSHES => {
                 self.each(regs, memory, lanes, |a: u32, b, _| {
-                    flush(add32(flush(a), flush(b)))
+                    flush32(add32(flush32(a), flush32(b)))
                 });
             }
             (AtomicOp::AddF32, _) => self.each(regs, memory, lanes, |a: u32, b, _| add32(a, b)),
@@ -199,36 +199,13 @@ impl MemoryOp for Atomic {
     }
 }
 
-/// Of global memory: subnormal operands and results become zero.
-fn flush(bits: u32) -> u32 {
-    if bits & 0x7f80_0000 == 0 {
-        bits & 0x8000_0000
-    } else {
-        bits
-    }
-}
-
 /// To nearest; the canonical NaN where there is no number.
 fn add32(a: u32, b: u32) -> u32 {
-    let sum = f32::from_bits(a) + f32::from_bits(b);
-    if sum.is_nan() {
-        0x7fff_ffff
-    } else {
-        sum.to_bits()
-    }
+    canonical32(f32::from_bits(a) + f32::from_bits(b))
 }
 
 /// To nearest; the first NaN of the two, made quiet, where one is, as `add.f64` does.
 fn add64(a: u64, b: u64) -> u64 {
-    let (x, y) = (f64::from_bits(a), f64::from_bits(b));
-    let sum = x + y;
-    if x.is_nan() {
-        a | 1 << 51
-    } else if y.is_nan() {
-        b | 1 << 51
-    } else if sum.is_nan() {
-        0xfff8_0000_0000_0000
-    } else {
-        sum.to_bits()
-    }
+    let (a, b) = (f64::from_bits(a), f64::from_bits(b));
+    nan64(a + b, a, b, 0.0)
 }

@@ -98,6 +98,13 @@ pub enum LaunchError {
     Fault(Box<Fault>),
 }
 
+impl LaunchError {
+    pub(super) fn geometry(program: &Program, problem: String) -> Self {
+        let kernel = program.functions[0].name.clone();
+        Self::Geometry { kernel, problem }
+    }
+}
+
 impl Machine {
     /// Runs a kernel to its end, as [`Machine::launch`] does, and returns the observer with what it has seen.
     ///
@@ -165,23 +172,18 @@ impl Machine {
         let all = grid.iter().map(|side| u64::from(*side)).product::<u64>();
         if let Some(number) = chosen.and_then(|chosen| chosen.iter().find(|number| **number >= all))
         {
-            return Err(LaunchError::Geometry {
-                kernel: program.functions[0].name.clone(),
-                problem: format!("block {number} of {all}"),
-            });
+            let problem = format!("block {number} of {all}");
+            return Err(LaunchError::geometry(program, problem));
         }
         if chosen.is_some_and(<[u64]>::is_empty) {
             return Ok(observer);
         }
         let frame = program.functions[0].frame_bytes;
         if frame > self.config.max_local_bytes {
-            return Err(LaunchError::Geometry {
-                kernel: program.functions[0].name.clone(),
-                problem: format!(
-                    "{frame} bytes of local memory a thread; this machine gives {}",
-                    self.config.max_local_bytes
-                ),
-            });
+            let most = self.config.max_local_bytes;
+            let problem =
+                format!("{frame} bytes of local memory a thread; this machine gives {most}");
+            return Err(LaunchError::geometry(program, problem));
         }
         let params = parameters(program, args)?;
         let globals = self.place_globals(program)?;

@@ -3,6 +3,7 @@
 //! There are as few as can be: the others are one of these with its operands swapped, its result
 //! inverted, or both.
 
+use crate::alu::float::flush32;
 use crate::alu::lanes::{RegisterNumbers, Word, lanes_where};
 use crate::regs::{Pred, Regs};
 
@@ -116,8 +117,7 @@ fn pairs(
 /// A subnormal number becomes the zero of its sign.
 #[inline(always)]
 fn flushed(bits: u32) -> f32 {
-    let subnormal = bits & 0x7f80_0000 == 0;
-    f32::from_bits(if subnormal { bits & 0x8000_0000 } else { bits })
+    f32::from_bits(flush32(bits))
 }
 
 #[inline(always)]

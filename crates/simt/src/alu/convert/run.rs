@@ -2,13 +2,10 @@
 
 use super::cvt::{Bits, Conversion, Type};
 use crate::alu::float::exact::{Exact, Format, Rounding};
-use crate::alu::float::{from_bf16, from_f16, saturate};
+use crate::alu::float::{NAN32, canonical32, flush32, from_bf16, from_f16, saturate};
 use crate::alu::lanes::each;
 use crate::alu::modifiers::Modifiers;
 use crate::regs::{LANES, R32, Reg, Regs};
-
-/// The canonical NaN of `f32`.
-pub(super) const NAN32: u32 = 0x7fff_ffff;
 
 /// The lowest `bits` of a value, extended to 64.
 #[inline(always)]
@@ -39,12 +36,8 @@ fn load(bits: u64, format: Format, flags: Modifiers) -> f64 {
     let narrow = bits as u32;
     f64::from_bits(match format {
         Format::F16 => {
-            let value = from_f16(narrow & 0xffff);
-            widen(if value.is_nan() {
-                f32::from_bits(NAN32)
-            } else {
-                value
-            })
+            let bits = canonical32(from_f16(narrow & 0xffff));
+            widen(f32::from_bits(bits))
         }
         Format::Bf16 => widen(from_bf16(narrow & 0xffff)),
         Format::F32 | Format::Tf32 => widen(f32::from_bits(flush(narrow, flags))),
@@ -53,8 +46,8 @@ fn load(bits: u64, format: Format, flags: Modifiers) -> f64 {
 }
 
 fn flush(bits: u32, flags: Modifiers) -> u32 {
-    if flags.has(Modifiers::FTZ) && bits & 0x7f80_0000 == 0 {
-        bits & 0x8000_0000
+    if flags.has(Modifiers::FTZ) {
+        flush32(bits)
     } else {
         bits
     }
