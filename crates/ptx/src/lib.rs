@@ -1,8 +1,8 @@
 //! From PTX text to its [syntax tree](ast).
 //!
 //! The parser knows PTX's syntax (PTX ISA 6.0 to 9.x, as LLVM, nvcc and NVRTC write it), not its
-//! instructions: opcodes and names stay words. It takes linear time and memory, borrows from the text,
-//! and answers any text at all with a tree or a [`ParseError`].
+//! instructions: opcodes and names stay words, and [`opcode`] says what they mean. It takes linear time and
+//! memory, borrows from the text, and answers any text at all with a tree or a [`ParseError`].
 //!
 //! Not part of what it accepts, because no CUDA compiler writes it: registers of the module's scope,
 //! samplers' initializers, numbered names (`x<4>`) of anything but registers, and blanks inside an opcode.

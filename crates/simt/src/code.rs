@@ -104,7 +104,7 @@ pub struct Copy {
 pub struct Barrier {
     /// Which of the 16 barriers.
     pub id: R32,
-    /// How many threads it waits for; all of the block's where there is none.
+    /// How many threads it waits for; all of the block's if `None`.
     pub count: Option<R32>,
     /// Whether the warp waits: `arrive` does not.
     pub waits: bool,

@@ -56,11 +56,13 @@ struct Block {
     at: usize,
     /// The last arrival at each of the block's barriers, in their order.
     barriers: Vec<Times>,
+    /// Sectors that the L1 got lately.
     young: HashSet<u64>,
+    /// Sectors that it got before those.
     old: HashSet<u64>,
-    /// Of stores.
+    /// Sectors of stores.
     stored: HashSet<u64>,
-    /// Of loads, however long ago.
+    /// Sectors of loads, however long ago.
     loaded: HashSet<u64>,
     /// The memory instruction that was issued last and may have accesses to come.
     pending: Option<Pending>,
@@ -194,7 +196,8 @@ impl CriticalPath {
         }
         let cost = &step.cost;
         self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
-        // What is issued in several parts occupies the warp that long, and what is not issued waits for nobody.
+        // An instruction that is issued in several parts occupies the warp for as many cycles. One for which
+        // nothing is issued waits for no register.
         if cost.pipe != Pipe::None {
             warp.next = begins.map(|at| at + cost.issued.round() as u64);
         }
@@ -266,7 +269,7 @@ impl CriticalPath {
                     }
                     block.young.insert(sector);
                 }
-                // What was not used while half of the L1 was filled anew is gone.
+                // Sectors that were not used while half of the L1 was filled anew are gone.
                 if block.young.len() > self.l1_sectors / 2 {
                     block.old = std::mem::take(&mut block.young);
                 }
@@ -282,7 +285,7 @@ impl CriticalPath {
     }
 }
 
-/// The later of two times, whoever serves the loads.
+/// The later of two times, both if the L2 serves the loads and if memory does.
 fn later(a: Times, b: Times) -> Times {
     [a[0].max(b[0]), a[1].max(b[1])]
 }

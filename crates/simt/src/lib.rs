@@ -20,8 +20,8 @@
 //! - [`cli`] is the `simt` program.
 //!
 //! The crate must not know of ladders, rungs or problems, of real GPUs and their drivers, or of how many
-//! multiprocessors or how much bandwidth a GPU has: its numbers are the kernel's, and whoever models a device
-//! puts the two together.
+//! multiprocessors or how much bandwidth a GPU has: its numbers are the kernel's, and
+//! a model of a device puts the two together.
 //!
 //! ```
 //! use simt::counters::Value;

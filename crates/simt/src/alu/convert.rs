@@ -20,7 +20,7 @@ pub enum Convert {
     /// `mov`
     Move(Move),
     /// Between integers in 32-bit registers: shifted up and down again for the source's type, then for the
-    /// destination's; how far, and whether the sign comes down. At last the upper `mask` bits become zero.
+    /// destination's: how far, and whether the sign is copied. At last the upper `mask` bits become zero.
     Resize {
         to: R32,
         from: R32,

@@ -82,7 +82,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Ok(counters) => Ok(counters.map_or(Vec::new(), |counters: Counters| counters.metrics())),
     };
 
-    // What was written before a fault is what one wants to see of it.
+    // Buffers are shown after a fault too: what was written before it helps to find its cause.
     for save in &args.save {
         if let Some(held) = held.get(save.index).and_then(Option::as_ref) {
             std::fs::write(&save.path, machine.read(held.buffer)?).map_err(|error| {

@@ -20,7 +20,7 @@ pub(super) struct Step {
 pub(super) enum Kind {
     /// Nothing else.
     Plain,
-    /// Accesses memory: the observer is told of that after the instruction.
+    /// Accesses memory. The observer sees the access after the instruction.
     Memory,
     /// `cp.async`
     AsyncCopy,

@@ -65,8 +65,8 @@ const INTEGER_OPERATORS: [(&str, (IntegerRelation, bool, bool)); 10] = [
 ];
 
 /// Operators on floating-point numbers: the relation, and whether its result is inverted and its operands
-/// are swapped. An operator that ends in `u` holds if one number is NaN: it is the opposite of the one that
-/// says the contrary.
+/// are swapped. An operator that ends in `u` also holds where a number is NaN: `ltu` is the
+/// opposite of `ge`, and so on.
 const FLOAT_OPERATORS: [(&str, (Relation, bool, bool)); 14] = [
     ("eq", (Relation::Equal, false, false)),
     ("ne", (Relation::Unequal, false, false)),

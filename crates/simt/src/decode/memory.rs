@@ -68,14 +68,14 @@ fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
 /// The modifiers that loads, stores, atomics and copies have in common.
 #[derive(Debug, Default)]
 struct AccessModifiers<'a> {
-    /// The state space; generic where there is none.
+    /// The state space; `None` for generic addresses.
     space: Option<&'a str>,
     /// `.v2`, `.v4`, `.v8`
     vector: Option<usize>,
     strong: bool,
     acquire: bool,
     release: bool,
-    /// `.L2::cache_hint`: one more operand, which says nothing to this machine.
+    /// `.L2::cache_hint`: one more operand, which this machine ignores.
     hint: bool,
     /// Other modifiers in their order: operations and the type.
     rest: Vec<&'a str>,

@@ -36,20 +36,10 @@ impl Graph {
         let mut leader = vec![false; code.len() + 1];
         leader[0] = true;
         for (at, inst) in code.iter().enumerate() {
-            match &inst.op {
-                Op::Branch { target, .. } => {
-                    leader[*target as usize] = true;
-                    leader[at + 1] = true;
-                }
-                Op::BranchIndexed { targets, .. } => {
-                    for target in targets {
-                        leader[*target as usize] = true;
-                    }
-                    leader[at + 1] = true;
-                }
-                Op::Return | Op::Exit | Op::Trap => leader[at + 1] = true,
-                _ => {}
+            for target in targets(&inst.op) {
+                leader[*target as usize] = true;
             }
+            leader[at + 1] |= is_end(&inst.op);
         }
         let starts: Vec<usize> = (0..code.len()).filter(|at| leader[*at]).collect();
         let mut block_of = vec![0; code.len()];
@@ -70,17 +60,12 @@ impl Graph {
             } else {
                 exit
             };
-            let mut to = match &inst.op {
-                Op::Branch { target, .. } => vec![block_of[*target as usize]],
-                Op::BranchIndexed { targets, .. } => targets
-                    .iter()
-                    .map(|target| block_of[*target as usize])
-                    .collect(),
-                Op::Return | Op::Exit | Op::Trap => vec![exit],
-                _ => vec![],
-            };
-            let falls_through = !is_end(&inst.op) || inst.guard.is_some();
-            if falls_through {
+            let targets = targets(&inst.op).iter();
+            let mut to: Vec<usize> = targets.map(|target| block_of[*target as usize]).collect();
+            if matches!(inst.op, Op::Return | Op::Exit | Op::Trap) {
+                to.push(exit);
+            }
+            if !is_end(&inst.op) || inst.guard.is_some() {
                 to.push(next);
             }
             graph.successors.push(to);
@@ -166,6 +151,16 @@ fn intersect(
     a
 }
 
+/// Where an instruction may jump to.
+fn targets(op: &Op) -> &[u32] {
+    match op {
+        Op::Branch { target, .. } => std::slice::from_ref(target),
+        Op::BranchIndexed { targets, .. } => targets,
+        _ => &[],
+    }
+}
+
+/// Whether a basic block ends behind an instruction, wherever it goes on.
 fn is_end(op: &Op) -> bool {
     matches!(
         op,

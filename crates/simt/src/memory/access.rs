@@ -1,5 +1,5 @@
-//! From an instruction's addresses to the memory behind them: which space, whether the addresses are
-//! good, what the observer is told.
+//! From an instruction's addresses to the memory behind them: which space they lie in, whether the
+//! instruction may access them, and what the observer sees of it.
 
 use super::address::{Address, Region};
 use super::global::{Allocation, GlobalMemory};
@@ -15,7 +15,7 @@ use crate::vectors::{HALF, Pattern, Portable, Vectors};
 pub(crate) struct Shape {
     /// Bytes for each lane, a power of two; the addresses are multiples of it.
     pub(super) bytes: u32,
-    /// What the observer is told.
+    /// The kind that the observer sees.
     pub(super) kind: AccessKind,
     /// Whether it writes.
     pub(super) write: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// What an observer is told of it.
+    /// The access that an observer sees.
     #[inline(always)]
     pub(crate) fn access(self, region: Region, mask: u32, at: &Lanes64) -> Access<'_> {
         Access {

@@ -207,7 +207,8 @@ impl Machine {
         let merged = Mutex::new(observer);
         let faults = Mutex::new(Vec::<(u64, BlockFault)>::new());
         let workers = self.pool.current_num_threads() as u64;
-        // Few enough at a time that the last ones end together, enough that taking them costs nothing.
+        // How many blocks a host thread takes at a time: few enough that all threads end together, and enough
+        // that taking them costs little.
         let share = (blocks / (workers * 16)).clamp(1, 64);
         // The last block begins when the others are done: where it waits for what they leave it, it finds that
         // there, whatever the host's threads do, and counts the same each time.
@@ -298,9 +299,11 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// [`LaunchError::Geometry`], [`LaunchError::Arguments`] and [`LaunchError::Variable`] before anything
-    /// runs; [`LaunchError::Fault`] if the kernel does something that it may not, runs for longer than
-    /// [`Config::max_instructions`](crate::Config::max_instructions) or waits for ever.
+    /// Before anything runs: [`LaunchError::Geometry`] when no GPU takes the launch, or the kernel was not
+    /// compiled for it, [`LaunchError::Arguments`] when the arguments do not fit the parameters,
+    /// [`LaunchError::Variable`] when there is no memory for a variable of the module.
+    /// [`LaunchError::Fault`] when the kernel does something that it may not, runs for longer than
+    /// [`Config::max_instructions`](crate::Config::max_instructions) or waits forever.
     pub fn launch(&mut self, launch: &Launch<'_>) -> Result<(), LaunchError> {
         self.launch_observed(launch, ())
     }

@@ -83,7 +83,7 @@ fn pattern(at: &[u64; HALF], ramp: &[[u64; 4]]) -> Option<Pattern> {
 fn inside(at: &Lanes64, base: u64, last: u64, align: u64) -> bool {
     let all = |value: u64| _mm256_set1_epi64x(value.cast_signed());
     let (base, last) = (all(base), all(last));
-    // Offsets that are too large, and what is left behind them, have their highest bit set.
+    // Offsets that are too large, and differences from `last` to them, have their highest bit set.
     let (mut high, mut low) = (_mm256_setzero_si256(), _mm256_setzero_si256());
     for at in at.as_chunks::<4>().0 {
         let offset = _mm256_sub_epi64(wide(at), base);

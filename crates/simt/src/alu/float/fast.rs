@@ -18,7 +18,7 @@ pub(crate) fn flush32(bits: u32) -> u32 {
     }
 }
 
-/// A number's bits, with the canonical NaN for every NaN.
+/// A number's bits; those of the canonical NaN for any NaN.
 #[inline(always)]
 pub(crate) fn canonical32(value: f32) -> u32 {
     if value.is_nan() {

@@ -113,19 +113,11 @@ impl<'m> Body<'_, 'm> {
             let (there, end) = shape.place_behind(offset, variable)?;
             offset = end;
             let here = self.frame_place(operand)?;
-            if at < results.len() {
-                call.results.push(Copy {
-                    from: there,
-                    to: here,
-                    bytes,
-                });
-            } else {
-                call.arguments.push(Copy {
-                    from: here,
-                    to: there,
-                    bytes,
-                });
-            }
+            let (copies, from, to) = match at < results.len() {
+                true => (&mut call.results, there, here),
+                false => (&mut call.arguments, here, there),
+            };
+            copies.push(Copy { from, to, bytes });
         }
         Ok(Op::Call(Box::new(call)))
     }
