@@ -123,6 +123,7 @@ impl Cost {
     /// The cost of an instruction.
     pub fn of(inst: &Instruction<'_>) -> Self {
         let opcode = inst.opcode;
+        let class = opcode::class(opcode);
         let base = opcode.split('.').next().unwrap_or(opcode);
         let has = |word: &str| opcode.split('.').any(|other| other == word);
         let wide = has("b64") || has("u64") || has("s64");
@@ -141,14 +142,14 @@ impl Cost {
             }
             "mov" | "cvta" | "isspacep" | "pragma" => cost(Pipe::None, 0.0, Wait::Nothing),
             "ld" if has("param") || has("const") => cost(Pipe::None, 0.0, Wait::Nothing),
-            "ld" | "ldu" | "st" | "atom" | "red" => Self {
+            "cp" => cost(Pipe::Memory, 1.0, Wait::Nothing),
+            "shfl" => cost(Pipe::Memory, 1.0, Wait::Shuffle),
+            _ if matches!(class, Some(Class::Memory(_))) => Self {
                 past_l1: has("relaxed") || has("acquire") || has("cg") || has("cv"),
                 ..cost(Pipe::Memory, 1.0, Wait::Nothing)
             },
-            "cp" => cost(Pipe::Memory, 1.0, Wait::Nothing),
-            "shfl" => cost(Pipe::Memory, 1.0, Wait::Shuffle),
-            "vote" | "match" | "redux" | "activemask" => cost(Pipe::Control, 1.0, Wait::Shuffle),
-            "bar" | "barrier" | "bra" | "brx" | "call" | "ret" | "exit" | "membar" | "fence" => {
+            _ if class == Some(Class::Warp) => cost(Pipe::Control, 1.0, Wait::Shuffle),
+            _ if matches!(class, Some(Class::Control | Class::Barrier | Class::Fence)) => {
                 cost(Pipe::Control, 1.0, Wait::Nothing)
             }
             "div" | "rem" if has("f32") => cost(Pipe::Fma, 10.0, Wait::Alu(9)),
