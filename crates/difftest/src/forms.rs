@@ -1,5 +1,8 @@
 //! The instructions: each in all the forms that are compared.
 
+mod convert;
+mod float;
+
 /// How many bits an operand has, and what they mean to the choice of random ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are PTX's types")]
@@ -111,11 +114,11 @@ pub fn all() -> Vec<Form> {
     let mut forms = Forms(Vec::new());
     integers(&mut forms);
     bits(&mut forms);
-    floats(&mut forms);
-    halves(&mut forms);
-    approximations(&mut forms);
-    conversions(&mut forms);
-    comparisons(&mut forms);
+    float::floats(&mut forms);
+    float::halves(&mut forms);
+    float::approximations(&mut forms);
+    convert::conversions(&mut forms);
+    convert::comparisons(&mut forms);
     forms.0
 }
 
@@ -218,232 +221,6 @@ fn bits(forms: &mut Forms) {
         forms.exact(format!("bmsk.{mode}.b32"), b32, &[Ty::Shift, Ty::Shift]);
         for sign in ["u32", "s32"] {
             forms.exact(format!("szext.{mode}.{sign}"), b32, &[b32, Ty::Shift]);
-        }
-    }
-}
-
-fn floats(forms: &mut Forms) {
-    for (name, ty, flushes) in [
-        ("f32", Ty::F32, &["", ".ftz"][..]),
-        ("f64", Ty::F64, &[""][..]),
-    ] {
-        for rounding in ROUNDINGS {
-            for ftz in flushes {
-                for op in ["add", "sub", "mul"] {
-                    forms.exact(format!("{op}.{rounding}{ftz}.{name}"), ty, &[ty, ty]);
-                    if ty == Ty::F32 {
-                        forms.exact(format!("{op}.{rounding}{ftz}.sat.{name}"), ty, &[ty, ty]);
-                    }
-                }
-                forms.exact(format!("fma.{rounding}{ftz}.{name}"), ty, &[ty, ty, ty]);
-                forms.exact(format!("div.{rounding}{ftz}.{name}"), ty, &[ty, ty]);
-                for op in ["sqrt", "rcp"] {
-                    forms.exact(format!("{op}.{rounding}{ftz}.{name}"), ty, &[ty]);
-                }
-            }
-        }
-        for ftz in flushes {
-            for op in ["min", "max"] {
-                forms.exact(format!("{op}{ftz}.{name}"), ty, &[ty, ty]);
-            }
-            for op in ["abs", "neg"] {
-                forms.exact(format!("{op}{ftz}.{name}"), ty, &[ty]);
-            }
-        }
-        forms.exact(format!("copysign.{name}"), ty, &[ty, ty]);
-        for class in [
-            "finite",
-            "infinite",
-            "number",
-            "notanumber",
-            "normal",
-            "subnormal",
-        ] {
-            forms.exact(format!("testp.{class}.{name}"), Ty::Pred, &[ty]);
-        }
-    }
-    for op in ["min", "max"] {
-        for ftz in ["", ".ftz"] {
-            forms.exact(format!("{op}{ftz}.NaN.f32"), Ty::F32, &[Ty::F32, Ty::F32]);
-        }
-    }
-}
-
-fn halves(forms: &mut Forms) {
-    for (name, ty) in [("f16", Ty::F16), ("f16x2", Ty::F16x2)] {
-        for ftz in ["", ".ftz"] {
-            for op in ["add", "sub", "mul"] {
-                forms.exact(format!("{op}.rn{ftz}.{name}"), ty, &[ty, ty]);
-                forms.exact(format!("{op}.rn{ftz}.sat.{name}"), ty, &[ty, ty]);
-            }
-            forms.exact(format!("fma.rn{ftz}.{name}"), ty, &[ty, ty, ty]);
-            for op in ["min", "max"] {
-                forms.exact(format!("{op}{ftz}.{name}"), ty, &[ty, ty]);
-                forms.exact(format!("{op}{ftz}.NaN.{name}"), ty, &[ty, ty]);
-            }
-        }
-        for op in ["abs", "neg"] {
-            forms.exact(format!("{op}.{name}"), ty, &[ty]);
-        }
-    }
-    for (name, ty) in [("bf16", Ty::Bf16), ("bf16x2", Ty::Bf16x2)] {
-        for op in ["add", "sub", "mul"] {
-            forms.exact(format!("{op}.rn.{name}"), ty, &[ty, ty]);
-        }
-        forms.exact(format!("fma.rn.{name}"), ty, &[ty, ty, ty]);
-        for op in ["min", "max", "min.NaN", "max.NaN"] {
-            forms.exact(format!("{op}.{name}"), ty, &[ty, ty]);
-        }
-        for op in ["abs", "neg"] {
-            forms.exact(format!("{op}.{name}"), ty, &[ty]);
-        }
-    }
-}
-
-/// The bounds are the PTX ISA's: its maximum error for each, doubled where both sides may have it.
-fn approximations(forms: &mut Forms) {
-    let f32 = Ty::F32;
-    for ftz in ["", ".ftz"] {
-        for (op, bound) in [
-            ("rcp.approx", Bound::Ulps(2)),
-            ("sqrt.approx", Bound::Ulps(4)),
-            ("rsqrt.approx", Bound::Ulps(8)),
-            ("ex2.approx", Bound::Ulps(4)),
-            // 2^-22.6 absolutely near one, relatively elsewhere.
-            ("lg2.approx", Bound::Absolute(3.2e-7, 8)),
-        ] {
-            forms.exact(format!("{op}{ftz}.f32"), f32, &[f32]).bound = bound;
-        }
-        // Quotients beyond 2^126 of the divisor are 0 or NaN by definition.
-        let large: fn(&[u64]) -> bool = |v| (v[1] >> 23 & 0xff) > 250;
-        for (op, bound) in [("div.approx", Bound::Ulps(4)), ("div.full", Bound::Ulps(4))] {
-            let form = forms.exact(format!("{op}{ftz}.f32"), f32, &[f32, f32]);
-            form.bound = bound;
-            form.undefined = large;
-        }
-        for op in ["sin.approx", "cos.approx"] {
-            let form = forms.exact(format!("{op}{ftz}.f32"), f32, &[f32]);
-            // 2^-20.5 in [-pi, pi]; no bound is stated for large arguments.
-            form.bound = Bound::Absolute(1.0e-6, 2);
-            form.undefined = |v| {
-                let x = f32::from_bits(v[0] as u32).abs();
-                x.is_finite() && x > std::f32::consts::PI
-            };
-        }
-    }
-    // 2^-11 relative.
-    forms.exact("tanh.approx.f32", f32, &[f32]).bound = Bound::Ulps(1 << 13);
-}
-
-fn conversions(forms: &mut Forms) {
-    let integers: [(&str, Ty); 8] = [
-        ("u8", Ty::B16),
-        ("s8", Ty::B16),
-        ("u16", Ty::B16),
-        ("s16", Ty::B16),
-        ("u32", Ty::B32),
-        ("s32", Ty::B32),
-        ("u64", Ty::B64),
-        ("s64", Ty::B64),
-    ];
-    let floats: [(&str, Ty); 3] = [("f16", Ty::F16), ("f32", Ty::F32), ("f64", Ty::F64)];
-    for (to, to_ty) in integers {
-        for (from, from_ty) in integers {
-            forms.exact(format!("cvt.{to}.{from}"), to_ty, &[from_ty]);
-            if may_saturate(to, from) {
-                forms.exact(format!("cvt.sat.{to}.{from}"), to_ty, &[from_ty]);
-            }
-        }
-        for (from, from_ty) in floats {
-            for rounding in ["rni", "rzi", "rmi", "rpi"] {
-                forms.exact(format!("cvt.{rounding}.{to}.{from}"), to_ty, &[from_ty]);
-            }
-        }
-    }
-    for (to, to_ty) in floats {
-        for (from, from_ty) in integers {
-            for rounding in ROUNDINGS {
-                forms.exact(format!("cvt.{rounding}.{to}.{from}"), to_ty, &[from_ty]);
-            }
-        }
-    }
-    for rounding in ROUNDINGS {
-        forms.exact(format!("cvt.{rounding}.f32.f64"), Ty::F32, &[Ty::F64]);
-        forms.exact(format!("cvt.{rounding}.ftz.f32.f64"), Ty::F32, &[Ty::F64]);
-        forms.exact(format!("cvt.{rounding}.f16.f32"), Ty::F16, &[Ty::F32]);
-        forms.exact(format!("cvt.{rounding}.f16.f64"), Ty::F16, &[Ty::F64]);
-    }
-    for rounding in ["rni", "rzi", "rmi", "rpi"] {
-        for (name, ty) in floats {
-            forms.exact(format!("cvt.{rounding}.{name}.{name}"), ty, &[ty]);
-        }
-    }
-    forms.exact("cvt.f64.f32", Ty::F64, &[Ty::F32]);
-    forms.exact("cvt.f32.f16", Ty::F32, &[Ty::F16]);
-    forms.exact("cvt.f64.f16", Ty::F64, &[Ty::F16]);
-    forms.exact("cvt.f32.bf16", Ty::F32, &[Ty::Bf16]);
-    for rounding in ["rn", "rz"] {
-        forms.exact(format!("cvt.{rounding}.bf16.f32"), Ty::Bf16, &[Ty::F32]);
-        for relu in ["", ".relu"] {
-            forms.exact(
-                format!("cvt.{rounding}{relu}.f16x2.f32"),
-                Ty::F16x2,
-                &[Ty::F32, Ty::F32],
-            );
-            forms.exact(
-                format!("cvt.{rounding}{relu}.bf16x2.f32"),
-                Ty::Bf16x2,
-                &[Ty::F32, Ty::F32],
-            );
-        }
-    }
-    forms.exact("cvt.sat.f32.f32", Ty::F32, &[Ty::F32]);
-}
-
-/// `.sat` is for conversions that can lose something: not where every value of `from` fits into `to`.
-fn may_saturate(to: &str, from: &str) -> bool {
-    let signed = |name: &str| name.starts_with('s');
-    let bits = |name: &str| name[1..].parse::<u32>().unwrap_or(0);
-    let fits = match (signed(from), signed(to)) {
-        (false, false) | (true, true) => bits(from) <= bits(to),
-        (false, true) => bits(from) < bits(to),
-        (true, false) => false,
-    };
-    !fits
-}
-
-fn comparisons(forms: &mut Forms) {
-    for (name, ty) in INTEGERS {
-        let orders: &[&str] = if name.starts_with('u') {
-            &["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"]
-        } else {
-            &["eq", "ne", "lt", "le", "gt", "ge"]
-        };
-        for order in orders {
-            forms.exact(format!("setp.{order}.{name}"), Ty::Pred, &[ty, ty]);
-        }
-        for order in ["eq", "lt", "ge"] {
-            forms.exact(format!("set.{order}.u32.{name}"), Ty::B32, &[ty, ty]);
-            forms.exact(format!("set.{order}.f32.{name}"), Ty::F32, &[ty, ty]);
-            for combine in ["and", "or", "xor"] {
-                forms.exact(
-                    format!("setp.{order}.{combine}.{name}"),
-                    Ty::Pred,
-                    &[ty, ty, Ty::Pred],
-                );
-            }
-        }
-    }
-    for (name, ty) in [("f32", Ty::F32), ("f64", Ty::F64), ("f16", Ty::F16)] {
-        for order in [
-            "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num",
-            "nan",
-        ] {
-            forms.exact(format!("setp.{order}.{name}"), Ty::Pred, &[ty, ty]);
-            if ty == Ty::F32 {
-                forms.exact(format!("setp.{order}.ftz.{name}"), Ty::Pred, &[ty, ty]);
-                forms.exact(format!("set.{order}.u32.{name}"), Ty::B32, &[ty, ty]);
-            }
         }
     }
 }

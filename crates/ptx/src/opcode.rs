@@ -203,6 +203,18 @@ pub fn is_float(ty: &str) -> bool {
     )
 }
 
+/// Bytes of a fundamental type (PTX ISA §5.2.1).
+pub fn type_bytes(ty: &str) -> Option<u32> {
+    Some(match ty {
+        "b8" | "u8" | "s8" | "pred" | "e4m3" | "e5m2" => 1,
+        "b16" | "u16" | "s16" | "f16" | "bf16" => 2,
+        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" => 4,
+        "b64" | "u64" | "s64" | "f64" => 8,
+        "b128" => 16,
+        _ => return None,
+    })
+}
+
 impl<'a> Instruction<'a> {
     /// How many of the first operands are written; one for opcodes that are not in the table.
     fn written(&self) -> usize {

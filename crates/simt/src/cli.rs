@@ -53,7 +53,7 @@ impl Failure {
     }
 }
 
-/// Output that could not be written: as bad as a usage that cannot be served, unless nobody reads.
+/// Output that could not be written: exit code 2, or 0 where the reader has closed the pipe.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         let code = if error.kind() == std::io::ErrorKind::BrokenPipe {
@@ -152,18 +152,12 @@ fn refused(path: &Path, error: &LoadError) -> Failure {
 /// Why one kernel cannot be run, without its name: `line 3, column 5: what: the line`.
 fn reason(error: &LoadError) -> String {
     match error {
-        LoadError::Refused {
-            message, line: 0, ..
-        } => message.clone(),
-        LoadError::Refused {
-            message,
-            line,
-            column,
-            source_line,
-            ..
-        } => format!(
-            "line {line}, column {column}: {message}: {}",
-            shorten(source_line)
+        LoadError::Refused { error, .. } => format!(
+            "line {}, column {}: {}: {}",
+            error.line,
+            error.column,
+            error.message,
+            shorten(&error.source_line)
         ),
         other => other.to_string(),
     }

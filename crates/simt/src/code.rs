@@ -34,11 +34,13 @@ pub enum Op {
     Memory(Memory),
     /// Lanes of a warp together: shuffles, votes.
     Warp(Warp),
-    /// To `target`; the guard decides which lanes. Lanes that go different ways meet at `reconverge`.
+    /// To `target`; the guard decides which lanes jump. Those that do and those that do not run together again
+    /// at `reconverge`.
     Branch {
         /// Where to.
         target: u32,
-        /// The branch's immediate post-dominator; [`NEVER`] where the ways meet at the exit only.
+        /// The branch's immediate post-dominator; [`NEVER`] where the lanes run together again at the
+        /// exit only.
         reconverge: u32,
     },
     /// `brx.idx`: each lane to the target that its index names.
@@ -67,11 +69,11 @@ pub enum Op {
         /// Whether the upper half (`%clock_hi`, `%globaltimer_hi`).
         high: bool,
     },
-    /// Nothing: what PTX has for other machines (`prefetch`, `nanosleep`, `pmevent`).
+    /// Nothing: hints (`prefetch`, `nanosleep`, `pmevent`).
     Nothing,
 }
 
-/// The `reconverge` of ways that meet nowhere before they end.
+/// The `reconverge` of a branch whose lanes do not run together again before they end.
 pub const NEVER: u32 = u32::MAX;
 
 /// A direct call.
@@ -102,11 +104,11 @@ pub struct Copy {
 pub struct Barrier {
     /// Which of the 16 barriers.
     pub id: R32,
-    /// How many threads it waits for; all of the block's where there is none.
+    /// How many threads it waits for; all of the block's if `None`.
     pub count: Option<R32>,
     /// Whether the warp waits: `arrive` does not.
     pub waits: bool,
-    /// What it computes on the way.
+    /// What it computes of the threads' predicates.
     pub reduce: Option<BarrierReduce>,
 }
 
@@ -179,7 +181,7 @@ pub enum Special {
     One,
 }
 
-/// Something to be filled when a frame begins.
+/// A register that gets a value when a frame begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InitializedRegister {
     /// The register.
@@ -193,13 +195,13 @@ pub struct InitializedRegister {
 pub struct Func {
     /// Its name.
     pub name: String,
-    /// Registers of each file.
+    /// How many 32-bit registers it has.
     pub r32: u32,
-    /// Registers of each file.
+    /// How many 64-bit registers it has.
     pub r64: u32,
-    /// Registers of each file.
+    /// How many predicates it has.
     pub preds: u32,
-    /// What is filled when a frame begins.
+    /// The registers that get a value when a frame begins.
     pub frame_init: Vec<InitializedRegister>,
     /// Bytes of local memory that a frame takes, a multiple of 16: `.local` variables, and `.param`
     /// variables of the body and of a `.func`.

@@ -62,21 +62,21 @@ pub struct Counters {
     /// By instruction, as differences to the instruction before: a row of instructions costs two
     /// additions, however long it is. Each function has one more, where its last row ends.
     executed: Vec<Executed>,
-    /// By instruction: branches that divergent a warp.
+    /// By instruction: executions of branches whose lanes diverged.
     divergent: Vec<u64>,
     events: Events,
     banks: Banks,
     simd: &'static HostSimd,
 }
 
-/// Differences; the sum of those up to an instruction is its count, and never negative.
+/// Differences to the instruction before: the sum of those up to an instruction is its count.
 #[derive(Debug, Clone, Copy, Default)]
 struct Executed {
     warps: u64,
     threads: u64,
 }
 
-/// Sums that need no place.
+/// Sums over all instructions.
 #[derive(Debug, Clone, Copy, Default)]
 struct Events {
     blocks: u64,
@@ -299,18 +299,8 @@ impl Observer for Counters {
                 }
             }
             Space::Shared => {
-                let shared = match kind {
-                    AccessKind::Atomic | AccessKind::Reduction => {
-                        let counts = self.program.is_counting_atomic(site);
-                        traffic::shared_atomic(counts, bytes, mask, addresses)
-                    }
-                    AccessKind::Load => {
-                        (self.simd.shared_traffic)(false, bytes, mask, addresses, &mut self.banks)
-                    }
-                    AccessKind::Store | AccessKind::AsyncCopy => {
-                        (self.simd.shared_traffic)(true, bytes, mask, addresses, &mut self.banks)
-                    }
-                };
+                let banks = &mut self.banks;
+                let shared = self.simd.shared_access(&self.program, site, access, banks);
                 let traffic = &mut self.events.shared[kind as usize];
                 traffic.wavefronts += shared.wavefronts;
                 traffic.ideal += shared.ideal;

@@ -1,9 +1,9 @@
 //! What a launch asks of a multiprocessor: issue slots, wavefronts, traffic behind the L1, and how long a block
-//! takes if nothing gets in its way.
+//! takes when it is alone there.
 //!
 //! [`CriticalPath`] is an [`Observer`]. Beside sums it keeps a clock for each warp of a block: an instruction begins when
 //! the one before it was issued and the registers that it reads are there, and the registers that it writes
-//! are there after its [latency](Latencies). Warps that meet at a barrier go on from the last one's time. A block's time is
+//! are there after its [latency](Latencies). Warps that wait at a barrier go on from the last one's time. A block's time is
 //! its longest warp's: the *critical path*, with all of the loads that a thread has in flight together counted
 //! once. Contention is not in it, as it is not in the counters; both are for a model of a whole device to
 //! put together.
@@ -19,10 +19,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::code::Program;
+use crate::host_simd;
 use crate::module::Function;
 use crate::observe::{Access, AccessKind, Observer, Site, WarpId};
 use crate::regs::lanes;
-use crate::traffic::{self, Banks, SECTOR};
+use crate::traffic::{Banks, SECTOR};
 pub use cost::{Cost, Latencies, Pipe};
 use cost::{Kind, Step};
 use ptx::ast::Space;
@@ -55,11 +56,13 @@ struct Block {
     at: usize,
     /// The last arrival at each of the block's barriers, in their order.
     barriers: Vec<Times>,
+    /// Sectors that the L1 got lately.
     young: HashSet<u64>,
+    /// Sectors that it got before those.
     old: HashSet<u64>,
-    /// Of stores.
+    /// Sectors of stores.
     stored: HashSet<u64>,
-    /// Of loads, however long ago.
+    /// Sectors of loads, however long ago.
     loaded: HashSet<u64>,
     /// The memory instruction that was issued last and may have accesses to come.
     pending: Option<Pending>,
@@ -112,7 +115,7 @@ impl CriticalPath {
         self.sums.issued.iter().sum::<f64>() as u64
     }
 
-    /// What was asked for.
+    /// What the launch used: all that the observer has seen.
     pub fn resource_use(mut self) -> ResourceUse {
         self.end_block();
         self.sums.hottest = self.sums.passes.values().copied().max().unwrap_or(0);
@@ -120,9 +123,9 @@ impl CriticalPath {
     }
 
     fn end_block(&mut self) {
-        self.settle();
-        let longest = |way: usize| {
-            let ends = self.block.warps.iter().map(|warp| warp.next[way]);
+        self.end_pending();
+        let longest = |served_by: usize| {
+            let ends = self.block.warps.iter().map(|warp| warp.next[served_by]);
             ends.max().unwrap_or(0)
         };
         let cycles = [longest(0), longest(1)];
@@ -150,13 +153,13 @@ impl CriticalPath {
     }
 
     /// Ends the memory instruction that was issued last.
-    fn settle(&mut self) {
+    fn end_pending(&mut self) {
         let Some(pending) = self.block.pending.take() else {
             return;
         };
         let step = &self.steps[pending.site.function as usize][pending.site.pc as usize];
         let warp = &mut self.block.warps[self.block.at];
-        let there = [0, 1].map(|way| pending.begins[way] + pending.latency[way]);
+        let there = [0, 1].map(|served_by| pending.begins[served_by] + pending.latency[served_by]);
         for def in &step.defs {
             warp.ready[*def as usize] = there;
         }
@@ -168,7 +171,7 @@ impl CriticalPath {
     }
 
     fn step(&mut self, site: Site) {
-        self.settle();
+        self.end_pending();
         let step = &self.steps[site.function as usize][site.pc as usize];
         let warp = &mut self.block.warps[self.block.at];
         let mut begins = warp.next;
@@ -193,7 +196,8 @@ impl CriticalPath {
         }
         let cost = &step.cost;
         self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
-        // What is issued in several parts occupies the warp that long, and what is not issued waits for nobody.
+        // An instruction that is issued in several parts occupies the warp for as many cycles. One for which
+        // nothing is issued waits for no register.
         if cost.pipe != Pipe::None {
             warp.next = begins.map(|at| at + cost.issued.round() as u64);
         }
@@ -265,7 +269,7 @@ impl CriticalPath {
                     }
                     block.young.insert(sector);
                 }
-                // What was not used while half of the L1 was filled anew is gone.
+                // Sectors that were not used while half of the L1 was filled anew are gone.
                 if block.young.len() > self.l1_sectors / 2 {
                     block.old = std::mem::take(&mut block.young);
                 }
@@ -281,7 +285,7 @@ impl CriticalPath {
     }
 }
 
-/// The later of two times, on each of the ways.
+/// The later of two times, both if the L2 serves the loads and if memory does.
 fn later(a: Times, b: Times) -> Times {
     [a[0].max(b[0]), a[1].max(b[1])]
 }
@@ -314,7 +318,7 @@ impl Observer for CriticalPath {
     }
 
     fn turn(&mut self, warp_id: WarpId) {
-        self.settle();
+        self.end_pending();
         let block = &mut self.block;
         block.at = warp_id.warp as usize;
         let warp = &mut block.warps[block.at];
@@ -342,22 +346,8 @@ impl Observer for CriticalPath {
             Space::Global => self.global(step.cost.past_l1, access),
             Space::Shared => {
                 let mut banks = Banks::default();
-                let wavefronts = match access.kind {
-                    AccessKind::Atomic | AccessKind::Reduction => traffic::shared_atomic(
-                        self.program.is_counting_atomic(site),
-                        access.bytes,
-                        access.mask,
-                        access.addresses,
-                    ),
-                    kind => (crate::host_simd::best().shared_traffic)(
-                        kind != AccessKind::Load,
-                        access.bytes,
-                        access.mask,
-                        access.addresses,
-                        &mut banks,
-                    ),
-                }
-                .wavefronts;
+                let cost = host_simd::best().shared_access(&self.program, site, access, &mut banks);
+                let wavefronts = cost.wavefronts;
                 self.sums.wavefronts += wavefronts;
                 let more = wavefronts.saturating_sub(1);
                 let shared = u64::from(self.latencies.shared);
@@ -379,7 +369,7 @@ impl Observer for CriticalPath {
     }
 
     fn barrier(&mut self, _site: Site, warp_id: WarpId) {
-        self.settle();
+        self.end_pending();
         let block = &mut self.block;
         let barrier = block.barriers.len() - 1;
         let warp = &mut block.warps[warp_id.warp as usize];

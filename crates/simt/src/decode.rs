@@ -13,6 +13,7 @@ mod convert;
 mod float;
 mod integer;
 mod memory;
+mod mov;
 mod warp;
 
 use std::ops::{Deref, DerefMut};

@@ -8,8 +8,8 @@ use ptx::ast::At;
 pub struct LowerError {
     /// What is wrong, in words.
     pub message: String,
-    /// Where it stands in the text, if it is at one place.
-    pub at: Option<At>,
+    /// Where it stands in the text.
+    pub at: At,
 }
 
 impl LowerError {
@@ -17,7 +17,7 @@ impl LowerError {
     pub fn unsupported(what: impl std::fmt::Display, at: At) -> Self {
         Self {
             message: format!("{what} is not supported"),
-            at: Some(at),
+            at,
         }
     }
 
@@ -25,7 +25,7 @@ impl LowerError {
     pub fn invalid(message: impl Into<String>, at: At) -> Self {
         Self {
             message: message.into(),
-            at: Some(at),
+            at,
         }
     }
 }

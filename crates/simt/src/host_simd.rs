@@ -8,10 +8,10 @@
 use std::sync::LazyLock;
 
 use crate::alu::{Alu, compare, convert, float, int, logic};
-use crate::code::{Inst, Op};
+use crate::code::{Inst, Op, Program};
 use crate::memory::load_store::{Load, Store};
 use crate::memory::{AccessFault, AccessOutcome, Env, Memory, MemoryOp};
-use crate::observe::Access;
+use crate::observe::{Access, AccessKind, Site};
 use crate::regs::{ALL, Lanes64, Regs};
 use crate::traffic::{self, Banks, Global, Shared};
 use crate::vectors::Portable;
@@ -236,6 +236,28 @@ impl HostSimd {
                 Ok(())
             }
             AccessOutcome::SeveralSpaces => op.execute_slow_path(env, mask, at, &mut observe),
+        }
+    }
+
+    /// What an access of shared memory by the instruction at `site` costs. `banks` is room for words.
+    #[inline]
+    pub(crate) fn shared_access(
+        &self,
+        program: &Program,
+        site: Site,
+        access: &Access<'_>,
+        banks: &mut Banks,
+    ) -> Shared {
+        let (bytes, mask, addresses) = (access.bytes, access.mask, access.addresses);
+        match access.kind {
+            AccessKind::Atomic | AccessKind::Reduction => {
+                let only_counts = program.is_counting_atomic(site);
+                traffic::shared_atomic(only_counts, bytes, mask, addresses)
+            }
+            AccessKind::Load => (self.shared_traffic)(false, bytes, mask, addresses, banks),
+            AccessKind::Store | AccessKind::AsyncCopy => {
+                (self.shared_traffic)(true, bytes, mask, addresses, banks)
+            }
         }
     }
 }

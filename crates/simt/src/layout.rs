@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use crate::code::ModuleVariable;
 use crate::error::LowerError;
 use ptx::ast::{Linkage, Module, Space, Variable};
+use ptx::opcode::type_bytes;
 
 /// Constant memory: what one bank of the hardware's holds (CUDA C++ Programming Guide, "Technical
 /// Specifications").
@@ -45,22 +46,8 @@ impl Layout {
 }
 
 fn too_large(variable: &Variable<'_>) -> LowerError {
-    LowerError::invalid(
-        format!("`{}` is larger than its state space", variable.name),
-        variable.at,
-    )
-}
-
-/// Bytes of a fundamental type (PTX ISA §5.2.1).
-pub(crate) fn type_bytes(ty: &str) -> Option<u32> {
-    Some(match ty {
-        "b8" | "u8" | "s8" | "pred" | "e4m3" | "e5m2" => 1,
-        "b16" | "u16" | "s16" | "f16" | "bf16" => 2,
-        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" => 4,
-        "b64" | "u64" | "s64" | "f64" => 8,
-        "b128" => 16,
-        _ => return None,
-    })
+    let message = format!("`{}` is larger than its state space", variable.name);
+    LowerError::invalid(message, variable.at)
 }
 
 /// How large a variable is, and how it is aligned.
@@ -78,10 +65,8 @@ pub(crate) fn layout(variable: &Variable<'_>) -> Result<Layout, LowerError> {
                 _ => 0,
             },
             None => {
-                return Err(LowerError::invalid(
-                    "only the first dimension may be left open",
-                    variable.at,
-                ));
+                let message = "only the first dimension may be left open";
+                return Err(LowerError::invalid(message, variable.at));
             }
         };
         bytes = bytes
@@ -90,10 +75,8 @@ pub(crate) fn layout(variable: &Variable<'_>) -> Result<Layout, LowerError> {
     }
     let align = variable.align.unwrap_or(element).max(1);
     if !align.is_power_of_two() || align > 1 << 16 {
-        return Err(LowerError::invalid(
-            format!("an alignment of {align} is no power of two"),
-            variable.at,
-        ));
+        let message = format!("an alignment of {align} is no power of two");
+        return Err(LowerError::invalid(message, variable.at));
     }
     Ok(Layout { bytes, align })
 }
@@ -174,13 +157,9 @@ impl<'m> Variables<'m> {
             }
             Space::Global => {
                 if variable.linkage == Linkage::Extern {
-                    return Err(LowerError::unsupported(
-                        format!(
-                            "`{}`, declared here and defined in another module,",
-                            variable.name
-                        ),
-                        variable.at,
-                    ));
+                    let name = variable.name;
+                    let what = format!("`{name}`, declared here and defined in another module,");
+                    return Err(LowerError::unsupported(what, variable.at));
                 }
                 if layout.bytes > MAX_GLOBAL {
                     return Err(too_large(variable));
@@ -198,13 +177,11 @@ impl<'m> Variables<'m> {
                 Location::Constant(at)
             }
             Space::Reg | Space::Local | Space::Param | Space::Tex => {
-                return Err(LowerError::unsupported(
-                    format!(
-                        "`{}`, a module-scope variable of this space,",
-                        variable.name
-                    ),
-                    variable.at,
-                ));
+                let what = format!(
+                    "`{}`, a module-scope variable of this space,",
+                    variable.name
+                );
+                return Err(LowerError::unsupported(what, variable.at));
             }
         })
     }
@@ -225,10 +202,8 @@ impl<'m> Variables<'m> {
             let (variable, at) = self.constants[next];
             let memory = initial::memory_of(variable, &mut self)?;
             if !memory.addresses.is_empty() {
-                return Err(LowerError::unsupported(
-                    format!("an address in the constant `{}`", variable.name),
-                    variable.at,
-                ));
+                let what = format!("an address in the constant `{}`", variable.name);
+                return Err(LowerError::unsupported(what, variable.at));
             }
             bytes.resize(self.constant_bytes as usize, 0);
             bytes[at as usize..at as usize + memory.init.len()].copy_from_slice(&memory.init);

@@ -1,8 +1,27 @@
-//! A SIMT machine: takes PTX text and runs it warp by warp on the CPU.
+//! A SIMT machine: runs PTX on the CPU, warp by warp, and counts what a GPU would do.
 //!
-//! Three rooms, as in a small compiler with an interpreter: [`ptx`] (text to AST), [`lower`] (AST to flat
-//! [`code`] over numbered registers, with the place where each branch's ways meet), and [`run`] (warps of
-//! 32 lanes, structure-of-arrays registers, a reconvergence stack, blocks spread over the host's cores).
+//! In go the text of a PTX module, buffers, and the geometry and arguments of a launch. Out come the buffers
+//! as the kernel leaves them, a fault with its place in the text where it does something that it may not, and
+//! for those who ask, the [`counters`] that Nsight Compute would show, or the [`critical_path`] of the blocks.
+//!
+//! A kernel goes through these modules, each of which uses only those before it:
+//!
+//! - [`ptx`], a crate of its own, has the text as a syntax tree and knows PTX's opcodes.
+//! - [`regs`], [`alu`], [`warp`] and [`memory`] are the operations on registers and memory, and execute them.
+//!   Beside them, `vectors` asks questions about the addresses of a warp's lanes, and `traffic` says what an
+//!   access costs.
+//! - [`code`] is what a kernel is lowered to: instructions in a row, over numbered registers, each branch with
+//!   the place where the lanes that it separates run together again.
+//! - `decode` turns an instruction of the syntax tree into an operation; `layout` places variables; [`lower`]
+//!   turns whole functions into code; [`Module`] holds the kernels of a text.
+//! - `host_simd` compiles the hot parts for the instruction sets of the host's CPU.
+//! - [`run`] executes blocks of warps with a reconvergence stack, spread over the host's threads, and tells
+//!   an observer ([`observe`]) what happens. [`counters`] and [`critical_path`] are such observers.
+//! - [`cli`] is the `simt` program.
+//!
+//! The crate must not know of ladders, rungs or problems, of real GPUs and their drivers, or of how many
+//! multiprocessors or how much bandwidth a GPU has: its numbers are the kernel's, and
+//! a model of a device puts the two together.
 //!
 //! ```
 //! use simt::counters::Value;

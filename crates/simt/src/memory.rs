@@ -5,11 +5,11 @@
 //! other generic address is global.
 
 pub mod access;
+pub mod address;
 pub mod address_op;
 pub mod async_copy;
 pub mod atomic;
 pub mod global;
-pub mod half;
 pub mod load_store;
 pub mod local;
 mod storage;
@@ -25,7 +25,7 @@ use crate::vectors::Portable;
 use ptx::ast::Space;
 
 pub(crate) use access::{AccessOutcome, MemoryOp};
-pub use access::{Address, Region};
+pub use address::{Address, Region};
 use address_op::AddressOp;
 use async_copy::AsyncCopy;
 use atomic::Atomic;

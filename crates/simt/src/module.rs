@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::code::Program;
-use crate::error::LowerError;
 use crate::lower::lower;
 use ptx::{ParseError, Source};
 
@@ -15,18 +14,12 @@ pub enum LoadError {
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// A kernel, or a function that it can reach, has something that this machine does not do.
-    #[error("kernel `{entry}`: line {line}, column {column}: {message}\n  {source_line}")]
+    #[error("kernel `{entry}`: line {}, column {}: {}\n  {}", .error.line, .error.column, .error.message, .error.source_line.trim())]
     Refused {
         /// The kernel.
         entry: String,
-        /// What is refused.
-        message: String,
-        /// Where, from 1; 0 where it is at no one place.
-        line: u32,
-        /// Where, from 1.
-        column: u32,
-        /// The line.
-        source_line: String,
+        /// What this machine does not do, and where.
+        error: ParseError,
     },
     /// The module has no kernel of this name.
     #[error("there is no kernel `{name}`; there are {}", if .known.is_empty() { "none".to_owned() } else { .known.join(", ") })]
@@ -95,8 +88,8 @@ impl Module {
     /// ```
     ///
     /// # Errors
-    /// [`LoadError::Parse`] for text that is not PTX, [`LoadError::AddressSize`] for 32-bit PTX. What a kernel cannot run is told by
-    /// [`Module::function`], for that kernel only.
+    /// [`LoadError::Parse`] when the text is not PTX, [`LoadError::AddressSize`] when it is for 32-bit addresses.
+    /// [`Module::function`] reports what this machine does not run, for one kernel.
     pub fn from_ptx(ptx: impl Into<String>) -> Result<Self, LoadError> {
         let ptx = ptx.into();
         let ast = ptx::parse(&ptx)?;
@@ -109,9 +102,11 @@ impl Module {
             .iter()
             .filter(|function| function.entry && function.body.is_some())
             .map(|function| {
-                let program = lower(&ast, function)
-                    .map(Arc::new)
-                    .map_err(|refusal| located(function.name, &refusal, &source));
+                let program = lower(&ast, function).map(Arc::new);
+                let program = program.map_err(|error| LoadError::Refused {
+                    entry: function.name.to_owned(),
+                    error: ParseError::new(&source, error.at, error.message),
+                });
                 (function.name.to_owned(), program)
             })
             .collect();
@@ -155,8 +150,8 @@ impl Module {
     /// ```
     ///
     /// # Errors
-    /// [`LoadError::NoSuchKernel`], or [`LoadError::Refused`] with the first instruction that the kernel
-    /// can reach and this machine does not run.
+    /// [`LoadError::NoSuchKernel`] when the module has no kernel of this name, [`LoadError::Refused`] when the
+    /// kernel can reach an instruction that this machine does not run; it names the first one.
     pub fn function(&self, name: &str) -> Result<Function, LoadError> {
         let (_, program) = self
             .kernels
@@ -170,20 +165,5 @@ impl Module {
             program: program.clone()?,
             module: self.text.clone(),
         })
-    }
-}
-
-fn located(entry: &str, refusal: &LowerError, source: &Source<'_>) -> LoadError {
-    let (line, column) = refusal.at.map_or((0, 0), |at| source.line_column(at));
-    LoadError::Refused {
-        entry: entry.to_owned(),
-        message: refusal.message.clone(),
-        line,
-        column,
-        source_line: if line == 0 {
-            String::new()
-        } else {
-            source.line_text(line).trim().to_owned()
-        },
     }
 }

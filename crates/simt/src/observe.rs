@@ -3,14 +3,14 @@
 //! The machine is generic over the observer of a launch. The plain one, `()`, asks for nothing, and the
 //! compiler removes the calls.
 
-use ptx::ast::Space;
+pub use ptx::ast::Space;
 
 /// An instruction of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Site {
-    /// Index into [`Program::functions`](crate::code::Program::functions).
+    /// Index into the functions of a program (`code::Program::functions`).
     pub function: u32,
-    /// Index into [`Func::code`](crate::code::Func::code).
+    /// Index into the instructions of a function (`code::Func::code`).
     pub pc: u32,
 }
 
@@ -65,7 +65,7 @@ pub trait Observer: Send + Sized {
     /// Takes over what another one has seen.
     fn merge(&mut self, other: Self);
 
-    /// A warp has its turn: what is executed from now on, up to the next turn, is its.
+    /// A warp has its turn: it executes the instructions from now on, up to the next turn.
     #[inline(always)]
     fn turn(&mut self, warp_id: WarpId) {
         let _ = warp_id;
@@ -79,7 +79,7 @@ pub trait Observer: Send + Sized {
     }
 
     /// A branch was executed by `active`; `taken` of them jump. Of an indexed branch, `taken` is one of
-    /// the groups that go the same way: all, if there is one only.
+    /// the groups that jump to the same target: all, if there is one only.
     #[inline(always)]
     fn branch(&mut self, site: Site, active: u32, taken: u32) {
         let _ = (site, active, taken);
@@ -111,6 +111,17 @@ impl Observer for () {
     fn merge(&mut self, (): Self) {}
 }
 
+/// Methods that tell both of two observers.
+macro_rules! both {
+    ($($method:ident($($arg:ident: $ty:ty),+);)*) => {$(
+        #[inline(always)]
+        fn $method(&mut self, $($arg: $ty),+) {
+            self.0.$method($($arg),+);
+            self.1.$method($($arg),+);
+        }
+    )*};
+}
+
 /// Two observers of one launch.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const WATCHES: bool = A::WATCHES || B::WATCHES;
@@ -124,39 +135,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.merge(other.1);
     }
 
-    #[inline(always)]
-    fn turn(&mut self, warp_id: WarpId) {
-        self.0.turn(warp_id);
-        self.1.turn(warp_id);
-    }
-
-    #[inline(always)]
-    fn executed(&mut self, first: Site, count: u32, active: u32) {
-        self.0.executed(first, count, active);
-        self.1.executed(first, count, active);
-    }
-
-    #[inline(always)]
-    fn branch(&mut self, site: Site, active: u32, taken: u32) {
-        self.0.branch(site, active, taken);
-        self.1.branch(site, active, taken);
-    }
-
-    #[inline(always)]
-    fn access(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>) {
-        self.0.access(site, warp_id, access);
-        self.1.access(site, warp_id, access);
-    }
-
-    #[inline(always)]
-    fn barrier(&mut self, site: Site, warp_id: WarpId) {
-        self.0.barrier(site, warp_id);
-        self.1.barrier(site, warp_id);
-    }
-
-    #[inline(always)]
-    fn block(&mut self, block: u64, warps: u32, threads: u32) {
-        self.0.block(block, warps, threads);
-        self.1.block(block, warps, threads);
+    both! {
+        turn(warp_id: WarpId);
+        executed(first: Site, count: u32, active: u32);
+        branch(site: Site, active: u32, taken: u32);
+        access(site: Site, warp_id: WarpId, access: &Access<'_>);
+        barrier(site: Site, warp_id: WarpId);
+        block(block: u64, warps: u32, threads: u32);
     }
 }

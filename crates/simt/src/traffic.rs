@@ -217,6 +217,12 @@ fn shared_by_words(
     let together =
         !store && group < LANES && (paired(1, mask, addresses) || paired(2, mask, addresses));
     let group = if together { group * 2 } else { group };
+    by_groups(group, mask, |part| banks.most_words(bytes, part, addresses))
+}
+
+/// The wavefronts of an access whose lanes go through the banks in groups of so many, each of which takes
+/// `wavefronts`.
+fn by_groups(group: usize, mask: u32, mut wavefronts: impl FnMut(u32) -> u64) -> Shared {
     let mut all = Shared {
         wavefronts: 0,
         ideal: 0,
@@ -224,7 +230,7 @@ fn shared_by_words(
     for start in (0..LANES).step_by(group) {
         let part = mask & ((1u64 << (start + group)) - (1u64 << start)) as u32;
         if part != 0 {
-            all.wavefronts += banks.most_words(bytes, part, addresses);
+            all.wavefronts += wavefronts(part);
             all.ideal += 1;
         }
     }
@@ -261,12 +267,7 @@ pub(crate) fn shared_atomic(
     addresses: &[u64; LANES],
 ) -> Shared {
     let group = (WAVEFRONT / bytes.max(4)).clamp(1, LANES as u32) as usize;
-    let mut all = Shared {
-        wavefronts: 0,
-        ideal: 0,
-    };
-    for start in (0..LANES).step_by(group) {
-        let part = mask & ((1u64 << (start + group)) - (1u64 << start)) as u32;
+    by_groups(group, mask, |part| {
         let mut served = [0u64; BANKS];
         let mut words = Distinct::new();
         for lane in lanes(part) {
@@ -276,10 +277,8 @@ pub(crate) fn shared_atomic(
                 served[word as usize % BANKS] += 1;
             }
         }
-        all.wavefronts += served.iter().max().copied().unwrap_or(0);
-        all.ideal += u64::from(part != 0);
-    }
-    all
+        served.iter().max().copied().unwrap_or(0)
+    })
 }
 
 /// Room to sort a group's words by bank.

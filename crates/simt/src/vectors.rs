@@ -76,7 +76,7 @@ impl Vectors for Portable {
 
     #[inline(always)]
     fn inside(at: &Lanes64, base: u64, last: u64, align: u64) -> bool {
-        // Offsets that are too large, and what is left behind them, have their highest bit set.
+        // Offsets that are too large, and differences from `last` to them, have their highest bit set.
         let (mut high, mut low) = (0, 0);
         for at in at {
             let offset = at.wrapping_sub(base);

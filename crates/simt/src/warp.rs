@@ -96,14 +96,30 @@ pub struct AbsentLanes {
 }
 
 impl Warp {
+    /// The register with the lanes that have to be here.
+    fn members(&self) -> Option<R32> {
+        match self {
+            Warp::ActiveMask { .. } => None,
+            Warp::Shuffle { mask, .. }
+            | Warp::Vote { mask, .. }
+            | Warp::Match { mask, .. }
+            | Warp::Reduce { mask, .. }
+            | Warp::Elect { mask, .. }
+            | Warp::Sync { mask } => Some(*mask),
+        }
+    }
+
     /// Runs it on the lanes of `mask`.
     ///
     /// # Errors
     /// [`AbsentLanes`] where a `membermask` names a lane that is not here.
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) -> Result<(), AbsentLanes> {
+        if let Some(members) = self.members() {
+            check_members(regs.get32(members), mask)?;
+        }
         match self {
             Warp::ActiveMask { to } => regs.set32(*to, mask, &[mask; LANES]),
-            Warp::Sync { mask: members } => present(regs.get32(*members), mask)?,
+            Warp::Sync { .. } => {}
             Warp::Shuffle {
                 mode,
                 to,
@@ -111,9 +127,8 @@ impl Warp {
                 value,
                 lane,
                 clamp,
-                mask: members,
+                ..
             } => {
-                present(regs.get32(*members), mask)?;
                 let (result, sources) = shuffle(
                     *mode,
                     regs.get32(*value),
@@ -132,19 +147,17 @@ impl Warp {
                 negated,
                 mask: members,
             } => {
-                present(regs.get32(*members), mask)?;
                 let yes = regs.pred(*value) ^ if *negated { ALL } else { 0 };
                 let members = *regs.get32(*members);
-                let mut result = [0; LANES];
-                for lane in lanes(mask) {
+                let result = in_lanes(mask, |lane| {
                     let votes = yes & members[lane];
-                    result[lane] = match mode {
+                    match mode {
                         VoteMode::Ballot => votes,
                         VoteMode::All => u32::from(votes == members[lane]),
                         VoteMode::Any => u32::from(votes != 0),
                         VoteMode::Uni => u32::from(votes == 0 || votes == members[lane]),
-                    };
-                }
+                    }
+                });
                 match to {
                     Reg::R32(to) => regs.set32(*to, mask, &result),
                     Reg::Pred(to) => regs.set_pred(*to, mask, truth(&result)),
@@ -157,7 +170,6 @@ impl Warp {
                 all,
                 mask: members,
             } => {
-                present(regs.get32(*members), mask)?;
                 let values: [u64; LANES] = match value {
                     Reg::R64(value) => *regs.get64(*value),
                     Reg::R32(value) => regs.get32(*value).map(u64::from),
@@ -189,15 +201,11 @@ impl Warp {
                 value,
                 mask: members,
             } => {
-                present(regs.get32(*members), mask)?;
                 let (values, members) = (*regs.get32(*value), *regs.get32(*members));
-                let mut result = [0; LANES];
-                for lane in lanes(mask) {
-                    result[lane] = lanes(members[lane])
-                        .map(|other| values[other])
-                        .reduce(|a, b| op.apply(a, b))
-                        .unwrap_or(0);
-                }
+                let result = in_lanes(mask, |lane| {
+                    let all = lanes(members[lane]).map(|other| values[other]);
+                    all.reduce(|a, b| op.apply(a, b)).unwrap_or(0)
+                });
                 regs.set32(*to, mask, &result);
             }
             Warp::Elect {
@@ -205,7 +213,6 @@ impl Warp {
                 elected,
                 mask: members,
             } => {
-                present(regs.get32(*members), mask)?;
                 let leaders = regs.get32(*members).map(u32::trailing_zeros);
                 let mut chosen = 0;
                 for lane in lanes(mask) {
@@ -234,8 +241,18 @@ impl ReduxOp {
     }
 }
 
+/// A result for each lane of `mask`, zero for the others.
+#[inline(always)]
+fn in_lanes(mask: u32, result: impl Fn(usize) -> u32) -> Lanes32 {
+    let mut results = [0; LANES];
+    for lane in lanes(mask) {
+        results[lane] = result(lane);
+    }
+    results
+}
+
 /// Whether every lane of `mask` is named by its own mask, and names none that is elsewhere.
-fn present(members: &Lanes32, mask: u32) -> Result<(), AbsentLanes> {
+fn check_members(members: &Lanes32, mask: u32) -> Result<(), AbsentLanes> {
     for lane in lanes(mask) {
         let absent = members[lane] & !mask;
         let unnamed = !members[lane] & 1 << lane;

@@ -9,7 +9,7 @@ mod run;
 pub use cvt::{Bits, Conversion, Type};
 pub use mov::Move;
 
-use crate::alu::float::from_f16;
+use crate::alu::float::{canonical32, from_f16};
 use crate::alu::lanes::map;
 use crate::regs::{LANES, R32, R64, Reg, Regs};
 
@@ -20,7 +20,7 @@ pub enum Convert {
     /// `mov`
     Move(Move),
     /// Between integers in 32-bit registers: shifted up and down again for the source's type, then for the
-    /// destination's; how far, and whether the sign comes down. At last the upper `mask` bits become zero.
+    /// destination's: how far, and whether the sign is copied. At last the upper `mask` bits become zero.
     Resize {
         to: R32,
         from: R32,
@@ -135,7 +135,7 @@ impl Convert {
             Convert::F64ToF32 { to, from } => map(regs, mask, to, from, run::narrow),
             Convert::F16ToF32 { to, from } => {
                 map(regs, mask, to, from, |bits| {
-                    canonical(from_f16(bits & 0xffff))
+                    canonical32(from_f16(bits & 0xffff))
                 });
             }
             Convert::Any {
@@ -180,15 +180,6 @@ fn resize(values: &mut [u32; LANES], from: &[u32; LANES], (shift, signed): (u8, 
         } else {
             up >> shift
         };
-    }
-}
-
-#[inline(always)]
-fn canonical(value: f32) -> u32 {
-    if value.is_nan() {
-        run::NAN32
-    } else {
-        value.to_bits()
     }
 }
 

@@ -11,6 +11,7 @@ mod general;
 pub(crate) mod half;
 mod minmax;
 
+pub(crate) use fast::{NAN32, canonical32, flush32, nan64};
 pub(super) use general::saturate;
 pub(super) use half::{from_bf16, from_f16};
 
@@ -19,65 +20,45 @@ use super::modifiers::Modifiers;
 use crate::regs::{ALL, Pred, R32, R64, Regs};
 use exact::Rounding;
 
-/// One instruction.
+/// One instruction: the operation, and the numbers of its destination and sources. Sources that the
+/// operation lacks repeat the first. All are of the operation's type, but a test writes a predicate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[allow(missing_docs, reason = "all have a destination and sources")]
-pub enum Float {
-    /// Of `f32`, to nearest.
-    Fast32 {
-        op: Fast,
-        /// Whether subnormal operands and results become zero.
-        ftz: bool,
-        to: R32,
-        from: [R32; 3],
-    },
+pub struct Float {
+    pub(crate) op: FloatOp,
+    pub(crate) to: u32,
+    pub(crate) from: [u32; 3],
+}
+
+/// What an instruction does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FloatOp {
+    /// Of `f32`, to nearest; and whether subnormal operands and results become zero.
+    Fast32(Fast, bool),
     /// Of `f64`, to nearest.
-    Fast64 { op: Fast, to: R64, from: [R64; 3] },
+    Fast64(Fast),
     /// Of `f32`, in any mode.
-    General32 {
-        op: General,
-        rounding: Rounding,
-        modifiers: Modifiers,
-        to: R32,
-        from: [R32; 3],
-    },
+    General32(General, Rounding, Modifiers),
     /// Of `f64`, in any mode.
-    General64 {
-        op: General,
-        rounding: Rounding,
-        to: R64,
-        from: [R64; 3],
-    },
+    General64(General, Rounding),
     /// Of 16-bit formats.
-    Half {
-        op: Half,
-        modifiers: Modifiers,
-        to: R32,
-        from: [R32; 3],
-    },
+    Half(Half, Modifiers),
     /// `min`, `max` with modifiers, or of three.
     MinMax32 {
         /// Whether the greater is the result, else the lesser.
         max: bool,
         /// Whether there are three operands.
         three: bool,
+        /// The modifiers.
         modifiers: Modifiers,
-        to: R32,
-        from: [R32; 3],
     },
-    /// Approximations of `f32`.
-    Approx32 {
-        op: Approx,
-        ftz: bool,
-        to: R32,
-        from: R32,
-    },
+    /// Approximations of `f32`; and whether subnormal operands and results become zero.
+    Approx32(Approx, bool),
     /// `rcp.approx.ftz.f64`, `rsqrt.approx{.ftz}.f64`
-    Approx64 { op: Approx64, to: R64, from: R64 },
+    Approx64(Approx64),
     /// `testp.f32`
-    Test32 { op: Test, to: Pred, from: R32 },
+    Test32(Test),
     /// `testp.f64`
-    Test64 { op: Test, to: Pred, from: R64 },
+    Test64(Test),
 }
 
 const _: () = assert!(size_of::<Float>() <= 24);
@@ -169,15 +150,10 @@ impl Float {
     /// Runs it on all lanes, if it is one of the most frequent.
     #[inline(always)]
     pub(crate) fn fast_path(&self, regs: &mut Regs<'_>) -> bool {
-        let Float::Fast32 {
-            op,
-            ftz: false,
-            to,
-            from,
-        } = *self
-        else {
+        let FloatOp::Fast32(op, false) = self.op else {
             return false;
         };
+        let (to, from) = (R32(self.to), self.from.map(R32));
         match op {
             Fast::Add => fast::run32::<false>(Fast::Add, regs, ALL, to, from),
             Fast::Mul => fast::run32::<false>(Fast::Mul, regs, ALL, to, from),
@@ -190,59 +166,35 @@ impl Float {
     /// Runs it on the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
-        match *self {
-            Float::Fast32 {
-                op,
-                ftz: false,
-                to,
-                from,
-            } => fast::run32::<false>(op, regs, mask, to, from),
-            Float::Fast32 {
-                op,
-                ftz: true,
-                to,
-                from,
-            } => fast::run32::<true>(op, regs, mask, to, from),
-            Float::Fast64 { op, to, from } => fast::run64(op, regs, mask, to, from),
-            Float::General32 {
-                op,
-                rounding,
-                modifiers,
-                to,
-                from,
-            } => general::run32(op, (rounding, modifiers), regs, mask, to, from),
-            Float::General64 {
-                op,
-                rounding,
-                to,
-                from,
-            } => general::run64(op, rounding, regs, mask, to, from),
-            Float::Half {
-                op,
-                modifiers,
-                to,
-                from,
-            } => half::run(op, modifiers, regs, mask, to, from),
-            Float::MinMax32 {
+        let (to32, from32) = (R32(self.to), self.from.map(R32));
+        let (to64, from64) = (R64(self.to), self.from.map(R64));
+        match self.op {
+            FloatOp::Fast32(op, false) => fast::run32::<false>(op, regs, mask, to32, from32),
+            FloatOp::Fast32(op, true) => fast::run32::<true>(op, regs, mask, to32, from32),
+            FloatOp::Fast64(op) => fast::run64(op, regs, mask, to64, from64),
+            FloatOp::General32(op, rounding, modifiers) => {
+                general::run32(op, (rounding, modifiers), regs, mask, to32, from32);
+            }
+            FloatOp::General64(op, rounding) => {
+                general::run64(op, rounding, regs, mask, to64, from64);
+            }
+            FloatOp::Half(op, modifiers) => half::run(op, modifiers, regs, mask, to32, from32),
+            FloatOp::MinMax32 {
                 max,
                 three,
                 modifiers,
-                to,
-                from,
-            } => minmax::run32((max, three, modifiers), regs, mask, to, from),
-            Float::Approx32 { op, ftz, to, from } => {
-                approx::run32(op, ftz, regs, mask, to, from);
-            }
-            Float::Approx64 { op, to, from } => approx::run64(op, regs, mask, to, from),
-            Float::Test32 { op, to, from } => {
-                let from = regs.get32(from);
+            } => minmax::run32((max, three, modifiers), regs, mask, to32, from32),
+            FloatOp::Approx32(op, ftz) => approx::run32(op, ftz, regs, mask, to32, from32[0]),
+            FloatOp::Approx64(op) => approx::run64(op, regs, mask, to64, from64[0]),
+            FloatOp::Test32(op) => {
+                let from = regs.get32(from32[0]);
                 let found = lanes_where(|lane| test::<8, 23>(op, u64::from(from[lane])));
-                regs.set_pred(to, mask, found);
+                regs.set_pred(Pred(self.to), mask, found);
             }
-            Float::Test64 { op, to, from } => {
-                let from = regs.get64(from);
+            FloatOp::Test64(op) => {
+                let from = regs.get64(from64[0]);
                 let found = lanes_where(|lane| test::<11, 52>(op, from[lane]));
-                regs.set_pred(to, mask, found);
+                regs.set_pred(Pred(self.to), mask, found);
             }
         }
     }

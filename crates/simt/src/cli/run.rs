@@ -12,7 +12,7 @@ use crate::counters::{Counters, Metric, Value};
 use crate::run::{Arg, Buffer, Config, Launch, LaunchError, Machine};
 
 /// A buffer among the arguments.
-struct Held {
+struct BufferArg {
     ty: Type,
     count: usize,
     buffer: Buffer<u8>,
@@ -82,7 +82,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Ok(counters) => Ok(counters.map_or(Vec::new(), |counters: Counters| counters.metrics())),
     };
 
-    // What was written before a fault is what one wants to see of it.
+    // Buffers are shown after a fault too: what was written before it helps to find its cause.
     for save in &args.save {
         if let Some(held) = held.get(save.index).and_then(Option::as_ref) {
             std::fs::write(&save.path, machine.read(held.buffer)?).map_err(|error| {
@@ -155,7 +155,7 @@ fn room(specs: &[Spec]) -> Result<u64, Failure> {
 }
 
 /// Puts an argument onto the machine.
-fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<Held>), String> {
+fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<BufferArg>), String> {
     match spec {
         Spec::Scalar(bytes) => Ok((Arg::Bytes(bytes.clone()), None)),
         Spec::Buffer { ty, count, fill } => {
@@ -164,7 +164,7 @@ fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<Held>), Stri
                 fill => machine.upload(&ty.fill(*count, fill)?),
             }
             .map_err(|error| error.to_string())?;
-            let held = Held {
+            let held = BufferArg {
                 ty: *ty,
                 count: *count,
                 buffer,
@@ -175,7 +175,12 @@ fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<Held>), Stri
 }
 
 /// The elements of a buffer that are to be shown.
-fn elements(machine: &Machine, print: &Print, held: &Held, json: bool) -> Result<String, Failure> {
+fn elements(
+    machine: &Machine,
+    print: &Print,
+    held: &BufferArg,
+    json: bool,
+) -> Result<String, Failure> {
     let bytes = machine.read(held.buffer)?;
     let count = print.count.unwrap_or(held.count).min(held.count);
     Ok(held.ty.text(&bytes[..count * held.ty.bytes()], json))

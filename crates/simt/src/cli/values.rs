@@ -86,7 +86,7 @@ types! {
     U64 u64 "u64", F16 f16 "f16", F32 f32 "f32", F64 f64 "f64"
 }
 
-/// What memory holds that nobody has written.
+/// Each byte of a buffer that the command line leaves uninitialized.
 const UNINIT: u8 = 0xa5;
 
 impl Type {

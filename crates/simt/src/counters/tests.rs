@@ -192,6 +192,12 @@ fn what_only_counts_is_told_by_what_it_adds_and_who_reads() {
         ("sm_90", "red.shared.add.u32 [%r3], 1;", true),
         ("sm_90", "atom.shared.inc.u32 %r5, [%r3], -1;", true),
         ("sm_90", "atom.shared.inc.u32 %r5, [%r3], 9;", false),
+        // The old value is written twice and read by no instruction.
+        (
+            "sm_90",
+            "atom.shared.add.u32 %r5, [%r3], 1;\natom.shared.add.u32 %r5, [%r3], 1;",
+            true,
+        ),
         ("sm_90", "atom.shared.add.s32 %r5, [%r3], 1;", false),
         ("sm_90", "atom.shared.add.u32 %r5, [%r3], 2;", false),
         ("sm_90", "atom.shared.add.u32 %r5, [%r3], -1;", false),

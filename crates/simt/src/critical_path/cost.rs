@@ -20,7 +20,7 @@ pub(super) struct Step {
 pub(super) enum Kind {
     /// Nothing else.
     Plain,
-    /// Accesses memory: the observer is told of that after the instruction.
+    /// Accesses memory. The observer sees the access after the instruction.
     Memory,
     /// `cp.async`
     AsyncCopy,
@@ -76,7 +76,7 @@ impl Pipe {
     pub const COUNT: usize = Self::Control as usize + 1;
 }
 
-/// Cycles until a result is there, if nothing gets in the way.
+/// Cycles until a result is there, of an instruction that waits for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Latencies {
     /// Arithmetic.
@@ -123,16 +123,12 @@ impl Cost {
     /// The cost of an instruction.
     pub fn of(inst: &Instruction<'_>) -> Self {
         let opcode = inst.opcode;
+        let class = opcode::class(opcode);
         let base = opcode.split('.').next().unwrap_or(opcode);
         let has = |word: &str| opcode.split('.').any(|other| other == word);
         let wide = has("b64") || has("u64") || has("s64");
         let double = has("f64");
-        let cost = |pipe, issued, wait| Self {
-            pipe,
-            issued,
-            past_l1: false,
-            wait,
-        };
+        let cost = Self::new;
         // A 64-bit integer is two registers, and most instructions are issued for each.
         let halves = if wide { 2.0 } else { 1.0 };
         match base {
@@ -146,14 +142,14 @@ impl Cost {
             }
             "mov" | "cvta" | "isspacep" | "pragma" => cost(Pipe::None, 0.0, Wait::Nothing),
             "ld" if has("param") || has("const") => cost(Pipe::None, 0.0, Wait::Nothing),
-            "ld" | "ldu" | "st" | "atom" | "red" => Self {
+            "cp" => cost(Pipe::Memory, 1.0, Wait::Nothing),
+            "shfl" => cost(Pipe::Memory, 1.0, Wait::Shuffle),
+            _ if matches!(class, Some(Class::Memory(_))) => Self {
                 past_l1: has("relaxed") || has("acquire") || has("cg") || has("cv"),
                 ..cost(Pipe::Memory, 1.0, Wait::Nothing)
             },
-            "cp" => cost(Pipe::Memory, 1.0, Wait::Nothing),
-            "shfl" => cost(Pipe::Memory, 1.0, Wait::Shuffle),
-            "vote" | "match" | "redux" | "activemask" => cost(Pipe::Control, 1.0, Wait::Shuffle),
-            "bar" | "barrier" | "bra" | "brx" | "call" | "ret" | "exit" | "membar" | "fence" => {
+            _ if class == Some(Class::Warp) => cost(Pipe::Control, 1.0, Wait::Shuffle),
+            _ if matches!(class, Some(Class::Control | Class::Barrier | Class::Fence)) => {
                 cost(Pipe::Control, 1.0, Wait::Nothing)
             }
             "div" | "rem" if has("f32") => cost(Pipe::Fma, 10.0, Wait::Alu(9)),
@@ -177,22 +173,17 @@ impl Cost {
     }
 
     /// A product of 32-bit numbers that is only added to an address: `ptxas` makes one instruction of both.
-    pub(super) fn folded() -> Self {
-        Self {
-            pipe: Pipe::None,
-            issued: 0.0,
-            past_l1: false,
-            wait: Wait::Nothing,
-        }
-    }
+    pub(super) const FOLDED: Self = Self::new(Pipe::None, 0.0, Wait::Nothing);
 
     /// The sum that such a product goes into.
-    pub(super) fn fused() -> Self {
+    pub(super) const FUSED: Self = Self::new(Pipe::Fma, 1.0, Wait::Alu(1));
+
+    const fn new(pipe: Pipe, issued: f32, wait: Wait) -> Self {
         Self {
-            pipe: Pipe::Fma,
-            issued: 1.0,
+            pipe,
+            issued,
             past_l1: false,
-            wait: Wait::Alu(1),
+            wait,
         }
     }
 

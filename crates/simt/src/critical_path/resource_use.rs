@@ -1,10 +1,10 @@
-//! What blocks ask for, in sums.
+//! What blocks use of a multiprocessor, as sums.
 
 use std::collections::HashMap;
 
 use super::cost::Pipe;
 
-/// What blocks asked for, as sums over them.
+/// What blocks used, as sums over them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResourceUse {
     /// Blocks.
@@ -38,7 +38,7 @@ pub struct ResourceUse {
 }
 
 impl ResourceUse {
-    /// Nothing yet, with so many ranges of memory to tell apart.
+    /// Zeros, with a place for each of so many ranges of memory.
     pub(super) fn of_ranges(ranges: usize) -> Self {
         Self {
             read: vec![0; ranges],
@@ -47,7 +47,7 @@ impl ResourceUse {
         }
     }
 
-    /// Takes over what other blocks asked for.
+    /// Adds what other blocks used.
     pub(super) fn add(&mut self, more: Self) {
         let own = self;
         own.blocks += more.blocks;

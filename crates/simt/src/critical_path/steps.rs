@@ -58,7 +58,7 @@ fn of_function(
             },
             None => Step {
                 kind: Kind::Plain,
-                cost: Cost::folded(),
+                cost: Cost::FOLDED,
                 defs: Vec::new(),
                 uses: Vec::new(),
             },
@@ -84,9 +84,9 @@ fn of_function(
     for (index, step) in steps.iter_mut().enumerate() {
         let folds = |register: &u32| products.get(register) == Some(&true);
         if opcode(index).starts_with("mul.wide.") && step.defs.iter().all(folds) {
-            step.cost = Cost::folded();
+            step.cost = Cost::FOLDED;
         } else if step.uses.iter().any(folds) {
-            step.cost = Cost::fused();
+            step.cost = Cost::FUSED;
         }
     }
     steps

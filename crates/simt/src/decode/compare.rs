@@ -21,37 +21,52 @@ const INTEGER_TESTS: [(&str, Test, Option<Test>); 9] = [
     ("s64", Test::Eq64, Some(Test::LtS64)),
 ];
 
-/// Tests of floating-point numbers, by the type and whether `.ftz` is there.
-const FLOAT_TESTS: [((&str, bool), fn(Relation) -> Test); 9] = [
-    (("f32", false), Test::F32),
-    (("f32", true), Test::F32Ftz),
-    (("f64", false), Test::F64),
-    (("f16", false), Test::F16),
-    (("f16", true), Test::F16Ftz),
-    (("bf16", false), Test::Bf16),
-    (("f16x2", false), Test::F16x2),
-    (("f16x2", true), Test::F16x2Ftz),
-    (("bf16x2", false), Test::Bf16x2),
+/// Makes a test of floating-point numbers for a relation.
+type FloatTest = fn(Relation) -> Test;
+
+/// Tests of floating-point numbers by type.
+const FLOAT_TESTS: [(&str, FloatTest); 6] = [
+    ("f32", Test::F32),
+    ("f64", Test::F64),
+    ("f16", Test::F16),
+    ("bf16", Test::Bf16),
+    ("f16x2", Test::F16x2),
+    ("bf16x2", Test::Bf16x2),
 ];
 
-/// Operators on integers: whether the test is for equality, for which types (unsigned only), and whether its
-/// result is inverted and its operands are swapped.
-const INTEGER_OPERATORS: [(&str, (bool, bool, bool, bool)); 10] = [
-    ("eq", (true, false, false, false)),
-    ("ne", (true, false, true, false)),
-    ("lt", (false, false, false, false)),
-    ("gt", (false, false, false, true)),
-    ("le", (false, false, true, true)),
-    ("ge", (false, false, true, false)),
-    ("lo", (false, true, false, false)),
-    ("hi", (false, true, false, true)),
-    ("ls", (false, true, true, true)),
-    ("hs", (false, true, true, false)),
+/// The same with `.ftz`.
+const FLUSHING_TESTS: [(&str, FloatTest); 3] = [
+    ("f32", Test::F32Ftz),
+    ("f16", Test::F16Ftz),
+    ("f16x2", Test::F16x2Ftz),
+];
+
+/// What integers are tested for.
+#[derive(Clone, Copy, PartialEq)]
+enum IntegerRelation {
+    Equal,
+    Less,
+    /// Less, of unsigned types only.
+    Lower,
+}
+
+/// Operators on integers: the relation, and whether its result is inverted and its operands are swapped.
+const INTEGER_OPERATORS: [(&str, (IntegerRelation, bool, bool)); 10] = [
+    ("eq", (IntegerRelation::Equal, false, false)),
+    ("ne", (IntegerRelation::Equal, true, false)),
+    ("lt", (IntegerRelation::Less, false, false)),
+    ("gt", (IntegerRelation::Less, false, true)),
+    ("le", (IntegerRelation::Less, true, true)),
+    ("ge", (IntegerRelation::Less, true, false)),
+    ("lo", (IntegerRelation::Lower, false, false)),
+    ("hi", (IntegerRelation::Lower, false, true)),
+    ("ls", (IntegerRelation::Lower, true, true)),
+    ("hs", (IntegerRelation::Lower, true, false)),
 ];
 
 /// Operators on floating-point numbers: the relation, and whether its result is inverted and its operands
-/// are swapped. An operator that ends in `u` holds if one number is NaN: it is the opposite of the one that
-/// says the contrary.
+/// are swapped. An operator that ends in `u` also holds where a number is NaN: `ltu` is the
+/// opposite of `ge`, and so on.
 const FLOAT_OPERATORS: [(&str, (Relation, bool, bool)); 14] = [
     ("eq", (Relation::Equal, false, false)),
     ("ne", (Relation::Unequal, false, false)),
@@ -99,13 +114,19 @@ impl Comparison {
         let integer = INTEGER_TESTS.iter().find(|row| row.0 == ty && !ftz);
         let (test, inverted, swapped) = match integer {
             Some((_, equal, less)) => {
-                let (equality, unsigned_only, inverted, swapped) =
-                    lookup(&INTEGER_OPERATORS, operator)?;
-                let less = less.filter(|_| !unsigned_only || ty.starts_with('u'));
-                (if equality { *equal } else { less? }, inverted, swapped)
+                let (relation, inverted, swapped) = lookup(&INTEGER_OPERATORS, operator)?;
+                let test = match relation {
+                    IntegerRelation::Equal => *equal,
+                    IntegerRelation::Lower if !ty.starts_with('u') => return None,
+                    IntegerRelation::Less | IntegerRelation::Lower => (*less)?,
+                };
+                (test, inverted, swapped)
             }
             None => {
-                let (_, test) = FLOAT_TESTS.iter().find(|row| row.0 == (ty, ftz))?;
+                let test = match ftz {
+                    true => lookup(&FLUSHING_TESTS, ty)?,
+                    false => lookup(&FLOAT_TESTS, ty)?,
+                };
                 let (relation, inverted, swapped) = lookup(&FLOAT_OPERATORS, operator)?;
                 (test(relation), inverted, swapped)
             }

@@ -8,7 +8,8 @@ use ptx::ast::{At, Function, Instruction, Module, Operand};
 
 use crate::code::{FrameInit, Func, Pred, R32, R64, Reg};
 use crate::error::LowerError;
-use crate::layout::{Location, Variables, type_bytes};
+use crate::layout::{Location, Variables};
+use ptx::opcode::type_bytes;
 
 /// Registers of one width that a function may have: each takes room in every warp that runs.
 const MAX_REGISTERS: u32 = 1 << 16;

@@ -1,14 +1,12 @@
 //! Floating-point arithmetic.
 
-use ptx::ast::Operand;
-
 use super::{Decoded, Decoder, lookup};
 use crate::alu::Alu;
 use crate::alu::float::exact::Rounding;
-use crate::alu::float::{Approx, Approx64, Fast, Float, General, Half, Test};
+use crate::alu::float::{Approx, Approx64, Fast, Float, FloatOp, General, Half, Test};
+use crate::alu::lanes::OperandKind;
 use crate::alu::modifiers::Modifiers;
-use crate::code::FrameInit;
-use crate::decode::context::RegisterNumber;
+use crate::code::{FrameInit, Pred, R32, R64};
 
 /// The words of rounding modes and other modifiers.
 const MODIFIERS: [(&str, Modifiers, Option<Rounding>); 18] = {
@@ -220,149 +218,92 @@ impl Decoder<'_, '_, '_> {
         let form = form.filter(|_| rounding != Some(Rounding::Away));
         let form = form.ok_or_else(|| self.unsupported_form())?;
         let rounding = rounding.unwrap_or(Rounding::Nearest);
-        match single {
-            "f32" => self.float32(form, rounding, modifiers),
-            "f64" => self.float64(form, rounding),
-            brain => {
-                let brain = brain == "bf16";
-                self.half(form, rounding, modifiers, brain, packed)
-            }
-        }
-        .map(Alu::Float)
-    }
-
-    fn float32(&mut self, form: &Form, rounding: Rounding, modifiers: Modifiers) -> Decoded<Float> {
-        let (to, mut from) = self.destination_and_sources("f32", 32)?;
-        if form.name == "rcp" {
-            let one = self.initialized(FrameInit::Number(1f32.to_bits().into()));
-            from = [one, from[0], from[0]];
-        }
-        let ftz = modifiers.has(Modifiers::FTZ);
-        let inexact = rounding != Rounding::Nearest || modifiers.has(Modifiers::SAT);
-        Ok(match form.implementation {
-            Implementation::Rounded(_, op) if inexact => Float::General32 {
-                op,
-                rounding,
-                modifiers,
-                to,
-                from,
-            },
-            Implementation::Fast(op) | Implementation::Rounded(op, _) => {
-                Float::Fast32 { op, ftz, to, from }
-            }
-            Implementation::MinMax(max) => Float::MinMax32 {
-                max,
-                three: form.sources == 3,
-                modifiers,
-                to,
-                from,
-            },
-            Implementation::Approx(op) => Float::Approx32 {
-                op,
-                ftz,
-                to,
-                from: from[0],
-            },
-            Implementation::Approx64(_) | Implementation::Half(_) => {
-                return Err(self.unsupported_form());
-            }
-        })
-    }
-
-    fn float64(&mut self, form: &Form, rounding: Rounding) -> Decoded<Float> {
-        let (to, mut from) = self.destination_and_sources("f64", 64)?;
-        if form.name == "rcp" && !matches!(form.implementation, Implementation::Approx64(_)) {
-            let one = self.initialized(FrameInit::Number(1f64.to_bits()));
-            from = [one, from[0], from[0]];
-        }
-        Ok(match form.implementation {
-            Implementation::Rounded(_, op) if rounding != Rounding::Nearest => Float::General64 {
-                op,
-                rounding,
-                to,
-                from,
-            },
-            Implementation::Fast(op) | Implementation::Rounded(op, _) => {
-                Float::Fast64 { op, to, from }
-            }
-            Implementation::Approx64(op) => Float::Approx64 {
-                op,
-                to,
-                from: from[0],
-            },
-            _ => return Err(self.unsupported_form()),
-        })
-    }
-
-    /// Arithmetic on 16-bit formats, which is done to nearest only.
-    fn half(
-        &mut self,
-        form: &Form,
-        rounding: Rounding,
-        modifiers: Modifiers,
-        brain: bool,
-        packed: bool,
-    ) -> Decoded<Float> {
-        let Implementation::Half(op) = form.implementation else {
-            return Err(self.unsupported_form());
+        let op = operation(form, rounding, modifiers, (*ty, packed));
+        let op = op.ok_or_else(|| self.unsupported_form())?;
+        let (ty, bits) = match (single, packed) {
+            ("f32", _) => ("f32", 32),
+            ("f64", _) => ("f64", 64),
+            (_, true) => ("b32", 32),
+            (_, false) => ("b16", 16),
         };
-        if rounding != Rounding::Nearest {
-            return Err(self.unsupported_form());
-        }
-        let (ty, bits) = if packed { ("b32", 32) } else { ("b16", 16) };
-        let (to, from) = self.destination_and_sources(ty, bits)?;
-        let flag = |flag, set| if set { flag } else { Modifiers::NONE };
-        Ok(Float::Half {
-            op,
-            modifiers: modifiers
-                .and(flag(Modifiers::BRAIN, brain))
-                .and(flag(Modifiers::PACKED, packed)),
-            to,
-            from,
-        })
-    }
-
-    /// The destination and three sources; those that the instruction lacks repeat the first.
-    fn destination_and_sources<R: RegisterNumber>(
-        &mut self,
-        ty: &str,
-        bits: u32,
-    ) -> Decoded<(R, [R; 3])> {
+        let wide = bits == 64;
+        let kind = OperandKind { ty, wide };
+        let [to, first, others @ ..] = self.operands else {
+            return Err(self.operand_count(form.sources + 1));
+        };
         for operand in self.operands {
             self.check_width(operand, bits)?;
         }
-        let [to, first, others @ ..] = self.operands else {
-            return Err(self.operand_count(2));
-        };
-        let to = self.dst(to)?;
-        let mut from = [self.src(first, ty)?; 3];
+        let to = self.to(kind, to)?;
+        let mut from = [self.from(kind, first)?; 3];
         for (register, operand) in from[1..].iter_mut().zip(others) {
-            *register = self.src(operand, ty)?;
+            *register = self.from(kind, operand)?;
         }
-        Ok((to, from))
+        // A reciprocal is a quotient of 1.
+        if *name == "rcp" && !matches!(op, FloatOp::Approx64(_)) {
+            let one = match wide {
+                true => self.initialized::<R64>(FrameInit::Number(1f64.to_bits())).0,
+                false => {
+                    self.initialized::<R32>(FrameInit::Number(1f32.to_bits().into()))
+                        .0
+                }
+            };
+            from = [one, from[0], from[0]];
+        }
+        Ok(Alu::Float(Float { op, to, from }))
     }
 
     /// `testp.op.type p, a`
     fn testp(&mut self, words: &[&str], ty: &str) -> Decoded<Float> {
-        let [to, from]: &[Operand<'_>; 2] = self.exactly()?;
-        let op = match words {
+        let [to, from] = self.exactly()?;
+        let test = match words {
             [word] => lookup(&TESTS, word),
             _ => None,
         };
-        let op = op.ok_or_else(|| self.unsupported_form())?;
-        let to = self.dst(to)?;
-        match ty {
-            "f32" => {
-                self.check_width(from, 32)?;
-                let from = self.src(from, ty)?;
-                Ok(Float::Test32 { op, to, from })
-            }
-            "f64" => {
-                self.check_width(from, 64)?;
-                let from = self.src(from, ty)?;
-                Ok(Float::Test64 { op, to, from })
-            }
-            _ => Err(self.unsupported_form()),
-        }
+        let (op, kind) = match (test, ty) {
+            (Some(test), "f32") => (FloatOp::Test32(test), ("f32", false)),
+            (Some(test), "f64") => (FloatOp::Test64(test), ("f64", true)),
+            _ => return Err(self.unsupported_form()),
+        };
+        let (ty, wide) = kind;
+        let to = self.dst::<Pred>(to)?.0;
+        self.check_width(from, if wide { 64 } else { 32 })?;
+        let from = [self.from(OperandKind { ty, wide }, from)?; 3];
+        Ok(Float { op, to, from })
     }
+}
+
+/// The operation of a form with these modifiers, on this type and pairs of it or not; `None` where the
+/// rounding mode is none that it has.
+fn operation(
+    form: &Form,
+    rounding: Rounding,
+    modifiers: Modifiers,
+    (ty, packed): (&str, bool),
+) -> Option<FloatOp> {
+    use Implementation as I;
+    let flag = |flag, set| if set { flag } else { Modifiers::NONE };
+    let wide = form.ty == "f64";
+    let ftz = modifiers.has(Modifiers::FTZ);
+    let nearest = rounding == Rounding::Nearest;
+    Some(match form.implementation {
+        I::Fast(op) if wide => FloatOp::Fast64(op),
+        I::Fast(op) => FloatOp::Fast32(op, ftz),
+        I::Rounded(op, _) if wide && nearest => FloatOp::Fast64(op),
+        I::Rounded(_, op) if wide => FloatOp::General64(op, rounding),
+        I::Rounded(op, _) if nearest && !modifiers.has(Modifiers::SAT) => FloatOp::Fast32(op, ftz),
+        I::Rounded(_, op) => FloatOp::General32(op, rounding, modifiers),
+        I::MinMax(max) => FloatOp::MinMax32 {
+            max,
+            three: form.sources == 3,
+            modifiers,
+        },
+        I::Approx(op) => FloatOp::Approx32(op, ftz),
+        I::Approx64(op) => FloatOp::Approx64(op),
+        I::Half(op) => {
+            let brain = flag(Modifiers::BRAIN, ty.starts_with('b'));
+            let packed = flag(Modifiers::PACKED, packed);
+            return nearest.then_some(FloatOp::Half(op, modifiers.and(brain).and(packed)));
+        }
+    })
 }

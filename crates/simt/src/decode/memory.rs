@@ -3,20 +3,20 @@
 use ptx::ast::{Number, Operand};
 
 use super::{Decoded, Decoder};
+use crate::alu::float::Half;
+use crate::alu::modifiers::Modifiers;
 use crate::code::{Pred, Reg};
-use crate::layout::type_bytes;
 use crate::memory::async_copy::AsyncCopy;
 use crate::memory::atomic::{Atomic, AtomicOp};
-use crate::memory::half::Half;
 use crate::memory::load_store::{Destination, Load, Store, Width};
 use crate::memory::{Memory, Region};
+use ptx::opcode::type_bytes;
 
 const BITS: &[&str] = &["b32", "b64"];
 const HALVES: &[&str] = &["f16", "f16x2"];
 const BRAIN_HALVES: &[&str] = &["bf16", "bf16x2"];
 
-/// Operations of `atom` and `red`: the name, the types, whether it is one of single values (else of
-/// vectors), and the operation (PTX ISA §9.7.13.5, "Syntax").
+/// Operations of `atom` and `red`: the name, the types, and the operation (PTX ISA §9.7.13.5, "Syntax").
 const ATOMICS: [(&str, &[&str], AtomicOp); 20] = [
     ("and", BITS, AtomicOp::And),
     ("or", BITS, AtomicOp::Or),
@@ -26,18 +26,30 @@ const ATOMICS: [(&str, &[&str], AtomicOp); 20] = [
     ("add", &["u32", "s32", "u64", "s64"], AtomicOp::Add),
     ("add", &["f32"], AtomicOp::AddF32),
     ("add", &["f64"], AtomicOp::AddF64),
-    ("add", HALVES, AtomicOp::AddHalf(Half::F16)),
-    ("add", BRAIN_HALVES, AtomicOp::AddHalf(Half::Bf16)),
+    ("add", HALVES, AtomicOp::Half(Half::Add, Modifiers::NONE)),
+    (
+        "add",
+        BRAIN_HALVES,
+        AtomicOp::Half(Half::Add, Modifiers::BRAIN),
+    ),
     ("inc", &["u32"], AtomicOp::Increment),
     ("dec", &["u32"], AtomicOp::Decrement),
     ("min", &["u32", "u64"], AtomicOp::MinUnsigned),
     ("max", &["u32", "u64"], AtomicOp::MaxUnsigned),
     ("min", &["s32", "s64"], AtomicOp::MinSigned),
     ("max", &["s32", "s64"], AtomicOp::MaxSigned),
-    ("min", HALVES, AtomicOp::MinHalf(Half::F16)),
-    ("max", HALVES, AtomicOp::MaxHalf(Half::F16)),
-    ("min", BRAIN_HALVES, AtomicOp::MinHalf(Half::Bf16)),
-    ("max", BRAIN_HALVES, AtomicOp::MaxHalf(Half::Bf16)),
+    ("min", HALVES, AtomicOp::Half(Half::Min, Modifiers::NONE)),
+    ("max", HALVES, AtomicOp::Half(Half::Max, Modifiers::NONE)),
+    (
+        "min",
+        BRAIN_HALVES,
+        AtomicOp::Half(Half::Min, Modifiers::BRAIN),
+    ),
+    (
+        "max",
+        BRAIN_HALVES,
+        AtomicOp::Half(Half::Max, Modifiers::BRAIN),
+    ),
 ];
 
 /// The operation of this name on values of this type. Vectors (`.v2` and so on) have the operations on
@@ -46,8 +58,8 @@ fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
     let mut rows = ATOMICS.iter();
     let &(.., op) = rows.find(|row| row.0 == name && row.1.contains(&ty))?;
     let exists = match op {
-        AtomicOp::AddF32 | AtomicOp::AddHalf(_) => true,
-        AtomicOp::MinHalf(_) | AtomicOp::MaxHalf(_) => vector,
+        AtomicOp::AddF32 | AtomicOp::Half(Half::Add, _) => true,
+        AtomicOp::Half(..) => vector,
         _ => !vector,
     };
     exists.then_some(op)
@@ -55,23 +67,23 @@ fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
 
 /// The modifiers that loads, stores, atomics and copies have in common.
 #[derive(Debug, Default)]
-struct Modifiers<'a> {
-    /// The state space; generic where there is none.
+struct AccessModifiers<'a> {
+    /// The state space; `None` for generic addresses.
     space: Option<&'a str>,
     /// `.v2`, `.v4`, `.v8`
     vector: Option<usize>,
     strong: bool,
     acquire: bool,
     release: bool,
-    /// `.L2::cache_hint`: one more operand, which says nothing to this machine.
+    /// `.L2::cache_hint`: one more operand, which this machine ignores.
     hint: bool,
     /// Other modifiers in their order: operations and the type.
     rest: Vec<&'a str>,
 }
 
-impl<'a> Modifiers<'a> {
+impl<'a> AccessModifiers<'a> {
     fn of(words: &[&'a str]) -> Self {
-        let mut found = Modifiers::default();
+        let mut found = AccessModifiers::default();
         for word in words {
             match *word {
                 "global" | "shared" | "shared::cta" | "shared::cluster" | "local" | "const"
@@ -132,7 +144,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 
     /// The operands without the cache policy.
-    fn without_policy(&self, modifiers: &Modifiers<'_>) -> Decoded<&'d [Operand<'d>]> {
+    fn without_policy(&self, modifiers: &AccessModifiers<'_>) -> Decoded<&'d [Operand<'d>]> {
         match (modifiers.hint, self.operands) {
             (true, [rest @ .., _policy]) => Ok(rest),
             (true, []) => Err(self.unsupported_operands()),
@@ -142,7 +154,7 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// `ld{.qualifiers}{.space}{.vec}.type d, [a]{, policy}`
     fn load(&mut self) -> Decoded<Memory> {
-        let modifiers = Modifiers::of(&self.words[1..]);
+        let modifiers = AccessModifiers::of(&self.words[1..]);
         let element = modifiers.element();
         let (ty, width) = element.ok_or_else(|| self.unsupported_form())?;
         let [to, from] = self.without_policy(&modifiers)? else {
@@ -162,7 +174,7 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// `st{.qualifiers}{.space}{.vec}.type [a], b{, policy}`
     fn store(&mut self) -> Decoded<Memory> {
-        let modifiers = Modifiers::of(&self.words[1..]);
+        let modifiers = AccessModifiers::of(&self.words[1..]);
         let element = modifiers.element();
         let (ty, width) = element.ok_or_else(|| self.unsupported_form())?;
         let [to, from] = self.without_policy(&modifiers)? else {
@@ -185,7 +197,7 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// `atom{.sem}{.scope}{.space}.op{.noftz}{.vec}.type d, [a], b{, c}{, policy}`; `red` without `d`.
     fn atomic(&mut self) -> Decoded<Memory> {
-        let modifiers = Modifiers::of(&self.words[1..]);
+        let modifiers = AccessModifiers::of(&self.words[1..]);
         let ([name, ty] | [name, "noftz", ty]) = modifiers.rest[..] else {
             return Err(self.unsupported_form());
         };
@@ -256,7 +268,7 @@ impl<'d> Decoder<'d, '_, '_> {
             ) => {}
             _ => return Err(self.unsupported_form()),
         }
-        let modifiers = Modifiers::of(&self.words[5..]);
+        let modifiers = AccessModifiers::of(&self.words[5..]);
         if !modifiers.rest.is_empty() {
             return Err(self.unsupported_form());
         }

@@ -1,9 +1,10 @@
 //! Initializers: the bytes of a variable when the program starts (PTX ISA §5.4.4).
 
-use super::{Location, Variables, layout, type_bytes};
+use super::{Location, Variables, layout};
 use crate::code::ModuleVariable;
 use crate::error::LowerError;
 use ptx::ast::{Init, Number, Variable};
+use ptx::opcode::type_bytes;
 
 /// Bytes from a variable's begin within which initial values may lie. They are held one by one, so that a
 /// short text with a value at the end of a large array would otherwise take gigabytes.
@@ -53,6 +54,10 @@ struct Writer<'w, 'm> {
 }
 
 impl Writer<'_, '_> {
+    fn unsupported(&self, what: impl std::fmt::Display) -> LowerError {
+        LowerError::unsupported(what, self.variable.at)
+    }
+
     fn write(&mut self, init: &Init<'_>, at: u64, strides: &[u64]) -> Result<(), LowerError> {
         match init {
             Init::List(items) => {
@@ -84,21 +89,16 @@ impl Writer<'_, '_> {
                         self.put(at, &value.to_le_bytes()[..self.element as usize])
                     }
                     (Location::Global(_) | Location::Constant(_) | Location::Shared(_), bytes) => {
-                        Err(LowerError::unsupported(
-                            format!("the address of `{name}` in an element of {bytes} bytes"),
-                            self.variable.at,
-                        ))
+                        let what =
+                            format!("the address of `{name}` in an element of {bytes} bytes");
+                        Err(self.unsupported(what))
                     }
-                    _ => Err(LowerError::unsupported(
-                        format!("the address of `{name}` in an initializer"),
-                        self.variable.at,
-                    )),
+                    _ => {
+                        Err(self.unsupported(format!("the address of `{name}` in an initializer")))
+                    }
                 }
             }
-            Init::Mask { .. } => Err(LowerError::unsupported(
-                "mask() in an initializer",
-                self.variable.at,
-            )),
+            Init::Mask { .. } => Err(self.unsupported("mask() in an initializer")),
         }
     }
 
@@ -120,22 +120,16 @@ impl Writer<'_, '_> {
     fn put(&mut self, at: u64, bytes: &[u8]) -> Result<(), LowerError> {
         let end = at.saturating_add(bytes.len() as u64);
         if end > self.memory.bytes {
-            return Err(LowerError::invalid(
-                format!(
-                    "`{}` has more initial values than elements",
-                    self.variable.name
-                ),
-                self.variable.at,
-            ));
+            let message = format!(
+                "`{}` has more initial values than elements",
+                self.variable.name
+            );
+            return Err(LowerError::invalid(message, self.variable.at));
         }
         if end > MAX_INIT {
-            return Err(LowerError::unsupported(
-                format!(
-                    "an initial value of `{}` beyond its first {MAX_INIT} bytes",
-                    self.variable.name
-                ),
-                self.variable.at,
-            ));
+            let name = self.variable.name;
+            let what = format!("an initial value of `{name}` beyond its first {MAX_INIT} bytes");
+            return Err(self.unsupported(what));
         }
         if self.memory.init.len() < end as usize {
             self.memory.init.resize(end as usize, 0);

@@ -1,4 +1,4 @@
-//! Where the ways of a branch meet again: its immediate post-dominator.
+//! Where the lanes that a branch separates run together again: its immediate post-dominator.
 //!
 //! The post-dominators of the instructions' graph, by Cooper, Harvey and Kennedy, "A Simple, Fast
 //! Dominance Algorithm" (2001), on the reversed graph of basic blocks, with one virtual exit.
@@ -11,13 +11,13 @@ pub(super) fn reconverge(code: &mut [Inst]) {
     let post = graph.post_dominators();
     for (block, post) in post.into_iter().enumerate() {
         let last = graph.end(block, code.len()) - 1;
-        let meet = match post {
+        let reconvergence_pc = match post {
             Some(at) if at < graph.starts.len() => graph.starts[at] as u32,
             _ => NEVER,
         };
         match &mut code[last].op {
             Op::Branch { reconverge, .. } | Op::BranchIndexed { reconverge, .. } => {
-                *reconverge = meet;
+                *reconverge = reconvergence_pc;
             }
             _ => {}
         }
@@ -36,20 +36,10 @@ impl Graph {
         let mut leader = vec![false; code.len() + 1];
         leader[0] = true;
         for (at, inst) in code.iter().enumerate() {
-            match &inst.op {
-                Op::Branch { target, .. } => {
-                    leader[*target as usize] = true;
-                    leader[at + 1] = true;
-                }
-                Op::BranchIndexed { targets, .. } => {
-                    for target in targets {
-                        leader[*target as usize] = true;
-                    }
-                    leader[at + 1] = true;
-                }
-                Op::Return | Op::Exit | Op::Trap => leader[at + 1] = true,
-                _ => {}
+            for target in targets(&inst.op) {
+                leader[*target as usize] = true;
             }
+            leader[at + 1] |= is_end(&inst.op);
         }
         let starts: Vec<usize> = (0..code.len()).filter(|at| leader[*at]).collect();
         let mut block_of = vec![0; code.len()];
@@ -70,17 +60,12 @@ impl Graph {
             } else {
                 exit
             };
-            let mut to = match &inst.op {
-                Op::Branch { target, .. } => vec![block_of[*target as usize]],
-                Op::BranchIndexed { targets, .. } => targets
-                    .iter()
-                    .map(|target| block_of[*target as usize])
-                    .collect(),
-                Op::Return | Op::Exit | Op::Trap => vec![exit],
-                _ => vec![],
-            };
-            let falls_through = !is_end(&inst.op) || inst.guard.is_some();
-            if falls_through {
+            let targets = targets(&inst.op).iter();
+            let mut to: Vec<usize> = targets.map(|target| block_of[*target as usize]).collect();
+            if matches!(inst.op, Op::Return | Op::Exit | Op::Trap) {
+                to.push(exit);
+            }
+            if !is_end(&inst.op) || inst.guard.is_some() {
                 to.push(next);
             }
             graph.successors.push(to);
@@ -92,7 +77,7 @@ impl Graph {
         self.starts.get(block + 1).copied().unwrap_or(len)
     }
 
-    /// The immediate post-dominator of each block; `None` for those from which no way leads out.
+    /// The immediate post-dominator of each block; `None` for those from which the exit cannot be reached.
     fn post_dominators(&self) -> Vec<Option<usize>> {
         let exit = self.starts.len();
         let mut predecessors = vec![Vec::new(); exit + 1];
@@ -125,15 +110,15 @@ impl Graph {
         while changed {
             changed = false;
             for &node in order.iter().rev().filter(|node| **node != exit) {
-                let mut meet: Option<usize> = None;
+                let mut common: Option<usize> = None;
                 for &to in &self.successors[node] {
                     if post[to].is_none() {
                         continue;
                     }
-                    meet = Some(meet.map_or(to, |known| intersect(known, to, &post, &number)));
+                    common = Some(common.map_or(to, |known| intersect(known, to, &post, &number)));
                 }
-                if meet.is_some() && post[node] != meet {
-                    post[node] = meet;
+                if common.is_some() && post[node] != common {
+                    post[node] = common;
                     changed = true;
                 }
             }
@@ -166,6 +151,16 @@ fn intersect(
     a
 }
 
+/// Where an instruction may jump to.
+fn targets(op: &Op) -> &[u32] {
+    match op {
+        Op::Branch { target, .. } => std::slice::from_ref(target),
+        Op::BranchIndexed { targets, .. } => targets,
+        _ => &[],
+    }
+}
+
+/// Whether a basic block ends behind an instruction, wherever it goes on.
 fn is_end(op: &Op) -> bool {
     matches!(
         op,

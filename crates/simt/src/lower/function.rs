@@ -83,11 +83,21 @@ enum Target<'m> {
 }
 
 impl<'m> Body<'_, 'm> {
+    /// Something that this machine does not do, at the current statement.
+    fn unsupported(&self, what: impl std::fmt::Display) -> LowerError {
+        self.cx.unsupported(what)
+    }
+
+    /// Something that is not PTX, at the current statement.
+    fn invalid(&self, message: impl Into<String>) -> LowerError {
+        self.cx.invalid(message)
+    }
+
     /// A parameter of a `.func`: in the frame, or a register.
     fn declare_parameter(&mut self, variable: &'m Variable<'m>) -> Result<(), LowerError> {
         self.cx.at = variable.at;
         if variable.space == Space::Reg {
-            return Err(self.cx.unsupported("a parameter in a register (.reg)"));
+            return Err(self.unsupported("a parameter in a register (.reg)"));
         }
         self.in_frame(variable)
     }
@@ -141,7 +151,7 @@ impl<'m> Body<'_, 'm> {
         names: &'m [(&'m str, Option<u32>)],
     ) -> Result<(), LowerError> {
         if vector != 1 {
-            return Err(self.cx.unsupported("a register of vector type"));
+            return Err(self.unsupported("a register of vector type"));
         }
         for (name, count) in names {
             let first = self.cx.declare(ty, count.unwrap_or(1))?;

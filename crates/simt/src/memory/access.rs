@@ -1,134 +1,21 @@
-//! From an instruction's addresses to the memory behind them: which space, whether the addresses are
-//! good, what the observer is told.
+//! From an instruction's addresses to the memory behind them: which space they lie in, whether the
+//! instruction may access them, and what the observer sees of it.
 
+use super::address::{Address, Region};
 use super::global::{Allocation, GlobalMemory};
 use super::storage::{AnyAllocation, Lanes, Local, OneAllocation, ReadOnly, Storage};
 use super::words::prefetch_word;
-use super::{
-    AccessFault, AccessProblem, CONST_WINDOW, Env, LOCAL_WINDOW, PARAM_WINDOW, PLACES, Recent,
-    SHARED_WINDOW, WINDOW_BYTES,
-};
+use super::{AccessFault, AccessProblem, Env, PLACES, Recent, WINDOW_BYTES};
 use crate::observe::{Access, AccessKind};
-use crate::regs::{ALL, LANES, Lanes64, Reg, Regs};
+use crate::regs::{ALL, LANES, Lanes64, Regs, lanes as lanes_of};
 use crate::vectors::{HALF, Pattern, Portable, Vectors};
-use ptx::ast::Space;
-
-/// Where an instruction's addresses lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Region {
-    /// Anywhere: each lane's address says where.
-    Generic,
-    /// Device memory.
-    Global,
-    /// The block's shared memory.
-    Shared,
-    /// The thread's local memory.
-    Local,
-    /// Constants.
-    Const,
-    /// The kernel's parameters.
-    Param,
-    /// `.param` variables of a function's body or head: they lie in the frame's local memory.
-    FrameParam,
-}
-
-impl Region {
-    /// Where its window begins among generic addresses; 0 for device memory, which has the rest.
-    pub(crate) fn window(self) -> u64 {
-        match self {
-            Region::Generic | Region::Global => 0,
-            Region::Shared => SHARED_WINDOW,
-            Region::Local | Region::FrameParam => LOCAL_WINDOW,
-            Region::Const => CONST_WINDOW,
-            Region::Param => PARAM_WINDOW,
-        }
-    }
-
-    /// The space that a generic address lies in.
-    pub(crate) fn of(address: u64) -> Self {
-        match address / WINDOW_BYTES * WINDOW_BYTES {
-            SHARED_WINDOW => Region::Shared,
-            LOCAL_WINDOW => Region::Local,
-            CONST_WINDOW => Region::Const,
-            PARAM_WINDOW => Region::Param,
-            _ => Region::Global,
-        }
-    }
-
-    pub(super) fn space(self) -> Space {
-        match self {
-            Region::Generic | Region::Global => Space::Global,
-            Region::Shared => Space::Shared,
-            Region::Local => Space::Local,
-            Region::Const => Space::Const,
-            Region::Param | Region::FrameParam => Space::Param,
-        }
-    }
-}
-
-/// The address of an instruction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Address {
-    /// The register that holds the base.
-    pub base: Reg,
-    /// Bytes behind it.
-    pub offset: i32,
-    /// Where it lies.
-    pub region: Region,
-    /// Whether the base is known before the kernel runs: that of a variable, the same for all lanes.
-    pub fixed: bool,
-}
-
-impl Address {
-    /// The first lane's.
-    #[inline(always)]
-    pub(super) fn first(&self, regs: &Regs<'_>) -> u64 {
-        match self.base {
-            Reg::R64(base) => regs.get64(base)[0].wrapping_add(i64::from(self.offset) as u64),
-            Reg::R32(base) => u64::from(regs.get32(base)[0].wrapping_add(self.offset as u32)),
-            Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn lanes(&self, regs: &Regs<'_>, at: &mut Lanes64) {
-        // Loops, for `map` of an array of this size stays a call for each element.
-        match self.base {
-            Reg::R64(base) => {
-                let offset = i64::from(self.offset) as u64;
-                let base = regs.get64(base);
-                for lane in 0..LANES {
-                    at[lane] = base[lane].wrapping_add(offset);
-                }
-                hide(at);
-            }
-            // Addresses of 32 bits are added up in 32 bits.
-            Reg::R32(base) => {
-                let offset = self.offset as u32;
-                let base = regs.get32(base);
-                for lane in 0..LANES {
-                    at[lane] = u64::from(base[lane].wrapping_add(offset));
-                }
-                hide(at);
-            }
-            Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
-        }
-    }
-}
-
-/// Makes a compiler read addresses from memory where they are used. It would otherwise keep them in
-/// registers, each in one of its own, where vectors of them are wanted.
-#[inline(always)]
-fn hide(at: &mut Lanes64) {
-    std::hint::black_box(at);
-}
 
 /// What an instruction does at its addresses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     /// Bytes for each lane, a power of two; the addresses are multiples of it.
     pub(super) bytes: u32,
-    /// What the observer is told.
+    /// The kind that the observer sees.
     pub(super) kind: AccessKind,
     /// Whether it writes.
     pub(super) write: bool,
@@ -137,7 +24,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// What an observer is told of it.
+    /// The access that an observer sees.
     #[inline(always)]
     pub(crate) fn access(self, region: Region, mask: u32, at: &Lanes64) -> Access<'_> {
         Access {
@@ -192,7 +79,7 @@ pub(super) fn run<V: Vectors, P: MemoryOp>(
                 different |= at ^ first;
             }
         } else {
-            for lane in crate::regs::lanes(mask) {
+            for lane in lanes_of(mask) {
                 different |= at[lane] ^ first;
             }
         }
@@ -313,8 +200,9 @@ impl<'m> Recent<'m> {
         Some(found)
     }
 
-    /// Asks for the memory that the next warp will access by this instruction, if it goes on as the last
-    /// ones did. To the CPU, all loads are one instruction, and their addresses have no order.
+    /// Prefetches the memory that the next warp will access by this instruction, if its address lies as far
+    /// behind as those of the last warps did. The CPU cannot: to it, all loads are one instruction, and their
+    /// addresses have no order.
     #[inline(always)]
     fn prefetch<P>(&mut self, op: &P, allocation: &Allocation, address: u64) {
         let place = &mut self.at[std::ptr::from_ref(op).addr() / align_of::<u64>() % PLACES];
@@ -368,7 +256,7 @@ pub(super) fn check<'m, V: Vectors>(
                 good(first) && (*pattern == Pattern::Same || good(first + HALF - 1))
             }),
             None if mask == ALL => V::inside(at, base, last, bytes),
-            None => crate::regs::lanes(mask).all(good),
+            None => lanes_of(mask).all(good),
         };
         if good {
             return Ok(allocation);
@@ -379,7 +267,7 @@ pub(super) fn check<'m, V: Vectors>(
     Ok(None)
 }
 
-/// Checks lane by lane, where the short ways have found something.
+/// Checks lane by lane, once the checks of all lanes together have failed.
 #[cold]
 fn check_each(
     env: &Env<'_, '_>,
@@ -397,7 +285,7 @@ fn check_each(
             .is_some_and(|found| at - found.base + bytes <= found.bytes),
         _ => at.checked_add(bytes).is_some_and(|end| end <= size),
     };
-    for lane in crate::regs::lanes(mask) {
+    for lane in lanes_of(mask) {
         let what = if shape.write && matches!(region, Region::Const | Region::Param) {
             AccessProblem::ReadOnly
         } else if at[lane] & (bytes - 1) != 0 {

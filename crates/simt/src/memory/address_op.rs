@@ -3,7 +3,7 @@
 //!
 //! A cluster has one block, whose rank is 0, and which `mapa` maps to itself.
 
-use super::access::Region;
+use super::address::Region;
 use crate::regs::{LANES, Pred, R32, R64, Reg, Regs};
 
 /// One instruction.

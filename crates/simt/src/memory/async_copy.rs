@@ -1,9 +1,10 @@
 //! `cp.async`: from global to shared memory without a register between (PTX ISA §9.7.9.25.3).
 //!
 //! The copy is done when it is issued, which a GPU may do as well; `commit_group` and `wait_group` have
-//! nothing left to do. A kernel that reads the bytes before it has waited for them is not found out.
+//! nothing left to do. A kernel that reads the bytes before it has waited for them gets no error here.
 
-use super::access::{Address, Region, Shape, check};
+use super::access::{Shape, check};
+use super::address::{Address, Region};
 use super::storage::{AnyAllocation, Lanes, OneAllocation, Storage};
 use super::{AccessFault, Env};
 use crate::observe::{Access, AccessKind};
@@ -19,7 +20,7 @@ pub struct AsyncCopy {
     pub from: Address,
     /// How many bytes are written: 4, 8 or 16.
     pub bytes: u32,
-    /// How many of them are read, all where there is none; the others become zero.
+    /// How many of them are read, all if `None`; the others become zero.
     pub read: Option<R32>,
     /// Whether none of them are: `ignore-src`, and whether it is negated.
     pub ignore: Option<(Pred, bool)>,
@@ -70,7 +71,7 @@ impl AsyncCopy {
                     None => self.fetch(&AnyAllocation(env.global), &from, reads, &mut values),
                 }
             } else {
-                // What lies behind the bytes that are read may belong to nobody.
+                // What lies behind the bytes that are read may lie in no allocation.
                 self.check_parts(env, &from, reads, &lengths, shape(false))?;
                 let memory = AnyAllocation(env.global);
                 for lane in lanes(reads) {

@@ -4,11 +4,14 @@
 //! accessed by one host thread only. The lanes of a warp come one after the other, the lowest first. All
 //! operations are ordered as `.acq_rel`, which is more than any of them asks for; scopes say nothing.
 
-use super::access::{Address, MemoryOp, Shape};
-use super::half::Half;
+use super::access::{MemoryOp, Shape};
+use super::address::Address;
 use super::load_store::{Destination, Width, put, take};
 use super::storage::{Lanes, Storage};
 use super::words::Word;
+use crate::alu::float::half::one;
+use crate::alu::float::{Half, canonical32, flush32, nan64};
+use crate::alu::modifiers::Modifiers;
 use crate::observe::AccessKind;
 use crate::regs::{LANES, Reg, Regs};
 
@@ -32,9 +35,8 @@ pub enum AtomicOp {
     MaxSigned,
     AddF32,
     AddF64,
-    AddHalf(Half),
-    MinHalf(Half),
-    MaxHalf(Half),
+    /// `add`, `min` or `max` of one or two numbers of 16 bits.
+    Half(Half, Modifiers),
 }
 
 /// `atom`, `red`
@@ -96,55 +98,41 @@ impl Atomic {
         memory: &mut S,
         lanes: &Lanes<'_>,
     ) {
-        let n = W::narrow;
+        // The new value from the old one and the operand, zero-extended to 64 bits.
+        macro_rules! each {
+            (|$a:ident, $b:ident| $new:expr) => {
+                self.each(regs, memory, lanes, |old: W, operand: W, _| {
+                    let ($a, $b) = (old.widen(), operand.widen());
+                    W::narrow($new)
+                })
+            };
+        }
+        // The same of sign-extended values.
+        macro_rules! each_signed {
+            ($choose:ident) => {
+                self.each(regs, memory, lanes, |old: W, operand: W, _| {
+                    let old = old.widen_signed().cast_signed();
+                    let operand = operand.widen_signed().cast_signed();
+                    W::narrow(old.$choose(operand).cast_unsigned())
+                })
+            };
+        }
         match self.op {
-            AtomicOp::And => self.each(regs, memory, lanes, |a: W, b, _| n(a.widen() & b.widen())),
-            AtomicOp::Or => self.each(regs, memory, lanes, |a: W, b, _| n(a.widen() | b.widen())),
-            AtomicOp::Xor => self.each(regs, memory, lanes, |a: W, b, _| n(a.widen() ^ b.widen())),
+            AtomicOp::And => each!(|a, b| a & b),
+            AtomicOp::Or => each!(|a, b| a | b),
+            AtomicOp::Xor => each!(|a, b| a ^ b),
             AtomicOp::Exchange => self.each(regs, memory, lanes, |_: W, b, _| b),
             AtomicOp::CompareExchange => {
                 self.each(regs, memory, lanes, |a: W, b, c| if a == b { c } else { a });
             }
-            AtomicOp::Add => self.each(regs, memory, lanes, |a: W, b, _| {
-                n(a.widen().wrapping_add(b.widen()))
-            }),
-            AtomicOp::Increment => self.each(regs, memory, lanes, |a: W, b, _| {
-                n(if a.widen() >= b.widen() {
-                    0
-                } else {
-                    a.widen() + 1
-                })
-            }),
-            AtomicOp::Decrement => self.each(regs, memory, lanes, |a: W, b, _| {
-                n(if a.widen() == 0 || a.widen() > b.widen() {
-                    b.widen()
-                } else {
-                    a.widen() - 1
-                })
-            }),
-            AtomicOp::MinUnsigned => {
-                self.each(regs, memory, lanes, |a: W, b, _| {
-                    n(a.widen().min(b.widen()))
-                });
-            }
-            AtomicOp::MaxUnsigned => {
-                self.each(regs, memory, lanes, |a: W, b, _| {
-                    n(a.widen().max(b.widen()))
-                });
-            }
-            AtomicOp::MinSigned => self.each(regs, memory, lanes, |a: W, b, _| {
-                let (a, b) = (a.widen_signed(), b.widen_signed());
-                n(a.cast_signed().min(b.cast_signed()).cast_unsigned())
-            }),
-            AtomicOp::MaxSigned => self.each(regs, memory, lanes, |a: W, b, _| {
-                let (a, b) = (a.widen_signed(), b.widen_signed());
-                n(a.cast_signed().max(b.cast_signed()).cast_unsigned())
-            }),
-            AtomicOp::AddF32
-            | AtomicOp::AddF64
-            | AtomicOp::AddHalf(_)
-            | AtomicOp::MinHalf(_)
-            | AtomicOp::MaxHalf(_) => {
+            AtomicOp::Add => each!(|a, b| a.wrapping_add(b)),
+            AtomicOp::Increment => each!(|a, b| if a >= b { 0 } else { a + 1 }),
+            AtomicOp::Decrement => each!(|a, b| if a == 0 || a > b { b } else { a - 1 }),
+            AtomicOp::MinUnsigned => each!(|a, b| a.min(b)),
+            AtomicOp::MaxUnsigned => each!(|a, b| a.max(b)),
+            AtomicOp::MinSigned => each_signed!(min),
+            AtomicOp::MaxSigned => each_signed!(max),
+            AtomicOp::AddF32 | AtomicOp::AddF64 | AtomicOp::Half(..) => {
                 unreachable!("decoding gives these the width of their type")
             }
         }
@@ -195,20 +183,14 @@ impl MemoryOp for Atomic {
         match (self.op, self.width) {
             (AtomicOp::AddF32, _) if S::FLUSHES => {
                 self.each(regs, memory, lanes, |a: u32, b, _| {
-                    flush(add32(flush(a), flush(b)))
+                    flush32(add32(flush32(a), flush32(b)))
                 });
             }
             (AtomicOp::AddF32, _) => self.each(regs, memory, lanes, |a: u32, b, _| add32(a, b)),
             (AtomicOp::AddF64, _) => self.each(regs, memory, lanes, |a: u64, b, _| add64(a, b)),
-            (AtomicOp::AddHalf(half), _) => {
-                self.halves(regs, memory, lanes, |a, b| half.add(a, b));
-            }
-            (AtomicOp::MinHalf(half), _) => {
-                self.halves(regs, memory, lanes, |a, b| half.min(a, b));
-            }
-            (AtomicOp::MaxHalf(half), _) => {
-                self.halves(regs, memory, lanes, |a, b| half.max(a, b));
-            }
+            (AtomicOp::Half(op, modifiers), _) => self.halves(regs, memory, lanes, |a, b| {
+                one(op, modifiers, u32::from(a), u32::from(b), 0) as u16
+            }),
             (_, Width::B2) => self.integers::<u16, S>(regs, memory, lanes),
             (_, Width::B4) => self.integers::<u32, S>(regs, memory, lanes),
             (_, Width::B8) => self.integers::<u64, S>(regs, memory, lanes),
@@ -217,36 +199,13 @@ impl MemoryOp for Atomic {
     }
 }
 
-/// Of global memory: subnormal operands and results become zero.
-fn flush(bits: u32) -> u32 {
-    if bits & 0x7f80_0000 == 0 {
-        bits & 0x8000_0000
-    } else {
-        bits
-    }
-}
-
 /// To nearest; the canonical NaN where there is no number.
 fn add32(a: u32, b: u32) -> u32 {
-    let sum = f32::from_bits(a) + f32::from_bits(b);
-    if sum.is_nan() {
-        0x7fff_ffff
-    } else {
-        sum.to_bits()
-    }
+    canonical32(f32::from_bits(a) + f32::from_bits(b))
 }
 
 /// To nearest; the first NaN of the two, made quiet, where one is, as `add.f64` does.
 fn add64(a: u64, b: u64) -> u64 {
-    let (x, y) = (f64::from_bits(a), f64::from_bits(b));
-    let sum = x + y;
-    if x.is_nan() {
-        a | 1 << 51
-    } else if y.is_nan() {
-        b | 1 << 51
-    } else if sum.is_nan() {
-        0xfff8_0000_0000_0000
-    } else {
-        sum.to_bits()
-    }
+    let (a, b) = (f64::from_bits(a), f64::from_bits(b));
+    nan64(a + b, a, b, 0.0)
 }

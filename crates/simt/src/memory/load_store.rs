@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::access::{AccessOutcome, Address, MemoryOp, Region, Shape, run};
+use super::access::{AccessOutcome, MemoryOp, Shape, run};
+use super::address::{Address, Region};
 use super::storage::{Lanes, Storage, each};
 use super::words::Word;
 use super::{AccessFault, Env};
@@ -125,12 +126,6 @@ impl Load {
         Some(())
     }
 
-    /// Bytes of a lane.
-    #[inline(always)]
-    fn step(&self) -> u64 {
-        u64::from(self.bytes)
-    }
-
     #[inline(always)]
     fn read<W: Word, S: Storage>(&self, regs: &mut Regs<'_>, memory: &S, lanes: &Lanes<'_>) {
         if let [to] = self.to[..] {
@@ -138,7 +133,7 @@ impl Load {
         } else {
             for (index, to) in self.to.iter().enumerate() {
                 let offset = index as u64 * W::BYTES;
-                self.read_one::<W, S>(regs, memory, lanes, *to, offset, self.step());
+                self.read_one::<W, S>(regs, memory, lanes, *to, offset, u64::from(self.bytes));
             }
         }
     }
@@ -179,7 +174,7 @@ impl Load {
     fn read_pairs<S: Storage>(&self, regs: &mut Regs<'_>, memory: &S, lanes: &Lanes<'_>) {
         for (index, pair) in self.to.chunks_exact(2).enumerate() {
             let mut values = [0u64; LANES];
-            memory.read(lanes, index as u64 * 8, self.step(), &mut values);
+            memory.read(lanes, index as u64 * 8, u64::from(self.bytes), &mut values);
             let (mut low, mut high) = ([0u32; LANES], [0u32; LANES]);
             for lane in 0..LANES {
                 low[lane] = values[lane] as u32;
@@ -291,12 +286,6 @@ impl Store {
         run::<V, _>(self, env, mask, at)
     }
 
-    /// Bytes of a lane.
-    #[inline(always)]
-    fn step(&self) -> u64 {
-        u64::from(self.bytes)
-    }
-
     #[inline(always)]
     fn write<W: Word, S: Storage>(&self, regs: &Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
         if let [from] = self.from[..] {
@@ -304,7 +293,7 @@ impl Store {
         } else {
             for (index, from) in self.from.iter().enumerate() {
                 let offset = index as u64 * W::BYTES;
-                write_one::<W, S>(regs, memory, lanes, *from, offset, self.step());
+                write_one::<W, S>(regs, memory, lanes, *from, offset, u64::from(self.bytes));
             }
         }
     }
@@ -319,7 +308,7 @@ impl Store {
             for lane in 0..LANES {
                 values[lane] = u64::from(low[lane]) | u64::from(high[lane]) << 32;
             }
-            memory.write(lanes, index as u64 * 8, self.step(), &values);
+            memory.write(lanes, index as u64 * 8, u64::from(self.bytes), &values);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::words::Word;
 use super::{GlobalMemory, LocalMemory};
-use crate::regs::{ALL, LANES, Lanes64};
+use crate::regs::{ALL, LANES, Lanes64, lanes as lanes_of};
 use crate::vectors::{HALF, Pattern, Vectors};
 
 /// The lanes of an access and their addresses.
@@ -114,7 +114,7 @@ pub(crate) trait Storage {
                 values[lane] = self.get(lane, at[lane] + offset);
             }
         } else {
-            for lane in crate::regs::lanes(lanes.mask) {
+            for lane in lanes_of(lanes.mask) {
                 values[lane] = self.get(lane, at[lane] + offset);
             }
         }
@@ -144,7 +144,7 @@ pub(crate) trait Storage {
                 self.set(lane, at[lane] + offset, values[lane]);
             }
         } else {
-            for lane in crate::regs::lanes(lanes.mask) {
+            for lane in lanes_of(lanes.mask) {
                 self.set(lane, at[lane] + offset, values[lane]);
             }
         }

@@ -97,7 +97,7 @@ macro_rules! word {
             let index = (at % 8) as usize / size_of::<$ty>();
             // SAFETY: the word has `8 / size` elements of this type and `index` is less, so the element
             // lies inside the word, and at a multiple of its size, which is its alignment. It lives as
-            // long as the word is borrowed, and whoever shares the word accesses it by atomics only.
+            // long as the word is borrowed, and all who share the word access it by atomics only.
             unsafe { <$atomic>::from_ptr(word.as_ptr().cast::<$ty>().add(index)) }
         }
 

@@ -2,8 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::fault::FaultKind;
-use super::launch::unravel;
+use super::fault::{FaultKind, unravel};
 use super::machine::Config;
 use super::warp::{Status, WarpState};
 use crate::code::{Program, ReduceOp, Reg};
@@ -12,7 +11,7 @@ use crate::observe::{Observer, Site, WarpId};
 use crate::regs::lanes;
 
 /// Instructions that a warp executes before the next has its turn, so that one that waits for another
-/// through memory does not wait for ever.
+/// through memory does not wait forever.
 const TURN: u32 = 4096;
 /// Barriers of a block (PTX ISA §9.7.13.1).
 const BARRIERS: usize = 16;
@@ -110,7 +109,7 @@ pub(super) struct Block<'a, 'l, O> {
     barriers: [BarrierState; BARRIERS],
     /// Threads that have not ended.
     alive: u32,
-    /// Whether all warps have the memory that they begin with.
+    /// Whether all warps got the local memory that they begin with.
     begun: bool,
 }
 

@@ -2,6 +2,13 @@
 
 use std::fmt;
 
+use ptx::Source;
+
+use super::arg::Arg;
+use super::block::BlockFault;
+use super::launch::Launch;
+use super::machine::Machine;
+use crate::code::Origin;
 use crate::memory::{AccessFault, AccessProblem};
 
 /// A kernel did something that it may not.
@@ -76,6 +83,87 @@ pub enum FaultKind {
     /// No local memory for another frame: calls nested too deeply for what a thread may have, or no more
     /// memory to be had from the host.
     StackOverflow,
+}
+
+impl Machine {
+    /// A fault of block `number`, in words and with its place in the text.
+    pub(super) fn describe(&self, launch: &Launch<'_>, number: u64, fault: BlockFault) -> Fault {
+        let BlockFault { site, thread, kind } = fault;
+        let program = &*launch.function.program;
+        let func = &program.functions[site.function as usize];
+        let Origin { at, loc, .. } = func.origins[site.pc as usize];
+        let source = Source::new(&launch.function.module.ptx);
+        let (ptx_line, _) = source.line_column(at);
+        let kind = match kind {
+            FaultKind::Access { access, .. } => {
+                let near = self.near(&access, launch.args);
+                FaultKind::Access { access, near }
+            }
+            other => other,
+        };
+        Fault {
+            kind,
+            kernel: program.functions[0].name.clone(),
+            function: (site.function > 0).then(|| func.name.clone()),
+            block: unravel(number, launch.grid),
+            thread: unravel(u64::from(thread), launch.block),
+            ptx_line,
+            ptx: source.line_text(ptx_line).trim().to_owned(),
+            origin: loc.and_then(|loc| {
+                // Code of a library that was inlined is the caller's business.
+                let (file, line) = loc
+                    .inlined_at
+                    .map_or((loc.file, loc.line), |at| (at.0, at.1));
+                let mut files = launch.function.module.files.iter();
+                let name = files.find(|(number, _)| *number == file)?;
+                Some((name.1.clone(), line))
+            }),
+        }
+    }
+
+    /// What an access that faulted was probably meant for.
+    fn near(&self, access: &AccessFault, args: &[Arg]) -> String {
+        if let Some(near) = access.near() {
+            return near;
+        }
+        let Some(allocation) = self.global.nearest(access.address) else {
+            return String::new();
+        };
+        let whose = args
+            .iter()
+            .position(|arg| *arg == Arg::Pointer(allocation.base))
+            .map_or("an allocation".to_owned(), |index| {
+                format!("argument {index}'s buffer")
+            });
+        let end = allocation.base + allocation.bytes;
+        let bytes = allocation.bytes;
+        if access.address >= end {
+            format!(
+                "{} bytes past the end of {whose} of {bytes} bytes",
+                access.address - end
+            )
+        } else if access.address < allocation.base {
+            format!(
+                "{} bytes before {whose} of {bytes} bytes",
+                allocation.base - access.address
+            )
+        } else {
+            format!(
+                "at byte {} of {whose} of {bytes} bytes",
+                access.address - allocation.base
+            )
+        }
+    }
+}
+
+/// Coordinates of a linear index, x fastest.
+pub(super) fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
+    let (x, y) = (u64::from(sides[0]), u64::from(sides[1]));
+    [
+        (index % x) as u32,
+        (index / x % y) as u32,
+        (index / (x * y)) as u32,
+    ]
 }
 
 impl Fault {

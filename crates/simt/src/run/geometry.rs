@@ -54,8 +54,5 @@ pub(super) fn check_geometry(
     } else {
         return Ok(());
     };
-    Err(LaunchError::Geometry {
-        kernel: program.functions[0].name.clone(),
-        problem,
-    })
+    Err(LaunchError::geometry(program, problem))
 }

@@ -7,15 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::arg::{Arg, parameters};
 use super::block::{Block, BlockFault, LaunchState, Progress, Worker};
-use super::fault::{Fault, FaultKind};
+use super::fault::Fault;
 use super::geometry::check_geometry;
 use super::machine::Machine;
-use crate::code::{Origin, Program};
-use crate::memory::AccessFault;
+use crate::code::Program;
 use crate::memory::global::MemoryError;
 use crate::module::Function;
 use crate::observe::Observer;
-use ptx::Source;
 
 /// A kernel with all that a launch of it takes.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +67,7 @@ impl<'a> Launch<'a> {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// The geometry is none that a GPU takes.
+    /// No GPU takes a launch of this geometry.
     #[error("kernel `{kernel}`: {problem}")]
     Geometry {
         /// The kernel.
@@ -98,6 +96,13 @@ pub enum LaunchError {
     /// The kernel did something that it may not. Buffers hold what was written before.
     #[error(transparent)]
     Fault(Box<Fault>),
+}
+
+impl LaunchError {
+    pub(super) fn geometry(program: &Program, problem: String) -> Self {
+        let kernel = program.functions[0].name.clone();
+        Self::Geometry { kernel, problem }
+    }
 }
 
 impl Machine {
@@ -167,23 +172,18 @@ impl Machine {
         let all = grid.iter().map(|side| u64::from(*side)).product::<u64>();
         if let Some(number) = chosen.and_then(|chosen| chosen.iter().find(|number| **number >= all))
         {
-            return Err(LaunchError::Geometry {
-                kernel: program.functions[0].name.clone(),
-                problem: format!("block {number} of {all}"),
-            });
+            let problem = format!("block {number} of {all}");
+            return Err(LaunchError::geometry(program, problem));
         }
         if chosen.is_some_and(<[u64]>::is_empty) {
             return Ok(observer);
         }
         let frame = program.functions[0].frame_bytes;
         if frame > self.config.max_local_bytes {
-            return Err(LaunchError::Geometry {
-                kernel: program.functions[0].name.clone(),
-                problem: format!(
-                    "{frame} bytes of local memory a thread; this machine gives {}",
-                    self.config.max_local_bytes
-                ),
-            });
+            let most = self.config.max_local_bytes;
+            let problem =
+                format!("{frame} bytes of local memory a thread; this machine gives {most}");
+            return Err(LaunchError::geometry(program, problem));
         }
         let params = parameters(program, args)?;
         let globals = self.place_globals(program)?;
@@ -207,7 +207,8 @@ impl Machine {
         let merged = Mutex::new(observer);
         let faults = Mutex::new(Vec::<(u64, BlockFault)>::new());
         let workers = self.pool.current_num_threads() as u64;
-        // Few enough at a time that the last ones end together, enough that taking them costs nothing.
+        // How many blocks a host thread takes at a time: few enough that all threads end together, and enough
+        // that taking them costs little.
         let share = (blocks / (workers * 16)).clamp(1, 64);
         // The last block begins when the others are done: where it waits for what they leave it, it finds that
         // there, whatever the host's threads do, and counts the same each time.
@@ -298,9 +299,11 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// [`LaunchError::Geometry`], [`LaunchError::Arguments`] and [`LaunchError::Variable`] before anything
-    /// runs; [`LaunchError::Fault`] if the kernel does something that it may not, runs for longer than
-    /// [`Config::max_instructions`](crate::Config::max_instructions) or waits for ever.
+    /// Before anything runs: [`LaunchError::Geometry`] when no GPU takes the launch, or the kernel was not
+    /// compiled for it, [`LaunchError::Arguments`] when the arguments do not fit the parameters,
+    /// [`LaunchError::Variable`] when there is no memory for a variable of the module.
+    /// [`LaunchError::Fault`] when the kernel does something that it may not, runs for longer than
+    /// [`Config::max_instructions`](crate::Config::max_instructions) or waits forever.
     pub fn launch(&mut self, launch: &Launch<'_>) -> Result<(), LaunchError> {
         self.launch_observed(launch, ())
     }
@@ -336,83 +339,4 @@ impl Machine {
         }
         Ok(addresses)
     }
-
-    /// A fault of block `number`, in words and with its place in the text.
-    fn describe(&self, launch: &Launch<'_>, number: u64, fault: BlockFault) -> Fault {
-        let BlockFault { site, thread, kind } = fault;
-        let program = &*launch.function.program;
-        let func = &program.functions[site.function as usize];
-        let Origin { at, loc, .. } = func.origins[site.pc as usize];
-        let source = Source::new(&launch.function.module.ptx);
-        let (ptx_line, _) = source.line_column(at);
-        let kind = match kind {
-            FaultKind::Access { access, .. } => {
-                let near = self.near(&access, launch.args);
-                FaultKind::Access { access, near }
-            }
-            other => other,
-        };
-        Fault {
-            kind,
-            kernel: program.functions[0].name.clone(),
-            function: (site.function > 0).then(|| func.name.clone()),
-            block: unravel(number, launch.grid),
-            thread: unravel(u64::from(thread), launch.block),
-            ptx_line,
-            ptx: source.line_text(ptx_line).trim().to_owned(),
-            origin: loc.and_then(|loc| {
-                // Code of a library that was inlined is the caller's business.
-                let (file, line) = loc
-                    .inlined_at
-                    .map_or((loc.file, loc.line), |at| (at.0, at.1));
-                let mut files = launch.function.module.files.iter();
-                let name = files.find(|(number, _)| *number == file)?;
-                Some((name.1.clone(), line))
-            }),
-        }
-    }
-
-    /// What an access that faulted was probably meant for.
-    fn near(&self, access: &AccessFault, args: &[Arg]) -> String {
-        if let Some(near) = access.near() {
-            return near;
-        }
-        let Some(allocation) = self.global.nearest(access.address) else {
-            return String::new();
-        };
-        let whose = args
-            .iter()
-            .position(|arg| *arg == Arg::Pointer(allocation.base))
-            .map_or("an allocation".to_owned(), |index| {
-                format!("argument {index}'s buffer")
-            });
-        let end = allocation.base + allocation.bytes;
-        let bytes = allocation.bytes;
-        if access.address >= end {
-            format!(
-                "{} bytes past the end of {whose} of {bytes} bytes",
-                access.address - end
-            )
-        } else if access.address < allocation.base {
-            format!(
-                "{} bytes before {whose} of {bytes} bytes",
-                allocation.base - access.address
-            )
-        } else {
-            format!(
-                "at byte {} of {whose} of {bytes} bytes",
-                access.address - allocation.base
-            )
-        }
-    }
-}
-
-/// Coordinates of a linear index, x fastest.
-pub(super) fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
-    let (x, y) = (u64::from(sides[0]), u64::from(sides[1]));
-    [
-        (index % x) as u32,
-        (index / x % y) as u32,
-        (index / (x * y)) as u32,
-    ]
 }

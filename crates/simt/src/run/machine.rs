@@ -121,7 +121,7 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// If the host gives it no threads.
+    /// When the host cannot start the threads.
     pub fn new(config: Config) -> Result<Self, rayon::ThreadPoolBuildError> {
         static MACHINES: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
@@ -155,7 +155,7 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// If there is no such memory: [`MemoryError::TooLarge`], [`MemoryError::Limit`],
+    /// When there is no such memory: [`MemoryError::TooLarge`], [`MemoryError::Limit`],
     /// [`MemoryError::Addresses`] or [`MemoryError::Host`].
     pub fn zeroed<T: Element>(&mut self, len: usize) -> Result<Buffer<T>, MemoryError> {
         let bytes =
@@ -183,7 +183,8 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// As [`Machine::zeroed`].
+    /// When there is no such memory: [`MemoryError::TooLarge`], [`MemoryError::Limit`],
+    /// [`MemoryError::Addresses`] or [`MemoryError::Host`].
     pub fn upload<T: Element>(&mut self, data: &[T]) -> Result<Buffer<T>, MemoryError> {
         let buffer = self.zeroed(data.len())?;
         self.write(buffer, data)?;
@@ -205,14 +206,13 @@ impl Machine {
     /// [`MemoryError::TooLong`] if the buffer is shorter; then nothing is written. [`MemoryError::Freed`] and
     /// [`MemoryError::Foreign`] if it is none of this machine's.
     pub fn write<T: Element>(&mut self, buffer: Buffer<T>, data: &[T]) -> Result<(), MemoryError> {
-        self.own(buffer)?;
+        let address = self.own(buffer)?;
         if data.len() > buffer.len {
             return Err(MemoryError::TooLong {
                 data: data.len(),
                 buffer: buffer.len,
             });
         }
-        let address = buffer.address;
         self.global
             .at_mut(address)
             .ok_or(MemoryError::Freed { address })?
@@ -233,8 +233,7 @@ impl Machine {
     /// [`MemoryError::Freed`] and [`MemoryError::Foreign`] if it is none of this machine's,
     /// [`MemoryError::Host`] if there is no memory for the copy.
     pub fn read<T: Element>(&self, buffer: Buffer<T>) -> Result<Vec<T>, MemoryError> {
-        self.own(buffer)?;
-        let address = buffer.address;
+        let address = self.own(buffer)?;
         let allocation = self
             .global
             .at(address)
@@ -263,23 +262,19 @@ impl Machine {
     /// # Errors
     /// [`MemoryError::Freed`] if it was freed before, [`MemoryError::Foreign`] if it is another machine's.
     pub fn free<T>(&mut self, buffer: Buffer<T>) -> Result<(), MemoryError> {
-        self.own(buffer)?;
-        let address = buffer.address;
-        if self.global.free(address) {
-            Ok(())
-        } else {
-            Err(MemoryError::Freed { address })
+        let address = self.own(buffer)?;
+        match self.global.free(address) {
+            true => Ok(()),
+            false => Err(MemoryError::Freed { address }),
         }
     }
 
-    /// Whether a buffer was made by this machine.
-    fn own<T>(&self, buffer: Buffer<T>) -> Result<(), MemoryError> {
-        if buffer.machine == self.number {
-            Ok(())
-        } else {
-            Err(MemoryError::Foreign {
-                address: buffer.address,
-            })
+    /// The address of a buffer that was made by this machine.
+    fn own<T>(&self, buffer: Buffer<T>) -> Result<u64, MemoryError> {
+        let address = buffer.address;
+        match buffer.machine == self.number {
+            true => Ok(address),
+            false => Err(MemoryError::Foreign { address }),
         }
     }
 }

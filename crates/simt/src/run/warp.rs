@@ -36,12 +36,12 @@ pub(super) struct Votes {
     pub(super) yes: u32,
 }
 
-/// A way that some lanes are on.
+/// An entry of the reconvergence stack: lanes that run together, and where.
 #[derive(Debug, Clone, Copy)]
 struct StackEntry {
     pc: u32,
     mask: u32,
-    /// Where it reconvergence_pc the stack below it on the stack.
+    /// Where these lanes stop and wait for the lanes of the entries below.
     reconvergence_pc: u32,
 }
 
@@ -55,7 +55,7 @@ struct Frame {
     preds: usize,
     /// Its local memory begins here.
     local: u32,
-    /// Its stack begin here on the stack.
+    /// Its entries on the reconvergence stack begin here.
     stack: usize,
     /// The lanes that it was entered with.
     lanes: u32,
@@ -131,7 +131,7 @@ impl WarpState {
         self.enter(launch, 0, self.threads, None)
     }
 
-    /// The lanes that run still.
+    /// The lanes whose thread has not ended.
     pub(super) fn alive(&self) -> u32 {
         !self.ended
     }
@@ -141,7 +141,7 @@ impl WarpState {
         let function = self.frames.last().map_or(0, |frame| frame.function);
         Site {
             function,
-            pc: self.stack.last().map_or(0, |way| way.pc),
+            pc: self.stack.last().map_or(0, |entry| entry.pc),
         }
     }
 
@@ -225,7 +225,7 @@ impl WarpState {
     /// Fills the registers of a frame that begins; `again`, only those that differ between blocks.
     fn fill(&mut self, launch: &LaunchState<'_>, func: &Func, frame: Frame, again: bool) {
         for filled in &func.frame_init {
-            // The usual ones of those that differ between blocks, without a detour.
+            // The most frequent ones of those that differ between blocks.
             if let (FrameInit::Special(Special::Ctaid(axis)), Reg::R32(reg)) =
                 (filled.init, filled.reg)
             {

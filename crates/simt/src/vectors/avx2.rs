@@ -13,36 +13,25 @@ use crate::regs::{LANES, Lanes64};
 /// Used by functions that are compiled for AVX2 only, and are called only where the CPU has it.
 pub(crate) struct Avx2;
 
-impl Vectors for Avx2 {
-    #[inline(always)]
-    fn patterns(at: &Lanes64, bytes: u32) -> Option<[Pattern; 2]> {
-        // SAFETY: whoever is compiled with this type runs on CPUs with AVX2.
-        unsafe { patterns(at, bytes) }
-    }
+/// The questions as methods that call the functions of the same names, which are compiled for AVX2.
+macro_rules! vectors {
+    ($(fn $name:ident($($arg:ident: $ty:ty),+) -> $result:ty;)*) => {
+        impl Vectors for Avx2 {$(
+            #[inline(always)]
+            fn $name($($arg: $ty),+) -> $result {
+                // SAFETY: the type's users are compiled for AVX2, and are called only where the CPU has it.
+                unsafe { $name($($arg),+) }
+            }
+        )*}
+    };
+}
 
-    #[inline(always)]
-    fn inside(at: &Lanes64, base: u64, last: u64, align: u64) -> bool {
-        // SAFETY: as above.
-        unsafe { inside(at, base, last, align) }
-    }
-
-    #[inline(always)]
-    fn steps(at: &Lanes64, shift: u32) -> Steps {
-        // SAFETY: as above.
-        unsafe { steps(at, shift) }
-    }
-
-    #[inline(always)]
-    fn repeats(at: &Lanes64) -> bool {
-        // SAFETY: as above.
-        unsafe { repeats(at) }
-    }
-
-    #[inline(always)]
-    fn banks(at: &Lanes64) -> u32 {
-        // SAFETY: as above.
-        unsafe { banks(at) }
-    }
+vectors! {
+    fn patterns(at: &Lanes64, bytes: u32) -> Option<[Pattern; 2]>;
+    fn inside(at: &Lanes64, base: u64, last: u64, align: u64) -> bool;
+    fn steps(at: &Lanes64, shift: u32) -> Steps;
+    fn repeats(at: &Lanes64) -> bool;
+    fn banks(at: &Lanes64) -> u32;
 }
 
 /// For each size of an access: how far the lanes of a row lie behind the first.
@@ -94,7 +83,7 @@ fn pattern(at: &[u64; HALF], ramp: &[[u64; 4]]) -> Option<Pattern> {
 fn inside(at: &Lanes64, base: u64, last: u64, align: u64) -> bool {
     let all = |value: u64| _mm256_set1_epi64x(value.cast_signed());
     let (base, last) = (all(base), all(last));
-    // Offsets that are too large, and what is left behind them, have their highest bit set.
+    // Offsets that are too large, and differences from `last` to them, have their highest bit set.
     let (mut high, mut low) = (_mm256_setzero_si256(), _mm256_setzero_si256());
     for at in at.as_chunks::<4>().0 {
         let offset = _mm256_sub_epi64(wide(at), base);

@@ -3,6 +3,7 @@
 //! There are as few as can be: the others are one of these with its operands swapped, its result
 //! inverted, or both.
 
+use crate::alu::float::flush32;
 use crate::alu::lanes::{RegisterNumbers, Word, lanes_where};
 use crate::regs::{Pred, Regs};
 
@@ -64,21 +65,9 @@ impl Test {
             Test::F16(relation) => floats(relation, r, regs, f16),
             Test::F16Ftz(relation) => floats(relation, r, regs, f16_flushed),
             Test::Bf16(relation) => floats(relation, r, regs, bf16),
-            Test::F16x2(relation) => {
-                let low = floats(relation, r, regs, f16);
-                return [low, floats(relation, r, regs, |pair: u32| f16(pair >> 16))];
-            }
-            Test::F16x2Ftz(relation) => {
-                let low = floats(relation, r, regs, f16_flushed);
-                return [
-                    low,
-                    floats(relation, r, regs, |pair: u32| f16_flushed(pair >> 16)),
-                ];
-            }
-            Test::Bf16x2(relation) => {
-                let low = floats(relation, r, regs, bf16);
-                return [low, floats(relation, r, regs, |pair: u32| bf16(pair >> 16))];
-            }
+            Test::F16x2(relation) => return pairs(relation, r, regs, f16),
+            Test::F16x2Ftz(relation) => return pairs(relation, r, regs, f16_flushed),
+            Test::Bf16x2(relation) => return pairs(relation, r, regs, bf16),
         };
         [one, 0]
     }
@@ -113,11 +102,22 @@ fn floats<W: Word, F: PartialOrd>(
     }
 }
 
+/// The same for the lower and for the upper halves.
+#[inline(always)]
+fn pairs(
+    relation: Relation,
+    r: &RegisterNumbers,
+    regs: &Regs<'_>,
+    read: impl Fn(u32) -> f32,
+) -> [u32; 2] {
+    let low = floats(relation, r, regs, &read);
+    [low, floats(relation, r, regs, |pair: u32| read(pair >> 16))]
+}
+
 /// A subnormal number becomes the zero of its sign.
 #[inline(always)]
 fn flushed(bits: u32) -> f32 {
-    let subnormal = bits & 0x7f80_0000 == 0;
-    f32::from_bits(if subnormal { bits & 0x8000_0000 } else { bits })
+    f32::from_bits(flush32(bits))
 }
 
 #[inline(always)]

@@ -1,14 +1,11 @@
-//! Conversions of one value, by the general way: whatever the types, rounding and modifiers.
+//! Conversions of one value with any types, rounding and modifiers.
 
 use super::cvt::{Bits, Conversion, Type};
 use crate::alu::float::exact::{Exact, Format, Rounding};
-use crate::alu::float::{from_bf16, from_f16, saturate};
+use crate::alu::float::{NAN32, canonical32, flush32, from_bf16, from_f16, saturate};
 use crate::alu::lanes::each;
 use crate::alu::modifiers::Modifiers;
 use crate::regs::{LANES, R32, Reg, Regs};
-
-/// The canonical NaN of `f32`.
-pub(super) const NAN32: u32 = 0x7fff_ffff;
 
 /// The lowest `bits` of a value, extended to 64.
 #[inline(always)]
@@ -39,12 +36,8 @@ fn load(bits: u64, format: Format, flags: Modifiers) -> f64 {
     let narrow = bits as u32;
     f64::from_bits(match format {
         Format::F16 => {
-            let value = from_f16(narrow & 0xffff);
-            widen(if value.is_nan() {
-                f32::from_bits(NAN32)
-            } else {
-                value
-            })
+            let bits = canonical32(from_f16(narrow & 0xffff));
+            widen(f32::from_bits(bits))
         }
         Format::Bf16 => widen(from_bf16(narrow & 0xffff)),
         Format::F32 | Format::Tf32 => widen(f32::from_bits(flush(narrow, flags))),
@@ -53,8 +46,8 @@ fn load(bits: u64, format: Format, flags: Modifiers) -> f64 {
 }
 
 fn flush(bits: u32, flags: Modifiers) -> u32 {
-    if flags.has(Modifiers::FTZ) && bits & 0x7f80_0000 == 0 {
-        bits & 0x8000_0000
+    if flags.has(Modifiers::FTZ) {
+        flush32(bits)
     } else {
         bits
     }
@@ -137,7 +130,7 @@ pub(super) fn narrow(bits: u64) -> u32 {
 
 /// A NaN that keeps its sign and the upper part of its payload, made quiet: between `f64` and `f32` or
 /// `f16`, on an H100. Other conversions give the canonical NaN.
-fn handed_on(raw: u64, from: Format, to: Format) -> Option<u64> {
+fn propagated_nan(raw: u64, from: Format, to: Format) -> Option<u64> {
     match (from, to) {
         (Format::F64, Format::F32) if f64::from_bits(raw).is_nan() => Some(narrow(raw).into()),
         (Format::F64, Format::F16) if f64::from_bits(raw).is_nan() => {
@@ -192,7 +185,7 @@ fn one(raw: u64, spec: Conversion) -> u64 {
         }
         (Type::Float(from), Type::Float(to)) => {
             let keeps_nan = !flags.has(Modifiers::SAT) && !flags.has(Modifiers::RELU);
-            if let Some(nan) = handed_on(raw, from, to).filter(|_| keeps_nan) {
+            if let Some(nan) = propagated_nan(raw, from, to).filter(|_| keeps_nan) {
                 return extend(nan, u32::from(spec.width), false);
             }
             let value = load(raw, from, flags);

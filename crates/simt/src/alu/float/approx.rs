@@ -3,7 +3,7 @@
 //! Computed as doubles by a library that gives the same bits on every host, and rounded: nearer than the
 //! ISA asks for, so not the bits that a GPU gives.
 
-use super::fast::{NAN32, flush32, nan64};
+use super::fast::{canonical32, flush32, nan64};
 use super::{Approx, Approx64};
 use crate::alu::lanes::map;
 use crate::regs::{R32, R64, Regs};
@@ -23,11 +23,7 @@ pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R
     let flush = |bits| if ftz { flush32(bits) } else { bits };
     map(regs, mask, to, from, |a: u32| {
         let value = one(op, f64::from(f32::from_bits(flush(a)))) as f32;
-        flush(if value.is_nan() {
-            NAN32
-        } else {
-            value.to_bits()
-        })
+        flush(canonical32(value))
     });
 }
 

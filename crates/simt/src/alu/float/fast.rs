@@ -6,11 +6,11 @@ use crate::alu::lanes::map3;
 use crate::regs::{R32, R64, Regs};
 
 /// The canonical NaN of `f32`.
-pub(super) const NAN32: u32 = 0x7fff_ffff;
+pub(crate) const NAN32: u32 = 0x7fff_ffff;
 
 /// Subnormal to zero of the same sign.
 #[inline(always)]
-pub(super) fn flush32(bits: u32) -> u32 {
+pub(crate) fn flush32(bits: u32) -> u32 {
     if bits & 0x7f80_0000 == 0 {
         bits & 0x8000_0000
     } else {
@@ -18,14 +18,20 @@ pub(super) fn flush32(bits: u32) -> u32 {
     }
 }
 
-/// A result's bits: NaN is canonical, subnormal ones are flushed if asked for.
+/// A number's bits; those of the canonical NaN for any NaN.
 #[inline(always)]
-fn result<const FTZ: bool>(value: f32) -> u32 {
-    let bits = if value.is_nan() {
+pub(crate) fn canonical32(value: f32) -> u32 {
+    if value.is_nan() {
         NAN32
     } else {
         value.to_bits()
-    };
+    }
+}
+
+/// A result's bits: NaN is canonical, subnormal ones are flushed if asked for.
+#[inline(always)]
+fn result<const FTZ: bool>(value: f32) -> u32 {
+    let bits = canonical32(value);
     if FTZ { flush32(bits) } else { bits }
 }
 
@@ -83,7 +89,7 @@ pub(super) fn run32<const FTZ: bool>(
 /// An H100 looks at the second operand of `add`, `sub`, `mul` and `fma` first, then the third, then the
 /// first: callers give them in that order.
 #[inline(always)]
-pub(super) fn nan64(value: f64, a: f64, b: f64, c: f64) -> u64 {
+pub(crate) fn nan64(value: f64, a: f64, b: f64, c: f64) -> u64 {
     const QUIET: u64 = 1 << 51;
     let mut nan = 0xfff8_0000_0000_0000;
     for operand in [c, b, a] {

@@ -5,6 +5,7 @@
 pub(crate) use super::Half;
 use super::exact::{Format, Rounding, add_to_odd};
 use super::general::saturate;
+use super::minmax::min_max;
 use crate::alu::lanes::map3;
 use crate::alu::modifiers::Modifiers;
 use crate::regs::{R32, Regs};
@@ -47,7 +48,7 @@ pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32
     };
     let [a, b, c] = [a, b, c].map(flush);
     match op {
-        Half::Min | Half::Max => return min_max(op == Half::Max, modifiers, infinity, a, b),
+        Half::Min | Half::Max => return min_max(op == Half::Max, modifiers, format, a, b),
         Half::Abs | Half::Neg => {
             return if a & 0x7fff > infinity {
                 0x7fff
@@ -83,34 +84,6 @@ pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32
     } else {
         bits
     }
-}
-
-fn min_max(max: bool, modifiers: Modifiers, infinity: u32, a: u32, b: u32) -> u32 {
-    let (a_nan, b_nan) = (a & 0x7fff > infinity, b & 0x7fff > infinity);
-    if a_nan && b_nan || modifiers.has(Modifiers::NAN) && (a_nan || b_nan) {
-        return 0x7fff;
-    }
-    let sign = if modifiers.has(Modifiers::XORSIGN) {
-        (a ^ b) & 0x8000
-    } else {
-        0
-    };
-    let (a, b) = if modifiers.has(Modifiers::XORSIGN) {
-        (a & 0x7fff, b & 0x7fff)
-    } else {
-        (a, b)
-    };
-    let key = |bits: u32| {
-        let magnitude = (bits & 0x7fff) as i32;
-        if bits & 0x8000 != 0 {
-            -1 - magnitude
-        } else {
-            magnitude
-        }
-    };
-    let first = (key(a) < key(b)) != max;
-    let number = if b_nan || first && !a_nan { a } else { b };
-    number | sign
 }
 
 #[inline(never)]

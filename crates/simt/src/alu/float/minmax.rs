@@ -1,5 +1,6 @@
 //! `min` and `max` (PTX ISA §9.7.3.11, §9.7.3.12): a NaN loses against a number, and −0 is less than +0.
 
+use super::exact::Format;
 use super::fast::{NAN32, flush32};
 use crate::alu::lanes::map3;
 use crate::alu::modifiers::Modifiers;
@@ -34,28 +35,35 @@ pub(super) fn pick64(a: u64, b: u64, max: bool) -> u64 {
     }
 }
 
-/// Two of `f32` with modifiers.
+/// The lesser or greater of two numbers of a format of at most 32 bits, with modifiers.
 #[inline(always)]
-fn pair(a: u32, b: u32, max: bool, modifiers: Modifiers) -> u32 {
-    let (a, b) = if modifiers.has(Modifiers::FTZ) {
-        (flush32(a), flush32(b))
-    } else {
-        (a, b)
-    };
-    let (a_nan, b_nan) = (a & NAN32 > 0x7f80_0000, b & NAN32 > 0x7f80_0000);
-    if modifiers.has(Modifiers::NAN) && (a_nan || b_nan) || a_nan && b_nan {
-        return NAN32;
+pub(super) fn min_max(max: bool, modifiers: Modifiers, format: Format, a: u32, b: u32) -> u32 {
+    let (infinity, sign) = (format.infinity() as u32, format.sign() as u32);
+    let (a_nan, b_nan) = (a & !sign > infinity, b & !sign > infinity);
+    if a_nan && b_nan || modifiers.has(Modifiers::NAN) && (a_nan || b_nan) {
+        return format.nan() as u32;
     }
-    let sign = if modifiers.has(Modifiers::XORSIGN) {
-        (a ^ b) & 0x8000_0000
+    let both = if modifiers.has(Modifiers::XORSIGN) {
+        (a ^ b) & sign
     } else {
         0
     };
-    if modifiers.has(Modifiers::ABS) {
-        pick32(a & NAN32, b & NAN32, max) | sign
+    let (a, b) = if modifiers.has(Modifiers::ABS) {
+        (a & !sign, b & !sign)
     } else {
-        pick32(a, b, max)
-    }
+        (a, b)
+    };
+    let key = |bits: u32| {
+        let magnitude = i64::from(bits & !sign);
+        if bits & sign != 0 {
+            -1 - magnitude
+        } else {
+            magnitude
+        }
+    };
+    let first = (key(a) < key(b)) != max;
+    let number = if b_nan || first && !a_nan { a } else { b };
+    number | both
 }
 
 #[inline(never)]
@@ -66,12 +74,13 @@ pub(super) fn run32(
     to: R32,
     from: [R32; 3],
 ) {
+    let flush = |bits| match modifiers.has(Modifiers::FTZ) {
+        true => flush32(bits),
+        false => bits,
+    };
+    let pick = |a, b| min_max(max, modifiers, Format::F32, a, b);
     map3(regs, mask, to, from, |a, b, c| {
-        let two = pair(a, b, max, modifiers);
-        if three {
-            pair(two, c, max, modifiers)
-        } else {
-            two
-        }
+        let two = pick(flush(a), flush(b));
+        if three { pick(two, flush(c)) } else { two }
     });
 }

@@ -1,6 +1,7 @@
 //! Each instruction on values worked out from the ISA's text.
 #![allow(clippy::unwrap_used)]
 
+mod atomic;
 mod half;
 mod random;
 mod refusals;

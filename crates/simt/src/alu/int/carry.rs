@@ -15,29 +15,21 @@ pub(crate) const NO_CARRY: u32 = u32::MAX;
 #[inline(always)]
 pub(super) fn execute(op: Op, r: &RegisterNumbers, regs: &mut Regs<'_>, mask: u32) {
     match op {
-        Op::CarryAdd32 => carried(regs, mask, r, |a: u32, b, _, carry| {
-            a.carrying_add(b, carry)
+        Op::CarryAdd32 => carried(regs, mask, r, |a: u32, b, _, cc| a.carrying_add(b, cc)),
+        Op::CarryAdd64 => carried(regs, mask, r, |a: u64, b, _, cc| a.carrying_add(b, cc)),
+        Op::CarrySub32 => carried(regs, mask, r, |a: u32, b, _, cc| a.borrowing_sub(b, cc)),
+        Op::CarrySub64 => carried(regs, mask, r, |a: u64, b, _, cc| a.borrowing_sub(b, cc)),
+        Op::CarryMadLo32 => carried(regs, mask, r, |a: u32, b, c, cc| {
+            a.wrapping_mul(b).carrying_add(c, cc)
         }),
-        Op::CarryAdd64 => carried(regs, mask, r, |a: u64, b, _, carry| {
-            a.carrying_add(b, carry)
+        Op::CarryMadLo64 => carried(regs, mask, r, |a: u64, b, c, cc| {
+            a.wrapping_mul(b).carrying_add(c, cc)
         }),
-        Op::CarrySub32 => carried(regs, mask, r, |a: u32, b, _, carry| {
-            a.borrowing_sub(b, carry)
+        Op::CarryMadHiU32 => carried(regs, mask, r, |a: u32, b, c, cc| {
+            a.high(b).carrying_add(c, cc)
         }),
-        Op::CarrySub64 => carried(regs, mask, r, |a: u64, b, _, carry| {
-            a.borrowing_sub(b, carry)
-        }),
-        Op::CarryMadLo32 => carried(regs, mask, r, |a: u32, b, c, carry| {
-            a.wrapping_mul(b).carrying_add(c, carry)
-        }),
-        Op::CarryMadLo64 => carried(regs, mask, r, |a: u64, b, c, carry| {
-            a.wrapping_mul(b).carrying_add(c, carry)
-        }),
-        Op::CarryMadHiU32 => carried(regs, mask, r, |a: u32, b, c, carry| {
-            a.high(b).carrying_add(c, carry)
-        }),
-        Op::CarryMadHiU64 => carried(regs, mask, r, |a: u64, b, c, carry| {
-            a.high(b).carrying_add(c, carry)
+        Op::CarryMadHiU64 => carried(regs, mask, r, |a: u64, b, c, cc| {
+            a.high(b).carrying_add(c, cc)
         }),
         Op::CarryMadHiS32 => carried(regs, mask, r, |a: u32, b, c, carry| {
             let high = a.cast_signed().high(b.cast_signed());

@@ -5,10 +5,11 @@ use ptx::ast::{self, AddressBase, Number, Operand};
 use super::{AddressOperand, Context, RegisterNumber};
 use crate::code::{FrameInit, Guard, InitializedRegister, Pred, R32, Reg, Special};
 use crate::error::LowerError;
-use crate::layout::{Location, type_bytes};
+use crate::layout::Location;
+use ptx::opcode::type_bytes;
 
 impl Context<'_, '_> {
-    /// Whether an operand is `_`, the result that nobody wants.
+    /// Whether an operand is `_`, a result that is thrown away.
     pub(crate) fn is_sink(&self, operand: &Operand<'_>) -> bool {
         *operand == Operand::Name("_")
     }
@@ -42,7 +43,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// A register to be written. `_` gets one that nobody reads.
+    /// A register to be written. `_` gets one that no instruction reads.
     pub(crate) fn dst<R: RegisterNumber>(
         &mut self,
         operand: &Operand<'_>,

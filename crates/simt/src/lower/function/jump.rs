@@ -12,7 +12,7 @@ impl<'m> Body<'_, 'm> {
     fn label<'x>(&self, operand: Option<&Operand<'x>>) -> Result<&'x str, LowerError> {
         match operand {
             Some(Operand::Name(name)) => Ok(name),
-            _ => Err(self.cx.invalid("a label is expected here")),
+            _ => Err(self.invalid("a label is expected here")),
         }
     }
 
@@ -37,14 +37,10 @@ impl<'m> Body<'_, 'm> {
 
     pub(super) fn branch_indexed(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
         if !inst.opcode.starts_with("brx.idx") {
-            return Err(self
-                .cx
-                .unsupported(format!("instruction `{}`", inst.opcode)));
+            return Err(self.unsupported(format!("instruction `{}`", inst.opcode)));
         }
         let [index, list] = &inst.operands[..] else {
-            return Err(self
-                .cx
-                .invalid("brx.idx takes an index and a list of targets"));
+            return Err(self.invalid("brx.idx takes an index and a list of targets"));
         };
         let index: R32 = self.cx.src(index, "u32")?;
         let list = self.label(Some(list))?;
@@ -56,10 +52,7 @@ impl<'m> Body<'_, 'm> {
                 Some(Target::List(targets)) => Some(targets.clone()),
                 _ => None,
             })
-            .ok_or_else(|| {
-                self.cx
-                    .invalid(format!("`{list}` is no list of branch targets"))
-            })?;
+            .ok_or_else(|| self.invalid(format!("`{list}` is no list of branch targets")))?;
         let op = Op::BranchIndexed {
             index,
             targets: vec![0; targets.len()].into(),
@@ -82,7 +75,7 @@ impl<'m> Body<'_, 'm> {
         let name = match operands.next() {
             Some(Operand::Name(name)) if self.cx.register(name).is_none() => *name,
             _ => {
-                return Err(self.cx.unsupported(
+                return Err(self.unsupported(
                     "a call through a register (with .callprototype or .calltargets): only direct calls are; it",
                 ));
             }
@@ -90,17 +83,15 @@ impl<'m> Body<'_, 'm> {
         let arguments: &[Operand<'_>] = match operands.next() {
             Some(Operand::List(arguments)) => arguments,
             None => &[],
-            Some(_) => return Err(self.cx.invalid("a call's arguments stand in parentheses")),
+            Some(_) => return Err(self.invalid("a call's arguments stand in parentheses")),
         };
         let number = self.functions.number(name, inst.at)?;
         let callee = self.functions.order[number as usize];
         if callee.entry {
-            return Err(self
-                .cx
-                .invalid(format!("`{name}` is a kernel: it is launched, not called")));
+            return Err(self.invalid(format!("`{name}` is a kernel: it is launched, not called")));
         }
         if callee.params.len() != arguments.len() || callee.returns.len() != results.len() {
-            return Err(self.cx.invalid(format!(
+            return Err(self.invalid(format!(
                 "`{name}` takes {} and returns {}, the call has {} and {}",
                 callee.params.len(),
                 callee.returns.len(),
@@ -122,19 +113,11 @@ impl<'m> Body<'_, 'm> {
             let (there, end) = shape.place_behind(offset, variable)?;
             offset = end;
             let here = self.frame_place(operand)?;
-            if at < results.len() {
-                call.results.push(Copy {
-                    from: there,
-                    to: here,
-                    bytes,
-                });
-            } else {
-                call.arguments.push(Copy {
-                    from: here,
-                    to: there,
-                    bytes,
-                });
-            }
+            let (copies, from, to) = match at < results.len() {
+                true => (&mut call.results, there, here),
+                false => (&mut call.arguments, here, there),
+            };
+            copies.push(Copy { from, to, bytes });
         }
         Ok(Op::Call(Box::new(call)))
     }
@@ -149,9 +132,7 @@ impl<'m> Body<'_, 'm> {
         {
             return Ok(at);
         }
-        Err(self
-            .cx
-            .unsupported("a call's operand that is no .param variable"))
+        Err(self.unsupported("a call's operand that is no .param variable"))
     }
 
     /// Resolves the jumps from number `from` on that name a label of this scope.

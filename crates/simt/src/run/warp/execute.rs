@@ -11,9 +11,9 @@ use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
 use crate::warp::AbsentLanes;
 
-/// Why instructions are no longer executed one after the other.
+/// Why the loop stops executing instructions one after the other.
 enum Pause {
-    /// The way has come to where it reconvergence_pc the others.
+    /// The lanes have come to where they run together with others again.
     Reconverged,
     /// The turn is over.
     Yield,
@@ -31,7 +31,7 @@ enum Pause {
 enum Next {
     Go,
     Stop(Status),
-    /// Lanes went different stack; those of the mask together.
+    /// Lanes jumped to different targets; those of the mask to the same one.
     Diverged(u32),
 }
 
@@ -53,7 +53,7 @@ impl WarpState {
             let Some(frame) = self.frames.last().copied() else {
                 return Ok(Status::Ended);
             };
-            let Some(way) = self.stack[frame.stack..].last().copied() else {
+            let Some(entry) = self.stack[frame.stack..].last().copied() else {
                 self.leave(launch);
                 continue;
             };
@@ -61,7 +61,7 @@ impl WarpState {
                 mut pc,
                 mask,
                 reconvergence_pc,
-            } = way;
+            } = entry;
             if mask == 0 {
                 self.stack.pop();
                 continue;
@@ -100,7 +100,7 @@ impl WarpState {
                     _ => false,
                 };
                 if alike {
-                    // Up to where this way reconvergence_pc the others, or to the end.
+                    // Up to where these lanes run together with others again, or to the end.
                     let end = if reconvergence_pc > pc && reconvergence_pc != NEVER {
                         reconvergence_pc as usize
                     } else {
@@ -214,16 +214,16 @@ impl WarpState {
                 }
             }
             Op::Return => {
-                for way in &mut self.stack[frame.stack..] {
-                    way.mask &= !active;
+                for entry in &mut self.stack[frame.stack..] {
+                    entry.mask &= !active;
                 }
                 if self.frames.len() == 1 {
                     self.ended |= active;
                 }
             }
             Op::Exit => {
-                for way in &mut self.stack {
-                    way.mask &= !active;
+                for entry in &mut self.stack {
+                    entry.mask &= !active;
                 }
                 self.ended |= active;
             }
@@ -251,47 +251,42 @@ impl WarpState {
         Ok(Next::Go)
     }
 
-    /// The way on top; there is one while an instruction is executed.
+    /// The entry on top of the reconvergence stack; there is one while an instruction is executed.
     fn top(&mut self) -> &mut StackEntry {
         self.stack
             .last_mut()
-            .expect("the loop runs only while there is a way")
+            .expect("the loop runs only while there is an entry")
     }
 
+    /// Lanes go on at different places: `taken` of them at `target`, the others of `mask` behind the branch.
     fn branch(&mut self, pc: u32, target: u32, reconverge: u32, mask: u32, taken: u32) {
-        let way = self.top();
-        if taken == mask {
-            way.pc = target;
-        } else if taken == 0 {
-            way.pc = pc + 1;
-        } else {
-            self.diverge(reconverge);
-            let reconvergence_pc = reconverge;
-            self.stack.push(StackEntry {
-                pc: pc + 1,
-                mask: mask & !taken,
-                reconvergence_pc,
-            });
-            self.stack.push(StackEntry {
-                pc: target,
-                mask: taken,
-                reconvergence_pc,
-            });
+        self.diverge(reconverge);
+        for (pc, mask) in [(pc + 1, mask & !taken), (target, taken)] {
+            self.push(pc, mask, reconverge);
         }
     }
 
-    /// The way on top ends here for now: its lanes meet again at `reconverge`.
+    fn push(&mut self, pc: u32, mask: u32, reconvergence_pc: u32) {
+        self.stack.push(StackEntry {
+            pc,
+            mask,
+            reconvergence_pc,
+        });
+    }
+
+    /// Takes the entry on top apart: all of its lanes go on at `reconverge`, once each part of them has come
+    /// there.
     fn diverge(&mut self, reconverge: u32) {
-        let way = self.top();
-        if reconverge == NEVER || way.reconvergence_pc == reconverge {
-            // They meet nowhere before they end, or where the stack below meet anyway.
+        let entry = self.top();
+        if reconverge == NEVER || entry.reconvergence_pc == reconverge {
+            // They run together again nowhere before they end, or where the entries below do anyway.
             self.stack.pop();
         } else {
-            way.pc = reconverge;
+            entry.pc = reconverge;
         }
     }
 
-    /// Returns the lanes of one of the stack: all, if they stay together.
+    /// Returns the lanes that jump to one of the targets: all, if they stay together.
     fn branch_indexed(
         &mut self,
         site: Site,
@@ -312,7 +307,7 @@ impl WarpState {
                 return Err(BlockFault::new(site, thread, kind));
             }
         }
-        // One way for each target that a lane takes, and one for the lanes that the guard holds back.
+        // One entry for each target that a lane takes, and one for the lanes that the guard holds back.
         let mut groups: Vec<(u32, u32)> = Vec::new();
         if mask & !active != 0 {
             groups.push((site.pc + 1, mask & !active));
@@ -331,11 +326,7 @@ impl WarpState {
         self.diverge(reconverge);
         let together = groups.first().map_or(0, |(_, lanes)| *lanes);
         for (pc, mask) in groups {
-            self.stack.push(StackEntry {
-                pc,
-                mask,
-                reconvergence_pc: reconverge,
-            });
+            self.push(pc, mask, reconverge);
         }
         Ok(together)
     }
@@ -363,7 +354,7 @@ impl WarpState {
     fn clock(&mut self, to: Reg, high: bool, mask: u32) {
         use std::sync::OnceLock;
         static START: OnceLock<Instant> = OnceLock::new();
-        // A cycle is a nanosecond here; all that a kernel may count on is that it goes on.
+        // A cycle is a nanosecond here; all that a kernel may rely on is that it never goes back.
         let now = START.get_or_init(Instant::now).elapsed().as_nanos() as u64;
         let now = if high { now >> 32 } else { now };
         let mut regs = self.regs();

@@ -66,8 +66,7 @@ proptest! {
         ftz in any::<bool>(),
     ) {
         use crate::alu::modifiers::Modifiers;
-        use super::super::{Fast, Float, General, exact::Rounding};
-        use crate::regs::R32;
+        use super::super::{Fast, Float, FloatOp, General, exact::Rounding};
         use crate::regs::{ALL, Regs};
         let rounding = Rounding::Nearest;
         let modifiers = if ftz { Modifiers::FTZ } else { Modifiers::NONE };
@@ -81,9 +80,9 @@ proptest! {
         ] {
             let mut r32 = [a, b, c, [0; 32], [0; 32]];
             let mut regs = Regs { r32: &mut r32, r64: &mut [], preds: &mut [] };
-            let from = [R32(0), R32(1), R32(2)];
-            Float::Fast32 { op: fast, ftz, to: R32(3), from }.execute(&mut regs, ALL);
-            Float::General32 { op: general, rounding, modifiers, to: R32(4), from }.execute(&mut regs, ALL);
+            let from = [0, 1, 2];
+            Float { op: FloatOp::Fast32(fast, ftz), to: 3, from }.execute(&mut regs, ALL);
+            Float { op: FloatOp::General32(general, rounding, modifiers), to: 4, from }.execute(&mut regs, ALL);
             prop_assert_eq!(r32[3], r32[4], "{:?}", fast);
         }
     }

@@ -1,0 +1,172 @@
+//! `mov`: between registers, a register and its parts, and from counters that run.
+
+use ptx::ast::Operand;
+
+use super::{Decoded, Decoder};
+use crate::alu::Alu;
+use crate::alu::convert::{Convert, Move};
+use crate::code::{Op, R32, Reg};
+
+impl Decoder<'_, '_, '_> {
+    pub(super) fn mov(&mut self) -> Decoded<Op> {
+        if let [to, Operand::Name(name)] = self.operands
+            && let Some(high) = counter(name)
+        {
+            let (to, _) = self.written(to)?;
+            if matches!(to, Reg::Pred(_)) {
+                return Err(self.invalid("a counter does not fit into a predicate"));
+            }
+            return Ok(Op::Clock { to, high });
+        }
+        let [_, ty] = self.words else {
+            return Err(self.unsupported_form());
+        };
+        let bits = match *ty {
+            "pred" => 1,
+            "b16" | "u16" | "s16" => 16,
+            "b32" | "u32" | "s32" | "f32" => 32,
+            "b64" | "u64" | "s64" | "f64" => 64,
+            _ => return Err(self.unsupported_form()),
+        };
+        let op = match self.exactly()? {
+            [Operand::Vector(_), Operand::Vector(_)] => {
+                return Err(self.invalid("`mov` takes one operand in braces at most"));
+            }
+            [Operand::Vector(parts), _] | [_, Operand::Vector(parts)] if !ty.starts_with('b') => {
+                return Err(self.invalid(format!(
+                    "`mov` with {} parts in braces has a type .b16, .b32 or .b64, not .{ty}",
+                    parts.len()
+                )));
+            }
+            [Operand::Vector(parts), from] => self.unpack(parts, from, ty, bits)?,
+            [to, Operand::Vector(parts)] => self.pack(to, parts, ty, bits)?,
+            [to, from] => self.copy(to, from, ty, bits)?,
+        };
+        Ok(Op::Alu(Alu::Convert(Convert::Move(op))))
+    }
+
+    fn copy(&mut self, to: &Operand<'_>, from: &Operand<'_>, ty: &str, bits: u32) -> Decoded<Move> {
+        if bits == 1 {
+            let to = self.dst(to)?;
+            let (from, negated) = self.src_pred(from)?;
+            return Ok(Move::Pred { to, from, negated });
+        }
+        if let Operand::Name(name) | Operand::NameOffset(name, _) = from
+            && self.register(name).is_none()
+            && self.variable(name).is_none()
+            && self.module.functions.iter().any(|f| f.name == *name)
+        {
+            return Err(self.unsupported(format!("the address of function `{name}`")));
+        }
+        self.check_width(to, bits)?;
+        // A special register has a width of its own.
+        let special = matches!(from, Operand::Name(name) if name.starts_with('%')
+            && self.register(name).is_none()
+            && self.any(from).is_ok());
+        if !special {
+            self.check_width(from, bits)?;
+        }
+        if bits == 64 {
+            let to = self.dst(to)?;
+            return Ok(match special {
+                true => Move::Wide {
+                    to,
+                    from: self.src(from, ty)?,
+                },
+                false => Move::B64 {
+                    to,
+                    from: self.src(from, ty)?,
+                },
+            });
+        }
+        let (to, from) = (self.dst(to)?, self.src(from, ty)?);
+        Ok(match bits == 16 && special {
+            true => Move::B16 { to, from },
+            false => Move::B32 { to, from },
+        })
+    }
+
+    /// The type of a part: how many bits, as an immediate among them is written.
+    fn part_type(&self, bits: u32, parts: usize, ty: &str) -> Decoded<&'static str> {
+        match (bits, parts) {
+            (16, 2) | (32, 4) => Ok("b8"),
+            (32, 2) | (64, 4) => Ok("b16"),
+            (64, 2) => Ok("b32"),
+            _ => Err(self.invalid(format!("`mov.{ty}` does not have {parts} parts"))),
+        }
+    }
+
+    fn pack(
+        &mut self,
+        to: &Operand<'_>,
+        parts: &[Operand<'_>],
+        ty: &str,
+        bits: u32,
+    ) -> Decoded<Move> {
+        let part = self.part_type(bits, parts.len(), ty)?;
+        self.check_width(to, bits)?;
+        let mut all = [R32(0); 4];
+        for (register, operand) in all.iter_mut().zip(parts) {
+            *register = self.src(operand, part)?;
+        }
+        let pair = [all[0], all[1]];
+        if bits == 64 {
+            let to = self.dst(to)?;
+            return Ok(match part {
+                "b16" => Move::Pack16x4 { to, from: all },
+                _ => Move::Pack32x2 { to, from: pair },
+            });
+        }
+        let to = self.dst(to)?;
+        Ok(match (part, bits) {
+            ("b16", _) => Move::Pack16x2 { to, from: pair },
+            (_, 16) => Move::Pack8x2 { to, from: pair },
+            _ => Move::Pack8x4 { to, from: all },
+        })
+    }
+
+    fn unpack(
+        &mut self,
+        parts: &[Operand<'_>],
+        from: &Operand<'_>,
+        ty: &str,
+        bits: u32,
+    ) -> Decoded<Move> {
+        let part = self.part_type(bits, parts.len(), ty)?;
+        self.check_width(from, bits)?;
+        let mut all = [R32(0); 4];
+        for (register, operand) in all.iter_mut().zip(parts) {
+            // A part of 8 bits may stand in a register of 16, zero-extended; none fits into a narrower one.
+            if let Operand::Name(name) = operand
+                && let Some((_, found)) = self.register(name)
+                && found < bits / parts.len() as u32
+            {
+                return Err(self.invalid(format!("`{name}` is too narrow for a part of .{part}")));
+            }
+            *register = self.dst(operand)?;
+        }
+        let pair = [all[0], all[1]];
+        if bits == 64 {
+            let from = self.src(from, ty)?;
+            return Ok(match part {
+                "b16" => Move::Unpack16x4 { to: all, from },
+                _ => Move::Unpack32x2 { to: pair, from },
+            });
+        }
+        let from = self.src(from, ty)?;
+        Ok(match (part, bits) {
+            ("b16", _) => Move::Unpack16x2 { to: pair, from },
+            (_, 16) => Move::Unpack8x2 { to: pair, from },
+            _ => Move::Unpack8x4 { to: all, from },
+        })
+    }
+}
+
+/// Whether a name is that of a counter that runs, and if so whether of its upper half (PTX ISA §10.22 ff.).
+fn counter(name: &str) -> Option<bool> {
+    match name {
+        "%clock" | "%clock64" | "%globaltimer" | "%globaltimer_lo" => Some(false),
+        "%clock_hi" | "%globaltimer_hi" => Some(true),
+        _ => None,
+    }
+}

@@ -1,0 +1,117 @@
+//! Where an instruction's addresses lie: its state space, and the windows of the spaces among generic
+//! addresses.
+
+use ptx::ast::Space;
+
+use super::{CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
+use crate::regs::{LANES, Lanes64, Reg, Regs};
+
+/// Where an instruction's addresses lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Region {
+    /// Anywhere: each lane's address says where.
+    Generic,
+    /// Device memory.
+    Global,
+    /// The block's shared memory.
+    Shared,
+    /// The thread's local memory.
+    Local,
+    /// Constants.
+    Const,
+    /// The kernel's parameters.
+    Param,
+    /// `.param` variables of a function's body or head: they lie in the frame's local memory.
+    FrameParam,
+}
+
+impl Region {
+    /// Where its window begins among generic addresses; 0 for device memory, which has the rest.
+    pub(crate) fn window(self) -> u64 {
+        match self {
+            Region::Generic | Region::Global => 0,
+            Region::Shared => SHARED_WINDOW,
+            Region::Local | Region::FrameParam => LOCAL_WINDOW,
+            Region::Const => CONST_WINDOW,
+            Region::Param => PARAM_WINDOW,
+        }
+    }
+
+    /// The space that a generic address lies in.
+    pub(crate) fn of(address: u64) -> Self {
+        match address / WINDOW_BYTES * WINDOW_BYTES {
+            SHARED_WINDOW => Region::Shared,
+            LOCAL_WINDOW => Region::Local,
+            CONST_WINDOW => Region::Const,
+            PARAM_WINDOW => Region::Param,
+            _ => Region::Global,
+        }
+    }
+
+    pub(super) fn space(self) -> Space {
+        match self {
+            Region::Generic | Region::Global => Space::Global,
+            Region::Shared => Space::Shared,
+            Region::Local => Space::Local,
+            Region::Const => Space::Const,
+            Region::Param | Region::FrameParam => Space::Param,
+        }
+    }
+}
+
+/// The address of an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    /// The register that holds the base.
+    pub base: Reg,
+    /// Bytes behind it.
+    pub offset: i32,
+    /// Where it lies.
+    pub region: Region,
+    /// Whether the base is known before the kernel runs: that of a variable, the same for all lanes.
+    pub fixed: bool,
+}
+
+impl Address {
+    /// The first lane's.
+    #[inline(always)]
+    pub(super) fn first(&self, regs: &Regs<'_>) -> u64 {
+        match self.base {
+            Reg::R64(base) => regs.get64(base)[0].wrapping_add(i64::from(self.offset) as u64),
+            Reg::R32(base) => u64::from(regs.get32(base)[0].wrapping_add(self.offset as u32)),
+            Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn lanes(&self, regs: &Regs<'_>, at: &mut Lanes64) {
+        // Loops, for `map` of an array of this size stays a call for each element.
+        match self.base {
+            Reg::R64(base) => {
+                let offset = i64::from(self.offset) as u64;
+                let base = regs.get64(base);
+                for lane in 0..LANES {
+                    at[lane] = base[lane].wrapping_add(offset);
+                }
+                hide(at);
+            }
+            // Addresses of 32 bits are added up in 32 bits.
+            Reg::R32(base) => {
+                let offset = self.offset as u32;
+                let base = regs.get32(base);
+                for lane in 0..LANES {
+                    at[lane] = u64::from(base[lane].wrapping_add(offset));
+                }
+                hide(at);
+            }
+            Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
+        }
+    }
+}
+
+/// Makes a compiler read addresses from memory where they are used. It would otherwise keep them in
+/// registers, each in one of its own, where vectors of them are wanted.
+#[inline(always)]
+fn hide(at: &mut Lanes64) {
+    std::hint::black_box(at);
+}
