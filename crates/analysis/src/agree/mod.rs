@@ -38,7 +38,7 @@ use engine::run::Plan;
 use engine::size::dims;
 use engine::{Kernels, Provenance, Ptx};
 use metrics::{ComparedMetric, METRICS};
-use record::{Comparison, Circumstances, Row, Run};
+use record::{Circumstances, Comparison, Row, Run};
 
 /// Finds what `ptxas` made of an entry's memory instructions.
 pub trait Explain {
@@ -299,7 +299,12 @@ fn together(
 }
 
 /// Why sectors of copies differ, where all that is too many are those of copies that pass by L1.
-fn copies(metric: &ComparedMetric, sim: Option<f64>, ncu: Option<f64>, gpu: &Numbers) -> Option<String> {
+fn copies(
+    metric: &ComparedMetric,
+    sim: Option<f64>,
+    ncu: Option<f64>,
+    gpu: &Numbers,
+) -> Option<String> {
     let (sim, ncu) = (sim?, ncu?);
     let [through, past] = metric.copies.as_ref()?;
     let (through, past) = (gpu.get(through)?, gpu.get(past)?);

@@ -1,7 +1,7 @@
 //! What a launch asks of a multiprocessor, sampled from some of its blocks on the SIMT machine.
 
-use simt::observe::Observer as _;
 use simt::critical_path::{CriticalPath, Latencies, ResourceUse};
+use simt::observe::Observer as _;
 
 use super::PredictError;
 use engine::device::Sim;

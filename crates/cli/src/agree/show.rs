@@ -50,7 +50,11 @@ fn summary(record: &Record) -> Table {
     for run in &record.runs {
         row(&run.ladder, run.case(), run.summary());
     }
-    row("all", String::new(), record.runs.iter().map(Run::summary).sum());
+    row(
+        "all",
+        String::new(),
+        record.runs.iter().map(Run::summary).sum(),
+    );
     table
 }
 
@@ -123,10 +127,13 @@ fn information(run: &Run) -> Table {
     let names = [INSTRUCTIONS, BRANCHES, UNIFORM].into_iter();
     let here = names.filter(|name| run.metrics.iter().any(|own| own == name));
     let here: Vec<&str> = here.collect();
-    let headings = here.iter().filter_map(|name| find(name)).flat_map(|metric| {
-        let ptx = format!("{} (PTX)", metric.heading);
-        [Column::number(ptx), Column::number("(SASS)")]
-    });
+    let headings = here
+        .iter()
+        .filter_map(|name| find(name))
+        .flat_map(|metric| {
+            let ptx = format!("{} (PTX)", metric.heading);
+            [Column::number(ptx), Column::number("(SASS)")]
+        });
     let mut table = Table::new([Column::name("rung")].into_iter().chain(headings));
     for row in &run.rungs {
         let numbers = here.iter().flat_map(|name| {

@@ -62,7 +62,10 @@ impl<'a> View<'a> {
                 true => Group::Other,
                 false => metric.group,
             };
-            groups.entry(group).or_default().extend(self.columns(metric));
+            groups
+                .entry(group)
+                .or_default()
+                .extend(self.columns(metric));
         }
         let width = Table::available_width(self.style);
         let fits = |columns: &[Column<'_>]| self.table(profile, columns).width() <= width;
@@ -86,7 +89,11 @@ impl<'a> View<'a> {
     fn table(&self, profile: &Profile, columns: &[Column<'_>]) -> Table {
         let headings = columns.iter().map(|&column| self.heading(column));
         let first = output::Column::name(profile.ladder.name);
-        let mut table = Table::new([first].into_iter().chain(headings.map(output::Column::number)));
+        let mut table = Table::new(
+            [first]
+                .into_iter()
+                .chain(headings.map(output::Column::number)),
+        );
         for row in &profile.rows {
             let cells = columns.iter().map(|&column| cell(row, column));
             table.row([row.rung.name.to_owned()].into_iter().chain(cells));
@@ -128,13 +135,18 @@ impl<'a> View<'a> {
         };
         let mut metrics = self.metrics.iter();
         if metrics.any(|metric| self.sides.iter().any(|&side| is_without(metric, side))) {
-            document.note(format!("{NOTHING}{elsewhere}: the rung has no such access or branch"));
+            document.note(format!(
+                "{NOTHING}{elsewhere}: the rung has no such access or branch"
+            ));
         }
         if self.sides.contains(&Side::Sim) && self.metrics.iter().any(|metric| metric.of_ptx) {
             document.note("PTX: ptxas makes other instructions and branches of it");
         }
         if !self.sides.contains(&Side::Gpu) {
-            let hidden = self.metrics.iter().filter(|metric| self.columns(metric).is_empty());
+            let hidden = self
+                .metrics
+                .iter()
+                .filter(|metric| self.columns(metric).is_empty());
             let hidden: Vec<&str> = hidden.map(|metric| metric.heading.as_str()).collect();
             if !hidden.is_empty() {
                 document.note(format!("needs a GPU: {}", hidden.join(", ")));
@@ -273,7 +285,10 @@ pub(super) fn records(profiles: &[Profile], metrics: &[Metric]) -> Document {
             document.record(&RungRecord {
                 ladder: profile.ladder.name,
                 rung: row.rung.name,
-                metrics: metrics.iter().map(|own| (own.name.as_str(), both(own))).collect(),
+                metrics: metrics
+                    .iter()
+                    .map(|own| (own.name.as_str(), both(own)))
+                    .collect(),
             });
         }
     }
