@@ -21,7 +21,7 @@ use engine::run::Session;
 use super::{Dram, DramError, within};
 use traffic::Traffic;
 
-pub use traffic::{Kind, Traced, Window};
+pub use traffic::{Accesses, Kind, Window};
 
 /// What became of a rung's accesses.
 #[derive(Clone, Debug, Serialize)]
@@ -42,7 +42,7 @@ pub struct Trace {
     #[serde(flatten)]
     pub dram: Dram,
     /// The accesses of each kind that the rung has.
-    pub accesses: Vec<Traced>,
+    pub accesses: Vec<Accesses>,
     /// How the rung was launched.
     #[serde(skip)]
     pub launch: Launch,
@@ -78,7 +78,7 @@ pub fn trace(
         block: launch.block,
         correct: verdict.is_right(),
         dram,
-        accesses: traffic.traced(),
+        accesses: traffic.accesses(),
         launch: launch.clone(),
         verdict,
     })

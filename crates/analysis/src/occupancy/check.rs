@@ -12,7 +12,7 @@ use engine::registry::{Entries, Ladder, Rung};
 
 /// One entry with one block: what the driver says, and what is calculated from what it says of the entry.
 #[derive(Clone, Debug, Serialize)]
-pub struct Compared {
+pub struct Comparison {
     /// The rung.
     pub rung: &'static str,
     /// Its entry.
@@ -27,18 +27,18 @@ pub struct Compared {
     pub driver: Resident,
 }
 
-impl Compared {
+impl Comparison {
     /// Whether both say the same.
     pub fn agrees(&self) -> bool {
         self.calculated == self.driver.blocks
     }
 }
 
-/// What there was to compare of a ladder.
+/// What was compared of a ladder.
 #[derive(Clone, Debug, Default)]
-pub struct Checked {
+pub struct LadderComparison {
     /// Each entry with each of its blocks.
-    pub compared: Vec<Compared>,
+    pub comparisons: Vec<Comparison>,
     /// What the device lacks for the rest.
     pub left_out: Vec<String>,
 }
@@ -52,30 +52,30 @@ pub fn check(
     device: &mut dyn Device,
     ladder: &'static Ladder,
     rungs: &[&'static Rung],
-) -> Result<Checked, OccupancyError> {
+) -> Result<LadderComparison, OccupancyError> {
     let info = device.info();
     let no_driver = OccupancyError::NoDriver { kind: info.kind };
     let Some(capability) = info.compute_capability else {
         return Err(no_driver);
     };
     let limits = Limits::of(capability)?;
-    let mut checked = Checked::default();
+    let mut found = LadderComparison::default();
     for rung in rungs {
         for launch in launches(ladder, rung)? {
             if let Some(lacks) = device.lacks(&launch) {
-                checked.left_out.push(lacks.to_string());
+                found.left_out.push(lacks.to_string());
                 continue;
             }
             let Some(driver) = device.resident(&launch)? else {
                 return Err(no_driver);
             };
-            // Barriers end no kernel's occupancy before its blocks do, and the driver does not tell them.
+            // The driver does not give a kernel's barriers. With one a block they never end before the blocks do.
             let resources = Resources {
                 registers: driver.registers,
                 static_shared: driver.static_shared,
                 barriers: 0,
             };
-            checked.compared.push(Compared {
+            found.comparisons.push(Comparison {
                 rung: rung.name,
                 calculated: of(limits, resources, Block::from(&launch)).blocks,
                 entry: launch.entry,
@@ -85,7 +85,7 @@ pub fn check(
             });
         }
     }
-    Ok(checked)
+    Ok(found)
 }
 
 /// A launch of each of a rung's entries with each block that it takes. They cannot be run: they have no arguments, and one

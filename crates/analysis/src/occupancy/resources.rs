@@ -11,9 +11,9 @@ use engine::launch::{Code, Launch};
 use engine::{Kernels, Ptx};
 
 /// By entry and architecture.
-type Known = BTreeMap<(String, String), Usage>;
+type UsageByEntry = BTreeMap<(String, String), Usage>;
 
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<UsageByEntry>> = LazyLock::new(Mutex::default);
 
 /// What a launch's entry takes when it is assembled for an architecture, `sm_90`, by the `ptxas` that
 /// [`toolkit::find`] finds. Of the kernels' PTX only this entry is assembled, which takes milliseconds, and once in

@@ -36,14 +36,14 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         }
         Some(figure) => {
             let (data, mut document);
-            (format, _, data, document) = shown(figure)?;
+            (format, _, data, document) = parts(figure)?;
             document.value(&data);
             document
         }
         None => {
             let (mut all, mut values) = (Document::default(), BTreeMap::new());
             for figure in Figure::all() {
-                let (_, (name, what), data, document) = shown(&figure)?;
+                let (_, (name, what), data, document) = parts(&figure)?;
                 all.section(format!("ladder dram {name}"), what);
                 all.append(document);
                 values.insert(name, data);
@@ -57,9 +57,9 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 }
 
 /// A figure: the form that is asked for, its name and what it shows, its data, and how they are drawn.
-type Shown = (Format, (&'static str, &'static str), Value, Document);
+type FigureParts = (Format, (&'static str, &'static str), Value, Document);
 
-fn shown(figure: &Figure) -> Result<Shown, DramError> {
+fn parts(figure: &Figure) -> Result<FigureParts, DramError> {
     let (format, title, data, document) = match figure {
         Figure::Map {
             memory,

@@ -2,7 +2,7 @@
 
 use super::figures::plural;
 use crate::output::{Column, Document, Table};
-use analysis::dram::trace::{Kind, Trace, Traced, Window};
+use analysis::dram::trace::{Accesses, Kind, Trace, Window};
 use engine::problem::Verdict;
 
 pub(super) fn document(trace: &Trace) -> Document {
@@ -73,7 +73,7 @@ fn name(kind: Kind) -> &'static str {
     }
 }
 
-fn row(traced: &Traced, channels: u64) -> [String; 9] {
+fn row(traced: &Accesses, channels: u64) -> [String; 9] {
     // A window in which nothing happens keeps nothing waiting.
     let busy = traced
         .windows

@@ -9,7 +9,7 @@ use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
 use crate::output::{Document, Format, Printer};
 use crate::targets::NAMES;
-use analysis::occupancy::check::{self, Checked, Compared};
+use analysis::occupancy::check::{self, Comparison, LadderComparison};
 use analysis::occupancy::{EntryOccupancy, Limits, OccupancyError, RungOccupancy, source};
 use engine::device::{Choice, Resident};
 use engine::selection::Selection;
@@ -142,8 +142,11 @@ fn against_the_driver(
     let mut code = 0;
     let mut documents = Vec::new();
     for own in selected {
-        let Checked { compared, left_out } = check::check(&mut *device, own.ladder, &own.rungs())?;
-        let different: Vec<&Compared> = compared.iter().filter(|one| !one.agrees()).collect();
+        let LadderComparison {
+            comparisons,
+            left_out,
+        } = check::check(&mut *device, own.ladder, &own.rungs())?;
+        let different: Vec<&Comparison> = comparisons.iter().filter(|one| !one.agrees()).collect();
         let mut document = Document::default();
         let result = match different.len() {
             0 => "all as the driver says".to_owned(),
@@ -152,7 +155,7 @@ fn against_the_driver(
         document.note(format!(
             "{}: {} entries and blocks, {result}",
             own.ladder.name,
-            compared.len()
+            comparisons.len()
         ));
         for one in different {
             code = WRONG;
@@ -161,7 +164,7 @@ fn against_the_driver(
         for why in left_out {
             tell_left_out(&why, args.format, &mut document, to)?;
         }
-        for one in &compared {
+        for one in &comparisons {
             document.record(one);
         }
         documents.push(document);
@@ -177,7 +180,7 @@ fn against_the_driver(
     Ok(code)
 }
 
-fn difference(one: &Compared) -> String {
+fn difference(one: &Comparison) -> String {
     let Resident {
         registers,
         static_shared,

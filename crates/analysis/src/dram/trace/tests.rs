@@ -31,8 +31,8 @@ fn traffic(channels: u64, banks: u64, burst: u64, windows: u64, blocks: u64) -> 
 }
 
 /// All accesses, which are of one kind.
-fn only(traffic: &Traffic, kind: Kind) -> Traced {
-    let all = traffic.traced();
+fn only(traffic: &Traffic, kind: Kind) -> Accesses {
+    let all = traffic.accesses();
     assert_eq!(all.iter().map(|own| own.kind).collect::<Vec<_>>(), [kind]);
     all[0].clone()
 }
@@ -95,7 +95,7 @@ fn other_spaces_and_lanes_that_rest_are_no_traffic() {
         of_block(0),
         &access(AccessKind::Store, 4, 0, &[0; 32]),
     );
-    assert!(traffic.traced().is_empty());
+    assert!(traffic.accesses().is_empty());
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl Kind {
 
 /// The accesses of one kind.
 #[derive(Clone, Debug, Serialize)]
-pub struct Traced {
+pub struct Accesses {
     /// The kind.
     pub kind: Kind,
     /// Accesses of warps.
@@ -72,7 +72,7 @@ pub struct Window {
     pub channels_busy: u64,
     /// Banks with any.
     pub banks_busy: u64,
-    /// As [`Traced::busiest_channel_over_mean`]; `None` for a window without bursts.
+    /// As [`Accesses::busiest_channel_over_mean`]; `None` for a window without bursts.
     pub busiest_channel_over_mean: Option<f64>,
     /// Bursts of each channel.
     #[serde(skip)]
@@ -122,14 +122,14 @@ impl Traffic {
     }
 
     /// The accesses of each kind of which there were any.
-    pub(super) fn traced(&self) -> Vec<Traced> {
+    pub(super) fn accesses(&self) -> Vec<Accesses> {
         let all = Kind::ALL.into_iter().zip(&self.counts);
         let some = all.filter(|(_, counts)| counts.requests > 0);
-        some.map(|(kind, counts)| self.traced_of(kind, counts))
+        some.map(|(kind, counts)| self.accesses_of(kind, counts))
             .collect()
     }
 
-    fn traced_of(&self, kind: Kind, counts: &Counts) -> Traced {
+    fn accesses_of(&self, kind: Kind, counts: &Counts) -> Accesses {
         let banks = self.dram.banks() as usize;
         let banks_in_all = self.queues.len() * banks;
         let mut by_bank = vec![0; banks_in_all];
@@ -152,7 +152,7 @@ impl Traffic {
         }
         let bursts_by_channel = by_channel(&by_bank, banks);
         let per_request = |sum: u64| sum as f64 / counts.requests as f64;
-        Traced {
+        Accesses {
             kind,
             requests: counts.requests,
             bursts: by_bank.iter().sum(),
