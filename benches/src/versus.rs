@@ -10,7 +10,7 @@ use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use cli::per_ladder::{of_ladder, options, per_ladder};
 use cli::{not_run, progress_bar};
 use host::device::DeviceInfo;
-use host::{CATALOG, Device, Ladder, Options, Provenance};
+use host::{Catalog, Device, Ladder, Options, Provenance};
 
 use crate::cases::{self, Case};
 use crate::contest::contest;
@@ -25,6 +25,8 @@ const FEWEST_RUNS: u32 = 5;
 
 /// What the program finds around it.
 pub struct Env<'a> {
+    /// The ladders that can be named.
+    pub catalog: &'static Catalog,
     /// Opens the GPU.
     pub open: &'a dyn Fn() -> Result<Box<dyn Device>, host::Error>,
     /// Finds the compiler of the CUDA C++ to measure against.
@@ -51,9 +53,9 @@ struct Request {
     update_readme: Option<PathBuf>,
 }
 
-fn program() -> Command {
+fn program(catalog: &'static Catalog) -> Command {
     per_ladder(
-        &CATALOG,
+        catalog,
         Request::augment_args(
             Command::new("versus")
                 .version(env!("CARGO_PKG_VERSION"))
@@ -77,7 +79,7 @@ pub fn main(
     err: &mut dyn Write,
 ) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    let matches = match program().try_get_matches_from(&args) {
+    let matches = match program(env.catalog).try_get_matches_from(&args) {
         Ok(matches) => matches,
         Err(error) => return not_run(&error, "cargo xtask versus --help", out, err),
     };
@@ -108,7 +110,7 @@ fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let chosen = of_ladder(&CATALOG, matches)?;
+    let chosen = of_ladder(env.catalog, matches)?;
     let read = |matches| Request::from_arg_matches(matches).map_err(|error| bad(&error));
     let request = read(chosen.map_or(matches, |(_, matches)| matches))?;
     if request.runs < FEWEST_RUNS {

@@ -1,5 +1,5 @@
-//! Criterion's groups on a device that is none: what is measured is the device's time, and what is not asked
-//! for is not made.
+//! Criterion's groups on the SIMT machine with a made-up clock: what is measured is the device's time, and what is not
+//! asked for is not made.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
@@ -22,7 +22,6 @@ fn case() -> Case {
         ladder: host::ladder("histogram").unwrap(),
         label: "3000",
         options: Options::default().with("n", 3000),
-        top: None,
     }
 }
 
@@ -42,7 +41,7 @@ fn run(filter: &str, nvcc: &FakeNvcc, folder: &Path) {
         &mut criterion,
         &clock,
         &mut Clocked::new(),
-        &mut nvcc.opponents(),
+        &mut nvcc.cuda(),
         &Filter::new([filter.to_owned()]),
         &[case()],
     );
@@ -78,7 +77,11 @@ fn a_mean_is_the_devices_time() {
     for ((name, mean), expected) in measured.iter().zip([1e5, 1.1e5]) {
         assert!((expected..expected * 1.01).contains(mean), "{name}: {mean}");
     }
-    assert_eq!(nvcc.calls().len(), 1, "the ladder's twins, and no peers");
+    assert_eq!(
+        nvcc.calls().len(),
+        1,
+        "the ladder's CUDA ports, and no baselines"
+    );
 }
 
 #[test]
