@@ -14,7 +14,7 @@ pub struct Case {
 }
 
 /// A case in a table: the ladder, the label, and the options as `n=2^28 type=f32`.
-pub(crate) type Written = (&'static str, &'static str, &'static str);
+pub type Written = (&'static str, &'static str, &'static str);
 
 /// What `versus` measures. The first case of a ladder is the one on which its rungs are compared with their CUDA
 /// ports; a rung that takes too long for it is compared on the first case that it does not take too long for.
@@ -48,7 +48,11 @@ pub fn versus(ladder: Option<&'static Ladder>) -> Vec<Case> {
 
 impl Case {
     /// A case of a table.
-    pub(crate) fn new((ladder, label, options): Written) -> Self {
+    ///
+    /// # Panics
+    /// When no ladder has this name.
+    #[must_use]
+    pub fn new((ladder, label, options): Written) -> Self {
         let pairs = options.split(' ').filter_map(|pair| pair.split_once('='));
         Self {
             ladder: host::ladder(ladder).expect("the tables name ladders that there are"),

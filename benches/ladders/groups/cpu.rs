@@ -11,7 +11,7 @@ use host::problem::{POISON, Role};
 use host::{Device as _, Error, KERNELS, Ladder, Options, Problem, Rung, Session};
 
 use super::Filter;
-use crate::cases::{Case, Written};
+use benches::cases::{Case, Written};
 
 /// Integers to sum: within a core's caches, and far beyond them.
 const SUMS: [u32; 2] = [1 << 12, 1 << 22];
@@ -30,7 +30,7 @@ fn cases() -> impl Iterator<Item = Case> {
 
 /// The references: the reduction's sums, and of each ladder the computation of what is right together with
 /// the comparison.
-pub(super) fn references(criterion: &mut Criterion, filter: &Filter) {
+pub(crate) fn references(criterion: &mut Criterion, filter: &Filter) {
     let mut group = criterion.benchmark_group("cpu/sum");
     for n in SUMS {
         let ids = ["plain_sum", "recursive_reduce"].map(|name| format!("{name}/{n}"));
@@ -123,7 +123,7 @@ fn outputs(problem: &dyn Problem, launch: &Launch) -> Result<Vec<Vec<u8>>, Error
 }
 
 /// The SIMT machine on the first and the last rung of each ladder, plain: nothing is counted.
-pub(super) fn machine(criterion: &mut Criterion, filter: &Filter) {
+pub(crate) fn machine(criterion: &mut Criterion, filter: &Filter) {
     for case in cases() {
         let title = format!("simt/{} {}", case.ladder.name, case.label);
         if let Err(error) = machine_on(criterion, filter, &title, &case) {

@@ -6,13 +6,12 @@ use criterion::{Criterion, Throughput};
 use host::problem::Verdict;
 use host::{Device, Error, Problem, Session};
 
-use super::Filter;
-use crate::baseline;
-use crate::cases::{Case, Written};
-use crate::clock::DeviceTime;
-use crate::contest::{contestants, options};
-use crate::contestant::{Contestant, READ, port_name};
-use crate::cuda_code::CudaCode;
+use super::{DeviceTime, Filter};
+use benches::baseline;
+use benches::cases::{Case, Written};
+use benches::contest::{contestants, options};
+use benches::contestant::{Contestant, READ, port_name};
+use benches::cuda_code::CudaCode;
 
 /// The sizes: of each ladder one or two that fit into the cache or nearly do, and one far beyond it. A ladder that is
 /// not here is measured at its usual size.
@@ -28,8 +27,7 @@ const SIZES: &[Written] = &[
 ];
 
 /// The cases of `cargo bench`: each ladder's, in the ladders' order.
-#[must_use]
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let of = |ladder: &host::Ladder| {
         let own = SIZES.iter().filter(|(name, ..)| *name == ladder.name);
         let own: Vec<Case> = own.map(|&size| Case::new(size)).collect();
@@ -43,7 +41,7 @@ pub fn cases() -> Vec<Case> {
 
 /// A group for each case, timed by `clock`, which is the criterion's. What is not asked for is not made,
 /// compiled or uploaded.
-pub fn ladders(
+pub(crate) fn ladders(
     criterion: &mut Criterion<DeviceTime>,
     clock: &DeviceTime,
     device: &mut dyn Device,
@@ -76,7 +74,7 @@ fn group(
     filter: &Filter,
     case: &Case,
     cuda: &mut CudaCode,
-) -> Result<Vec<String>, crate::Error> {
+) -> Result<Vec<String>, benches::Error> {
     let problem = case.ladder.problem(&case.options)?;
     let problem = &*problem;
     let title = title(case, problem, device.info().l2_bytes);
@@ -106,7 +104,7 @@ fn group(
     let mut session = Session::timed(device, problem)?;
     for contestant in all {
         if let Some(error) = contestant.lacks(&session) {
-            eprintln!("left out: {}", crate::Error::from(error));
+            eprintln!("left out: {}", benches::Error::from(error));
             continue;
         }
         match contestant.check(&mut session) {
