@@ -1,5 +1,5 @@
-//! CUDA C++ compiled when it is needed: by the nvcc of the machine that runs the benchmarks, once for each
-//! text, architecture and compiler.
+//! Compiles CUDA C++ with the nvcc of the machine that the program runs on, once for each text, architecture and
+//! compiler.
 
 use std::env;
 use std::ffi::OsString;
@@ -30,7 +30,7 @@ pub struct Nvcc {
 pub struct Unit {
     /// The file's name, for messages and for nvcc: `reduce.cu`.
     pub file: &'static str,
-    /// What is in it.
+    /// The CUDA C++ in it.
     pub text: &'static str,
     /// What to make of it.
     pub product: Product,
@@ -102,8 +102,8 @@ impl Nvcc {
         &self.program
     }
 
-    /// Compiles all units at once, each in a process of its own, into `folder`. What is there already from
-    /// the same text, architecture and compiler is left as it is.
+    /// Compiles all units at once, each in a process of its own, into `folder`. A file that is there already of the
+    /// same text, architecture and compiler is left as it is.
     pub fn compile(&self, units: &[Unit], folder: &Path) -> Vec<Result<PathBuf, Error>> {
         thread::scope(|scope| {
             let running: Vec<_> = units

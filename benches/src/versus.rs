@@ -18,9 +18,9 @@ use crate::cuda_code::CudaCode;
 use crate::error::Error;
 use crate::show::{self, Circumstances, Results};
 
-/// Exit code where a result was wrong or something could not be measured.
+/// The exit code when a result was wrong or something could not be measured.
 const WRONG: u8 = 1;
-/// Fewer rounds than this have no quartiles to speak of.
+/// The least rounds that are worth quartiles.
 const FEWEST_RUNS: u32 = 5;
 
 /// What the program finds around it.
@@ -71,7 +71,7 @@ fn program(catalog: &'static Catalog) -> Command {
 }
 
 /// Runs the program and gives its exit code: 0, 1 for a wrong result or what failed, 2 for what cannot be done
-/// as request.
+/// as asked.
 pub fn main(
     args: impl IntoIterator<Item = OsString>,
     env: &Env<'_>,
@@ -111,8 +111,8 @@ fn run(
     err: &mut dyn Write,
 ) -> Result<u8, Error> {
     let chosen = of_ladder(env.catalog, matches)?;
-    let read = |matches| Request::from_arg_matches(matches).map_err(|error| bad(&error));
-    let request = read(chosen.map_or(matches, |(_, matches)| matches))?;
+    let request = Request::from_arg_matches(chosen.map_or(matches, |(_, matches)| matches))
+        .expect("clap has read the arguments by the same definitions");
     if request.runs < FEWEST_RUNS {
         return Err(Error::FewRuns(request.runs));
     }
@@ -148,7 +148,7 @@ fn run(
         bar.inc(1);
         match result {
             Ok(contest) => contests.push(contest),
-            // Of several, one that does not fit does not stop the others.
+            // One of several problems that does not fit into the memory does not stop the others.
             Err(error) if cases.len() > 1 => failed.push((name, error.to_string())),
             Err(error) => return Err(error),
         }
@@ -203,8 +203,7 @@ fn marker(ladder: &Ladder) -> String {
     format!("versus-{}", ladder.name)
 }
 
-/// The cases that are asked for: one when the ladder has options, else those of the table, or for a ladder that
-/// the table lacks, its usual problem.
+/// The cases that are asked for: one when the command line has options of a ladder, else those of the table.
 fn cases(
     chosen: Option<(&'static Ladder, &ArgMatches)>,
     request: &Request,
@@ -222,18 +221,12 @@ fn cases(
     };
     ladder.named(&request.rung)?;
     let given = options(ladder, matches);
-    let own = cases::versus(Some(ladder));
-    if given != Options::default() || own.is_empty() {
-        return Ok(vec![Case {
-            ladder,
-            label: "",
-            options: given,
-        }]);
+    if given == Options::default() {
+        return Ok(cases::versus(Some(ladder)));
     }
-    Ok(own)
-}
-
-/// What clap's definitions let through although it cannot be read.
-fn bad(error: &clap::Error) -> Error {
-    cli::Error::Output(std::io::Error::other(error.to_string())).into()
+    Ok(vec![Case {
+        ladder,
+        label: "",
+        options: given,
+    }])
 }

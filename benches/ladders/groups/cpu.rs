@@ -1,14 +1,11 @@
-//! What needs no GPU, by the wall's clock: the references that the rungs are checked with, and the SIMT
-//! machine.
+//! What needs no GPU, in wall-clock time: the references that the rungs are checked with, and the SIMT machine.
 
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput};
 use host::device::Sim;
 use host::ladders::reduce::{element, plain_sum, recursive_reduce};
-use host::launch::Launch;
-use host::problem::{POISON, Role};
-use host::{Device as _, Error, KERNELS, Ladder, Options, Problem, Rung, Session};
+use host::{Error, KERNELS, Ladder, Options, Problem, Session};
 
 use super::Filter;
 use benches::cases::{Case, Written};
@@ -77,16 +74,20 @@ fn reference(
 ) -> Result<(), Error> {
     let fresh = || -> Result<Box<dyn Problem>, Error> {
         let problem = ladder.problem(options)?;
-        // Made when it is first asked for, which is not to be measured.
+        // An input is made when it is first asked for, which is not to be measured.
         for index in 0..problem.buffers().len() {
             problem.input(index);
         }
         Ok(problem)
     };
     let problem = fresh()?;
-    let rung = first(ladder, &*problem)?;
+    let rungs = ladder.select(&[], &*problem)?;
+    let rung = rungs.first().copied().unwrap_or(&ladder.rungs[0]);
     let launch = ladder.launch(rung, &*problem, None)?;
-    let outputs = outputs(&*problem, &launch)?;
+    let mut sim = Sim::open(&KERNELS, 0)?;
+    let mut session = Session::new(&mut sim, &*problem, false)?;
+    session.check(rung, &launch)?;
+    let outputs = session.outputs(&launch)?;
     group.throughput(Throughput::BytesDecimal(problem.bytes()));
     group.bench_function(function, |bencher| {
         bencher.iter_batched(
@@ -96,30 +97,6 @@ fn reference(
         );
     });
     Ok(())
-}
-
-/// What a launch writes, by the SIMT machine.
-fn outputs(problem: &dyn Problem, launch: &Launch) -> Result<Vec<Vec<u8>>, Error> {
-    let mut sim = Sim::open(&KERNELS, 0)?;
-    let mut buffers = Vec::new();
-    for (index, buffer) in problem.buffers().iter().enumerate() {
-        let id = sim.alloc(usize::try_from(buffer.bytes).unwrap_or(usize::MAX))?;
-        match buffer.role {
-            Role::Input => sim.upload(id, problem.input(index))?,
-            Role::Output => sim.fill(id, POISON)?,
-            Role::Sum | Role::Workspace => sim.fill(id, 0)?,
-        }
-        buffers.push(id);
-    }
-    sim.launch(launch, &buffers)?;
-    let wanted = problem.wanted(launch).into_iter();
-    wanted
-        .map(|wanted| {
-            let mut bytes = vec![0; wanted.bytes];
-            sim.download(buffers[wanted.buffer], &mut bytes)?;
-            Ok(bytes)
-        })
-        .collect()
 }
 
 /// The SIMT machine on the first and the last rung of each ladder, plain: nothing is counted.
@@ -164,9 +141,4 @@ fn machine_on(
     }
     group.finish();
     Ok(())
-}
-
-fn first(ladder: &'static Ladder, problem: &dyn Problem) -> Result<&'static Rung, Error> {
-    let rungs = ladder.select(&[], problem)?;
-    Ok(rungs.first().copied().unwrap_or(&ladder.rungs[0]))
 }

@@ -85,7 +85,7 @@ pub fn markdown(contests: &[&Contest], circumstances: &Circumstances) -> String 
     text + &caption(circumstances).join("; ") + ".\n"
 }
 
-/// Where, when and with what.
+/// Where, when and with which compilers it was measured.
 #[must_use]
 pub fn caption(circumstances: &Circumstances) -> Vec<String> {
     let Circumstances {

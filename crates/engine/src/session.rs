@@ -6,7 +6,7 @@ use simt::observe::Observer;
 use crate::device::{BufferId, Device, Enqueue, Ran, Sim};
 use crate::error::Error;
 use crate::launch::Launch;
-use crate::problem::{POISON, Picture, Problem, Role, Verdict, Wanted};
+use crate::problem::{POISON, Picture, Problem, Role, Verdict};
 use crate::registry::Rung;
 use crate::stats::Samples;
 
@@ -161,7 +161,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.prepare()?;
         self.poison()?;
         let ran = self.launch(rung, launch)?;
-        let outputs = self.outputs(&self.problem.wanted(launch))?;
+        let outputs = self.outputs(launch)?;
         Ok(Tried {
             verdict: self.problem.check(rung, launch, &outputs),
             picture: self.problem.picture(rung, launch, &outputs),
@@ -232,7 +232,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.poison()?;
         self.device
             .call(what, &self.sets[self.at].buffers, enqueue)?;
-        let outputs = self.outputs(&self.problem.wanted(launch))?;
+        let outputs = self.outputs(launch)?;
         Ok(self.problem.check(rung, launch, &outputs))
     }
 
@@ -277,9 +277,13 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(())
     }
 
-    fn outputs(&mut self, wanted: &[Wanted]) -> Result<Vec<Vec<u8>>, Error> {
-        let mut outputs = Vec::with_capacity(wanted.len());
-        for wanted in wanted {
+    /// The parts of the outputs that a check of this launch wants, as the last launch left them.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device fails.
+    pub fn outputs(&mut self, launch: &Launch) -> Result<Vec<Vec<u8>>, Error> {
+        let mut outputs = Vec::new();
+        for wanted in self.problem.wanted(launch) {
             let mut bytes = vec![0; wanted.bytes];
             let id = self.sets[self.at].buffers[wanted.buffer];
             self.device.download(id, &mut bytes)?;
@@ -368,7 +372,7 @@ impl Session<'_, Sim> {
     /// # Errors
     /// What the device refuses. A wrong result is a [`Verdict`].
     pub fn verdict(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
-        let outputs = self.outputs(&self.problem.wanted(launch))?;
+        let outputs = self.outputs(launch)?;
         Ok(self.problem.check(rung, launch, &outputs))
     }
 
