@@ -90,13 +90,11 @@ fn matrix_bytes(options: &Options, sides: [&str; 2]) -> Option<u64> {
 }
 
 /// Whether a ladder has baselines.
-#[must_use]
 pub fn exist_for(ladder: &str) -> bool {
     BASELINES.iter().any(|(own, ..)| *own == ladder)
 }
 
 /// The baselines for a problem of `ladder`, made from `options`, which are complete.
-#[must_use]
 pub fn of(ladder: &'static Ladder, problem: &dyn Problem, options: &Options) -> Vec<Baseline> {
     let own = BASELINES.iter().filter(|(own, ..)| *own == ladder.name);
     let make = |&(_, name, function, is_bound, request): &Registered| {

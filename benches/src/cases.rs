@@ -39,7 +39,6 @@ const VERSUS: &[Written] = &[
 ];
 
 /// What `versus` measures of a ladder, or of all that are timed.
-#[must_use]
 pub fn versus(ladder: Option<&'static Ladder>) -> Vec<Case> {
     match ladder {
         Some(ladder) => from_table(VERSUS, [ladder]),
@@ -51,7 +50,6 @@ pub fn versus(ladder: Option<&'static Ladder>) -> Vec<Case> {
 }
 
 /// The cases that a table has of each of these ladders; of a ladder that the table lacks, the usual problem.
-#[must_use]
 pub fn from_table(
     table: &[Written],
     ladders: impl IntoIterator<Item = &'static Ladder>,
@@ -77,7 +75,6 @@ impl Case {
     ///
     /// # Panics
     /// When no ladder has this name.
-    #[must_use]
     pub fn new((ladder, label, options): Written) -> Self {
         let pairs = options.split(' ').filter_map(|pair| pair.split_once('='));
         Self {

@@ -30,7 +30,6 @@ pub struct Spread {
 
 impl Spread {
     /// Of these values. `None` for none.
-    #[must_use]
     pub fn of(values: Vec<f64>) -> Option<Self> {
         let samples = Samples::new(values)?;
         let (first_quartile, third_quartile) = samples.quartiles();
@@ -72,7 +71,6 @@ pub struct Measured {
 
 impl Measured {
     /// Its times, round by round.
-    #[must_use]
     pub fn times(&self) -> Option<&[f64]> {
         match &self.outcome {
             Outcome::Timed(times) => Some(times),
@@ -81,19 +79,16 @@ impl Measured {
     }
 
     /// The middle of its times, in nanoseconds.
-    #[must_use]
     pub fn spread(&self) -> Option<Spread> {
         Spread::of(self.times()?.to_vec())
     }
 
     /// The bytes that it moved in a second.
-    #[must_use]
     pub fn bytes_per_s(&self) -> Option<f64> {
         Some(self.bytes as f64 / (self.spread()?.median * 1e-9))
     }
 
     /// The ratio of its time to another's: of each round's two launches, which ran close to each other.
-    #[must_use]
     pub fn over(&self, other: &Self) -> Option<Spread> {
         let rounds = self.times()?.iter().zip(other.times()?);
         Spread::of(rounds.map(|(own, other)| own / other).collect())
@@ -125,7 +120,6 @@ pub struct Contest {
 
 impl Contest {
     /// The contestant of this name.
-    #[must_use]
     pub fn named(&self, name: &str) -> Option<&Measured> {
         self.contestants
             .iter()
@@ -140,7 +134,6 @@ impl Contest {
     }
 
     /// A rung's time over its CUDA port's.
-    #[must_use]
     pub fn over_port(&self, contestant: &Measured) -> Option<Spread> {
         let rung = contestant.rung.filter(|_| contestant.kind == Kind::Rung)?;
         contestant.over(self.named(&port_name(rung))?)
@@ -148,7 +141,6 @@ impl Contest {
 
     /// The rung that computes the problem to its end in the shortest time. Rungs that leave a part of it to the host
     /// count only when all of the ladder do.
-    #[must_use]
     pub fn top(&self) -> Option<&Measured> {
         let median = |contestant: &Measured| contestant.spread().map(|spread| spread.median);
         self.of_kind(Kind::Rung)
@@ -166,7 +158,6 @@ impl Contest {
     }
 
     /// Whether everything that ran was right.
-    #[must_use]
     pub fn all_right(&self) -> bool {
         !self
             .contestants

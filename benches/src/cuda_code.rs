@@ -50,13 +50,11 @@ pub struct CudaCode {
 
 impl CudaCode {
     /// Looks for an nvcc, and does nothing else yet. What nvcc makes is kept in [`nvcc::cache`].
-    #[must_use]
     pub fn find() -> Self {
         Self::with(Nvcc::find(), nvcc::cache())
     }
 
     /// The code that this nvcc makes, if it is one, kept in this folder.
-    #[must_use]
     pub fn with(nvcc: Result<Nvcc, Error>, folder: PathBuf) -> Self {
         Self {
             nvcc: nvcc.map_err(|error| error.to_string()),
@@ -67,7 +65,6 @@ impl CudaCode {
     }
 
     /// nvcc's version, when there is one.
-    #[must_use]
     pub fn nvcc_version(&self) -> Option<&str> {
         self.nvcc.as_ref().ok().map(Nvcc::version)
     }
@@ -128,7 +125,6 @@ impl CudaCode {
     }
 
     /// The launch of a rung's CUDA port: the same, of the entry that nvcc compiled. `None` when there is no such entry.
-    #[must_use]
     pub fn port(&self, ladder: &str, launch: &Launch) -> Option<Launch> {
         let ports = self.ports.get(ladder)?.as_ref().ok()?;
         ports.entries.contains(&launch.entry).then(|| Launch {
@@ -138,7 +134,6 @@ impl CudaCode {
     }
 
     /// Whether a ladder's CUDA ports could not be made.
-    #[must_use]
     pub fn lacks_ports(&self, ladder: &str) -> bool {
         matches!(self.ports.get(ladder), Some(Err(_)))
     }
@@ -149,13 +144,11 @@ impl CudaCode {
     }
 
     /// The library of baselines, when it was asked for and could be made.
-    #[must_use]
     pub fn library(&self) -> Option<&Rc<Library>> {
         self.library.as_ref()?.as_ref().ok()
     }
 
     /// Why a ladder has no CUDA ports or no baselines here, a line each.
-    #[must_use]
     pub fn missing(&self, ladder: &str) -> Vec<String> {
         let has_ports = PORTS.iter().any(|(own, ..)| *own == ladder);
         let ports = match self.ports.get(ladder) {

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use common::{FakeNvcc, LIBRARY, stand_in};
 
 /// The stand-in and the folder that it is removed with.
-static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| stand_in::driver());
+static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(stand_in::driver);
 
 /// Runs the program: exit code, stdout, stderr.
 fn versus(driver: &Path, fault: &str, nvcc: &FakeNvcc, args: &[&str]) -> (i32, String, String) {

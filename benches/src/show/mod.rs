@@ -41,7 +41,6 @@ pub struct Results {
 
 impl Results {
     /// Whether everything was measured, and right.
-    #[must_use]
     pub fn all_right(&self) -> bool {
         self.failed.is_empty() && self.contests.iter().all(Contest::all_right)
     }
