@@ -125,9 +125,10 @@ fn same_result(
     problem: &dyn Problem,
     is_bound: bool,
 ) -> Option<(&'static Rung, Launch)> {
-    let all_in_parts = !ladder.rungs.iter().any(|rung| rung.whole);
+    let all_in_parts = !ladder.rungs.iter().any(|rung| rung.single_pass);
     let mut rungs = ladder.select(&[], problem).ok()?.into_iter();
-    let rung = rungs.find(|rung| rung.is_bound == is_bound && (all_in_parts || rung.whole))?;
+    let rung =
+        rungs.find(|rung| rung.is_bound == is_bound && (all_in_parts || rung.single_pass))?;
     let launch = ladder.launch(rung, problem, None).ok()?;
     Some((rung, launch))
 }

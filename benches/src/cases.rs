@@ -96,7 +96,7 @@ impl Case {
         problem: &dyn Problem,
     ) -> Result<Vec<&'static Rung>, Error> {
         let mut rungs = self.ladder.named(names)?;
-        rungs.retain(|rung| rung.computes(problem));
+        rungs.retain(|rung| rung.computes(&problem.variant()));
         Ok(rungs)
     }
 }

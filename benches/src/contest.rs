@@ -152,7 +152,7 @@ impl Contest {
 
     /// Whether a contestant gives as much of the result as any rung of the ladder does.
     fn solves(&self, contestant: &Measured) -> bool {
-        let is_whole = |rung: &Rung| rung.whole;
+        let is_whole = |rung: &Rung| rung.single_pass;
         let all_are_parts = !self.ladder.rungs.iter().any(is_whole);
         all_are_parts || contestant.rung.is_some_and(is_whole)
     }

@@ -55,10 +55,13 @@ impl Nvcc {
         let named = env::var_os(NVCC).filter(|name| !name.is_empty());
         if let Some(name) = named {
             // A name without a folder is looked for as the shell would.
-            let program = which::which(&name).unwrap_or_else(|_| name.into());
+            let program = locate::on_path(&name)
+                .into_iter()
+                .next()
+                .unwrap_or_else(|| name.into());
             return Self::at(program);
         }
-        if let Ok(program) = which::which("nvcc") {
+        if let Some(program) = locate::on_path("nvcc").into_iter().next() {
             return Self::at(program);
         }
         let found = toolkit::find(Tool::Nvcc).map_err(|error| Error::NoNvcc {
@@ -76,13 +79,9 @@ impl Nvcc {
     /// [`Error::NoNvcc`] when it cannot be run or does not say its version.
     pub fn at(program: PathBuf) -> Result<Self, Error> {
         let broken = |why| Error::NoNvcc { why };
-        let output = Command::new(&program)
-            .arg("--version")
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| broken(format!("cannot run {}: {error}", program.display())))?;
+        let said = locate::output(Command::new(&program).arg("--version")).map_err(broken)?;
         // `Cuda compilation tools, release 13.0, V13.0.88`.
-        let version = String::from_utf8_lossy(&output.stdout)
+        let version = said
             .split_whitespace()
             .find_map(|word| word.strip_prefix('V').filter(|rest| rest.contains('.')))
             .map(str::to_owned)
@@ -100,8 +99,8 @@ impl Nvcc {
         &self.program
     }
 
-    /// Compiles all units at once, each in a process of its own, into `folder`. A file that is there already of the
-    /// same text, architecture and compiler is left as it is.
+    /// Compiles all units at once, each in a process of its own, into `folder`. What is there already from
+    /// the same text, architecture and compiler is left as it is.
     pub fn compile(&self, units: &[Unit], folder: &Path) -> Vec<Result<PathBuf, Error>> {
         thread::scope(|scope| {
             let running: Vec<_> = units
@@ -228,14 +227,14 @@ fn libraries(product: &Product) -> &'static [&'static str] {
     }
 }
 
-/// The folder for what nvcc makes: the one that [`CACHE`] names, else one in cargo's target folder, else in the user's
-/// cache.
+/// The folder for what nvcc makes: the one that [`CACHE`] names, else one in cargo's target folder where
+/// this program lies in one, else in the user's cache.
 pub fn cache() -> PathBuf {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
     if let Some(folder) = variable(CACHE) {
         return folder.into();
     }
-    if let Some(target) = toolkit::target() {
+    if let Some(target) = locate::target_dir() {
         return target.join("cuda");
     }
     let user = variable("XDG_CACHE_HOME")

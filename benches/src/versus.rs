@@ -6,11 +6,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use analysis::document;
-use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use cli::per_ladder::{of_ladder, options, per_ladder};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use cli::targets::{Scope, Targets};
 use cli::{not_run, progress_bar};
 use host::device::DeviceInfo;
-use host::{Catalog, Device, Ladder, Options, Provenance};
+use host::selection::Selection;
+use host::{Catalog, Device, Ladder, Provenance};
 
 use crate::cases::{self, Case};
 use crate::contest::contest;
@@ -39,9 +40,6 @@ pub struct Env<'a> {
 
 #[derive(Args, Debug)]
 struct Request {
-    /// Only these rungs
-    #[arg(long, num_args = 1.., value_name = "NAME")]
-    rung: Vec<String>,
     /// How many rounds to take the medians of
     #[arg(long, value_name = "K", default_value_t = 31)]
     runs: u32,
@@ -53,20 +51,12 @@ struct Request {
     update_readme: Option<PathBuf>,
 }
 
-fn program(catalog: &'static Catalog) -> Command {
-    per_ladder(
-        catalog,
-        Request::augment_args(
-            Command::new("versus")
-                .version(env!("CARGO_PKG_VERSION"))
-                .about(
-                    "Measures rungs against the same kernels in CUDA C++ and the top rungs against CUB, \
-                     cuBLAS and memcpy, in turn in one process",
-                )
-                .subcommand_negates_reqs(true),
-        ),
-        Request::augment_args,
-        |arg| arg.action(ArgAction::Set).allow_hyphen_values(true),
+fn program(catalog: &'static Catalog, args: &[OsString]) -> Command {
+    let command = Command::new("versus").version(env!("CARGO_PKG_VERSION"));
+    let command = Scope::of(catalog, args).targets_without_block(command);
+    Request::augment_args(command).about(
+        "Measures rungs against the same kernels in CUDA C++ and the top rungs against CUB, cuBLAS and memcpy, in turn \
+         in one process",
     )
 }
 
@@ -79,7 +69,7 @@ pub fn main(
     err: &mut dyn Write,
 ) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    let matches = match program(env.catalog).try_get_matches_from(&args) {
+    let matches = match program(env.catalog, &args).try_get_matches_from(&args) {
         Ok(matches) => matches,
         Err(error) => return not_run(&error, "cargo xtask versus --help", out, err),
     };
@@ -110,16 +100,26 @@ fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let chosen = of_ladder(env.catalog, matches)?;
-    let request = Request::from_arg_matches(chosen.map_or(matches, |(_, matches)| matches))
-        .expect("clap has read the arguments by the same definitions");
+    let targets = Targets::read(env.catalog, matches);
+    let request = Request::from_arg_matches(matches).map_err(cli::Error::from)?;
     if request.runs < FEWEST_RUNS {
         return Err(Error::FewRuns(request.runs));
     }
-    let cases = cases(chosen, &request)?;
-    let mut ladders: Vec<&'static Ladder> = cases.iter().map(|case| case.ladder).collect();
+    let selected = targets.select(env.catalog)?;
+    let cases: Vec<(&Selection, Case)> = selected
+        .iter()
+        .flat_map(|own| {
+            let cases = cases(own, !targets.is_empty()).into_iter();
+            cases.map(move |case| (own, case))
+        })
+        .collect();
+    let mut ladders: Vec<&'static Ladder> = cases.iter().map(|(own, _)| own.ladder).collect();
     ladders.dedup_by_key(|ladder| ladder.name);
     if let Some(path) = &request.update_readme {
+        if let Some(part) = selected.iter().find(|own| !own.whole) {
+            let ladder = part.ladder.name;
+            return Err(cli::Error::PartOfATable { ladder }.into());
+        }
         for ladder in &ladders {
             document::check(path, &marker(ladder)).map_err(cli::Error::from)?;
         }
@@ -135,12 +135,12 @@ fn run(
 
     let mut contests = Vec::new();
     let mut failed = Vec::new();
-    for case in &cases {
+    for (own, case) in &cases {
         let name = format!("{} {}", case.ladder.name, case.label);
         let result = contest(
             &mut *device,
             case,
-            &request.rung,
+            own.rung_names(),
             &mut cuda,
             request.runs,
             |doing| bar.set_message(format!("{name}: {doing}")),
@@ -203,30 +203,18 @@ fn marker(ladder: &Ladder) -> String {
     format!("versus-{}", ladder.name)
 }
 
-/// The cases that are asked for: one when the command line has options of a ladder, else those of the table.
-fn cases(
-    chosen: Option<(&'static Ladder, &ArgMatches)>,
-    request: &Request,
-) -> Result<Vec<Case>, Error> {
-    let Some((ladder, matches)) = chosen else {
-        let all = cases::versus(None);
-        let own = all
-            .iter()
-            .filter(|case| case.ladder.named(&request.rung).is_ok());
-        let own: Vec<Case> = own.cloned().collect();
-        if let (true, Some(case)) = (own.is_empty(), all.first()) {
-            case.ladder.named(&request.rung)?;
-        }
-        return Ok(own);
-    };
-    ladder.named(&request.rung)?;
-    let given = options(ladder, matches);
-    if given == Options::default() {
-        return Ok(cases::versus(Some(ladder)));
+/// The cases of a ladder: one when options are given, else those of the table. A ladder whose rungs are not timed has
+/// none unless it is named.
+fn cases(selected: &Selection, is_named: bool) -> Vec<Case> {
+    if !selected.given.is_empty() {
+        return vec![Case {
+            ladder: selected.ladder,
+            label: "",
+            options: selected.options(),
+        }];
     }
-    Ok(vec![Case {
-        ladder,
-        label: "",
-        options: given,
-    }])
+    match is_named || !selected.ladder.shown.pictures {
+        true => cases::versus(Some(selected.ladder)),
+        false => Vec::new(),
+    }
 }

@@ -14,7 +14,8 @@ use benches::cuda_code::PORTS;
 use benches::nvcc::Nvcc;
 use host::device::Sim;
 use host::problem::Verdict;
-use host::{Device as _, Effort, KERNELS, Ladder, Rung, Session, ptx};
+use host::{Device as _, Effort, KERNELS, Ladder, Rung, Session};
+use ptx::Outline;
 
 /// The PTX of a file of CUDA ports.
 fn compile(nvcc: &Nvcc, file: &str) -> String {
@@ -38,11 +39,7 @@ fn compile(nvcc: &Nvcc, file: &str) -> String {
 /// The entries of a rung that can have ports: those of the ladder's usual computation, where it has one.
 fn portable(rung: &Rung) -> Vec<String> {
     match rung.entries.of("") {
-        Some(entries) => Rung {
-            entries,
-            ..rung.clone()
-        }
-        .entry_names(),
+        Some(entries) => Rung { entries, ..*rung }.entry_names(),
         None => rung.entry_names(),
     }
 }
@@ -55,8 +52,9 @@ fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
         return;
     };
     let text = compile(nvcc, file);
-    let sizes = |text| -> BTreeMap<String, Vec<u32>> {
-        ptx::entries(text)
+    let sizes = |text: &str| -> BTreeMap<String, Vec<u32>> {
+        Outline::new(text)
+            .entries()
             .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
             .collect()
     };

@@ -4,6 +4,7 @@
 
 use std::io::Write as _;
 
+use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;
 use host::run::{Climb, Outcome, climb};
@@ -28,7 +29,7 @@ proptest! {
         file.write_all(&bytes).unwrap();
         let data = Options::default().with("data", file.path().display());
         let problem = histogram().problem(&data).unwrap();
-        let mut sim = Sim::open(1).unwrap();
+        let mut sim = Sim::open(&KERNELS, 1).unwrap();
         let mut session = Session::new(&mut sim, &*problem, false).unwrap();
         for rung in histogram().rungs {
             let launch = histogram().launch(rung, &*problem, Some(block)).unwrap();
@@ -57,10 +58,10 @@ fn counted_as(data: &str, capability: Option<(u32, u32)>) -> Vec<Outcome> {
         runs: Some(1),
     };
     let mut sim = match capability {
-        Some(_) => Sim::open_as(0, capability).unwrap(),
-        None => Sim::open(0).unwrap(),
+        Some(_) => Sim::open_as(&KERNELS, 0, capability).unwrap(),
+        None => Sim::open(&KERNELS, 0).unwrap(),
     };
-    let report = climb(&mut sim, &plan.plan().unwrap(), |_| {}).unwrap();
+    let report = climb(&mut sim, plan.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right());
     report.outcomes
 }

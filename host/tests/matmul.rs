@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;
 use host::run::{Climb, Outcome, climb};
@@ -25,7 +26,7 @@ proptest! {
         k in 1u32..70,
     ) {
         let problem = matmul().problem(&sides(m, n, k)).unwrap();
-        let mut sim = Sim::open(1).unwrap();
+        let mut sim = Sim::open(&KERNELS, 1).unwrap();
         let mut session = Session::new(&mut sim, &*problem, false).unwrap();
         for rung in matmul().rungs {
             for block in matmul().blocks_of(rung, &*problem) {
@@ -46,7 +47,12 @@ fn counted() -> Vec<Outcome> {
         block: None,
         runs: Some(1),
     };
-    let report = climb(&mut Sim::open(0).unwrap(), &plan.plan().unwrap(), |_| {}).unwrap();
+    let report = climb(
+        &mut Sim::open(&KERNELS, 0).unwrap(),
+        plan.plan().unwrap(),
+        |_| {},
+    )
+    .unwrap();
     assert!(report.all_right());
     assert_eq!(report.flops, Some(2 * 128 * 256 * 64));
     report.outcomes

@@ -6,42 +6,42 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use host::launch::Arg;
-use host::{
-    Effort, Entries, KERNELS_PTX, Options, Rung, Shared, kernels_for, ladder, ladders, ptx,
-};
+use host::{Effort, Entries, KERNELS, Options, Ptx, Rung, SharedMemory, ladder, ladders};
 
-fn entries_in(ptx: &'static str) -> BTreeMap<&'static str, Vec<u32>> {
-    ptx::entries(ptx)
+fn entries_in(ptx: &'static Ptx) -> BTreeMap<&'static str, Vec<u32>> {
+    ptx.outline()
+        .entries()
         .map(|entry| (entry.name, entry.parameter_bytes))
         .collect()
 }
 
 /// Of the newest PTX.
 fn entries_in_ptx() -> BTreeMap<&'static str, Vec<u32>> {
-    entries_in(kernels_for(None).unwrap().text)
+    entries_in(KERNELS.newest_for(None).unwrap())
 }
 
 #[test]
 fn a_device_gets_the_newest_ptx_that_it_runs() {
-    let capability = |device| kernels_for(device).map(|ptx| ptx.capability);
+    let capability = |device| KERNELS.newest_for(device).map(|ptx| ptx.capability);
     assert_eq!(capability(Some((7, 0))), None);
     assert_eq!(capability(Some((7, 5))), Some((7, 5)));
     assert_eq!(capability(Some((8, 9))), Some((7, 5)));
     assert_eq!(capability(Some((9, 0))), Some((9, 0)));
     assert_eq!(capability(Some((12, 1))), Some((9, 0)));
     assert_eq!(capability(None), Some((9, 0)));
-    for (ptx, header) in KERNELS_PTX
+    for (ptx, header) in KERNELS
+        .modules
         .iter()
         .zip(["PTX 6.3 for sm_75", "PTX 7.8 for sm_90"])
     {
-        assert!(ptx::header(ptx.text).ends_with(header), "{header}");
+        assert!(ptx.outline().header().ends_with(header), "{header}");
     }
 }
 
 #[test]
 fn newer_ptx_has_what_older_has_with_the_same_parameters() {
-    for pair in KERNELS_PTX.windows(2) {
-        let [older, newer] = [0, 1].map(|index| entries_in(pair[index].text));
+    for pair in KERNELS.modules.windows(2) {
+        let [older, newer] = [0, 1].map(|index| entries_in(&pair[index]));
         for (name, parameters) in older {
             assert_eq!(newer.get(name), Some(&parameters), "{name}");
         }
@@ -118,7 +118,7 @@ fn const_generic_rungs_are_compiled_for_every_block_of_their_ladder() {
                     rung.name
                 );
             }
-            if rung.computes(&*problem) {
+            if rung.computes(&problem.variant()) {
                 let usual = rung.geometry.block(&problem.shape());
                 let launch = ladder.launch(rung, &*problem, None).unwrap();
                 assert_eq!(launch.block, usual.unwrap_or(rung.default_block));
@@ -174,12 +174,14 @@ fn options_have_defaults_that_are_possible_and_names_of_their_own() {
 fn a_seeds_speedup_is_over_an_earlier_rung() {
     for ladder in ladders() {
         for (index, rung) in ladder.rungs.iter().enumerate() {
-            let Some(seed) = rung.seed else { continue };
-            assert!(seed.factor > 0.0 && seed.factor != 1.0);
+            let Some(speedup) = rung.published else {
+                continue;
+            };
+            assert!(speedup.factor > 0.0 && speedup.factor != 1.0);
             let earlier = ladder.rungs[..index]
                 .iter()
-                .any(|other| other.name == seed.over);
-            assert!(earlier, "{} is compared with {}", rung.name, seed.over);
+                .any(|other| other.name == speedup.over);
+            assert!(earlier, "{} is compared with {}", rung.name, speedup.over);
         }
     }
 }
@@ -188,7 +190,7 @@ fn a_seeds_speedup_is_over_an_earlier_rung() {
 fn shared_memory_by_block() {
     let reduce = ladder("reduce").unwrap();
     let of = |name: &str| reduce.rung(name).unwrap().shared;
-    assert!(matches!(of("reduce_neighbored"), Shared::None));
+    assert!(matches!(of("reduce_neighbored"), SharedMemory::None));
     assert_eq!(of("reduce_smem").bytes([128, 1, 1]), 512);
     assert_eq!(of("reduce_smem").dynamic_bytes([128, 1, 1]), 0);
     assert_eq!(of("reduce_smem_dyn").dynamic_bytes([1024, 1, 1]), 4096);
@@ -215,12 +217,12 @@ fn blocks_that_cannot_be_are_refused_with_those_that_can() {
                 .ends_with("it must be a power of two from 64 to 1024"),
             "{error}"
         );
-        assert_eq!(error.exit_code(), 2);
+        assert!(!error.is_failure());
     }
     let entries = Entries::PerBlock(&[[128, 1, 1], [256, 1, 1]]);
     let some = Rung {
         entries,
-        ..reduce.rung("reduce_shfl").unwrap().clone()
+        ..*reduce.rung("reduce_shfl").unwrap()
     };
     let error = reduce
         .launch(&some, &*problem, Some([512, 1, 1]))
@@ -237,8 +239,8 @@ fn more_shared_memory_than_a_block_has_is_refused() {
     let problem = matmul.problem(&Options::default()).unwrap();
     let greedy = Rung {
         // A tile of the first matrix and sixteen of the second.
-        shared: Shared::Static(|[side, _, _]| 17 * side * side * 4),
-        ..matmul.rung("matmul_coarsened8").unwrap().clone()
+        shared: SharedMemory::Static(|[side, _, _]| 17 * side * side * 4),
+        ..*matmul.rung("matmul_coarsened8").unwrap()
     };
     assert!(matmul.launch(&greedy, &*problem, Some([16, 16, 1])).is_ok());
     let error = matmul.launch(&greedy, &*problem, None).unwrap_err();
@@ -250,5 +252,21 @@ fn more_shared_memory_than_a_block_has_is_refused() {
         ),
         "{text}"
     );
-    assert_eq!(error.exit_code(), 2);
+    assert!(!error.is_failure());
+}
+
+#[test]
+fn every_rung_takes_or_refuses_every_block_of_its_ladder_and_others() {
+    for ladder in ladders() {
+        let problem = ladder.problem(&Options::default()).unwrap();
+        let others = [[1, 1, 1], [512, 1, 1], [7, 3, 2], [0, 0, 0], [u32::MAX; 3]];
+        for rung in ladder.rungs {
+            for &block in ladder.blocks.iter().chain(&others) {
+                if let Ok(launch) = ladder.launch(rung, &*problem, Some(block)) {
+                    assert!(ladder.blocks.contains(&block), "{launch}");
+                    assert!(launch.blocks() > 0, "{launch}");
+                }
+            }
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;
 use host::run::{Climb, Outcome, climb};
@@ -19,7 +20,7 @@ fn shape(rows: u32, cols: u32) -> Options {
 /// Checks every rung with a block.
 fn check(rows: u32, cols: u32, block: [u32; 3]) {
     let problem = transpose().problem(&shape(rows, cols)).unwrap();
-    let mut sim = Sim::open(1).unwrap();
+    let mut sim = Sim::open(&KERNELS, 1).unwrap();
     let mut session = Session::new(&mut sim, &*problem, false).unwrap();
     for rung in transpose().rungs {
         if !transpose().blocks_of(rung, &*problem).contains(&block) {
@@ -90,7 +91,7 @@ fn more_rows_of_tiles_than_a_grid_has_in_y() {
     let rung = transpose().rung("transpose_smem_pad").unwrap();
     let launch = transpose().launch(rung, &*problem, None).unwrap();
     assert_eq!(launch.grid, [1, 32_768, 2]);
-    let mut sim = Sim::open(0).unwrap();
+    let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let mut session = Session::new(&mut sim, &*problem, false).unwrap();
     assert_eq!(session.check(rung, &launch).unwrap(), Verdict::Right);
 }
@@ -103,8 +104,8 @@ fn counted(block: [u32; 3]) -> Vec<Outcome> {
         block: Some(block),
         runs: Some(1),
     };
-    let mut sim = Sim::open(0).unwrap();
-    let report = climb(&mut sim, &climb_of.plan().unwrap(), |_| {}).unwrap();
+    let mut sim = Sim::open(&KERNELS, 0).unwrap();
+    let report = climb(&mut sim, climb_of.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right());
     report.outcomes
 }
@@ -180,8 +181,8 @@ fn counted_large(rows: u32, cols: u32) -> [Outcome; 2] {
         block: None,
         runs: Some(1),
     };
-    let mut sim = Sim::open(0).unwrap();
-    let report = climb(&mut sim, &climb_of.plan().unwrap(), |_| {}).unwrap();
+    let mut sim = Sim::open(&KERNELS, 0).unwrap();
+    let report = climb(&mut sim, climb_of.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right());
     report.outcomes.try_into().unwrap()
 }
@@ -227,8 +228,8 @@ fn windows_write_whole_sectors_of_any_shape() {
         block: Some([32, 32, 1]),
         runs: Some(1),
     };
-    let mut sim = Sim::open(0).unwrap();
-    let report = climb(&mut sim, &climb_of.plan().unwrap(), |_| {}).unwrap();
+    let mut sim = Sim::open(&KERNELS, 0).unwrap();
+    let report = climb(&mut sim, climb_of.plan().unwrap(), |_| {}).unwrap();
     let before = report.outcomes[0].counter(sectors).unwrap();
     assert!(before > 1.15 * fewest, "{before}");
 }

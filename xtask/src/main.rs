@@ -1,19 +1,59 @@
-//! `cargo xtask`: see the library for what it does.
+//! `cargo xtask`: what a developer of this repository needs besides cargo.
+//!
+//! It sets a machine up ([`install`]), says what the machine has ([`doctor`]), and checks everything that a
+//! change must not break ([`check`]), and writes the files of a new rung or ladder ([`new`]). For the rest it starts the workspace's own programs: `cargo xtask run`
+//! is `ladder run`.
+//!
+//! In go the command line and this repository's files; out come other programs' runs. It has to build in
+//! seconds from nothing, so it uses hardly any crate and none of the workspace's but `locate`, and no crate
+//! uses it. It must not know ladders, kernels or PTX: whatever does is a command of `ladder`.
 
+mod arguments;
+mod check;
+mod console;
+mod doctor;
+mod gpu;
+mod install;
+mod new;
+mod process;
+
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
-use xtask::cli::Cli;
-use xtask::commands;
-use xtask::style::{BAD, BOLD, paint};
+use arguments::Task;
+use console::Result;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    commands::perform(&cli.task).unwrap_or_else(|failure| {
-        anstream::eprintln!("{}: {}", paint(BAD.bold(), "error"), failure.message);
-        if let Some(hint) = &failure.hint {
-            anstream::eprintln!("{}: {hint}", paint(BOLD, "hint"));
+    arguments::parse(std::env::args_os().skip(1))
+        .and_then(|task| perform(&task))
+        .unwrap_or_else(|failure| failure.report())
+}
+
+/// Does a task. The exit code is 0, or that of the program that the task ended in.
+fn perform(task: &Task) -> Result<ExitCode> {
+    match task {
+        Task::Help => print!("{}", arguments::HELP),
+        Task::Setup { nvidia } => install::setup(*nvidia)?,
+        Task::Doctor => print!("{}", doctor::report()),
+        Task::Test => check::everything()?,
+        Task::Circles => check::circles()?,
+        Task::NewRung { name, after } => new::rung(name, after)?,
+        Task::NewLadder { name } => new::ladder(name)?,
+        Task::Ladder(arguments) => return ladder(arguments),
+        Task::Versus(arguments) => {
+            install::device()?;
+            return process::run_program("versus", arguments);
         }
-        failure.exit_code()
-    })
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
+    install::device()?;
+    let (command, rest) = arguments.split_first().expect("a command of ladder");
+    // Machine code takes NVIDIA's tools; the list of kernels says for itself what it lacks without them.
+    if command == "ptx" && rest.iter().any(|word| word == "--sass") {
+        install::nvidia::install_if_missing()?;
+    }
+    process::run_program("ladder", arguments)
 }

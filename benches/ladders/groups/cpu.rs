@@ -85,9 +85,7 @@ fn reference(
     let rung = rungs.first().copied().unwrap_or(&ladder.rungs[0]);
     let launch = ladder.launch(rung, &*problem, None)?;
     let mut sim = Sim::open(&KERNELS, 0)?;
-    let mut session = Session::new(&mut sim, &*problem, false)?;
-    session.check(rung, &launch)?;
-    let outputs = session.outputs(&launch)?;
+    let outputs = Session::new(&mut sim, &*problem, false)?.written(rung, &launch)?;
     group.throughput(Throughput::BytesDecimal(problem.bytes()));
     group.bench_function(function, |bencher| {
         bencher.iter_batched(

@@ -25,6 +25,11 @@ pub fn end(ladder: &str) -> String {
     format!("<!-- ladder:{ladder}:end -->")
 }
 
+/// What lies between a ladder's markers in a text. `None` unless both are there, once each and in order.
+pub fn body<'a>(text: &'a str, ladder: &str) -> Option<&'a str> {
+    between(text, ladder).ok().map(|range| &text[range])
+}
+
 /// Whether `path` can be rewritten: asked before anything is measured for it.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Running instances on [`simt`].
 
-use simt::{Config, LaunchError, LoadError, Machine, MemoryError, Module};
+use simt::{Config, Launch, LaunchError, LoadError, Machine, MemoryError, Module};
 
 use crate::generate::{IN_KERNEL, Instance, LANES, operands};
 
@@ -31,13 +31,12 @@ pub fn run(ptx: &str, instances: &[Instance]) -> Result<Vec<u64>, SimError> {
         let kernel = module.function(&format!("k{number}"))?;
         let input = machine.upload(&operands(group))?;
         let output = machine.zeroed::<u64>(group.len() * LANES)?;
-        machine.launch(
+        machine.launch(&Launch::new(
             &kernel,
             [1, 1, 1],
             [LANES as u32, 1, 1],
-            0,
             &[input.into(), output.into()],
-        )?;
+        ))?;
         results.extend(machine.read(output)?);
         machine.free(input)?;
         machine.free(output)?;

@@ -60,6 +60,21 @@ pub enum Error {
         /// The options it has.
         known: Vec<&'static str>,
     },
+    /// An option that none of the selected ladders has.
+    #[error(
+        "--{option} is an option of {}, and not of {}; {}",
+        .has.join(", "), .selected.join(", "), options_hint(.known)
+    )]
+    OptionOfOthers {
+        /// The option.
+        option: &'static str,
+        /// The ladders that have it.
+        has: Vec<&'static str>,
+        /// The ladders that were selected.
+        selected: Vec<&'static str>,
+        /// The options that these have.
+        known: Vec<&'static str>,
+    },
     /// A word that an option does not take.
     #[error("`{given}` is not possible for --{option}; {}", did_you_mean(.nearest, "words", .known))]
     BadWord {
@@ -161,13 +176,15 @@ pub enum Error {
     },
     /// The buffers do not fit.
     #[error(
-        "{size} needs {}, the device has {} free; {}",
+        "{size} needs {} of the {place}'s memory, which has {} free; {}",
         gib(*.need), gib(*.free), fits_hint(.fits)
     )]
     NotEnoughMemory {
         /// The size asked for, in words.
         size: String,
-        /// Bytes that it needs on the device.
+        /// Whose memory: `device` or `host`.
+        place: &'static str,
+        /// Bytes that it needs there.
         need: u64,
         /// Bytes that are free there.
         free: u64,

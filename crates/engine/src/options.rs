@@ -5,6 +5,7 @@
 //! ladder's defaults.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
@@ -60,6 +61,38 @@ impl fmt::Display for Value {
 }
 
 impl Opt {
+    /// An option that takes a size.
+    pub const fn size(
+        name: &'static str,
+        metavar: &'static str,
+        default: &'static str,
+        help: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            metavar,
+            kind: Kind::Size,
+            default,
+            help,
+        }
+    }
+
+    /// An option that takes one of these words; the first is its default.
+    pub const fn word(
+        name: &'static str,
+        metavar: &'static str,
+        words: &'static [&'static str],
+        help: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            metavar,
+            kind: Kind::Word(words),
+            default: words[0],
+            help,
+        }
+    }
+
     /// Reads a value of this option.
     ///
     /// # Errors
@@ -84,6 +117,9 @@ impl Opt {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct Options {
+    /// The ladder that completed them, for messages; empty before.
+    #[serde(skip)]
+    ladder: &'static str,
     #[serde(serialize_with = "as_map")]
     values: Vec<(&'static str, Value)>,
 }
@@ -135,7 +171,10 @@ impl Options {
                 known: known(),
             });
         }
-        let mut complete = Self::default();
+        let mut complete = Self {
+            ladder,
+            values: Vec::new(),
+        };
         for option in declared {
             let value = match self.get(option.name) {
                 None => option.parse(option.default)?,
@@ -151,6 +190,27 @@ impl Options {
         match self.get(name) {
             Some(Value::Size(size)) => *size,
             other => unreachable!("`{name}` is declared a size and is {other:?}"),
+        }
+    }
+
+    /// A size that the ladder declares, and that has to be in this range. Only for options that are complete.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] when it is not in the range.
+    pub fn size_within(
+        &self,
+        name: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Result<u64, Error> {
+        let value = self.size(name);
+        match range.contains(&value) {
+            true => Ok(value),
+            false => Err(Error::OutOfBounds {
+                ladder: self.ladder,
+                option: name,
+                value,
+                takes: format!("{} to {}", range.start(), range.end()),
+            }),
         }
     }
 
@@ -240,7 +300,7 @@ mod tests {
         ] {
             let error = options.complete("test", DECLARED).unwrap_err();
             assert!(error.to_string().starts_with(message), "{error}");
-            assert_eq!(error.exit_code(), 2);
+            assert!(!error.is_failure());
         }
     }
 

@@ -1,14 +1,13 @@
 //! The ladders and their rungs, as data: every tool walks these, and none matches on a name.
 
-mod entries;
-
 use crate::error::Error;
-use crate::launch::{Code, Geometry, Launch};
+use crate::launch::{Code, Launch};
 use crate::names::nearest;
 use crate::options::{Opt, Options};
 use crate::problem::Problem;
 use crate::size::dims;
-pub use entries::{Entries, Shared};
+pub use rung::{ChooseBlock, Entries, Form, PublishedSpeedup, Rung, SharedMemory};
+use rung::{NotCompiled, variant_in_words};
 
 /// Bytes of shared memory that a block can have on every device without asking (CUDA C++ Programming Guide,
 /// "Compute Capabilities").
@@ -52,50 +51,27 @@ pub enum Effort {
     Least,
 }
 
-/// One step of a ladder: a kernel, how it is launched, and what it teaches.
-#[derive(Clone, Debug)]
-pub struct Rung {
-    /// The name of the rung, its kernel and its chapter.
-    pub name: &'static str,
-    /// The file with its device code, from the root of the repository.
-    pub source: &'static str,
-    /// What it teaches, in one line.
-    pub lesson: &'static str,
-    /// The `.entry` points that it has.
-    pub entries: Entries,
-    /// How its blocks divide the problem.
-    pub geometry: Geometry,
-    /// The block where none is asked for.
-    pub default_block: [u32; 3],
-    /// The block where none is asked for, for rungs to which another suits other shapes better, by
-    /// [`Problem::shape`]. It is the one of [`Rung::default_block`] for the ladder's default problem.
-    pub choose: Option<Choose>,
-    /// The shared memory that a block uses.
-    pub shared: Shared,
-    /// Whether it destroys its input, which is then restored before the next launch.
-    pub in_place: bool,
-    /// Whether it is an upper bound and no solution: it moves the bytes and leaves out the work.
-    pub is_bound: bool,
-    /// Whether it gives the problem's whole result where others of its ladder leave the rest to the host.
-    pub whole: bool,
-    /// Which form of its arguments it takes, where the problem has several; 0 is the usual one.
-    pub form: usize,
-    /// What the text that the ladder comes from measured for it.
-    pub seed: Option<Seed>,
-    /// What that text counted for it, in words.
-    pub seed_count: &'static str,
-}
+impl Effort {
+    /// The one of three choices that this effort stands for.
+    pub fn pick<T>(self, full: T, quick: T, least: T) -> T {
+        match self {
+            Self::Full => full,
+            Self::Quick => quick,
+            Self::Least => least,
+        }
+    }
 
-/// Which block suits a shape.
-pub type Choose = fn(&[u64]) -> [u32; 3];
-
-/// A speedup that the text behind a ladder gives for a rung.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seed {
-    /// How many times faster; below 1, slower.
-    pub factor: f64,
-    /// Than which rung.
-    pub over: &'static str,
+    /// Problems for a ladder with one size: nothing, one element, a warp less one, sizes that are a multiple of nothing,
+    /// and one that fills a device.
+    pub fn sizes(self, option: &'static str) -> Vec<Options> {
+        let sizes: &[u64] = self.pick(
+            &[0, 1, 31, 1000, (1 << 20) + 3, (1 << 24) + 1],
+            &[0, 1, 31, 1000, 100_003, (1 << 20) + 3],
+            &[0, 1, 31, 1000, 20_011],
+        );
+        let with = |size| Options::default().with(option, size);
+        sizes.iter().map(with).collect()
+    }
 }
 
 /// What a ladder shows of a run.
@@ -107,6 +83,26 @@ pub struct ShownColumns {
     pub counted: &'static [Column],
     /// Whether the launches' [pictures](crate::problem::Picture) are shown instead of numbers: then nothing is timed.
     pub pictures: bool,
+}
+
+impl ShownColumns {
+    /// What shows a ladder that is limited by memory: times, bandwidth, sectors and bank conflicts.
+    pub const MEMORY: Self = Self {
+        timed: &[
+            Column::Time,
+            Column::OverFirst,
+            Column::OverBefore,
+            Column::Bandwidth,
+            Column::OfPeak,
+        ],
+        counted: &[
+            Column::Instructions,
+            Column::Sectors,
+            Column::Used,
+            Column::Conflicts,
+        ],
+        pictures: false,
+    };
 }
 
 /// A column of a report. A ladder lists those that tell its story.
@@ -200,15 +196,15 @@ impl Ladder {
         names: &[String],
         problem: &dyn Problem,
     ) -> Result<Vec<&'static Rung>, Error> {
-        let computes = |rung: &&Rung| rung.computes(problem);
+        let computes = |rung: &&Rung| rung.computes(&problem.variant());
         let named = self.named(names)?;
         if !names.is_empty()
-            && let Some(rung) = named.iter().find(|rung| !rung.computes(problem))
+            && let Some(rung) = named.iter().find(|rung| !rung.computes(&problem.variant()))
         {
             let others = self.rungs.iter().filter(computes);
             return Err(Error::NotOffered {
                 rung: rung.name,
-                variant: words(&problem.variant()),
+                variant: variant_in_words(&problem.variant()),
                 others: others.map(|rung| rung.name).collect(),
             });
         }
@@ -254,10 +250,12 @@ impl Ladder {
                 rule: self.block_rule,
             });
         }
+        // Before the shared memory: that of a tile is only defined for the blocks that the rung was compiled for.
+        let entry = rung.entry(&problem.variant(), block)?;
         let needed = rung.shared.bytes(block);
         let most = match rung.shared {
-            Shared::Dynamic(_) => MAX_DYNAMIC,
-            Shared::None | Shared::Static(_) => MAX_SHARED,
+            SharedMemory::Dynamic(_) => MAX_DYNAMIC,
+            SharedMemory::None | SharedMemory::Static(_) => MAX_SHARED,
         };
         if needed > most {
             return Err(Error::TooMuchShared {
@@ -270,7 +268,7 @@ impl Ladder {
         }
         Ok(Launch {
             code: Code::Kernels,
-            entry: rung.entry(&problem.variant(), block)?,
+            entry,
             grid: rung.geometry.grid(&problem.shape(), block),
             block,
             shared_bytes: rung.shared.dynamic_bytes(block),
@@ -290,105 +288,17 @@ impl Ladder {
     }
 }
 
-impl Rung {
-    /// What most rungs have; a ladder's own say what differs.
-    pub const USUAL: Self = Self {
-        name: "",
-        source: "",
-        lesson: "",
-        entries: Entries::Any,
-        geometry: Geometry::Line { data_blocks: 1 },
-        default_block: [256, 1, 1],
-        choose: None,
-        shared: Shared::None,
-        in_place: false,
-        is_bound: false,
-        whole: false,
-        form: 0,
-        seed: None,
-        seed_count: "",
-    };
-
-    /// The block for a problem of this shape where none is asked for.
-    pub fn block_for(&self, shape: &[u64]) -> [u32; 3] {
-        self.choose
-            .map_or(self.default_block, |choose| choose(shape))
-    }
-
-    /// Whether it has entries for what `problem` is.
-    pub fn computes(&self, problem: &dyn Problem) -> bool {
-        self.entries.of(&problem.variant()).is_some()
-    }
-
-    /// The entry that serves a variant and a block.
-    ///
-    /// # Errors
-    /// [`Error::NotCompiled`] where the rung is const-generic and has none for it.
-    pub fn entry(&self, variant: &str, block: [u32; 3]) -> Result<String, Error> {
-        let not_compiled = |what, compiled| Error::NotCompiled {
-            rung: self.name,
+impl From<NotCompiled> for Error {
+    fn from(missing: NotCompiled) -> Self {
+        let NotCompiled {
+            rung,
             what,
             compiled,
-        };
-        match self.entries.of(variant) {
-            Some(Entries::PerBlock(blocks)) if !blocks.contains(&block) => Err(not_compiled(
-                format!("a block of {}", dims(block)),
-                blocks.iter().copied().map(dims).collect(),
-            )),
-            Some(Entries::PerBlock(_)) => Ok(self.joined(&[variant, &dims(block)])),
-            Some(_) => Ok(self.joined(&[variant])),
-            None => Err(not_compiled(
-                words(variant),
-                vec!["other rungs of its ladder".to_owned()],
-            )),
+        } = missing;
+        Self::NotCompiled {
+            rung,
+            what,
+            compiled,
         }
     }
-
-    /// All its entries in the PTX.
-    pub fn entry_names(&self) -> Vec<String> {
-        fn names(entries: Entries, prefix: &str, into: &mut Vec<String>) {
-            match entries {
-                Entries::Any => into.push(prefix.to_owned()),
-                Entries::PerBlock(blocks) => {
-                    into.extend(blocks.iter().map(|&block| join(prefix, &[&dims(block)])));
-                }
-                Entries::PerVariant(variants) => {
-                    for (variant, entries) in variants {
-                        names(*entries, &join(prefix, &[variant]), into);
-                    }
-                }
-            }
-        }
-        let mut all = Vec::new();
-        names(self.entries, self.name, &mut all);
-        all
-    }
-
-    fn joined(&self, parts: &[&str]) -> String {
-        join(self.name, parts)
-    }
-
-    /// The name without the number at its end.
-    fn family(&self) -> &'static str {
-        self.name.trim_end_matches(|c: char| c.is_ascii_digit())
-    }
-}
-
-/// A variant in words: `max of f32`.
-fn words(variant: &str) -> String {
-    if variant.is_empty() {
-        "the ladder's usual computation".to_owned()
-    } else {
-        variant.replace('_', " of ")
-    }
-}
-
-/// `name_part_part`, without what is empty.
-fn join(name: &str, parts: &[&str]) -> String {
-    let mut joined = name.to_owned();
-    for part in parts.iter().filter(|part| !part.is_empty()) {
-        joined += "_";
-        joined += part;
-    }
-    joined
 }

@@ -1,5 +1,7 @@
 //! Climbing a ladder: upload once, then check and time each rung.
 
+use std::fmt;
+
 use crate::device::{Device, DeviceInfo, Metric};
 use crate::error::Error;
 use crate::launch::Launch;
@@ -108,6 +110,26 @@ impl Plan {
     pub fn problem(&self) -> &dyn Problem {
         &*self.problem
     }
+
+    /// Leaves out the launches for which `check` gives an error, and keeps the error's text as the reason.
+    ///
+    /// # Errors
+    /// The first of those errors, when the rungs were asked for by name.
+    pub fn leave_out<E: fmt::Display>(
+        &mut self,
+        mut check: impl FnMut(&Rung, &Launch) -> Option<E>,
+    ) -> Result<(), E> {
+        let mut kept = Vec::with_capacity(self.launches.len());
+        for (rung, launch) in self.launches.drain(..) {
+            match check(rung, &launch) {
+                None => kept.push((rung, launch)),
+                Some(error) if self.named => return Err(error),
+                Some(error) => self.left_out.push(error.to_string()),
+            }
+        }
+        self.launches = kept;
+        Ok(())
+    }
 }
 
 impl Climb<'_> {
@@ -154,55 +176,50 @@ impl Climb<'_> {
     }
 }
 
-/// Checks each rung of `plan` and, with its runs, times it. `progress` hears of each rung before it runs. Rungs
-/// that the device is too old for are left out.
+/// Checks each rung of `plan` and, when it asks for runs, times it. `progress` is called with each rung before it runs.
+/// Rungs that the device is too old for are left out of the plan.
 ///
 /// # Errors
-/// A rung that was named and that the device is too old for, a problem that does not fit, before anything runs; a device that fails. A wrong result is no error: it is
-/// in the report.
+/// Before anything runs, when the device is too old for a rung that was named or when the problem does not fit into
+/// its memory; and when the device fails. A wrong result is not an error: the report has it.
 pub fn climb(
     device: &mut dyn Device,
-    plan: &Plan,
+    mut plan: Plan,
     mut progress: impl FnMut(&Rung),
 ) -> Result<Report, Error> {
+    plan.leave_out(|_, launch| device.lacks(launch))?;
     let Plan {
         ladder,
         problem,
         launches,
         runs,
+        left_out,
+        options,
         ..
     } = plan;
     let info = device.info().clone();
     device.set_counting(runs.is_some());
     let mut session = if runs.is_some() {
-        Session::timed(device, &**problem)?
+        Session::timed(device, &*problem)?
     } else {
         let restorable = launches.iter().any(|(rung, _)| rung.in_place);
-        Session::new(device, &**problem, restorable)?
+        Session::new(device, &*problem, restorable)?
     };
     let sets = session.sets();
-    let (mut timed, mut left_out) = (false, plan.left_out.clone());
+    let mut timed = false;
     let mut outcomes = Vec::with_capacity(launches.len());
     for (rung, launch) in launches {
         progress(rung);
-        match session.lacks(launch) {
-            Some(error) if plan.named => return Err(error),
-            Some(error) => {
-                left_out.push(error.to_string());
-                continue;
-            }
-            None => {}
-        }
-        let tried = session.try_out(rung, launch)?;
+        let tried = session.try_out(rung, &launch)?;
         let samples = match runs {
             // A device without a clock has said all that it can.
-            Some(runs) if tried.ran.time_ns.is_some() => session.time(rung, launch, *runs)?,
+            Some(runs) if tried.ran.time_ns.is_some() => session.time(rung, &launch, runs)?,
             _ => None,
         };
         timed |= samples.is_some();
         outcomes.push(Outcome {
             rung,
-            launch: launch.clone(),
+            launch,
             verdict: tried.verdict,
             picture: tried.picture,
             samples,
@@ -212,7 +229,7 @@ pub fn climb(
     Ok(Report {
         ladder,
         device: info,
-        options: plan.options.clone(),
+        options,
         title: problem.title(),
         bytes: problem.bytes(),
         flops: problem.flops(),

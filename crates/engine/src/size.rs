@@ -1,5 +1,7 @@
 //! Sizes and blocks as they are written on a command line.
 
+pub use rung::dims;
+
 use crate::error::Error;
 
 /// Reads a size: `16777216`, `1_000_000`, `2^24`, `16M`.
@@ -8,9 +10,9 @@ use crate::error::Error;
 /// that `16M`, `2^24` and `16777216` are the same size.
 ///
 /// ```
-/// assert_eq!(host::parse_size("16M").unwrap(), 1 << 24);
-/// assert_eq!(host::parse_size("2^24").unwrap(), 1 << 24);
-/// assert!(host::parse_size("16MB").is_err());
+/// assert_eq!(engine::parse_size("16M").unwrap(), 1 << 24);
+/// assert_eq!(engine::parse_size("2^24").unwrap(), 1 << 24);
+/// assert!(engine::parse_size("16MB").is_err());
 /// ```
 ///
 /// # Errors
@@ -77,15 +79,6 @@ pub fn parse_block(text: &str) -> Result<[u32; 3], Error> {
             .ok_or_else(bad)?;
     }
     Ok(block)
-}
-
-/// Writes a grid or a block as [`parse_block`] reads it: trailing ones are left out.
-pub fn dims(dims: [u32; 3]) -> String {
-    match dims {
-        [x, 1, 1] => x.to_string(),
-        [x, y, 1] => format!("{x}x{y}"),
-        [x, y, z] => format!("{x}x{y}x{z}"),
-    }
 }
 
 /// Writes a number of bytes with a unit of 2^10, 2^20 or 2^30.

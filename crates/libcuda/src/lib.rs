@@ -153,5 +153,5 @@ impl fmt::Display for Status {
 /// answer stays the same for as long as the process runs.
 #[must_use]
 pub fn status() -> &'static Status {
-    &load::found().status
+    &table::found().status
 }

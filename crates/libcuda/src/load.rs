@@ -1,31 +1,21 @@
-//! Finds the real library, once.
+//! Finds the real library.
 
 use std::env;
 use std::ffi::OsString;
-use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::table::Table;
 use crate::{OVERRIDE, Status};
 
 /// What looking for the driver came to.
-pub(crate) struct Found {
+pub(crate) struct Found<T> {
     pub(crate) status: Status,
-    table: Option<Table>,
+    /// What was read from the library, where there is one.
+    pub(crate) table: Option<T>,
 }
 
-static FOUND: OnceLock<Found> = OnceLock::new();
-
-/// What looking for the driver came to; the first call looks.
-pub(crate) fn found() -> &'static Found {
-    FOUND.get_or_init(look)
-}
-
-/// The driver's functions, where there is a driver.
-pub(crate) fn driver() -> Option<&'static Table> {
-    found().table.as_ref()
-}
+/// Reads a library: what was read, and the functions that the library lacks.
+type Read<T> = fn(&Library) -> (T, Vec<&'static str>);
 
 /// The names that a driver's own installation gives the library, the surest first.
 const NAMES: &[&str] = if cfg!(windows) {
@@ -34,7 +24,9 @@ const NAMES: &[&str] = if cfg!(windows) {
     &["libcuda.so.1", "libcuda.so"]
 };
 
-fn look() -> Found {
+/// Looks for the driver. `read` gets the library, which has `cuInit` and stays open for as long as the process
+/// runs.
+pub(crate) fn look<T>(read: Read<T>) -> Found<T> {
     let named = env::var_os(OVERRIDE).filter(|path| !path.is_empty());
     let overridden = named.is_some();
     let candidates = match named {
@@ -44,9 +36,8 @@ fn look() -> Found {
     let mut tried = Vec::new();
     for candidate in candidates {
         let path = candidate.to_string_lossy().into_owned();
-        match open(candidate) {
-            Ok(table) => {
-                let missing = table.missing();
+        match open(candidate, read) {
+            Ok((table, missing)) => {
                 let status = Status::Loaded { path, missing };
                 return Found {
                     status,
@@ -63,7 +54,7 @@ fn look() -> Found {
 }
 
 /// Opens one library, or says in one line why it will not do.
-fn open(path: OsString) -> Result<Table, String> {
+fn open<T>(path: OsString, read: Read<T>) -> Result<(T, Vec<&'static str>), String> {
     let name = path.to_string_lossy().into_owned();
     // SAFETY: opening a library runs its constructors. Ours to trust are the system's CUDA driver and what
     // the user names in `LADDER_LIBCUDA`.
@@ -72,8 +63,7 @@ fn open(path: OsString) -> Result<Table, String> {
     if unsafe { library.get::<*const ()>("cuInit") }.is_err() {
         return Err("a library, but no CUDA driver: it has no cuInit".to_owned());
     }
-    // SAFETY: it has cuInit, so it is a driver; and it stays open, see below.
-    let table = unsafe { Table::new(&library) };
+    let table = read(&library);
     // The table's pointers are good for as long as the library is open, and the driver's own threads may
     // run until the process ends. So it is never closed.
     std::mem::forget(library);

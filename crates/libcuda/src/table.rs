@@ -7,12 +7,13 @@
 #![allow(non_snake_case)]
 
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
+use std::sync::OnceLock;
 
 use cust::sys::*;
 use libloading::Library;
 
 use crate::codes;
-use crate::load::driver;
+use crate::load::{self, Found};
 
 /// Defines [`Table`] and the functions from one list.
 ///
@@ -74,6 +75,24 @@ macro_rules! functions {
         // SAFETY: the caller gave the driver's function a pointer that is null or can be written through.
         unsafe { $rescue($result, $error, $text) }
     };
+}
+
+/// What looking for the driver came to; the first call looks.
+pub(crate) fn found() -> &'static Found<Table> {
+    static FOUND: OnceLock<Found<Table>> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        load::look(|library| {
+            // SAFETY: `look` gives a library that has cuInit, so it is a driver, and that stays open.
+            let table = unsafe { Table::new(library) };
+            let missing = table.missing();
+            (table, missing)
+        })
+    })
+}
+
+/// The driver's functions, where there is a driver.
+fn driver() -> Option<&'static Table> {
+    found().table.as_ref()
 }
 
 /// What every function returns where there is no driver. It is the driver's own word for a machine without

@@ -3,35 +3,18 @@
 //! Registers live in three files by width: predicates, 32 bits (which also hold those of 8 and 16,
 //! zero-extended), and 64 bits. A register holds 32 values, one for each lane of a warp; a predicate is
 //! a mask of lanes. Immediates, addresses of variables and special registers are registers too, filled
-//! when a frame begins ([`Fill`]), so that every operand is an index and no instruction asks what kind
+//! when a frame begins ([`FrameInit`]), so that every operand is an index and no instruction asks what kind
 //! its operands are.
+
+use ptx::ast::{At, Loc};
+use ptx::opcode::Class;
 
 use crate::alu::Alu;
 use crate::memory::Memory;
 use crate::observe::Site;
 use crate::warp::Warp;
-use ptx::ast::Loc;
 
-/// A 32-bit register's number. Narrower values stand in its low bits, the others being zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct R32(pub u32);
-
-/// A 64-bit register's number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct R64(pub u32);
-
-/// A predicate register's number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Pred(pub u32);
-
-/// A register of any file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the variants are the files")]
-pub enum Reg {
-    R32(R32),
-    R64(R64),
-    Pred(Pred),
-}
+pub use crate::regs::{Guard, Pred, R32, R64, Reg};
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,15 +23,6 @@ pub struct Inst {
     pub guard: Option<Guard>,
     /// What it does.
     pub op: Op,
-}
-
-/// `@%p` or `@!%p`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Guard {
-    /// The predicate.
-    pub pred: Pred,
-    /// Whether it is negated.
-    pub negated: bool,
 }
 
 /// What an instruction does. A program counter is an index into [`Func::code`].
@@ -160,7 +134,7 @@ pub enum ReduceOp {
 
 /// A register's value when a frame begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fill {
+pub enum FrameInit {
     /// The same number in every lane.
     Number(u64),
     /// The address of a module-scope `.global` variable, plus an offset.
@@ -207,11 +181,11 @@ pub enum Special {
 
 /// Something to be filled when a frame begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Filled {
+pub struct InitializedRegister {
     /// The register.
     pub reg: Reg,
     /// Its value.
-    pub fill: Fill,
+    pub init: FrameInit,
 }
 
 /// A lowered function.
@@ -226,22 +200,35 @@ pub struct Func {
     /// Registers of each file.
     pub preds: u32,
     /// What is filled when a frame begins.
-    pub fills: Vec<Filled>,
+    pub frame_init: Vec<InitializedRegister>,
     /// Bytes of local memory that a frame takes, a multiple of 16: `.local` variables, and `.param`
     /// variables of the body and of a `.func`.
     pub frame_bytes: u32,
     /// The instructions. The last one is a [`Op::Return`] or a jump.
     pub code: Vec<Inst>,
-    /// For each instruction: where its opcode stands in the text, and its `.loc`.
-    pub places: Vec<(u32, Option<Loc>)>,
+    /// For each instruction: where it comes from.
+    pub origins: Vec<Origin>,
+}
+
+/// Where an instruction comes from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Origin {
+    /// Where its opcode stands in the text.
+    pub at: At,
+    /// The `.loc` before it.
+    pub loc: Option<Loc>,
+    /// The class of its opcode.
+    pub class: Class,
 }
 
 impl Program {
-    /// Whether the instruction at a site is an [`Atomic`](crate::memory::Atomic) that only counts.
-    pub(crate) fn counts_at(&self, site: Site) -> bool {
+    /// Whether the instruction at a site is an atomic that [only counts](crate::memory::atomic::Atomic::only_counts).
+    pub(crate) fn is_counting_atomic(&self, site: Site) -> bool {
         let function = self.functions.get(site.function as usize);
         let inst = function.and_then(|function| function.code.get(site.pc as usize));
-        inst.is_some_and(|inst| matches!(&inst.op, Op::Memory(Memory::Atomic(own)) if own.counts))
+        inst.is_some_and(
+            |inst| matches!(&inst.op, Op::Memory(Memory::Atomic(own)) if own.only_counts),
+        )
     }
 }
 

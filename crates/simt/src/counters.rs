@@ -26,7 +26,7 @@
 //! let kernel = module.function("every_other")?;
 //! let mut machine = simt::Machine::new(simt::Config::default())?;
 //! let buffer = machine.zeroed::<u64>(64)?;
-//! let counters = machine.launch_counted(&kernel, [1, 1, 1], [64, 1, 1], 0, &[buffer.into()])?;
+//! let counters = machine.launch_counted(&simt::Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[buffer.into()]))?;
 //! let get = |name| counters.get(name).and_then(simt::counters::Value::number);
 //! // Two warps, each one store to 32 words over 256 bytes: half of every sector is written.
 //! assert_eq!(get("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), Some(2.0));
@@ -36,38 +36,37 @@
 //! # }
 //! ```
 
-mod class;
-pub(crate) mod memory;
 mod metrics;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::code::{Op, Program};
-use crate::isa::{self, Isa};
-use crate::module::{Function, Text};
-use crate::observe::{Access, AccessKind, Observer, Place, Site};
-use crate::run::{Arg, LaunchError, Machine};
 use ptx::ast::Space;
+use ptx::opcode::Class;
 
-use class::{CLASSES, Class, class};
-use memory::Banks;
+use crate::code::{Op, Program};
+use crate::host_simd::{self, HostSimd};
+use crate::module::Function;
+use crate::observe::{Access, AccessKind, Observer, Site, WarpId};
+use crate::run::{Launch, LaunchError, Machine};
+use crate::traffic::{self, Banks};
+
 pub use metrics::{Definition, METRICS, Metric, Value};
 
 /// An [`Observer`] that counts. Its numbers come as [`Metric`]s, by [`Counters::metrics`] or by name.
 #[derive(Debug, Clone)]
 pub struct Counters {
     program: Arc<Program>,
-    text: Arc<Text>,
     /// Where each function's instructions begin in `executed`.
     bases: Arc<[usize]>,
     /// By instruction, as differences to the instruction before: a row of instructions costs two
     /// additions, however long it is. Each function has one more, where its last row ends.
     executed: Vec<Executed>,
-    /// By instruction: branches that parted a warp.
-    parted: Vec<u64>,
+    /// By instruction: branches that divergent a warp.
+    divergent: Vec<u64>,
     events: Events,
     banks: Banks,
-    isa: &'static Isa,
+    simd: &'static HostSimd,
 }
 
 /// Differences; the sum of those up to an instruction is its count, and never negative.
@@ -110,15 +109,16 @@ struct Totals {
     events: Events,
     warp_instructions: u64,
     thread_instructions: u64,
-    classes: [u64; CLASSES],
+    /// By class, the instructions of warps.
+    classes: HashMap<Class, u64>,
     /// Executions of branches that have more than one target.
     branches: u64,
-    parted: u64,
+    divergent: u64,
 }
 
 impl Totals {
     fn class(&self, class: Class) -> u64 {
-        self.classes[class as usize]
+        self.classes.get(&class).copied().unwrap_or(0)
     }
 
     fn global(&self, kind: AccessKind) -> Traffic {
@@ -146,13 +146,12 @@ impl Counters {
         }
         Self {
             program,
-            text: function.module.clone(),
             bases: bases.into(),
             executed: vec![Executed::default(); slots],
-            parted: vec![0; slots],
+            divergent: vec![0; slots],
             events: Events::default(),
             banks: Banks::default(),
-            isa: isa::best(),
+            simd: host_simd::best(),
         }
     }
 
@@ -194,7 +193,7 @@ impl Counters {
     fn totals(&self) -> Totals {
         let mut totals = Totals {
             events: self.events,
-            parted: self.parted.iter().sum(),
+            divergent: self.divergent.iter().sum(),
             ..Totals::default()
         };
         for (func, base) in self.program.functions.iter().zip(self.bases.iter()) {
@@ -203,8 +202,7 @@ impl Counters {
                 sum.add(&self.executed[base + pc]);
                 totals.warp_instructions += sum.warps;
                 totals.thread_instructions += sum.threads;
-                let opcode = self.opcode(func.places.get(pc).map_or(0, |place| place.0));
-                totals.classes[class(inst, opcode) as usize] += sum.warps;
+                *totals.classes.entry(func.origins[pc].class).or_default() += sum.warps;
                 let chooses = match &inst.op {
                     Op::Branch { .. } => inst.guard.is_some(),
                     Op::BranchIndexed { .. } => true,
@@ -217,31 +215,16 @@ impl Counters {
         }
         totals
     }
-
-    /// The opcode that stands at a place of the text.
-    fn opcode(&self, at: u32) -> &str {
-        let text = self.text.ptx.get(at as usize..).unwrap_or("");
-        let end = text.find(|c: char| c.is_whitespace() || c == ';');
-        &text[..end.unwrap_or(text.len())]
-    }
 }
 
 impl Machine {
-    /// [`Machine::launch_observed`] by [`Counters`].
+    /// Runs a kernel to its end and counts what it does: [`Machine::launch_observed`] by [`Counters`].
     ///
     /// # Errors
-    /// As there.
-    pub fn launch_counted(
-        &mut self,
-        function: &Function,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared_bytes: u32,
-        args: &[Arg],
-    ) -> Result<Counters, LaunchError> {
+    /// Those of [`Machine::launch`].
+    pub fn launch_counted(&mut self, launch: &Launch<'_>) -> Result<Counters, LaunchError> {
         // Not generic: compiled with this crate's optimization, whatever that of the crate that calls.
-        let counters = Counters::new(function);
-        self.launch_observed(function, grid, block, shared_bytes, args, counters)
+        self.launch_observed(launch, Counters::new(launch.function))
     }
 }
 
@@ -256,7 +239,7 @@ impl Observer for Counters {
     fn fork(&self) -> Self {
         let mut own = self.clone();
         own.executed.fill(Executed::default());
-        own.parted.fill(0);
+        own.divergent.fill(0);
         own.events = Events::default();
         own
     }
@@ -265,7 +248,7 @@ impl Observer for Counters {
         for (own, more) in self.executed.iter_mut().zip(&other.executed) {
             own.add(more);
         }
-        for (own, more) in self.parted.iter_mut().zip(&other.parted) {
+        for (own, more) in self.divergent.iter_mut().zip(&other.divergent) {
             *own += more;
         }
         self.events.add(&other.events);
@@ -287,12 +270,12 @@ impl Observer for Counters {
     fn branch(&mut self, site: Site, active: u32, taken: u32) {
         if taken != active && taken != 0 {
             let slot = self.slot(site);
-            self.parted[slot] += 1;
+            self.divergent[slot] += 1;
         }
     }
 
     #[inline]
-    fn access(&mut self, site: Site, _place: Place, access: &Access<'_>) {
+    fn access(&mut self, site: Site, _warp_id: WarpId, access: &Access<'_>) {
         let Access {
             space,
             kind,
@@ -308,9 +291,9 @@ impl Observer for Counters {
                 let traffic = &mut self.events.global[kind as usize];
                 traffic.requests += 1;
                 if matches!(kind, AccessKind::Atomic | AccessKind::Reduction) {
-                    traffic.sectors += memory::atomic_sectors(mask, addresses);
+                    traffic.sectors += traffic::atomic_sectors(mask, addresses);
                 } else {
-                    let global = (self.isa.global)(bytes, mask, addresses);
+                    let global = (self.simd.global_traffic)(bytes, mask, addresses);
                     traffic.sectors += global.sectors;
                     traffic.bytes += global.bytes;
                 }
@@ -318,14 +301,14 @@ impl Observer for Counters {
             Space::Shared => {
                 let shared = match kind {
                     AccessKind::Atomic | AccessKind::Reduction => {
-                        let counts = self.program.counts_at(site);
-                        memory::shared_atomic(counts, bytes, mask, addresses)
+                        let counts = self.program.is_counting_atomic(site);
+                        traffic::shared_atomic(counts, bytes, mask, addresses)
                     }
                     AccessKind::Load => {
-                        (self.isa.shared)(false, bytes, mask, addresses, &mut self.banks)
+                        (self.simd.shared_traffic)(false, bytes, mask, addresses, &mut self.banks)
                     }
                     AccessKind::Store | AccessKind::AsyncCopy => {
-                        (self.isa.shared)(true, bytes, mask, addresses, &mut self.banks)
+                        (self.simd.shared_traffic)(true, bytes, mask, addresses, &mut self.banks)
                     }
                 };
                 let traffic = &mut self.events.shared[kind as usize];
@@ -333,7 +316,7 @@ impl Observer for Counters {
                 traffic.ideal += shared.ideal;
             }
             Space::Local => {
-                let (requests, sectors) = memory::local(bytes, mask, addresses);
+                let (requests, sectors) = traffic::local(bytes, mask, addresses);
                 let traffic = &mut self.events.local[kind as usize];
                 traffic.requests += requests;
                 traffic.sectors += sectors;
@@ -343,7 +326,7 @@ impl Observer for Counters {
     }
 
     #[inline]
-    fn barrier(&mut self, _site: Site, _place: Place) {
+    fn barrier(&mut self, _site: Site, _warp_id: WarpId) {
         self.events.barriers += 1;
     }
 

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use simt::counters::Value;
-//! use simt::{Config, Machine, Module};
+//! use simt::{Config, Launch, Machine, Module};
 //!
 //! let module = Module::from_ptx(
 //!     ".version 8.0
@@ -49,7 +49,7 @@
 //! let sum = machine.zeroed::<f32>(n)?;
 //!
 //! let args = [a.into(), b.into(), sum.into(), (n as u32).into()];
-//! let counters = machine.launch_counted(&add, [8, 1, 1], [128, 1, 1], 0, &args)?;
+//! let counters = machine.launch_counted(&Launch::new(&add, [8, 1, 1], [128, 1, 1], &args))?;
 //! assert_eq!(machine.read(sum)?, vec![3.5; n]);
 //!
 //! // 32 warps, each two loads; the last one's second half has nothing to load.
@@ -63,21 +63,26 @@
 pub mod alu;
 pub mod cli;
 pub mod code;
-mod control;
 pub mod counters;
-mod isa;
+pub mod critical_path;
+mod decode;
+mod error;
+mod host_simd;
+mod layout;
 pub mod lower;
 pub mod memory;
 mod module;
 pub mod observe;
-pub mod path;
+
 pub mod regs;
 pub mod run;
 #[cfg(test)]
-mod testing;
+mod tests;
+mod traffic;
+mod vectors;
 pub mod warp;
 
 pub use counters::Counters;
 pub use memory::global::MemoryError;
 pub use module::{Function, LoadError, Module};
-pub use run::{Arg, Buffer, Config, Element, Fault, FaultKind, LaunchError, Machine};
+pub use run::{Arg, Buffer, Config, Element, Fault, FaultKind, Launch, LaunchError, Machine};

@@ -4,15 +4,14 @@
 //! space (PTX ISA §5.1, "Generic Addressing") each has a window, at [`SHARED_WINDOW`] and so on; every
 //! other generic address is global.
 
-pub mod address;
+pub mod access;
+pub mod address_op;
 pub mod async_copy;
 pub mod atomic;
-mod decode;
 pub mod global;
 pub mod half;
 pub mod load_store;
 pub mod local;
-mod reach;
 mod storage;
 #[cfg(test)]
 mod tests;
@@ -20,22 +19,19 @@ mod words;
 
 use std::sync::atomic::{Ordering, fence};
 
-use crate::code::R64;
-use crate::isa::{Isa, Portable};
 use crate::observe::Access;
 use crate::regs::{Lanes64, Regs};
+use crate::vectors::Portable;
 use ptx::ast::Space;
 
-use address::Convert;
+pub(crate) use access::{AccessOutcome, MemoryOp};
+pub use access::{Address, Region};
+use address_op::AddressOp;
 use async_copy::AsyncCopy;
 use atomic::Atomic;
-pub(crate) use decode::decode;
 pub use global::{Allocation, GlobalMemory};
 use load_store::{Load, Store};
 pub use local::LocalMemory;
-pub(crate) use reach::Reached;
-pub use reach::{Address, Region};
-use reach::{Perform, run};
 pub use storage::SharedMemory;
 
 /// Where the window of shared memory begins among generic addresses.
@@ -164,71 +160,35 @@ pub enum Memory {
     Nothing,
     /// `membar`, `fence`
     Fence,
-    /// `cvta` and the like: addresses as values.
-    Convert(Convert),
+    /// `cvta`, `isspacep` and others that compute with addresses and access nothing.
+    Address(AddressOp),
 }
 
 impl Memory {
-    /// To and from where, if it does nothing but copy a register.
-    pub(crate) fn copies(&self) -> Option<(R64, R64)> {
-        match self {
-            Memory::Convert(Convert::Shift { to, from, by: 0 }) => Some((*to, *from)),
-            _ => None,
-        }
-    }
-
-    /// Runs it on the lanes of `mask`, of which there is at least one, and tells `tell` what it accesses.
-    /// `at` is room for addresses.
+    /// Runs any memory instruction on the lanes of `mask`, of which there is at least one, and tells `observe`
+    /// what it accesses. `at` is room for addresses. Compiled once for all observers.
     ///
     /// # Errors
-    /// The lowest lane's [`AccessFault`]. Then no lane's access has been done.
-    #[inline(always)]
-    pub(crate) fn execute(
-        &self,
-        isa: &Isa,
-        env: &mut Env<'_, '_>,
-        mask: u32,
-        at: &mut Lanes64,
-        mut tell: impl FnMut(&Access<'_>),
-    ) -> Result<(), AccessFault> {
-        let (reached, shape) = match self {
-            Memory::Load(op) => ((isa.load)(op, env, mask, at)?, op.shape()),
-            Memory::Store(op) => ((isa.store)(op, env, mask, at)?, op.shape()),
-            Memory::Convert(op) => {
-                op.execute(&mut env.regs, mask);
-                return Ok(());
-            }
-            _ => return self.execute_other(env, mask, at, &mut tell),
-        };
-        match reached {
-            Reached::One(region) => {
-                tell(&shape.access(region, mask, at));
-                Ok(())
-            }
-            Reached::Several => self.execute_other(env, mask, at, &mut tell),
-        }
-    }
-
-    /// What is not the usual: compiled once, whoever is told.
+    /// The lowest lane's [`AccessFault`] when an address is bad. Then no lane's access has been done.
     #[inline(never)]
-    fn execute_other(
+    pub(crate) fn execute_slow_path(
         &self,
         env: &mut Env<'_, '_>,
         mask: u32,
         at: &mut Lanes64,
-        tell: &mut dyn FnMut(&Access<'_>),
+        observe: &mut dyn FnMut(&Access<'_>),
     ) -> Result<(), AccessFault> {
         match self {
-            Memory::Load(op) => reach::split(op, env, mask, tell)?,
-            Memory::Store(op) => reach::split(op, env, mask, tell)?,
-            Memory::Atomic(op) => match run::<Portable, _>(&**op, env, mask, at)? {
-                Reached::One(region) => tell(&op.shape().access(region, mask, at)),
-                Reached::Several => reach::split(&**op, env, mask, tell)?,
+            Memory::Load(op) => access::split(op, env, mask, observe)?,
+            Memory::Store(op) => access::split(op, env, mask, observe)?,
+            Memory::Atomic(op) => match access::run::<Portable, _>(&**op, env, mask, at)? {
+                AccessOutcome::Done(region) => observe(&op.shape().access(region, mask, at)),
+                AccessOutcome::SeveralSpaces => access::split(&**op, env, mask, observe)?,
             },
-            Memory::AsyncCopy(op) => op.execute(env, mask, tell)?,
+            Memory::AsyncCopy(op) => op.execute(env, mask, observe)?,
             Memory::Nothing => {}
             Memory::Fence => fence(Ordering::SeqCst),
-            Memory::Convert(_) => unreachable!("executed above"),
+            Memory::Address(op) => op.execute(&mut env.regs, mask),
         }
         Ok(())
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::code::Program;
-use crate::lower::{Refusal, lower};
+use crate::error::LowerError;
+use crate::lower::lower;
 use ptx::{ParseError, Source};
 
 /// PTX that cannot be loaded, or a kernel that cannot be run.
@@ -172,7 +173,7 @@ impl Module {
     }
 }
 
-fn located(entry: &str, refusal: &Refusal, source: &Source<'_>) -> LoadError {
+fn located(entry: &str, refusal: &LowerError, source: &Source<'_>) -> LoadError {
     let (line, column) = refusal.at.map_or((0, 0), |at| source.line_column(at));
     LoadError::Refused {
         entry: entry.to_owned(),

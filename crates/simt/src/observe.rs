@@ -46,7 +46,7 @@ pub struct Access<'a> {
 
 /// Where a warp is in its grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct WarpId {
     /// The block's number, x fastest.
     pub block: u64,
     /// The warp's number in its block.
@@ -67,8 +67,8 @@ pub trait Observer: Send + Sized {
 
     /// A warp has its turn: what is executed from now on, up to the next turn, is its.
     #[inline(always)]
-    fn turn(&mut self, place: Place) {
-        let _ = place;
+    fn turn(&mut self, warp_id: WarpId) {
+        let _ = warp_id;
     }
 
     /// `count` instructions from `first` on were executed in a row, with these lanes active. Lanes that
@@ -87,14 +87,14 @@ pub trait Observer: Send + Sized {
 
     /// A memory instruction was executed.
     #[inline(always)]
-    fn access(&mut self, site: Site, place: Place, access: &Access<'_>) {
-        let _ = (site, place, access);
+    fn access(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>) {
+        let _ = (site, warp_id, access);
     }
 
     /// A warp arrived at a barrier.
     #[inline(always)]
-    fn barrier(&mut self, site: Site, place: Place) {
-        let _ = (site, place);
+    fn barrier(&mut self, site: Site, warp_id: WarpId) {
+        let _ = (site, warp_id);
     }
 
     /// A block begins on this host thread, with this many warps and threads.
@@ -125,9 +125,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 
     #[inline(always)]
-    fn turn(&mut self, place: Place) {
-        self.0.turn(place);
-        self.1.turn(place);
+    fn turn(&mut self, warp_id: WarpId) {
+        self.0.turn(warp_id);
+        self.1.turn(warp_id);
     }
 
     #[inline(always)]
@@ -143,15 +143,15 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 
     #[inline(always)]
-    fn access(&mut self, site: Site, place: Place, access: &Access<'_>) {
-        self.0.access(site, place, access);
-        self.1.access(site, place, access);
+    fn access(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>) {
+        self.0.access(site, warp_id, access);
+        self.1.access(site, warp_id, access);
     }
 
     #[inline(always)]
-    fn barrier(&mut self, site: Site, place: Place) {
-        self.0.barrier(site, place);
-        self.1.barrier(site, place);
+    fn barrier(&mut self, site: Site, warp_id: WarpId) {
+        self.0.barrier(site, warp_id);
+        self.1.barrier(site, warp_id);
     }
 
     #[inline(always)]

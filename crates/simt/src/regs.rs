@@ -1,6 +1,34 @@
-//! The registers of a warp's frame, as the executing parts see them.
+//! Registers: their numbers in three files, and the values that a warp's lanes have in them.
 
-use crate::code::{Guard, Pred, R32, R64};
+/// A 32-bit register's number. Narrower values stand in its low bits, the others being zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct R32(pub u32);
+
+/// A 64-bit register's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct R64(pub u32);
+
+/// A predicate register's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Pred(pub u32);
+
+/// A register of any file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the variants are the files")]
+pub enum Reg {
+    R32(R32),
+    R64(R64),
+    Pred(Pred),
+}
+
+/// `@%p` or `@!%p`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard {
+    /// The predicate.
+    pub pred: Pred,
+    /// Whether it is negated.
+    pub negated: bool,
+}
 
 /// Threads in a warp.
 pub const LANES: usize = 32;
@@ -11,6 +39,17 @@ pub const ALL: u32 = u32::MAX;
 pub type Lanes32 = [u32; LANES];
 /// One 64-bit value a lane.
 pub type Lanes64 = [u64; LANES];
+
+/// Lanes of a mask, lowest first.
+#[inline(always)]
+pub fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = left.trailing_zeros() as usize;
+        left &= left.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
+}
 
 /// A frame's registers.
 ///
@@ -88,20 +127,50 @@ impl Regs<'_> {
     }
 }
 
-/// Not inlined: it would be most of the code of all instructions.
-#[inline(never)]
-fn merge32(to: &mut Lanes32, mask: u32, values: &Lanes32) {
-    for (lane, (to, value)) in to.iter_mut().zip(values).enumerate() {
-        let ones = if mask & 1 << lane != 0 { u32::MAX } else { 0 };
-        *to ^= (*to ^ value) & ones;
-    }
+/// A register that holds a number a lane, of 32 or of 64 bits.
+pub(crate) trait Register: Copy {
+    type Value: Copy + Default;
+
+    fn get<'r>(self, regs: &'r Regs<'_>) -> &'r [Self::Value; LANES];
+
+    /// Writes the lanes of `mask`.
+    fn set(self, regs: &mut Regs<'_>, mask: u32, values: &[Self::Value; LANES]);
 }
 
-/// The same for 64 bits.
-#[inline(never)]
-fn merge64(to: &mut Lanes64, mask: u32, values: &Lanes64) {
-    for (lane, (to, value)) in to.iter_mut().zip(values).enumerate() {
-        let ones = if mask & 1 << lane != 0 { u64::MAX } else { 0 };
-        *to ^= (*to ^ value) & ones;
-    }
+macro_rules! register {
+    ($($register:ident holds $value:ident by $get:ident $set:ident;)*) => {$(
+        impl Register for $register {
+            type Value = $value;
+
+            #[inline(always)]
+            fn get<'r>(self, regs: &'r Regs<'_>) -> &'r [$value; LANES] {
+                regs.$get(self)
+            }
+
+            #[inline(always)]
+            fn set(self, regs: &mut Regs<'_>, mask: u32, values: &[$value; LANES]) {
+                regs.$set(self, mask, values);
+            }
+        }
+    )*};
 }
+
+register! {
+    R32 holds u32 by get32 set32;
+    R64 holds u64 by get64 set64;
+}
+
+macro_rules! merge {
+    ($($name:ident $value:ident)*) => {$(
+        /// Writes the lanes of `mask`. Not inlined: it would be most of the code of all instructions.
+        #[inline(never)]
+        fn $name(to: &mut [$value; LANES], mask: u32, values: &[$value; LANES]) {
+            for (lane, (to, value)) in to.iter_mut().zip(values).enumerate() {
+                let ones = if mask & 1 << lane != 0 { $value::MAX } else { 0 };
+                *to ^= (*to ^ value) & ones;
+            }
+        }
+    )*};
+}
+
+merge!(merge32 u32 merge64 u64);

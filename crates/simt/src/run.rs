@@ -12,5 +12,5 @@ mod warp;
 pub use arg::Arg;
 pub use available::available_memory;
 pub use fault::{Fault, FaultKind};
-pub use launch::LaunchError;
+pub use launch::{Launch, LaunchError};
 pub use machine::{Buffer, Config, Element, Machine};

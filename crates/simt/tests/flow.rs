@@ -1,7 +1,7 @@
 //! Divergence, barriers, budgets and faults, on whole kernels.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use simt::{Arg, Config, FaultKind, LaunchError, Machine, Module};
+use simt::{Arg, Config, FaultKind, Launch, LaunchError, Machine, Module};
 
 /// A kernel `k(out)` whose body finds its thread index in `%tid` and writes `%r0` to `out[%tid]` of its
 /// block at the label DONE.
@@ -32,11 +32,8 @@ fn try_run(body: &str, blocks: u32, threads: u32) -> Result<Vec<u32>, LaunchErro
     let mut machine = machine(2);
     let out = machine.zeroed::<u32>((blocks * threads) as usize).unwrap();
     machine.launch(
-        &function,
-        [blocks, 1, 1],
-        [threads, 1, 1],
-        64,
-        &[out.into()],
+        &Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], &[out.into()])
+            .with_shared_bytes(64),
     )?;
     Ok(machine.read(out).unwrap())
 }
@@ -138,7 +135,12 @@ fn results_do_not_depend_on_the_number_of_host_threads() {
             let mut machine = machine(threads);
             let out = machine.zeroed::<u32>(100 * 96).unwrap();
             machine
-                .launch(&function, [100, 1, 1], [96, 1, 1], 0, &[out.into()])
+                .launch(&Launch::new(
+                    &function,
+                    [100, 1, 1],
+                    [96, 1, 1],
+                    &[out.into()],
+                ))
                 .unwrap();
             machine.read(out).unwrap()
         })
@@ -267,7 +269,12 @@ fn a_trap_tells_who_and_where() {
     let mut machine = machine(2);
     let out = machine.zeroed::<u32>(640).unwrap();
     let error = machine
-        .launch(&function, [20, 1, 1], [32, 1, 1], 0, &[out.into()])
+        .launch(&Launch::new(
+            &function,
+            [20, 1, 1],
+            [32, 1, 1],
+            &[out.into()],
+        ))
         .unwrap_err();
     let LaunchError::Fault(fault) = &error else {
         panic!("{error}")
@@ -292,7 +299,12 @@ fn the_first_block_that_faults_is_told_whatever_the_host_does() {
         let mut machine = machine(threads);
         let out = machine.zeroed::<u32>(3200).unwrap();
         let error = machine
-            .launch(&function, [100, 1, 1], [32, 1, 1], 0, &[out.into()])
+            .launch(&Launch::new(
+                &function,
+                [100, 1, 1],
+                [32, 1, 1],
+                &[out.into()],
+            ))
             .unwrap_err();
         let LaunchError::Fault(fault) = error else {
             panic!("{error}")
@@ -316,7 +328,7 @@ fn special_registers_of_three_dimensions() {
     let mut machine = machine(2);
     let out = machine.zeroed::<[u32; 4]>(6 * 60).unwrap();
     machine
-        .launch(&function, [2, 3, 1], [5, 4, 3], 0, &[out.into()])
+        .launch(&Launch::new(&function, [2, 3, 1], [5, 4, 3], &[out.into()]))
         .unwrap();
     for (index, words) in machine.read(out).unwrap().into_iter().enumerate() {
         let thread = index as u32 % 60;
@@ -338,7 +350,7 @@ fn launches_that_no_gpu_takes() {
     let arg: Arg = out.into();
     let mut refused = |grid, block, shared, args: &[Arg]| {
         machine
-            .launch(&function, grid, block, shared, args)
+            .launch(&Launch::new(&function, grid, block, args).with_shared_bytes(shared))
             .unwrap_err()
             .to_string()
     };
@@ -365,10 +377,10 @@ fn blocks_that_a_kernel_was_not_compiled_for() {
     let out = machine.zeroed::<u32>(256).unwrap();
     let most = bounded(".maxntid 64, 1, 1");
     machine
-        .launch(&most, [1, 1, 1], [64, 1, 1], 0, &[out.into()])
+        .launch(&Launch::new(&most, [1, 1, 1], [64, 1, 1], &[out.into()]))
         .unwrap();
     let error = machine
-        .launch(&most, [1, 1, 1], [65, 1, 1], 0, &[out.into()])
+        .launch(&Launch::new(&most, [1, 1, 1], [65, 1, 1], &[out.into()]))
         .unwrap_err();
     assert!(
         error.to_string().contains("at most 64 threads (.maxntid)"),
@@ -376,7 +388,7 @@ fn blocks_that_a_kernel_was_not_compiled_for() {
     );
     let exactly = bounded(".reqntid 64");
     let error = machine
-        .launch(&exactly, [1, 1, 1], [32, 1, 1], 0, &[out.into()])
+        .launch(&Launch::new(&exactly, [1, 1, 1], [32, 1, 1], &[out.into()]))
         .unwrap_err();
     assert!(
         error

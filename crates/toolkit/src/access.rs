@@ -12,13 +12,13 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+pub use self::ptx::{of_ptx, waits};
 pub use compare::{Change, Effect};
-pub use ptx::{of_ptx, waits};
 pub use sass::of_sass;
 
 use crate::error::Error;
-use crate::find::{Found, Tool};
 use crate::ptxas;
+use crate::{Found, Tool};
 
 /// What a memory instruction does, named after SASS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

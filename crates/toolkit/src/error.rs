@@ -2,20 +2,20 @@
 
 use std::path::PathBuf;
 
-use crate::find::Tool;
+use locate::nvidia::{Tool, Unavailable};
 
 /// Why a tool did not do what it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is none in any place where it could be.
-    #[error("no {} was found; {}", .tool.name(), .tool.remedy())]
+    #[error("{}", unavailable(*.tool, &[]))]
     NotFound {
         /// What was looked for.
         tool: Tool,
     },
     /// There is one, and it does not do.
-    #[error("{}; {}", .refused.join("; "), .tool.remedy())]
+    #[error("{}", unavailable(*.tool, .refused))]
     Unusable {
         /// What was looked for.
         tool: Tool,
@@ -61,4 +61,18 @@ pub enum Error {
     /// No place for temporary files.
     #[error("cannot write a temporary file: {0}")]
     Scratch(String),
+}
+
+fn unavailable(tool: Tool, refused: &[String]) -> Unavailable {
+    let refused = refused.to_vec();
+    Unavailable { tool, refused }
+}
+
+impl From<Unavailable> for Error {
+    fn from(Unavailable { tool, refused }: Unavailable) -> Self {
+        match refused.is_empty() {
+            true => Self::NotFound { tool },
+            false => Self::Unusable { tool, refused },
+        }
+    }
 }

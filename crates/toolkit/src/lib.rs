@@ -1,8 +1,5 @@
-//! NVIDIA's tools, for every program of this workspace: where they are, what `ptxas` says of a kernel, and
-//! what is in the machine code that it makes.
-//!
-//! Nothing is installed here: `cargo xtask setup --nvidia` does that, into a folder that [`find`] looks in
-//! first.
+//! NVIDIA's tools, for every program of this workspace: what `ptxas` says of a kernel, and what is in the
+//! machine code that it makes. Where they are, the crate `locate` says.
 //!
 //! ```no_run
 //! use toolkit::{Tool, ptxas};
@@ -18,10 +15,18 @@
 
 pub mod access;
 mod error;
-mod find;
 pub mod ptxas;
 pub mod usage;
 
 pub use error::Error;
-pub use find::{Found, RELEASE, Tool, find, folder, target};
+pub use locate::nvidia::{Found, Tool};
 pub use usage::Usage;
+
+/// Looks for a tool, as [`locate::nvidia::find`] does.
+///
+/// # Errors
+/// [`Error::NotFound`] where there is none at all, [`Error::Unusable`] where none of those that there are
+/// will do.
+pub fn find(tool: Tool) -> Result<Found, Error> {
+    locate::nvidia::find(tool).map_err(Error::from)
+}

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use crate::error::Error;
-use crate::find::{Found, Tool};
 use crate::usage::{self, Usage};
+use crate::{Found, Tool};
 
 /// What the text is called in `ptxas`'s messages.
 const SOURCE: &str = "kernels.ptx";

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
 pub mod program;
+pub mod toy;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub enum Fault {
     NothingWritten(&'static str),
     /// One word too many is written.
     OneTooMany(&'static str),
+    /// A word of the workspace is left behind that is not zero.
+    DirtyWorkspace(&'static str),
     /// The launch fails.
     Fails(&'static str),
     /// The device is too old for it.
@@ -94,7 +97,10 @@ impl Fake {
 }
 
 fn rung_of(entry: &str) -> (usize, &'static Rung) {
-    let mut rungs = ladder("reduce").unwrap().rungs.iter().enumerate();
+    let ladders = [ladder("reduce").unwrap().rungs, toy::TOY.rungs];
+    let mut rungs = ladders
+        .into_iter()
+        .flat_map(|rungs| rungs.iter().enumerate());
     rungs
         .find(|(_, rung)| rung.entry_names().iter().any(|name| name == entry))
         .unwrap()
@@ -198,7 +204,7 @@ impl Device for Fake {
         let data = words(&self.buffers[&bound[input]]);
         assert_eq!(data.len(), n as usize);
         let out = self.buffers.get_mut(&bound[output]).unwrap();
-        let (blocks, elements) = if rung.whole {
+        let (blocks, elements) = if rung.single_pass {
             (1, data.len().max(1))
         } else {
             let elements = rung.geometry.elements(launch.block);
@@ -220,6 +226,11 @@ impl Device for Fake {
         }
         if self.fault == Some(Fault::OneTooMany(rung.name)) {
             put(out, blocks, 0);
+        }
+        if self.fault == Some(Fault::DirtyWorkspace(rung.name))
+            && let Arg::Buffer(workspace) = launch.args[2]
+        {
+            put(self.buffers.get_mut(&bound[workspace]).unwrap(), 48, 1);
         }
         if rung.in_place {
             self.buffers.get_mut(&bound[input]).unwrap().fill(0x11);

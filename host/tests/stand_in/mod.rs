@@ -54,7 +54,7 @@ fn kernels() -> String {
             let n = launch.args.iter().position(is_number).unwrap();
             let (entry, shared, [threads, ..]) = (&launch.entry, launch.shared_bytes, block);
             let elements = rung.geometry.elements(block);
-            let whole = rung.whole;
+            let whole = rung.single_pass;
             writeln!(text, "{entry} {threads} {elements} {shared} {n} {whole}").unwrap();
         }
     }

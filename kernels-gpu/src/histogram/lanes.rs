@@ -1,15 +1,20 @@
-//! A copy of the counters for each lane: no two threads of a warp meet.
+//! A copy of the counters for each lane: no two threads of a warp want the same counter.
 
 use core::array;
 
 use cuda_std::thread;
+use rung::{Geometry, Rung};
 
 use super::{BINS, add_global, add_private};
+use crate::grid::GridStride;
 use crate::warp::WARP_SIZE;
 use crate::wide;
 
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[HISTOGRAM_LANES];
+
 /// Copies of the counters that a block has: one for each bank of shared memory.
-pub const COPIES: usize = WARP_SIZE as usize;
+const COPIES: usize = WARP_SIZE as usize;
 
 /// Bytes of a load.
 const WIDTH: usize = 16;
@@ -18,10 +23,10 @@ const WIDTH: usize = 16;
 const LOADS: usize = 2;
 
 /// Bytes that a thread takes in a step.
-pub const EACH: usize = WIDTH * LOADS;
+const BYTES_PER_THREAD: usize = WIDTH * LOADS;
 
 /// The most blocks: four for each of the 132 SMs of an H100, two turns of what they hold.
-pub const BLOCKS: u32 = 528;
+const MOST_BLOCKS: u32 = 528;
 
 entries! {
     /// 32 copies of the counters in a block, one for each lane, which the block's warps share; wide loads; a
@@ -46,7 +51,15 @@ entries! {
     /// As [`histogram`](super) says, with any number of blocks, and `input` a multiple of 16.
     histogram_lanes(input: *const u8, bins: *mut u32, n: u32) for BLOCK in [128, 256, 512, 1024];
     shared copies: [u32; BINS * COPIES];
-    // SAFETY: the body's contract is the kernel's.
+    rung Rung::USUAL {
+        lesson: "a copy for each lane, in its own bank, and 16-byte loads: as fast for any bytes, at memory's speed",
+        geometry: Geometry::Stride {
+            items_per_thread: BYTES_PER_THREAD as u32,
+            most_blocks: MOST_BLOCKS,
+        },
+        default_block: [1024, 1, 1],
+    };
+    // SAFETY: the body has the kernel's contract.
     => unsafe { lanes::<BLOCK>(copies, input, bins, n) }
 }
 
@@ -67,8 +80,7 @@ unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *m
         thread::sync_threads();
 
         let own = copies.add(lane as usize);
-        let mut first = index * step;
-        while first < vectors {
+        for first in GridStride::of_this_block(step).take_while(|&first| first < vectors) {
             let mine = first + tid;
             if first + step <= vectors {
                 // Both loads before the first addition: they are in flight together.
@@ -85,7 +97,6 @@ unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *m
                     }
                 }
             }
-            first += thread::grid_dim_x() * step;
         }
         // What is no whole vector is less than a block.
         let last = vectors * WIDTH as u32 + tid;
@@ -112,7 +123,7 @@ unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *m
 /// There is one, and `input` is a multiple of 16.
 #[inline(always)]
 unsafe fn wide_load(input: *const u8, at: u32) -> [u32; 4] {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { wide::load(input.cast::<u32>().add(at as usize * 4)) }
 }
 
@@ -124,7 +135,7 @@ unsafe fn wide_load(input: *const u8, at: u32) -> [u32; 4] {
 unsafe fn count(own: *mut u32, words: [u32; 4]) {
     for word in words {
         for byte in 0..4 {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller promises.
             unsafe { count_one(own, word >> (8 * byte) & 0xff) };
         }
     }
@@ -136,6 +147,6 @@ unsafe fn count(own: *mut u32, words: [u32; 4]) {
 /// The copies are accessed by atomics only, and `byte` is less than 256.
 #[inline(always)]
 unsafe fn count_one(own: *mut u32, byte: u32) {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { add_private(own.add(byte as usize * COPIES), 0, 1) };
 }

@@ -1,30 +1,31 @@
-//! The rungs on top: a pipeline of asynchronous copies, and slices of the depth for products that are small.
+//! Pacing: what else there is to do is spread evenly over the multiplications.
+//!
+//! `matmul_double_buffered` reads a step ahead, but the driver's compiler gathers those reads, and the copies of the next
+//! tiles, at the top of the loop. There they queue for the one memory pipe of the SM while the multipliers starve. Here
+//! each read and each copy has its place between two columns of multiplications, and a warp's barrier in each step keeps
+//! the compiler from moving them together again. The barrier costs one issue slot of 134.
+//!
+//! An SM's schedulers issue 4 instructions a cycle, and each multiplication of a warp takes a slot: what is not a
+//! multiplication is lost. The loop has 2048 of them in 2190 instructions. To keep the others few, rows of `b` are copied
+//! four columns at a time where they begin at multiples of 16 bytes.
+#![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+// The indices select registers: they are constants once the loops are unrolled.
+#![allow(clippy::needless_range_loop)]
 
-use cuda_std::{shared, thread};
+use cuda_std::{GpuFloat, thread, warp};
+use rung::Rung;
 
-use super::pipeline::{DEPTH, Part, Product, multiply, shared_bytes, tile};
-use crate::wide;
+use super::block_tile::{DEPTH, Fragments, Part, Product, Sums, ThreadTile, TileSizes, write};
+use super::copy_pipeline::{CopyPipeline, STAGES, stage_after, stages_len, wait_for_next_pair};
+use super::large_register_tile::{LARGE, LargeTile};
+use crate::warp::FULL_MASK;
+use crate::wide::Wide;
 
-/// The warps of a block of `matmul_pipelined`, down and along.
-pub const WARPS: (usize, usize) = (2, 4);
-/// Elements of one of its threads.
-pub const EACH: (usize, usize) = (8, 16);
-/// The same of `matmul_sliced`.
-pub const SLICED_WARPS: (usize, usize) = (2, 2);
-/// The same of `matmul_sliced`.
-pub const SLICED_EACH: (usize, usize) = (4, 8);
-
-/// Rows and columns of `c` that a block of `matmul_pipelined` takes.
-const TILE: (usize, usize) = tile(WARPS, EACH);
-
-/// Threads of a block.
-const fn threads(warps: (usize, usize)) -> usize {
-    warps.0 * warps.1 * 32
-}
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[MATMUL_PIPELINED];
 
 entries! {
-    /// Eight warps take 128 × 256 elements of `c`, each thread 8 × 16 of them, from a pipeline of three stages
-    /// ([`pipeline`](super::pipeline) says how).
+    /// `matmul_double_buffered` with every read and every copy in its place between the multiplications.
     ///
     /// Predicted: 94 of 100 instructions are multiplications, so at most 94 % of the multipliers' peak; cuBLAS's own
     /// kernel for these sizes (256 × 128 × 8, three stages, eight warps) has 89 in 100. Measured on an H100 80GB HBM3,
@@ -35,52 +36,21 @@ entries! {
     /// the steps 51.2, and edges without a loop of their own 52.4 (with other data, of 24 bits).
     ///
     /// # Safety
-    /// As [`matmul`](super) says, where a block takes 128 × 256 elements of `c`, with [`shared_bytes`]
-    /// of dynamic shared memory.
+    /// As `matmul_double_buffered`.
     matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
     for BLOCK in [256];
-    // SAFETY: the body's contract is the kernel's.
+    dynamic stages: [Wide<f32, 4>; stages_len::<LargeTile>() / 4];
+    rung LARGE {
+        lesson: "every read and every copy paced between the multiplications, which never starve: the top",
+    };
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
-        const { assert!(BLOCK == threads(WARPS)) };
+        const { assert!(BLOCK == LargeTile::THREADS) };
         let product = Product { a, b, c, m, n, k };
         if n.is_multiple_of(4) {
-            pipelined(&product);
+            pipelined(stages.cast(), &product);
         } else {
-            in_strips(&product);
-        }
-    }
-}
-
-entries! {
-    /// The same with 64 × 64 elements of `c` a block, and with the depth in slices, each a block of its own: enough blocks
-    /// for every SM where `c` has few tiles.
-    ///
-    /// The blocks of a tile add to `c` in turn: the first slice writes, the next waits until that is done, adds its own
-    /// sums and says so in `turns`. So the result is the same in every run, nothing has to be zero at the start but the
-    /// turns, and the last slice leaves those zero. A block waits for blocks of a lower index only, which were
-    /// scheduled before it: they never wait for it.
-    ///
-    /// Predicted: where c has 288 tiles for 132 SMs, two or three each, a quarter of the SMs' time is lost, and with three
-    /// slices 7 %. Measured on an H100 80GB HBM3: 1000 × 1100 × 1300 takes 111.1 µs in one slice, 100.4 in two, 94.9 in
-    /// three and 94.2 in four (cuBLAS 90.2); 1024³, whose 256 tiles are nearly two for each SM, 63.0 in one and 66.3 in
-    /// two (58.0).
-    ///
-    /// The grid's x counts tiles, its y slices.
-    ///
-    /// # Safety
-    /// As [`matmul`](super) says, where a block takes 64 × 64 elements of `c`, with [`shared_bytes`]
-    /// of dynamic shared memory; `turns` points to a zero for each tile, and is left so.
-    matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, turns: *mut u32)
-    for BLOCK in [128];
-    resident 4;
-    // SAFETY: the body's contract is the kernel's.
-    => unsafe {
-        const { assert!(BLOCK == threads(SLICED_WARPS)) };
-        let product = Product { a, b, c, m, n, k };
-        if n.is_multiple_of(4) {
-            sliced::<true>(&product, turns);
-        } else {
-            sliced::<false>(&product, turns);
+            in_strips(stages.cast(), &product);
         }
     }
 }
@@ -88,16 +58,13 @@ entries! {
 /// # Safety
 /// As [`matmul_pipelined_256`] says; `n` is a multiple of 4.
 #[inline(always)]
-unsafe fn pipelined(product: &Product) {
-    let part = Part::of(thread::block_idx_x(), TILE, product);
-    // SAFETY: the caller's; each element of `c` is one thread's.
+unsafe fn pipelined(stages: *mut f32, product: &Product) {
+    let part = Part::of_this_block::<LargeTile>(product);
+    // SAFETY: as the caller promises; each element of `c` is one thread's.
     unsafe {
-        multiply::<{ TILE.0 }, { TILE.1 }, { threads(WARPS) }, { EACH.0 }, { EACH.1 }, true>(
-            shared::dynamic_shared_mem(),
-            product,
-            &part,
-            |row, column, sums| write::<true>(product, row, column, sums),
-        );
+        LargeTile::multiply::<true>(stages, product, &part, |row, column, sums| {
+            write::<true>(product, row, column, sums);
+        });
     }
 }
 
@@ -109,128 +76,128 @@ unsafe fn pipelined(product: &Product) {
 /// # Safety
 /// As [`matmul_pipelined_256`] says.
 #[inline(always)]
-unsafe fn in_strips(product: &Product) {
-    const STRIP_WARPS: (usize, usize) = (4, 2);
-    const STRIP_EACH: (usize, usize) = (4, 8);
-    const STRIP: (usize, usize) = tile(STRIP_WARPS, STRIP_EACH);
+unsafe fn in_strips(stages: *mut f32, product: &Product) {
+    type Strip = ThreadTile<4, 2, 4, 8>;
     const {
-        assert!(STRIP.0 == TILE.0 && TILE.1.is_multiple_of(STRIP.1));
-        assert!(threads(STRIP_WARPS) == threads(WARPS));
-        assert!(shared_bytes(STRIP_WARPS, STRIP_EACH) <= shared_bytes(WARPS, EACH));
+        assert!(
+            Strip::ROWS == LargeTile::ROWS && LargeTile::COLUMNS.is_multiple_of(Strip::COLUMNS)
+        );
+        assert!(Strip::THREADS == LargeTile::THREADS);
+        assert!(stages_len::<Strip>() <= stages_len::<LargeTile>());
     }
-    let mut part = Part::of(thread::block_idx_x(), TILE, product);
-    let end = (part.left + TILE.1 as u32).min(product.n);
+    let mut part = Part::of_this_block::<LargeTile>(product);
+    let end = (part.left + LargeTile::COLUMNS as u32).min(product.n);
     while part.left < end {
-        // SAFETY: the caller's; each element of `c` is one thread's. The barrier parts the strips' use of the
-        // stages.
+        // SAFETY: as the caller promises; each element of `c` is one thread's. The barrier parts the strips' use of
+        // the stages.
         unsafe {
-            multiply::<
-                { STRIP.0 },
-                { STRIP.1 },
-                { threads(STRIP_WARPS) },
-                { STRIP_EACH.0 },
-                { STRIP_EACH.1 },
-                false,
-            >(
-                shared::dynamic_shared_mem(),
-                product,
-                &part,
-                |row, column, sums| write::<false>(product, row, column, sums),
-            );
+            Strip::multiply::<false>(stages, product, &part, |row, column, sums| {
+                write::<false>(product, row, column, sums);
+            });
             thread::sync_threads();
         }
-        part.left += STRIP.1 as u32;
+        part.left += Strip::COLUMNS as u32;
     }
 }
 
-/// # Safety
-/// As [`matmul_sliced_128`] says. With `WIDE`, `n` is a multiple of 4.
-#[inline(always)]
-unsafe fn sliced<const WIDE: bool>(product: &Product, turns: *mut u32) {
-    const TILE: (usize, usize) = tile(SLICED_WARPS, SLICED_EACH);
-    let (index, slice, slices) = (
-        thread::block_idx_x(),
-        thread::block_idx_y(),
-        thread::grid_dim_y(),
-    );
-    let mut part = Part::of(index, TILE, product);
-    // Whole tiles for each slice; the last ones may get none.
-    let depth = product.k.div_ceil(DEPTH as u32).div_ceil(slices) * DEPTH as u32;
-    part.from = (slice * depth).min(product.k);
-    part.to = (part.from + depth).min(product.k);
-
-    let turn = turns.wrapping_add(index as usize);
-    let mut is_my_turn = slice == 0;
-    // SAFETY: the caller's; in its turn, the block's elements of `c` are its own. The fences order what one block
-    // wrote to `c` before the turn that it gives, and the turn that another sees before what that one reads.
-    unsafe {
-        multiply::<
-            { TILE.0 },
-            { TILE.1 },
-            { threads(SLICED_WARPS) },
-            { SLICED_EACH.0 },
-            { SLICED_EACH.1 },
-            WIDE,
-        >(
-            shared::dynamic_shared_mem(),
-            product,
-            &part,
-            |row, column, mut sums| {
-                if !is_my_turn {
-                    while turn.read_volatile() != slice {}
-                    thread::device_fence();
-                    is_my_turn = true;
-                }
-                if slice > 0 {
-                    add_what_is_there::<WIDE>(product, row, column, &mut sums);
-                }
-                write::<WIDE>(product, row, column, sums);
-            },
-        );
-        thread::sync_threads();
-        if slices > 1 && thread::thread_idx_x() == 0 {
-            while turn.read_volatile() != slice {}
-            thread::device_fence();
-            turn.write_volatile(if slice + 1 == slices { 0 } else { slice + 1 });
+impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const ALONG: usize>
+    ThreadTile<WARPS_DOWN, WARPS_ALONG, DOWN, ALONG>
+{
+    /// Multiplies a block's part and gives each element and its place in `c` to `write`: the row, the first column, and
+    /// four neighbouring columns.
+    ///
+    /// # Safety
+    /// As [`matmul`](super) says; all threads of the block call it; `stages` are [`stages_len`] floats of shared memory,
+    /// aligned to 16 bytes. With `WIDE`, `n` is a multiple of 4.
+    #[inline(always)]
+    pub(super) unsafe fn multiply<const WIDE: bool>(
+        stages: *mut f32,
+        product: &Product,
+        part: &Part,
+        write: impl FnMut(u32, u32, [f32; 4]),
+    ) {
+        let mut copies = CopyPipeline::<Self, WIDE>::new(stages, product, part);
+        let copies_a_step = CopyPipeline::<Self, WIDE>::COPIES.div_ceil(DEPTH - 2);
+        let tile = Self::of_this_thread();
+        let mut sums: Sums<DOWN, ALONG> = [[0.0; ALONG]; DOWN];
+        let mut stage = 0;
+        for _ in 0..STAGES - 1 {
+            // SAFETY: as the caller promises; nothing has been read yet.
+            unsafe { copies.start_next() };
         }
-    }
-}
+        wait_for_next_pair();
 
-/// Adds four neighbouring elements of `c` to `sums`. They come from the L2 cache, where other blocks' writes are.
-///
-/// # Safety
-/// The first is an element of `c`; with `WIDE`, all are.
-#[inline(always)]
-unsafe fn add_what_is_there<const WIDE: bool>(
-    product: &Product,
-    row: u32,
-    column: u32,
-    sums: &mut [f32; 4],
-) {
-    let at = product.c.wrapping_add((row * product.n + column) as usize);
-    for (j, sum) in sums.iter_mut().enumerate() {
-        if WIDE || column + (j as u32) < product.n {
-            // SAFETY: inside of `c`.
-            *sum += unsafe { at.wrapping_add(j).read_volatile() };
+        // SAFETY: the first pair has arrived.
+        let mut fragments = unsafe { tile.fragments(stages, 0) };
+        for _ in 0..(part.to - part.from).div_ceil(DEPTH as u32) {
+            let is_whole = copies.is_whole();
+            for step in 0..DEPTH {
+                if step == DEPTH - 1 {
+                    // Nobody reads the present pair any more after its last fragments.
+                    wait_for_next_pair();
+                    stage = stage_after::<Self>(stage, 1);
+                } else {
+                    // SAFETY: no lane leaves the loop alone.
+                    unsafe { warp::sync_warp(FULL_MASK) };
+                }
+                let mut next = fragments;
+                for j in 0..ALONG {
+                    // SAFETY: the stage has arrived.
+                    unsafe {
+                        let pair = stages.add(stage as usize);
+                        tile.read_in_turn(pair, (step + 1) % DEPTH, j, &mut next);
+                    }
+                    if j == ALONG / 2 {
+                        // SAFETY: as the caller promises; the stage of the next pair was read to its end before the
+                        // last barrier.
+                        unsafe {
+                            if is_whole {
+                                for copy in step * copies_a_step..(step + 1) * copies_a_step {
+                                    copies.copy(copy, true);
+                                }
+                            } else if step == 0 && copies.has_next() {
+                                copies.copy_all(false);
+                            }
+                        }
+                    }
+                    for i in 0..DOWN {
+                        // Up and down in turn: an element of `a` stays in the operand cache from column to column.
+                        let i = if j % 2 == 0 { i } else { DOWN - 1 - i };
+                        sums[i][j] = GpuFloat::mul_add(fragments.a[i], fragments.b[j], sums[i][j]);
+                    }
+                }
+                if step == DEPTH - 2 {
+                    copies.advance();
+                }
+                fragments = next;
+            }
         }
+        tile.for_each_four(product, part, &sums, write);
     }
-}
 
-/// Writes four neighbouring elements of `c`, or those of them that it has.
-///
-/// # Safety
-/// As [`add_what_is_there`].
-#[inline(always)]
-unsafe fn write<const WIDE: bool>(product: &Product, row: u32, column: u32, sums: [f32; 4]) {
-    let at = product.c.wrapping_add((row * product.n + column) as usize);
-    // SAFETY: inside of `c`; where `n` is a multiple of 4, so is the first element's place.
-    unsafe {
-        if WIDE {
-            wide::store(at, sums);
-        } else {
-            for (j, sum) in sums.into_iter().enumerate() {
-                if column + (j as u32) < product.n {
-                    *at.wrapping_add(j) = sum;
+    /// Reads those of the next fragments whose turn comes before the multiplications of column `j`.
+    ///
+    /// # Safety
+    /// As [`ThreadTile::four_of_a`].
+    #[inline(always)]
+    unsafe fn read_in_turn(
+        &self,
+        pair: *const f32,
+        step: usize,
+        j: usize,
+        next: &mut Fragments<DOWN, ALONG>,
+    ) {
+        let (of_a, of_b) = (DOWN / 4, ALONG / 4);
+        for read in 0..of_a + of_b {
+            if read * ALONG / (of_a + of_b) == j {
+                // SAFETY: as the caller promises.
+                unsafe {
+                    if read < of_a {
+                        next.a[read * 4..][..4].copy_from_slice(&self.four_of_a(pair, step, read));
+                    } else {
+                        let four = read - of_a;
+                        next.b[four * 4..][..4].copy_from_slice(&self.four_of_b(pair, step, four));
+                    }
                 }
             }
         }

@@ -1,18 +1,27 @@
 //! A grid's stride: as many blocks as keep the device busy, whatever the size.
 
 use cuda_std::thread;
+use rung::{Geometry, Rung};
 
-use super::operation::{Operation, Sum, every_operation};
+use super::every_operation::every_operation;
+use super::operation::{Operation, Sum};
 use super::shfl::combine_block;
-use super::{Element, all_exist, combined};
+use super::{Element, ON_CHIP, all_exist, load_and_combine};
+use crate::grid::GridStride;
 use crate::warp::WARP_SIZE;
 
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[Rung {
+    entries: EVERY_OPERATION,
+    ..REDUCE_GRID_STRIDE
+}];
+
 /// Elements that a thread takes in a step.
-pub const EACH: usize = 4;
+const ITEMS_PER_THREAD: usize = 4;
 
 /// The most blocks: enough for every SM of a large device to hold its fill of threads at 128 a block, and
 /// few enough that what a block costs by itself is small against its part of a large input.
-pub const BLOCKS: u32 = 2048;
+const MOST_BLOCKS: u32 = 2048;
 
 entries! {
     /// `reduce_shfl` with a loop in front: a thread takes four elements, goes on by the whole grid's width,
@@ -26,7 +35,14 @@ entries! {
     /// As [`reduce`](super) says, with any number of blocks.
     reduce_grid_stride(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
     shared tile: [i32; BLOCK / WARP_SIZE as usize];
-    // SAFETY: the body's contract is the kernel's.
+    rung ON_CHIP {
+        lesson: "a grid as large as the device: a thread strides over the input, and a block combines once",
+        geometry: Geometry::Stride {
+            items_per_thread: ITEMS_PER_THREAD as u32,
+            most_blocks: MOST_BLOCKS,
+        },
+    };
+    // SAFETY: the body has the kernel's contract.
     => unsafe { grid_stride::<i32, Sum, BLOCK>(tile, input, output, n) }
 }
 
@@ -42,21 +58,31 @@ unsafe fn grid_stride<T: Element, O: Operation<T>, const BLOCK: usize>(
     output: *mut T,
     n: u32,
 ) {
-    let step = (BLOCK * EACH) as u32;
-    let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());
-    let mut first = index * step + tid;
     let mut result = O::IDENTITY;
-    // SAFETY: the kernel's contract; all threads of the block come to its end.
-    unsafe {
-        while all_exist::<EACH>(first, BLOCK as u32, n) {
-            let next = combined::<T, O, EACH, false>(input, first, BLOCK as u32, n);
+    let (turns, tid) = (
+        GridStride::of_this_block((BLOCK * ITEMS_PER_THREAD) as u32),
+        thread::thread_idx_x(),
+    );
+    for start in turns {
+        let first = start + tid;
+        // SAFETY: as the kernel's contract says.
+        unsafe {
+            if !all_exist::<ITEMS_PER_THREAD>(first, BLOCK as u32, n) {
+                let rest =
+                    load_and_combine::<T, O, ITEMS_PER_THREAD, true>(input, first, BLOCK as u32, n);
+                result = O::combine(result, rest);
+                break;
+            }
+            let next =
+                load_and_combine::<T, O, ITEMS_PER_THREAD, false>(input, first, BLOCK as u32, n);
             result = O::combine(result, next);
-            first += thread::grid_dim_x() * step;
         }
-        let rest = combined::<T, O, EACH, true>(input, first, BLOCK as u32, n);
-        result = combine_block::<T, O, BLOCK>(warp_results, O::combine(result, rest));
+    }
+    // SAFETY: as the kernel's contract says; all threads of the block come here.
+    unsafe {
+        let result = combine_block::<T, O, BLOCK>(warp_results, result);
         if tid == 0 {
-            *output.add(index as usize) = result;
+            *output.add(thread::block_idx_x() as usize) = result;
         }
     }
 }

@@ -1,8 +1,7 @@
 //! What is reduced: an operation over a type of element.
 //!
-//! The textbook says that a sum stands for any operation that is associative and commutative. Here it
-//! does: the bodies of the rungs in shared memory, by shuffles and with a grid's stride are generic over
-//! both.
+//! A reduction works with any operation that is associative and commutative: the bodies of the rungs in shared memory,
+//! by shuffles, with a grid's stride and with wide loads are generic over the operation and the type.
 //!
 //! | operation | identity | integers | floats |
 //! |---|---|---|---|
@@ -11,9 +10,9 @@
 //! | min | the greatest, +∞ | | a NaN is ignored; -0 and +0 are the same |
 //! | max | the least, -∞ | | the same |
 //!
-//! The identity is what no elements give; nothing but NaNs give it too, for min and max. Sum and product of
-//! floats are associative only up to rounding, so two rungs may differ in the last digits, and an
-//! infinity or a NaN among the elements is among the results.
+//! The identity is the result of no elements, and for min and max also of elements that are all NaN. Sum and product
+//! of floats are associative only up to rounding, so two rungs may differ in the last digits. An infinity or a NaN
+//! among the elements may be the result.
 
 use core::array;
 use core::sync::atomic::Ordering::Relaxed;
@@ -24,7 +23,7 @@ use cuda_std::warp::WarpShuffleValue;
 use crate::wide;
 
 /// Elements that a thread takes by wide loads.
-pub const EACH: usize = 8;
+pub const ITEMS_PER_THREAD: usize = 8;
 
 /// An associative and commutative operation.
 pub trait Operation<T> {
@@ -60,21 +59,22 @@ pub trait Element: Copy + WarpShuffleValue {
     /// The element of these bits.
     fn from_bits_64(bits: u64) -> Self;
 
-    /// [`EACH`] elements by loads of 16 bytes: vector `vector` from `data` on, the one `apart` vectors further,
+    /// [`ITEMS_PER_THREAD`] elements by loads of 16 bytes: vector `vector` from `data` on, the one `apart` vectors further,
     /// and so on.
     ///
     /// # Safety
     /// They are in bounds, no thread writes them, and `data` is a multiple of 16.
-    unsafe fn wide(data: *const Self, vector: usize, apart: usize) -> [Self; EACH];
+    unsafe fn load_wide(data: *const Self, vector: usize, apart: usize)
+    -> [Self; ITEMS_PER_THREAD];
 }
 
-/// A type of element that the hardware's atomics add.
-pub trait AtomicSum: Element {
-    /// Adds to `*sum`. Subnormal `f32`s count as 0.
+/// An operation that the hardware does in memory.
+pub trait AtomicOperation<T>: Operation<T> {
+    /// Combines `element` into `*result`. Subnormal `f32`s count as 0.
     ///
     /// # Safety
-    /// `sum` points to an element in global memory that threads access by atomics only.
-    unsafe fn add_to(sum: *mut Self, element: Self);
+    /// `result` points to an element in global memory that threads access by atomics only.
+    unsafe fn combine_into(result: *mut T, element: T);
 }
 
 macro_rules! elements {
@@ -116,23 +116,23 @@ macro_rules! elements {
             }
 
             #[inline(always)]
-            unsafe fn wide(data: *const Self, vector: usize, apart: usize) -> [Self; EACH] {
+            unsafe fn load_wide(data: *const Self, vector: usize, apart: usize) -> [Self; ITEMS_PER_THREAD] {
                 const WIDTH: usize = wide::width::<$type>();
                 let first = data.wrapping_add(vector * WIDTH);
-                let loaded: [[Self; WIDTH]; EACH / WIDTH] = array::from_fn(|k| {
-                    // SAFETY: the caller's.
+                let loaded: [[Self; WIDTH]; ITEMS_PER_THREAD / WIDTH] = array::from_fn(|k| {
+                    // SAFETY: as the caller promises.
                     unsafe { wide::load(first.wrapping_add(k * apart * WIDTH)) }
                 });
                 array::from_fn(|k| loaded[k / WIDTH][k % WIDTH])
             }
         }
 
-        impl AtomicSum for $type {
+        impl AtomicOperation<$type> for Sum {
             #[inline(always)]
-            unsafe fn add_to(sum: *mut Self, element: Self) {
+            unsafe fn combine_into(result: *mut $type, element: $type) {
                 ::pastey::paste! {
-                    // SAFETY: the caller's. Nothing is ordered by a sum.
-                    unsafe { mid::[<atomic_fetch_add_ $type _device>](sum, Relaxed, element) };
+                    // SAFETY: as the caller promises. Nothing is ordered by a sum.
+                    unsafe { mid::[<atomic_fetch_add_ $type _device>](result, Relaxed, element) };
                 }
             }
         }
@@ -176,72 +176,6 @@ operations! {
     /// The greatest element.
     Max = LEAST, greater;
 }
-
-/// Writes a rung's kernels for every operation and type but the sum of `i32`, which the rung writes itself,
-/// for each block: `name_max_f32_128` and so on, with blocks of 128 threads unless others are named.
-///
-/// `body` is generic over the element, the operation and the block, and takes shared memory of `len`
-/// elements first. A further argument, which a kernel has before `n`, is named behind the blocks.
-macro_rules! every_operation {
-    ($name:ident; $($rest:tt)*) => {
-        every_operation! { $name for [128]; $($rest)* }
-    };
-    ($name:ident for $blocks:tt $(with $arg:ident: $ty:ty)?; shared [$len:expr]; $body:ident) => {
-        every_operation!(@types [$name $blocks [$($arg: $ty)?] [$len] $body] Sum sum [u32 i64 f32 f64]);
-        every_operation!(@types [$name $blocks [$($arg: $ty)?] [$len] $body] Product product [i32 u32 i64 f32 f64]);
-        every_operation!(@types [$name $blocks [$($arg: $ty)?] [$len] $body] Min min [i32 u32 i64 f32 f64]);
-        every_operation!(@types [$name $blocks [$($arg: $ty)?] [$len] $body] Max max [i32 u32 i64 f32 f64]);
-    };
-    (@types $rung:tt $operation:ident $word:ident [$($type:ident)*]) => {
-        $(every_operation!(@kernels $rung $operation $word $type);)*
-    };
-    (@kernels [$name:ident $blocks:tt [$($arg:ident: $ty:ty)?] [$len:expr] $body:ident]
-     $operation:ident $word:ident $type:ident) => {
-        ::pastey::paste! {
-            entries! {
-                #[doc = concat!("The ", stringify!($word), " of `", stringify!($type), "`.")]
-                ///
-                /// # Safety
-                #[doc = concat!("As `", stringify!($name), "`.")]
-                [<$name _ $word _ $type>](input: *const $type, output: *mut $type, $($arg: $ty,)? n: u32)
-                for BLOCK in $blocks;
-                shared tile: [$type; $len];
-                // SAFETY: the body's contract is the kernel's.
-                => unsafe {
-                    $body::<$type, $crate::reduce::operation::$operation, BLOCK>(
-                        tile, input, output, $($arg,)? n,
-                    );
-                }
-            }
-        }
-    };
-}
-pub(super) use every_operation;
-
-/// As [`every_operation!`] for a rung that only sums; `body` is not generic over the operation.
-macro_rules! every_sum {
-    ($name:ident for $blocks:tt; shared [$len:expr]; $body:ident) => {
-        every_sum!(@types [$name $blocks [$len] $body] [u32 i64 f32 f64]);
-    };
-    (@types $rung:tt [$($type:ident)*]) => {
-        $(every_sum!(@kernels $rung $type);)*
-    };
-    (@kernels [$name:ident $blocks:tt [$len:expr] $body:ident] $type:ident) => {
-        ::pastey::paste! {
-            entries! {
-                #[doc = concat!("The sum of `", stringify!($type), "`.")]
-                ///
-                /// # Safety
-                #[doc = concat!("As `", stringify!($name), "`.")]
-                [<$name _sum_ $type>](input: *const $type, output: *mut $type, n: u32) for BLOCK in $blocks;
-                shared tile: [$type; $len];
-                // SAFETY: the body's contract is the kernel's.
-                => unsafe { $body::<$type, BLOCK>(tile, input, output, n) }
-            }
-        }
-    };
-}
-pub(super) use every_sum;
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,24 @@
 //! Partial sums in shared memory: global memory is read once and the input stays as it was.
 
-use cuda_std::{shared, thread};
+use cuda_std::thread;
+use rung::Rung;
 
 use super::complete_unroll::combine_unrolled;
-use super::operation::{Operation, Sum, every_operation};
-use super::{Element, Part, all_exist, combined};
+use super::every_operation::every_operation;
+use super::operation::{Operation, Sum};
+use super::{Element, ON_CHIP, Part, all_exist, data_blocks, load_and_combine};
+use crate::grid::BlockOutput;
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[
+    Rung {
+        entries: EVERY_OPERATION,
+        ..REDUCE_SMEM
+    },
+    REDUCE_SMEM_DYN,
+    REDUCE_SMEM_UNROLL4,
+    REDUCE_SMEM_UNROLL4_DYN,
+];
 
 /// Combines a part of `N` data blocks in `tile`.
 ///
@@ -21,20 +35,23 @@ unsafe fn smem<T: Element, O: Operation<T>, const BLOCK: usize, const N: usize>(
     output: *mut T,
     n: u32,
 ) {
-    let part = Part::of_block_of(BLOCK as u32, N as u32);
+    let part = Part::of_block_size(BLOCK as u32, N as u32);
     let first = part.first();
-    // SAFETY: the kernel's contract; a thread writes only its own element before the barrier.
-    unsafe {
-        *tile.add(part.tid as usize) = if all_exist::<N>(first, part.block, n) {
-            combined::<T, O, N, false>(input, first, part.block, n)
+    // SAFETY: as the kernel's contract says.
+    let own = unsafe {
+        if all_exist::<N>(first, part.block, n) {
+            load_and_combine::<T, O, N, false>(input, first, part.block, n)
         } else {
-            combined::<T, O, N, true>(input, first, part.block, n)
-        };
-        thread::sync_threads();
-        combine_unrolled::<T, O, BLOCK>(tile, part.tid, BLOCK as u32);
-        if part.tid == 0 {
-            *output.add(part.index as usize) = *tile;
+            load_and_combine::<T, O, N, true>(input, first, part.block, n)
         }
+    };
+    // SAFETY: a thread writes only its own element before the barrier.
+    unsafe { *tile.add(part.tid as usize) = own };
+    thread::sync_threads();
+    // SAFETY: as the kernel's contract says; the whole tile is written.
+    unsafe {
+        combine_unrolled::<T, O, BLOCK>(tile, part.tid, BLOCK as u32);
+        BlockOutput::new(output).write(|| *tile);
     }
 }
 
@@ -49,7 +66,7 @@ unsafe fn smem1<T: Element, O: Operation<T>, const BLOCK: usize>(
     output: *mut T,
     n: u32,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { smem::<T, O, BLOCK, 1>(tile, input, output, n) }
 }
 
@@ -63,7 +80,10 @@ entries! {
     /// As [`reduce`](super) says.
     reduce_smem(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
     shared tile: [i32; BLOCK];
-    // SAFETY: the body's contract is the kernel's.
+    rung ON_CHIP {
+        lesson: "the block's words go to shared memory once, and the rounds touch global memory no more",
+    };
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<i32, Sum, BLOCK, 1>(tile, input, output, n) }
 }
 
@@ -73,8 +93,12 @@ entries! {
     /// # Safety
     /// As [`reduce`](super) says, launched with `4 * BLOCK` bytes of shared memory.
     reduce_smem_dyn(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
-    // SAFETY: the body's contract is the kernel's.
-    => unsafe { smem::<i32, Sum, BLOCK, 1>(shared::dynamic_shared_mem(), input, output, n) }
+    dynamic tile: [i32; BLOCK];
+    rung ON_CHIP {
+        lesson: "shared memory sized by the launch: costs nothing against a size known to the compiler",
+    };
+    // SAFETY: the body has the kernel's contract.
+    => unsafe { smem::<i32, Sum, BLOCK, 1>(tile, input, output, n) }
 }
 
 entries! {
@@ -85,7 +109,11 @@ entries! {
     /// As [`reduce`](super) says.
     reduce_smem_unroll4(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
     shared tile: [i32; BLOCK];
-    // SAFETY: the body's contract is the kernel's.
+    rung ON_CHIP {
+        lesson: "four words summed in registers on the way to shared memory: a quarter of the rounds",
+        geometry: data_blocks(4),
+    };
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<i32, Sum, BLOCK, 4>(tile, input, output, n) }
 }
 
@@ -95,6 +123,11 @@ entries! {
     /// # Safety
     /// As [`reduce`](super) says, launched with `4 * BLOCK` bytes of shared memory.
     reduce_smem_unroll4_dyn(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
-    // SAFETY: the body's contract is the kernel's.
-    => unsafe { smem::<i32, Sum, BLOCK, 4>(shared::dynamic_shared_mem(), input, output, n) }
+    dynamic tile: [i32; BLOCK];
+    rung ON_CHIP {
+        lesson: "the same with shared memory sized by the launch",
+        geometry: data_blocks(4),
+    };
+    // SAFETY: the body has the kernel's contract.
+    => unsafe { smem::<i32, Sum, BLOCK, 4>(tile, input, output, n) }
 }

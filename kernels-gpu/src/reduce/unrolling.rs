@@ -1,9 +1,13 @@
 //! Several data blocks a thread block, before the loop of interleaved pairs.
 
 use cuda_std::{kernel, thread};
+use rung::Rung;
 
 use super::interleaved::sum_interleaved;
-use super::{Part, sum_into_first};
+use super::{GLOBAL, Part, data_blocks, published, sum_into_first};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[REDUCE_UNROLLING2, REDUCE_UNROLLING4, REDUCE_UNROLLING8];
 
 /// A thread first adds its elements of `N` neighbouring data blocks, then the block sums as before.
 ///
@@ -12,46 +16,72 @@ use super::{Part, sum_into_first};
 #[inline(always)]
 unsafe fn unrolling<const N: usize>(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_this_block(N as u32);
-    // SAFETY: the kernel's contract; a thread writes only its own element before the barrier.
+    // SAFETY: as the kernel's contract says; a thread writes only its own element before the barrier.
     unsafe {
         let data = input.add(part.start as usize);
         sum_into_first::<N>(input, part.first(), part.block, n);
         thread::sync_threads();
         sum_interleaved(data, part.tid, part.block, part.len(n), 0);
-        if part.tid == 0 {
-            *output.add(part.index as usize) = if n > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, n);
     }
 }
 
-/// Two data blocks a block: half as many blocks. The seed measures 3.3 times the first rung's speed.
-/// (Seed: `reduceUnrolling2`.)
+/// The rung `reduce_unrolling2`.
+pub const REDUCE_UNROLLING2: Rung = Rung {
+    name: "reduce_unrolling2",
+    source: file!(),
+    lesson: "a block takes two data blocks: half the blocks, and two loads in flight for each thread",
+    geometry: data_blocks(2),
+    published: published(3.3),
+    ..GLOBAL
+};
+
+/// Two data blocks a block: half as many blocks. The article measures 3.3 times the first rung's speed. ("Reducing
+/// with Unrolling", `reduceUnrolling2`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
 #[kernel]
 pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe { unrolling::<2>(input, output, n) }
 }
 
-/// Four data blocks a block. (Seed: named beside `reduceUnrolling2`.)
+/// The rung `reduce_unrolling4`.
+pub const REDUCE_UNROLLING4: Rung = Rung {
+    name: "reduce_unrolling4",
+    source: file!(),
+    lesson: "four data blocks: more independent loads hide more of the memory's latency",
+    geometry: data_blocks(4),
+    ..GLOBAL
+};
+
+/// Four data blocks a block. ("Reducing with Unrolling" names it beside `reduceUnrolling2`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
 #[kernel]
 pub unsafe fn reduce_unrolling4(input: *mut i32, output: *mut i32, n: u32) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe { unrolling::<4>(input, output, n) }
 }
 
-/// Eight data blocks a block: the reading of the input dominates, at a rate that rises with the
-/// number of loads in flight. (Seed: named beside `reduceUnrolling2`.)
+/// The rung `reduce_unrolling8`.
+pub const REDUCE_UNROLLING8: Rung = Rung {
+    name: "reduce_unrolling8",
+    source: file!(),
+    lesson: "eight data blocks: the rounds in the block hardly count any more",
+    geometry: data_blocks(8),
+    ..GLOBAL
+};
+
+/// Eight data blocks a block: the reading of the input dominates, at a rate that rises with the number of loads in
+/// flight. ("Reducing with Unrolling" names it beside `reduceUnrolling2`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
 #[kernel]
 pub unsafe fn reduce_unrolling8(input: *mut i32, output: *mut i32, n: u32) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe { unrolling::<8>(input, output, n) }
 }

@@ -3,8 +3,13 @@
 use core::array;
 
 use cuda_std::thread;
+use rung::{BlockCount, Geometry, Rung};
 
-use crate::tile::Tile;
+use super::TILED;
+use crate::tile::TileWriter;
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[TRANSPOSE_ALIGNED];
 
 /// Rows of a tile.
 const ROWS: usize = 128;
@@ -61,7 +66,15 @@ entries! {
     /// multiple of 32.
     transpose_aligned(input: *const f32, output: *mut f32, rows: u32, cols: u32) for BLOCK in [512];
     shared tile: [f32; WORDS];
-    // SAFETY: the body's contract is the kernel's.
+    rung TILED {
+        lesson: "windows that begin where sectors do: whatever the shape, they are written whole",
+        geometry: Geometry::Own {
+            elements: (ROWS * COLUMNS) as u32,
+            blocks: BlockCount(|shape| blocks(shape[0] as u32, shape[1] as u32)),
+        },
+        default_block: [THREADS as u32, 1, 1],
+    };
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
         const { assert!(BLOCK == THREADS) };
         aligned(tile, input, output, rows, cols);
@@ -78,7 +91,8 @@ pub(super) unsafe fn aligned(
     rows: u32,
     cols: u32,
 ) {
-    let tile = Tile::<f32, COLUMNS, 1>::new(tile);
+    // SAFETY: as the caller promises.
+    let mut tile = unsafe { TileWriter::<f32, COLUMNS, 1>::new(tile) };
     let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());
     let down = tiles_down(rows);
     let top = index % down * ROWS as u32;
@@ -108,7 +122,7 @@ pub(super) unsafe fn aligned(
         }
     }
 
-    thread::sync_threads();
+    let tile = tile.sync();
 
     let (down, along) = (tid / ROWS as u32, tid % ROWS as u32);
     for step in 0..COLUMNS / (THREADS / ROWS) {

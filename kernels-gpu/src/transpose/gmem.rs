@@ -1,8 +1,12 @@
-//! Through registers: the two bounds, and the other way to be slow.
+//! Through registers: the copy that no transpose outruns, and the two transposes that are strided on one side.
 
 use cuda_std::{kernel, thread};
+use rung::{PublishedSpeedup, Rung};
 
-use super::Place;
+use super::{Place, TILED};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[COPY_GMEM, TRANSPOSE_NAIVE, TRANSPOSE_NAIVE_STRIDED_READS];
 
 /// The row and the column of this thread's element, for a block of any shape.
 #[inline(always)]
@@ -14,10 +18,19 @@ fn element() -> (u32, u32) {
     )
 }
 
+/// The rung `copy_gmem`.
+pub const COPY_GMEM: Rung = Rung {
+    name: "copy_gmem",
+    source: file!(),
+    lesson: "the upper bound: a copy, coalesced both ways; no transpose moves fewer bytes",
+    is_bound: true,
+    ..TILED
+};
+
 /// Copies and does not transpose: the upper bound.
 ///
-/// Neighbouring threads read and write neighbouring elements, so a warp's 32 floats are 4 sectors each
-/// way. No transpose moves fewer bytes. (Seed: `copyGmem`.)
+/// Neighbouring threads read and write neighbouring elements, so a warp's 32 floats are 4 sectors each way. No
+/// transpose moves fewer bytes. ("Baseline Transpose Kernel", `copyGmem`.)
 ///
 /// # Safety
 /// As [`transpose`](super) says.
@@ -31,11 +44,24 @@ pub unsafe fn copy_gmem(input: *const f32, output: *mut f32, rows: u32, cols: u3
     }
 }
 
+/// The rung `transpose_naive`.
+pub const TRANSPOSE_NAIVE: Rung = Rung {
+    name: "transpose_naive",
+    source: file!(),
+    lesson: "the lower bound: a warp's writes lie a row apart and touch 32 sectors for 32 words",
+    published: Some(PublishedSpeedup {
+        factor: 1.0 / 3.0,
+        over: "copy_gmem",
+    }),
+    published_count: "32 sectors a store",
+    ..TILED
+};
+
 /// Element by element: reads along a row, writes down a column. The lower bound.
 ///
-/// A warp's writes are `rows` elements apart and touch a sector each, 32 for its 32 floats: seven
-/// eighths of what moves is not asked for, unless the cache keeps a sector until its other elements
-/// come. The seed measures a third of the copy's speed. (Seed: `naiveGmem`.)
+/// A warp's writes are `rows` elements apart and touch a sector each, 32 for its 32 floats: seven eighths of what
+/// moves is not asked for, unless the cache keeps a sector until its other elements come. The article measures a third
+/// of the copy's speed. ("Baseline Transpose Kernel", `naiveGmem`.)
 ///
 /// # Safety
 /// As [`transpose`](super) says.
@@ -63,7 +89,10 @@ entries! {
     /// As [`transpose`](super) says.
     transpose_naive_strided_reads(input: *const f32, output: *mut f32, rows: u32, cols: u32)
     for X x Y in [32 x 16, 32 x 32, 16 x 16];
-    // SAFETY: the body's contract is the kernel's.
+    rung TILED {
+        lesson: "strided reads instead: a cache keeps their sectors for the neighbouring column",
+    };
+    // SAFETY: the body has the kernel's contract.
     => unsafe { strided_reads::<X, Y>(input, output, rows, cols) }
 }
 
@@ -77,7 +106,7 @@ unsafe fn strided_reads<const X: usize, const Y: usize>(
     cols: u32,
 ) {
     let place = Place::<X, Y, 1>::of_this_thread();
-    let (down, along) = place.turned();
+    let (down, along) = place.transposed();
     let (row, column) = (place.origin.0 + along, place.origin.1 + down);
     if row < rows && column < cols {
         // SAFETY: in bounds of both.

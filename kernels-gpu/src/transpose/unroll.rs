@@ -1,9 +1,21 @@
 //! Two tiles a block: twice the loads and stores in flight.
 
-use cuda_std::{shared, thread};
+use cuda_std::thread;
+use rung::{Geometry, PublishedSpeedup, Rung};
 
-use super::Place;
+use super::{Place, TILED};
 use crate::tile::padding;
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[TRANSPOSE_SMEM_UNROLL_PAD, TRANSPOSE_SMEM_UNROLL_PAD_DYN];
+
+/// A rung that takes two tiles.
+const UNROLLED: Rung = Rung {
+    geometry: Geometry::Tiles {
+        columns_per_thread: 2,
+    },
+    ..TILED
+};
 
 /// A block takes `2 * X` columns: each thread moves two elements, `X` columns apart.
 ///
@@ -49,7 +61,7 @@ unsafe fn unroll<const X: usize, const Y: usize, const PAD: usize>(
 
     thread::sync_threads();
 
-    let (down, along) = place.turned();
+    let (down, along) = place.transposed();
     let (row, column) = (place.origin.0 + along, place.origin.1 + down);
     // SAFETY: in bounds, by the two questions; all of the tile was written before the barrier.
     unsafe {
@@ -68,29 +80,37 @@ entries! {
     /// Two tiles side by side, in one padded tile of one dimension: half the blocks, and two loads and
     /// two stores of a thread in flight, which hide each other's latency.
     ///
-    /// The seed measures 1.13 times the memory throughput of `transpose_smem_pad`. (Seed:
-    /// `transposeSmemUnrollPad`, whose edges are wrong.)
+    /// The article measures 1.13 times the memory throughput of `transpose_smem_pad`. ("Matrix Transpose with
+    /// Unrolling", `transposeSmemUnrollPad`, which is wrong at the edges.)
     ///
     /// # Safety
     /// As [`transpose`](super) says.
     transpose_smem_unroll_pad(input: *const f32, output: *mut f32, rows: u32, cols: u32)
     for X x Y in [32 x 16, 32 x 32, 16 x 16];
     shared tile: [f32; Y * (2 * X + padding(2 * X, Y))];
-    // SAFETY: the body's contract is the kernel's.
+    rung UNROLLED {
+        lesson: "two tiles a block: each thread has two loads and two stores in flight",
+        published: Some(PublishedSpeedup { factor: 1.13, over: "transpose_smem_pad" }),
+    };
+    // SAFETY: the body has the kernel's contract.
     => unsafe { unroll::<X, Y, { padding(2 * X, Y) }>(tile, input, output, rows, cols) }
 }
 
 entries! {
-    /// The same with dynamic shared memory, whose size the launch chooses. (Seed: named beside
-    /// `transposeSmemUnrollPad`.)
+    /// The same with dynamic shared memory, whose size the launch chooses. ("Matrix Transpose with Unrolling" names it
+    /// beside `transposeSmemUnrollPad`.)
     ///
     /// # Safety
     /// As [`transpose`](super) says, launched with `4 * Y * (2 * X + padding(2 * X, Y))` bytes of shared
     /// memory.
     transpose_smem_unroll_pad_dyn(input: *const f32, output: *mut f32, rows: u32, cols: u32)
     for X x Y in [32 x 16, 32 x 32, 16 x 16];
-    // SAFETY: the body's contract is the kernel's.
+    dynamic tile: [f32; Y * (2 * X + padding(2 * X, Y))];
+    rung UNROLLED {
+        lesson: "the same with shared memory sized by the launch",
+    };
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
-        unroll::<X, Y, { padding(2 * X, Y) }>(shared::dynamic_shared_mem(), input, output, rows, cols);
+        unroll::<X, Y, { padding(2 * X, Y) }>(tile, input, output, rows, cols);
     }
 }

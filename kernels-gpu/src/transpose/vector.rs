@@ -1,13 +1,18 @@
 //! Wide accesses on both sides: squares turned in registers, and a swizzle in the place of padding.
-// An index is a place among registers here, and so a constant once the loop is written out.
+// The indices select registers: they are constants once the loops are unrolled.
 #![allow(clippy::needless_range_loop)]
 
 use core::array;
 
 use cuda_std::thread;
+use rung::{BlockCount, Geometry, Rung};
 
+use super::TILED;
 use super::aligned::{self, aligned};
 use crate::wide::{self, Wide};
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[TRANSPOSE_VECTOR];
 
 /// Rows of a tile.
 const ROWS: usize = 64;
@@ -71,7 +76,15 @@ entries! {
     /// multiple of 16, `output` of 32.
     transpose_vector(input: *const f32, output: *mut f32, rows: u32, cols: u32) for BLOCK in [512];
     shared tile: [Wide<f32, SIDE>; LEN];
-    // SAFETY: the bodies' contracts are the kernel's; the tile has words enough for either.
+    rung TILED {
+        lesson: "16 bytes an access on both sides: squares turned in registers, a swizzle instead of padding",
+        geometry: Geometry::Own {
+            elements: (ROWS * COLUMNS) as u32,
+            blocks: BlockCount(|shape| blocks(shape[0] as u32, shape[1] as u32)),
+        },
+        default_block: [THREADS as u32, 1, 1],
+    };
+    // SAFETY: the bodies have the kernel's contract; the tile has words enough for either.
     => unsafe {
         const { assert!(BLOCK == THREADS && BLOCK == aligned::THREADS) };
         if is_wide(rows, cols) {

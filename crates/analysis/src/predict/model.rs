@@ -19,7 +19,7 @@
 //! on one H100 and used for everything else.
 
 use serde::Serialize;
-use simt::path::Pipe;
+use simt::critical_path::Pipe;
 
 use super::description::Description;
 use super::sample::Sample;
@@ -50,7 +50,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Calibrated by `ladder predict reduce --calibrate README.md`, on the times of 2026-11-22.
+    /// Calibrated by `ladder predict reduce --against docs/times.md --calibrate`, on the times of 2026-11-22.
     pub const CALIBRATED: Self = Self {
         memory_share: 0.909,
         issue_share: 0.905,
@@ -150,7 +150,7 @@ pub fn estimate(
     resident: u32,
 ) -> Estimate {
     let Sample {
-        demand,
+        resource_use: demand,
         scale,
         sectors,
     } = sample;

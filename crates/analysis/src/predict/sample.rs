@@ -1,7 +1,7 @@
-//! What a launch asks of a multiprocessor, learned from some of its blocks on the SIMT machine.
+//! What a launch asks of a multiprocessor, sampled from some of its blocks on the SIMT machine.
 
 use simt::observe::Observer as _;
-use simt::path::{Demand, Latencies, Path};
+use simt::critical_path::{CriticalPath, Latencies, ResourceUse};
 
 use super::PredictError;
 use engine::device::Sim;
@@ -23,11 +23,11 @@ pub struct Sampler<'a> {
     ranges: Vec<(u64, u64)>,
 }
 
-/// What was learned of a launch.
+/// What a launch asks for, as a sample of its blocks shows it.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// What the blocks that were run asked for.
-    pub demand: Demand,
+    pub resource_use: ResourceUse,
     /// The blocks of the launch for each of them.
     pub scale: f64,
     /// For each of the problem's buffers, its sectors.
@@ -38,7 +38,7 @@ impl<'a> Sampler<'a> {
     /// Puts a problem's buffers on a machine.
     ///
     /// # Errors
-    /// As [`Session::new`].
+    /// [`PredictError::Engine`] when the buffers do not fit into memory.
     pub fn new(sim: &'a mut Sim, problem: &'a dyn Problem) -> Result<Self, PredictError> {
         let session = Session::new(sim, problem, false)?;
         Ok(Self {
@@ -50,7 +50,7 @@ impl<'a> Sampler<'a> {
     /// Runs a sample of a launch's blocks, spread evenly over the grid. A block has `l1_bytes` of the L1.
     ///
     /// # Errors
-    /// As [`Sim::observe`].
+    /// [`PredictError::Engine`] when the machine refuses the launch or its kernel fails.
     pub fn launch(
         &mut self,
         rung: &Rung,
@@ -71,11 +71,11 @@ impl<'a> Sampler<'a> {
         if let Some(others @ [_, ..]) = chosen.get(1..more) {
             path.merge(self.observe(rung, launch, others, latencies, l1_bytes)?);
         }
-        let demand = path.demand();
+        let resource_use = path.resource_use();
         let ranges = &self.ranges;
         Ok(Sample {
-            scale: all as f64 / demand.blocks.max(1) as f64,
-            demand,
+            scale: all as f64 / resource_use.blocks.max(1) as f64,
+            resource_use,
             sectors: ranges.iter().map(|(_, bytes)| bytes.div_ceil(32)).collect(),
         })
     }
@@ -87,11 +87,11 @@ impl<'a> Sampler<'a> {
         chosen: &[u64],
         latencies: Latencies,
         l1_bytes: u64,
-    ) -> Result<Path, engine::Error> {
+    ) -> Result<CriticalPath, engine::Error> {
         let ranges = &self.ranges;
         self.session
             .observe(rung, launch, Some(chosen), |function| {
-                Path::new(function, latencies, l1_bytes, ranges)
+                CriticalPath::new(function, latencies, l1_bytes, ranges)
             })
     }
 }

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use ptx::extract::SourceLines;
 use simt::observe::Observer;
-use simt::{Buffer, Config, Function, LaunchError, LoadError, Machine, MemoryError, Module};
+use simt::{
+    Buffer, Config, Function, Launch as SimLaunch, LaunchError, LoadError, Machine, MemoryError,
+    Module,
+};
 
 use super::code::Codes;
 use super::{BufferId, Device, DeviceInfo, Ran};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
-use crate::ptx::cut::SourceLines;
 
 /// Instructions of warps after which a launch is taken to be endless: a hundred times what the slowest
 /// rung takes on the largest size.
@@ -83,7 +86,7 @@ impl Sim {
     }
 
     /// Runs a launch, or the blocks of it that are `chosen`, with an observer that is made for its kernel, and
-    /// gives that back. Of chosen blocks the results are worth nothing: [`simt::Machine::launch_blocks`].
+    /// gives that back. Of chosen blocks the results are worth nothing: [`simt::Launch::with_blocks`].
     ///
     /// # Errors
     /// As [`Device::launch`].
@@ -103,13 +106,10 @@ impl Sim {
             ..
         } = *launch;
         self.machine
-            .launch_blocks(
-                &function,
-                grid,
-                block,
-                shared_bytes,
-                &args,
-                chosen,
+            .launch_observed(
+                &SimLaunch::new(&function, grid, block, &args)
+                    .with_shared_bytes(shared_bytes)
+                    .with_blocks(chosen),
                 observer,
             )
             .map_err(|error| refused(launch, error.to_string()))
@@ -234,12 +234,16 @@ impl Device for Sim {
         } = *launch;
         let counters = if self.counting {
             self.machine
-                .launch_counted(&function, grid, block, shared_bytes, &args)
+                .launch_counted(
+                    &SimLaunch::new(&function, grid, block, &args).with_shared_bytes(shared_bytes),
+                )
                 .map_err(refused)?
                 .metrics()
         } else {
             self.machine
-                .launch(&function, grid, block, shared_bytes, &args)
+                .launch(
+                    &SimLaunch::new(&function, grid, block, &args).with_shared_bytes(shared_bytes),
+                )
                 .map_err(refused)?;
             Vec::new()
         };

@@ -126,8 +126,13 @@ pub(crate) fn to_ir(
     }
     // Builds for several architectures share the folder, for the sake of one `core` for all, and with it the
     // list of sources: it must be read before the next build writes its own.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    // And a crate that did not compile for one is not compiled for the next: the errors would be the same.
+    static FAILED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    let mut failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let krate = builder.path_to_crate().to_owned();
+    if in_build_script() && failed.contains(&krate) {
+        return Err(CudaBuilderError::BuildFailed { krate });
+    }
     let status = command.status().map_err(|error| CudaBuilderError::Tool {
         tool: PathBuf::from(cargo),
         problem: format!("cannot be run: {error}"),
@@ -135,9 +140,8 @@ pub(crate) fn to_ir(
     if !status.success() {
         // A crate that does not compile must be compiled again when its source changes.
         watch_folder(builder.path_to_crate());
-        return Err(CudaBuilderError::BuildFailed {
-            krate: builder.path_to_crate().to_owned(),
-        });
+        failed.push(krate.clone());
+        return Err(CudaBuilderError::BuildFailed { krate });
     }
     watch_sources(builder, paths, profile);
     read(&paths.raw)

@@ -29,13 +29,14 @@
 //! 4. LLVM's `llc` writes PTX, of the lowest version that its instructions need.
 
 mod arch;
+mod build;
 mod builder;
 mod compile;
 mod error;
 pub mod lower;
 mod ptx;
-pub mod toolchain;
 
 pub use arch::{NvvmArch, ParseArchError};
 pub use builder::{CudaBuilder, DebugInfo, EmitOption};
 pub use error::CudaBuilderError;
+pub use locate::device as toolchain;

@@ -2,7 +2,7 @@
 
 use ptoxide::{Argument, Context, LaunchParams};
 use simt::counters::Value;
-use simt::{Arg, Buffer, Config, Counters, Function, Machine, Module};
+use simt::{Arg, Buffer, Config, Counters, Function, Launch, Machine, Module};
 
 use crate::kernel::Kernel;
 
@@ -48,13 +48,23 @@ impl Simt {
 
     pub(super) fn launch(&mut self) {
         self.machine
-            .launch(&self.function, self.grid, self.block, 0, &self.args)
+            .launch(&Launch::new(
+                &self.function,
+                self.grid,
+                self.block,
+                &self.args,
+            ))
             .expect("the kernel runs");
     }
 
     pub(super) fn launch_counted(&mut self) -> Counters {
         self.machine
-            .launch_counted(&self.function, self.grid, self.block, 0, &self.args)
+            .launch_counted(&Launch::new(
+                &self.function,
+                self.grid,
+                self.block,
+                &self.args,
+            ))
             .expect("the kernel runs")
     }
 

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use plotters::style::RGBColor;
 use simt::counters::Value;
-use simt::{Arg, Config, Machine, Module};
+use simt::{Arg, Config, Launch, Machine, Module};
 
 /// Launches of which the fastest counts: what else the host does only ever adds.
 const RUNS: usize = 7;
@@ -153,14 +153,14 @@ fn one(name: &str, side: u32) -> Result<(), Box<dyn Error>> {
     args.extend([machine.zeroed::<f32>(len)?.into(), side.into()]);
     let grid = [side / kernel.tile, side / kernel.tile, 1];
 
-    let counters = machine.launch_counted(&function, grid, kernel.block, 0, &args)?;
+    let counters = machine.launch_counted(&Launch::new(&function, grid, kernel.block, &args))?;
     let Some(Value::Count(warp_instructions)) = counters.get("ptx_inst_executed.sum") else {
         return Err("the instructions are not counted".into());
     };
     let mut seconds = f64::INFINITY;
     for _ in 0..RUNS {
         let start = Instant::now();
-        machine.launch(&function, grid, kernel.block, 0, &args)?;
+        machine.launch(&Launch::new(&function, grid, kernel.block, &args))?;
         seconds = seconds.min(start.elapsed().as_secs_f64());
     }
     let peak = peak_bytes().map_or(String::new(), |bytes| bytes.to_string());

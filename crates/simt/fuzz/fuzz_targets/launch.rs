@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use libfuzzer_sys::fuzz_target;
-use simt::{Arg, Config, Machine, Module};
+use simt::{Arg, Config, Launch, Machine, Module};
 
 thread_local! {
     static MACHINE: RefCell<Machine> = RefCell::new(
@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
                 })
                 .collect();
             let block = program.required_block.unwrap_or([40, 1, 1]);
-            if let Err(error) = machine.launch(&kernel, [2, 1, 1], block, 64, &args) {
+            if let Err(error) = machine.launch(&Launch::new(&kernel, [2, 1, 1], block, &args).with_shared_bytes(64)) {
                 assert!(!error.to_string().is_empty());
             }
             buffers.into_iter().for_each(|buffer| machine.free(buffer).expect("allocated above"));

@@ -3,33 +3,30 @@
 //! One instruction is a test, which makes a mask of lanes of two sources (two masks, of a pair of
 //! halves), and what is done with the mask.
 
-mod decode;
-mod test;
+mod relation;
 
 #[cfg(test)]
 mod tests;
 
-use super::lanes::{Numbers, each, ones32, ones64};
-use crate::code::{Pred, R32, R64};
-use crate::regs::{ALL, Regs};
-pub(crate) use decode::decode;
-use test::Test;
+use super::lanes::{RegisterNumbers, each, ones32, ones64};
+use crate::regs::{ALL, Pred, R32, R64, Regs};
+pub(crate) use relation::{Relation, Test};
 
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compare {
-    test: Test,
+    pub(crate) test: Test,
     /// Whether the test's opposite is meant.
-    inverted: bool,
-    then: Then,
-    combine: Combine,
-    /// The sources are 2 and 3; [`Then`] says what the others are.
-    r: Numbers,
+    pub(crate) inverted: bool,
+    pub(crate) outcome: Outcome,
+    pub(crate) combine: Combine,
+    /// The sources are 2 and 3; [`Outcome`] says what the others are.
+    pub(crate) r: RegisterNumbers,
 }
 
 /// What is done with the mask. The predicate that it is combined with is register 4.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Then {
+pub(crate) enum Outcome {
     /// `setp p`: into predicate 0.
     One,
     /// `setp p|q`: the second one, predicate 1, gets the opposite. Either is combined with a predicate.
@@ -47,7 +44,7 @@ enum Then {
 
 /// `.and`, `.or`, `.xor` with a predicate that may be negated.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Combine {
+pub(crate) enum Combine {
     No,
     And,
     Or,
@@ -84,37 +81,37 @@ impl Compare {
             Combine::No => found,
             combine => combine.apply(found, regs.pred(Pred(r[4]))),
         };
-        match self.then {
-            Then::One => {
+        match self.outcome {
+            Outcome::One => {
                 let found = combined(found, regs);
                 regs.set_pred(Pred(r[0]), mask, found);
             }
-            Then::Both | Then::Halves => {
-                let other = match self.then {
-                    Then::Halves => upper,
+            Outcome::Both | Outcome::Halves => {
+                let other = match self.outcome {
+                    Outcome::Halves => upper,
                     _ => !found,
                 };
                 let (found, other) = (combined(found, regs), combined(other, regs));
                 regs.set_pred(Pred(r[0]), mask, found);
                 regs.set_pred(Pred(r[1]), mask, other);
             }
-            Then::Value => {
+            Outcome::Value => {
                 let found = combined(found, regs);
                 let values = each(|lane| ones32(found, lane) & r[1]);
                 regs.set32(R32(r[0]), mask, &values);
             }
-            Then::Values => {
+            Outcome::Values => {
                 let (low, high) = (combined(found, regs), combined(upper, regs));
                 let values =
                     each(|lane| r[1] & (ones32(low, lane) & 0xffff | ones32(high, lane) << 16));
                 regs.set32(R32(r[0]), mask, &values);
             }
-            Then::Select32 => {
+            Outcome::Select32 => {
                 let (yes, no) = (regs.get32(R32(r[1])), regs.get32(R32(r[4])));
                 let values = each(|lane| no[lane] ^ (yes[lane] ^ no[lane]) & ones32(found, lane));
                 regs.set32(R32(r[0]), mask, &values);
             }
-            Then::Select64 => {
+            Outcome::Select64 => {
                 let (yes, no) = (regs.get64(R64(r[1])), regs.get64(R64(r[4])));
                 let values = each(|lane| no[lane] ^ (yes[lane] ^ no[lane]) & ones64(found, lane));
                 regs.set64(R64(r[0]), mask, &values);

@@ -6,14 +6,12 @@ mod mov;
 mod pack;
 mod run;
 
-pub use cvt::{Bits, Flags, Spec, Type};
+pub use cvt::{Bits, Conversion, Type};
 pub use mov::Move;
 
 use crate::alu::float::from_f16;
-use crate::code::{R32, R64, Reg};
-use crate::lower::{Context, Refusal};
-use crate::regs::{LANES, Regs};
-use ptx::ast::{Instruction, Operand};
+use crate::alu::lanes::map;
+use crate::regs::{LANES, R32, R64, Reg, Regs};
 
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,20 +44,19 @@ pub enum Convert {
     F64ToF32 { to: R32, from: R64 },
     /// `f16` to `f32`
     F16ToF32 { to: R32, from: R32 },
-    /// Any other `cvt` of one source, between registers of 32 bits or narrower.
-    Any { to: R32, from: R32, spec: Spec },
-    /// The same from 64 bits.
-    AnyFrom64 { to: R32, from: R64, spec: Spec },
-    /// The same to 64 bits.
-    AnyTo64 { to: R64, from: R32, spec: Spec },
-    /// The same from 64 bits to 64.
-    Any64 { to: R64, from: R64, spec: Spec },
+    /// Any other `cvt` of one source: the numbers of the registers, and whether they have 64 bits.
+    Any {
+        to: u32,
+        from: u32,
+        wide: [bool; 2],
+        spec: Conversion,
+    },
     /// `cvt` of two `f32` to two of 16 bits in one register.
     Pair {
         to: R32,
         upper: R32,
         lower: R32,
-        spec: Spec,
+        spec: Conversion,
     },
     /// `cvt.pack`: two integers saturated to so many bits, below the lowest bits of `rest`.
     Pack {
@@ -72,42 +69,10 @@ pub enum Convert {
     },
 }
 
-/// Decodes an instruction of this family; `None` if the opcode is not its own.
-pub(crate) fn decode(
-    inst: &Instruction<'_>,
-    words: &[&str],
-    cx: &mut Context<'_, '_>,
-) -> Result<Option<Convert>, Refusal> {
-    Ok(match words[0] {
-        "mov" => Some(Convert::Move(mov::decode(inst, words, cx)?)),
-        "cvt" => Some(cvt::decode(inst, words, cx)?),
-        _ => None,
-    })
-}
-
-/// Refuses a register that is not exactly as wide as the instruction's type (the ISA relaxes this for `ld`,
-/// `st` and `cvt` only, §9.4.1). Operands that are no registers pass.
-pub(super) fn check_width(
-    operand: &Operand<'_>,
-    bits: u32,
-    cx: &Context<'_, '_>,
-) -> Result<(), Refusal> {
-    if let Operand::Name(name) = operand
-        && let Some((_, found)) = cx.register(name)
-        && found != bits
-    {
-        return Err(cx.invalid(match found {
-            1 => format!("`{name}` is a predicate, and a register of {bits} bits belongs here"),
-            _ => format!("register `{name}` has {found} bits, and the instruction's type {bits}"),
-        }));
-    }
-    Ok(())
-}
-
 impl Convert {
     /// Runs it on all lanes, if it is one of the most frequent.
     #[inline(always)]
-    pub(crate) fn usual(&self, regs: &mut Regs<'_>) -> bool {
+    pub(crate) fn fast_path(&self, regs: &mut Regs<'_>) -> bool {
         match *self {
             Convert::Move(Move::B32 { to, from }) => regs.r32[to.0 as usize] = *regs.get32(from),
             Convert::Move(Move::B64 { to, from }) => regs.r64[to.0 as usize] = *regs.get64(from),
@@ -138,70 +103,52 @@ impl Convert {
                 }
                 regs.set32(to, mask, &values);
             }
-            Convert::Widen { to, from, signed } => {
-                let from = regs.get32(from);
-                let values = if signed {
-                    each(from, |value| value as i32 as u64)
-                } else {
-                    each(from, u64::from)
-                };
-                regs.set64(to, mask, &values);
-            }
-            Convert::Shorten { to, from } => {
-                let values = each(regs.get64(from), |value| value as u32);
-                regs.set32(to, mask, &values);
-            }
-            Convert::IntToF32 { to, from, signed } => {
-                let from = regs.get32(from);
-                let values = if signed {
-                    each(from, |value| (value as i32 as f32).to_bits())
-                } else {
-                    each(from, |value| (value as f32).to_bits())
-                };
-                regs.set32(to, mask, &values);
-            }
-            Convert::IntToF64 { to, from, signed } => {
-                let from = regs.get32(from);
-                let values = if signed {
-                    each(from, |value| f64::from(value as i32).to_bits())
-                } else {
-                    each(from, |value| f64::from(value).to_bits())
-                };
-                regs.set64(to, mask, &values);
-            }
-            Convert::F32ToInt { to, from, signed } => {
-                let from = regs.get32(from);
-                // Rust's casts saturate and make zero of NaN, as this one does.
-                let values = if signed {
-                    each(from, |bits| f32::from_bits(bits) as i32 as u32)
-                } else {
-                    each(from, |bits| f32::from_bits(bits) as u32)
-                };
-                regs.set32(to, mask, &values);
-            }
+            Convert::Widen { to, from, signed } => match signed {
+                true => map(regs, mask, to, from, |value| value as i32 as u64),
+                false => map(regs, mask, to, from, u64::from),
+            },
+            Convert::Shorten { to, from } => map(regs, mask, to, from, |value| value as u32),
+            Convert::IntToF32 { to, from, signed } => match signed {
+                true => map(regs, mask, to, from, |value| {
+                    (value as i32 as f32).to_bits()
+                }),
+                false => map(regs, mask, to, from, |value| (value as f32).to_bits()),
+            },
+            Convert::IntToF64 { to, from, signed } => match signed {
+                true => map(regs, mask, to, from, |value| {
+                    f64::from(value as i32).to_bits()
+                }),
+                false => map(regs, mask, to, from, |value| f64::from(value).to_bits()),
+            },
+            // Rust's casts saturate and make zero of NaN, as this one does.
+            Convert::F32ToInt { to, from, signed } => match signed {
+                true => map(regs, mask, to, from, |bits| {
+                    f32::from_bits(bits) as i32 as u32
+                }),
+                false => map(regs, mask, to, from, |bits| f32::from_bits(bits) as u32),
+            },
             Convert::F32ToF64 { to, from } => {
-                let values = each(regs.get32(from), |bits| run::widen(f32::from_bits(bits)));
-                regs.set64(to, mask, &values);
+                map(regs, mask, to, from, |bits| {
+                    run::widen(f32::from_bits(bits))
+                });
             }
-            Convert::F64ToF32 { to, from } => {
-                let values = each(regs.get64(from), run::narrow);
-                regs.set32(to, mask, &values);
-            }
+            Convert::F64ToF32 { to, from } => map(regs, mask, to, from, run::narrow),
             Convert::F16ToF32 { to, from } => {
-                let values = each(regs.get32(from), |bits| canonical(from_f16(bits & 0xffff)));
-                regs.set32(to, mask, &values);
+                map(regs, mask, to, from, |bits| {
+                    canonical(from_f16(bits & 0xffff))
+                });
             }
-            Convert::Any { to, from, spec } => {
-                run::any(Reg::R32(to), Reg::R32(from), spec, regs, mask);
-            }
-            Convert::AnyFrom64 { to, from, spec } => {
-                run::any(Reg::R32(to), Reg::R64(from), spec, regs, mask);
-            }
-            Convert::AnyTo64 { to, from, spec } => {
-                run::any(Reg::R64(to), Reg::R32(from), spec, regs, mask);
-            }
-            Convert::Any64 { to, from, spec } => {
-                run::any(Reg::R64(to), Reg::R64(from), spec, regs, mask);
+            Convert::Any {
+                to,
+                from,
+                wide: [wide_to, wide_from],
+                spec,
+            } => {
+                let reg = |wide, number| match wide {
+                    true => Reg::R64(R64(number)),
+                    false => Reg::R32(R32(number)),
+                };
+                run::any(reg(wide_to, to), reg(wide_from, from), spec, regs, mask);
             }
             Convert::Pair {
                 to,
@@ -221,19 +168,6 @@ impl Convert {
             }
         }
     }
-}
-
-/// A function of each lane. A loop, for the arrays' own `map` stays a call, lane by lane.
-#[inline(always)]
-pub(super) fn each<A: Copy, B: Copy + Default>(
-    from: &[A; LANES],
-    f: impl Fn(A) -> B,
-) -> [B; LANES] {
-    let mut values = [B::default(); LANES];
-    for lane in 0..LANES {
-        values[lane] = f(from[lane]);
-    }
-    values
 }
 
 /// Up by so many bits, and down again with the sign or with zeros.

@@ -5,20 +5,18 @@
 //! numbers gives 0xfff8000000000000.
 
 mod approx;
-mod decode;
 pub mod exact;
 mod fast;
 mod general;
 pub(crate) mod half;
 mod minmax;
 
-pub(crate) use decode::decode;
 pub(super) use general::saturate;
 pub(super) use half::{from_bf16, from_f16};
 
-use super::convert::each;
-use crate::code::{Pred, R32, R64};
-use crate::regs::{ALL, Regs};
+use super::lanes::lanes_where;
+use super::modifiers::Modifiers;
+use crate::regs::{ALL, Pred, R32, R64, Regs};
 use exact::Rounding;
 
 /// One instruction.
@@ -38,7 +36,8 @@ pub enum Float {
     /// Of `f32`, in any mode.
     General32 {
         op: General,
-        mode: Mode,
+        rounding: Rounding,
+        modifiers: Modifiers,
         to: R32,
         from: [R32; 3],
     },
@@ -52,13 +51,17 @@ pub enum Float {
     /// Of 16-bit formats.
     Half {
         op: Half,
-        mode: HalfMode,
+        modifiers: Modifiers,
         to: R32,
         from: [R32; 3],
     },
     /// `min`, `max` with modifiers, or of three.
     MinMax32 {
-        mode: MinMax,
+        /// Whether the greater is the result, else the lesser.
+        max: bool,
+        /// Whether there are three operands.
+        three: bool,
+        modifiers: Modifiers,
         to: R32,
         from: [R32; 3],
     },
@@ -112,17 +115,6 @@ pub enum General {
     Sqrt,
 }
 
-/// How a [`General`] operation of `f32` rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mode {
-    /// The rounding mode.
-    pub rounding: Rounding,
-    /// Whether subnormal operands and results become zero.
-    pub ftz: bool,
-    /// Whether the result is clamped to 0…1.
-    pub sat: bool,
-}
-
 /// Operations of the 16-bit formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the opcodes")]
@@ -137,56 +129,6 @@ pub enum Half {
     Neg,
     Ex2,
     Tanh,
-}
-
-/// On what, and how, a [`Half`] operation works: a set of flags.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct HalfMode(u8);
-
-impl HalfMode {
-    /// `bf16`, else `f16`.
-    pub const BRAIN: Self = Self(1);
-    /// Two in a register of 32 bits.
-    pub const PACKED: Self = Self(1 << 1);
-    /// Subnormal operands and results become zero.
-    pub const FTZ: Self = Self(1 << 2);
-    /// The result is clamped to 0…1.
-    pub const SAT: Self = Self(1 << 3);
-    /// A negative result becomes zero.
-    pub const RELU: Self = Self(1 << 4);
-    /// `min`, `max`: one NaN is enough for a NaN.
-    pub const NAN: Self = Self(1 << 5);
-    /// `min`, `max`: of the magnitudes, with the signs' exclusive or.
-    pub const XORSIGN: Self = Self(1 << 6);
-
-    /// With this flag if `set`.
-    #[must_use]
-    pub const fn with(self, flag: Self, set: bool) -> Self {
-        Self(self.0 | if set { flag.0 } else { 0 })
-    }
-
-    /// Whether it has this flag.
-    #[inline(always)]
-    pub const fn has(self, flag: Self) -> bool {
-        self.0 & flag.0 != 0
-    }
-}
-
-/// How `min` and `max` compare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MinMax {
-    /// The greater, else the lesser.
-    pub max: bool,
-    /// Whether there are three operands.
-    pub three: bool,
-    /// Whether subnormal operands become zero.
-    pub ftz: bool,
-    /// Whether one NaN is enough for a NaN.
-    pub nan: bool,
-    /// Of the magnitudes.
-    pub abs: bool,
-    /// With the signs' exclusive or.
-    pub xorsign: bool,
 }
 
 /// Approximations of `f32`.
@@ -226,7 +168,7 @@ pub enum Test {
 impl Float {
     /// Runs it on all lanes, if it is one of the most frequent.
     #[inline(always)]
-    pub(crate) fn usual(&self, regs: &mut Regs<'_>) -> bool {
+    pub(crate) fn fast_path(&self, regs: &mut Regs<'_>) -> bool {
         let Float::Fast32 {
             op,
             ftz: false,
@@ -262,41 +204,48 @@ impl Float {
                 from,
             } => fast::run32::<true>(op, regs, mask, to, from),
             Float::Fast64 { op, to, from } => fast::run64(op, regs, mask, to, from),
-            Float::General32 { op, mode, to, from } => {
-                general::run32(op, mode, regs, mask, to, from);
-            }
+            Float::General32 {
+                op,
+                rounding,
+                modifiers,
+                to,
+                from,
+            } => general::run32(op, (rounding, modifiers), regs, mask, to, from),
             Float::General64 {
                 op,
                 rounding,
                 to,
                 from,
             } => general::run64(op, rounding, regs, mask, to, from),
-            Float::Half { op, mode, to, from } => half::run(op, mode, regs, mask, to, from),
-            Float::MinMax32 { mode, to, from } => minmax::run32(mode, regs, mask, to, from),
+            Float::Half {
+                op,
+                modifiers,
+                to,
+                from,
+            } => half::run(op, modifiers, regs, mask, to, from),
+            Float::MinMax32 {
+                max,
+                three,
+                modifiers,
+                to,
+                from,
+            } => minmax::run32((max, three, modifiers), regs, mask, to, from),
             Float::Approx32 { op, ftz, to, from } => {
                 approx::run32(op, ftz, regs, mask, to, from);
             }
             Float::Approx64 { op, to, from } => approx::run64(op, regs, mask, to, from),
             Float::Test32 { op, to, from } => {
-                let values = each(regs.get32(from), |bits| test::<8, 23>(op, u64::from(bits)));
-                regs.set_pred(to, mask, gather(&values));
+                let from = regs.get32(from);
+                let found = lanes_where(|lane| test::<8, 23>(op, u64::from(from[lane])));
+                regs.set_pred(to, mask, found);
             }
             Float::Test64 { op, to, from } => {
-                let values = each(regs.get64(from), |bits| test::<11, 52>(op, bits));
-                regs.set_pred(to, mask, gather(&values));
+                let from = regs.get64(from);
+                let found = lanes_where(|lane| test::<11, 52>(op, from[lane]));
+                regs.set_pred(to, mask, found);
             }
         }
     }
-}
-
-/// A bit a lane.
-#[inline(always)]
-fn gather(values: &[bool; 32]) -> u32 {
-    let mut mask = 0;
-    for (lane, value) in values.iter().enumerate() {
-        mask |= u32::from(*value) << lane;
-    }
-    mask
 }
 
 /// `testp` (§9.7.3.1): zero counts as normal.

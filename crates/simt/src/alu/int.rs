@@ -13,34 +13,20 @@ mod wide;
 #[cfg(test)]
 mod tests;
 
-use super::lanes::{self, Numbers};
-use crate::lower::{Context, Refusal};
+use super::lanes::{self, RegisterNumbers};
 use crate::regs::Regs;
-use ptx::ast::Instruction;
-use table::Op;
+pub(crate) use carry::NO_CARRY;
+pub(crate) use table::Op;
 
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Int {
-    op: Op,
-    r: Numbers,
-}
-
-/// Decodes an instruction of this family; `None` if the opcode is not its own.
-pub(crate) fn decode(
-    inst: &Instruction<'_>,
-    words: &[&str],
-    cx: &mut Context<'_, '_>,
-) -> Result<Option<Int>, Refusal> {
-    if let Some((op, kinds)) = Op::named(inst.opcode) {
-        let r = lanes::numbers(inst, kinds, cx)?;
-        return Ok(Some(Int { op, r }));
-    }
-    carry::decode(inst, words, cx)
+    pub(crate) op: Op,
+    pub(crate) r: RegisterNumbers,
 }
 
 impl Int {
-    lanes::usual!(Add32 Add64 Sub32 Mul32 MulWideU32 MulWideS32 Mad32);
+    lanes::fast_path!(Add32 Add64 Sub32 Mul32 MulWideU32 MulWideS32 Mad32);
 
     /// Runs it on the lanes of `mask`.
     #[inline(always)]

@@ -4,54 +4,45 @@
 //! `instructions!` makes of such a table the enumeration of its rows, the search by name, and the
 //! execution on a warp.
 
-#[cfg(test)]
-pub(super) mod reference;
-
-use crate::code::{R32, R64};
-use crate::lower::{Context, Refusal};
-use crate::regs::{LANES, Regs};
-use ptx::ast::{Instruction, Operand};
+use crate::regs::{LANES, R32, R64, Register, Regs};
 
 /// The registers of an instruction, the destination first: indices into the files that its opcode implies.
-pub(super) type Numbers = [u32; 6];
+pub(crate) type RegisterNumbers = [u32; 6];
 
 /// A register file.
-pub(super) trait Word: Copy + Default {
+pub(crate) trait Word: Copy + Default {
     const WIDE: bool;
     fn get<'r>(regs: &'r Regs<'_>, number: u32) -> &'r [Self; LANES];
     fn set(regs: &mut Regs<'_>, number: u32, mask: u32, values: &[Self; LANES]);
 }
 
-impl Word for u32 {
-    const WIDE: bool = false;
-    #[inline(always)]
-    fn get<'r>(regs: &'r Regs<'_>, number: u32) -> &'r [Self; LANES] {
-        regs.get32(R32(number))
-    }
-    #[inline(always)]
-    fn set(regs: &mut Regs<'_>, number: u32, mask: u32, values: &[Self; LANES]) {
-        regs.set32(R32(number), mask, values);
-    }
+macro_rules! word {
+    ($($word:ident in $register:ident, $wide:literal;)*) => {$(
+        impl Word for $word {
+            const WIDE: bool = $wide;
+            #[inline(always)]
+            fn get<'r>(regs: &'r Regs<'_>, number: u32) -> &'r [Self; LANES] {
+                $register(number).get(regs)
+            }
+            #[inline(always)]
+            fn set(regs: &mut Regs<'_>, number: u32, mask: u32, values: &[Self; LANES]) {
+                $register(number).set(regs, mask, values);
+            }
+        }
+    )*};
 }
 
-impl Word for u64 {
-    const WIDE: bool = true;
-    #[inline(always)]
-    fn get<'r>(regs: &'r Regs<'_>, number: u32) -> &'r [Self; LANES] {
-        regs.get64(R64(number))
-    }
-    #[inline(always)]
-    fn set(regs: &mut Regs<'_>, number: u32, mask: u32, values: &[Self; LANES]) {
-        regs.set64(R64(number), mask, values);
-    }
+word! {
+    u32 in R32, false;
+    u64 in R64, true;
 }
 
 /// A type of operands: how a value of it stands in a register.
-pub(super) trait Lane: Copy {
+pub(crate) trait LaneType: Copy {
     type Word: Word;
     /// What PTX calls it: it says how an immediate becomes a register's value.
     const TYPE: &'static str;
-    const KIND: Kind = Kind {
+    const KIND: OperandKind = OperandKind {
         ty: Self::TYPE,
         wide: Self::Word::WIDE,
     };
@@ -61,7 +52,7 @@ pub(super) trait Lane: Copy {
 
 macro_rules! lane {
     ($($ty:ident in $word:ident is $name:literal: $read:expr, $write:expr;)*) => {$(
-        impl Lane for $ty {
+        impl LaneType for $ty {
             type Word = $word;
             const TYPE: &'static str = $name;
             #[inline(always)]
@@ -89,63 +80,9 @@ lane! {
 
 /// What decoding has to know of an operand.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kind {
-    pub(super) ty: &'static str,
-    pub(super) wide: bool,
-}
-
-impl Kind {
-    /// The number of a register to be written.
-    pub(super) fn to(
-        self,
-        operand: &Operand<'_>,
-        cx: &mut Context<'_, '_>,
-    ) -> Result<u32, Refusal> {
-        Ok(match self.wide {
-            true => cx.dst64(operand)?.0,
-            false => cx.dst32(operand)?.0,
-        })
-    }
-
-    /// The number of a register to be read.
-    pub(super) fn from(
-        self,
-        operand: &Operand<'_>,
-        cx: &mut Context<'_, '_>,
-    ) -> Result<u32, Refusal> {
-        Ok(match self.wide {
-            true => cx.src64(operand, self.ty)?.0,
-            false => cx.src32(operand, self.ty)?.0,
-        })
-    }
-}
-
-/// The registers of an instruction whose operands are a destination and sources of these kinds.
-pub(super) fn numbers(
-    inst: &Instruction<'_>,
-    kinds: &[Kind],
-    cx: &mut Context<'_, '_>,
-) -> Result<Numbers, Refusal> {
-    if inst.operands.len() != kinds.len() {
-        return Err(count(inst, kinds.len(), cx));
-    }
-    let mut numbers = Numbers::default();
-    for (at, (operand, kind)) in inst.operands.iter().zip(kinds).enumerate() {
-        numbers[at] = match at {
-            0 => kind.to(operand, cx)?,
-            _ => kind.from(operand, cx)?,
-        };
-    }
-    Ok(numbers)
-}
-
-/// That an instruction has too many or too few operands.
-pub(super) fn count(inst: &Instruction<'_>, wanted: usize, cx: &Context<'_, '_>) -> Refusal {
-    cx.invalid(format!(
-        "`{}` takes {wanted} operands, not {}",
-        inst.opcode,
-        inst.operands.len()
-    ))
+pub(crate) struct OperandKind {
+    pub(crate) ty: &'static str,
+    pub(crate) wide: bool,
 }
 
 /// A value a lane.
@@ -158,66 +95,32 @@ pub(super) fn each<T: Copy + Default>(f: impl Fn(usize) -> T) -> [T; LANES] {
     values
 }
 
-/// `r[0] = f(r[1])` in each lane.
+/// `to = f(from)` in each lane.
 #[inline(always)]
-pub(super) fn map1<A: Lane, D: Lane>(
+pub(super) fn map<D: Register, S: Register>(
     regs: &mut Regs<'_>,
     mask: u32,
-    r: &Numbers,
-    f: impl Fn(A) -> D,
+    to: D,
+    from: S,
+    f: impl Fn(S::Value) -> D::Value,
 ) {
-    let a = A::Word::get(regs, r[1]);
-    let values = each(|lane| f(A::read(a[lane])).word());
-    D::Word::set(regs, r[0], mask, &values);
+    let from = from.get(regs);
+    let values = each(|lane| f(from[lane]));
+    to.set(regs, mask, &values);
 }
 
-/// `r[0] = f(r[1], r[2])` in each lane.
+/// `to = f(a, b, c)` in each lane, of registers of one width.
 #[inline(always)]
-pub(super) fn map2<A: Lane, B: Lane, D: Lane>(
+pub(super) fn map3<R: Register>(
     regs: &mut Regs<'_>,
     mask: u32,
-    r: &Numbers,
-    f: impl Fn(A, B) -> D,
+    to: R,
+    [a, b, c]: [R; 3],
+    f: impl Fn(R::Value, R::Value, R::Value) -> R::Value,
 ) {
-    let (a, b) = (A::Word::get(regs, r[1]), B::Word::get(regs, r[2]));
-    let values = each(|lane| f(A::read(a[lane]), B::read(b[lane])).word());
-    D::Word::set(regs, r[0], mask, &values);
-}
-
-/// `r[0] = f(r[1], r[2], r[3])` in each lane.
-#[inline(always)]
-pub(super) fn map3<A: Lane, B: Lane, C: Lane, D: Lane>(
-    regs: &mut Regs<'_>,
-    mask: u32,
-    r: &Numbers,
-    f: impl Fn(A, B, C) -> D,
-) {
-    let (a, b) = (A::Word::get(regs, r[1]), B::Word::get(regs, r[2]));
-    let c = C::Word::get(regs, r[3]);
-    let values = each(|lane| f(A::read(a[lane]), B::read(b[lane]), C::read(c[lane])).word());
-    D::Word::set(regs, r[0], mask, &values);
-}
-
-/// `r[0] = f(r[1], r[2], r[3], r[4])` in each lane.
-#[inline(always)]
-pub(super) fn map4<A: Lane, B: Lane, C: Lane, E: Lane, D: Lane>(
-    regs: &mut Regs<'_>,
-    mask: u32,
-    r: &Numbers,
-    f: impl Fn(A, B, C, E) -> D,
-) {
-    let (a, b) = (A::Word::get(regs, r[1]), B::Word::get(regs, r[2]));
-    let (c, e) = (C::Word::get(regs, r[3]), E::Word::get(regs, r[4]));
-    let values = each(|lane| {
-        f(
-            A::read(a[lane]),
-            B::read(b[lane]),
-            C::read(c[lane]),
-            E::read(e[lane]),
-        )
-        .word()
-    });
-    D::Word::set(regs, r[0], mask, &values);
+    let (a, b, c) = (a.get(regs), b.get(regs), c.get(regs));
+    let values = each(|lane| f(a[lane], b[lane], c[lane]));
+    to.set(regs, mask, &values);
 }
 
 /// A mask of the lanes for which `f` holds.
@@ -271,17 +174,17 @@ macro_rules! instructions {
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum $Op {
+        pub(crate) enum $Op {
             $($row,)*
             $($also,)*
         }
 
         impl $Op {
             /// The row of this opcode, and the kinds of its operands.
-            pub(super) fn named(
+            pub(crate) fn named(
                 opcode: &str,
-            ) -> Option<($Op, &'static [$crate::alu::lanes::Kind])> {
-                use $crate::alu::lanes::Lane;
+            ) -> Option<($Op, &'static [$crate::alu::lanes::OperandKind])> {
+                use $crate::alu::lanes::LaneType;
                 Some(match opcode {
                     $($($name)|+ => ($Op::$row, &[<$D>::KIND, $(<$A>::KIND),+]),)*
                     _ => return None,
@@ -292,17 +195,21 @@ macro_rules! instructions {
             #[inline(always)]
             pub(super) fn map(
                 self,
-                r: &$crate::alu::lanes::Numbers,
+                r: &$crate::alu::lanes::RegisterNumbers,
                 regs: &mut $crate::regs::Regs<'_>,
                 mask: u32,
             ) -> bool {
+                use $crate::alu::lanes::{LaneType, Word, each};
                 match self {
                     $($Op::$row => {
                         // Not a closure: of those, some stay calls in a function as large as this one
                         // is part of.
                         #[inline(always)]
                         fn row($($arg: $A),+) -> $D $body
-                        $crate::alu::lanes::map!(regs, mask, r, row, $($arg)+);
+                        let [to, $($arg,)+ ..] = *r;
+                        $(let $arg = <<$A as LaneType>::Word as Word>::get(regs, $arg);)+
+                        let values = each(|lane| row($(<$A>::read($arg[lane])),+).word());
+                        <<$D as LaneType>::Word as Word>::set(regs, to, mask, &values);
                     })*
                     #[allow(unreachable_patterns, reason = "a table may have nothing else")]
                     _ => return false,
@@ -315,11 +222,11 @@ macro_rules! instructions {
 
 /// A function that runs a table's most frequent rows on all lanes, and says whether the instruction is one of
 /// them: small enough to be part of the loop that executes.
-macro_rules! usual {
+macro_rules! fast_path {
     ($($row:ident)+) => {
         /// Runs it on all lanes, if it is one of the most frequent.
         #[inline(always)]
-        pub(crate) fn usual(&self, regs: &mut Regs<'_>) -> bool {
+        pub(crate) fn fast_path(&self, regs: &mut Regs<'_>) -> bool {
             match self.op {
                 $(Op::$row => Op::$row.map(&self.r, regs, $crate::regs::ALL),)+
                 _ => false,
@@ -328,20 +235,4 @@ macro_rules! usual {
     };
 }
 
-/// Calls the one of the four functions that takes so many arguments.
-macro_rules! map {
-    ($regs:expr, $mask:expr, $r:expr, $f:expr, $a:ident) => {
-        $crate::alu::lanes::map1($regs, $mask, $r, $f)
-    };
-    ($regs:expr, $mask:expr, $r:expr, $f:expr, $a:ident $b:ident) => {
-        $crate::alu::lanes::map2($regs, $mask, $r, $f)
-    };
-    ($regs:expr, $mask:expr, $r:expr, $f:expr, $a:ident $b:ident $c:ident) => {
-        $crate::alu::lanes::map3($regs, $mask, $r, $f)
-    };
-    ($regs:expr, $mask:expr, $r:expr, $f:expr, $a:ident $b:ident $c:ident $e:ident) => {
-        $crate::alu::lanes::map4($regs, $mask, $r, $f)
-    };
-}
-
-pub(super) use {instructions, map, usual};
+pub(super) use {fast_path, instructions};

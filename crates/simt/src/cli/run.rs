@@ -5,11 +5,11 @@ use std::io::Write;
 use std::time::Instant;
 
 use super::args::{Print, Run};
-use super::spec::{Fill, Spec};
+use super::spec::{BufferInit, Spec};
 use super::values::Type;
 use super::{Failure, load, refused};
 use crate::counters::{Counters, Metric, Value};
-use crate::run::{Arg, Buffer, Config, LaunchError, Machine};
+use crate::run::{Arg, Buffer, Config, Launch, LaunchError, Machine};
 
 /// A buffer among the arguments.
 struct Held {
@@ -68,11 +68,11 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     let start = Instant::now();
     let counted = if args.count || args.json {
         machine
-            .launch_counted(&function, grid, block, shared, &values)
+            .launch_counted(&Launch::new(&function, grid, block, &values).with_shared_bytes(shared))
             .map(Some)
     } else {
         machine
-            .launch(&function, grid, block, shared, &values)
+            .launch(&Launch::new(&function, grid, block, &values).with_shared_bytes(shared))
             .map(|()| None)
     };
     let seconds = start.elapsed().as_secs_f64();
@@ -160,7 +160,7 @@ fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<Held>), Stri
         Spec::Scalar(bytes) => Ok((Arg::Bytes(bytes.clone()), None)),
         Spec::Buffer { ty, count, fill } => {
             let buffer = match fill {
-                Fill::Zeros => machine.zeroed(count * ty.bytes()),
+                BufferInit::Zeros => machine.zeroed(count * ty.bytes()),
                 fill => machine.upload(&ty.fill(*count, fill)?),
             }
             .map_err(|error| error.to_string())?;

@@ -11,12 +11,16 @@ pub(super) enum Spec {
     /// Its bytes, little-endian.
     Scalar(Vec<u8>),
     /// Memory on the device.
-    Buffer { ty: Type, count: usize, fill: Fill },
+    Buffer {
+        ty: Type,
+        count: usize,
+        fill: BufferInit,
+    },
 }
 
 /// What a buffer holds at first.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Fill {
+pub(super) enum BufferInit {
     Zeros,
     Iota,
     Random(u64),
@@ -59,102 +63,25 @@ impl FromStr for Spec {
     }
 }
 
-fn fill_of(text: &str) -> Result<Fill, String> {
+fn fill_of(text: &str) -> Result<BufferInit, String> {
     const FILLS: &str =
         "a buffer is filled with =iota, =rand:SEED, =file:PATH or =uninit, or zeros";
     if text.is_empty() {
-        return Ok(Fill::Zeros);
+        return Ok(BufferInit::Zeros);
     }
     let unknown = || format!("`{text}` fills no buffer; {FILLS}");
     let text = text.strip_prefix('=').ok_or_else(unknown)?;
     match text.split_once(':') {
-        None if text == "iota" => Ok(Fill::Iota),
-        None if text == "uninit" => Ok(Fill::Uninit),
-        Some(("rand", seed)) => seed.parse().map(Fill::Random).map_err(|_| {
+        None if text == "iota" => Ok(BufferInit::Iota),
+        None if text == "uninit" => Ok(BufferInit::Uninit),
+        Some(("rand", seed)) => seed.parse().map(BufferInit::Random).map_err(|_| {
             format!("`{seed}` is not a seed; write a number from 0 to 2^64 - 1, as rand:1")
         }),
         Some(("file", "")) => Err("the file has no name; write file:PATH".to_owned()),
-        Some(("file", path)) => Ok(Fill::File(path.into())),
+        Some(("file", path)) => Ok(BufferInit::File(path.into())),
         _ => Err(unknown()),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-    use proptest::prelude::*;
-
-    fn scalar(text: &str) -> Vec<u8> {
-        match text.parse().unwrap() {
-            Spec::Scalar(bytes) => bytes,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn scalars() {
-        assert_eq!(scalar("i32:5"), 5i32.to_le_bytes());
-        assert_eq!(scalar("i8:-128"), [0x80]);
-        assert_eq!(scalar("u64:18446744073709551615"), [0xff; 8]);
-        assert_eq!(scalar("f32:1.5"), 1.5f32.to_le_bytes());
-        assert_eq!(scalar("f32:-inf"), f32::NEG_INFINITY.to_le_bytes());
-        assert_eq!(scalar("f64:1e-3"), 1e-3f64.to_le_bytes());
-        assert_eq!(scalar("f16:-2"), 0xc000u16.to_le_bytes());
-        assert!(f32::from_le_bytes(scalar("f32:nan").try_into().unwrap()).is_nan());
-        assert_eq!(scalar("f64:-0"), (-0.0f64).to_le_bytes());
-    }
-
-    #[test]
-    fn buffers() {
-        for (text, expected) in [
-            ("i32[4]", Fill::Zeros),
-            ("i32[4]=iota", Fill::Iota),
-            ("i32[4]=rand:7", Fill::Random(7)),
-            ("i32[4]=file:a=b:c", Fill::File("a=b:c".into())),
-            ("i32[4]=uninit", Fill::Uninit),
-        ] {
-            let expected = Spec::Buffer {
-                ty: Type::I32,
-                count: 4,
-                fill: expected,
-            };
-            assert_eq!(text.parse::<Spec>().unwrap(), expected);
-        }
-    }
-
-    #[test]
-    fn mistakes_are_told_with_what_to_write() {
-        for (text, expected) in [
-            ("", "names no type"),
-            ("5", "names no type"),
-            ("int:5", "`int` is not a type; the types are i8 u8"),
-            ("i32", "a value or a count is missing"),
-            ("i32:", "`` is not an i32"),
-            ("i32:1.5", "`1.5` is not an i32"),
-            ("u8:256", "`256` is not a u8: 0 to 255"),
-            ("u8:-1", "`-1` is not a u8: 0 to 255"),
-            ("f32:x", "`x` is not an f32"),
-            ("i32[x]", "`x` is not a number of elements"),
-            ("i32[-1]", "`-1` is not a number of elements"),
-            ("i32[4", "a value or a count is missing"),
-            ("i32[4]iota", "`iota` fills no buffer"),
-            ("i32[4]=ones", "`=ones` fills no buffer"),
-            ("i32[4]=rand:x", "`x` is not a seed"),
-            ("i32[4]=rand", "`=rand` fills no buffer"),
-            ("i32[4]=file:", "the file has no name"),
-            ("i32[99999999999999999999]", "is not a number of elements"),
-        ] {
-            let message = text.parse::<Spec>().unwrap_err();
-            assert!(message.contains(expected), "{text}: {message}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_answered(text in "([iuf](8|16|32|64))?[:\\[\\]=a-z0-9.é-]{0,20}") {
-            let _ = text.parse::<Spec>();
-        }
-    }
-}
+mod tests;

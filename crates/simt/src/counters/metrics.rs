@@ -3,8 +3,9 @@
 use crate::observe::AccessKind::{AsyncCopy, Atomic, Load, Reduction, Store};
 
 use super::Totals;
-use super::class::Class;
-use super::memory::SECTOR;
+use crate::traffic::SECTOR;
+use ptx::ast::Space;
+use ptx::opcode::Class;
 
 /// A metric's value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -120,22 +121,22 @@ metrics! {
         t => Value::Count(t.class(Class::Convert));
     "ptx_inst_executed_memory_global.sum", "instructions",
         "of these: ld, st, atom, red with .global, and cp.async",
-        t => Value::Count(t.class(Class::Global));
+        t => Value::Count(t.class(Class::Memory(Some(Space::Global))));
     "ptx_inst_executed_memory_shared.sum", "instructions",
         "of these: ld, st, atom, red with .shared",
-        t => Value::Count(t.class(Class::Shared));
+        t => Value::Count(t.class(Class::Memory(Some(Space::Shared))));
     "ptx_inst_executed_memory_local.sum", "instructions",
         "of these: ld and st with .local",
-        t => Value::Count(t.class(Class::Local));
+        t => Value::Count(t.class(Class::Memory(Some(Space::Local))));
     "ptx_inst_executed_memory_param.sum", "instructions",
         "of these: ld and st with .param",
-        t => Value::Count(t.class(Class::Param));
+        t => Value::Count(t.class(Class::Memory(Some(Space::Param))));
     "ptx_inst_executed_memory_const.sum", "instructions",
         "of these: ld with .const",
-        t => Value::Count(t.class(Class::Const));
+        t => Value::Count(t.class(Class::Memory(Some(Space::Const))));
     "ptx_inst_executed_memory_generic.sum", "instructions",
         "of these: ld, st, atom, red without a space",
-        t => Value::Count(t.class(Class::Generic));
+        t => Value::Count(t.class(Class::Memory(None)));
     "ptx_inst_executed_fence.sum", "instructions",
         "of these: membar and fence",
         t => Value::Count(t.class(Class::Fence));
@@ -150,7 +151,7 @@ metrics! {
         t => Value::Count(t.class(Class::Warp));
     "ptx_inst_executed_other.sum", "instructions",
         "of these: what does nothing here (prefetch, nanosleep, pmevent)",
-        t => Value::Count(t.class(Class::Other));
+        t => Value::Count(t.class(Class::Hint));
 
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "requests",
         "loads of global memory by a warp, cp.async among them; one whatever its width",
@@ -232,13 +233,13 @@ metrics! {
         t => Value::Count(t.branches);
     "smsp__sass_branch_targets_threads_uniform.sum", "branches",
         "those of them where all active threads go one way",
-        t => Value::Count(t.branches - t.parted);
+        t => Value::Count(t.branches - t.divergent);
     "smsp__sass_branch_targets_threads_divergent.sum", "branches",
         "those of them where they part",
-        t => Value::Count(t.parted);
+        t => Value::Count(t.divergent);
     "smsp__sass_average_branch_targets_threads_uniform.pct", "%",
         "the share of the branches where all active threads go one way",
-        t => percent(t.branches - t.parted, t.branches);
+        t => percent(t.branches - t.divergent, t.branches);
 
     "ptx_barriers.sum", "arrivals",
         "arrivals of a warp at a barrier of its block",

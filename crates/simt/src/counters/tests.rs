@@ -59,7 +59,7 @@ fn access(
         mask,
         addresses,
     };
-    counters.access(Site { function: 0, pc: 0 }, Place::default(), &access);
+    counters.access(Site { function: 0, pc: 0 }, WarpId::default(), &access);
 }
 
 fn site(pc: u32) -> Site {
@@ -212,7 +212,7 @@ fn what_only_counts_is_told_by_what_it_adds_and_who_reads() {
         .unwrap();
         let counters = Counters::new(&module.function("k").unwrap());
         assert_eq!(
-            counters.program.counts_at(site(0)),
+            counters.program.is_counting_atomic(site(0)),
             expected,
             "{target}: {body}"
         );
@@ -279,14 +279,14 @@ fn an_indexed_branch_parts_a_warp_whose_lanes_take_different_targets() {
     .unwrap();
     let kernel = module.function("k").unwrap();
     let mut machine = Machine::new(crate::Config::default()).unwrap();
-    for (bits, parted) in [(1u32, 2), (0, 0)] {
+    for (bits, divergent) in [(1u32, 2), (0, 0)] {
         let counters = machine
-            .launch_counted(&kernel, [1, 1, 1], [64, 1, 1], 0, &[bits.into()])
+            .launch_counted(&Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[bits.into()]))
             .unwrap();
         assert_eq!(count(&counters, "smsp__sass_branch_targets.sum"), 2);
         assert_eq!(
             count(&counters, "smsp__sass_branch_targets_threads_divergent.sum"),
-            parted
+            divergent
         );
         let classes: u64 = METRICS
             .iter()
@@ -350,11 +350,11 @@ fn an_unaligned_row_touches_one_sector_more() {
 fn a_fork_counts_from_zero_and_merges() {
     let mut all = counters();
     all.executed(site(0), 2, 3);
-    all.barrier(site(0), Place::default());
+    all.barrier(site(0), WarpId::default());
     let mut fork = all.fork();
     assert_eq!(count(&fork, "ptx_inst_executed.sum"), 0);
     fork.executed(site(1), 1, 1);
-    fork.barrier(site(0), Place::default());
+    fork.barrier(site(0), WarpId::default());
     access(
         &mut fork,
         Space::Shared,
@@ -399,8 +399,8 @@ proptest! {
             touched.extend(addresses[lane]..addresses[lane] + u64::from(bytes));
         }
         let sectors: BTreeSet<u64> = touched.iter().map(|byte| byte / 32).collect();
-        for isa in isa::versions() {
-            let found = (isa.global)(bytes, mask, &addresses);
+        for simd in host_simd::versions() {
+            let found = (simd.global_traffic)(bytes, mask, &addresses);
             prop_assert_eq!(found.sectors, sectors.len() as u64);
             prop_assert_eq!(found.bytes, touched.len() as u64);
         }
@@ -426,8 +426,8 @@ proptest! {
         for word in &words {
             banks[*word as usize % 32] += 1;
         }
-        for isa in isa::versions() {
-            let found = (isa.shared)(store, bytes, mask, &addresses, &mut Banks::default());
+        for simd in host_simd::versions() {
+            let found = (simd.shared_traffic)(store, bytes, mask, &addresses, &mut Banks::default());
             prop_assert_eq!(found.wavefronts, *banks.iter().max().unwrap());
             prop_assert_eq!(found.ideal, 1);
         }

@@ -4,13 +4,15 @@ mod jump;
 
 use std::collections::HashMap;
 
-use super::context::Context;
-use super::flow;
-use super::variables::{Place, layout};
-use super::{Lowering, Refusal};
-use crate::code::{Func, Inst, Op};
-use crate::{alu, control, memory, warp};
 use ptx::ast::{At, Function, Instruction, Loc, Space, Statement, Variable};
+use ptx::opcode::{self, Class};
+
+use super::{Functions, Lowering, flow};
+use crate::code::{Func, Guard, Inst, Op, Origin};
+use crate::decode::context::Scope;
+use crate::decode::{Context, decode};
+use crate::error::LowerError;
+use crate::layout::{Location, layout};
 
 /// Local memory that one frame may take (CUDA C++ Programming Guide, "Technical Specifications").
 const MAX_FRAME: u32 = 512 * 1024;
@@ -19,23 +21,24 @@ const MAX_FRAME: u32 = 512 * 1024;
 pub(super) fn lower<'m>(
     lowering: &mut Lowering<'m>,
     function: &'m Function<'m>,
-) -> Result<Func, Refusal> {
-    let params: Vec<(&'m str, u32)> = lowering
-        .program
-        .params
-        .iter()
-        .zip(&function.params)
-        .map(|(param, variable)| (variable.name, param.offset))
-        .collect();
+) -> Result<Func, LowerError> {
+    let Lowering {
+        module,
+        program,
+        functions,
+        variables,
+    } = lowering;
     let mut body = Body {
-        cx: Context::new(lowering, function),
+        cx: Context::new(module, variables, function),
+        functions,
         labels: vec![HashMap::new()],
         jumps: Vec::new(),
         loc: None,
     };
     if function.entry {
-        for (name, offset) in params {
-            body.cx.variables[0].insert(name, Place::Param(offset));
+        for (param, variable) in program.params.iter().zip(&function.params) {
+            let location = Location::Param(param.offset);
+            body.cx.scope().variables.insert(variable.name, location);
         }
     } else {
         for variable in function.returns.iter().chain(&function.params) {
@@ -43,13 +46,13 @@ pub(super) fn lower<'m>(
         }
     }
     let Some(statements) = &function.body else {
-        return Err(Refusal::invalid(
+        return Err(LowerError::invalid(
             format!("`{}` has no body", function.name),
             function.at,
         ));
     };
     body.scope(statements)?;
-    body.push(None, Op::Return, function.at);
+    body.push(None, Op::Return, (function.at, Class::Control));
     body.finish()
 }
 
@@ -66,6 +69,7 @@ struct Jump<'m> {
 
 struct Body<'l, 'm> {
     cx: Context<'l, 'm>,
+    functions: &'l mut Functions<'m>,
     /// Labels by scope; `None` until the label is reached.
     labels: Vec<HashMap<&'m str, Target<'m>>>,
     jumps: Vec<Jump<'m>>,
@@ -80,7 +84,7 @@ enum Target<'m> {
 
 impl<'m> Body<'_, 'm> {
     /// A parameter of a `.func`: in the frame, or a register.
-    fn declare_parameter(&mut self, variable: &'m Variable<'m>) -> Result<(), Refusal> {
+    fn declare_parameter(&mut self, variable: &'m Variable<'m>) -> Result<(), LowerError> {
         self.cx.at = variable.at;
         if variable.space == Space::Reg {
             return Err(self.cx.unsupported("a parameter in a register (.reg)"));
@@ -88,27 +92,23 @@ impl<'m> Body<'_, 'm> {
         self.in_frame(variable)
     }
 
-    fn in_frame(&mut self, variable: &'m Variable<'m>) -> Result<(), Refusal> {
+    fn in_frame(&mut self, variable: &'m Variable<'m>) -> Result<(), LowerError> {
         let (at, end) = layout(variable)?.place_behind(self.cx.func.frame_bytes, variable)?;
         if end > MAX_FRAME {
-            return Err(Refusal::invalid(
+            return Err(LowerError::invalid(
                 "more local memory than a thread can have",
                 variable.at,
             ));
         }
         self.cx.func.frame_bytes = end;
-        self.innermost().insert(variable.name, Place::Frame(at));
+        self.cx
+            .scope()
+            .variables
+            .insert(variable.name, Location::Frame(at));
         Ok(())
     }
 
-    fn innermost(&mut self) -> &mut HashMap<&'m str, Place> {
-        self.cx
-            .variables
-            .last_mut()
-            .expect("scopes are pushed before they are used")
-    }
-
-    fn scope(&mut self, statements: &'m [Statement<'m>]) -> Result<(), Refusal> {
+    fn scope(&mut self, statements: &'m [Statement<'m>]) -> Result<(), LowerError> {
         let depth = self.labels.len() - 1;
         // Labels of the scope are known to all of it, so that jumps resolve innermost first.
         for statement in statements {
@@ -139,29 +139,29 @@ impl<'m> Body<'_, 'm> {
         ty: &str,
         vector: u32,
         names: &'m [(&'m str, Option<u32>)],
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), LowerError> {
         if vector != 1 {
             return Err(self.cx.unsupported("a register of vector type"));
         }
         for (name, count) in names {
             let first = self.cx.declare(ty, count.unwrap_or(1))?;
-            let scope = self.cx.registers.len() - 1;
+            let scope = self.cx.scope();
             match count {
-                Some(count) => self.cx.ranges[scope].push((name, *count, first)),
+                Some(count) => scope.ranges.push((name, *count, first)),
                 None => {
-                    self.cx.registers[scope].insert(name, first);
+                    scope.registers.insert(name, first);
                 }
             }
         }
         Ok(())
     }
 
-    fn statement(&mut self, statement: &'m Statement<'m>, depth: usize) -> Result<(), Refusal> {
+    fn statement(&mut self, statement: &'m Statement<'m>, depth: usize) -> Result<(), LowerError> {
         match statement {
             Statement::Label { name, at } => {
                 let pc = self.cx.func.code.len() as u32;
                 if self.labels[depth].insert(name, Target::Pc(pc)).is_some() {
-                    return Err(Refusal::invalid(
+                    return Err(LowerError::invalid(
                         format!("label `{name}` stands twice"),
                         *at,
                     ));
@@ -170,11 +170,11 @@ impl<'m> Body<'_, 'm> {
             Statement::Variable(variable) => match variable.space {
                 Space::Local | Space::Param => self.in_frame(variable)?,
                 Space::Shared | Space::Global | Space::Const => {
-                    let place = self.cx.lowering.variables.place(variable)?;
-                    self.innermost().insert(variable.name, place);
+                    let place = self.cx.module_variables.place(variable)?;
+                    self.cx.scope().variables.insert(variable.name, place);
                 }
                 Space::Reg | Space::Tex => {
-                    return Err(Refusal::unsupported(
+                    return Err(LowerError::unsupported(
                         "a variable of this space",
                         variable.at,
                     ));
@@ -182,17 +182,13 @@ impl<'m> Body<'_, 'm> {
             },
             Statement::Loc(loc) => self.loc = Some(*loc),
             Statement::Scope(statements) => {
-                self.cx.registers.push(HashMap::new());
-                self.cx.ranges.push(Vec::new());
-                self.cx.variables.push(HashMap::new());
+                self.cx.scopes.push(Scope::default());
                 self.labels.push(HashMap::new());
                 let jumps = self.jumps.len();
                 self.scope(statements)?;
                 let labels = self.labels.pop().expect("pushed above");
                 self.resolve(jumps, &labels)?;
-                self.cx.variables.pop();
-                self.cx.ranges.pop();
-                self.cx.registers.pop();
+                self.cx.scopes.pop();
             }
             Statement::Instruction(instruction) => {
                 self.cx.at = instruction.at;
@@ -207,46 +203,26 @@ impl<'m> Body<'_, 'm> {
         Ok(())
     }
 
-    fn instruction(&mut self, inst: &'m Instruction<'m>) -> Result<(), Refusal> {
+    fn instruction(&mut self, inst: &'m Instruction<'m>) -> Result<(), LowerError> {
         let guard = self.cx.guard(inst.guard)?;
-        let words: Vec<&str> = inst.opcode.split('.').collect();
-        let op = match words[0] {
-            "bra" => self.branch(inst)?,
-            "brx" => self.branch_indexed(inst, &words)?,
-            "call" => self.call(inst)?,
-            _ => self.decode(inst, &words)?,
+        let class = opcode::class(inst.opcode).unwrap_or(Class::Other);
+        let op = match inst.opcode.split('.').next() {
+            Some("bra") => self.branch(inst)?,
+            Some("brx") => self.branch_indexed(inst)?,
+            Some("call") => self.call(inst)?,
+            _ => decode(inst, &mut self.cx)?,
         };
-        self.push(guard, op, inst.at);
+        self.push(guard, op, (inst.at, class));
         Ok(())
     }
 
-    fn decode(&mut self, inst: &Instruction<'_>, words: &[&str]) -> Result<Op, Refusal> {
-        let cx = &mut self.cx;
-        if let Some(op) = control::decode(inst, words, cx)? {
-            return Ok(op);
-        }
-        if let Some(op) = warp::decode(inst, words, cx)? {
-            return Ok(Op::Warp(op));
-        }
-        if let Some(op) = memory::decode(inst, words, cx)? {
-            // An address that stays as it is is a register's copy.
-            return Ok(match op.copies() {
-                Some((to, from)) => Op::Alu(alu::copy64(to, from)),
-                None => Op::Memory(op),
-            });
-        }
-        if let Some(op) = alu::decode(inst, words, cx)? {
-            return Ok(op);
-        }
-        Err(cx.unsupported(format!("instruction `{}`", inst.opcode)))
-    }
-
-    fn push(&mut self, guard: Option<crate::code::Guard>, op: Op, at: At) {
+    fn push(&mut self, guard: Option<Guard>, op: Op, (at, class): (At, Class)) {
+        let loc = self.loc;
         self.cx.func.code.push(Inst { guard, op });
-        self.cx.func.places.push((at, self.loc));
+        self.cx.func.origins.push(Origin { at, loc, class });
     }
 
-    fn finish(mut self) -> Result<Func, Refusal> {
+    fn finish(mut self) -> Result<Func, LowerError> {
         let labels = self.labels.pop().expect("the function's own scope");
         self.resolve(0, &labels)?;
         let mut func = self.cx.func;

@@ -3,14 +3,12 @@
 //! The copy is done when it is issued, which a GPU may do as well; `commit_group` and `wait_group` have
 //! nothing left to do. A kernel that reads the bytes before it has waited for them is not found out.
 
-use super::reach::{Address, Region, Shape, check};
+use super::access::{Address, Region, Shape, check};
 use super::storage::{AnyAllocation, Lanes, OneAllocation, Storage};
 use super::{AccessFault, Env};
-use crate::code::{Pred, R32};
-use crate::isa::Portable;
 use crate::observe::{Access, AccessKind};
-use crate::regs::LANES;
-use crate::warp::lanes;
+use crate::regs::{LANES, Pred, R32, lanes};
+use crate::vectors::Portable;
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +30,7 @@ impl AsyncCopy {
         &self,
         env: &mut Env<'_, '_>,
         mask: u32,
-        tell: &mut dyn FnMut(&Access<'_>),
+        observe: &mut dyn FnMut(&Access<'_>),
     ) -> Result<(), AccessFault> {
         let (mut to, mut from) = ([0; LANES], [0; LANES]);
         self.to.lanes(&env.regs, &mut to);
@@ -84,9 +82,9 @@ impl AsyncCopy {
                     }
                 }
             }
-            tell(&shape(false).access(Region::Global, reads, &from));
+            observe(&shape(false).access(Region::Global, reads, &from));
         }
-        tell(&shape(true).access(Region::Shared, mask, &to));
+        observe(&shape(true).access(Region::Shared, mask, &to));
         for lane in lanes(mask) {
             let bytes = self.bytes as usize;
             env.shared.bytes_mut()[to[lane] as usize..][..bytes]

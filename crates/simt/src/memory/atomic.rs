@@ -4,19 +4,18 @@
 //! accessed by one host thread only. The lanes of a warp come one after the other, the lowest first. All
 //! operations are ordered as `.acq_rel`, which is more than any of them asks for; scopes say nothing.
 
+use super::access::{Address, MemoryOp, Shape};
 use super::half::Half;
-use super::load_store::{To, Width, put, take};
-use super::reach::{Address, Perform, Region, Shape};
+use super::load_store::{Destination, Width, put, take};
 use super::storage::{Lanes, Storage};
 use super::words::Word;
-use crate::code::Reg;
 use crate::observe::AccessKind;
-use crate::regs::{LANES, Regs};
+use crate::regs::{LANES, Reg, Regs};
 
-/// What becomes of the value in memory. The suffixes are the types that it depends on.
+/// What an atomic does with the value in memory. The suffixes are the types that it depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the operations")]
-pub enum Change {
+pub enum AtomicOp {
     And,
     Or,
     Xor,
@@ -46,16 +45,17 @@ pub struct Atomic {
     /// The size of an element.
     pub width: Width,
     /// What is done.
-    pub change: Change,
+    pub op: AtomicOp,
     /// Where the old values go, one for each element; none for `red`.
-    pub to: Box<[To]>,
+    pub to: Box<[Destination]>,
     /// The operand, one for each element.
     pub operand: Box<[Reg]>,
-    /// Whether it only counts: an addition of 1 to a word of shared memory, whose old value nobody reads.
+    /// Whether it only counts: an addition of 1 to a word of shared memory, whose old value no instruction
+    /// reads.
     ///
-    /// For compute capability 8.0 and newer `ptxas` makes `ATOMS.POPC.INC` of it (seen with 13.5, up to sm_120), which
-    /// counts the lanes that add to a word and adds their number at once.
-    pub counts: bool,
+    /// For compute capability 8.0 and newer `ptxas` makes `ATOMS.POPC.INC` of it (seen with 13.5, up to
+    /// sm_120), which counts the lanes that add to a word and adds their number at once.
+    pub only_counts: bool,
     /// The value that `cas` writes; its operand is what it compares with.
     pub new: Option<Reg>,
 }
@@ -97,54 +97,54 @@ impl Atomic {
         lanes: &Lanes<'_>,
     ) {
         let n = W::narrow;
-        match self.change {
-            Change::And => self.each(regs, memory, lanes, |a: W, b, _| n(a.widen() & b.widen())),
-            Change::Or => self.each(regs, memory, lanes, |a: W, b, _| n(a.widen() | b.widen())),
-            Change::Xor => self.each(regs, memory, lanes, |a: W, b, _| n(a.widen() ^ b.widen())),
-            Change::Exchange => self.each(regs, memory, lanes, |_: W, b, _| b),
-            Change::CompareExchange => {
+        match self.op {
+            AtomicOp::And => self.each(regs, memory, lanes, |a: W, b, _| n(a.widen() & b.widen())),
+            AtomicOp::Or => self.each(regs, memory, lanes, |a: W, b, _| n(a.widen() | b.widen())),
+            AtomicOp::Xor => self.each(regs, memory, lanes, |a: W, b, _| n(a.widen() ^ b.widen())),
+            AtomicOp::Exchange => self.each(regs, memory, lanes, |_: W, b, _| b),
+            AtomicOp::CompareExchange => {
                 self.each(regs, memory, lanes, |a: W, b, c| if a == b { c } else { a });
             }
-            Change::Add => self.each(regs, memory, lanes, |a: W, b, _| {
+            AtomicOp::Add => self.each(regs, memory, lanes, |a: W, b, _| {
                 n(a.widen().wrapping_add(b.widen()))
             }),
-            Change::Increment => self.each(regs, memory, lanes, |a: W, b, _| {
+            AtomicOp::Increment => self.each(regs, memory, lanes, |a: W, b, _| {
                 n(if a.widen() >= b.widen() {
                     0
                 } else {
                     a.widen() + 1
                 })
             }),
-            Change::Decrement => self.each(regs, memory, lanes, |a: W, b, _| {
+            AtomicOp::Decrement => self.each(regs, memory, lanes, |a: W, b, _| {
                 n(if a.widen() == 0 || a.widen() > b.widen() {
                     b.widen()
                 } else {
                     a.widen() - 1
                 })
             }),
-            Change::MinUnsigned => {
+            AtomicOp::MinUnsigned => {
                 self.each(regs, memory, lanes, |a: W, b, _| {
                     n(a.widen().min(b.widen()))
                 });
             }
-            Change::MaxUnsigned => {
+            AtomicOp::MaxUnsigned => {
                 self.each(regs, memory, lanes, |a: W, b, _| {
                     n(a.widen().max(b.widen()))
                 });
             }
-            Change::MinSigned => self.each(regs, memory, lanes, |a: W, b, _| {
+            AtomicOp::MinSigned => self.each(regs, memory, lanes, |a: W, b, _| {
                 let (a, b) = (a.widen_signed(), b.widen_signed());
                 n(a.cast_signed().min(b.cast_signed()).cast_unsigned())
             }),
-            Change::MaxSigned => self.each(regs, memory, lanes, |a: W, b, _| {
+            AtomicOp::MaxSigned => self.each(regs, memory, lanes, |a: W, b, _| {
                 let (a, b) = (a.widen_signed(), b.widen_signed());
                 n(a.cast_signed().max(b.cast_signed()).cast_unsigned())
             }),
-            Change::AddF32
-            | Change::AddF64
-            | Change::AddHalf(_)
-            | Change::MinHalf(_)
-            | Change::MaxHalf(_) => {
+            AtomicOp::AddF32
+            | AtomicOp::AddF64
+            | AtomicOp::AddHalf(_)
+            | AtomicOp::MinHalf(_)
+            | AtomicOp::MaxHalf(_) => {
                 unreachable!("decoding gives these the width of their type")
             }
         }
@@ -171,7 +171,7 @@ impl Atomic {
     }
 }
 
-impl Perform for Atomic {
+impl MemoryOp for Atomic {
     #[inline(always)]
     fn address(&self) -> &Address {
         &self.address
@@ -192,21 +192,21 @@ impl Perform for Atomic {
     }
 
     fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
-        match (self.change, self.width) {
-            (Change::AddF32, _) if S::FLUSHES => {
+        match (self.op, self.width) {
+            (AtomicOp::AddF32, _) if S::FLUSHES => {
                 self.each(regs, memory, lanes, |a: u32, b, _| {
                     flush(add32(flush(a), flush(b)))
                 });
             }
-            (Change::AddF32, _) => self.each(regs, memory, lanes, |a: u32, b, _| add32(a, b)),
-            (Change::AddF64, _) => self.each(regs, memory, lanes, |a: u64, b, _| add64(a, b)),
-            (Change::AddHalf(half), _) => {
+            (AtomicOp::AddF32, _) => self.each(regs, memory, lanes, |a: u32, b, _| add32(a, b)),
+            (AtomicOp::AddF64, _) => self.each(regs, memory, lanes, |a: u64, b, _| add64(a, b)),
+            (AtomicOp::AddHalf(half), _) => {
                 self.halves(regs, memory, lanes, |a, b| half.add(a, b));
             }
-            (Change::MinHalf(half), _) => {
+            (AtomicOp::MinHalf(half), _) => {
                 self.halves(regs, memory, lanes, |a, b| half.min(a, b));
             }
-            (Change::MaxHalf(half), _) => {
+            (AtomicOp::MaxHalf(half), _) => {
                 self.halves(regs, memory, lanes, |a, b| half.max(a, b));
             }
             (_, Width::B2) => self.integers::<u16, S>(regs, memory, lanes),
@@ -249,46 +249,4 @@ fn add64(a: u64, b: u64) -> u64 {
     } else {
         sum.to_bits()
     }
-}
-
-/// What an operation's name means for a type, and how wide the type is (PTX ISA §9.7.13.5, "Syntax").
-/// `None` where the ISA has no such operation.
-pub(super) fn change(name: &str, ty: &str, vector: bool) -> Option<(Change, Width)> {
-    let half = match ty {
-        "f16" | "f16x2" => Half::F16,
-        _ => Half::Bf16,
-    };
-    let width = match ty {
-        "b16" | "f16" | "bf16" => Width::B2,
-        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" => Width::B4,
-        "b64" | "u64" | "s64" | "f64" => Width::B8,
-        _ => return None,
-    };
-    let change = match (name, ty) {
-        ("add", "f32") => Change::AddF32,
-        ("add", "f16" | "bf16" | "f16x2" | "bf16x2") => Change::AddHalf(half),
-        ("min", "f16" | "bf16" | "f16x2" | "bf16x2") if vector => Change::MinHalf(half),
-        ("max", "f16" | "bf16" | "f16x2" | "bf16x2") if vector => Change::MaxHalf(half),
-        _ if vector => return None,
-        ("and", "b32" | "b64") => Change::And,
-        ("or", "b32" | "b64") => Change::Or,
-        ("xor", "b32" | "b64") => Change::Xor,
-        ("exch", "b32" | "b64") => Change::Exchange,
-        ("cas", "b16" | "b32" | "b64") => Change::CompareExchange,
-        ("add", "u32" | "s32" | "u64" | "s64") => Change::Add,
-        ("add", "f64") => Change::AddF64,
-        ("inc", "u32") => Change::Increment,
-        ("dec", "u32") => Change::Decrement,
-        ("min", "u32" | "u64") => Change::MinUnsigned,
-        ("max", "u32" | "u64") => Change::MaxUnsigned,
-        ("min", "s32" | "s64") => Change::MinSigned,
-        ("max", "s32" | "s64") => Change::MaxSigned,
-        _ => return None,
-    };
-    Some((change, width))
-}
-
-/// Whether atomics can be done there.
-pub(super) fn allowed(region: Region) -> bool {
-    matches!(region, Region::Generic | Region::Global | Region::Shared)
 }

@@ -2,14 +2,13 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::reach::{Address, Perform, Reached, Region, Shape, run};
+use super::access::{AccessOutcome, Address, MemoryOp, Region, Shape, run};
 use super::storage::{Lanes, Storage, each};
 use super::words::Word;
 use super::{AccessFault, Env};
-use crate::code::{R32, R64, Reg};
-use crate::isa::Vectors;
 use crate::observe::AccessKind;
-use crate::regs::{ALL, LANES, Lanes64, Regs};
+use crate::regs::{ALL, LANES, Lanes64, R32, R64, Reg, Regs};
+use crate::vectors::Vectors;
 
 /// The size of one element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +33,7 @@ impl Width {
 
 /// Where a value goes that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum To {
+pub enum Destination {
     /// `_`
     Nowhere,
     /// A register of 32 bits or fewer.
@@ -64,7 +63,7 @@ pub struct Load {
     /// Bytes of a lane, all elements together.
     pub bytes: u32,
     /// One for each element.
-    pub to: Box<[To]>,
+    pub to: Box<[Destination]>,
 }
 
 /// `st`
@@ -92,9 +91,9 @@ impl Load {
         env: &mut Env<'_, '_>,
         mask: u32,
         at: &mut Lanes64,
-    ) -> Result<Reached, AccessFault> {
+    ) -> Result<AccessOutcome, AccessFault> {
         if self.address.fixed && mask == ALL && self.read_once(env, at).is_some() {
-            return Ok(Reached::One(self.address.region));
+            return Ok(AccessOutcome::Done(self.address.region));
         }
         run::<V, _>(self, env, mask, at)
     }
@@ -112,11 +111,11 @@ impl Load {
         let first = self.address.first(&env.regs);
         let from = memory.get(usize::try_from(first).ok()?..)?;
         match (to, self.width) {
-            (To::R32 { reg, .. }, Width::B4) if first.is_multiple_of(4) => {
+            (Destination::R32 { reg, .. }, Width::B4) if first.is_multiple_of(4) => {
                 let value = u32::from_le_bytes(*from.first_chunk()?);
                 env.regs.r32[reg.0 as usize] = [value; LANES];
             }
-            (To::R64(reg), Width::B8) if first.is_multiple_of(8) => {
+            (Destination::R64(reg), Width::B8) if first.is_multiple_of(8) => {
                 let value = u64::from_le_bytes(*from.first_chunk()?);
                 env.regs.r64[reg.0 as usize] = [value; LANES];
             }
@@ -151,19 +150,19 @@ impl Load {
         regs: &mut Regs<'_>,
         memory: &S,
         lanes: &Lanes<'_>,
-        to: To,
+        to: Destination,
         offset: u64,
         step: u64,
     ) {
         match to {
-            To::Nowhere => {}
+            Destination::Nowhere => {}
             // Straight into the register: values that are written one by one and read again at once, as
             // a vector, make the CPU wait.
-            To::R32 { reg, .. } if W::BYTES == 4 => {
+            Destination::R32 { reg, .. } if W::BYTES == 4 => {
                 let to = bytemuck::cast_mut(&mut regs.r32[reg.0 as usize]);
                 memory.read::<W>(lanes, offset, step, to);
             }
-            To::R64(reg) if W::BYTES == 8 => {
+            Destination::R64(reg) if W::BYTES == 8 => {
                 let to = bytemuck::cast_mut(&mut regs.r64[reg.0 as usize]);
                 memory.read::<W>(lanes, offset, step, to);
             }
@@ -192,7 +191,7 @@ impl Load {
     }
 }
 
-impl Perform for Load {
+impl MemoryOp for Load {
     #[inline(always)]
     fn address(&self) -> &Address {
         &self.address
@@ -229,14 +228,14 @@ impl Perform for Load {
 #[inline(never)]
 pub(super) fn put<W: Word>(
     regs: &mut Regs<'_>,
-    to: To,
+    to: Destination,
     mask: u32,
     values: &[W; LANES],
     signed: bool,
 ) {
     match to {
-        To::Nowhere => {}
-        To::R32 { reg, bits } => {
+        Destination::Nowhere => {}
+        Destination::R32 { reg, bits } => {
             let to = &mut regs.r32[reg.0 as usize];
             if signed && bits > W::BYTES as u32 * 8 {
                 let keep = u32::MAX >> (32 - bits);
@@ -247,7 +246,7 @@ pub(super) fn put<W: Word>(
                 each(mask, |lane| to[lane] = values[lane].widen() as u32);
             }
         }
-        To::R64(reg) => {
+        Destination::R64(reg) => {
             let to = &mut regs.r64[reg.0 as usize];
             if signed {
                 each(mask, |lane| to[lane] = values[lane].widen_signed());
@@ -288,7 +287,7 @@ impl Store {
         env: &mut Env<'_, '_>,
         mask: u32,
         at: &mut Lanes64,
-    ) -> Result<Reached, AccessFault> {
+    ) -> Result<AccessOutcome, AccessFault> {
         run::<V, _>(self, env, mask, at)
     }
 
@@ -348,7 +347,7 @@ fn write_one<W: Word, S: Storage>(
     }
 }
 
-impl Perform for Store {
+impl MemoryOp for Store {
     #[inline(always)]
     fn address(&self) -> &Address {
         &self.address

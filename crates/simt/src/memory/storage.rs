@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicU64;
 
 use super::words::Word;
 use super::{GlobalMemory, LocalMemory};
-use crate::isa::{HALF, Pattern, Vectors};
 use crate::regs::{ALL, LANES, Lanes64};
+use crate::vectors::{HALF, Pattern, Vectors};
 
 /// The lanes of an access and their addresses.
-pub(super) struct Lanes<'a> {
+pub(crate) struct Lanes<'a> {
     /// Addresses in the space; of lanes that do not take part, anything.
     pub(super) at: &'a Lanes64,
     /// The lanes that take part.
@@ -57,7 +57,7 @@ pub(super) fn each(mask: u32, mut f: impl FnMut(usize)) {
 }
 
 /// A memory in which the lanes' addresses are known to be good.
-pub(super) trait Storage {
+pub(crate) trait Storage {
     /// Whether `atom.add.f32` makes zero of subnormal numbers here (PTX ISA §9.7.13.5, "Notes").
     const FLUSHES: bool = false;
 
@@ -114,7 +114,7 @@ pub(super) trait Storage {
                 values[lane] = self.get(lane, at[lane] + offset);
             }
         } else {
-            for lane in crate::warp::lanes(lanes.mask) {
+            for lane in crate::regs::lanes(lanes.mask) {
                 values[lane] = self.get(lane, at[lane] + offset);
             }
         }
@@ -144,7 +144,7 @@ pub(super) trait Storage {
                 self.set(lane, at[lane] + offset, values[lane]);
             }
         } else {
-            for lane in crate::warp::lanes(lanes.mask) {
+            for lane in crate::regs::lanes(lanes.mask) {
                 self.set(lane, at[lane] + offset, values[lane]);
             }
         }

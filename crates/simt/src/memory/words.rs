@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use bytemuck::Pod;
 
-use crate::isa::HALF;
+use crate::vectors::HALF;
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("device memory is little-endian, and is viewed as the host's own integers");
 
 /// An integer that memory is accessed as.
-pub(super) trait Word: Pod + Default + PartialEq {
+pub(crate) trait Word: Pod + Default + PartialEq {
     /// Its size.
     const BYTES: u64;
 
@@ -78,7 +78,7 @@ pub(super) trait Word: Pod + Default + PartialEq {
 
 /// Asks for a word that may be accessed soon.
 #[inline(always)]
-pub(super) fn prefetch(word: &AtomicU64) {
+pub(super) fn prefetch_word(word: &AtomicU64) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

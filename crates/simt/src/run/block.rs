@@ -8,8 +8,8 @@ use super::machine::Config;
 use super::warp::{Status, WarpState};
 use crate::code::{Program, ReduceOp, Reg};
 use crate::memory::{GlobalMemory, Recent, SharedMemory};
-use crate::observe::{Observer, Place, Site};
-use crate::warp::lanes;
+use crate::observe::{Observer, Site, WarpId};
+use crate::regs::lanes;
 
 /// Instructions that a warp executes before the next has its turn, so that one that waits for another
 /// through memory does not wait for ever.
@@ -17,11 +17,22 @@ const TURN: u32 = 4096;
 /// Barriers of a block (PTX ISA §9.7.13.1).
 const BARRIERS: usize = 16;
 
-/// What a fault was: where, which thread of the block, and what.
-pub(super) type Stop = (Site, u32, FaultKind);
+/// A fault as the block finds it: where, which thread of the block, and what happened.
+#[derive(Debug)]
+pub(super) struct BlockFault {
+    pub(super) site: Site,
+    pub(super) thread: u32,
+    pub(super) kind: FaultKind,
+}
 
-/// What all blocks of a launch have in common.
-pub(super) struct Launch<'a> {
+impl BlockFault {
+    pub(super) fn new(site: Site, thread: u32, kind: FaultKind) -> Self {
+        Self { site, thread, kind }
+    }
+}
+
+/// What all blocks of a running launch have in common.
+pub(super) struct LaunchState<'a> {
     pub(super) program: &'a Program,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
@@ -31,7 +42,7 @@ pub(super) struct Launch<'a> {
     pub(super) globals: &'a [u64],
     pub(super) global: &'a GlobalMemory,
     pub(super) config: &'a Config,
-    pub(super) isa: &'a crate::isa::Isa,
+    pub(super) simd: &'a crate::host_simd::HostSimd,
     pub(super) progress: Progress,
 }
 
@@ -45,7 +56,7 @@ pub(super) struct Progress {
     pub(super) faulted: AtomicU64,
 }
 
-impl Launch<'_> {
+impl LaunchState<'_> {
     /// Where dynamic shared memory begins.
     pub(super) fn dynamic_shared_at(&self) -> u32 {
         self.program.shared_bytes.next_multiple_of(16)
@@ -64,7 +75,7 @@ pub(super) struct Worker<'m> {
 }
 
 impl<'m> Worker<'m> {
-    pub(super) fn new(launch: &Launch<'m>) -> Self {
+    pub(super) fn new(launch: &LaunchState<'m>) -> Self {
         let threads = launch.threads();
         Self {
             shared: SharedMemory::new(u64::from(
@@ -80,7 +91,7 @@ impl<'m> Worker<'m> {
 
 /// One of a block's 16 barriers.
 #[derive(Debug, Clone, Copy, Default)]
-struct Arrived {
+struct BarrierState {
     /// Threads that have come.
     threads: u32,
     /// How many it waits for, if an instruction said so.
@@ -92,11 +103,11 @@ struct Arrived {
 
 /// A block that runs.
 pub(super) struct Block<'a, 'l, O> {
-    launch: &'a Launch<'l>,
+    launch: &'a LaunchState<'l>,
     worker: &'a mut Worker<'l>,
     number: u64,
     observer: &'a mut O,
-    barriers: [Arrived; BARRIERS],
+    barriers: [BarrierState; BARRIERS],
     /// Threads that have not ended.
     alive: u32,
     /// Whether all warps have the memory that they begin with.
@@ -105,7 +116,7 @@ pub(super) struct Block<'a, 'l, O> {
 
 impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
     pub(super) fn new(
-        launch: &'a Launch<'l>,
+        launch: &'a LaunchState<'l>,
         worker: &'a mut Worker<'l>,
         number: u64,
         observer: &'a mut O,
@@ -122,17 +133,17 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
             worker,
             number,
             observer,
-            barriers: [Arrived::default(); BARRIERS],
+            barriers: [BarrierState::default(); BARRIERS],
             alive: launch.threads(),
             begun,
         }
     }
 
     /// Runs the block to its end.
-    pub(super) fn run(&mut self) -> Result<(), Stop> {
+    pub(super) fn run(&mut self) -> Result<(), BlockFault> {
         if !self.begun {
             let start = Site { function: 0, pc: 0 };
-            return Err((start, 0, FaultKind::StackOverflow));
+            return Err(BlockFault::new(start, 0, FaultKind::StackOverflow));
         }
         let a_turn = self.turn();
         let mut executed = 0u64;
@@ -144,11 +155,11 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                 if warp.waiting.is_some() {
                     continue;
                 }
-                let place = Place {
+                let warp_id = WarpId {
                     block: self.number,
                     warp: index as u32,
                 };
-                self.observer.turn(place);
+                self.observer.turn(warp_id);
                 let mut turn = a_turn;
                 let before = warp.alive().count_ones();
                 let status = warp.run(
@@ -156,7 +167,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                     &mut self.worker.shared,
                     &mut self.worker.recent,
                     self.observer,
-                    place,
+                    warp_id,
                     &mut turn,
                 )?;
                 executed += u64::from(a_turn - turn);
@@ -208,14 +219,14 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
     }
 
     /// A warp has come to a barrier.
-    fn arrive(&mut self, index: usize) -> Result<(), Stop> {
+    fn arrive(&mut self, index: usize) -> Result<(), BlockFault> {
         let warp = &mut self.worker.warps[index];
         let Some(arrival) = warp.arrival.take() else {
             return Ok(());
         };
         let site = arrival.site;
         let thread = index as u32 * 32;
-        let bad = |problem: String| (site, thread, FaultKind::BadBarrier { problem });
+        let bad = |problem| BlockFault::new(site, thread, FaultKind::BadBarrier { problem });
         let id = arrival.id as usize;
         if id >= BARRIERS {
             return Err(bad(format!("number {id}; there are 0 to {}", BARRIERS - 1)));
@@ -248,7 +259,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
         }
         self.observer.barrier(
             site,
-            Place {
+            WarpId {
                 block: self.number,
                 warp: index as u32,
             },
@@ -270,7 +281,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
         if barrier.threads < expected {
             return false;
         }
-        self.barriers[id] = Arrived::default();
+        self.barriers[id] = BarrierState::default();
         for warp in &mut self.worker.warps {
             if warp.waiting != Some(id as u32) {
                 continue;
@@ -288,15 +299,12 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
         true
     }
 
-    fn deadlock(&self) -> Stop {
-        let mut waiting = String::new();
+    fn deadlock(&self) -> BlockFault {
+        let mut waiting = Vec::new();
         let mut first = None;
         for (index, warp) in self.worker.warps.iter().enumerate() {
             if let Some(id) = warp.waiting {
-                if !waiting.is_empty() {
-                    waiting += ", ";
-                }
-                waiting += &format!("warp {index} waits at barrier {id}");
+                waiting.push(format!("warp {index} waits at barrier {id}"));
                 first = first.or(Some((warp.site_before(), index as u32 * 32)));
             }
         }
@@ -315,12 +323,12 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                 ),
             })
             .collect();
-        waiting += &format!("; {}", missing.join(", "));
+        let waiting = format!("{}; {}", waiting.join(", "), missing.join(", "));
         let (site, thread) = first.unwrap_or((Site { function: 0, pc: 0 }, 0));
-        (site, thread, FaultKind::Deadlock { waiting })
+        BlockFault::new(site, thread, FaultKind::Deadlock { waiting })
     }
 
-    fn over_budget(&self) -> Stop {
+    fn over_budget(&self) -> BlockFault {
         let running = self
             .worker
             .warps
@@ -330,11 +338,8 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
         let warp = &self.worker.warps[running];
         let lane = lanes(warp.alive()).next().unwrap_or(0) as u32;
         let instructions = self.launch.config.max_instructions;
-        (
-            warp.site(),
-            running as u32 * 32 + lane,
-            FaultKind::Budget { instructions },
-        )
+        let thread = running as u32 * 32 + lane;
+        BlockFault::new(warp.site(), thread, FaultKind::Budget { instructions })
     }
 }
 

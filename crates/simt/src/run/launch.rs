@@ -6,16 +6,64 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::arg::{Arg, parameters};
-use super::block::{Block, Launch, Progress, Worker};
+use super::block::{Block, BlockFault, LaunchState, Progress, Worker};
 use super::fault::{Fault, FaultKind};
 use super::geometry::check_geometry;
 use super::machine::Machine;
-use crate::code::Program;
+use crate::code::{Origin, Program};
 use crate::memory::AccessFault;
 use crate::memory::global::MemoryError;
 use crate::module::Function;
-use crate::observe::{Observer, Site};
+use crate::observe::Observer;
 use ptx::Source;
+
+/// A kernel with all that a launch of it takes.
+#[derive(Debug, Clone, Copy)]
+pub struct Launch<'a> {
+    /// The kernel.
+    pub function: &'a Function,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory of a block.
+    pub shared_bytes: u32,
+    /// One argument for each of the kernel's parameters.
+    pub args: &'a [Arg],
+    /// The numbers of the blocks that are run, x fastest; all of the grid's where there are none.
+    pub blocks: Option<&'a [u64]>,
+}
+
+impl<'a> Launch<'a> {
+    /// A launch of a whole grid without dynamic shared memory.
+    pub fn new(function: &'a Function, grid: [u32; 3], block: [u32; 3], args: &'a [Arg]) -> Self {
+        Self {
+            function,
+            grid,
+            block,
+            shared_bytes: 0,
+            args,
+            blocks: None,
+        }
+    }
+
+    /// The same with so many bytes of dynamic shared memory for each block.
+    #[must_use]
+    pub fn with_shared_bytes(self, shared_bytes: u32) -> Self {
+        Self {
+            shared_bytes,
+            ..self
+        }
+    }
+
+    /// The same of some of the grid's blocks: to learn from a sample what a launch would do that takes too
+    /// long to be run. What the other blocks would have left in memory is not there, so the results are
+    /// worth nothing, and a kernel whose blocks wait for each other ends in a [`LaunchError::Fault`].
+    #[must_use]
+    pub fn with_blocks(self, blocks: Option<&'a [u64]>) -> Self {
+        Self { blocks, ..self }
+    }
+}
 
 /// A launch that did not come to its end.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -53,11 +101,10 @@ pub enum LaunchError {
 }
 
 impl Machine {
-    /// Runs a kernel to its end and returns the observer with what it has seen. The rest is as for
-    /// [`Machine::launch`].
+    /// Runs a kernel to its end, as [`Machine::launch`] does, and returns the observer with what it has seen.
     ///
     /// ```
-    /// use simt::observe::{Access, AccessKind, Observer, Place, Site};
+    /// use simt::observe::{Access, AccessKind, Observer, WarpId, Site};
     ///
     /// /// Counts the threads that store something.
     /// struct Stores(u32);
@@ -69,7 +116,7 @@ impl Machine {
     ///     fn merge(&mut self, other: Self) {
     ///         self.0 += other.0;
     ///     }
-    ///     fn access(&mut self, _: Site, _: Place, access: &Access<'_>) {
+    ///     fn access(&mut self, _: Site, _: WarpId, access: &Access<'_>) {
     ///         if access.kind == AccessKind::Store {
     ///             self.0 += access.mask.count_ones();
     ///         }
@@ -95,46 +142,26 @@ impl Machine {
     /// let mut machine = simt::Machine::new(simt::Config::default())?;
     /// let to = machine.zeroed::<u32>(100)?;
     /// let args = [to.into(), 7u32.into()];
-    /// let seen = machine.launch_observed(&fill, [1, 1, 1], [100, 1, 1], 0, &args, Stores(0))?;
+    /// let seen = machine.launch_observed(&simt::Launch::new(&fill, [1, 1, 1], [100, 1, 1], &args), Stores(0))?;
     /// assert_eq!(seen.0, 100);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As [`Machine::launch`].
+    /// Those of [`Machine::launch`].
     pub fn launch_observed<O: Observer>(
         &mut self,
-        function: &Function,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared_bytes: u32,
-        args: &[Arg],
+        launch: &Launch<'_>,
         observer: O,
     ) -> Result<O, LaunchError> {
-        self.launch_blocks(function, grid, block, shared_bytes, args, None, observer)
-    }
-
-    /// [`Machine::launch_observed`] of some of a grid's blocks: to learn from a sample what a launch would do
-    /// that takes too long to be run. `chosen` has their numbers, x fastest; `None` is all of them. What the
-    /// others would have left in memory is not there: results are worth nothing, and a kernel whose blocks
-    /// wait for each other waits for ever, which is a [`LaunchError::Fault`].
-    ///
-    /// # Errors
-    /// As [`Machine::launch`]; [`LaunchError::Geometry`] for a block that the grid does not have.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "a launch's own, and which blocks of it"
-    )]
-    pub fn launch_blocks<O: Observer>(
-        &mut self,
-        function: &Function,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared_bytes: u32,
-        args: &[Arg],
-        chosen: Option<&[u64]>,
-        observer: O,
-    ) -> Result<O, LaunchError> {
+        let Launch {
+            function,
+            grid,
+            block,
+            shared_bytes,
+            args,
+            blocks: chosen,
+        } = *launch;
         let program = &*function.program;
         check_geometry(program, grid, block, shared_bytes)?;
         let all = grid.iter().map(|side| u64::from(*side)).product::<u64>();
@@ -160,7 +187,7 @@ impl Machine {
         }
         let params = parameters(program, args)?;
         let globals = self.place_globals(program)?;
-        let launch = Launch {
+        let state = LaunchState {
             program,
             grid,
             block,
@@ -169,7 +196,7 @@ impl Machine {
             globals: &globals,
             global: &self.global,
             config: &self.config,
-            isa: self.isa,
+            simd: self.simd,
             progress: Progress {
                 instructions: AtomicU64::new(0),
                 faulted: AtomicU64::new(u64::MAX),
@@ -178,7 +205,7 @@ impl Machine {
         let blocks = chosen.map_or(all, |chosen| chosen.len() as u64);
         let next = AtomicU64::new(0);
         let merged = Mutex::new(observer);
-        let faults = Mutex::new(Vec::<(u64, Site, u32, FaultKind)>::new());
+        let faults = Mutex::new(Vec::<(u64, BlockFault)>::new());
         let workers = self.pool.current_num_threads() as u64;
         // Few enough at a time that the last ones end together, enough that taking them costs nothing.
         let share = (blocks / (workers * 16)).clamp(1, 64);
@@ -187,22 +214,22 @@ impl Machine {
         let last = blocks - 1;
         let run = |next: &dyn Fn() -> Option<Range<u64>>| {
             let mut seen = merged.lock().expect("no observer panics").fork();
-            let mut worker = Worker::new(&launch);
+            let mut worker = Worker::new(&state);
             while let Some(numbers) = next() {
                 for index in numbers {
                     let number = chosen.map_or(index, |chosen| chosen[index as usize]);
                     // Blocks before the first that faulted are still run, so that which fault is told
                     // does not depend on the host's threads.
-                    if number > launch.progress.faulted.load(Ordering::Relaxed) {
+                    if number > state.progress.faulted.load(Ordering::Relaxed) {
                         break;
                     }
-                    let mut running = Block::new(&launch, &mut worker, number, &mut seen);
-                    if let Err((site, thread, kind)) = running.run() {
-                        launch.progress.faulted.fetch_min(number, Ordering::Relaxed);
+                    let mut running = Block::new(&state, &mut worker, number, &mut seen);
+                    if let Err(fault) = running.run() {
+                        state.progress.faulted.fetch_min(number, Ordering::Relaxed);
                         faults
                             .lock()
                             .expect("pushing cannot panic")
-                            .push((number, site, thread, kind));
+                            .push((number, fault));
                         break;
                     }
                 }
@@ -224,8 +251,8 @@ impl Machine {
             .min_by_key(|(number, ..)| *number);
         let result = match fault {
             None => Ok(merged.into_inner().expect("no observer panics")),
-            Some((number, site, thread, kind)) => Err(LaunchError::Fault(Box::new(
-                self.describe(function, grid, block, args, number, site, thread, kind),
+            Some((number, fault)) => Err(LaunchError::Fault(Box::new(
+                self.describe(launch, number, fault),
             ))),
         };
         for address in globals {
@@ -234,11 +261,10 @@ impl Machine {
         result
     }
 
-    /// Runs a kernel to its end: `grid` blocks of `block` threads, each as `[x, y, z]`.
+    /// Runs a kernel to its end.
     ///
-    /// `shared_bytes` is the dynamic shared memory of a block, and `args` has one argument for each of the
-    /// kernel's parameters. Module-scope variables have their initial values at the start of each launch.
-    /// Blocks begin in the order of their numbers, and the last one when the others are done: it may wait for them.
+    /// Module-scope variables have their initial values at the start of each launch. Blocks begin in the order
+    /// of their numbers, and the last one when the others are done: it may wait for them.
     ///
     /// ```
     /// # const FILL: &str = ".version 8.0
@@ -259,12 +285,12 @@ impl Machine {
     /// let fill = simt::Module::from_ptx(FILL)?.function("fill")?;
     /// let mut machine = simt::Machine::new(simt::Config::default())?;
     /// let to = machine.zeroed::<u32>(64)?;
-    /// machine.launch(&fill, [1, 1, 1], [64, 1, 1], 0, &[to.into(), 7u32.into()])?;
+    /// machine.launch(&simt::Launch::new(&fill, [1, 1, 1], [64, 1, 1], &[to.into(), 7u32.into()]))?;
     /// assert_eq!(machine.read(to)?, [7; 64]);
     ///
     /// // One thread too many.
     /// let fault = machine
-    ///     .launch(&fill, [1, 1, 1], [65, 1, 1], 0, &[to.into(), 7u32.into()])
+    ///     .launch(&simt::Launch::new(&fill, [1, 1, 1], [65, 1, 1], &[to.into(), 7u32.into()]))
     ///     .unwrap_err();
     /// assert!(fault.to_string().starts_with("out of bounds write of 4 bytes at "));
     /// assert!(fault.to_string().contains("0 bytes past the end of argument 0's buffer of 256 bytes"));
@@ -275,15 +301,8 @@ impl Machine {
     /// [`LaunchError::Geometry`], [`LaunchError::Arguments`] and [`LaunchError::Variable`] before anything
     /// runs; [`LaunchError::Fault`] if the kernel does something that it may not, runs for longer than
     /// [`Config::max_instructions`](crate::Config::max_instructions) or waits for ever.
-    pub fn launch(
-        &mut self,
-        function: &Function,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared_bytes: u32,
-        args: &[Arg],
-    ) -> Result<(), LaunchError> {
-        self.launch_observed(function, grid, block, shared_bytes, args, ())
+    pub fn launch(&mut self, launch: &Launch<'_>) -> Result<(), LaunchError> {
+        self.launch_observed(launch, ())
     }
 
     /// Allocates the module's global variables that the kernel uses, with their initial values.
@@ -318,29 +337,17 @@ impl Machine {
         Ok(addresses)
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "all that a fault tells comes together here"
-    )]
-    fn describe(
-        &self,
-        function: &Function,
-        grid: [u32; 3],
-        block: [u32; 3],
-        args: &[Arg],
-        number: u64,
-        site: Site,
-        thread: u32,
-        kind: FaultKind,
-    ) -> Fault {
-        let program = &*function.program;
+    /// A fault of block `number`, in words and with its place in the text.
+    fn describe(&self, launch: &Launch<'_>, number: u64, fault: BlockFault) -> Fault {
+        let BlockFault { site, thread, kind } = fault;
+        let program = &*launch.function.program;
         let func = &program.functions[site.function as usize];
-        let (at, loc) = func.places[site.pc as usize];
-        let source = Source::new(&function.module.ptx);
+        let Origin { at, loc, .. } = func.origins[site.pc as usize];
+        let source = Source::new(&launch.function.module.ptx);
         let (ptx_line, _) = source.line_column(at);
         let kind = match kind {
             FaultKind::Access { access, .. } => {
-                let near = self.near(&access, args);
+                let near = self.near(&access, launch.args);
                 FaultKind::Access { access, near }
             }
             other => other,
@@ -349,8 +356,8 @@ impl Machine {
             kind,
             kernel: program.functions[0].name.clone(),
             function: (site.function > 0).then(|| func.name.clone()),
-            block: unravel(number, grid),
-            thread: unravel(u64::from(thread), block),
+            block: unravel(number, launch.grid),
+            thread: unravel(u64::from(thread), launch.block),
             ptx_line,
             ptx: source.line_text(ptx_line).trim().to_owned(),
             origin: loc.and_then(|loc| {
@@ -358,11 +365,8 @@ impl Machine {
                 let (file, line) = loc
                     .inlined_at
                     .map_or((loc.file, loc.line), |at| (at.0, at.1));
-                let name = function
-                    .module
-                    .files
-                    .iter()
-                    .find(|(number, _)| *number == file)?;
+                let mut files = launch.function.module.files.iter();
+                let name = files.find(|(number, _)| *number == file)?;
                 Some((name.1.clone(), line))
             }),
         }

@@ -108,7 +108,7 @@ pub struct Machine {
     pub(crate) config: Config,
     pub(crate) global: GlobalMemory,
     pub(crate) pool: rayon::ThreadPool,
-    pub(crate) isa: &'static crate::isa::Isa,
+    pub(crate) simd: &'static crate::host_simd::HostSimd,
 }
 
 impl Machine {
@@ -131,7 +131,7 @@ impl Machine {
             pool: rayon::ThreadPoolBuilder::new()
                 .num_threads(config.threads)
                 .build()?,
-            isa: crate::isa::best(),
+            simd: crate::host_simd::best(),
         })
     }
 

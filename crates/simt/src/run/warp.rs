@@ -1,13 +1,12 @@
-//! One warp: its registers, its calls' frames, and the stack of its ways.
+//! One warp: its registers, its calls' frames, and the stack of its stack.
 
 mod execute;
 
-use super::block::{Launch, Reduction};
-use crate::code::{Call, Fill, Func, NEVER, Op, Reg, Special};
+use super::block::{LaunchState, Reduction};
+use crate::code::{Call, FrameInit, Func, NEVER, Op, Reg, Special};
 use crate::memory::LocalMemory;
 use crate::observe::Site;
-use crate::regs::{ALL, LANES, Lanes32, Lanes64, Regs};
-use crate::warp::lanes;
+use crate::regs::{ALL, LANES, Lanes32, Lanes64, Regs, lanes};
 
 /// Why a warp stopped running for now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,11 +38,11 @@ pub(super) struct Votes {
 
 /// A way that some lanes are on.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct StackEntry {
     pc: u32,
     mask: u32,
-    /// Where it meets the ways below it on the stack.
-    meets: u32,
+    /// Where it reconvergence_pc the stack below it on the stack.
+    reconvergence_pc: u32,
 }
 
 /// A function being executed.
@@ -56,8 +55,8 @@ struct Frame {
     preds: usize,
     /// Its local memory begins here.
     local: u32,
-    /// Its ways begin here on the stack.
-    ways: usize,
+    /// Its stack begin here on the stack.
+    stack: usize,
     /// The lanes that it was entered with.
     lanes: u32,
     /// The program counter of the call in the frame below.
@@ -77,7 +76,7 @@ pub(super) struct WarpState {
     preds: Vec<u32>,
     local: LocalMemory,
     frames: Vec<Frame>,
-    ways: Vec<Way>,
+    stack: Vec<StackEntry>,
     /// Whether the entry's registers have been filled.
     filled: bool,
     /// The block's coordinates.
@@ -90,7 +89,7 @@ pub(super) struct WarpState {
 }
 
 impl WarpState {
-    pub(super) fn new(launch: &Launch<'_>, number: u32) -> Self {
+    pub(super) fn new(launch: &LaunchState<'_>, number: u32) -> Self {
         let [x, y, z] = launch.block;
         let mut tid = [[0; LANES]; 3];
         let mut threads = 0;
@@ -110,7 +109,7 @@ impl WarpState {
             preds: Vec::new(),
             local: LocalMemory::default(),
             frames: Vec::new(),
-            ways: Vec::new(),
+            stack: Vec::new(),
             filled: false,
             block: [0; 3],
             tid,
@@ -121,10 +120,10 @@ impl WarpState {
     }
 
     /// Starts the block at these coordinates; `false` if there is no local memory for it.
-    pub(super) fn begin(&mut self, launch: &Launch<'_>, block: [u32; 3]) -> bool {
+    pub(super) fn begin(&mut self, launch: &LaunchState<'_>, block: [u32; 3]) -> bool {
         self.block = block;
         self.ended = !self.threads;
-        self.ways.clear();
+        self.stack.clear();
         self.frames.clear();
         self.waiting = None;
         self.arrival = None;
@@ -142,7 +141,7 @@ impl WarpState {
         let function = self.frames.last().map_or(0, |frame| frame.function);
         Site {
             function,
-            pc: self.ways.last().map_or(0, |way| way.pc),
+            pc: self.stack.last().map_or(0, |way| way.pc),
         }
     }
 
@@ -175,12 +174,18 @@ impl WarpState {
     }
 
     /// Begins a frame; `false` if there is no local memory for it.
-    fn enter(&mut self, launch: &Launch<'_>, function: u32, mask: u32, call: Option<u32>) -> bool {
+    fn enter(
+        &mut self,
+        launch: &LaunchState<'_>,
+        function: u32,
+        mask: u32,
+        call: Option<u32>,
+    ) -> bool {
         let func = &launch.program.functions[function as usize];
-        let ways = self.ways.len();
+        let stack = self.stack.len();
         let mut frame = Frame {
             function,
-            ways,
+            stack,
             lanes: mask,
             call,
             ..Frame::default()
@@ -205,10 +210,10 @@ impl WarpState {
             return false;
         }
         self.frames.push(frame);
-        self.ways.push(Way {
+        self.stack.push(StackEntry {
             pc: 0,
             mask,
-            meets: NEVER,
+            reconvergence_pc: NEVER,
         });
         // Nothing writes a filled register, so the entry's keep their values from block to block.
         let again = function == 0 && self.filled;
@@ -218,27 +223,28 @@ impl WarpState {
     }
 
     /// Fills the registers of a frame that begins; `again`, only those that differ between blocks.
-    fn fill(&mut self, launch: &Launch<'_>, func: &Func, frame: Frame, again: bool) {
-        for filled in &func.fills {
+    fn fill(&mut self, launch: &LaunchState<'_>, func: &Func, frame: Frame, again: bool) {
+        for filled in &func.frame_init {
             // The usual ones of those that differ between blocks, without a detour.
-            if let (Fill::Special(Special::Ctaid(axis)), Reg::R32(reg)) = (filled.fill, filled.reg)
+            if let (FrameInit::Special(Special::Ctaid(axis)), Reg::R32(reg)) =
+                (filled.init, filled.reg)
             {
                 self.r32[frame.r32 + reg.0 as usize] = [self.block[axis as usize]; LANES];
                 continue;
             }
-            if again && !matches!(filled.fill, Fill::Special(Special::Ctaid(_))) {
+            if again && !matches!(filled.init, FrameInit::Special(Special::Ctaid(_))) {
                 continue;
             }
-            let values: Lanes64 = match filled.fill {
-                Fill::Number(value) => [value; LANES],
-                Fill::Global { variable, offset } => {
+            let values: Lanes64 = match filled.init {
+                FrameInit::Number(value) => [value; LANES],
+                FrameInit::Global { variable, offset } => {
                     [launch.globals[variable as usize].wrapping_add_signed(offset); LANES]
                 }
-                Fill::Local(offset) => [u64::from(frame.local.wrapping_add(offset)); LANES],
-                Fill::DynamicShared(offset) => {
+                FrameInit::Local(offset) => [u64::from(frame.local.wrapping_add(offset)); LANES],
+                FrameInit::DynamicShared(offset) => {
                     [u64::from(launch.dynamic_shared_at()).wrapping_add_signed(offset); LANES]
                 }
-                Fill::Special(special) => self.special(launch, special).map(u64::from),
+                FrameInit::Special(special) => self.special(launch, special).map(u64::from),
             };
             let mut regs = self.regs();
             match filled.reg {
@@ -249,7 +255,7 @@ impl WarpState {
         }
     }
 
-    fn special(&self, launch: &Launch<'_>, special: Special) -> Lanes32 {
+    fn special(&self, launch: &LaunchState<'_>, special: Special) -> Lanes32 {
         let each = |f: fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
         let threads: u32 = launch.block.iter().product();
         let shared = launch.dynamic_shared_at() + launch.dynamic_shared;
@@ -274,7 +280,7 @@ impl WarpState {
         }
     }
 
-    fn call(&mut self, launch: &Launch<'_>, pc: u32, call: &Call, active: u32) -> bool {
+    fn call(&mut self, launch: &LaunchState<'_>, pc: u32, call: &Call, active: u32) -> bool {
         let caller = self.frames.last().copied().unwrap_or_default();
         if !self.enter(launch, call.function, active, Some(pc)) {
             return false;
@@ -292,7 +298,7 @@ impl WarpState {
     }
 
     /// Ends the frame on top: its results go to the caller.
-    fn leave(&mut self, launch: &Launch<'_>) {
+    fn leave(&mut self, launch: &LaunchState<'_>) {
         let Some(callee) = self.frames.pop() else {
             return;
         };

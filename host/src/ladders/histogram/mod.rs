@@ -6,7 +6,6 @@
 //! Effective bandwidth is reckoned as n bytes, each read once, by the time.
 
 mod data;
-mod rungs;
 
 use std::sync::OnceLock;
 
@@ -15,9 +14,9 @@ use rayon::prelude::*;
 use kernels_gpu::histogram::BINS;
 
 use engine::Error;
-use engine::launch::{Arg, Launch};
+use engine::launch::Launch;
 use engine::options::{Kind, Opt, Options};
-use engine::problem::{Buffer, Problem, Role, Verdict, Wanted, round_down, with_power};
+use engine::problem::{Buffer, Problem, Role, Verdict, round_down, with_power};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
 use data::Data;
@@ -30,14 +29,11 @@ const DEFAULT_N: u64 = 1 << 24;
 
 const BLOCKS: &[[u32; 3]] = &[[128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]];
 
-/// Counters behind the 256 that must stay zero.
-const GUARD: usize = 16;
-
 /// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "histogram",
     summary: "how often each byte value occurs",
-    rungs: rungs::RUNGS,
+    rungs: kernels_gpu::histogram::RUNGS,
     options: &[
         Opt {
             name: "n",
@@ -141,43 +137,6 @@ impl Histogram {
     }
 }
 
-impl Histogram {
-    /// What checks want: the counters and their guard.
-    fn output(&self) -> Vec<Wanted> {
-        vec![Wanted {
-            buffer: 1,
-            bytes: (BINS + GUARD) * 4,
-        }]
-    }
-
-    /// Compares an output with the reference.
-    fn check_output(&self, outputs: &[Vec<u8>]) -> Verdict {
-        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
-        let found: Vec<u32> = bytes
-            .chunks_exact(4)
-            .map(bytemuck::pod_read_unaligned)
-            .collect();
-        let expected = counts(self.input());
-        if found.len() != expected.len() + GUARD {
-            return Verdict::Wrong(format!("there are {} counters", found.len()));
-        }
-        let wrong = (0..BINS).find(|&byte| found[byte] != expected[byte]);
-        if let Some(byte) = wrong {
-            return Verdict::Wrong(format!(
-                "byte {byte:#04x} was counted {} times; {} is right",
-                found[byte], expected[byte]
-            ));
-        }
-        match found[BINS..].iter().position(|&count| count != 0) {
-            None => Verdict::Right,
-            Some(extra) => Verdict::Wrong(format!(
-                "counter {} was written, behind the {BINS} that there are",
-                BINS + extra
-            )),
-        }
-    }
-}
-
 impl Problem for Histogram {
     fn size(&self) -> String {
         format!("n = {}, {}", self.n, self.name)
@@ -205,14 +164,8 @@ impl Problem for Histogram {
 
     fn buffers(&self) -> Vec<Buffer> {
         vec![
-            Buffer {
-                role: Role::Input,
-                bytes: self.n,
-            },
-            Buffer {
-                role: Role::Sum,
-                bytes: ((BINS + GUARD) * 4) as u64,
-            },
+            Buffer::new(Role::Input, self.n),
+            Buffer::new(Role::Sum, BINS as u64 * 4),
         ]
     }
 
@@ -220,20 +173,11 @@ impl Problem for Histogram {
         if index == 0 { self.input() } else { &[] }
     }
 
-    fn args(&self, _: &Rung) -> Vec<Arg> {
-        vec![Arg::Buffer(0), Arg::Buffer(1), Arg::U32(self.n as u32)]
-    }
-
-    fn bytes(&self) -> u64 {
-        self.n
-    }
-
-    fn wanted(&self, _: &Launch) -> Vec<Wanted> {
-        self.output()
-    }
-
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        self.check_output(outputs)
+        let found: &[u8] = outputs.first().map_or(&[], Vec::as_slice);
+        Verdict::of_elements(found, &counts(self.input()), |byte| {
+            format!("the count of byte {byte:#04x}")
+        })
     }
 }
 

@@ -10,9 +10,7 @@ fn of(options: &Options) -> Result<Box<dyn Problem>, Error> {
 }
 
 fn output(counts: &[u32]) -> Vec<Vec<u8>> {
-    let mut words = counts.to_vec();
-    words.resize(BINS + GUARD, 0);
-    vec![bytemuck::cast_slice(&words).to_vec()]
+    vec![bytemuck::cast_slice(counts).to_vec()]
 }
 
 #[test]
@@ -43,15 +41,12 @@ fn the_check_names_what_is_wrong() {
     let rung = &ladder.rungs[0];
     let launch = ladder.launch(rung, &*problem, None).unwrap();
     let check = |counts: &[u32]| problem.check(rung, &launch, &output(counts));
-    let mut counts = [0; BINS + GUARD];
+    let mut counts = [0; BINS];
     counts[0x41] = 1000;
     assert_eq!(check(&counts), Verdict::Right);
     counts[0x41] = 999;
-    let wrong = "byte 0x41 was counted 999 times; 1000 is right";
+    let wrong = "the count of byte 0x41 is 999; 1000 is right";
     assert_eq!(check(&counts), Verdict::Wrong(wrong.into()));
-    counts[0x41] = 1000;
-    counts[BINS] = 1;
-    assert!(matches!(check(&counts), Verdict::Wrong(why) if why.starts_with("counter 256 was")));
     assert!(!problem.check(rung, &launch, &[]).is_right());
 }
 
@@ -78,7 +73,7 @@ fn what_cannot_be_is_refused() {
     let refused = |options: Options, message: &str| {
         let error = of(&options).err().unwrap();
         assert!(error.to_string().starts_with(message), "{error}");
-        assert_eq!(error.exit_code(), 2);
+        assert!(!error.is_failure());
     };
     let none = Options::default;
     refused(

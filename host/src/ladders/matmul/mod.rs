@@ -28,18 +28,14 @@
 
 mod inputs;
 mod reference;
-mod rungs;
 
-use std::borrow::Cow;
 use std::sync::OnceLock;
-
-use kernels_gpu::matmul::{pipeline, pipelined};
 
 use engine::Error;
 use engine::launch::{Arg, Launch};
-use engine::options::{Kind, Opt, Options};
-use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
-use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
+use engine::options::{Opt, Options};
+use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down};
+use engine::registry::{Column, Effort, Form, Ladder, Rung, ShownColumns};
 
 use inputs::Inputs;
 use reference::{Method, Reference, Wrong};
@@ -47,47 +43,30 @@ use reference::{Method, Reference, Wrong};
 /// The most elements of a matrix: the kernels count them in 31 bits.
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
-/// The blocks of the seed's rungs: a thread for each element of a tile.
-const SQUARES: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1]];
-
 const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1], [128, 1, 1], [256, 1, 1]];
-
-/// Rows and columns of a tile of the sliced rung.
-const SLICED: (u64, u64) = {
-    let (rows, columns) = pipeline::tile(pipelined::SLICED_WARPS, pipelined::SLICED_EACH);
-    (rows as u64, columns as u64)
-};
-
-/// The form of the problem in which the blocks of a tile take turns.
-const IN_TURNS: usize = 2;
-
-/// The form of the problem in which the second matrix lies column after column.
-const COLUMN_MAJOR: usize = 1;
-
-/// Words behind the output that must keep their poison.
-const GUARD: usize = 64;
-
-const fn side(name: &'static str, metavar: &'static str, help: &'static str) -> Opt {
-    Opt {
-        name,
-        metavar,
-        kind: Kind::Size,
-        default: "1024",
-        help,
-    }
-}
 
 /// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "matmul",
     summary: "the product of two matrices of 32-bit floats, m × k and k × n",
-    rungs: rungs::RUNGS,
+    rungs: kernels_gpu::matmul::RUNGS,
     options: &[
-        side("m", "M", "Rows of the first matrix, and of the product"),
-        side("n", "N", "Columns of the second matrix, and of the product"),
-        side(
+        Opt::size(
+            "m",
+            "M",
+            "1024",
+            "Rows of the first matrix, and of the product",
+        ),
+        Opt::size(
+            "n",
+            "N",
+            "1024",
+            "Columns of the second matrix, and of the product",
+        ),
+        Opt::size(
             "k",
             "K",
+            "1024",
             "Columns of the first matrix, and rows of the second",
         ),
     ],
@@ -132,17 +111,8 @@ fn sweep(effort: Effort) -> Vec<Options> {
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let [m, n, k] = ["m", "n", "k"].map(|name| options.size(name));
-    for (option, value) in [("m", m), ("n", n), ("k", k)] {
-        if !(1..=MAX_ELEMENTS).contains(&value) {
-            return Err(Error::OutOfBounds {
-                ladder: LADDER.name,
-                option,
-                value,
-                takes: format!("1 to {MAX_ELEMENTS}"),
-            });
-        }
-    }
+    let side = |name| options.size_within(name, 1..=MAX_ELEMENTS);
+    let [m, n, k] = [side("m")?, side("n")?, side("k")?];
     for [rows, columns] in [[m, k], [k, n], [m, n]] {
         if rows * columns > MAX_ELEMENTS {
             return Err(Error::TooLarge {
@@ -180,57 +150,14 @@ impl Matmul {
 }
 
 impl Matmul {
-    /// What checks want: the product and its guard.
-    fn output(&self) -> Vec<Wanted> {
-        let [m, n, _] = self.sides;
-        vec![Wanted {
-            buffer: 3,
-            bytes: (m * n + GUARD) * 4,
-        }]
-    }
-
-    /// Compares an output with the reference.
-    fn check_output(&self, outputs: &[Vec<u8>]) -> Verdict {
-        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
-        let found: Cow<'_, [f32]> = match bytemuck::try_cast_slice(bytes) {
-            Ok(found) => Cow::Borrowed(found),
-            // The bytes are not where floats can be.
-            Err(_) => bytes
-                .chunks_exact(4)
-                .map(bytemuck::pod_read_unaligned)
-                .collect(),
-        };
-        let [m, n, _] = self.sides;
-        if found.len() != m * n + GUARD {
-            return Verdict::Wrong(format!("the product has {} elements", found.len()));
-        }
-        let poison = u32::from_ne_bytes([POISON; 4]);
-        let wrong = self.reference().first_wrong(self.inputs(), &found[..m * n]);
-        if let Some(Wrong { at, right }) = wrong {
-            let unwritten = if found[at].to_bits() == poison {
-                ", which is what was there before"
-            } else {
-                ""
-            };
-            return Verdict::Wrong(format!(
-                "row {}, column {} of the product is {:e}{unwritten}; {right:e} is right",
-                at / n,
-                at % n,
-                found[at],
-            ));
-        }
-        let beyond = found[m * n..].iter();
-        match beyond
-            .map(|word| word.to_bits())
-            .position(|word| word != poison)
-        {
-            None => Verdict::Right,
-            Some(extra) => Verdict::Wrong(format!(
-                "element {} was written, behind the product's {}",
-                m * n + extra,
-                m * n
-            )),
-        }
+    /// Words of the workspace: one for each tile of the rung that has the most.
+    fn turns(&self) -> u64 {
+        let in_turns = LADDER
+            .rungs
+            .iter()
+            .filter(|rung| rung.form == Form::Workspace);
+        let tiles = in_turns.map(|rung| rung.geometry.grid(&self.shape(), rung.default_block)[0]);
+        tiles.max().unwrap_or(0).into()
     }
 }
 
@@ -261,17 +188,13 @@ impl Problem for Matmul {
 
     fn buffers(&self) -> Vec<Buffer> {
         let [m, n, k] = self.sides.map(|side| side as u64);
-        let buffer = |role, elements| Buffer {
-            role,
-            bytes: elements * 4,
-        };
+        let buffer = |role, elements| Buffer::new(role, elements * 4);
         vec![
             buffer(Role::Input, m * k),
             buffer(Role::Input, k * n),
             buffer(Role::Input, k * n),
-            buffer(Role::Output, m * n + GUARD as u64),
-            // A turn for each tile of the sliced rung.
-            buffer(Role::Workspace, m.div_ceil(SLICED.0) * n.div_ceil(SLICED.1)),
+            buffer(Role::Output, m * n),
+            buffer(Role::Workspace, self.turns()),
         ]
     }
 
@@ -286,9 +209,9 @@ impl Problem for Matmul {
 
     fn args(&self, rung: &Rung) -> Vec<Arg> {
         let [m, n, k] = self.sides.map(|side| Arg::U32(side as u32));
-        let b = usize::from(rung.form == COLUMN_MAJOR);
+        let b = usize::from(rung.form == Form::ColumnMajor);
         let mut args = vec![Arg::Buffer(0), Arg::Buffer(1 + b), Arg::Buffer(3), m, n, k];
-        if rung.form == IN_TURNS {
+        if rung.form == Form::Workspace {
             args.push(Arg::Buffer(4));
         }
         args
@@ -304,12 +227,21 @@ impl Problem for Matmul {
         Some((2 * m * n).saturating_mul(k))
     }
 
-    fn wanted(&self, _: &Launch) -> Vec<Wanted> {
-        self.output()
-    }
-
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        self.check_output(outputs)
+        let found = elements::<f32>(outputs.first().map_or(&[], Vec::as_slice));
+        let [m, n, _] = self.sides;
+        if found.len() != m * n {
+            return Verdict::Wrong(format!("the product has {} elements", found.len()));
+        }
+        match self.reference().first_wrong(self.inputs(), &found) {
+            None => Verdict::Right,
+            Some(Wrong { at, right }) => Verdict::wrong_element(
+                format_args!("row {}, column {} of the product", at / n, at % n),
+                &found[at],
+                format_args!("{:e}", found[at]),
+                format_args!("{right:e}"),
+            ),
+        }
     }
 }
 

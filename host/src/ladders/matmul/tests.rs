@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ladder;
+use engine::problem::POISON;
 
 fn sides(m: u64, n: u64, k: u64) -> Options {
     Options::default().with("m", m).with("n", n).with("k", k)
@@ -11,14 +12,13 @@ fn sides(m: u64, n: u64, k: u64) -> Options {
 fn right(problem: &dyn Problem, [m, n, k]: [usize; 3]) -> Vec<f32> {
     let a: &[f32] = bytemuck::cast_slice(problem.input(0));
     let b: &[f32] = bytemuck::cast_slice(problem.input(1));
-    let mut c: Vec<f32> = (0..m * n)
+    let c: Vec<f32> = (0..m * n)
         .map(|at| {
             (0..k).fold(0f32, |sum, i| {
                 a[at / n * k + i].mul_add(b[i * n + at % n], sum)
             })
         })
         .collect();
-    c.resize(m * n + GUARD, f32::from_ne_bytes([POISON; 4]));
     c
 }
 
@@ -60,13 +60,9 @@ fn single_precision_is_right_and_a_missing_product_is_not() {
 }
 
 #[test]
-fn what_is_not_written_or_too_much_is_wrong() {
+fn what_is_not_written_is_wrong() {
     let problem = ladder("matmul").unwrap().problem(&sides(2, 3, 4)).unwrap();
-    let mut c = right(&*problem, [2, 3, 4]);
-    c[6] = 1.0;
-    let why = check(&*problem, &c).unwrap();
-    assert!(why.starts_with("element 6 was written"), "{why}");
-    let poison = vec![f32::from_ne_bytes([POISON; 4]); 6 + GUARD];
+    let poison = vec![f32::from_ne_bytes([POISON; 4]); 6];
     let why = check(&*problem, &poison).unwrap();
     assert!(why.contains(", which is what was there before; "), "{why}");
     assert!(check(&*problem, &[]).is_some());
@@ -105,7 +101,7 @@ fn shapes_and_tiles_that_cannot_be_are_refused() {
     ] {
         let error = matmul.problem(&options).err().unwrap();
         assert!(error.to_string().starts_with(message), "{error}");
-        assert_eq!(error.exit_code(), 2);
+        assert!(!error.is_failure());
     }
     let problem = matmul.problem(&Options::default()).unwrap();
     let error = matmul.launch(&matmul.rungs[2], &*problem, Some([64, 64, 1]));

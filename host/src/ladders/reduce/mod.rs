@@ -36,14 +36,13 @@
 mod cpu;
 mod number;
 mod reduction;
-mod rungs;
 
 use std::sync::OnceLock;
 
 pub use cpu::{plain_sum, recursive_reduce};
 
 use engine::Error;
-use engine::options::{Kind, Opt, Options};
+use engine::options::{Opt, Options};
 use engine::problem::Problem;
 use engine::registry::{Column, Effort, Ladder, ShownColumns};
 
@@ -65,10 +64,6 @@ const BLOCKS: &[[u32; 3]] = &[
 /// The smallest block. Every block's share of the input begins at a multiple of it.
 const GRAIN: u64 = 64;
 
-/// Words behind the partial sums that must keep their poison: a kernel that writes past its last block
-/// is wrong.
-const GUARD: u64 = 16;
-
 /// The operation and the type that all rungs compute.
 const USUAL: (&str, &str) = ("sum", "i32");
 
@@ -76,29 +71,16 @@ const USUAL: (&str, &str) = ("sum", "i32");
 pub(super) const LADDER: Ladder = Ladder {
     name: "reduce",
     summary: "the sum of n 32-bit integers, wrapping, as one partial sum a block or whole",
-    rungs: rungs::RUNGS,
+    rungs: kernels_gpu::reduce::RUNGS,
     options: &[
-        Opt {
-            name: "n",
-            metavar: "N",
-            kind: Kind::Size,
-            default: "16777216",
-            help: "How many elements: 16777216, 1_000_000, 2^24 or 16M (k, M, G are 2^10, 2^20, 2^30)",
-        },
-        Opt {
-            name: "op",
-            metavar: "OP",
-            kind: Kind::Word(OPS),
-            default: USUAL.0,
-            help: "The operation",
-        },
-        Opt {
-            name: "type",
-            metavar: "TYPE",
-            kind: Kind::Word(TYPES),
-            default: USUAL.1,
-            help: "The type of the elements",
-        },
+        Opt::size(
+            "n",
+            "N",
+            "16777216",
+            "How many elements: 16777216, 1_000_000, 2^24 or 16M (k, M, G are 2^10, 2^20, 2^30)",
+        ),
+        Opt::word("op", "OP", OPS, "The operation"),
+        Opt::word("type", "TYPE", TYPES, "The type of the elements"),
     ],
     blocks: BLOCKS,
     block_rule: "a power of two from 64 to 1024",
@@ -157,15 +139,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let n = options.size("n");
-    if n > MAX_N {
-        return Err(Error::OutOfBounds {
-            ladder: LADDER.name,
-            option: "n",
-            value: n,
-            takes: format!("0 to {MAX_N}"),
-        });
-    }
+    let n = options.size_within("n", 0..=MAX_N)?;
     let make: fn(u64, Op, String) -> Box<dyn Problem> = match options.text("type") {
         "i32" => reduction::<i32>,
         "u32" => reduction::<u32>,

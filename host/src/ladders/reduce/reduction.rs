@@ -2,23 +2,15 @@
 
 use std::sync::OnceLock;
 
-use kernels_gpu::reduce::operation::EACH;
-use kernels_gpu::reduce::whole::words;
+use kernels_gpu::reduce::one_launch::words;
+use kernels_gpu::reduce::operation::ITEMS_PER_THREAD;
 use rayon::prelude::*;
 
+use super::GRAIN;
 use super::number::{Number, Op};
-use super::{GRAIN, GUARD};
 use engine::launch::{Arg, Launch};
-use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down, with_power};
-use engine::registry::Rung;
-
-/// The rungs' forms: where the result goes.
-pub(super) mod form {
-    /// It is added to a word that is zero.
-    pub(in super::super) const ADDED: usize = 1;
-    /// Blocks pass theirs to the last one through a workspace.
-    pub(in super::super) const PASSED_ON: usize = 2;
-}
+use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::registry::{Form, Rung};
 
 /// The buffers, in their order.
 const INPUT: usize = 0;
@@ -96,74 +88,9 @@ impl<T: Number> Reduction<T> {
         }
     }
 
-    /// The bytes of a whole result and of the guard behind it.
-    pub(super) const WHOLE_BYTES: usize = ((1 + GUARD) * Self::SIZE) as usize;
-
-    /// The bytes of the workspace of so many blocks, and of a guard.
+    /// The bytes of the workspace of so many blocks.
     fn workspace_bytes(blocks: u64) -> u64 {
-        (blocks * words::<T>() as u64 + GUARD) * size_of::<u64>() as u64
-    }
-
-    /// Checks one result of all elements, which is the first of an output's
-    /// [`WHOLE_BYTES`](Self::WHOLE_BYTES), all of them `before` at first. The elements may have been taken in
-    /// any order.
-    pub(super) fn check_whole(&self, output: &[u8], before: u8) -> Verdict {
-        let right = self.expected_whole();
-        self.check_words(output, before, &[right], self.n, |_| {
-            format!("the {}", self.op.name())
-        })
-    }
-
-    /// Checks results one behind the other, of so many elements each, and that the bytes behind them are what
-    /// they were `before`. `which` names a result.
-    fn check_words(
-        &self,
-        output: &[u8],
-        before: u8,
-        expected: &[T::Wide],
-        elements: u64,
-        which: impl Fn(usize) -> String,
-    ) -> Verdict {
-        let mut words = output.chunks_exact(Self::SIZE as usize);
-        let poison = vec![before; Self::SIZE as usize];
-        for (index, right) in expected.iter().enumerate() {
-            let word = words.next().unwrap_or(&poison);
-            let found: T = bytemuck::pod_read_unaligned(word);
-            if !found.is(*right, self.error(elements, *right)) {
-                let unwritten = if word == poison {
-                    ", which is what was there before"
-                } else {
-                    ""
-                };
-                return Verdict::Wrong(format!(
-                    "{} is {found}{unwritten}; {right} is right",
-                    which(index)
-                ));
-            }
-        }
-        match words.position(|word| word != poison) {
-            None => Verdict::Right,
-            Some(extra) => Verdict::Wrong(format!(
-                "word {} was written, behind {}",
-                expected.len() + extra,
-                match expected.len() {
-                    1 => format!("the {}", self.op.name()),
-                    blocks => format!("the {}s of {blocks} blocks", self.op.name()),
-                }
-            )),
-        }
-    }
-}
-
-/// Checks that a launch left its workspace to the next one as it found it.
-fn check_zeros(workspace: &[u8]) -> Verdict {
-    let mut words = workspace.chunks_exact(size_of::<u64>());
-    match words.position(|word| word != [0; size_of::<u64>()]) {
-        None if workspace.is_empty() => Verdict::Wrong("there is no workspace".to_owned()),
-        None => Verdict::Right,
-        Some(word) => Verdict::Wrong(format!(
-            "word {word} of the workspace is not 0 after the launch, and the next one counts on that"
-        )),
+        blocks * (words::<T>() * size_of::<u64>()) as u64
     }
 }
 
@@ -216,22 +143,13 @@ impl<T: Number> Problem for Reduction<T> {
     fn buffers(&self) -> Vec<Buffer> {
         let most_blocks = self.n.div_ceil(GRAIN).max(1);
         vec![
-            Buffer {
-                role: Role::Input,
-                bytes: self.n * Self::SIZE,
-            },
-            Buffer {
-                role: Role::Output,
-                bytes: (most_blocks + GUARD) * Self::SIZE,
-            },
-            Buffer {
-                role: Role::Sum,
-                bytes: Self::WHOLE_BYTES as u64,
-            },
-            Buffer {
-                role: Role::Workspace,
-                bytes: Self::workspace_bytes(self.n.div_ceil(GRAIN * EACH as u64).max(1)),
-            },
+            Buffer::new(Role::Input, self.n * Self::SIZE),
+            Buffer::new(Role::Output, most_blocks * Self::SIZE),
+            Buffer::new(Role::Sum, Self::SIZE),
+            Buffer::new(
+                Role::Workspace,
+                Self::workspace_bytes(self.n.div_ceil(GRAIN * ITEMS_PER_THREAD as u64).max(1)),
+            ),
         ]
     }
 
@@ -246,8 +164,8 @@ impl<T: Number> Problem for Reduction<T> {
     fn args(&self, rung: &Rung) -> Vec<Arg> {
         let mut args = vec![Arg::Buffer(INPUT)];
         match rung.form {
-            form::ADDED => args.push(Arg::Buffer(ADDED)),
-            form::PASSED_ON => args.extend([Arg::Buffer(OUTPUT), Arg::Buffer(WORKSPACE)]),
+            Form::ZeroedOutput => args.push(Arg::Buffer(ADDED)),
+            Form::Workspace => args.extend([Arg::Buffer(OUTPUT), Arg::Buffer(WORKSPACE)]),
             _ => args.push(Arg::Buffer(OUTPUT)),
         }
         args.push(Arg::U32(self.n as u32));
@@ -258,39 +176,36 @@ impl<T: Number> Problem for Reduction<T> {
         self.n * Self::SIZE
     }
 
-    fn wanted(&self, launch: &Launch) -> Vec<Wanted> {
-        let takes = |buffer| launch.args.contains(&Arg::Buffer(buffer));
-        let of = |buffer, bytes| Wanted { buffer, bytes };
-        if takes(ADDED) {
-            vec![of(ADDED, Self::WHOLE_BYTES)]
-        } else if takes(WORKSPACE) {
-            let workspace = Self::workspace_bytes(launch.blocks()) as usize;
-            vec![of(OUTPUT, Self::WHOLE_BYTES), of(WORKSPACE, workspace)]
-        } else {
-            let bytes = (launch.blocks() + GUARD) * Self::SIZE;
-            vec![of(OUTPUT, bytes as usize)]
-        }
+    fn written_bytes(&self, launch: &Launch, buffer: usize) -> u64 {
+        let is_whole = buffer == ADDED || launch.args.contains(&Arg::Buffer(WORKSPACE));
+        Self::SIZE * if is_whole { 1 } else { launch.blocks() }
     }
 
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let output = outputs.first().map_or(&[][..], Vec::as_slice);
-        match rung.form {
-            form::ADDED => return self.check_whole(output, 0),
-            form::PASSED_ON => {
-                return match self.check_whole(output, POISON) {
-                    Verdict::Right => check_zeros(outputs.get(1).map_or(&[], Vec::as_slice)),
-                    wrong @ Verdict::Wrong(_) => wrong,
-                };
+        let found = elements::<T>(outputs.first().map_or(&[], Vec::as_slice));
+        let (expected, items) = match rung.single_pass {
+            // The elements may have been taken in any order.
+            true => (vec![self.expected_whole()], self.n),
+            false => {
+                let items_per_block = rung.geometry.elements(launch.block);
+                let turns = self.n.div_ceil((launch.blocks() * items_per_block).max(1));
+                (self.expected(rung, launch), turns * items_per_block)
             }
-            _ => {}
-        }
-        let expected = self.expected(rung, launch);
-        let of_all_blocks = launch.blocks() * rung.geometry.elements(launch.block);
-        let turns = self.n.div_ceil(of_all_blocks.max(1));
-        let elements = turns * rung.geometry.elements(launch.block);
+        };
         let (blocks, op) = (expected.len(), self.op.name());
-        self.check_words(output, POISON, &expected, elements, |block| {
-            format!("block {block} of {blocks}: its {op}")
-        })
+        if found.len() != blocks {
+            return Verdict::Wrong(format!("the output has {} results", found.len()));
+        }
+        let mut places = found.iter().zip(&expected).enumerate();
+        let wrong =
+            places.find(|(_, (found, right))| !found.is(**right, self.error(items, **right)));
+        let Some((index, (found, right))) = wrong else {
+            return Verdict::Right;
+        };
+        let which = match rung.single_pass {
+            true => format!("the {op}"),
+            false => format!("block {index} of {blocks}: its {op}"),
+        };
+        Verdict::wrong_element(which, found, found, right)
     }
 }

@@ -1,11 +1,10 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use engine::launch::Launch;
-use engine::problem::{POISON, Role, Verdict, Wanted};
-use engine::registry::Rung;
-
 use crate::ladder;
+use engine::launch::{Arg, Launch};
+use engine::problem::{POISON, Role, Verdict};
+use engine::registry::Rung;
 
 fn launch_of(rung: &str, n: u64, block: u32) -> (Box<dyn Problem>, &'static Rung, Launch) {
     let ladder = ladder("reduce").unwrap();
@@ -15,13 +14,11 @@ fn launch_of(rung: &str, n: u64, block: u32) -> (Box<dyn Problem>, &'static Rung
     (problem, rung, launch)
 }
 
-/// What a right kernel leaves in the part of the output that the check wants.
+/// What a right kernel leaves in the output.
 fn right_output(problem: &dyn Problem, rung: &Rung, launch: &Launch) -> Vec<i32> {
     let input: Vec<i32> = bytemuck::cast_slice(problem.input(0)).to_vec();
     let elements = rung.geometry.elements(launch.block) as usize;
-    let wanted = problem.wanted(launch)[0].bytes / 4;
-    let mut output = vec![i32::from_ne_bytes([POISON; 4]); wanted];
-    output[..launch.blocks() as usize].fill(0);
+    let mut output = vec![0i32; launch.blocks() as usize];
     for (sum, share) in output.iter_mut().zip(input.chunks(elements)) {
         *sum = share.iter().fold(0, |sum, &value| sum.wrapping_add(value));
     }
@@ -74,16 +71,6 @@ fn the_check_names_the_block_that_is_wrong() {
         why.contains("block 7 of 8") && why.contains("what was there before"),
         "{why}"
     );
-
-    let mut beyond = right;
-    beyond[9] = 0;
-    let Verdict::Wrong(why) = verdict(&*problem, rung, &launch, &beyond) else {
-        panic!("a word behind the last sum must not be written");
-    };
-    assert!(
-        why.contains("word 9 was written, behind the sums of 8 blocks"),
-        "{why}"
-    );
 }
 
 #[test]
@@ -101,9 +88,12 @@ fn the_output_has_room_for_every_rung_and_block() {
         for rung in ladder.rungs {
             for &block in ladder.blocks {
                 let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
-                for wanted in problem.wanted(&launch) {
-                    let room = buffers[wanted.buffer].bytes;
-                    assert!(wanted.bytes as u64 <= room, "{launch}");
+                for (index, buffer) in buffers.iter().enumerate() {
+                    let takes = launch.args.contains(&Arg::Buffer(index));
+                    if takes && matches!(buffer.role, Role::Output | Role::Sum) {
+                        let written = problem.written_bytes(&launch, index);
+                        assert!(written <= buffer.bytes, "{launch}");
+                    }
                 }
             }
         }
@@ -168,10 +158,8 @@ fn of_operation(op: &str, word: &str, n: u64) -> (Box<dyn Problem>, &'static Run
     (problem, rung, launch)
 }
 
-fn guarded<T: bytemuck::Pod>(results: &[T]) -> Vec<Vec<u8>> {
-    let mut bytes = bytemuck::cast_slice(results).to_vec();
-    bytes.extend([POISON].repeat(GUARD as usize * size_of::<T>()));
-    vec![bytes]
+fn output_of<T: bytemuck::Pod>(results: &[T]) -> Vec<Vec<u8>> {
+    vec![bytemuck::cast_slice(results).to_vec()]
 }
 
 #[test]
@@ -179,16 +167,16 @@ fn a_rounded_sum_is_right_and_one_without_an_element_is_wrong() {
     let (problem, rung, launch) = of_operation("sum", "f32", 1000);
     assert_eq!(launch.entry, "reduce_shfl_sum_f32_128");
     let mut sums = partial(&*problem, &launch, |part: &[f32]| part.iter().sum());
-    let verdict = problem.check(rung, &launch, &guarded(&sums));
+    let verdict = problem.check(rung, &launch, &output_of(&sums));
     assert_eq!(verdict, Verdict::Right);
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     sums[0] -= input[3];
-    let Verdict::Wrong(why) = problem.check(rung, &launch, &guarded(&sums)) else {
+    let Verdict::Wrong(why) = problem.check(rung, &launch, &output_of(&sums)) else {
         panic!("an element is missing");
     };
     assert!(why.starts_with("block 0 of 8: its sum is "), "{why}");
     sums[0] = f32::NAN;
-    assert!(!problem.check(rung, &launch, &guarded(&sums)).is_right());
+    assert!(!problem.check(rung, &launch, &output_of(&sums)).is_right());
 }
 
 #[test]
@@ -200,9 +188,17 @@ fn products_are_of_many_factors_and_stay_in_range() {
             .iter()
             .all(|p| (0.5..2.0).contains(&p.abs()) && p.abs() != 1.0)
     );
-    assert!(problem.check(rung, &launch, &guarded(&products)).is_right());
+    assert!(
+        problem
+            .check(rung, &launch, &output_of(&products))
+            .is_right()
+    );
     products[7] *= 1.0 + 1e-9;
-    assert!(!problem.check(rung, &launch, &guarded(&products)).is_right());
+    assert!(
+        !problem
+            .check(rung, &launch, &output_of(&products))
+            .is_right()
+    );
 
     let (problem, rung, launch) = of_operation("product", "i64", 5000);
     let products = partial(&*problem, &launch, |part: &[i64]| {
@@ -212,7 +208,11 @@ fn products_are_of_many_factors_and_stay_in_range() {
         !products.contains(&0),
         "a product of even numbers is soon 0"
     );
-    assert!(problem.check(rung, &launch, &guarded(&products)).is_right());
+    assert!(
+        problem
+            .check(rung, &launch, &output_of(&products))
+            .is_right()
+    );
 }
 
 #[test]
@@ -223,12 +223,20 @@ fn min_and_max_are_exact_and_ignore_nans() {
     let mut greatest = partial(&*problem, &launch, |part: &[f32]| {
         part.iter().copied().fold(f32::NEG_INFINITY, f32::max)
     });
-    assert!(problem.check(rung, &launch, &guarded(&greatest)).is_right());
+    assert!(
+        problem
+            .check(rung, &launch, &output_of(&greatest))
+            .is_right()
+    );
     greatest[2] = greatest[2].next_down();
-    assert!(!problem.check(rung, &launch, &guarded(&greatest)).is_right());
+    assert!(
+        !problem
+            .check(rung, &launch, &output_of(&greatest))
+            .is_right()
+    );
     // Of no elements, the identity.
     let (problem, rung, launch) = of_operation("min", "f64", 0);
-    let verdict = problem.check(rung, &launch, &guarded(&[f64::INFINITY]));
+    let verdict = problem.check(rung, &launch, &output_of(&[f64::INFINITY]));
     assert_eq!(verdict, Verdict::Right);
 }
 
@@ -255,17 +263,12 @@ fn summed<T: Copy + std::ops::Add<Output = T> + Into<f64>>(
     (level[0], largest)
 }
 
-/// The check of one result of all elements, by the rung whose blocks pass their results on to the last one; what they
-/// pass them on in is as it should be.
+/// The check of one result of all elements, by a rung that gives one.
 fn check_whole(problem: &dyn Problem, output: &[Vec<u8>]) -> Verdict {
     let ladder = ladder("reduce").unwrap();
     let rung = ladder.rung("reduce_one_launch").unwrap();
     let launch = ladder.launch(rung, problem, None).unwrap();
-    let [result, workspace] = <[Wanted; 2]>::try_from(problem.wanted(&launch)).unwrap();
-    assert_eq!(problem.buffers()[result.buffer].role, Role::Output);
-    let mut outputs = vec![output.first().cloned().unwrap_or_default()];
-    outputs.push(vec![0; workspace.bytes]);
-    problem.check(rung, &launch, &outputs)
+    problem.check(rung, &launch, output)
 }
 
 #[test]
@@ -276,10 +279,10 @@ fn the_sum_of_floats_is_the_same_in_every_order() {
         for each in [2, 3, 1000, usize::MAX] {
             let (output, largest) = if word == "f32" {
                 let (sum, largest) = summed::<f32>(bytemuck::cast_slice(problem.input(0)), each);
-                (guarded(&[sum]), largest)
+                (output_of(&[sum]), largest)
             } else {
                 let (sum, largest) = summed::<f64>(bytemuck::cast_slice(problem.input(0)), each);
-                (guarded(&[sum]), largest)
+                (output_of(&[sum]), largest)
             };
             assert_eq!(
                 check_whole(&*problem, &output),
@@ -296,7 +299,7 @@ fn the_sum_of_floats_is_the_same_in_every_order() {
 }
 
 #[test]
-fn a_whole_result_is_checked_and_what_is_behind_it() {
+fn a_whole_result_is_checked() {
     let (problem, ..) = of_operation("sum", "f32", 100_003);
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     let sum: f32 = input.iter().sum();
@@ -304,14 +307,16 @@ fn a_whole_result_is_checked_and_what_is_behind_it() {
         Verdict::Right => panic!("right"),
         Verdict::Wrong(why) => why,
     };
-    assert!(check_whole(&*problem, &guarded(&[sum])).is_right());
+    assert!(check_whole(&*problem, &output_of(&[sum])).is_right());
     for (index, &element) in input.iter().enumerate().step_by(10_007) {
-        let why = wrong(&guarded(&[sum - element]));
+        let why = wrong(&output_of(&[sum - element]));
         assert!(why.starts_with("the sum is "), "without {index}: {why}");
     }
-    assert!(wrong(&guarded(&[sum, 1.0])).contains("word 1 was written, behind the sum"));
-    assert!(wrong(&[]).contains("what was there before"));
-    assert!(wrong(&guarded(&[f32::NAN])).contains("NaN"));
+    assert!(wrong(&output_of(&[sum, 1.0])).contains("2 results"));
+    assert!(wrong(&[]).contains("0 results"));
+    let unwritten = output_of(&[f32::from_ne_bytes([POISON; 4])]);
+    assert!(wrong(&unwritten).contains("what was there before"));
+    assert!(wrong(&output_of(&[f32::NAN])).contains("NaN"));
 }
 
 #[test]
@@ -327,7 +332,7 @@ fn whole_products_stay_in_range_and_notice_what_is_missing() {
         while parts.len() > 1 {
             parts = parts.chunks(2).map(|pair| pair.iter().product()).collect();
         }
-        let verdict = check_whole(&*problem, &guarded(&parts));
+        let verdict = check_whole(&*problem, &output_of(&parts));
         assert_eq!(verdict, Verdict::Right, "by {each}");
         assert!((1e-3..1e3).contains(&parts[0].abs()), "{}", parts[0]);
     }
@@ -336,7 +341,7 @@ fn whole_products_stay_in_range_and_notice_what_is_missing() {
             .iter()
             .map(|&factor| f64::from(factor))
             .product();
-        !check_whole(&*problem, &guarded(&[product as f32])).is_right()
+        !check_whole(&*problem, &output_of(&[product as f32])).is_right()
     };
     let noticed = (1..100).filter(|&missing| without(missing)).count();
     assert!(noticed > 80, "{noticed} of 99");
@@ -358,47 +363,27 @@ fn a_rung_that_does_not_compute_it_says_which_do() {
 }
 
 #[test]
-fn a_launch_of_the_whole_is_checked_with_what_it_leaves_behind() {
-    let of = |rung: &str| {
-        let (problem, rung, launch) = launch_of(rung, 100_003, 256);
+fn a_launch_of_the_whole_gives_one_sum() {
+    for (name, role) in [
+        ("reduce_atomic", Role::Sum),
+        ("reduce_one_launch", Role::Output),
+    ] {
+        let (problem, rung, launch) = launch_of(name, 100_003, 256);
         let input: Vec<i32> = bytemuck::cast_slice(problem.input(0)).to_vec();
         let sum = plain_sum(&input);
-        (problem, rung, launch, sum)
-    };
-    let wrong = |verdict: Verdict| match verdict {
-        Verdict::Right => panic!("right"),
-        Verdict::Wrong(why) => why,
-    };
-
-    let (problem, rung, launch, sum) = of("reduce_atomic");
-    let wanted = problem.wanted(&launch);
-    assert_eq!(wanted.len(), 1);
-    assert_eq!(problem.buffers()[wanted[0].buffer].role, Role::Sum);
-    let mut words = vec![0; 1 + GUARD as usize];
-    words[0] = sum;
-    assert_eq!(verdict(&*problem, rung, &launch, &words), Verdict::Right);
-    words[3] = 1;
-    let why = wrong(verdict(&*problem, rung, &launch, &words));
-    assert_eq!(why, "word 3 was written, behind the sum");
-
-    let (problem, rung, launch, sum) = of("reduce_one_launch");
-    let wanted = problem.wanted(&launch);
-    let roles: Vec<_> = wanted
-        .iter()
-        .map(|wanted| problem.buffers()[wanted.buffer].role)
-        .collect();
-    assert_eq!(roles, [Role::Output, Role::Workspace]);
-    let mut outputs = guarded(&[sum]);
-    outputs.push(vec![0; wanted[1].bytes]);
-    assert_eq!(problem.check(rung, &launch, &outputs), Verdict::Right);
-    outputs[1][8 * 48 + 4] = 1;
-    let why = wrong(problem.check(rung, &launch, &outputs));
-    assert!(
-        why.starts_with("word 48 of the workspace is not 0"),
-        "{why}"
-    );
-    outputs.pop();
-    assert!(!problem.check(rung, &launch, &outputs).is_right());
-    let why = wrong(problem.check(rung, &launch, &guarded(&[sum ^ 1])));
-    assert!(why.starts_with("the sum is "), "{why}");
+        let buffers = problem.buffers();
+        let written = (0..buffers.len()).filter(|&index| {
+            let takes = launch.args.contains(&Arg::Buffer(index));
+            takes && matches!(buffers[index].role, Role::Output | Role::Sum)
+        });
+        let written: Vec<usize> = written.collect();
+        assert_eq!(written.len(), 1);
+        assert_eq!(buffers[written[0]].role, role);
+        assert_eq!(problem.written_bytes(&launch, written[0]), 4);
+        assert_eq!(verdict(&*problem, rung, &launch, &[sum]), Verdict::Right);
+        let Verdict::Wrong(why) = verdict(&*problem, rung, &launch, &[sum ^ 1]) else {
+            panic!("right");
+        };
+        assert!(why.starts_with("the sum is "), "{why}");
+    }
 }

@@ -5,25 +5,21 @@
 //! warp where the width is 32.
 
 mod model;
-mod rungs;
 
 use std::sync::OnceLock;
 
-pub use model::{Mode, source};
+pub use kernels_gpu::shuffle::Mode;
+use kernels_gpu::shuffle::{DEMONSTRATIONS, Demonstration, RUNGS};
+pub use model::source;
 
 use engine::Error;
 use engine::launch::{Arg, Launch};
-use engine::options::{Kind, Opt, Options};
-use engine::problem::{Buffer, POISON, Picture, Problem, Role, Verdict, Wanted};
+use engine::options::{Opt, Options};
+use engine::problem::{Buffer, Picture, Problem, Role, Verdict, elements};
 use engine::registry::{Effort, Ladder, Rung, ShownColumns};
-
-use rungs::{DEMONSTRATIONS, Demonstration, RUNGS};
 
 /// The lanes that take part, unless the width is larger.
 const LANES: u32 = 16;
-
-/// Words behind the output that must keep their poison.
-const GUARD: usize = 32;
 
 const WIDTHS: [u64; 5] = [2, 4, 8, 16, 32];
 const TYPES: &[&str] = &["i32", "f32"];
@@ -34,41 +30,26 @@ pub(super) const LADDER: Ladder = Ladder {
     summary: "what a warp shuffle moves: a row of values before and after, for each mode",
     rungs: RUNGS,
     options: &[
-        Opt {
-            name: "type",
-            metavar: "TYPE",
-            kind: Kind::Word(TYPES),
-            default: "i32",
-            help: "What the lanes hold",
-        },
-        Opt {
-            name: "src",
-            metavar: "LANE",
-            kind: Kind::Size,
-            default: "2",
-            help: "The lane that a broadcast reads, 0 to 31",
-        },
-        Opt {
-            name: "delta",
-            metavar: "LANES",
-            kind: Kind::Size,
-            default: "2",
-            help: "How far values move, 0 to 31",
-        },
-        Opt {
-            name: "mask",
-            metavar: "BITS",
-            kind: Kind::Size,
-            default: "1",
-            help: "The bits of its number in which a lane's partner differs, 0 to 31",
-        },
-        Opt {
-            name: "width",
-            metavar: "LANES",
-            kind: Kind::Size,
-            default: "16",
-            help: "Lanes of a segment: 2, 4, 8, 16 or 32",
-        },
+        Opt::word("type", "TYPE", TYPES, "What the lanes hold"),
+        Opt::size(
+            "src",
+            "LANE",
+            "2",
+            "The lane that a broadcast reads, 0 to 31",
+        ),
+        Opt::size("delta", "LANES", "2", "How far values move, 0 to 31"),
+        Opt::size(
+            "mask",
+            "BITS",
+            "1",
+            "The bits of its number in which a lane's partner differs, 0 to 31",
+        ),
+        Opt::size(
+            "width",
+            "LANES",
+            "16",
+            "Lanes of a segment: 2, 4, 8, 16 or 32",
+        ),
     ],
     blocks: &[[4, 1, 1], [8, 1, 1], [16, 1, 1], [32, 1, 1]],
     block_rule: "a lane for each value (or for four, in the array): 16 values, 32 with --width 32",
@@ -130,8 +111,8 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
 
 /// The demonstration that a rung is.
 fn demonstration(rung: &Rung) -> &'static Demonstration {
-    let place = RUNGS.iter().position(|own| own.name == rung.name);
-    &DEMONSTRATIONS[place.expect("a rung of this ladder")]
+    let shown = DEMONSTRATIONS.iter().find(|own| own.rung.name == rung.name);
+    shown.expect("a rung of this ladder")
 }
 
 /// Values to shuffle.
@@ -194,14 +175,6 @@ impl Shuffle {
     }
 }
 
-fn words(outputs: &[Vec<u8>]) -> Vec<u32> {
-    let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
-    bytes
-        .chunks_exact(4)
-        .map(bytemuck::pod_read_unaligned)
-        .collect()
-}
-
 impl Problem for Shuffle {
     fn size(&self) -> String {
         let [src, delta, mask] = ["src", "delta", "mask"].map(|name| self.options.size(name));
@@ -217,10 +190,6 @@ impl Problem for Shuffle {
         format!("width {}", self.width)
     }
 
-    fn smaller(&self, _: f64) -> Option<String> {
-        None
-    }
-
     fn variant(&self) -> String {
         if self.is_float { "f32" } else { "i32" }.to_owned()
     }
@@ -232,14 +201,8 @@ impl Problem for Shuffle {
     fn buffers(&self) -> Vec<Buffer> {
         let bytes = u64::from(self.values()) * 4;
         vec![
-            Buffer {
-                role: Role::Input,
-                bytes,
-            },
-            Buffer {
-                role: Role::Output,
-                bytes: bytes + GUARD as u64 * 4,
-            },
+            Buffer::new(Role::Input, bytes),
+            Buffer::new(Role::Output, bytes),
         ]
     }
 
@@ -260,51 +223,38 @@ impl Problem for Shuffle {
         ]
     }
 
-    fn bytes(&self) -> u64 {
-        2 * u64::from(self.values()) * 4
-    }
-
-    fn wanted(&self, _: &Launch) -> Vec<Wanted> {
-        vec![Wanted {
-            buffer: 1,
-            bytes: (self.values() as usize + GUARD) * 4,
-        }]
-    }
-
     fn check(&self, rung: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let found = words(outputs);
-        let mut expected = self.expected(rung);
-        let values = expected.len();
-        expected.resize(values + GUARD, u32::from_ne_bytes([POISON; 4]));
+        let found = elements::<u32>(outputs.first().map_or(&[], Vec::as_slice));
+        let expected = self.expected(rung);
         if found.len() != expected.len() {
             return Verdict::Wrong(format!("the output has {} values", found.len()));
         }
-        match found.iter().zip(&expected).position(|(a, b)| a != b) {
+        let mut places = found.iter().zip(&expected).enumerate();
+        match places.find(|(_, (found, right))| found != right) {
             None => Verdict::Right,
-            Some(place) if place >= values => Verdict::Wrong(format!(
-                "value {place} was written, behind the {values} that there are"
-            )),
-            Some(place) => Verdict::Wrong(format!(
-                "value {place} is {}; {} is right",
-                self.text(found[place]),
-                self.text(expected[place])
-            )),
+            Some((place, (found, &right))) => Verdict::wrong_element(
+                format_args!("value {place}"),
+                found,
+                self.text(*found),
+                self.text(right),
+            ),
         }
     }
 
     fn picture(&self, rung: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Option<Picture> {
         let shown = demonstration(rung);
         let texts = |bits: &[u32]| bits.iter().map(|&bits| self.text(bits)).collect();
-        let after = words(outputs);
+        let after = elements::<u32>(outputs.first().map_or(&[], Vec::as_slice));
         let each = match shown.registers {
             1 => "value".to_owned(),
             registers => format!("each of {registers} values"),
         };
         Some(Picture {
             what: format!(
-                "{}({each}, {}) in segments of {}",
+                "{}({each}, {}{}) in segments of {}",
                 shown.function,
-                (shown.written)(self.argument(rung)),
+                shown.written_before,
+                self.argument(rung),
                 self.width(rung)
             ),
             before: texts(self.input()),

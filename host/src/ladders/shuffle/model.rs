@@ -1,17 +1,6 @@
 //! The four modes of a warp shuffle on the CPU, after PTX ISA §9.7.9.6 (`shfl.sync`).
 
-/// How a lane finds the lane that it reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// By number, within its segment.
-    Idx,
-    /// So many below.
-    Up,
-    /// So many above.
-    Down,
-    /// By the bits of its number that differ.
-    Xor,
-}
+use kernels_gpu::shuffle::Mode;
 
 /// The lane whose value `lane` has after a shuffle with this argument, 0 to 31, in segments of `width`
 /// lanes: its own where the one to read is outside of the segment.

@@ -6,30 +6,21 @@
 //! Effective bandwidth is reckoned as the text does that the ladder comes from: one read and one write of
 //! every element, rows × cols × 8 bytes, by the time.
 
-mod rungs;
-
-use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
 use engine::Error;
-use engine::launch::{Arg, Launch};
-use engine::options::{Kind, Opt, Options};
-use engine::problem::{Buffer, POISON, Problem, Role, Verdict, Wanted, round_down};
+use engine::launch::Launch;
+use engine::options::{Opt, Options};
+use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
 /// The most elements: the kernels count them in 31 bits.
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
-/// The blocks of the rungs whose tile is the block, or two of it.
-const TILES: &[[u32; 3]] = &[[32, 16, 1], [32, 32, 1], [16, 16, 1]];
-
-/// With the one of the rungs whose tile is larger.
+/// The blocks of all rungs: the tiles' own shapes, and the one of the rungs whose tile is larger than their block.
 const BLOCKS: &[[u32; 3]] = &[[32, 16, 1], [32, 32, 1], [16, 16, 1], [512, 1, 1]];
-
-/// Words behind the output that must keep their poison.
-const GUARD: u64 = 64;
 
 const WORD: u64 = size_of::<f32>() as u64;
 
@@ -37,22 +28,10 @@ const WORD: u64 = size_of::<f32>() as u64;
 pub(super) const LADDER: Ladder = Ladder {
     name: "transpose",
     summary: "the transpose of a matrix of 32-bit floats",
-    rungs: rungs::RUNGS,
+    rungs: kernels_gpu::transpose::RUNGS,
     options: &[
-        Opt {
-            name: "rows",
-            metavar: "R",
-            kind: Kind::Size,
-            default: "4096",
-            help: "Rows of the input",
-        },
-        Opt {
-            name: "cols",
-            metavar: "C",
-            kind: Kind::Size,
-            default: "4096",
-            help: "Columns of the input",
-        },
+        Opt::size("rows", "R", "4096", "Rows of the input"),
+        Opt::size("cols", "C", "4096", "Columns of the input"),
     ],
     blocks: BLOCKS,
     block_rule: "32x16, 32x32 or 16x16, the tiles that were compiled in, or 512 for the rungs with larger ones",
@@ -100,17 +79,8 @@ fn sweep(effort: Effort) -> Vec<Options> {
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let [rows, cols] = ["rows", "cols"].map(|name| options.size(name));
-    for (option, value) in [("rows", rows), ("cols", cols)] {
-        if !(1..=MAX_ELEMENTS).contains(&value) {
-            return Err(Error::OutOfBounds {
-                ladder: LADDER.name,
-                option,
-                value,
-                takes: format!("1 to {MAX_ELEMENTS}"),
-            });
-        }
-    }
+    let rows = options.size_within("rows", 1..=MAX_ELEMENTS)?;
+    let cols = options.size_within("cols", 1..=MAX_ELEMENTS)?;
     if rows * cols > MAX_ELEMENTS {
         return Err(Error::TooLarge {
             ladder: LADDER.name,
@@ -156,69 +126,6 @@ impl Transpose {
     }
 }
 
-impl Transpose {
-    /// What checks want: the output and its guard.
-    fn output(&self) -> Vec<Wanted> {
-        vec![Wanted {
-            buffer: 1,
-            bytes: ((self.elements() + GUARD) * WORD) as usize,
-        }]
-    }
-
-    /// Compares an output with the transpose of the input, or with the input.
-    fn check_output(&self, is_copy: bool, outputs: &[Vec<u8>]) -> Verdict {
-        let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
-        let found: Cow<'_, [u32]> = match bytemuck::try_cast_slice(bytes) {
-            Ok(found) => Cow::Borrowed(found),
-            // The bytes are not where words can be.
-            Err(_) => bytes
-                .chunks_exact(WORD as usize)
-                .map(bytemuck::pod_read_unaligned)
-                .collect(),
-        };
-        let elements = self.elements() as usize;
-        let poison = u32::from_ne_bytes([POISON; 4]);
-        if found.len() < elements {
-            return Verdict::Wrong(format!(
-                "the output has {} elements of {elements}",
-                found.len()
-            ));
-        }
-        let (rows, cols) = (self.rows as usize, self.cols as usize);
-        let (width, input) = (if is_copy { cols } else { rows }, self.input());
-        let wrong = if is_copy {
-            (0..elements).find(|&at| found[at] != input[at])
-        } else {
-            first_difference(&found, input, rows, cols)
-        };
-        if let Some(at) = wrong {
-            let (row, column) = (at / width, at % width);
-            let right = if is_copy {
-                input[at]
-            } else {
-                input[column * cols + row]
-            };
-            let unwritten = if found[at] == poison {
-                ", which is what was there before"
-            } else {
-                ""
-            };
-            return Verdict::Wrong(format!(
-                "row {row}, column {column} of the output is {:e}{unwritten}; {:e} is right",
-                f32::from_bits(found[at]),
-                f32::from_bits(right)
-            ));
-        }
-        match found[elements..].iter().position(|&word| word != poison) {
-            None => Verdict::Right,
-            Some(extra) => Verdict::Wrong(format!(
-                "element {} was written, behind the output's {elements}",
-                elements + extra
-            )),
-        }
-    }
-}
-
 impl Problem for Transpose {
     fn size(&self) -> String {
         format!("{} × {}", self.rows, self.cols)
@@ -238,15 +145,10 @@ impl Problem for Transpose {
     }
 
     fn buffers(&self) -> Vec<Buffer> {
+        let bytes = self.elements() * WORD;
         vec![
-            Buffer {
-                role: Role::Input,
-                bytes: self.elements() * WORD,
-            },
-            Buffer {
-                role: Role::Output,
-                bytes: (self.elements() + GUARD) * WORD,
-            },
+            Buffer::new(Role::Input, bytes),
+            Buffer::new(Role::Output, bytes),
         ]
     }
 
@@ -258,25 +160,32 @@ impl Problem for Transpose {
         }
     }
 
-    fn args(&self, _: &Rung) -> Vec<Arg> {
-        vec![
-            Arg::Buffer(0),
-            Arg::Buffer(1),
-            Arg::U32(self.rows),
-            Arg::U32(self.cols),
-        ]
-    }
-
-    fn bytes(&self) -> u64 {
-        2 * self.elements() * WORD
-    }
-
-    fn wanted(&self, _: &Launch) -> Vec<Wanted> {
-        self.output()
-    }
-
     fn check(&self, rung: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        self.check_output(rung.is_bound, outputs)
+        let found = elements::<u32>(outputs.first().map_or(&[], Vec::as_slice));
+        let input = self.input();
+        if found.len() != input.len() {
+            return Verdict::Wrong(format!("the output has {} elements", found.len()));
+        }
+        let (rows, cols) = (self.rows as usize, self.cols as usize);
+        let (width, wrong) = match rung.is_bound {
+            true => (cols, (0..input.len()).find(|&at| found[at] != input[at])),
+            false => (rows, first_difference(&found, input, rows, cols)),
+        };
+        let Some(at) = wrong else {
+            return Verdict::Right;
+        };
+        let (row, column) = (at / width, at % width);
+        let right = match rung.is_bound {
+            true => input[at],
+            false => input[column * cols + row],
+        };
+        let shown = |bits| format!("{:e}", f32::from_bits(bits));
+        Verdict::wrong_element(
+            format_args!("row {row}, column {column} of the output"),
+            &found[at],
+            shown(found[at]),
+            shown(right),
+        )
     }
 }
 

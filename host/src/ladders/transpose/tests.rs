@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ladder;
+use engine::problem::POISON;
 
 fn of(rung: &str, rows: u32, cols: u32) -> (Box<dyn Problem>, &'static Rung, Launch) {
     let ladder = ladder("transpose").unwrap();
@@ -12,17 +13,12 @@ fn of(rung: &str, rows: u32, cols: u32) -> (Box<dyn Problem>, &'static Rung, Lau
     (problem, rung, launch)
 }
 
-/// What a right kernel leaves, with the guard behind it.
+/// What a right kernel leaves.
 fn right(problem: &dyn Problem, rows: usize, cols: usize) -> Vec<u32> {
     let input: &[u32] = bytemuck::cast_slice(problem.input(0));
-    let mut output: Vec<u32> = (0..rows * cols)
+    (0..rows * cols)
         .map(|at| input[at % rows * cols + at / rows])
-        .collect();
-    output.resize(
-        rows * cols + GUARD as usize,
-        u32::from_ne_bytes([POISON; 4]),
-    );
-    output
+        .collect()
 }
 
 fn why(problem: &dyn Problem, rung: &Rung, launch: &Launch, output: &[u32]) -> Option<String> {
@@ -43,14 +39,10 @@ fn the_check_accepts_what_is_right_and_names_what_is_not() {
         let text = why(&*problem, rung, &launch, &output).unwrap();
         let place = format!("row {}, column {} of the output is ", cols - 1, rows - 1);
         assert!(text.starts_with(&place), "{text}");
-        output[last] ^= 1;
-        output[last + 1] = 0;
-        let text = why(&*problem, rung, &launch, &output).unwrap();
-        assert!(text.contains("was written, behind the output's"), "{text}");
         assert!(why(&*problem, rung, &launch, &[]).is_some());
     }
     let (problem, rung, launch) = of("transpose_smem", 3, 5);
-    let poison = vec![u32::from_ne_bytes([POISON; 4]); 15 + GUARD as usize];
+    let poison = vec![u32::from_ne_bytes([POISON; 4]); 15];
     let text = why(&*problem, rung, &launch, &poison).unwrap();
     assert!(text.contains("what was there before"), "{text}");
 }
@@ -59,7 +51,6 @@ fn the_check_accepts_what_is_right_and_names_what_is_not() {
 fn a_copy_is_right_for_the_bound_alone() {
     let (problem, copy, launch) = of("copy_gmem", 3, 5);
     let mut output = bytemuck::cast_slice::<u8, u32>(problem.input(0)).to_vec();
-    output.resize(15 + GUARD as usize, u32::from_ne_bytes([POISON; 4]));
     assert_eq!(why(&*problem, copy, &launch, &output), None);
     let (_, naive, launch) = of("transpose_naive", 3, 5);
     let text = why(&*problem, naive, &launch, &output).unwrap();
@@ -103,7 +94,7 @@ fn shapes_that_cannot_be_are_refused_with_those_that_can() {
         let options = Options::default().with("rows", rows).with("cols", cols);
         let error = ladder.problem(&options).err().unwrap();
         assert!(error.to_string().starts_with(message), "{error}");
-        assert_eq!(error.exit_code(), 2);
+        assert!(!error.is_failure());
     }
     let options = Options::default()
         .with("rows", (1u64 << 31) - 1)

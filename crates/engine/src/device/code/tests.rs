@@ -97,7 +97,10 @@ fn a_part_that_is_refused_gives_way_to_the_whole() {
     let whole = KERNELS[1].text;
     let compile = |text: &str| match text == whole {
         true => Ok(5),
-        false => Err(Error::NoRuns),
+        false => Err(Error::Device {
+            doing: "compiling",
+            reason: String::new(),
+        }),
     };
     let compiled = device.codes.get(&launch(Code::Kernels, "old"), compile);
     assert_eq!(compiled.unwrap().module, 5);
@@ -120,8 +123,8 @@ fn an_old_device_is_told_what_it_lacks() {
     );
     let error = turing.get(Code::Kernels, "new").unwrap_err();
     assert_eq!(
-        (error.to_string(), error.exit_code()),
-        (told.to_string(), 2)
+        (error.to_string(), error.is_failure()),
+        (told.to_string(), false)
     );
 
     // What is nowhere is not there, and the SIMT machine is never too old.

@@ -1,55 +1,6 @@
 //! `cvt.pack` (PTX ISA §9.7.9.22).
 
-use super::Convert;
-use crate::code::R32;
-use crate::lower::{Context, Refusal};
-use crate::regs::{LANES, Regs};
-use ptx::ast::Instruction;
-
-/// `cvt.pack.sat.convertType.s32{.b32} d, a, b{, c}`
-pub(super) fn decode(
-    inst: &Instruction<'_>,
-    words: &[&str],
-    cx: &mut Context<'_, '_>,
-) -> Result<Convert, Refusal> {
-    let (bits, signed, third) = match words[2..] {
-        ["sat", "u16", "s32"] => (16, false, false),
-        ["sat", "s16", "s32"] => (16, true, false),
-        ["sat", "u8", "s32", "b32"] => (8, false, true),
-        ["sat", "s8", "s32", "b32"] => (8, true, true),
-        ["sat", "u4", "s32", "b32"] => (4, false, true),
-        ["sat", "s4", "s32", "b32"] => (4, true, true),
-        ["sat", "u2", "s32", "b32"] => (2, false, true),
-        ["sat", "s2", "s32", "b32"] => (2, true, true),
-        _ => return Err(cx.unsupported(format!("instruction `{}`", inst.opcode))),
-    };
-    let operands = &inst.operands;
-    if operands.len() != 3 + usize::from(third) {
-        return Err(cx.invalid(format!(
-            "`{}` takes {} operands",
-            inst.opcode,
-            if third { "four" } else { "three" }
-        )));
-    }
-    for operand in operands {
-        super::check_width(operand, 32, cx)?;
-    }
-    let to = cx.dst32(&operands[0])?;
-    let upper = cx.src32(&operands[1], "s32")?;
-    let lower = cx.src32(&operands[2], "s32")?;
-    let rest = match operands.get(3) {
-        Some(operand) => cx.src32(operand, "b32")?,
-        None => upper,
-    };
-    Ok(Convert::Pack {
-        to,
-        upper,
-        lower,
-        rest,
-        bits,
-        signed,
-    })
-}
+use crate::regs::{LANES, R32, Regs};
 
 /// `from` is what goes above, below, and on top of both.
 #[inline(never)]

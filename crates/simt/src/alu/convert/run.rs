@@ -1,11 +1,11 @@
 //! Conversions of one value, by the general way: whatever the types, rounding and modifiers.
 
-use super::cvt::{Bits, Flags, Spec, Type};
-use super::each;
+use super::cvt::{Bits, Conversion, Type};
 use crate::alu::float::exact::{Exact, Format, Rounding};
 use crate::alu::float::{from_bf16, from_f16, saturate};
-use crate::code::{R32, Reg};
-use crate::regs::{LANES, Regs};
+use crate::alu::lanes::each;
+use crate::alu::modifiers::Modifiers;
+use crate::regs::{LANES, R32, Reg, Regs};
 
 /// The canonical NaN of `f32`.
 pub(super) const NAN32: u32 = 0x7fff_ffff;
@@ -35,7 +35,7 @@ pub(super) fn widen(value: f32) -> u64 {
 }
 
 /// A value of a floating-point type as a double.
-fn load(bits: u64, format: Format, flags: Flags) -> f64 {
+fn load(bits: u64, format: Format, flags: Modifiers) -> f64 {
     let narrow = bits as u32;
     f64::from_bits(match format {
         Format::F16 => {
@@ -52,8 +52,8 @@ fn load(bits: u64, format: Format, flags: Flags) -> f64 {
     })
 }
 
-fn flush(bits: u32, flags: Flags) -> u32 {
-    if flags.has(Flags::FTZ) && bits & 0x7f80_0000 == 0 {
+fn flush(bits: u32, flags: Modifiers) -> u32 {
+    if flags.has(Modifiers::FTZ) && bits & 0x7f80_0000 == 0 {
         bits & 0x8000_0000
     } else {
         bits
@@ -72,12 +72,12 @@ fn integral(value: f64, rounding: Rounding) -> f64 {
 }
 
 /// A double as a value of a floating-point type.
-fn store(value: f64, format: Format, spec: Spec) -> u64 {
-    let flags = spec.flags;
+fn store(value: f64, format: Format, spec: Conversion) -> u64 {
+    let flags = spec.modifiers;
     // Clamping before rounding is the same as after: the bounds are numbers of every format.
-    let value = if flags.has(Flags::SAT) {
+    let value = if flags.has(Modifiers::SAT) {
         saturate(value)
-    } else if flags.has(Flags::RELU) && value.is_sign_negative() && !value.is_nan() {
+    } else if flags.has(Modifiers::RELU) && value.is_sign_negative() && !value.is_nan() {
         0.0
     } else {
         value
@@ -90,9 +90,9 @@ fn store(value: f64, format: Format, spec: Spec) -> u64 {
 }
 
 /// What is done to a rounded result.
-fn finish(bits: u64, format: Format, flags: Flags) -> u64 {
+fn finish(bits: u64, format: Format, flags: Modifiers) -> u64 {
     let infinite = bits & !format.sign() == format.infinity();
-    let bits = bits - u64::from(flags.has(Flags::SATFINITE) && infinite);
+    let bits = bits - u64::from(flags.has(Modifiers::SATFINITE) && infinite);
     match format {
         Format::F32 => u64::from(flush(bits as u32, flags)),
         // Its 19 bits are the upper ones of 32. A NaN is the canonical one of 32 bits.
@@ -150,8 +150,8 @@ fn handed_on(raw: u64, from: Format, to: Format) -> Option<u64> {
     }
 }
 
-fn one(raw: u64, spec: Spec) -> u64 {
-    let flags = spec.flags;
+fn one(raw: u64, spec: Conversion) -> u64 {
+    let flags = spec.modifiers;
     let result = match (spec.from, spec.to) {
         (Type::Int(bits, signed), to) => {
             let value = extend(raw, bits as u32, signed);
@@ -161,7 +161,7 @@ fn one(raw: u64, spec: Spec) -> u64 {
                 i128::from(value)
             };
             match to {
-                Type::Int(to_bits, to_signed) if flags.has(Flags::SAT) => {
+                Type::Int(to_bits, to_signed) if flags.has(Modifiers::SAT) => {
                     let to_bits = to_bits as u32;
                     let (least, most) = if to_signed {
                         (-1i128 << (to_bits - 1), (1i128 << (to_bits - 1)) - 1)
@@ -172,7 +172,7 @@ fn one(raw: u64, spec: Spec) -> u64 {
                 }
                 Type::Int(..) => value as u64,
                 Type::Float(format) => {
-                    let value = if flags.has(Flags::SAT) {
+                    let value = if flags.has(Modifiers::SAT) {
                         value.clamp(0, 1)
                     } else {
                         value
@@ -186,17 +186,17 @@ fn one(raw: u64, spec: Spec) -> u64 {
             to_int(value, bits, signed, format == Format::F64)
         }
         // Nothing is asked for: the bits as they are.
-        (Type::Float(from), Type::Float(to)) if from == to && flags == Flags::default() => raw,
-        (Type::Float(Format::Bf16), Type::Float(Format::F32)) if flags == Flags::default() => {
+        (Type::Float(from), Type::Float(to)) if from == to && flags == Modifiers::NONE => raw,
+        (Type::Float(Format::Bf16), Type::Float(Format::F32)) if flags == Modifiers::NONE => {
             raw << 16
         }
         (Type::Float(from), Type::Float(to)) => {
-            let keeps_nan = !flags.has(Flags::SAT) && !flags.has(Flags::RELU);
+            let keeps_nan = !flags.has(Modifiers::SAT) && !flags.has(Modifiers::RELU);
             if let Some(nan) = handed_on(raw, from, to).filter(|_| keeps_nan) {
                 return extend(nan, u32::from(spec.width), false);
             }
             let value = load(raw, from, flags);
-            let value = if flags.has(Flags::INTEGRAL) {
+            let value = if flags.has(Modifiers::INTEGRAL) {
                 integral(value, spec.rounding)
             } else {
                 value
@@ -210,23 +210,33 @@ fn one(raw: u64, spec: Spec) -> u64 {
 }
 
 #[inline(never)]
-pub(super) fn any(to: Reg, from: Reg, spec: Spec, regs: &mut Regs<'_>, mask: u32) {
+pub(super) fn any(to: Reg, from: Reg, spec: Conversion, regs: &mut Regs<'_>, mask: u32) {
     let raw = match from {
-        Reg::R32(from) => each(regs.get32(from), u64::from),
+        Reg::R32(from) => {
+            let from = regs.get32(from);
+            each(|lane| u64::from(from[lane]))
+        }
         Reg::R64(from) => *regs.get64(from),
         // Decoding lets no predicate through.
         Reg::Pred(_) => [0; LANES],
     };
-    let values = each(&raw, |raw| one(raw, spec));
+    let values = each(|lane| one(raw[lane], spec));
     match to {
-        Reg::R32(to) => regs.set32(to, mask, &each(&values, |value| value as u32)),
+        Reg::R32(to) => regs.set32(to, mask, &each(|lane| values[lane] as u32)),
         Reg::R64(to) => regs.set64(to, mask, &values),
         Reg::Pred(_) => {}
     }
 }
 
 #[inline(never)]
-pub(super) fn pair(to: R32, upper: R32, lower: R32, spec: Spec, regs: &mut Regs<'_>, mask: u32) {
+pub(super) fn pair(
+    to: R32,
+    upper: R32,
+    lower: R32,
+    spec: Conversion,
+    regs: &mut Regs<'_>,
+    mask: u32,
+) {
     let (upper, lower) = (regs.get32(upper), regs.get32(lower));
     let mut values = [0; LANES];
     for lane in 0..LANES {

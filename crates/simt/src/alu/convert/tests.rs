@@ -5,7 +5,7 @@ mod integers;
 mod random;
 mod refusals;
 
-use crate::testing::{State, eval, program};
+use crate::tests::{State, eval, program};
 
 fn f(value: f32) -> u64 {
     u64::from(value.to_bits())

@@ -3,11 +3,10 @@
 //! Computed as doubles by a library that gives the same bits on every host, and rounded: nearer than the
 //! ISA asks for, so not the bits that a GPU gives.
 
-use super::fast::{NAN32, flush32, nan64, one32};
+use super::fast::{NAN32, flush32, nan64};
 use super::{Approx, Approx64};
-use crate::alu::convert::each;
-use crate::code::{R32, R64};
-use crate::regs::Regs;
+use crate::alu::lanes::map;
+use crate::regs::{R32, R64, Regs};
 
 fn one(op: Approx, a: f64) -> f64 {
     match op {
@@ -22,7 +21,7 @@ fn one(op: Approx, a: f64) -> f64 {
 #[inline(never)]
 pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R32, from: R32) {
     let flush = |bits| if ftz { flush32(bits) } else { bits };
-    one32(regs, mask, to, from, |a| {
+    map(regs, mask, to, from, |a: u32| {
         let value = one(op, f64::from(f32::from_bits(flush(a)))) as f32;
         flush(if value.is_nan() {
             NAN32
@@ -40,7 +39,7 @@ pub(super) fn run64(op: Approx64, regs: &mut Regs<'_>, mask: u32, to: R64, from:
         let subnormal = bits & 0x7ff0_0000_0000_0000 == 0;
         if subnormal { bits & 1 << 63 } else { bits }
     };
-    let values = each(regs.get64(from), |bits| match op {
+    map(regs, mask, to, from, |bits| match op {
         Approx64::Rsqrt => {
             let a = f64::from_bits(bits);
             nan64(1.0 / a.sqrt(), a, 0.0, 0.0)
@@ -60,5 +59,4 @@ pub(super) fn run64(op: Approx64, regs: &mut Regs<'_>, mask: u32, to: R64, from:
             flush(nan64(value, a, 0.0, 0.0) & UPPER)
         }
     });
-    regs.set64(to, mask, &values);
 }

@@ -2,8 +2,8 @@
 
 use super::Fast;
 use super::minmax::{pick32, pick64};
-use crate::code::{R32, R64};
-use crate::regs::{LANES, Regs};
+use crate::alu::lanes::map3;
+use crate::regs::{R32, R64, Regs};
 
 /// The canonical NaN of `f32`.
 pub(super) const NAN32: u32 = 0x7fff_ffff;
@@ -35,50 +35,6 @@ fn operand<const FTZ: bool>(bits: u32) -> f32 {
 }
 
 #[inline(always)]
-pub(super) fn one32(regs: &mut Regs<'_>, mask: u32, to: R32, a: R32, f: impl Fn(u32) -> u32) {
-    let a = regs.get32(a);
-    let mut values = [0; LANES];
-    for lane in 0..LANES {
-        values[lane] = f(a[lane]);
-    }
-    regs.set32(to, mask, &values);
-}
-
-#[inline(always)]
-pub(super) fn three32(
-    regs: &mut Regs<'_>,
-    mask: u32,
-    to: R32,
-    from: [R32; 3],
-    f: impl Fn(u32, u32, u32) -> u32,
-) {
-    let [a, b, c] = from;
-    let (a, b, c) = (regs.get32(a), regs.get32(b), regs.get32(c));
-    let mut values = [0; LANES];
-    for lane in 0..LANES {
-        values[lane] = f(a[lane], b[lane], c[lane]);
-    }
-    regs.set32(to, mask, &values);
-}
-
-#[inline(always)]
-pub(super) fn three64(
-    regs: &mut Regs<'_>,
-    mask: u32,
-    to: R64,
-    from: [R64; 3],
-    f: impl Fn(u64, u64, u64) -> u64,
-) {
-    let [a, b, c] = from;
-    let (a, b, c) = (regs.get64(a), regs.get64(b), regs.get64(c));
-    let mut values = [0; LANES];
-    for lane in 0..LANES {
-        values[lane] = f(a[lane], b[lane], c[lane]);
-    }
-    regs.set64(to, mask, &values);
-}
-
-#[inline(always)]
 pub(super) fn run32<const FTZ: bool>(
     op: Fast,
     regs: &mut Regs<'_>,
@@ -89,33 +45,33 @@ pub(super) fn run32<const FTZ: bool>(
     let x = operand::<FTZ>;
     let y = result::<FTZ>;
     match op {
-        Fast::Add => three32(regs, mask, to, from, |a, b, _| y(x(a) + x(b))),
-        Fast::Sub => three32(regs, mask, to, from, |a, b, _| y(x(a) - x(b))),
-        Fast::Mul => three32(regs, mask, to, from, |a, b, _| y(x(a) * x(b))),
-        Fast::Fma => three32(regs, mask, to, from, |a, b, c| y(x(a).mul_add(x(b), x(c)))),
-        Fast::Div => three32(regs, mask, to, from, |a, b, _| y(x(a) / x(b))),
-        Fast::DivApprox => three32(regs, mask, to, from, |a, b, _| {
+        Fast::Add => map3(regs, mask, to, from, |a, b, _| y(x(a) + x(b))),
+        Fast::Sub => map3(regs, mask, to, from, |a, b, _| y(x(a) - x(b))),
+        Fast::Mul => map3(regs, mask, to, from, |a, b, _| y(x(a) * x(b))),
+        Fast::Fma => map3(regs, mask, to, from, |a, b, c| y(x(a).mul_add(x(b), x(c)))),
+        Fast::Div => map3(regs, mask, to, from, |a, b, _| y(x(a) / x(b))),
+        Fast::DivApprox => map3(regs, mask, to, from, |a, b, _| {
             let (a, b) = (x(a), x(b));
             // Computed as a × (1/b) with a reciprocal that is flushed (§9.7.3.8): zero, and NaN for
             // infinity × zero.
             let lost = b.abs() > 8.507_059e37 && b.abs() < f32::INFINITY;
             y(if lost { a * (0.0 * b) } else { a / b })
         }),
-        Fast::Sqrt => three32(regs, mask, to, from, |a, _, _| y(x(a).sqrt())),
-        Fast::Rsqrt => three32(regs, mask, to, from, |a, _, _| {
+        Fast::Sqrt => map3(regs, mask, to, from, |a, _, _| y(x(a).sqrt())),
+        Fast::Rsqrt => map3(regs, mask, to, from, |a, _, _| {
             y((1.0 / f64::from(x(a)).sqrt()) as f32)
         }),
-        Fast::Min => three32(regs, mask, to, from, |a, b, _| {
+        Fast::Min => map3(regs, mask, to, from, |a, b, _| {
             let (a, b) = (x(a).to_bits(), x(b).to_bits());
             pick32(a, b, false)
         }),
-        Fast::Max => three32(regs, mask, to, from, |a, b, _| {
+        Fast::Max => map3(regs, mask, to, from, |a, b, _| {
             let (a, b) = (x(a).to_bits(), x(b).to_bits());
             pick32(a, b, true)
         }),
-        Fast::Abs => three32(regs, mask, to, from, |a, _, _| y(x(a).abs())),
-        Fast::Neg => three32(regs, mask, to, from, |a, _, _| y(-x(a))),
-        Fast::Copysign => three32(regs, mask, to, from, |a, b, _| {
+        Fast::Abs => map3(regs, mask, to, from, |a, _, _| y(x(a).abs())),
+        Fast::Neg => map3(regs, mask, to, from, |a, _, _| y(-x(a))),
+        Fast::Copysign => map3(regs, mask, to, from, |a, b, _| {
             a & 0x8000_0000 | b & 0x7fff_ffff
         }),
     }
@@ -149,32 +105,32 @@ pub(super) fn run64(op: Fast, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R6
     };
     const SIGN: u64 = 1 << 63;
     match op {
-        Fast::Add => three64(regs, mask, to, from, two(|a, b| a + b)),
-        Fast::Sub => three64(regs, mask, to, from, two(|a, b| a - b)),
-        Fast::Mul => three64(regs, mask, to, from, two(|a, b| a * b)),
-        Fast::Div | Fast::DivApprox => three64(regs, mask, to, from, |a, b, _| {
+        Fast::Add => map3(regs, mask, to, from, two(|a, b| a + b)),
+        Fast::Sub => map3(regs, mask, to, from, two(|a, b| a - b)),
+        Fast::Mul => map3(regs, mask, to, from, two(|a, b| a * b)),
+        Fast::Div | Fast::DivApprox => map3(regs, mask, to, from, |a, b, _| {
             let (a, b) = (x(a), x(b));
             nan64(a / b, a, b, 0.0)
         }),
-        Fast::Fma => three64(regs, mask, to, from, |a, b, c| {
+        Fast::Fma => map3(regs, mask, to, from, |a, b, c| {
             let (a, b, c) = (x(a), x(b), x(c));
             nan64(a.mul_add(b, c), b, c, a)
         }),
-        Fast::Sqrt => three64(regs, mask, to, from, |a, _, _| {
+        Fast::Sqrt => map3(regs, mask, to, from, |a, _, _| {
             nan64(x(a).sqrt(), x(a), 0.0, 0.0)
         }),
-        Fast::Rsqrt => three64(regs, mask, to, from, |a, _, _| {
+        Fast::Rsqrt => map3(regs, mask, to, from, |a, _, _| {
             nan64(1.0 / x(a).sqrt(), x(a), 0.0, 0.0)
         }),
-        Fast::Min => three64(regs, mask, to, from, |a, b, _| pick64(a, b, false)),
-        Fast::Max => three64(regs, mask, to, from, |a, b, _| pick64(a, b, true)),
+        Fast::Min => map3(regs, mask, to, from, |a, b, _| pick64(a, b, false)),
+        Fast::Max => map3(regs, mask, to, from, |a, b, _| pick64(a, b, true)),
         // An addition of zero on the hardware: a NaN is made quiet and keeps its sign.
-        Fast::Abs => three64(regs, mask, to, from, |a, _, _| {
+        Fast::Abs => map3(regs, mask, to, from, |a, _, _| {
             nan64(x(a & !SIGN), x(a), 0.0, 0.0)
         }),
-        Fast::Neg => three64(regs, mask, to, from, |a, _, _| {
+        Fast::Neg => map3(regs, mask, to, from, |a, _, _| {
             nan64(x(a ^ SIGN), x(a), 0.0, 0.0)
         }),
-        Fast::Copysign => three64(regs, mask, to, from, |a, b, _| a & SIGN | b & !SIGN),
+        Fast::Copysign => map3(regs, mask, to, from, |a, b, _| a & SIGN | b & !SIGN),
     }
 }

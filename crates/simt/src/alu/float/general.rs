@@ -1,10 +1,11 @@
 //! `f32` and `f64` in every rounding mode, and with saturation.
 
+use super::General;
 use super::exact::{self, Format, Rounding};
-use super::fast::{flush32, nan64, three32, three64};
-use super::{General, Mode};
-use crate::code::{R32, R64};
-use crate::regs::Regs;
+use super::fast::{flush32, nan64};
+use crate::alu::lanes::map3;
+use crate::alu::modifiers::Modifiers;
+use crate::regs::{R32, R64, Regs};
 
 fn apply(op: General, a: f64, b: f64, c: f64, format: Format, rounding: Rounding) -> u64 {
     match op {
@@ -30,17 +31,23 @@ pub(in crate::alu) fn saturate(value: f64) -> f64 {
 #[inline(never)]
 pub(super) fn run32(
     op: General,
-    mode: Mode,
+    (rounding, modifiers): (Rounding, Modifiers),
     regs: &mut Regs<'_>,
     mask: u32,
     to: R32,
     from: [R32; 3],
 ) {
-    let flush = |bits| if mode.ftz { flush32(bits) } else { bits };
+    let flush = |bits| {
+        if modifiers.has(Modifiers::FTZ) {
+            flush32(bits)
+        } else {
+            bits
+        }
+    };
     let x = |bits| f64::from(f32::from_bits(flush(bits)));
-    three32(regs, mask, to, from, |a, b, c| {
-        let bits = flush(apply(op, x(a), x(b), x(c), Format::F32, mode.rounding) as u32);
-        if mode.sat {
+    map3(regs, mask, to, from, |a, b, c| {
+        let bits = flush(apply(op, x(a), x(b), x(c), Format::F32, rounding) as u32);
+        if modifiers.has(Modifiers::SAT) {
             (saturate(f64::from(f32::from_bits(bits))) as f32).to_bits()
         } else {
             bits
@@ -58,7 +65,7 @@ pub(super) fn run64(
     from: [R64; 3],
 ) {
     let x = f64::from_bits;
-    three64(regs, mask, to, from, |a, b, c| {
+    map3(regs, mask, to, from, |a, b, c| {
         let bits = apply(op, x(a), x(b), x(c), Format::F64, rounding);
         // Only operands that the operation has may hand on their NaN, in the order of the hardware.
         let [first, second, third] = match op {

@@ -2,12 +2,12 @@
 //!
 //! Computed as doubles, which hold a product of two exactly and a sum rounded to odd, then rounded once.
 
+pub(crate) use super::Half;
 use super::exact::{Format, Rounding, add_to_odd};
-use super::fast::three32;
 use super::general::saturate;
-pub(crate) use super::{Half, HalfMode};
-use crate::code::R32;
-use crate::regs::Regs;
+use crate::alu::lanes::map3;
+use crate::alu::modifiers::Modifiers;
+use crate::regs::{R32, Regs};
 
 /// An `f16`'s value.
 #[inline(always)]
@@ -30,8 +30,8 @@ pub(in crate::alu) fn from_bf16(bits: u32) -> f32 {
 }
 
 /// The result for one number of each operand.
-pub(crate) fn one(op: Half, mode: HalfMode, a: u32, b: u32, c: u32) -> u32 {
-    let format = if mode.has(HalfMode::BRAIN) {
+pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32 {
+    let format = if modifiers.has(Modifiers::BRAIN) {
         Format::Bf16
     } else {
         Format::F16
@@ -39,7 +39,7 @@ pub(crate) fn one(op: Half, mode: HalfMode, a: u32, b: u32, c: u32) -> u32 {
     let infinity = format.infinity() as u32;
     let flush = |bits: u32| {
         let subnormal = bits & infinity == 0;
-        bits & if mode.has(HalfMode::FTZ) && subnormal {
+        bits & if modifiers.has(Modifiers::FTZ) && subnormal {
             0x8000
         } else {
             0xffff
@@ -47,7 +47,7 @@ pub(crate) fn one(op: Half, mode: HalfMode, a: u32, b: u32, c: u32) -> u32 {
     };
     let [a, b, c] = [a, b, c].map(flush);
     match op {
-        Half::Min | Half::Max => return min_max(op == Half::Max, mode, infinity, a, b),
+        Half::Min | Half::Max => return min_max(op == Half::Max, modifiers, infinity, a, b),
         Half::Abs | Half::Neg => {
             return if a & 0x7fff > infinity {
                 0x7fff
@@ -60,7 +60,7 @@ pub(crate) fn one(op: Half, mode: HalfMode, a: u32, b: u32, c: u32) -> u32 {
         _ => {}
     }
     let value = |bits| {
-        f64::from(if mode.has(HalfMode::BRAIN) {
+        f64::from(if modifiers.has(Modifiers::BRAIN) {
             from_bf16(bits)
         } else {
             from_f16(bits)
@@ -76,26 +76,26 @@ pub(crate) fn one(op: Half, mode: HalfMode, a: u32, b: u32, c: u32) -> u32 {
         _ => libm::tanh(a),
     };
     let bits = flush(format.round(exact, Rounding::Nearest) as u32);
-    if mode.has(HalfMode::SAT) {
+    if modifiers.has(Modifiers::SAT) {
         format.round(saturate(value(bits)), Rounding::Nearest) as u32
-    } else if mode.has(HalfMode::RELU) && bits & 0x8000 != 0 {
+    } else if modifiers.has(Modifiers::RELU) && bits & 0x8000 != 0 {
         0
     } else {
         bits
     }
 }
 
-fn min_max(max: bool, mode: HalfMode, infinity: u32, a: u32, b: u32) -> u32 {
+fn min_max(max: bool, modifiers: Modifiers, infinity: u32, a: u32, b: u32) -> u32 {
     let (a_nan, b_nan) = (a & 0x7fff > infinity, b & 0x7fff > infinity);
-    if a_nan && b_nan || mode.has(HalfMode::NAN) && (a_nan || b_nan) {
+    if a_nan && b_nan || modifiers.has(Modifiers::NAN) && (a_nan || b_nan) {
         return 0x7fff;
     }
-    let sign = if mode.has(HalfMode::XORSIGN) {
+    let sign = if modifiers.has(Modifiers::XORSIGN) {
         (a ^ b) & 0x8000
     } else {
         0
     };
-    let (a, b) = if mode.has(HalfMode::XORSIGN) {
+    let (a, b) = if modifiers.has(Modifiers::XORSIGN) {
         (a & 0x7fff, b & 0x7fff)
     } else {
         (a, b)
@@ -116,16 +116,16 @@ fn min_max(max: bool, mode: HalfMode, infinity: u32, a: u32, b: u32) -> u32 {
 #[inline(never)]
 pub(super) fn run(
     op: Half,
-    mode: HalfMode,
+    modifiers: Modifiers,
     regs: &mut Regs<'_>,
     mask: u32,
     to: R32,
     from: [R32; 3],
 ) {
-    three32(regs, mask, to, from, |a, b, c| {
-        let low = one(op, mode, a & 0xffff, b & 0xffff, c & 0xffff);
-        if mode.has(HalfMode::PACKED) {
-            low | one(op, mode, a >> 16, b >> 16, c >> 16) << 16
+    map3(regs, mask, to, from, |a, b, c| {
+        let low = one(op, modifiers, a & 0xffff, b & 0xffff, c & 0xffff);
+        if modifiers.has(Modifiers::PACKED) {
+            low | one(op, modifiers, a >> 16, b >> 16, c >> 16) << 16
         } else {
             low
         }

@@ -1,9 +1,9 @@
 //! `min` and `max` (PTX ISA §9.7.3.11, §9.7.3.12): a NaN loses against a number, and −0 is less than +0.
 
-use super::MinMax;
-use super::fast::{NAN32, flush32, three32};
-use crate::code::R32;
-use crate::regs::Regs;
+use super::fast::{NAN32, flush32};
+use crate::alu::lanes::map3;
+use crate::alu::modifiers::Modifiers;
+use crate::regs::{R32, Regs};
 
 /// An integer that compares as the number does, −0 below +0.
 #[inline(always)]
@@ -36,32 +36,42 @@ pub(super) fn pick64(a: u64, b: u64, max: bool) -> u64 {
 
 /// Two of `f32` with modifiers.
 #[inline(always)]
-fn pair(a: u32, b: u32, mode: MinMax) -> u32 {
-    let (a, b) = if mode.ftz {
+fn pair(a: u32, b: u32, max: bool, modifiers: Modifiers) -> u32 {
+    let (a, b) = if modifiers.has(Modifiers::FTZ) {
         (flush32(a), flush32(b))
     } else {
         (a, b)
     };
     let (a_nan, b_nan) = (a & NAN32 > 0x7f80_0000, b & NAN32 > 0x7f80_0000);
-    if mode.nan && (a_nan || b_nan) || a_nan && b_nan {
+    if modifiers.has(Modifiers::NAN) && (a_nan || b_nan) || a_nan && b_nan {
         return NAN32;
     }
-    let sign = if mode.xorsign {
+    let sign = if modifiers.has(Modifiers::XORSIGN) {
         (a ^ b) & 0x8000_0000
     } else {
         0
     };
-    if mode.abs {
-        pick32(a & NAN32, b & NAN32, mode.max) | sign
+    if modifiers.has(Modifiers::ABS) {
+        pick32(a & NAN32, b & NAN32, max) | sign
     } else {
-        pick32(a, b, mode.max)
+        pick32(a, b, max)
     }
 }
 
 #[inline(never)]
-pub(super) fn run32(mode: MinMax, regs: &mut Regs<'_>, mask: u32, to: R32, from: [R32; 3]) {
-    three32(regs, mask, to, from, |a, b, c| {
-        let two = pair(a, b, mode);
-        if mode.three { pair(two, c, mode) } else { two }
+pub(super) fn run32(
+    (max, three, modifiers): (bool, bool, Modifiers),
+    regs: &mut Regs<'_>,
+    mask: u32,
+    to: R32,
+    from: [R32; 3],
+) {
+    map3(regs, mask, to, from, |a, b, c| {
+        let two = pair(a, b, max, modifiers);
+        if three {
+            pair(two, c, max, modifiers)
+        } else {
+            two
+        }
     });
 }

@@ -5,7 +5,7 @@ mod half;
 mod random;
 mod refusals;
 
-use crate::testing::{State, eval};
+use crate::tests::{State, eval};
 
 const NAN: u64 = 0x7fff_ffff;
 const INF: u64 = 0x7f80_0000;

@@ -1,5 +1,5 @@
-use crate::alu::lanes::reference::{agree, check, values};
-use crate::testing::{State, eval, program};
+use crate::tests::lanes::{agree, check, values};
+use crate::tests::{State, eval, program};
 use proptest::prelude::*;
 
 #[test]

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::{Body, Jump, Target};
 use crate::code::{Call, Copy, Op, R32};
-use crate::lower::Refusal;
-use crate::lower::variables::{Place, layout};
+use crate::error::LowerError;
+use crate::layout::{Location, layout};
 use ptx::ast::{Instruction, Operand};
 
 impl<'m> Body<'_, 'm> {
-    fn label<'x>(&self, operand: Option<&Operand<'x>>) -> Result<&'x str, Refusal> {
+    fn label<'x>(&self, operand: Option<&Operand<'x>>) -> Result<&'x str, LowerError> {
         match operand {
             Some(Operand::Name(name)) => Ok(name),
             _ => Err(self.cx.invalid("a label is expected here")),
@@ -26,7 +26,7 @@ impl<'m> Body<'_, 'm> {
         });
     }
 
-    pub(super) fn branch(&mut self, inst: &'m Instruction<'m>) -> Result<Op, Refusal> {
+    pub(super) fn branch(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
         let label = self.label(inst.operands.first())?;
         self.jump(vec![label]);
         Ok(Op::Branch {
@@ -35,12 +35,8 @@ impl<'m> Body<'_, 'm> {
         })
     }
 
-    pub(super) fn branch_indexed(
-        &mut self,
-        inst: &'m Instruction<'m>,
-        words: &[&str],
-    ) -> Result<Op, Refusal> {
-        if words.get(1) != Some(&"idx") {
+    pub(super) fn branch_indexed(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
+        if !inst.opcode.starts_with("brx.idx") {
             return Err(self
                 .cx
                 .unsupported(format!("instruction `{}`", inst.opcode)));
@@ -50,7 +46,7 @@ impl<'m> Body<'_, 'm> {
                 .cx
                 .invalid("brx.idx takes an index and a list of targets"));
         };
-        let index: R32 = self.cx.src32(index, "u32")?;
+        let index: R32 = self.cx.src(index, "u32")?;
         let list = self.label(Some(list))?;
         let targets = self
             .labels
@@ -74,7 +70,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// `call (ret), f, (a, b);` with parameters that are `.param` variables of this body.
-    pub(super) fn call(&mut self, inst: &'m Instruction<'m>) -> Result<Op, Refusal> {
+    pub(super) fn call(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
         let mut operands = inst.operands.iter().peekable();
         let results: &[Operand<'_>] = match operands.peek() {
             Some(Operand::List(results)) => {
@@ -96,8 +92,8 @@ impl<'m> Body<'_, 'm> {
             None => &[],
             Some(_) => return Err(self.cx.invalid("a call's arguments stand in parentheses")),
         };
-        let number = self.cx.lowering.number(name, inst.at)?;
-        let callee = self.cx.lowering.function(number);
+        let number = self.functions.number(name, inst.at)?;
+        let callee = self.functions.order[number as usize];
         if callee.entry {
             return Err(self
                 .cx
@@ -145,11 +141,11 @@ impl<'m> Body<'_, 'm> {
 
     /// The frame offset of a call's operand: a `.param` variable, or a register or number that is put
     /// into one.
-    fn frame_place(&mut self, operand: &Operand<'_>) -> Result<u32, Refusal> {
+    fn frame_place(&mut self, operand: &Operand<'_>) -> Result<u32, LowerError> {
         if let Operand::Name(name) = operand
             && self.cx.register(name).is_none()
             && let Some(place) = self.cx.variable(name)
-            && let Place::Frame(at) = place?
+            && let Location::Frame(at) = place?
         {
             return Ok(at);
         }
@@ -163,7 +159,7 @@ impl<'m> Body<'_, 'm> {
         &mut self,
         from: usize,
         labels: &HashMap<&'m str, Target<'m>>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), LowerError> {
         let mut left = Vec::new();
         for jump in self.jumps.drain(from..) {
             let mut found = Vec::new();
@@ -181,7 +177,7 @@ impl<'m> Body<'_, 'm> {
                     continue;
                 }
                 let missing = jump.labels[found.len()];
-                return Err(Refusal::invalid(
+                return Err(LowerError::invalid(
                     format!("there is no label `{missing}`"),
                     jump.at,
                 ));

@@ -11,7 +11,7 @@ mod observer;
 mod random;
 mod space;
 
-use crate::{Arg, Buffer, Config, Fault, LaunchError, Machine, Module};
+use crate::{Arg, Buffer, Config, Fault, Launch, LaunchError, Machine, Module};
 
 /// A kernel with these parameters and this body, and these variables and functions before it.
 fn text(module: &str, params: &str, body: &str) -> String {
@@ -43,7 +43,9 @@ fn launch(
     let function = module
         .function("k")
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
-    machine.launch(&function, [blocks, 1, 1], [threads, 1, 1], 64, args)
+    machine.launch(
+        &Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], args).with_shared_bytes(64),
+    )
 }
 
 const PARAMS: &str = ".param .u64 in, .param .u64 out";

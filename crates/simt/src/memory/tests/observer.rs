@@ -2,8 +2,8 @@
 
 use super::{HEAD, PARAMS, machine, text};
 use crate::memory::SHARED_WINDOW;
-use crate::observe::{Access, AccessKind, Observer, Place, Site};
-use crate::{Buffer, Module};
+use crate::observe::{Access, AccessKind, Observer, Site, WarpId};
+use crate::{Buffer, Launch, Module};
 use ptx::ast::Space;
 
 /// Space, kind, bytes for each lane, mask, and addresses, those of absent lanes being 0.
@@ -21,8 +21,8 @@ impl Observer for Accesses {
         self.0.extend(other.0);
     }
 
-    fn access(&mut self, _site: Site, place: Place, access: &Access<'_>) {
-        assert_eq!(place, Place { block: 0, warp: 0 });
+    fn access(&mut self, _site: Site, warp_id: WarpId, access: &Access<'_>) {
+        assert_eq!(warp_id, WarpId { block: 0, warp: 0 });
         let mut addresses = *access.addresses;
         for (lane, at) in addresses.iter_mut().enumerate() {
             if access.mask >> lane & 1 == 0 {
@@ -51,7 +51,10 @@ fn seen(module: &str, body: &str) -> (Vec<Event>, u64, u64) {
     let args = [input.into(), output.into()];
     let (grid, block) = ([1, 1, 1], [20, 1, 1]);
     let seen = machine
-        .launch_observed(&function, grid, block, 0, &args, Accesses::default())
+        .launch_observed(
+            &Launch::new(&function, grid, block, &args),
+            Accesses::default(),
+        )
         .unwrap();
     let (head, body) = seen.0.split_at(2);
     assert!(

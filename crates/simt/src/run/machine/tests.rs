@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{LaunchError, Module};
+use crate::{Launch, LaunchError, Module};
 
 fn machine(max_memory_bytes: u64) -> Machine {
     let config = Config {
@@ -149,7 +149,8 @@ fn variables_that_do_not_fit() {
                .global .b8 large[500];\n.entry k()\n{\n.reg .b32 %r<3>;\n\
                ld.global.u8 %r1, [small];\nld.global.u8 %r2, [large];\nret;\n}\n";
     let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let launch = |machine: &mut Machine| machine.launch(&kernel, [1, 1, 1], [1, 1, 1], 0, &[]);
+    let launch =
+        |machine: &mut Machine| machine.launch(&Launch::new(&kernel, [1, 1, 1], [1, 1, 1], &[]));
     let mut machine = machine(1000);
     let error = launch(&mut machine).unwrap_err();
     assert!(matches!(
@@ -178,7 +179,7 @@ fn variables_lie_at_multiples_of_their_alignment() {
     let mut machine = machine(1000);
     let out = machine.zeroed::<u64>(1).unwrap();
     machine
-        .launch(&kernel, [1, 1, 1], [1, 1, 1], 0, &[out.into()])
+        .launch(&Launch::new(&kernel, [1, 1, 1], [1, 1, 1], &[out.into()]))
         .unwrap();
     let address = machine.read(out).unwrap()[0];
     assert!(address != 0 && address.is_multiple_of(4096), "{address:#x}");
@@ -194,12 +195,13 @@ fn sides_whose_product_no_number_holds() {
         [1 << 31, 1 << 31, 4],
         [1 << 22, 1 << 21, 1 << 21],
     ] {
-        let error = machine.launch(&kernel, [1, 1, 1], sides, 0, &[]);
+        let error = machine.launch(&Launch::new(&kernel, [1, 1, 1], sides, &[]));
         assert!(
             matches!(error, Err(LaunchError::Geometry { .. })),
             "{error:?}"
         );
-        let error = machine.launch(&kernel, sides, [1, 1, 1], u32::MAX, &[]);
+        let error = machine
+            .launch(&Launch::new(&kernel, sides, [1, 1, 1], &[]).with_shared_bytes(u32::MAX));
         assert!(
             matches!(error, Err(LaunchError::Geometry { .. })),
             "{error:?}"
@@ -219,6 +221,6 @@ proptest! {
         let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p)\n{\ntrap;\n}\n";
         let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
         let args = vec![crate::Arg::Bytes(bytes); args];
-        prop_assert!(machine(0).launch(&kernel, grid, block, shared, &args).is_err());
+        prop_assert!(machine(0).launch(&Launch::new(&kernel, grid, block, &args).with_shared_bytes(shared)).is_err());
     }
 }

@@ -2,23 +2,23 @@
 
 use std::time::Instant;
 
-use super::{Arrival, Frame, Status, Votes, WarpState, Way};
+use super::{Arrival, Frame, StackEntry, Status, Votes, WarpState};
 use crate::code::{Barrier, Inst, NEVER, Op, R32, Reg};
 use crate::memory::{AccessFault, Env, Recent, SharedMemory};
-use crate::observe::{Observer, Place, Site};
-use crate::regs::{ALL, LANES, Regs};
-use crate::run::block::{Launch, Stop};
+use crate::observe::{Observer, Site, WarpId};
+use crate::regs::{ALL, LANES, Regs, lanes};
+use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
-use crate::warp::{Absent, lanes};
+use crate::warp::AbsentLanes;
 
 /// Why instructions are no longer executed one after the other.
 enum Pause {
-    /// The way has come to where it meets the others.
-    Met,
+    /// The way has come to where it reconvergence_pc the others.
+    Reconverged,
     /// The turn is over.
     Yield,
     /// The lanes of the mask jump, others do not.
-    Part {
+    Diverge {
         target: u32,
         reconverge: u32,
         taken: u32,
@@ -31,39 +31,39 @@ enum Pause {
 enum Next {
     Go,
     Stop(Status),
-    /// Lanes went different ways; those of the mask together.
-    Parted(u32),
+    /// Lanes went different stack; those of the mask together.
+    Diverged(u32),
 }
 
 impl WarpState {
     /// Executes until the warp ends, waits, or its turn is over.
     pub(in crate::run) fn run<'m, O: Observer>(
         &mut self,
-        launch: &Launch<'m>,
+        launch: &LaunchState<'m>,
         shared: &mut SharedMemory,
         recent: &mut Recent<'m>,
         observer: &mut O,
-        place: Place,
+        warp_id: WarpId,
         turn: &mut u32,
-    ) -> Result<Status, Stop> {
-        let isa = launch.isa;
+    ) -> Result<Status, BlockFault> {
+        let simd = launch.simd;
         // Addresses of memory instructions.
         let mut at = [0; LANES];
         loop {
             let Some(frame) = self.frames.last().copied() else {
                 return Ok(Status::Ended);
             };
-            let Some(way) = self.ways[frame.ways..].last().copied() else {
+            let Some(way) = self.stack[frame.stack..].last().copied() else {
                 self.leave(launch);
                 continue;
             };
-            let Way {
+            let StackEntry {
                 mut pc,
                 mask,
-                meets,
+                reconvergence_pc,
             } = way;
             if mask == 0 {
-                self.ways.pop();
+                self.stack.pop();
                 continue;
             }
             let code = &launch.program.functions[frame.function as usize].code[..];
@@ -86,8 +86,8 @@ impl WarpState {
             };
             let mut left = *turn;
             let pause = loop {
-                if pc == meets {
-                    break Pause::Met;
+                if pc == reconvergence_pc {
+                    break Pause::Reconverged;
                 }
                 if left == 0 {
                     break Pause::Yield;
@@ -100,17 +100,17 @@ impl WarpState {
                     _ => false,
                 };
                 if alike {
-                    // Up to where this way meets the others, or to the end.
-                    let end = if meets > pc && meets != NEVER {
-                        meets as usize
+                    // Up to where this way reconvergence_pc the others, or to the end.
+                    let end = if reconvergence_pc > pc && reconvergence_pc != NEVER {
+                        reconvergence_pc as usize
                     } else {
                         code.len()
                     };
                     let code = &code[pc as usize..end];
                     let count = if O::WATCHES {
-                        (isa.alu)(code, &mut env.regs, mask)
+                        (simd.run_alu)(code, &mut env.regs, mask)
                     } else {
-                        (isa.unwatched)(code, &mut env, mask, &mut at)
+                        (simd.run_unobserved)(code, &mut env, mask, &mut at)
                     } as u32;
                     observer.executed(here, count, mask);
                     pc += count;
@@ -126,17 +126,17 @@ impl WarpState {
                     Op::Memory(op) => {
                         pc += 1;
                         if active != 0 {
-                            op.execute(isa, &mut env, active, &mut at, |access| {
-                                observer.access(here, place, access);
+                            simd.run_memory(op, &mut env, active, &mut at, |access| {
+                                observer.access(here, warp_id, access);
                             })
-                            .map_err(|fault| bad_access(here, place, fault))?;
+                            .map_err(|fault| bad_access(here, warp_id, fault))?;
                         }
                     }
                     Op::Warp(op) => {
                         pc += 1;
                         if active != 0 {
                             op.execute(&mut env.regs, active)
-                                .map_err(|absent| absent_lanes(here, place, &absent))?;
+                                .map_err(|absent| absent_lanes(here, warp_id, &absent))?;
                         }
                     }
                     Op::Branch { target, reconverge } => {
@@ -146,7 +146,7 @@ impl WarpState {
                         } else if active == 0 {
                             pc += 1;
                         } else {
-                            break Pause::Part {
+                            break Pause::Diverge {
                                 target: *target,
                                 reconverge: *reconverge,
                                 taken: active,
@@ -158,13 +158,13 @@ impl WarpState {
                 }
             };
             *turn = left;
-            self.way().pc = pc;
+            self.top().pc = pc;
             match pause {
-                Pause::Met => {
-                    self.ways.pop();
+                Pause::Reconverged => {
+                    self.stack.pop();
                 }
                 Pause::Yield => return Ok(Status::Yielded),
-                Pause::Part {
+                Pause::Diverge {
                     target,
                     reconverge,
                     taken,
@@ -174,7 +174,7 @@ impl WarpState {
                     match self.other(launch, &frame, site(pc), inst, mask, active)? {
                         Next::Go => {}
                         Next::Stop(status) => return Ok(status),
-                        Next::Parted(together) => observer.branch(site(pc), mask, together),
+                        Next::Diverged(together) => observer.branch(site(pc), mask, together),
                     }
                 }
             }
@@ -185,13 +185,13 @@ impl WarpState {
     #[inline(never)]
     fn other(
         &mut self,
-        launch: &Launch<'_>,
+        launch: &LaunchState<'_>,
         frame: &Frame,
         site: Site,
         inst: &Inst,
         mask: u32,
         active: u32,
-    ) -> Result<Next, Stop> {
+    ) -> Result<Next, BlockFault> {
         if let Op::BranchIndexed {
             index,
             targets,
@@ -200,9 +200,9 @@ impl WarpState {
         {
             return self
                 .branch_indexed(site, *index, targets, *reconverge, mask, active)
-                .map(Next::Parted);
+                .map(Next::Diverged);
         }
-        self.way().pc = site.pc + 1;
+        self.top().pc = site.pc + 1;
         if active == 0 {
             return Ok(Next::Go);
         }
@@ -210,11 +210,11 @@ impl WarpState {
         match &inst.op {
             Op::Call(call) => {
                 if !self.call(launch, site.pc, call, active) {
-                    return Err((site, thread, FaultKind::StackOverflow));
+                    return Err(BlockFault::new(site, thread, FaultKind::StackOverflow));
                 }
             }
             Op::Return => {
-                for way in &mut self.ways[frame.ways..] {
+                for way in &mut self.stack[frame.stack..] {
                     way.mask &= !active;
                 }
                 if self.frames.len() == 1 {
@@ -222,12 +222,12 @@ impl WarpState {
                 }
             }
             Op::Exit => {
-                for way in &mut self.ways {
+                for way in &mut self.stack {
                     way.mask &= !active;
                 }
                 self.ended |= active;
             }
-            Op::Trap => return Err((site, thread, FaultKind::Trap)),
+            Op::Trap => return Err(BlockFault::new(site, thread, FaultKind::Trap)),
             Op::Barrier(barrier) => {
                 let elsewhere = self.alive() & !active;
                 if elsewhere != 0 {
@@ -235,7 +235,7 @@ impl WarpState {
                         here: active,
                         elsewhere,
                     };
-                    return Err((site, thread, kind));
+                    return Err(BlockFault::new(site, thread, kind));
                 }
                 self.arrive(site, barrier, active);
                 return Ok(Next::Stop(Status::Barrier));
@@ -252,46 +252,46 @@ impl WarpState {
     }
 
     /// The way on top; there is one while an instruction is executed.
-    fn way(&mut self) -> &mut Way {
-        self.ways
+    fn top(&mut self) -> &mut StackEntry {
+        self.stack
             .last_mut()
             .expect("the loop runs only while there is a way")
     }
 
     fn branch(&mut self, pc: u32, target: u32, reconverge: u32, mask: u32, taken: u32) {
-        let way = self.way();
+        let way = self.top();
         if taken == mask {
             way.pc = target;
         } else if taken == 0 {
             way.pc = pc + 1;
         } else {
-            self.part(reconverge);
-            let meets = reconverge;
-            self.ways.push(Way {
+            self.diverge(reconverge);
+            let reconvergence_pc = reconverge;
+            self.stack.push(StackEntry {
                 pc: pc + 1,
                 mask: mask & !taken,
-                meets,
+                reconvergence_pc,
             });
-            self.ways.push(Way {
+            self.stack.push(StackEntry {
                 pc: target,
                 mask: taken,
-                meets,
+                reconvergence_pc,
             });
         }
     }
 
     /// The way on top ends here for now: its lanes meet again at `reconverge`.
-    fn part(&mut self, reconverge: u32) {
-        let way = self.way();
-        if reconverge == NEVER || way.meets == reconverge {
-            // They meet nowhere before they end, or where the ways below meet anyway.
-            self.ways.pop();
+    fn diverge(&mut self, reconverge: u32) {
+        let way = self.top();
+        if reconverge == NEVER || way.reconvergence_pc == reconverge {
+            // They meet nowhere before they end, or where the stack below meet anyway.
+            self.stack.pop();
         } else {
             way.pc = reconverge;
         }
     }
 
-    /// Returns the lanes of one of the ways: all, if they stay together.
+    /// Returns the lanes of one of the stack: all, if they stay together.
     fn branch_indexed(
         &mut self,
         site: Site,
@@ -300,7 +300,7 @@ impl WarpState {
         reconverge: u32,
         mask: u32,
         active: u32,
-    ) -> Result<u32, Stop> {
+    ) -> Result<u32, BlockFault> {
         let indices = *self.regs().get32(index);
         for lane in lanes(active) {
             if indices[lane] as usize >= targets.len() {
@@ -308,7 +308,8 @@ impl WarpState {
                     index: indices[lane],
                     targets: targets.len() as u32,
                 };
-                return Err((site, self.number * LANES as u32 + lane as u32, kind));
+                let thread = self.number * LANES as u32 + lane as u32;
+                return Err(BlockFault::new(site, thread, kind));
             }
         }
         // One way for each target that a lane takes, and one for the lanes that the guard holds back.
@@ -324,16 +325,16 @@ impl WarpState {
             }
         }
         if let [(pc, _)] = groups[..] {
-            self.way().pc = pc;
+            self.top().pc = pc;
             return Ok(mask);
         }
-        self.part(reconverge);
+        self.diverge(reconverge);
         let together = groups.first().map_or(0, |(_, lanes)| *lanes);
         for (pc, mask) in groups {
-            self.ways.push(Way {
+            self.stack.push(StackEntry {
                 pc,
                 mask,
-                meets: reconverge,
+                reconvergence_pc: reconverge,
             });
         }
         Ok(together)
@@ -375,15 +376,15 @@ impl WarpState {
 }
 
 #[cold]
-fn bad_access(site: Site, place: Place, access: AccessFault) -> Stop {
+fn bad_access(site: Site, warp_id: WarpId, access: AccessFault) -> BlockFault {
     let near = String::new();
-    let thread = place.warp * LANES as u32 + access.lane;
-    (site, thread, FaultKind::Access { access, near })
+    let thread = warp_id.warp * LANES as u32 + access.lane;
+    BlockFault::new(site, thread, FaultKind::Access { access, near })
 }
 
 #[cold]
-fn absent_lanes(site: Site, place: Place, absent: &Absent) -> Stop {
+fn absent_lanes(site: Site, warp_id: WarpId, absent: &AbsentLanes) -> BlockFault {
     let lanes = absent.lanes;
-    let thread = place.warp * LANES as u32 + absent.lane;
-    (site, thread, FaultKind::AbsentLanes { lanes })
+    let thread = warp_id.warp * LANES as u32 + absent.lane;
+    BlockFault::new(site, thread, FaultKind::AbsentLanes { lanes })
 }

@@ -1,7 +1,7 @@
 //! Every operator and type against plain Rust, and against the fields of a floating-point number.
 
-use crate::alu::lanes::reference::{agree, values};
-use crate::testing::eval;
+use crate::tests::eval;
+use crate::tests::lanes::{agree, values};
 use proptest::prelude::*;
 use std::cmp::Ordering;
 

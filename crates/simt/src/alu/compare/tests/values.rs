@@ -1,6 +1,6 @@
 //! Values worked out by hand from the ISA's text.
 
-use crate::testing::{State, eval, program};
+use crate::tests::{State, eval, program};
 
 #[test]
 fn signs_and_widths() {

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use crate::testing::{State, eval, program};
+use crate::tests::{State, eval, program};
 
 #[test]
 fn registers_of_every_width() {
@@ -132,7 +132,7 @@ fn what_is_not_a_mov_is_refused() {
     let refusals = [
         ("mov.b128 %rd1, %rd2;", "not supported"),
         ("mov.b32.x %r1, %r2;", "not supported"),
-        ("mov.b32 %r1;", "two operands"),
+        ("mov.b32 %r1;", "takes 2 operands"),
         ("mov.u16 %h1, %r2;", "has 32 bits"),
         ("mov.u32 %r1, %rd2;", "has 64 bits"),
         ("mov.u32 %r1, %p2;", "predicate"),

@@ -1,7 +1,7 @@
 //! From integers.
 
 use super::{check, d, f};
-use crate::testing::eval;
+use crate::tests::eval;
 
 #[test]
 fn integers_change_their_width() {

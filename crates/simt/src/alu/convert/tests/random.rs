@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{NAN, check, d, f};
-use crate::testing::State;
+use crate::tests::State;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]

@@ -1,6 +1,6 @@
 //! What is no `cvt`, and what does not fit one.
 
-use crate::testing::program;
+use crate::tests::program;
 
 #[test]
 fn what_does_not_exist_is_refused() {
@@ -30,8 +30,8 @@ fn what_does_not_exist_is_refused() {
         assert!(message.contains("not supported"), "{body}: {message}");
     }
     for (body, words) in [
-        ("cvt.u64.u32 %rd0;", "two operands"),
-        ("cvt.u64.u32 %rd0, %r0, %r1;", "two operands"),
+        ("cvt.u64.u32 %rd0;", "takes 2 operands"),
+        ("cvt.u64.u32 %rd0, %r0, %r1;", "takes 2 operands"),
         ("cvt.u64.u32 %r0, %r1;", "32 bits"),
         ("cvt.u32.u64 %r0, %r1;", "32 bits"),
         ("cvt.u32.u16 %h0, %h1;", "16 bits"),
@@ -41,8 +41,8 @@ fn what_does_not_exist_is_refused() {
         ("cvt.s32.f32 %r0, %f1;", "needs .rni"),
         ("cvt.rz.s32.f32 %r0, %f1;", "needs .rni"),
         ("cvt.f32.f64 %f0, %fd1;", "rounding modifier"),
-        ("cvt.rn.f16x2.f32 %r0, %f1;", "three operands"),
-        ("cvt.pack.sat.u8.s32.b32 %r0, %r1, %r2;", "four operands"),
+        ("cvt.rn.f16x2.f32 %r0, %f1;", "takes 3 operands"),
+        ("cvt.pack.sat.u8.s32.b32 %r0, %r1, %r2;", "takes 4 operands"),
         ("cvt.pack.sat.u16.s32 %h0, %r1, %r2;", "16 bits"),
     ] {
         let message = program(body).unwrap_err().message;

@@ -1,6 +1,6 @@
 //! The 16-bit formats.
 
-use crate::testing::{State, eval};
+use crate::tests::{State, eval};
 
 /// `instruction` with `%h1`, `%h2`, `%h3` and the result in `%h0`.
 fn h(instruction: &str, inputs: &[u64]) -> u64 {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{NAN, d, f, f32};
-use crate::testing::State;
+use crate::tests::State;
 
 /// Bits of singles: any, and more often small exponents, infinities and NaN than by chance.
 fn single() -> impl Strategy<Value = u32> {
@@ -65,10 +65,12 @@ proptest! {
         c in lanes(),
         ftz in any::<bool>(),
     ) {
-        use super::super::{Fast, Float, General, Mode, exact::Rounding};
-        use crate::code::R32;
+        use crate::alu::modifiers::Modifiers;
+        use super::super::{Fast, Float, General, exact::Rounding};
+        use crate::regs::R32;
         use crate::regs::{ALL, Regs};
-        let mode = Mode { rounding: Rounding::Nearest, ftz, sat: false };
+        let rounding = Rounding::Nearest;
+        let modifiers = if ftz { Modifiers::FTZ } else { Modifiers::NONE };
         for (fast, general) in [
             (Fast::Add, General::Add),
             (Fast::Sub, General::Sub),
@@ -81,7 +83,7 @@ proptest! {
             let mut regs = Regs { r32: &mut r32, r64: &mut [], preds: &mut [] };
             let from = [R32(0), R32(1), R32(2)];
             Float::Fast32 { op: fast, ftz, to: R32(3), from }.execute(&mut regs, ALL);
-            Float::General32 { op: general, mode, to: R32(4), from }.execute(&mut regs, ALL);
+            Float::General32 { op: general, rounding, modifiers, to: R32(4), from }.execute(&mut regs, ALL);
             prop_assert_eq!(r32[3], r32[4], "{:?}", fast);
         }
     }

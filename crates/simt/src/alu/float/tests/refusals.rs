@@ -1,6 +1,6 @@
 //! What is no instruction, and what does not fit one.
 
-use crate::testing::program;
+use crate::tests::program;
 
 #[test]
 fn what_does_not_exist_is_refused() {

@@ -1,7 +1,7 @@
 //! Finding, extracting and inserting bits.
 
-use crate::alu::lanes::reference::check;
-use crate::testing::eval;
+use crate::tests::eval;
+use crate::tests::lanes::check;
 
 #[test]
 fn counting_and_finding() {

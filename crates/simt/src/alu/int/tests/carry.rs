@@ -1,6 +1,6 @@
 //! Extended precision.
 
-use crate::testing::{State, program};
+use crate::tests::{State, program};
 use proptest::prelude::*;
 
 #[test]

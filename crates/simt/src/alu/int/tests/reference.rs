@@ -1,6 +1,6 @@
 //! Random values against plain Rust, or against the ISA's pseudo-code.
 
-use crate::alu::lanes::reference::{agree, values};
+use crate::tests::lanes::{agree, values};
 use proptest::prelude::*;
 
 /// Checks one instruction of each width, given as `u16`, `s64` …; the reference gets its sources with their

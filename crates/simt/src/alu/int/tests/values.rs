@@ -1,6 +1,6 @@
 //! Values worked out by hand from the ISA's text.
 
-use crate::testing::{State, eval, program};
+use crate::tests::{State, eval, program};
 
 /// Instructions of one width: what they make of the sources 1, 2, 3 in 0.
 fn all(prefix: &str, rows: &[(&str, &[u64], u64)]) {

@@ -1,0 +1,88 @@
+//! A run for programs: one object a rung.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use engine::device::Value;
+use engine::options::Options;
+use engine::problem::Picture;
+use engine::run::{Outcome, Report};
+
+use crate::output::Document;
+
+#[derive(Serialize)]
+struct Row<'a> {
+    ladder: &'a str,
+    rung: &'a str,
+    device: &'a str,
+    device_name: &'a str,
+    #[serde(flatten)]
+    options: &'a Options,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    correct: bool,
+    time_ns: Option<f64>,
+    bytes: u64,
+    gb_per_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gflop_per_s: Option<f64>,
+    speedup_vs_first: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<&'a Picture>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counters: Option<BTreeMap<&'static str, Counter>>,
+}
+
+/// A counter's value.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Counter {
+    Count(u64),
+    Ratio(Option<f64>),
+}
+
+/// The counters by name, where there are any.
+fn counters(outcome: &Outcome) -> Option<BTreeMap<&'static str, Counter>> {
+    let counter = |value| match value {
+        Value::Count(count) => Counter::Count(count),
+        Value::Ratio(ratio) => Counter::Ratio(ratio),
+    };
+    let all = outcome.counters.iter();
+    let named: BTreeMap<_, _> = all
+        .map(|metric| (metric.name, counter(metric.value)))
+        .collect();
+    (!named.is_empty()).then_some(named)
+}
+
+/// Adds one object for each rung that ran.
+///
+/// The ladder's options are fields of their own names: `n`, `rows`, `type`. `shared_bytes` is the dynamic shared
+/// memory of the launch, `time_ns` the median in nanoseconds and `gb_per_s` the effective bandwidth in 10^9 bytes a
+/// second; they are `null` where nothing was timed, and so is `speedup_vs_first` where the ladder's first rung did not
+/// run. On a device that counts there is `counters` too, an object with each of its
+/// [`Metric`](engine::device::Metric)s; a ratio is `null` where it has nothing to divide by. `gflop_per_s` is there
+/// where the ladder is measured by it, and `picture` with the values before and after where there is something to see.
+pub(super) fn add(document: &mut Document, report: &Report) {
+    for outcome in &report.outcomes {
+        document.record(&Row {
+            ladder: report.ladder.name,
+            rung: outcome.rung.name,
+            device: report.device.kind,
+            device_name: &report.device.name,
+            options: &report.options,
+            grid: outcome.launch.grid,
+            block: outcome.launch.block,
+            shared_bytes: outcome.launch.shared_bytes,
+            correct: outcome.verdict.is_right(),
+            time_ns: outcome.samples.as_ref().map(|samples| samples.median()),
+            bytes: report.bytes,
+            gb_per_s: report.bytes_per_s(outcome).map(|bytes| bytes / 1e9),
+            gflop_per_s: report.flops_per_s(outcome).map(|flops| flops / 1e9),
+            speedup_vs_first: report.speedup_vs_first(outcome),
+            picture: outcome.picture.as_ref(),
+            counters: counters(outcome),
+        });
+    }
+}

@@ -1,0 +1,211 @@
+//! Where the device compiler is: a `rustc` that has a `core` for `nvptx64-nvidia-cuda`, and LLVM's
+//! `opt` and `llc` of its version or newer.
+//!
+//! Looked for in this order:
+//! 1. what the environment names: `CUDA_BUILDER_RUSTC` (a `rustc`) and `CUDA_BUILDER_LLVM` (a folder
+//!    with `opt` and `llc`);
+//! 2. the active toolchain, if it has the target installed (`rustup target add nvptx64-nvidia-cuda`)
+//!    or the library sources (`rustup component add rust-src`);
+//! 3. rustup's other toolchains;
+//! 4. any other `rustc` on `PATH`, such as Debian's `rustc-web` with `rust-web-src`.
+//!
+//! LLVM's tools likewise: the component `llvm-tools` of any of those toolchains, then `opt-22` and
+//! `llc-22` (Debian's `llvm-22`), then `opt` and `llc`.
+
+mod llvm;
+mod rustc;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub use llvm::find_llvm;
+pub use rustc::find_rustc;
+
+use crate::on_path;
+
+/// The target that kernels are compiled for.
+pub const TARGET: &str = "nvptx64-nvidia-cuda";
+/// Names the `rustc` to use, ahead of every other.
+pub const RUSTC_OVERRIDE: &str = "CUDA_BUILDER_RUSTC";
+/// Names the folder that holds the `opt` and `llc` to use, ahead of every other.
+pub const LLVM_OVERRIDE: &str = "CUDA_BUILDER_LLVM";
+/// The command that mends a machine without a device compiler.
+pub const REMEDY: &str = "cargo xtask setup";
+
+/// A compiler for the device: everything between Rust source and PTX.
+#[derive(Debug, Clone)]
+pub struct DeviceToolchain {
+    /// Rust to LLVM IR.
+    pub rustc: DeviceRustc,
+    /// LLVM IR to PTX.
+    pub llvm: LlvmTools,
+}
+
+/// A `rustc` that can compile for [`TARGET`].
+#[derive(Debug, Clone)]
+pub struct DeviceRustc {
+    /// The program.
+    pub path: PathBuf,
+    /// Its version, such as `1.96.0`.
+    pub version: String,
+    /// The major version of its LLVM: older LLVM tools cannot read its IR.
+    pub llvm_major: u32,
+    /// Where it was found, in words.
+    pub origin: String,
+    /// Where `core` comes from.
+    pub core: CoreLibrary,
+}
+
+/// Where `core` for the device comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CoreLibrary {
+    /// The toolchain has the target installed.
+    Prebuilt,
+    /// It is compiled from the library sources in this folder (`-Zbuild-std=core`).
+    Sources(PathBuf),
+}
+
+/// LLVM's optimizer and code generator.
+#[derive(Debug, Clone)]
+pub struct LlvmTools {
+    /// The optimizer.
+    pub opt: PathBuf,
+    /// The code generator.
+    pub llc: PathBuf,
+    /// Their version, such as `22.1.8`.
+    pub version: String,
+    /// Where they were found, in words.
+    pub origin: String,
+}
+
+/// One place that was looked at, and what it lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The place, in words: `rustup toolchain 1.95.0`, `/usr/bin/rustc`.
+    pub name: String,
+    /// What is missing there.
+    pub missing: String,
+}
+
+/// There is no device compiler on this machine, or half of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotFound {
+    /// What was looked for.
+    pub wanted: String,
+    /// Every place that was looked at.
+    pub looked: Vec<Place>,
+}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "no {} on this machine. Looked at:", self.wanted)?;
+        for Place { name, missing } in &self.looked {
+            writeln!(f, "  {name}: {missing}")?;
+        }
+        if self.looked.is_empty() {
+            writeln!(f, "  nothing: there is no rustc on PATH")?;
+        }
+        write!(f, "To mend it: {REMEDY}")
+    }
+}
+
+impl std::error::Error for NotFound {}
+
+/// Finds a device compiler, in the order that the [module](self) gives.
+///
+/// # Errors
+/// [`NotFound`] lists every place that was looked at, with what is missing there.
+pub fn discover() -> Result<DeviceToolchain, NotFound> {
+    let mut looked = Vec::new();
+    for found in rustc::candidates() {
+        match found {
+            Err(place) => looked.push(place),
+            Ok(rustc) => match find_llvm(rustc.llvm_major) {
+                Ok(llvm) => return Ok(DeviceToolchain { rustc, llvm }),
+                Err(not_found) => {
+                    looked.push(Place {
+                        name: rustc.origin,
+                        missing: format!(
+                            "its core is there, but no LLVM {} or newer for it",
+                            rustc.llvm_major
+                        ),
+                    });
+                    looked.extend(not_found.looked);
+                }
+            },
+        }
+    }
+    Err(NotFound {
+        wanted:
+            "device compiler (a rustc with a core for nvptx64-nvidia-cuda, and LLVM's opt and llc)"
+                .to_owned(),
+        looked,
+    })
+}
+
+/// What a program prints, or why it could not be asked.
+fn output_of(program: &Path, args: &[&str]) -> Result<String, String> {
+    // rustup's proxies would try to install what rust-toolchain.toml lists and this machine lacks.
+    let output = Command::new(program)
+        .args(args)
+        .env("RUSTUP_AUTO_INSTALL", "0")
+        .output()
+        .map_err(|error| format!("cannot be run ({error})"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let first = said.lines().next().unwrap_or("said nothing");
+        return Err(format!("`{}` failed: {first}", args.join(" ")));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// rustup's toolchains by name, with their folders. Empty without rustup.
+fn rustup_toolchains() -> Vec<(String, PathBuf)> {
+    let Ok(home) = std::env::var("RUSTUP_HOME")
+        .map(PathBuf::from)
+        .or_else(|_| {
+            std::env::home_dir()
+                .map(|home| home.join(".rustup"))
+                .ok_or(())
+        })
+    else {
+        return Vec::new();
+    };
+    let mut toolchains: Vec<_> = std::fs::read_dir(home.join("toolchains"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| {
+            (
+                entry.file_name().to_string_lossy().into_owned(),
+                entry.path(),
+            )
+        })
+        .collect();
+    toolchains.sort();
+    toolchains
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn not_found_names_each_place_and_the_remedy() {
+        let text = NotFound {
+            wanted: "device compiler".to_owned(),
+            looked: vec![Place {
+                name: "rustup toolchain 1.95.0".to_owned(),
+                missing: "no library sources".to_owned(),
+            }],
+        }
+        .to_string();
+        assert_eq!(
+            text,
+            "no device compiler on this machine. Looked at:\n  \
+             rustup toolchain 1.95.0: no library sources\n\
+             To mend it: cargo xtask setup"
+        );
+    }
+}

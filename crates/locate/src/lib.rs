@@ -1,0 +1,113 @@
+//! Where the programs are that this workspace runs but does not build: the compiler for the device
+//! ([`device`]) and NVIDIA's tools ([`nvidia`]).
+//!
+//! In go environment variables, `PATH`, rustup's folders and the usual places of an installation; out come
+//! paths with versions, or a list of every place that was looked at and what is missing there. This crate
+//! starts the programs only to ask for their version. It installs nothing (`cargo xtask setup` does), knows
+//! nothing of PTX, and has no dependencies.
+
+pub mod device;
+pub mod nvidia;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The programs of this name in the folders of `PATH`, in their order, each file once.
+#[must_use]
+pub fn on_path(name: impl AsRef<OsStr>) -> Vec<PathBuf> {
+    in_folders(name.as_ref(), &std::env::var_os("PATH").unwrap_or_default())
+}
+
+fn in_folders(name: &OsStr, folders: &OsStr) -> Vec<PathBuf> {
+    let mut file = name.to_owned();
+    file.push(std::env::consts::EXE_SUFFIX);
+    let mut seen = Vec::new();
+    let mut programs = Vec::new();
+    for folder in std::env::split_paths(folders) {
+        let path = folder.join(&file);
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if is_program(&path) && !seen.contains(&real) {
+            seen.push(real);
+            programs.push(path);
+        }
+    }
+    programs
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Cargo's target folder: the one that `CARGO_TARGET_DIR` names, else the one that this program lies in.
+/// `None` where it lies in none.
+#[must_use]
+pub fn target_dir() -> Option<PathBuf> {
+    target_variable().or_else(|| {
+        let program = std::env::current_exe().ok()?;
+        // Cargo marks its target folder so for programs that make backups.
+        let target = program
+            .ancestors()
+            .skip(1)
+            .find(|folder| folder.join("CACHEDIR.TAG").is_file())?;
+        Some(target.to_owned())
+    })
+}
+
+fn target_variable() -> Option<PathBuf> {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").filter(|folder| !folder.is_empty())?;
+    // A relative path is relative to where cargo was started; for us that is the working directory.
+    Some(std::path::absolute(&folder).unwrap_or_else(|_| folder.into()))
+}
+
+/// What a program prints to standard output.
+///
+/// # Errors
+/// When it cannot be started, and when it fails: in one line.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let name = Path::new(command.get_program()).display().to_string();
+    let done = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot run {name}: {error}"))?;
+    if !done.status.success() {
+        return Err(format!("{name} failed ({})", done.status));
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::in_folders;
+
+    #[test]
+    fn programs_are_found_in_order_and_once() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folders = ["a", "b", "c", "d"].map(|name| folder.path().join(name));
+        for (folder, mode) in folders.iter().zip([0o755, 0o644, 0o755]) {
+            std::fs::create_dir(folder).expect("a folder in it");
+            let file = folder.join("tool");
+            std::fs::write(&file, "").expect("a file");
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode))
+                .expect("its permissions");
+        }
+        symlink(&folders[0], &folders[3]).expect("a second name for the first folder");
+        let path = std::env::join_paths(&folders).expect("no folder has a colon in its name");
+        assert_eq!(
+            in_folders("tool".as_ref(), &path),
+            [folders[0].join("tool"), folders[2].join("tool")],
+            "the second cannot be executed, the fourth is the first"
+        );
+        assert!(in_folders("other".as_ref(), &path).is_empty());
+    }
+}

@@ -1,0 +1,248 @@
+//! Where NVIDIA's tools are: `ptxas`, `nvcc`, `cuobjdump`, `nvdisasm` and `ncu`.
+//!
+//! Nothing is installed here: `cargo xtask setup --nvidia` does that, into a [`folder`] that [`find`] looks in
+//! first.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fmt, fs};
+
+use crate::{on_path, output, target_dir, target_variable};
+
+/// The release of the toolkit that `cargo xtask setup --nvidia` installs: the name of its folder.
+pub const RELEASE: &str = "13.5";
+
+/// One of NVIDIA's tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tool {
+    /// The assembler from PTX to SASS.
+    Ptxas,
+    /// The CUDA C++ compiler.
+    Nvcc,
+    /// Takes objects apart.
+    Cuobjdump,
+    /// The disassembler.
+    Nvdisasm,
+    /// Nsight Compute: reads a GPU's counters.
+    Ncu,
+}
+
+impl Tool {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Ptxas,
+        Self::Nvcc,
+        Self::Cuobjdump,
+        Self::Nvdisasm,
+        Self::Ncu,
+    ];
+
+    /// The program's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ptxas => "ptxas",
+            Self::Nvcc => "nvcc",
+            Self::Cuobjdump => "cuobjdump",
+            Self::Nvdisasm => "nvdisasm",
+            Self::Ncu => "ncu",
+        }
+    }
+
+    /// The oldest release that will do: for the toolkit's own the first that knows sm_100, for Nsight
+    /// Compute, which is numbered by the year, the first that knows sm_90.
+    #[must_use]
+    pub fn oldest(self) -> (u32, u32) {
+        match self {
+            Self::Ncu => (2022, 3),
+            _ => (12, 8),
+        }
+    }
+
+    /// How to get it, for people.
+    #[must_use]
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Ncu => {
+                "it comes with NVIDIA's CUDA toolkit, and alone as the package nsight-compute"
+            }
+            _ => "`cargo xtask setup --nvidia` installs NVIDIA's tools",
+        }
+    }
+}
+
+/// A tool that was found and will do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The program.
+    pub path: PathBuf,
+    /// Its release, such as `13.5.37`.
+    pub version: String,
+    /// Where it was found, in words.
+    pub origin: String,
+}
+
+/// This machine has no such tool that will do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unavailable {
+    /// What was looked for.
+    pub tool: Tool,
+    /// Why each that was found does not do: too old, which release is needed, or that it does not run. Empty
+    /// where none was found.
+    pub refused: Vec<String>,
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.refused[..] {
+            [] => write!(f, "no {} was found", self.tool.name())?,
+            refused => f.write_str(&refused.join("; "))?,
+        }
+        write!(f, "; {}", self.tool.remedy())
+    }
+}
+
+impl std::error::Error for Unavailable {}
+
+/// Looks for a tool that is new enough: in what `cargo xtask setup --nvidia` installed, on `PATH`, then in the
+/// usual places of a toolkit (`CUDA_PATH`, `CUDA_HOME`, `/usr/local/cuda`, and Nsight Compute's own).
+///
+/// # Errors
+/// When there is none at all, and when none of those that there are will do.
+pub fn find(tool: Tool) -> Result<Found, Unavailable> {
+    first_of(tool, places(tool))
+}
+
+fn first_of(
+    tool: Tool,
+    places: impl IntoIterator<Item = (PathBuf, String)>,
+) -> Result<Found, Unavailable> {
+    let mut refused = Vec::new();
+    for (path, origin) in places {
+        if !path.is_file() {
+            continue;
+        }
+        match version(&path) {
+            Ok((version, release)) if release >= tool.oldest() => {
+                return Ok(Found {
+                    path,
+                    version,
+                    origin,
+                });
+            }
+            Ok((version, _)) => {
+                let (major, minor) = tool.oldest();
+                refused.push(format!(
+                    "{} is {version}; {major}.{minor} is needed",
+                    path.display(),
+                ));
+            }
+            Err(why) => refused.push(why),
+        }
+    }
+    Err(Unavailable { tool, refused })
+}
+
+/// The folder that `cargo xtask setup --nvidia` fills, in cargo's [target folder](target_dir). `None` where
+/// that is not to be found.
+#[must_use]
+pub fn folder() -> Option<PathBuf> {
+    target_dir().map(|target| target.join("nvidia").join(RELEASE))
+}
+
+/// Where a tool may be, in order, and that place in words.
+fn places(tool: Tool) -> Vec<(PathBuf, String)> {
+    let name = tool.name();
+    let mut places: Vec<(PathBuf, String)> = Vec::new();
+    for target in targets() {
+        let folder = target.join("nvidia").join(RELEASE);
+        let program = folder.join("nvidia").join("cu13").join("bin").join(name);
+        places.push((program, format!("PyPI, in {}", folder.display())));
+    }
+    let on_path = on_path(name).into_iter().next();
+    places.extend(on_path.map(|path| (path, "PATH".to_owned())));
+    for variable in ["CUDA_PATH", "CUDA_HOME"] {
+        if let Some(folder) = env::var_os(variable).filter(|folder| !folder.is_empty()) {
+            let program = Path::new(&folder).join("bin").join(name);
+            places.push((program, variable.to_owned()));
+        }
+    }
+    let cuda = Path::new("/usr/local/cuda");
+    places.push((cuda.join("bin").join(name), cuda.display().to_string()));
+    if tool == Tool::Ncu {
+        let of = |folder: PathBuf| (folder.join(name), folder.display().to_string());
+        let toolkits = newest_first(Path::new("/usr/local"), "cuda");
+        let within = toolkits
+            .iter()
+            .flat_map(|toolkit| newest_first(toolkit, "nsight-compute"));
+        places.extend(within.map(of));
+        places.extend(
+            newest_first(Path::new("/opt/nvidia/nsight-compute"), "")
+                .into_iter()
+                .map(of),
+        );
+    }
+    places
+}
+
+/// The folders that may be cargo's target folder: the variable's, then all above this program.
+fn targets() -> Vec<PathBuf> {
+    let mut targets: Vec<PathBuf> = target_variable().into_iter().collect();
+    if let Ok(program) = env::current_exe() {
+        targets.extend(program.ancestors().skip(1).map(Path::to_owned));
+    }
+    targets
+}
+
+/// The folders in `parent` whose names begin so, the highest version first.
+fn newest_first(parent: &Path, prefix: &str) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = fs::read_dir(parent)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort_by_cached_key(|path| std::cmp::Reverse(numbers(path.file_name())));
+    folders
+}
+
+/// The numbers in a name: `cuda-12.8` is 12 and 8.
+fn numbers(name: Option<&OsStr>) -> Vec<u32> {
+    let name = name.map(OsStr::to_string_lossy).unwrap_or_default();
+    name.split(|c: char| !c.is_ascii_digit())
+        .filter_map(|part| part.parse().ok())
+        .collect()
+}
+
+/// The version of a program, in words and as a release; or why that cannot be had.
+fn version(program: &Path) -> Result<(String, (u32, u32)), String> {
+    let mut command = Command::new(program);
+    let said = output(command.arg("--version"))?;
+    parse_version(&said).ok_or_else(|| format!("{} --version names no release", program.display()))
+}
+
+/// `Cuda compilation tools, release 13.5, V13.5.37`, or Nsight Compute's `Version 2025.3.1.0 (build …)`.
+fn parse_version(said: &str) -> Option<(String, (u32, u32))> {
+    let (release, full) = if let Some((_, rest)) = said.split_once("release ") {
+        let (release, rest) = rest.split_once(',')?;
+        let full = rest.trim_start().strip_prefix('V');
+        (release.trim(), full.and_then(|full| word(full)))
+    } else {
+        let mut lines = said.lines().map(str::trim);
+        let version = lines.find_map(|line| word(line.strip_prefix("Version ")?))?;
+        (version, Some(version))
+    };
+    let mut numbers = release.split('.');
+    let (major, minor) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+    Some((full.unwrap_or(release).to_owned(), (major, minor)))
+}
+
+fn word(text: &str) -> Option<&str> {
+    text.split_whitespace().next()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+#[test]
+fn versions() {
+    let said = "ptxas: NVIDIA (R) Ptx optimizing assembler\nCuda compilation tools, release 13.5, V13.5.37\nBuild x";
+    assert_eq!(parse_version(said), Some(("13.5.37".to_owned(), (13, 5))));
+    assert_eq!(
+        parse_version("release 12.8, "),
+        Some(("12.8".to_owned(), (12, 8)))
+    );
+    let ncu = "NVIDIA (R) Nsight Compute Command Line Profiler\nCopyright (c) 2018-2025 NVIDIA Corporation\n\
+               Version 2025.3.1.0 (build 36398880) (public-release)\n";
+    assert_eq!(
+        parse_version(ncu),
+        Some(("2025.3.1.0".to_owned(), (2025, 3)))
+    );
+    assert_eq!(parse_version("GNU assembler 2.40"), None);
+    assert_eq!(parse_version("release next, V1"), None);
+    assert_eq!(parse_version(""), None);
+}
+
+#[cfg(unix)]
+fn program(folder: &Path, name: &str, text: &str) -> (PathBuf, String) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = folder.join(name);
+    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    (path, format!("the place of {name}"))
+}
+
+#[cfg(unix)]
+#[test]
+fn the_first_that_will_do_is_taken_and_the_others_are_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = (folder.path().join("missing"), String::new());
+    let old = program(folder.path(), "old", "echo 'release 11.8, V11.8.89'");
+    let broken = program(folder.path(), "broken", "exit 3");
+    let mute = program(folder.path(), "mute", "echo hello");
+    let good = program(folder.path(), "good", "echo 'release 12.8, V12.8.61'");
+
+    let all = [
+        missing.clone(),
+        old.clone(),
+        broken.clone(),
+        mute.clone(),
+        good,
+    ];
+    let found = first_of(Tool::Ptxas, all).unwrap();
+    assert_eq!(
+        (found.version.as_str(), found.origin.as_str()),
+        ("12.8.61", "the place of good")
+    );
+
+    let error = first_of(Tool::Ptxas, [old, broken, mute])
+        .unwrap_err()
+        .to_string();
+    for part in [
+        "old is 11.8.89; 12.8 is needed",
+        "broken failed (exit status: 3)",
+        "mute --version names no release",
+        "`cargo xtask setup --nvidia` installs NVIDIA's tools",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert_eq!(error.lines().count(), 1);
+
+    let error = first_of(Tool::Ncu, [missing]).unwrap_err();
+    assert!(error.refused.is_empty());
+    assert!(error.to_string().starts_with("no ncu was found; "));
+}
+
+#[test]
+fn the_newest_of_several_installations_comes_first() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [
+        "cuda",
+        "cuda-9.2",
+        "cuda-12.8",
+        "cuda-13.0",
+        "cuda-13",
+        "other-99",
+    ] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    fs::write(folder.path().join("cuda-14.txt"), "").unwrap();
+    let found = newest_first(folder.path(), "cuda");
+    let names: Vec<_> = found.iter().map(|path| path.file_name().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["cuda-13.0", "cuda-13", "cuda-12.8", "cuda-9.2", "cuda"]
+    );
+    assert!(newest_first(&folder.path().join("nowhere"), "").is_empty());
+}
+
+#[test]
+fn a_test_lies_in_the_target_folder() {
+    let folder = folder().unwrap();
+    assert!(folder.ends_with(Path::new("nvidia").join(RELEASE)));
+    let first = &places(Tool::Ptxas)[0];
+    assert!(first.1.starts_with("PyPI, in "), "{}", first.1);
+}

@@ -1,0 +1,340 @@
+//! What PTX's opcodes are: one table of their classes and of the operands that they write.
+//!
+//! A row stands for all forms of an opcode: `add` for `add.s32`, `add.rn.f32` and so on. Where the forms
+//! differ, the functions here look at the modifiers too: [`class`] tells integer from floating-point
+//! arithmetic by the type, and [`Instruction::definitions`] knows that `bar.red` has a result.
+
+use super::ast::{AddressBase, Instruction, Operand, Space};
+
+/// What an instruction is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Arithmetic on integers, and bit fields: `add.s32`, `popc.b32`.
+    Integer,
+    /// Arithmetic on floating-point numbers: `fma.rn.f32`, `testp.number.f32`.
+    Float,
+    /// Copies, conversions of values and of addresses: `mov`, `cvt`, `cvta`.
+    Convert,
+    /// Comparisons and selections: `setp`, `selp`.
+    Compare,
+    /// Logic, shifts and permutations of bytes: `and.b32`, `shl.b32`, `prmt.b32`.
+    Logic,
+    /// Loads, stores, atomics and copies, by the state space that the opcode names: `None` for generic
+    /// addresses. An asynchronous copy counts as global memory, whichever way it goes.
+    Memory(Option<Space>),
+    /// Orders accesses to memory: `membar`, `fence`.
+    Fence,
+    /// Branches, calls, and ends of a thread.
+    Control,
+    /// Barriers of a block: `bar`, `barrier`.
+    Barrier,
+    /// What the lanes of a warp do together: `shfl`, `vote`, `bar.warp.sync`.
+    Warp,
+    /// What leaves registers and memory alone: `prefetch`, `nanosleep`, `pmevent`.
+    Hint,
+    /// Textures, surfaces and tensor cores.
+    Other,
+}
+
+/// An opcode without its modifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opcode {
+    /// The first word: `ld` of `ld.global.u32`.
+    pub name: &'static str,
+    /// The class; [`Class::Integer`] also where the type decides between that and [`Class::Float`].
+    pub class: Class,
+    /// How many of the first operands are written.
+    pub definitions: usize,
+    /// The PTX ISA version that introduced it, as major and minor number.
+    pub since: (u32, u32),
+}
+
+/// A row: the name, the class, how many operands are written, and the ISA version.
+macro_rules! opcodes {
+    ($($name:literal $class:ident $definitions:literal $since:tt,)*) => {
+        &[$(Opcode {
+            name: $name,
+            class: opcodes!(@class $class),
+            definitions: $definitions,
+            since: $since,
+        },)*]
+    };
+    (@class Memory) => { Class::Memory(None) };
+    (@class $class:ident) => { Class::$class };
+}
+
+/// All opcodes, in the order of their names (PTX ISA, "Instruction Set").
+static OPCODES: &[Opcode] = opcodes! {
+    "abs" Integer 1 (1, 0),
+    "activemask" Warp 1 (6, 2),
+    "add" Integer 1 (1, 0),
+    "addc" Integer 1 (1, 2),
+    "and" Logic 1 (1, 0),
+    "applypriority" Hint 0 (7, 4),
+    "atom" Memory 1 (1, 1),
+    "bar" Barrier 0 (1, 0),
+    "barrier" Barrier 0 (6, 0),
+    "bfe" Integer 1 (2, 0),
+    "bfi" Integer 1 (2, 0),
+    "bfind" Integer 1 (2, 0),
+    "bmsk" Integer 1 (7, 6),
+    "bra" Control 0 (1, 0),
+    "brev" Integer 1 (2, 0),
+    "brkpt" Hint 0 (1, 0),
+    "brx" Control 0 (6, 0),
+    "call" Control 0 (1, 0),
+    "clz" Integer 1 (2, 0),
+    "cnot" Logic 1 (1, 0),
+    "copysign" Float 1 (2, 0),
+    "cos" Float 1 (1, 0),
+    "cp" Memory 0 (7, 0),
+    "createpolicy" Convert 1 (7, 4),
+    "cvt" Convert 1 (1, 0),
+    "cvta" Convert 1 (2, 0),
+    "discard" Hint 0 (7, 4),
+    "div" Integer 1 (1, 0),
+    "dp2a" Integer 1 (5, 0),
+    "dp4a" Integer 1 (5, 0),
+    "elect" Warp 1 (8, 0),
+    "ex2" Float 1 (1, 0),
+    "exit" Control 0 (1, 0),
+    "fence" Fence 0 (6, 0),
+    "fma" Float 1 (1, 4),
+    "fns" Integer 1 (6, 0),
+    "getctarank" Convert 1 (7, 8),
+    "griddepcontrol" Hint 0 (7, 8),
+    "isspacep" Convert 1 (2, 0),
+    "ld" Memory 1 (1, 0),
+    "ldmatrix" Other 1 (6, 5),
+    "ldu" Memory 1 (2, 0),
+    "lg2" Float 1 (1, 0),
+    "lop3" Logic 1 (4, 3),
+    "mad" Integer 1 (1, 0),
+    "mad24" Integer 1 (1, 0),
+    "madc" Integer 1 (3, 0),
+    "mapa" Convert 1 (7, 8),
+    "match" Warp 1 (6, 0),
+    "max" Integer 1 (1, 0),
+    "membar" Fence 0 (1, 4),
+    "min" Integer 1 (1, 0),
+    "mma" Other 1 (6, 4),
+    "mov" Convert 1 (1, 0),
+    "movmatrix" Other 1 (7, 8),
+    "mul" Integer 1 (1, 0),
+    "mul24" Integer 1 (1, 0),
+    "nanosleep" Hint 0 (6, 3),
+    "neg" Integer 1 (1, 0),
+    "not" Logic 1 (1, 0),
+    "or" Logic 1 (1, 0),
+    "pmevent" Hint 0 (1, 4),
+    "popc" Integer 1 (2, 0),
+    "prefetch" Hint 0 (2, 0),
+    "prefetchu" Hint 0 (2, 0),
+    "prmt" Logic 1 (2, 0),
+    "rcp" Float 1 (1, 0),
+    "red" Memory 0 (1, 2),
+    "redux" Warp 1 (7, 0),
+    "rem" Integer 1 (1, 0),
+    "ret" Control 0 (1, 0),
+    "rsqrt" Float 1 (1, 0),
+    "sad" Integer 1 (1, 0),
+    "selp" Compare 1 (1, 0),
+    "set" Compare 1 (1, 0),
+    "setmaxnreg" Hint 0 (8, 0),
+    "setp" Compare 1 (1, 0),
+    "shf" Logic 1 (3, 1),
+    "shfl" Warp 1 (3, 0),
+    "shl" Logic 1 (1, 0),
+    "shr" Logic 1 (1, 0),
+    "sin" Float 1 (1, 0),
+    "slct" Compare 1 (1, 0),
+    "sqrt" Float 1 (1, 0),
+    "st" Memory 0 (1, 0),
+    "stmatrix" Other 0 (7, 8),
+    "sub" Integer 1 (1, 0),
+    "subc" Integer 1 (1, 2),
+    "suld" Other 1 (1, 5),
+    "suq" Other 1 (1, 5),
+    "sured" Other 0 (2, 0),
+    "sust" Other 0 (1, 5),
+    "szext" Integer 1 (7, 6),
+    "tanh" Float 1 (7, 0),
+    "testp" Float 1 (2, 0),
+    "tex" Other 1 (1, 0),
+    "tld4" Other 1 (2, 2),
+    "trap" Control 0 (1, 0),
+    "txq" Other 1 (1, 5),
+    "vote" Warp 1 (1, 2),
+    "xor" Logic 1 (1, 0),
+};
+
+impl Opcode {
+    /// The row of an opcode, given with or without its modifiers.
+    pub fn of(opcode: &str) -> Option<&'static Self> {
+        let name = opcode.split('.').next().unwrap_or(opcode);
+        let found = OPCODES.binary_search_by_key(&name, |row| row.name);
+        found.ok().map(|index| &OPCODES[index])
+    }
+}
+
+/// The class of an opcode with its modifiers; `None` for one that is not in the table.
+pub fn class(opcode: &str) -> Option<Class> {
+    let ty = opcode.rsplit('.').next().unwrap_or(opcode);
+    Some(match Opcode::of(opcode)?.class {
+        Class::Integer if is_float(ty) => Class::Float,
+        Class::Barrier if opcode.contains(".warp.") => Class::Warp,
+        Class::Memory(_) if opcode.starts_with("cp.") => Class::Memory(Some(Space::Global)),
+        Class::Memory(_) => Class::Memory(space(opcode)),
+        class => class,
+    })
+}
+
+/// The state space that an opcode's modifiers name: `shared` in `ld.volatile.shared::cta.u32`.
+pub fn space(opcode: &str) -> Option<Space> {
+    let mut modifiers = opcode.split('.').skip(1);
+    modifiers.find_map(|modifier| Space::named(modifier.split("::").next()?))
+}
+
+/// Whether a type is one of floating-point numbers, or of pairs of them.
+pub fn is_float(ty: &str) -> bool {
+    matches!(
+        ty,
+        "f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f32x2" | "tf32" | "f64"
+    )
+}
+
+impl<'a> Instruction<'a> {
+    /// How many of the first operands are written; one for opcodes that are not in the table.
+    fn written(&self) -> usize {
+        match Opcode::of(self.opcode) {
+            Some(row) if row.class == Class::Barrier => usize::from(self.opcode.contains(".red.")),
+            // `call (result), function, (arguments)`
+            Some(row) if row.name == "call" => {
+                usize::from(matches!(self.operands.first(), Some(Operand::List(_))))
+            }
+            Some(row) => row.definitions,
+            None => 1,
+        }
+    }
+
+    /// The names of the registers that it writes, in the order of its operands.
+    pub fn definitions(&self) -> Vec<&'a str> {
+        let written = self.written().min(self.operands.len());
+        names_in(&self.operands[..written])
+    }
+
+    /// The names that it reads, in the order of its operands: registers, variables and labels, and at last
+    /// its guard.
+    pub fn uses(&self) -> Vec<&'a str> {
+        let written = self.written().min(self.operands.len());
+        let mut names = names_in(&self.operands[written..]);
+        names.extend(self.guard.map(|guard| guard.register));
+        names
+    }
+}
+
+/// The names in operands, without selectors: `%r1` for `%r1.b0`, `%tid` for `%tid.x`.
+fn names_in<'a>(operands: &[Operand<'a>]) -> Vec<&'a str> {
+    let names = |operand: &Operand<'a>| match operand {
+        Operand::Name(name)
+        | Operand::Not(name)
+        | Operand::NameOffset(name, _)
+        | Operand::Element(name, _)
+        | Operand::Indexed(name, _)
+        | Operand::Address {
+            base: AddressBase::Name(name),
+            ..
+        } => Vec::from_iter(name.split('.').next()),
+        Operand::Pair(one, other) => vec![*one, *other],
+        Operand::Vector(all) | Operand::List(all) | Operand::Tuple(all) => names_in(all),
+        Operand::Number(_) | Operand::Address { .. } => Vec::new(),
+    };
+    operands.iter().flat_map(names).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn rows_are_in_order_so_that_they_are_found() {
+        assert!(OPCODES.is_sorted_by(|one, next| one.name < next.name));
+        assert_eq!(Opcode::of("shfl.sync.bfly.b32").unwrap().since, (3, 0));
+        assert_eq!(Opcode::of("warp"), None);
+    }
+
+    #[test]
+    fn modifiers_tell_the_class() {
+        for (opcode, expected) in [
+            ("add.s32", Class::Integer),
+            ("add.rn.ftz.f32", Class::Float),
+            ("min.bf16x2", Class::Float),
+            ("bar.warp.sync", Class::Warp),
+            ("bar.sync", Class::Barrier),
+            ("cvta.to.global.u64", Class::Convert),
+            ("membar.gl", Class::Fence),
+            ("fence.acq_rel.gpu", Class::Fence),
+            ("ld.global.nc.v4.u32", Class::Memory(Some(Space::Global))),
+            (
+                "ld.volatile.shared::cta.f32",
+                Class::Memory(Some(Space::Shared)),
+            ),
+            ("st.local.b64", Class::Memory(Some(Space::Local))),
+            ("ld.param::entry.u64", Class::Memory(Some(Space::Param))),
+            ("ld.const.f32", Class::Memory(Some(Space::Const))),
+            ("ld.u32", Class::Memory(None)),
+            ("atom.global.add.u32", Class::Memory(Some(Space::Global))),
+            ("red.shared.max.s32", Class::Memory(Some(Space::Shared))),
+            (
+                "cp.async.ca.shared.global",
+                Class::Memory(Some(Space::Global)),
+            ),
+        ] {
+            assert_eq!(class(opcode), Some(expected), "{opcode}");
+        }
+        assert_eq!(class("warp.sync"), None);
+    }
+
+    #[test]
+    fn definitions_and_uses_are_told_apart() {
+        for (text, definitions, uses) in [
+            ("add.s32 %r1, %r2, 3;", "%r1", "%r2"),
+            (
+                "@!%p1 ld.global.v2.u32 {%r1, %r2}, [%rd4+8];",
+                "%r1 %r2",
+                "%rd4 %p1",
+            ),
+            ("st.shared.u32 [%r5], %r6;", "", "%r5 %r6"),
+            (
+                "shfl.sync.bfly.b32 %r3|%p2, %r2.b0, 16, 31, -1;",
+                "%r3 %p2",
+                "%r2",
+            ),
+            ("mov.b64 {%r1, %r2}, %rd9;", "%r1 %r2", "%rd9"),
+            ("mov.u32 %r1, %tid.x;", "%r1", "%tid"),
+            ("@%p3 bra done;", "", "done %p3"),
+            (
+                "cp.async.cg.shared.global [%r1], [%rd2], 16;",
+                "",
+                "%r1 %rd2",
+            ),
+            ("bar.sync %r1;", "", "%r1"),
+            ("bar.red.popc.u32 %r1, 0, %p1;", "%r1", "%p1"),
+            ("call (result), f, (argument);", "result", "f argument"),
+            ("call f, (argument);", "", "f argument"),
+        ] {
+            let text = format!(
+                ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{{\n{{\n{text}\n}}\ndone:\n}}\n"
+            );
+            let module = crate::parse(&text).unwrap();
+            let instructions: Vec<_> = module.functions[0].instructions().collect();
+            assert_eq!(
+                instructions[0].definitions().join(" "),
+                definitions,
+                "{text}"
+            );
+            assert_eq!(instructions[0].uses().join(" "), uses, "{text}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Which entries a rung has, what they are named, and the shared memory that they take.
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use names::{NotCompiled, dims, variant_in_words};
+
+/// The `.entry` points of a rung.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// One, of the rung's name, for any block.
+    Any,
+    /// The block is a constant of the kernel: one entry a block, `<rung>_<block>`.
+    PerBlock(&'static [[u32; 3]]),
+    /// Entries for each variant of the ladder's computation that the rung does: `<rung>_<variant>`, and what follows
+    /// from the inner entries. The variant `""` adds nothing.
+    PerVariant(&'static [(&'static str, Entries)]),
+}
+
+/// The shared memory of a block, in bytes for a block of threads.
+#[derive(Clone, Copy, Debug)]
+pub enum SharedMemory {
+    /// None.
+    None,
+    /// Declared by the kernel at its size.
+    Static(fn(block: [u32; 3]) -> u32),
+    /// Sized by the launch.
+    Dynamic(fn(block: [u32; 3]) -> u32),
+}
+
+impl Entries {
+    /// Those of a variant. `None` where there are none.
+    pub fn of(self, variant: &str) -> Option<Self> {
+        match self {
+            Self::PerVariant(variants) => {
+                let mut named = variants.iter().filter(|(name, _)| *name == variant);
+                named.next().map(|(_, entries)| *entries)
+            }
+            own => variant.is_empty().then_some(own),
+        }
+    }
+}
+
+impl SharedMemory {
+    /// Bytes that a launch has to ask for.
+    pub fn dynamic_bytes(&self, block: [u32; 3]) -> u32 {
+        match self {
+            Self::Dynamic(bytes) => bytes(block),
+            Self::None | Self::Static(_) => 0,
+        }
+    }
+
+    /// Bytes that a block uses, however they are declared.
+    pub fn bytes(&self, block: [u32; 3]) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Static(bytes) | Self::Dynamic(bytes) => bytes(block),
+        }
+    }
+}
+
+/// The names of entries, which only a host asks for.
+#[cfg(not(target_arch = "nvptx64"))]
+mod names {
+    use alloc::borrow::ToOwned;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+    use alloc::{format, vec};
+    use core::{error, fmt};
+
+    use super::Entries;
+    use crate::Rung;
+
+    /// A rung was asked for an entry that it does not have.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct NotCompiled {
+        /// The rung.
+        pub rung: &'static str,
+        /// What it was asked for, in words: `a block of 512`.
+        pub what: String,
+        /// What there is instead, in words.
+        pub compiled: Vec<String>,
+    }
+
+    impl fmt::Display for NotCompiled {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            let Self {
+                rung,
+                what,
+                compiled,
+            } = self;
+            write!(
+                f,
+                "{rung} was not compiled for {what}: it was for {}",
+                compiled.join(", ")
+            )
+        }
+    }
+
+    impl error::Error for NotCompiled {}
+
+    impl Rung {
+        /// The entry that serves a variant of the computation and a block.
+        ///
+        /// # Errors
+        /// [`NotCompiled`] when the rung has no entry for this variant, or none for this block.
+        pub fn entry(&self, variant: &str, block: [u32; 3]) -> Result<String, NotCompiled> {
+            let not_compiled = |what, compiled| NotCompiled {
+                rung: self.name,
+                what,
+                compiled,
+            };
+            match self.entries.of(variant) {
+                Some(Entries::PerBlock(blocks)) if !blocks.contains(&block) => Err(not_compiled(
+                    format!("a block of {}", dims(block)),
+                    blocks.iter().copied().map(dims).collect(),
+                )),
+                Some(Entries::PerBlock(_)) => Ok(join(self.name, &[variant, &dims(block)])),
+                Some(_) => Ok(join(self.name, &[variant])),
+                None => Err(not_compiled(
+                    variant_in_words(variant),
+                    vec!["other rungs of its ladder".to_owned()],
+                )),
+            }
+        }
+
+        /// All its entries in the PTX.
+        pub fn entry_names(&self) -> Vec<String> {
+            fn names(entries: Entries, prefix: &str, into: &mut Vec<String>) {
+                match entries {
+                    Entries::Any => into.push(prefix.to_owned()),
+                    Entries::PerBlock(blocks) => {
+                        into.extend(blocks.iter().map(|&block| join(prefix, &[&dims(block)])));
+                    }
+                    Entries::PerVariant(variants) => {
+                        for (variant, entries) in variants {
+                            names(*entries, &join(prefix, &[variant]), into);
+                        }
+                    }
+                }
+            }
+            let mut all = Vec::new();
+            names(self.entries, self.name, &mut all);
+            all
+        }
+    }
+
+    /// Writes a grid or a block: `256`, `32x16`, `8x8x4`. Trailing ones are left out.
+    pub fn dims(dims: [u32; 3]) -> String {
+        match dims {
+            [x, 1, 1] => format!("{x}"),
+            [x, y, 1] => format!("{x}x{y}"),
+            [x, y, z] => format!("{x}x{y}x{z}"),
+        }
+    }
+
+    /// A variant in words: `max of f32`.
+    pub fn variant_in_words(variant: &str) -> String {
+        if variant.is_empty() {
+            "the ladder's usual computation".to_owned()
+        } else {
+            variant.replace('_', " of ")
+        }
+    }
+
+    /// `name_part_part`, without what is empty.
+    fn join(name: &str, parts: &[&str]) -> String {
+        let mut joined = name.to_owned();
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            joined += "_";
+            joined += part;
+        }
+        joined
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::Rung;
+
+    const BLOCKS: Entries = Entries::PerBlock(&[[64, 1, 1], [32, 16, 1]]);
+    const SOME: Rung = Rung {
+        name: "some",
+        entries: Entries::PerVariant(&[("", BLOCKS), ("max_f32", Entries::Any)]),
+        ..Rung::USUAL
+    };
+
+    #[test]
+    fn entries_are_named_after_the_variant_and_the_block() {
+        assert_eq!(
+            SOME.entry_names(),
+            ["some_64", "some_32x16", "some_max_f32"]
+        );
+        assert_eq!(SOME.entry("", [32, 16, 1]).unwrap(), "some_32x16");
+        assert_eq!(SOME.entry("max_f32", [7, 1, 1]).unwrap(), "some_max_f32");
+        assert!(SOME.computes("max_f32") && !SOME.computes("min_f32"));
+    }
+
+    #[test]
+    fn what_was_not_compiled_is_named_with_what_was() {
+        assert_eq!(
+            SOME.entry("", [128, 1, 1]).unwrap_err().to_string(),
+            "some was not compiled for a block of 128: it was for 64, 32x16"
+        );
+        assert_eq!(
+            SOME.entry("min_f32", [64, 1, 1]).unwrap_err().what,
+            "min of f32"
+        );
+    }
+
+    #[test]
+    fn shared_memory_is_counted_however_it_is_declared() {
+        let words: fn([u32; 3]) -> u32 = |block| block[0] * 4;
+        let all = [
+            SharedMemory::None,
+            SharedMemory::Static(words),
+            SharedMemory::Dynamic(words),
+        ];
+        assert_eq!(all.map(|own| own.bytes([64, 1, 1])), [0, 256, 256]);
+        assert_eq!(all.map(|own| own.dynamic_bytes([64, 1, 1])), [0, 0, 256]);
+    }
+}

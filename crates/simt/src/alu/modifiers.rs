@@ -1,0 +1,59 @@
+//! The modifiers of floating-point instructions and of `cvt`, as a set of flags.
+
+/// A set of modifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modifiers(u16);
+
+impl Modifiers {
+    /// No modifier.
+    pub const NONE: Self = Self(0);
+    /// A rounding mode: `.rn`, `.rz`, `.rm`, `.rp`, of `cvt` also `.rna`.
+    pub const ROUNDING: Self = Self(1);
+    /// Subnormal operands and results become zero.
+    pub const FTZ: Self = Self(1 << 1);
+    /// The result is clamped to 0…1, or to the range of the integer type.
+    pub const SAT: Self = Self(1 << 2);
+    /// `.approx`
+    pub const APPROX: Self = Self(1 << 3);
+    /// `.full`, of `div`
+    pub const FULL: Self = Self(1 << 4);
+    /// `min`, `max`: one NaN is enough for a NaN.
+    pub const NAN: Self = Self(1 << 5);
+    /// `min`, `max`: the result's sign is the exclusive or of the operands' signs.
+    pub const XORSIGN: Self = Self(1 << 6);
+    /// `min`, `max`: the magnitudes are compared.
+    pub const ABS: Self = Self(1 << 7);
+    /// A negative result becomes zero.
+    pub const RELU: Self = Self(1 << 8);
+    /// Infinity becomes the greatest finite number.
+    pub const SATFINITE: Self = Self(1 << 9);
+    /// `cvt`: a floating-point number is rounded to an integer first (`.rni` and the like).
+    pub const INTEGRAL: Self = Self(1 << 10);
+    /// The numbers are `bf16`, else `f16`. Not written as a modifier, but as the type.
+    pub const BRAIN: Self = Self(1 << 11);
+    /// A register of 32 bits holds two numbers of 16. Not written as a modifier, but as the type.
+    pub const PACKED: Self = Self(1 << 12);
+
+    /// The modifiers of both sets.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The modifiers of this set that are not in the other.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether the sets have a modifier in common.
+    #[inline(always)]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether there are none but these.
+    pub const fn within(self, allowed: Self) -> bool {
+        self.0 & !allowed.0 == 0
+    }
+}

@@ -1,0 +1,392 @@
+//! What a launch asks of a multiprocessor: issue slots, wavefronts, traffic behind the L1, and how long a block
+//! takes if nothing gets in its way.
+//!
+//! [`CriticalPath`] is an [`Observer`]. Beside sums it keeps a clock for each warp of a block: an instruction begins when
+//! the one before it was issued and the registers that it reads are there, and the registers that it writes
+//! are there after its [latency](Latencies). Warps that meet at a barrier go on from the last one's time. A block's time is
+//! its longest warp's: the *critical path*, with all of the loads that a thread has in flight together counted
+//! once. Contention is not in it, as it is not in the counters; both are for a model of a whole device to
+//! put together.
+//!
+//! Registers and opcodes are the PTX's. Where `ptxas` makes several instructions of one, as for a division, or
+//! none, as for most `mov` and `cvta`, [`Cost`] says how many are issued.
+
+mod cost;
+mod resource_use;
+mod steps;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::code::Program;
+use crate::module::Function;
+use crate::observe::{Access, AccessKind, Observer, Site, WarpId};
+use crate::regs::lanes;
+use crate::traffic::{self, Banks, SECTOR};
+pub use cost::{Cost, Latencies, Pipe};
+use cost::{Kind, Step};
+use ptx::ast::Space;
+pub use resource_use::ResourceUse;
+
+/// Bytes of a cache line, for which the L1 looks up one tag.
+const LINE: u64 = 128;
+
+/// An observer that keeps warps' clocks and sums what they ask for.
+#[derive(Debug, Clone)]
+pub struct CriticalPath {
+    program: Arc<Program>,
+    steps: Arc<[Vec<Step>]>,
+    /// Registers of all functions together: each has a number of its own.
+    registers: usize,
+    latencies: Latencies,
+    l1_sectors: usize,
+    ranges: Arc<[(u64, u64)]>,
+    sums: ResourceUse,
+    block: Block,
+}
+
+/// Cycles since the block began, if loads that miss the L1 are served by the L2 and if by memory.
+type Times = [u64; 2];
+
+/// The block that is running.
+#[derive(Debug, Clone, Default)]
+struct Block {
+    warps: Vec<Clock>,
+    at: usize,
+    /// The last arrival at each of the block's barriers, in their order.
+    barriers: Vec<Times>,
+    young: HashSet<u64>,
+    old: HashSet<u64>,
+    /// Of stores.
+    stored: HashSet<u64>,
+    /// Of loads, however long ago.
+    loaded: HashSet<u64>,
+    /// The memory instruction that was issued last and may have accesses to come.
+    pending: Option<Pending>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Clock {
+    /// When the next instruction can be issued.
+    next: Times,
+    /// When each register is there.
+    ready: Vec<Times>,
+    /// When the copies of each group are there, the last one still open.
+    groups: Vec<Times>,
+    /// The barrier that it waits for.
+    waits: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    site: Site,
+    begins: Times,
+    latency: Times,
+}
+
+impl CriticalPath {
+    /// An observer of launches of `function`, whose warps have `l1_bytes` of L1 a block. `ranges` are parts of
+    /// memory, as first address and bytes, that are told apart in [`ResourceUse::read`] and [`ResourceUse::written`].
+    pub fn new(
+        function: &Function,
+        latencies: Latencies,
+        l1_bytes: u64,
+        ranges: &[(u64, u64)],
+    ) -> Self {
+        let program = function.program.clone();
+        let (steps, registers) = steps::of_program(function);
+        Self {
+            program,
+            steps: steps.into(),
+            registers,
+            latencies,
+            l1_sectors: (l1_bytes / SECTOR).max(1) as usize,
+            ranges: ranges.into(),
+            sums: ResourceUse::of_ranges(ranges.len()),
+            block: Block::default(),
+        }
+    }
+
+    /// Instructions that warps have executed, those that nothing is issued for apart.
+    pub fn instructions(&self) -> u64 {
+        self.sums.issued.iter().sum::<f64>() as u64
+    }
+
+    /// What was asked for.
+    pub fn resource_use(mut self) -> ResourceUse {
+        self.end_block();
+        self.sums.hottest = self.sums.passes.values().copied().max().unwrap_or(0);
+        self.sums
+    }
+
+    fn end_block(&mut self) {
+        self.settle();
+        let longest = |way: usize| {
+            let ends = self.block.warps.iter().map(|warp| warp.next[way]);
+            ends.max().unwrap_or(0)
+        };
+        let cycles = [longest(0), longest(1)];
+        for (sum, cycles) in self.sums.cycles.iter_mut().zip(cycles) {
+            *sum += cycles;
+        }
+        let range = |sector: &u64| {
+            let address = sector * SECTOR;
+            let mut all = self.ranges.iter();
+            all.position(|(base, bytes)| {
+                (*base..base + bytes.next_multiple_of(SECTOR)).contains(&address)
+            })
+        };
+        for sector in &self.block.loaded {
+            if let Some(range) = range(sector) {
+                self.sums.read[range] += 1;
+            }
+        }
+        for sector in &self.block.stored {
+            if let Some(range) = range(sector) {
+                self.sums.written[range] += 1;
+            }
+        }
+        self.block = Block::default();
+    }
+
+    /// Ends the memory instruction that was issued last.
+    fn settle(&mut self) {
+        let Some(pending) = self.block.pending.take() else {
+            return;
+        };
+        let step = &self.steps[pending.site.function as usize][pending.site.pc as usize];
+        let warp = &mut self.block.warps[self.block.at];
+        let there = [0, 1].map(|way| pending.begins[way] + pending.latency[way]);
+        for def in &step.defs {
+            warp.ready[*def as usize] = there;
+        }
+        if step.kind == Kind::AsyncCopy
+            && let Some(open) = warp.groups.last_mut()
+        {
+            *open = later(*open, there);
+        }
+    }
+
+    fn step(&mut self, site: Site) {
+        self.settle();
+        let step = &self.steps[site.function as usize][site.pc as usize];
+        let warp = &mut self.block.warps[self.block.at];
+        let mut begins = warp.next;
+        for used in &step.uses {
+            begins = later(begins, warp.ready[*used as usize]);
+        }
+        match step.kind {
+            Kind::Commit => warp.groups.push([0; 2]),
+            Kind::Wait(left) => {
+                let open = warp.groups.len().saturating_sub(1);
+                let waited = open.saturating_sub(left as usize);
+                for group in &warp.groups[..waited] {
+                    begins = later(begins, *group);
+                }
+            }
+            Kind::WaitAll => {
+                for group in &warp.groups {
+                    begins = later(begins, *group);
+                }
+            }
+            _ => {}
+        }
+        let cost = &step.cost;
+        self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
+        // What is issued in several parts occupies the warp that long, and what is not issued waits for nobody.
+        if cost.pipe != Pipe::None {
+            warp.next = begins.map(|at| at + cost.issued.round() as u64);
+        }
+        let latency = u64::from(cost.latency(&self.latencies));
+        if step.kind.is_memory() {
+            self.block.pending = Some(Pending {
+                site,
+                begins,
+                latency: [latency; 2],
+            });
+        } else {
+            for def in &step.defs {
+                warp.ready[*def as usize] = begins.map(|at| at + latency);
+            }
+        }
+    }
+
+    /// Sectors of an access, sorted and without repetitions.
+    fn sectors(access: &Access<'_>) -> Vec<u64> {
+        let mut sectors: Vec<u64> = lanes(access.mask)
+            .flat_map(|lane| {
+                let first = access.addresses[lane] / SECTOR;
+                let last = (access.addresses[lane] + u64::from(access.bytes) - 1) / SECTOR;
+                first..=last
+            })
+            .collect();
+        sectors.sort_unstable();
+        sectors.dedup();
+        sectors
+    }
+
+    fn global(&mut self, past_l1: bool, access: &Access<'_>) -> Times {
+        let sectors = Self::sectors(access);
+        let mut lines: Vec<u64> = sectors
+            .iter()
+            .map(|sector| sector * SECTOR / LINE)
+            .collect();
+        lines.dedup();
+        let latencies = self.latencies;
+        match access.kind {
+            AccessKind::Atomic | AccessKind::Reduction => {
+                let mut words: HashMap<u64, u64> = HashMap::new();
+                for lane in lanes(access.mask) {
+                    *words.entry(access.addresses[lane]).or_default() += 1;
+                }
+                for sector in &sectors {
+                    let most = words.iter().filter(|(at, _)| *at / SECTOR == *sector);
+                    let passes = most.map(|(_, count)| *count).max().unwrap_or(1);
+                    self.sums.atomics += passes;
+                    *self.sums.passes.entry(*sector).or_default() += passes;
+                }
+                [u64::from(latencies.l2); 2]
+            }
+            AccessKind::Store => {
+                self.sums.tags += lines.len() as u64;
+                self.sums.l2_writes += sectors.len() as u64;
+                self.block.stored.extend(sectors);
+                [0; 2]
+            }
+            AccessKind::Load | AccessKind::AsyncCopy => {
+                self.sums.tags += lines.len() as u64;
+                self.block.loaded.extend(&sectors);
+                let block = &mut self.block;
+                let mut missed = 0;
+                for sector in sectors {
+                    let there = block.young.contains(&sector) || block.old.contains(&sector);
+                    if past_l1 || !there {
+                        missed += 1;
+                    }
+                    block.young.insert(sector);
+                }
+                // What was not used while half of the L1 was filled anew is gone.
+                if block.young.len() > self.l1_sectors / 2 {
+                    block.old = std::mem::take(&mut block.young);
+                }
+                self.sums.l2_reads += missed;
+                let more = lines.len() as u64 - 1;
+                let after = |latency: u32| u64::from(latency) + more;
+                match missed {
+                    0 => [after(latencies.l1); 2],
+                    _ => [after(latencies.l2), after(latencies.memory)],
+                }
+            }
+        }
+    }
+}
+
+/// The later of two times, on each of the ways.
+fn later(a: Times, b: Times) -> Times {
+    [a[0].max(b[0]), a[1].max(b[1])]
+}
+
+impl Observer for CriticalPath {
+    fn fork(&self) -> Self {
+        let mut own = self.clone();
+        own.block = Block::default();
+        own.sums = ResourceUse::of_ranges(self.ranges.len());
+        own
+    }
+
+    fn merge(&mut self, mut other: Self) {
+        other.end_block();
+        self.sums.add(other.sums);
+    }
+
+    fn block(&mut self, _block: u64, warps: u32, _threads: u32) {
+        self.end_block();
+        self.sums.blocks += 1;
+        self.sums.warps += u64::from(warps);
+        let clock = Clock {
+            next: [0; 2],
+            ready: vec![[0; 2]; self.registers],
+            groups: vec![[0; 2]],
+            waits: None,
+        };
+        self.block.warps = vec![clock; warps as usize];
+        self.block.barriers = vec![[0; 2]];
+    }
+
+    fn turn(&mut self, warp_id: WarpId) {
+        self.settle();
+        let block = &mut self.block;
+        block.at = warp_id.warp as usize;
+        let warp = &mut block.warps[block.at];
+        if let Some(barrier) = warp.waits.take() {
+            if barrier + 1 == block.barriers.len() {
+                block.barriers.push([0; 2]);
+            }
+            let met = block.barriers[barrier].map(|at| at + u64::from(self.latencies.barrier));
+            warp.next = later(warp.next, met);
+        }
+    }
+
+    fn executed(&mut self, first: Site, count: u32, _active: u32) {
+        for pc in first.pc..first.pc + count {
+            self.step(Site { pc, ..first });
+        }
+    }
+
+    fn access(&mut self, site: Site, _warp_id: WarpId, access: &Access<'_>) {
+        if access.mask == 0 {
+            return;
+        }
+        let step = &self.steps[site.function as usize][site.pc as usize];
+        let latency = match access.space {
+            Space::Global => self.global(step.cost.past_l1, access),
+            Space::Shared => {
+                let mut banks = Banks::default();
+                let wavefronts = match access.kind {
+                    AccessKind::Atomic | AccessKind::Reduction => traffic::shared_atomic(
+                        self.program.is_counting_atomic(site),
+                        access.bytes,
+                        access.mask,
+                        access.addresses,
+                    ),
+                    kind => (crate::host_simd::best().shared_traffic)(
+                        kind != AccessKind::Load,
+                        access.bytes,
+                        access.mask,
+                        access.addresses,
+                        &mut banks,
+                    ),
+                }
+                .wavefronts;
+                self.sums.wavefronts += wavefronts;
+                let more = wavefronts.saturating_sub(1);
+                let shared = u64::from(self.latencies.shared);
+                match access.kind {
+                    AccessKind::Load => [shared + more; 2],
+                    AccessKind::Atomic | AccessKind::Reduction => {
+                        [shared + more * u64::from(self.latencies.atomic); 2]
+                    }
+                    AccessKind::Store | AccessKind::AsyncCopy => [0; 2],
+                }
+            }
+            Space::Local => [u64::from(self.latencies.l1); 2],
+            // Operands of the constant bank.
+            Space::Const | Space::Param | Space::Reg | Space::Tex => [0; 2],
+        };
+        if let Some(pending) = &mut self.block.pending {
+            pending.latency = later(pending.latency, latency);
+        }
+    }
+
+    fn barrier(&mut self, _site: Site, warp_id: WarpId) {
+        self.settle();
+        let block = &mut self.block;
+        let barrier = block.barriers.len() - 1;
+        let warp = &mut block.warps[warp_id.warp as usize];
+        block.barriers[barrier] = later(block.barriers[barrier], warp.next);
+        warp.waits = Some(barrier);
+    }
+}
+
+#[cfg(test)]
+mod tests;

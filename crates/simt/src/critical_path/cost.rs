@@ -1,0 +1,208 @@
+//! What an instruction costs: which pipe issues it, how many instructions `ptxas` makes of it, and how long its
+//! result takes.
+
+use ptx::ast::{Instruction, Number, Operand};
+use ptx::opcode::{self, Class};
+
+/// One instruction of a program.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) kind: Kind,
+    pub(super) cost: Cost,
+    /// Registers that it writes.
+    pub(super) defs: Vec<u32>,
+    /// Registers that it reads.
+    pub(super) uses: Vec<u32>,
+}
+
+/// What an instruction does to a warp's clock besides taking time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Nothing else.
+    Plain,
+    /// Accesses memory: the observer is told of that after the instruction.
+    Memory,
+    /// `cp.async`
+    AsyncCopy,
+    /// `cp.async.commit_group`
+    Commit,
+    /// `cp.async.wait_group`, with the groups that may be missing.
+    Wait(u32),
+    /// `cp.async.wait_all`
+    WaitAll,
+}
+
+impl Kind {
+    pub(super) fn of(inst: &Instruction<'_>) -> Self {
+        let rest = inst.opcode.strip_prefix("cp.async.").unwrap_or_default();
+        match (opcode::class(inst.opcode), &inst.operands[..]) {
+            _ if rest.starts_with("commit") => Self::Commit,
+            (_, [Operand::Number(Number::Integer(left))]) if rest.starts_with("wait_group") => {
+                Self::Wait(u32::try_from(*left).unwrap_or(u32::MAX))
+            }
+            _ if rest.starts_with("wait_all") => Self::WaitAll,
+            _ if inst.opcode.starts_with("cp.") => Self::AsyncCopy,
+            (Some(Class::Memory(_)), _) => Self::Memory,
+            _ => Self::Plain,
+        }
+    }
+
+    pub(super) fn is_memory(self) -> bool {
+        matches!(self, Self::Memory | Self::AsyncCopy)
+    }
+}
+
+/// The part of a multiprocessor that executes an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pipe {
+    /// Nothing is issued: `ptxas` folds it into others.
+    None,
+    /// Integers, logic, comparisons.
+    Alu,
+    /// Single precision, and integer products.
+    Fma,
+    /// Double precision.
+    Fp64,
+    /// Conversions, square roots and the like.
+    Special,
+    /// Memory, shuffles.
+    Memory,
+    /// Branches, barriers, votes.
+    Control,
+}
+
+impl Pipe {
+    /// How many there are.
+    pub const COUNT: usize = Self::Control as usize + 1;
+}
+
+/// Cycles until a result is there, if nothing gets in the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Latencies {
+    /// Arithmetic.
+    pub alu: u32,
+    /// Double precision, conversions, special functions.
+    pub special: u32,
+    /// Shuffles and votes.
+    pub shuffle: u32,
+    /// A load of shared memory.
+    pub shared: u32,
+    /// Each further pass of an atomic on shared memory.
+    pub atomic: u32,
+    /// A load that the L1 has.
+    pub l1: u32,
+    /// A load that the L2 has.
+    pub l2: u32,
+    /// A load from memory.
+    pub memory: u32,
+    /// From the last warp's arrival at a barrier to the first instruction behind it.
+    pub barrier: u32,
+}
+
+/// What an instruction costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// The pipe.
+    pub pipe: Pipe,
+    /// Instructions issued for it.
+    pub issued: f32,
+    /// Whether it asks the L2 whatever the L1 holds.
+    pub past_l1: bool,
+    wait: Wait,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wait {
+    Nothing,
+    Alu(u32),
+    Special,
+    Shuffle,
+}
+
+impl Cost {
+    /// The cost of an instruction.
+    pub fn of(inst: &Instruction<'_>) -> Self {
+        let opcode = inst.opcode;
+        let base = opcode.split('.').next().unwrap_or(opcode);
+        let has = |word: &str| opcode.split('.').any(|other| other == word);
+        let wide = has("b64") || has("u64") || has("s64");
+        let double = has("f64");
+        let cost = |pipe, issued, wait| Self {
+            pipe,
+            issued,
+            past_l1: false,
+            wait,
+        };
+        // A 64-bit integer is two registers, and most instructions are issued for each.
+        let halves = if wide { 2.0 } else { 1.0 };
+        match base {
+            "mov"
+                if inst
+                    .uses()
+                    .iter()
+                    .any(|name| matches!(*name, "%tid" | "%ctaid")) =>
+            {
+                cost(Pipe::Alu, 1.0, Wait::Special)
+            }
+            "mov" | "cvta" | "isspacep" | "pragma" => cost(Pipe::None, 0.0, Wait::Nothing),
+            "ld" if has("param") || has("const") => cost(Pipe::None, 0.0, Wait::Nothing),
+            "ld" | "ldu" | "st" | "atom" | "red" => Self {
+                past_l1: has("relaxed") || has("acquire") || has("cg") || has("cv"),
+                ..cost(Pipe::Memory, 1.0, Wait::Nothing)
+            },
+            "cp" => cost(Pipe::Memory, 1.0, Wait::Nothing),
+            "shfl" => cost(Pipe::Memory, 1.0, Wait::Shuffle),
+            "vote" | "match" | "redux" | "activemask" => cost(Pipe::Control, 1.0, Wait::Shuffle),
+            "bar" | "barrier" | "bra" | "brx" | "call" | "ret" | "exit" | "membar" | "fence" => {
+                cost(Pipe::Control, 1.0, Wait::Nothing)
+            }
+            "div" | "rem" if has("f32") => cost(Pipe::Fma, 10.0, Wait::Alu(9)),
+            "div" | "rem" if double => cost(Pipe::Fp64, 12.0, Wait::Alu(30)),
+            "div" | "rem" if wide => cost(Pipe::Alu, 70.0, Wait::Alu(60)),
+            "div" | "rem" => cost(Pipe::Alu, 18.0, Wait::Alu(22)),
+            "sqrt" | "rsqrt" | "rcp" | "sin" | "cos" | "ex2" | "lg2" | "tanh" => {
+                cost(Pipe::Special, 2.0, Wait::Special)
+            }
+            "cvt" if wide && !double && !has("f32") => cost(Pipe::Alu, 1.0, Wait::Alu(1)),
+            "cvt" if double || has("f32") || has("f16") => cost(Pipe::Special, 1.0, Wait::Special),
+            "popc" | "clz" | "bfind" | "brev" => cost(Pipe::Special, 1.0, Wait::Special),
+            "mul" | "mad" if wide && !has("wide") => cost(Pipe::Fma, 4.0, Wait::Alu(3)),
+            _ if double => cost(Pipe::Fp64, 1.0, Wait::Special),
+            "fma" | "mul" | "mad" => cost(Pipe::Fma, 1.0, Wait::Alu(1)),
+            "add" | "sub" | "neg" | "abs" if has("f32") || has("f16") || has("f16x2") => {
+                cost(Pipe::Fma, 1.0, Wait::Alu(1))
+            }
+            _ => cost(Pipe::Alu, halves, Wait::Alu(halves as u32)),
+        }
+    }
+
+    /// A product of 32-bit numbers that is only added to an address: `ptxas` makes one instruction of both.
+    pub(super) fn folded() -> Self {
+        Self {
+            pipe: Pipe::None,
+            issued: 0.0,
+            past_l1: false,
+            wait: Wait::Nothing,
+        }
+    }
+
+    /// The sum that such a product goes into.
+    pub(super) fn fused() -> Self {
+        Self {
+            pipe: Pipe::Fma,
+            issued: 1.0,
+            past_l1: false,
+            wait: Wait::Alu(1),
+        }
+    }
+
+    /// Cycles until its result is there, memory's own time apart.
+    pub fn latency(&self, latencies: &Latencies) -> u32 {
+        match self.wait {
+            Wait::Nothing => 0,
+            Wait::Alu(times) => latencies.alu * times,
+            Wait::Special => latencies.special,
+            Wait::Shuffle => latencies.shuffle,
+        }
+    }
+}

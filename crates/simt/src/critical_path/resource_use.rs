@@ -1,0 +1,74 @@
+//! What blocks ask for, in sums.
+
+use std::collections::HashMap;
+
+use super::cost::Pipe;
+
+/// What blocks asked for, as sums over them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ResourceUse {
+    /// Blocks.
+    pub blocks: u64,
+    /// Warps.
+    pub warps: u64,
+    /// Instructions that are issued, by pipe: [`Pipe`] numbers them.
+    pub issued: [f64; Pipe::COUNT],
+    /// Tags that the L1 looks up for global loads and stores: the lines of 128 bytes that each touches.
+    pub tags: u64,
+    /// Passes through the banks of shared memory.
+    pub wavefronts: u64,
+    /// Sectors that go from the L1 to the L2 for loads: those that the block has not loaded before, as far
+    /// as they fit into its share of the L1.
+    pub l2_reads: u64,
+    /// Sectors that stores send to the L2.
+    pub l2_writes: u64,
+    /// Passes of atomics through sectors of the L2: those that change one word take one each.
+    pub atomics: u64,
+    /// The most of these passes through one sector.
+    pub hottest: u64,
+    /// For each range of memory: sectors that blocks read, each block's once.
+    pub read: Vec<u64>,
+    /// For each range of memory: sectors that blocks write, each block's once.
+    pub written: Vec<u64>,
+    /// Cycles from a block's start to its end if loads that miss the L1 are served by the L2, and if they are by
+    /// memory.
+    pub cycles: [u64; 2],
+    /// Passes of atomics through each sector.
+    pub(super) passes: HashMap<u64, u64>,
+}
+
+impl ResourceUse {
+    /// Nothing yet, with so many ranges of memory to tell apart.
+    pub(super) fn of_ranges(ranges: usize) -> Self {
+        Self {
+            read: vec![0; ranges],
+            written: vec![0; ranges],
+            ..Self::default()
+        }
+    }
+
+    /// Takes over what other blocks asked for.
+    pub(super) fn add(&mut self, more: Self) {
+        let own = self;
+        own.blocks += more.blocks;
+        own.warps += more.warps;
+        for (own, more) in own.issued.iter_mut().zip(more.issued) {
+            *own += more;
+        }
+        own.tags += more.tags;
+        own.wavefronts += more.wavefronts;
+        own.l2_reads += more.l2_reads;
+        own.l2_writes += more.l2_writes;
+        own.atomics += more.atomics;
+        let ranges = own.read.iter_mut().chain(&mut own.written);
+        for (own, more) in ranges.zip(more.read.iter().chain(&more.written)) {
+            *own += more;
+        }
+        for (own, more) in own.cycles.iter_mut().zip(more.cycles) {
+            *own += more;
+        }
+        for (sector, passes) in more.passes {
+            *own.passes.entry(sector).or_default() += passes;
+        }
+    }
+}

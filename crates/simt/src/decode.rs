@@ -1,0 +1,144 @@
+//! Decoding: from an instruction of the syntax tree to the operation that the machine runs.
+//!
+//! The opcode's class, from [`ptx::opcode`], says which decoder an instruction goes to. A decoder matches
+//! the modifiers, mostly by a table whose rows are the forms that there are, and turns the operands into
+//! registers with the [`Context`] of the function. Branches and calls are not decoded here: their operands
+//! are labels and functions, which the lowering of a whole function knows.
+
+mod address;
+mod compare;
+pub(crate) mod context;
+mod control;
+mod convert;
+mod float;
+mod integer;
+mod memory;
+mod warp;
+
+use std::ops::{Deref, DerefMut};
+
+use ptx::ast::{Instruction, Operand};
+use ptx::opcode::{self, Class};
+
+use crate::alu::lanes::{OperandKind, RegisterNumbers};
+use crate::code::{Op, R32, R64};
+use crate::error::LowerError;
+pub(crate) use context::Context;
+
+/// What a decoder returns: the operation, or why there is none.
+type Decoded<T> = Result<T, LowerError>;
+
+/// Decodes any instruction but branches and calls.
+///
+/// # Errors
+/// A [`LowerError`] when the instruction is none that this machine runs, or its operands do not fit it.
+pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decoded<Op> {
+    let words: Vec<&str> = inst.opcode.split('.').collect();
+    let mut decoder = Decoder {
+        cx,
+        opcode: inst.opcode,
+        words: &words,
+        operands: &inst.operands,
+    };
+    match opcode::class(inst.opcode) {
+        Some(Class::Integer) => decoder.integer().map(Op::Alu),
+        Some(Class::Logic) => decoder.logic().map(Op::Alu),
+        Some(Class::Float) => decoder.float().map(Op::Alu),
+        Some(Class::Compare) => decoder.compare().map(Op::Alu),
+        Some(Class::Convert) => decoder.convert(),
+        Some(Class::Memory(_) | Class::Fence) => decoder.memory().map(Op::Memory),
+        Some(Class::Warp) => decoder.warp().map(Op::Warp),
+        Some(Class::Barrier) => decoder.barrier().map(Op::Barrier),
+        Some(Class::Control) => decoder.end(),
+        Some(Class::Hint) => Ok(Op::Nothing),
+        Some(Class::Other) | None => Err(decoder.unsupported_form()),
+    }
+}
+
+/// An instruction that is being decoded, and the function that it belongs to.
+struct Decoder<'d, 'l, 'm> {
+    cx: &'d mut Context<'l, 'm>,
+    opcode: &'d str,
+    /// The opcode's words: its name, then the modifiers.
+    words: &'d [&'d str],
+    operands: &'d [Operand<'d>],
+}
+
+impl<'l, 'm> Deref for Decoder<'_, 'l, 'm> {
+    type Target = Context<'l, 'm>;
+
+    fn deref(&self) -> &Self::Target {
+        self.cx
+    }
+}
+
+impl DerefMut for Decoder<'_, '_, '_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        self.cx
+    }
+}
+
+impl<'d> Decoder<'d, '_, '_> {
+    /// The opcode has modifiers that this machine does not know.
+    fn unsupported_form(&self) -> LowerError {
+        self.unsupported(format!("instruction `{}`", self.opcode))
+    }
+
+    /// The opcode is known, but not with operands of this number or kind.
+    fn unsupported_operands(&self) -> LowerError {
+        self.unsupported(format!("instruction `{}` with these operands", self.opcode))
+    }
+
+    /// The instruction has too many or too few operands.
+    fn operand_count(&self, wanted: usize) -> LowerError {
+        let found = self.operands.len();
+        self.invalid(format!(
+            "`{}` takes {wanted} operands, not {found}",
+            self.opcode
+        ))
+    }
+
+    /// The operands, of which there have to be so many.
+    fn exactly<const N: usize>(&self) -> Decoded<&'d [Operand<'d>; N]> {
+        let operands = self.operands.try_into();
+        operands.map_err(|_| self.operand_count(N))
+    }
+
+    /// The number of a register to be written.
+    fn to(&mut self, kind: OperandKind, operand: &Operand<'_>) -> Decoded<u32> {
+        Ok(match kind.wide {
+            true => self.dst::<R64>(operand)?.0,
+            false => self.dst::<R32>(operand)?.0,
+        })
+    }
+
+    /// The number of a register to be read.
+    fn from(&mut self, kind: OperandKind, operand: &Operand<'_>) -> Decoded<u32> {
+        Ok(match kind.wide {
+            true => self.src::<R64>(operand, kind.ty)?.0,
+            false => self.src::<R32>(operand, kind.ty)?.0,
+        })
+    }
+
+    /// The registers of an instruction whose operands are a destination and sources of these kinds.
+    fn registers(&mut self, kinds: &[OperandKind]) -> Decoded<RegisterNumbers> {
+        if self.operands.len() != kinds.len() {
+            return Err(self.operand_count(kinds.len()));
+        }
+        let mut numbers = RegisterNumbers::default();
+        for (at, (operand, kind)) in self.operands.iter().zip(kinds).enumerate() {
+            numbers[at] = match at {
+                0 => self.to(*kind, operand)?,
+                _ => self.from(*kind, operand)?,
+            };
+        }
+        Ok(numbers)
+    }
+}
+
+/// What a table has for a word.
+fn lookup<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
+    let mut rows = table.iter();
+    rows.find(|(name, _)| *name == word)
+        .map(|(_, found)| *found)
+}

@@ -1,0 +1,138 @@
+//! State spaces and addresses: where an instruction's brackets point, and instructions that compute with
+//! addresses (`cvta`, `isspacep`, `mapa`, `getctarank`, `createpolicy`).
+
+use ptx::ast::Operand;
+
+use super::{Decoded, Decoder};
+use crate::alu::copy64;
+use crate::code::{Op, Reg};
+use crate::layout::Location;
+use crate::memory::address_op::AddressOp;
+use crate::memory::{Address, Memory, Region};
+
+impl Decoder<'_, '_, '_> {
+    /// The space that a modifier names.
+    fn named_space(&self, word: &str) -> Option<Region> {
+        Some(match word {
+            "global" => Region::Global,
+            "shared" | "shared::cta" | "shared::cluster" => Region::Shared,
+            "local" => Region::Local,
+            "const" => Region::Const,
+            "param::entry" => Region::Param,
+            "param" if self.function.entry => Region::Param,
+            "param" | "param::func" => Region::FrameParam,
+            _ => return None,
+        })
+    }
+
+    /// The address in an instruction's brackets.
+    pub(super) fn address_in(
+        &mut self,
+        space: Option<&str>,
+        operand: &Operand<'_>,
+    ) -> Decoded<Address> {
+        let address = self.cx.address(operand)?;
+        let named = match space {
+            Some(word) => Some(
+                self.named_space(word)
+                    .ok_or_else(|| self.unsupported(format!("an access to the .{word} space")))?,
+            ),
+            None => None,
+        };
+        let own = address.variable.map(|location| match location {
+            Location::Global(_) => Region::Global,
+            Location::Shared(_) | Location::DynamicShared => Region::Shared,
+            Location::Frame(_) => Region::Local,
+            Location::Constant(_) => Region::Const,
+            Location::Param(_) => Region::Param,
+        });
+        let region = match (named, own) {
+            (None, None) => Region::Generic,
+            // A variable's name in the brackets of a generic access: its own space.
+            (None, Some(own)) => own,
+            (Some(named), None) => named,
+            (Some(named), Some(own)) if named == own => named,
+            (Some(_), Some(Region::Local)) if matches!(space, Some("param" | "param::func")) => {
+                Region::FrameParam
+            }
+            (Some(_), Some(_)) => {
+                return Err(self.invalid(format!(
+                    "the variable in the brackets is not in the .{} space",
+                    space.unwrap_or_default()
+                )));
+            }
+        };
+        if let (Reg::R32(_), Region::Generic | Region::Global) = (address.base, region) {
+            return Err(self.invalid("an address of global or generic memory has 64 bits"));
+        }
+        let offset = i32::try_from(address.offset)
+            .map_err(|_| self.invalid("an address's offset has 32 bits (PTX ISA §6.4.1)"))?;
+        Ok(Address {
+            base: address.base,
+            offset,
+            region,
+            fixed: address.variable.is_some(),
+        })
+    }
+
+    pub(super) fn address_op(&mut self) -> Decoded<Op> {
+        let op = match (self.words, self.operands) {
+            (["cvta", "to", space, "u64"] | ["cvta", space, "u64"], [to, from]) => {
+                let region = self
+                    .named_space(space)
+                    .ok_or_else(|| self.unsupported_form())?;
+                let window = match self.words[1] {
+                    "to" => region.window().wrapping_neg(),
+                    _ => region.window(),
+                };
+                self.shift(to, from, window)?
+            }
+            (["isspacep", space], [to, from]) => {
+                let region = self
+                    .named_space(space)
+                    .ok_or_else(|| self.unsupported_form())?;
+                let is_narrow = matches!(from, Operand::Name(name)
+                    if matches!(self.register(name), Some((Reg::R32(_), _))));
+                Op::Memory(Memory::Address(AddressOp::IsSpace {
+                    to: self.dst(to)?,
+                    from: match is_narrow {
+                        true => self.src_of(from, "u32", 32)?,
+                        false => self.src_of(from, "u64", 64)?,
+                    },
+                    // A function's parameters lie in the frame.
+                    region: match region {
+                        Region::FrameParam => Region::Local,
+                        region => region,
+                    },
+                }))
+            }
+            (["mapa", .., "u64"], [to, from, _rank]) => self.shift(to, from, 0)?,
+            (["mapa", "shared::cluster", "u32"], [to, from, _rank]) => {
+                Op::Memory(Memory::Address(AddressOp::Move {
+                    to: self.dst(to)?,
+                    from: self.src(from, "u32")?,
+                }))
+            }
+            (["getctarank", ..], [to, _]) => Op::Memory(Memory::Address(AddressOp::Zero {
+                to: Reg::R32(self.dst(to)?),
+            })),
+            (["createpolicy", ..], [to, ..]) => Op::Memory(Memory::Address(AddressOp::Zero {
+                to: Reg::R64(self.dst(to)?),
+            })),
+            (["cvta", .., "u64"] | ["mapa" | "getctarank" | "createpolicy", ..], _) => {
+                return Err(self.unsupported_operands());
+            }
+            _ => return Err(self.unsupported_form()),
+        };
+        Ok(op)
+    }
+
+    /// Adds a number to an address. One that stays as it is becomes a copy of its register.
+    fn shift(&mut self, to: &Operand<'_>, from: &Operand<'_>, by: u64) -> Decoded<Op> {
+        let (to, from) = (self.dst(to)?, self.src(from, "u64")?);
+        Ok(match by {
+            0 => Op::Alu(copy64(to, from)),
+            by => Op::Memory(Memory::Address(AddressOp::Shift { to, from, by })),
+        })
+    }
+}

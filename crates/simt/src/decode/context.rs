@@ -1,0 +1,254 @@
+//! What decoding an instruction has to know: which register, variable or number an operand is.
+
+mod operand;
+
+use std::collections::{HashMap, HashSet};
+
+use ptx::ast::{At, Function, Instruction, Module, Operand};
+
+use crate::code::{FrameInit, Func, Pred, R32, R64, Reg};
+use crate::error::LowerError;
+use crate::layout::{Location, Variables, type_bytes};
+
+/// Registers of one width that a function may have: each takes room in every warp that runs.
+const MAX_REGISTERS: u32 = 1 << 16;
+
+/// The address of a load, store or atomic: a register plus a distance, or a place known now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AddressOperand {
+    /// The register that holds the base.
+    pub(crate) base: Reg,
+    /// Bytes behind it.
+    pub(crate) offset: i64,
+    /// Where the variable lies that stands in the brackets, if one does.
+    pub(crate) variable: Option<Location>,
+}
+
+/// A declared register.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Declared {
+    pub(crate) reg: Reg,
+    /// Its width: 1 for a predicate.
+    pub(crate) bits: u32,
+}
+
+/// A register's number in one of the three files.
+pub(crate) trait RegisterNumber: Copy {
+    /// The width of the file's registers: 1 for predicates.
+    const BITS: u32;
+    fn new(number: u32) -> Self;
+    fn reg(self) -> Reg;
+    /// The number in a register of this file; `None` for one of another.
+    fn of(reg: Reg) -> Option<Self>;
+    /// How many registers of the file a function has.
+    fn count(func: &mut Func) -> &mut u32;
+}
+
+macro_rules! register_number {
+    ($($file:ident $bits:literal $count:ident;)*) => {$(
+        impl RegisterNumber for $file {
+            const BITS: u32 = $bits;
+
+            fn new(number: u32) -> Self {
+                Self(number)
+            }
+
+            fn reg(self) -> Reg {
+                Reg::$file(self)
+            }
+
+            fn of(reg: Reg) -> Option<Self> {
+                match reg {
+                    Reg::$file(number) => Some(number),
+                    _ => None,
+                }
+            }
+
+            fn count(func: &mut Func) -> &mut u32 {
+                &mut func.$count
+            }
+        }
+    )*};
+}
+
+register_number! {
+    R32 32 r32;
+    R64 64 r64;
+    Pred 1 preds;
+}
+
+/// The names that one scope of a function declares.
+#[derive(Default)]
+pub(crate) struct Scope<'m> {
+    pub(crate) registers: HashMap<&'m str, Declared>,
+    /// Ranges such as `%r<9>`: prefix, count and the first register.
+    pub(crate) ranges: Vec<(&'m str, u32, Declared)>,
+    pub(crate) variables: HashMap<&'m str, Location>,
+}
+
+/// A function that is being lowered: its names, and the registers that it has so far.
+pub(crate) struct Context<'l, 'm> {
+    pub(crate) module: &'m Module<'m>,
+    /// The variables of the module's scope.
+    pub(crate) module_variables: &'l mut Variables<'m>,
+    pub(crate) func: Func,
+    /// Where the statement stands that is being lowered.
+    pub(crate) at: At,
+    /// The scopes that are open, the innermost last.
+    pub(crate) scopes: Vec<Scope<'m>>,
+    pub(crate) function: &'m Function<'m>,
+    /// Registers that hold a value from the frame's start on, by the value and their width.
+    initialized: HashMap<(FrameInit, u32), Reg>,
+    /// The names that the function's instructions read, once an instruction has asked for them.
+    read: Option<HashSet<&'m str>>,
+    /// The carry flag, once an instruction has asked for it.
+    carry: Option<Pred>,
+}
+
+impl<'l, 'm> Context<'l, 'm> {
+    pub(crate) fn new(
+        module: &'m Module<'m>,
+        module_variables: &'l mut Variables<'m>,
+        function: &'m Function<'m>,
+    ) -> Self {
+        Self {
+            module,
+            module_variables,
+            func: Func {
+                name: function.name.to_owned(),
+                ..Func::default()
+            },
+            at: 0,
+            scopes: vec![Scope::default()],
+            function,
+            initialized: HashMap::new(),
+            read: None,
+            carry: None,
+        }
+    }
+
+    /// The innermost scope that is open.
+    pub(crate) fn scope(&mut self) -> &mut Scope<'m> {
+        self.scopes
+            .last_mut()
+            .expect("the function's own scope is always open")
+    }
+
+    /// Whether an instruction of the function reads the register of an operand. Scopes are taken together: a
+    /// name that several declare counts as read where one of them is.
+    pub(crate) fn is_read(&mut self, operand: &Operand<'_>) -> bool {
+        let Operand::Name(name) = operand else {
+            return true;
+        };
+        let function = self.function;
+        let read = self.read.get_or_insert_with(|| {
+            let instructions = function.instructions();
+            instructions.flat_map(Instruction::uses).collect()
+        });
+        read.contains(name)
+    }
+
+    /// Something that this machine does not do, at the current instruction.
+    pub(crate) fn unsupported(&self, what: impl std::fmt::Display) -> LowerError {
+        LowerError::unsupported(what, self.at)
+    }
+
+    /// Something that is not PTX, at the current instruction.
+    pub(crate) fn invalid(&self, message: impl Into<String>) -> LowerError {
+        LowerError::invalid(message, self.at)
+    }
+
+    /// New registers in a row, of which this is the first.
+    fn allocate<R: RegisterNumber>(&mut self, count: u32) -> Result<R, LowerError> {
+        let at = self.at;
+        let taken = R::count(&mut self.func);
+        let first = *taken;
+        let sum = first.checked_add(count).filter(|sum| *sum <= MAX_REGISTERS);
+        *taken = sum.ok_or_else(|| {
+            let what = format!("a function with more than {MAX_REGISTERS} registers of a kind");
+            LowerError::unsupported(what, at)
+        })?;
+        Ok(R::new(first))
+    }
+
+    /// A new register that no name stands for.
+    pub(crate) fn temp<R: RegisterNumber>(&mut self) -> R {
+        let next = R::count(&mut self.func);
+        *next += 1;
+        R::new(*next - 1)
+    }
+
+    /// The predicate that stands for the function's carry flag, `CC.CF` (PTX ISA §9.7.2).
+    pub(crate) fn carry(&mut self) -> Pred {
+        if let Some(carry) = self.carry {
+            return carry;
+        }
+        let carry = self.temp();
+        self.carry = Some(carry);
+        carry
+    }
+
+    /// New registers for a declaration of this type: `count` in a row.
+    pub(crate) fn declare(&mut self, ty: &str, count: u32) -> Result<Declared, LowerError> {
+        let (reg, bits) = match type_bytes(ty) {
+            _ if ty == "pred" => (self.allocate::<Pred>(count)?.reg(), 1),
+            Some(bytes @ (1 | 2 | 4)) => (self.allocate::<R32>(count)?.reg(), bytes * 8),
+            Some(8) => (self.allocate::<R64>(count)?.reg(), 64),
+            _ => return Err(self.unsupported(format!("a register of type .{ty}"))),
+        };
+        Ok(Declared { reg, bits })
+    }
+
+    /// Whether the module is for GPUs of this compute capability, as 80 for 8.0, or newer ones.
+    pub(crate) fn is_for(&self, least: u32) -> bool {
+        let targets = self.module.target.iter();
+        let mut numbers = targets.filter_map(|target| {
+            let number = target.strip_prefix("sm_")?;
+            number.trim_end_matches(char::is_alphabetic).parse().ok()
+        });
+        numbers.any(|number: u32| number >= least)
+    }
+
+    /// The register of this name and its width in bits (1 for a predicate).
+    pub(crate) fn register(&self, name: &str) -> Option<(Reg, u32)> {
+        for scope in self.scopes.iter().rev() {
+            if let Some(declared) = scope.registers.get(name) {
+                return Some((declared.reg, declared.bits));
+            }
+            let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+            // `%r12` may belong to `%r<20>` or to `%r1<5>`: try each split, the longest number first.
+            for split in name.len() - digits..name.len() {
+                let (prefix, number) = name.split_at(split);
+                if number.len() > 1 && number.starts_with('0') {
+                    continue;
+                }
+                let Ok(number) = number.parse::<u32>() else {
+                    continue;
+                };
+                for (known, count, first) in &scope.ranges {
+                    if *known == prefix && number < *count {
+                        return Some((advance(first.reg, number), first.bits));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Where the variable of this name is.
+    pub(crate) fn variable(&mut self, name: &str) -> Option<Result<Location, LowerError>> {
+        let mut scopes = self.scopes.iter().rev();
+        match scopes.find_map(|scope| scope.variables.get(name)) {
+            Some(location) => Some(Ok(*location)),
+            None => self.module_variables.module_scope(name),
+        }
+    }
+}
+
+fn advance(reg: Reg, by: u32) -> Reg {
+    match reg {
+        Reg::R32(R32(first)) => Reg::R32(R32(first + by)),
+        Reg::R64(R64(first)) => Reg::R64(R64(first + by)),
+        Reg::Pred(Pred(first)) => Reg::Pred(Pred(first + by)),
+    }
+}

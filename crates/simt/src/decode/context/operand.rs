@@ -1,0 +1,290 @@
+//! Operands: the registers that stand for them, and the values of immediates and special registers.
+
+use ptx::ast::{self, AddressBase, Number, Operand};
+
+use super::{AddressOperand, Context, RegisterNumber};
+use crate::code::{FrameInit, Guard, InitializedRegister, Pred, R32, Reg, Special};
+use crate::error::LowerError;
+use crate::layout::{Location, type_bytes};
+
+impl Context<'_, '_> {
+    /// Whether an operand is `_`, the result that nobody wants.
+    pub(crate) fn is_sink(&self, operand: &Operand<'_>) -> bool {
+        *operand == Operand::Name("_")
+    }
+
+    /// A register operand of any kind, for reading, and its width.
+    pub(crate) fn any(&mut self, operand: &Operand<'_>) -> Result<(Reg, u32), LowerError> {
+        let Operand::Name(name) = operand else {
+            return Err(self.invalid("a register is expected here"));
+        };
+        if let Some(found) = self.register(name) {
+            return Ok(found);
+        }
+        match special(name) {
+            Some(special) => {
+                let reg: R32 = self.initialized(FrameInit::Special(special));
+                Ok((Reg::R32(reg), 32))
+            }
+            None => Err(self.invalid(format!("there is no register `{name}`"))),
+        }
+    }
+
+    /// A declared register: special ones are read-only.
+    pub(crate) fn written(&mut self, operand: &Operand<'_>) -> Result<(Reg, u32), LowerError> {
+        match operand {
+            Operand::Name(name) if special(name).is_some() && self.register(name).is_none() => {
+                Err(self.invalid(format!(
+                    "`{name}` is a special register, which nothing writes"
+                )))
+            }
+            _ => self.any(operand),
+        }
+    }
+
+    /// A register to be written. `_` gets one that nobody reads.
+    pub(crate) fn dst<R: RegisterNumber>(
+        &mut self,
+        operand: &Operand<'_>,
+    ) -> Result<R, LowerError> {
+        if self.is_sink(operand) {
+            return Ok(self.temp());
+        }
+        let (reg, bits) = self.written(operand)?;
+        R::of(reg).ok_or_else(|| self.width(bits, R::BITS))
+    }
+
+    /// A predicate to be read, and whether it is negated (`!%p`).
+    pub(crate) fn src_pred(&mut self, operand: &Operand<'_>) -> Result<(Pred, bool), LowerError> {
+        match operand {
+            Operand::Not(name) => Ok((self.dst(&Operand::Name(name))?, true)),
+            // A constant predicate: always or never.
+            Operand::Number(Number::Integer(value)) => {
+                let value = FrameInit::Number(u64::from(*value != 0));
+                Ok((self.initialized(value), false))
+            }
+            _ => Ok((self.dst(operand)?, false)),
+        }
+    }
+
+    /// A value to be read. `ty` is the instruction's type without the dot: it says how an immediate is
+    /// written into the register.
+    pub(crate) fn src<R: RegisterNumber>(
+        &mut self,
+        operand: &Operand<'_>,
+        ty: &str,
+    ) -> Result<R, LowerError> {
+        if let Some(value) = self.immediate(operand, ty)? {
+            return Ok(self.initialized(value));
+        }
+        let (reg, bits) = self.any(operand)?;
+        R::of(reg).ok_or_else(|| self.width(bits, R::BITS))
+    }
+
+    /// A value of so many bits to be read: 64, or fewer.
+    pub(crate) fn src_of(
+        &mut self,
+        operand: &Operand<'_>,
+        ty: &str,
+        bits: u32,
+    ) -> Result<Reg, LowerError> {
+        Ok(match bits {
+            64 => Reg::R64(self.src(operand, ty)?),
+            _ => Reg::R32(self.src(operand, ty)?),
+        })
+    }
+
+    /// A number that has to be known now, such as `lop3`'s table.
+    pub(crate) fn number(&self, operand: &Operand<'_>) -> Result<u64, LowerError> {
+        match operand {
+            Operand::Number(Number::Integer(value)) => Ok(*value),
+            _ => Err(self.invalid("a constant is expected here")),
+        }
+    }
+
+    /// A register that has this value from the frame's start on.
+    pub(crate) fn initialized<R: RegisterNumber>(&mut self, init: FrameInit) -> R {
+        let key = (init, R::BITS);
+        if let Some(reg) = self.initialized.get(&key).and_then(|reg| R::of(*reg)) {
+            return reg;
+        }
+        let number: R = self.temp();
+        let reg = number.reg();
+        self.initialized.insert(key, reg);
+        self.func.frame_init.push(InitializedRegister { reg, init });
+        number
+    }
+
+    /// The value of an operand that is no register: a number, or a variable's address.
+    fn immediate(
+        &mut self,
+        operand: &Operand<'_>,
+        ty: &str,
+    ) -> Result<Option<FrameInit>, LowerError> {
+        match operand {
+            Operand::Number(number) => Ok(Some(FrameInit::Number(immediate_bits(*number, ty)))),
+            Operand::NameOffset(name, offset) => match self.variable(name) {
+                Some(location) => Ok(Some(address_of(location?, *offset))),
+                None => Err(self.invalid(format!("there is no variable `{name}`"))),
+            },
+            Operand::Name(name) if self.register(name).is_none() && special(name).is_none() => {
+                match self.variable(name) {
+                    Some(location) => Ok(Some(address_of(location?, 0))),
+                    None if *name == "WARP_SZ" => Ok(Some(FrameInit::Number(32))),
+                    None => Err(self.invalid(format!("there is no register or variable `{name}`"))),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The address in brackets.
+    pub(crate) fn address(&mut self, operand: &Operand<'_>) -> Result<AddressOperand, LowerError> {
+        let Operand::Address { base, offset } = operand else {
+            return Err(self.invalid("an address in brackets is expected here"));
+        };
+        let base = match base {
+            AddressBase::Absolute(value) => Reg::R64(self.initialized(FrameInit::Number(*value))),
+            AddressBase::Name(name) => match self.register(name) {
+                Some((Reg::Pred(_), _)) => {
+                    return Err(self.invalid(format!("predicate `{name}` is no address")));
+                }
+                Some((reg, _)) => reg,
+                None => {
+                    let location = self.variable(name).ok_or_else(|| {
+                        self.invalid(format!("there is no register or variable `{name}`"))
+                    })??;
+                    return Ok(AddressOperand {
+                        base: Reg::R64(self.initialized(address_of(location, *offset))),
+                        offset: 0,
+                        variable: Some(location),
+                    });
+                }
+            },
+        };
+        Ok(AddressOperand {
+            base,
+            offset: *offset,
+            variable: None,
+        })
+    }
+
+    /// A guard's predicate.
+    pub(crate) fn guard(
+        &mut self,
+        guard: Option<ast::Guard<'_>>,
+    ) -> Result<Option<Guard>, LowerError> {
+        let Some(guard) = guard else { return Ok(None) };
+        let pred = self.dst(&Operand::Name(guard.register))?;
+        Ok(Some(Guard {
+            pred,
+            negated: guard.negated,
+        }))
+    }
+
+    /// Refuses a register that is not exactly as wide as the instruction's type (the ISA relaxes this for
+    /// `ld`, `st` and `cvt` only, §9.4.1). Operands that are no registers pass.
+    pub(crate) fn check_width(&self, operand: &Operand<'_>, bits: u32) -> Result<(), LowerError> {
+        if let Operand::Name(name) = operand
+            && let Some((_, found)) = self.register(name)
+            && found != bits
+        {
+            return Err(self.invalid(match found {
+                1 => format!("`{name}` is a predicate, and a register of {bits} bits belongs here"),
+                _ => {
+                    format!("register `{name}` has {found} bits, and the instruction's type {bits}")
+                }
+            }));
+        }
+        Ok(())
+    }
+
+    fn width(&self, found: u32, expected: u32) -> LowerError {
+        let name = |bits| match bits {
+            1 => "a predicate".to_owned(),
+            bits => format!("a register of {bits} bits"),
+        };
+        self.invalid(format!(
+            "{} stands where {} belongs",
+            name(found),
+            name(expected)
+        ))
+    }
+}
+
+/// The address of a variable, in its own space.
+fn address_of(location: Location, offset: i64) -> FrameInit {
+    match location {
+        Location::Shared(at) | Location::Constant(at) | Location::Param(at) => {
+            FrameInit::Number(i64::from(at).wrapping_add(offset) as u64)
+        }
+        // Known once all static variables have their places, and so found when a frame begins.
+        Location::DynamicShared => FrameInit::DynamicShared(offset),
+        Location::Frame(at) => FrameInit::Local((i64::from(at).wrapping_add(offset)) as u32),
+        Location::Global(variable) => FrameInit::Global { variable, offset },
+    }
+}
+
+/// The bits that an immediate has in a register of this type.
+fn immediate_bits(number: Number, ty: &str) -> u64 {
+    let width = type_bytes(ty).unwrap_or(8);
+    let float = ty.starts_with('f') && !ty.contains('x');
+    let bits = match (number, float, width) {
+        (Number::Integer(value), true, 4) => u64::from((value as i64 as f32).to_bits()),
+        (Number::Integer(value), true, 8) => (value as i64 as f64).to_bits(),
+        (Number::Integer(value), ..) => value,
+        (Number::F32(bits), true, 8) => f64::from(f32::from_bits(bits)).to_bits(),
+        (Number::F32(bits), ..) => u64::from(bits),
+        (Number::F64(bits), _, 4) => u64::from((f64::from_bits(bits) as f32).to_bits()),
+        (Number::F64(bits), ..) => bits,
+    };
+    match width {
+        1 => bits & 0xff,
+        2 => bits & 0xffff,
+        4 => bits & 0xffff_ffff,
+        _ => bits,
+    }
+}
+
+/// A special register whose value does not change while a warp runs.
+fn special(name: &str) -> Option<Special> {
+    let axis = |name: &str| match name {
+        "x" => Some(0),
+        "y" => Some(1),
+        "z" => Some(2),
+        _ => None,
+    };
+    if let Some((base, component)) = name.split_once('.') {
+        let axis = axis(component)?;
+        return Some(match base {
+            "%tid" => Special::Tid(axis),
+            "%ntid" => Special::Ntid(axis),
+            "%ctaid" => Special::Ctaid(axis),
+            "%nctaid" => Special::Nctaid(axis),
+            // One block a cluster: clusters are numbered as blocks are.
+            "%clusterid" => Special::Ctaid(axis),
+            "%nclusterid" => Special::Nctaid(axis),
+            "%cluster_ctaid" => Special::Zero,
+            "%cluster_nctaid" => Special::One,
+            _ => return None,
+        });
+    }
+    Some(match name {
+        "%laneid" => Special::LaneId,
+        "%warpid" => Special::WarpId,
+        "%nwarpid" => Special::NWarpId,
+        "%smid" => Special::SmId,
+        "%nsmid" => Special::NSmId,
+        "%gridid" => Special::GridId,
+        "%lanemask_eq" => Special::LanemaskEq,
+        "%lanemask_le" => Special::LanemaskLe,
+        "%lanemask_lt" => Special::LanemaskLt,
+        "%lanemask_ge" => Special::LanemaskGe,
+        "%lanemask_gt" => Special::LanemaskGt,
+        "%total_smem_size" => Special::TotalSmemSize,
+        "%dynamic_smem_size" => Special::DynamicSmemSize,
+        "%cluster_ctarank" => Special::Zero,
+        "%cluster_nctarank" => Special::One,
+        _ => return None,
+    })
+}

@@ -1,0 +1,368 @@
+//! Floating-point arithmetic.
+
+use ptx::ast::Operand;
+
+use super::{Decoded, Decoder, lookup};
+use crate::alu::Alu;
+use crate::alu::float::exact::Rounding;
+use crate::alu::float::{Approx, Approx64, Fast, Float, General, Half, Test};
+use crate::alu::modifiers::Modifiers;
+use crate::code::FrameInit;
+use crate::decode::context::RegisterNumber;
+
+/// The words of rounding modes and other modifiers.
+const MODIFIERS: [(&str, Modifiers, Option<Rounding>); 18] = {
+    const INTEGRAL: Modifiers = Modifiers::ROUNDING.and(Modifiers::INTEGRAL);
+    [
+        ("rn", Modifiers::ROUNDING, Some(Rounding::Nearest)),
+        ("rna", Modifiers::ROUNDING, Some(Rounding::Away)),
+        ("rz", Modifiers::ROUNDING, Some(Rounding::Zero)),
+        ("rm", Modifiers::ROUNDING, Some(Rounding::Down)),
+        ("rp", Modifiers::ROUNDING, Some(Rounding::Up)),
+        ("rni", INTEGRAL, Some(Rounding::Nearest)),
+        ("rzi", INTEGRAL, Some(Rounding::Zero)),
+        ("rmi", INTEGRAL, Some(Rounding::Down)),
+        ("rpi", INTEGRAL, Some(Rounding::Up)),
+        ("ftz", Modifiers::FTZ, None),
+        ("sat", Modifiers::SAT, None),
+        ("approx", Modifiers::APPROX, None),
+        ("full", Modifiers::FULL, None),
+        ("NaN", Modifiers::NAN, None),
+        ("xorsign", Modifiers::XORSIGN, None),
+        ("abs", Modifiers::ABS, None),
+        ("relu", Modifiers::RELU, None),
+        ("satfinite", Modifiers::SATFINITE, None),
+    ]
+};
+
+/// The rounding mode and the other modifiers of an opcode; `None` where one is unknown or stands twice.
+pub(super) fn modifiers(words: &[&str]) -> Option<(Option<Rounding>, Modifiers)> {
+    let (mut rounding, mut all) = (None, Modifiers::NONE);
+    for word in words {
+        let (_, modifier, mode) = MODIFIERS.iter().find(|row| row.0 == *word)?;
+        if all.has(*modifier) {
+            return None;
+        }
+        all = all.and(*modifier);
+        rounding = rounding.or(*mode);
+    }
+    Some((rounding, all))
+}
+
+/// What implementation a form.
+#[derive(Clone, Copy)]
+enum Implementation {
+    /// To nearest, as the host does it.
+    Fast(Fast),
+    /// The first to nearest, the second in every other mode and with saturation.
+    Rounded(Fast, General),
+    /// `min` (false) and `max` (true) with modifiers, or of three operands.
+    MinMax(bool),
+    Approx(Approx),
+    Approx64(Approx64),
+    Half(Half),
+}
+
+/// A form of an opcode for one type.
+struct Form {
+    name: &'static str,
+    ty: &'static str,
+    sources: usize,
+    /// The modifiers that it has to have.
+    required: Modifiers,
+    /// Those that it may have besides.
+    optional: Modifiers,
+    implementation: Implementation,
+}
+
+/// Rows of the forms' table, by type: name, number of sources, required modifiers, optional modifiers, and
+/// what executes it.
+macro_rules! forms {
+    ($($ty:literal { $($name:literal $sources:literal [$($required:ident)*] [$($optional:ident)*] $implementation:expr;)* })*) => {
+        &[$($(Form {
+            name: $name,
+            ty: $ty,
+            sources: $sources,
+            required: Modifiers::NONE$(.and(Modifiers::$required))*,
+            optional: Modifiers::NONE$(.and(Modifiers::$optional))*,
+            implementation: $implementation,
+        },)*)*]
+    };
+}
+
+/// All forms. Where several rows of a name and type fit, the first one counts. Those approximations that are
+/// computed as IEEE 754 has it lie within the ISA's error.
+static FORMS: &[Form] = {
+    use Implementation as E;
+    forms! {
+        "f32" {
+            "abs" 1 [] [FTZ] E::Fast(Fast::Abs);
+            "neg" 1 [] [FTZ] E::Fast(Fast::Neg);
+            "copysign" 2 [] [] E::Fast(Fast::Copysign);
+            "min" 2 [] [FTZ] E::Fast(Fast::Min);
+            "max" 2 [] [FTZ] E::Fast(Fast::Max);
+            "min" 2 [XORSIGN ABS] [FTZ NAN] E::MinMax(false);
+            "max" 2 [XORSIGN ABS] [FTZ NAN] E::MinMax(true);
+            "min" 2 [] [FTZ NAN] E::MinMax(false);
+            "max" 2 [] [FTZ NAN] E::MinMax(true);
+            "min" 3 [] [FTZ NAN ABS] E::MinMax(false);
+            "max" 3 [] [FTZ NAN ABS] E::MinMax(true);
+            "div" 2 [FULL] [FTZ] E::Fast(Fast::Div);
+            "div" 2 [APPROX] [FTZ] E::Fast(Fast::DivApprox);
+            "rcp" 1 [APPROX] [FTZ] E::Fast(Fast::Div);
+            "sqrt" 1 [APPROX] [FTZ] E::Fast(Fast::Sqrt);
+            "rsqrt" 1 [APPROX] [FTZ] E::Fast(Fast::Rsqrt);
+            "ex2" 1 [APPROX] [FTZ] E::Approx(Approx::Ex2);
+            "lg2" 1 [APPROX] [FTZ] E::Approx(Approx::Lg2);
+            "sin" 1 [APPROX] [FTZ] E::Approx(Approx::Sin);
+            "cos" 1 [APPROX] [FTZ] E::Approx(Approx::Cos);
+            "tanh" 1 [APPROX] [] E::Approx(Approx::Tanh);
+            "add" 2 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Add, General::Add);
+            "sub" 2 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Sub, General::Sub);
+            "mul" 2 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Mul, General::Mul);
+            "mad" 3 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Fma, General::Fma);
+            "fma" 3 [ROUNDING] [FTZ SAT] E::Rounded(Fast::Fma, General::Fma);
+            "div" 2 [ROUNDING] [FTZ] E::Rounded(Fast::Div, General::Div);
+            "rcp" 1 [ROUNDING] [FTZ] E::Rounded(Fast::Div, General::Div);
+            "sqrt" 1 [ROUNDING] [FTZ] E::Rounded(Fast::Sqrt, General::Sqrt);
+        }
+        "f64" {
+            "abs" 1 [] [] E::Fast(Fast::Abs);
+            "neg" 1 [] [] E::Fast(Fast::Neg);
+            "copysign" 2 [] [] E::Fast(Fast::Copysign);
+            "min" 2 [] [] E::Fast(Fast::Min);
+            "max" 2 [] [] E::Fast(Fast::Max);
+            "rcp" 1 [APPROX FTZ] [] E::Approx64(Approx64::Rcp);
+            "rsqrt" 1 [APPROX FTZ] [] E::Approx64(Approx64::RsqrtFtz);
+            "rsqrt" 1 [APPROX] [] E::Approx64(Approx64::Rsqrt);
+            "add" 2 [] [ROUNDING] E::Rounded(Fast::Add, General::Add);
+            "sub" 2 [] [ROUNDING] E::Rounded(Fast::Sub, General::Sub);
+            "mul" 2 [] [ROUNDING] E::Rounded(Fast::Mul, General::Mul);
+            "mad" 3 [] [ROUNDING] E::Rounded(Fast::Fma, General::Fma);
+            "fma" 3 [ROUNDING] [] E::Rounded(Fast::Fma, General::Fma);
+            "div" 2 [ROUNDING] [] E::Rounded(Fast::Div, General::Div);
+            "rcp" 1 [ROUNDING] [] E::Rounded(Fast::Div, General::Div);
+            "sqrt" 1 [ROUNDING] [] E::Rounded(Fast::Sqrt, General::Sqrt);
+        }
+        "f16" {
+            "add" 2 [] [ROUNDING FTZ SAT] E::Half(Half::Add);
+            "sub" 2 [] [ROUNDING FTZ SAT] E::Half(Half::Sub);
+            "mul" 2 [] [ROUNDING FTZ SAT] E::Half(Half::Mul);
+            "fma" 3 [ROUNDING] [FTZ SAT] E::Half(Half::Fma);
+            "fma" 3 [ROUNDING] [FTZ RELU] E::Half(Half::Fma);
+            "min" 2 [XORSIGN ABS] [FTZ NAN] E::Half(Half::Min);
+            "max" 2 [XORSIGN ABS] [FTZ NAN] E::Half(Half::Max);
+            "min" 2 [] [FTZ NAN] E::Half(Half::Min);
+            "max" 2 [] [FTZ NAN] E::Half(Half::Max);
+            "abs" 1 [] [FTZ] E::Half(Half::Abs);
+            "neg" 1 [] [FTZ] E::Half(Half::Neg);
+            "ex2" 1 [APPROX] [] E::Half(Half::Ex2);
+            "tanh" 1 [APPROX] [] E::Half(Half::Tanh);
+        }
+        "bf16" {
+            "add" 2 [] [ROUNDING] E::Half(Half::Add);
+            "sub" 2 [] [ROUNDING] E::Half(Half::Sub);
+            "mul" 2 [] [ROUNDING] E::Half(Half::Mul);
+            "fma" 3 [ROUNDING] [RELU] E::Half(Half::Fma);
+            "min" 2 [XORSIGN ABS] [NAN] E::Half(Half::Min);
+            "max" 2 [XORSIGN ABS] [NAN] E::Half(Half::Max);
+            "min" 2 [] [NAN] E::Half(Half::Min);
+            "max" 2 [] [NAN] E::Half(Half::Max);
+            "abs" 1 [] [] E::Half(Half::Abs);
+            "neg" 1 [] [] E::Half(Half::Neg);
+            "ex2" 1 [APPROX FTZ] [] E::Half(Half::Ex2);
+            "tanh" 1 [APPROX] [] E::Half(Half::Tanh);
+        }
+    }
+};
+
+const TESTS: [(&str, Test); 6] = [
+    ("finite", Test::Finite),
+    ("infinite", Test::Infinite),
+    ("number", Test::Number),
+    ("notanumber", Test::NotANumber),
+    ("normal", Test::Normal),
+    ("subnormal", Test::Subnormal),
+];
+
+impl Decoder<'_, '_, '_> {
+    pub(super) fn float(&mut self) -> Decoded<Alu> {
+        let [name, words @ .., ty] = self.words else {
+            return Err(self.unsupported_form());
+        };
+        if *name == "testp" {
+            return self.testp(words, ty).map(Alu::Float);
+        }
+        let (single, packed) = match *ty {
+            "f16x2" => ("f16", true),
+            "bf16x2" => ("bf16", true),
+            ty => (ty, false),
+        };
+        let rows = || {
+            FORMS
+                .iter()
+                .filter(|row| (row.name, row.ty) == (*name, single))
+        };
+        let sources = self.operands.len().saturating_sub(1);
+        match rows().next() {
+            Some(row) if rows().all(|row| row.sources != sources) => {
+                return Err(self.operand_count(row.sources + 1));
+            }
+            _ => {}
+        }
+        let (rounding, modifiers) = modifiers(words).ok_or_else(|| self.unsupported_form())?;
+        let form = rows().find(|row| {
+            let required = row.required;
+            row.sources == sources
+                && required.within(modifiers)
+                && modifiers.within(required.and(row.optional))
+        });
+        let form = form.filter(|_| rounding != Some(Rounding::Away));
+        let form = form.ok_or_else(|| self.unsupported_form())?;
+        let rounding = rounding.unwrap_or(Rounding::Nearest);
+        match single {
+            "f32" => self.float32(form, rounding, modifiers),
+            "f64" => self.float64(form, rounding),
+            brain => {
+                let brain = brain == "bf16";
+                self.half(form, rounding, modifiers, brain, packed)
+            }
+        }
+        .map(Alu::Float)
+    }
+
+    fn float32(&mut self, form: &Form, rounding: Rounding, modifiers: Modifiers) -> Decoded<Float> {
+        let (to, mut from) = self.destination_and_sources("f32", 32)?;
+        if form.name == "rcp" {
+            let one = self.initialized(FrameInit::Number(1f32.to_bits().into()));
+            from = [one, from[0], from[0]];
+        }
+        let ftz = modifiers.has(Modifiers::FTZ);
+        let inexact = rounding != Rounding::Nearest || modifiers.has(Modifiers::SAT);
+        Ok(match form.implementation {
+            Implementation::Rounded(_, op) if inexact => Float::General32 {
+                op,
+                rounding,
+                modifiers,
+                to,
+                from,
+            },
+            Implementation::Fast(op) | Implementation::Rounded(op, _) => {
+                Float::Fast32 { op, ftz, to, from }
+            }
+            Implementation::MinMax(max) => Float::MinMax32 {
+                max,
+                three: form.sources == 3,
+                modifiers,
+                to,
+                from,
+            },
+            Implementation::Approx(op) => Float::Approx32 {
+                op,
+                ftz,
+                to,
+                from: from[0],
+            },
+            Implementation::Approx64(_) | Implementation::Half(_) => {
+                return Err(self.unsupported_form());
+            }
+        })
+    }
+
+    fn float64(&mut self, form: &Form, rounding: Rounding) -> Decoded<Float> {
+        let (to, mut from) = self.destination_and_sources("f64", 64)?;
+        if form.name == "rcp" && !matches!(form.implementation, Implementation::Approx64(_)) {
+            let one = self.initialized(FrameInit::Number(1f64.to_bits()));
+            from = [one, from[0], from[0]];
+        }
+        Ok(match form.implementation {
+            Implementation::Rounded(_, op) if rounding != Rounding::Nearest => Float::General64 {
+                op,
+                rounding,
+                to,
+                from,
+            },
+            Implementation::Fast(op) | Implementation::Rounded(op, _) => {
+                Float::Fast64 { op, to, from }
+            }
+            Implementation::Approx64(op) => Float::Approx64 {
+                op,
+                to,
+                from: from[0],
+            },
+            _ => return Err(self.unsupported_form()),
+        })
+    }
+
+    /// Arithmetic on 16-bit formats, which is done to nearest only.
+    fn half(
+        &mut self,
+        form: &Form,
+        rounding: Rounding,
+        modifiers: Modifiers,
+        brain: bool,
+        packed: bool,
+    ) -> Decoded<Float> {
+        let Implementation::Half(op) = form.implementation else {
+            return Err(self.unsupported_form());
+        };
+        if rounding != Rounding::Nearest {
+            return Err(self.unsupported_form());
+        }
+        let (ty, bits) = if packed { ("b32", 32) } else { ("b16", 16) };
+        let (to, from) = self.destination_and_sources(ty, bits)?;
+        let flag = |flag, set| if set { flag } else { Modifiers::NONE };
+        Ok(Float::Half {
+            op,
+            modifiers: modifiers
+                .and(flag(Modifiers::BRAIN, brain))
+                .and(flag(Modifiers::PACKED, packed)),
+            to,
+            from,
+        })
+    }
+
+    /// The destination and three sources; those that the instruction lacks repeat the first.
+    fn destination_and_sources<R: RegisterNumber>(
+        &mut self,
+        ty: &str,
+        bits: u32,
+    ) -> Decoded<(R, [R; 3])> {
+        for operand in self.operands {
+            self.check_width(operand, bits)?;
+        }
+        let [to, first, others @ ..] = self.operands else {
+            return Err(self.operand_count(2));
+        };
+        let to = self.dst(to)?;
+        let mut from = [self.src(first, ty)?; 3];
+        for (register, operand) in from[1..].iter_mut().zip(others) {
+            *register = self.src(operand, ty)?;
+        }
+        Ok((to, from))
+    }
+
+    /// `testp.op.type p, a`
+    fn testp(&mut self, words: &[&str], ty: &str) -> Decoded<Float> {
+        let [to, from]: &[Operand<'_>; 2] = self.exactly()?;
+        let op = match words {
+            [word] => lookup(&TESTS, word),
+            _ => None,
+        };
+        let op = op.ok_or_else(|| self.unsupported_form())?;
+        let to = self.dst(to)?;
+        match ty {
+            "f32" => {
+                self.check_width(from, 32)?;
+                let from = self.src(from, ty)?;
+                Ok(Float::Test32 { op, to, from })
+            }
+            "f64" => {
+                self.check_width(from, 64)?;
+                let from = self.src(from, ty)?;
+                Ok(Float::Test64 { op, to, from })
+            }
+            _ => Err(self.unsupported_form()),
+        }
+    }
+}

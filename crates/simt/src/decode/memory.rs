@@ -1,0 +1,370 @@
+//! Loads, stores, atomics, asynchronous copies and fences.
+
+use ptx::ast::{Number, Operand};
+
+use super::{Decoded, Decoder};
+use crate::code::{Pred, Reg};
+use crate::layout::type_bytes;
+use crate::memory::async_copy::AsyncCopy;
+use crate::memory::atomic::{Atomic, AtomicOp};
+use crate::memory::half::Half;
+use crate::memory::load_store::{Destination, Load, Store, Width};
+use crate::memory::{Memory, Region};
+
+const BITS: &[&str] = &["b32", "b64"];
+const HALVES: &[&str] = &["f16", "f16x2"];
+const BRAIN_HALVES: &[&str] = &["bf16", "bf16x2"];
+
+/// Operations of `atom` and `red`: the name, the types, whether it is one of single values (else of
+/// vectors), and the operation (PTX ISA §9.7.13.5, "Syntax").
+const ATOMICS: [(&str, &[&str], AtomicOp); 20] = [
+    ("and", BITS, AtomicOp::And),
+    ("or", BITS, AtomicOp::Or),
+    ("xor", BITS, AtomicOp::Xor),
+    ("exch", BITS, AtomicOp::Exchange),
+    ("cas", &["b16", "b32", "b64"], AtomicOp::CompareExchange),
+    ("add", &["u32", "s32", "u64", "s64"], AtomicOp::Add),
+    ("add", &["f32"], AtomicOp::AddF32),
+    ("add", &["f64"], AtomicOp::AddF64),
+    ("add", HALVES, AtomicOp::AddHalf(Half::F16)),
+    ("add", BRAIN_HALVES, AtomicOp::AddHalf(Half::Bf16)),
+    ("inc", &["u32"], AtomicOp::Increment),
+    ("dec", &["u32"], AtomicOp::Decrement),
+    ("min", &["u32", "u64"], AtomicOp::MinUnsigned),
+    ("max", &["u32", "u64"], AtomicOp::MaxUnsigned),
+    ("min", &["s32", "s64"], AtomicOp::MinSigned),
+    ("max", &["s32", "s64"], AtomicOp::MaxSigned),
+    ("min", HALVES, AtomicOp::MinHalf(Half::F16)),
+    ("max", HALVES, AtomicOp::MaxHalf(Half::F16)),
+    ("min", BRAIN_HALVES, AtomicOp::MinHalf(Half::Bf16)),
+    ("max", BRAIN_HALVES, AtomicOp::MaxHalf(Half::Bf16)),
+];
+
+/// The operation of this name on values of this type. Vectors (`.v2` and so on) have the operations on
+/// floating-point numbers only, and `min` and `max` of halves are of vectors only.
+fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
+    let mut rows = ATOMICS.iter();
+    let &(.., op) = rows.find(|row| row.0 == name && row.1.contains(&ty))?;
+    let exists = match op {
+        AtomicOp::AddF32 | AtomicOp::AddHalf(_) => true,
+        AtomicOp::MinHalf(_) | AtomicOp::MaxHalf(_) => vector,
+        _ => !vector,
+    };
+    exists.then_some(op)
+}
+
+/// The modifiers that loads, stores, atomics and copies have in common.
+#[derive(Debug, Default)]
+struct Modifiers<'a> {
+    /// The state space; generic where there is none.
+    space: Option<&'a str>,
+    /// `.v2`, `.v4`, `.v8`
+    vector: Option<usize>,
+    strong: bool,
+    acquire: bool,
+    release: bool,
+    /// `.L2::cache_hint`: one more operand, which says nothing to this machine.
+    hint: bool,
+    /// Other modifiers in their order: operations and the type.
+    rest: Vec<&'a str>,
+}
+
+impl<'a> Modifiers<'a> {
+    fn of(words: &[&'a str]) -> Self {
+        let mut found = Modifiers::default();
+        for word in words {
+            match *word {
+                "global" | "shared" | "shared::cta" | "shared::cluster" | "local" | "const"
+                | "param" | "param::entry" | "param::func"
+                    if found.space.is_none() =>
+                {
+                    found.space = Some(word);
+                }
+                "v2" => found.vector = Some(2),
+                "v4" => found.vector = Some(4),
+                "v8" => found.vector = Some(8),
+                "volatile" | "relaxed" | "mmio" => found.strong = true,
+                "acquire" => (found.strong, found.acquire) = (true, true),
+                "release" => (found.strong, found.release) = (true, true),
+                "acq_rel" | "sc" => {
+                    (found.strong, found.acquire, found.release) = (true, true, true);
+                }
+                "L2::cache_hint" => found.hint = true,
+                // Scopes, and hints to caches.
+                "weak" | "cta" | "cluster" | "gpu" | "sys" | "nc" | "ca" | "cg" | "cs" | "lu"
+                | "cv" | "wb" | "wt" | "unified" => {}
+                hint if hint.starts_with("L1::") || hint.starts_with("L2::") => {}
+                other => found.rest.push(other),
+            }
+        }
+        found
+    }
+
+    /// The last modifier, and the size of a value of that type, if all of `rest` is a type.
+    fn element(&self) -> Option<(&'a str, Width)> {
+        let [ty] = self.rest[..] else { return None };
+        Some((ty, width_of(ty)?))
+    }
+}
+
+/// The size of a value of this type.
+fn width_of(ty: &str) -> Option<Width> {
+    match type_bytes(ty)? {
+        _ if matches!(ty, "pred" | "e4m3" | "e5m2") => None,
+        1 => Some(Width::B1),
+        2 => Some(Width::B2),
+        4 => Some(Width::B4),
+        8 => Some(Width::B8),
+        _ => None,
+    }
+}
+
+impl<'d> Decoder<'d, '_, '_> {
+    pub(super) fn memory(&mut self) -> Decoded<Memory> {
+        match self.words[0] {
+            "ld" | "ldu" => self.load(),
+            "st" => self.store(),
+            "atom" | "red" => self.atomic(),
+            "cp" => self.async_copy(),
+            "membar" | "fence" if self.operands.is_empty() => Ok(Memory::Fence),
+            _ => Err(self.unsupported_form()),
+        }
+    }
+
+    /// The operands without the cache policy.
+    fn without_policy(&self, modifiers: &Modifiers<'_>) -> Decoded<&'d [Operand<'d>]> {
+        match (modifiers.hint, self.operands) {
+            (true, [rest @ .., _policy]) => Ok(rest),
+            (true, []) => Err(self.unsupported_operands()),
+            (false, all) => Ok(all),
+        }
+    }
+
+    /// `ld{.qualifiers}{.space}{.vec}.type d, [a]{, policy}`
+    fn load(&mut self) -> Decoded<Memory> {
+        let modifiers = Modifiers::of(&self.words[1..]);
+        let element = modifiers.element();
+        let (ty, width) = element.ok_or_else(|| self.unsupported_form())?;
+        let [to, from] = self.without_policy(&modifiers)? else {
+            return Err(self.unsupported_operands());
+        };
+        let to = self.destinations(modifiers.vector, to, width)?;
+        Ok(Memory::Load(Load {
+            address: self.address_in(modifiers.space, from)?,
+            width,
+            signed: ty.starts_with('s'),
+            strong: modifiers.strong,
+            acquire: modifiers.acquire,
+            bytes: width.bytes() * to.len() as u32,
+            to,
+        }))
+    }
+
+    /// `st{.qualifiers}{.space}{.vec}.type [a], b{, policy}`
+    fn store(&mut self) -> Decoded<Memory> {
+        let modifiers = Modifiers::of(&self.words[1..]);
+        let element = modifiers.element();
+        let (ty, width) = element.ok_or_else(|| self.unsupported_form())?;
+        let [to, from] = self.without_policy(&modifiers)? else {
+            return Err(self.unsupported_operands());
+        };
+        let address = self.address_in(modifiers.space, to)?;
+        if matches!(address.region, Region::Const | Region::Param) {
+            return Err(self.invalid("constants and a kernel's parameters cannot be written"));
+        }
+        let from = self.values(modifiers.vector, from, ty, width)?;
+        Ok(Memory::Store(Store {
+            address,
+            width,
+            strong: modifiers.strong,
+            release: modifiers.release,
+            bytes: width.bytes() * from.len() as u32,
+            from,
+        }))
+    }
+
+    /// `atom{.sem}{.scope}{.space}.op{.noftz}{.vec}.type d, [a], b{, c}{, policy}`; `red` without `d`.
+    fn atomic(&mut self) -> Decoded<Memory> {
+        let modifiers = Modifiers::of(&self.words[1..]);
+        let ([name, ty] | [name, "noftz", ty]) = modifiers.rest[..] else {
+            return Err(self.unsupported_form());
+        };
+        let vector = modifiers.vector;
+        let op = atomic_op(name, ty, vector.is_some()).zip(width_of(ty));
+        let (op, width) = op.ok_or_else(|| self.unsupported_form())?;
+        let returns = self.words[0] == "atom";
+        let (to, at, operand, new) = match (self.without_policy(&modifiers)?, returns, name) {
+            ([to, at, operand, new], true, "cas") => (Some(to), at, operand, Some(new)),
+            ([to, at, operand], true, name) if name != "cas" => (Some(to), at, operand, None),
+            ([at, operand], false, name) if !matches!(name, "cas" | "exch") => {
+                (None, at, operand, None)
+            }
+            _ => return Err(self.unsupported_operands()),
+        };
+        let address = self.address_in(modifiers.space, at)?;
+        if !matches!(
+            address.region,
+            Region::Generic | Region::Global | Region::Shared
+        ) {
+            return Err(self.invalid("atomics are done in global and in shared memory"));
+        }
+        let adds_one = match (name, ty, operand) {
+            ("add", "u32", Operand::Number(Number::Integer(one))) => *one as u32 == 1,
+            ("inc", "u32", Operand::Number(Number::Integer(most))) => *most as u32 == u32::MAX,
+            _ => false,
+        };
+        let only_counts = adds_one
+            && address.region == Region::Shared
+            && !to.is_some_and(|to| !self.is_sink(to) && self.is_read(to))
+            && self.is_for(80);
+        Ok(Memory::Atomic(Box::new(Atomic {
+            only_counts,
+            address,
+            width,
+            op,
+            to: match to {
+                None => Box::default(),
+                Some(to) if self.is_sink(to) => {
+                    vec![Destination::Nowhere; vector.unwrap_or(1)].into()
+                }
+                Some(to) => self.destinations(vector, to, width)?,
+            },
+            operand: self.values(vector, operand, ty, width)?,
+            new: new.map(|new| self.value(new, ty, width)).transpose()?,
+        })))
+    }
+
+    /// `cp.async.ca|cg.shared.global [dst], [src], bytes{, src-size | ignore-src}{, policy}`,
+    /// `cp.async.commit_group`, `cp.async.wait_group n`, `cp.async.wait_all`
+    fn async_copy(&mut self) -> Decoded<Memory> {
+        match (self.words, self.operands) {
+            ([_, "async", "commit_group" | "wait_all"], []) => return Ok(Memory::Nothing),
+            ([_, "async", "wait_group"], [count]) => {
+                self.number(count)?;
+                return Ok(Memory::Nothing);
+            }
+            (
+                [
+                    _,
+                    "async",
+                    "ca" | "cg",
+                    "shared" | "shared::cta",
+                    "global",
+                    ..,
+                ],
+                _,
+            ) => {}
+            _ => return Err(self.unsupported_form()),
+        }
+        let modifiers = Modifiers::of(&self.words[5..]);
+        if !modifiers.rest.is_empty() {
+            return Err(self.unsupported_form());
+        }
+        let (to, from, bytes, rest) = match self.without_policy(&modifiers)? {
+            [to, from, bytes] => (to, from, bytes, None),
+            [to, from, bytes, rest] => (to, from, bytes, Some(rest)),
+            _ => return Err(self.unsupported_operands()),
+        };
+        let bytes = match (self.words[2], self.number(bytes)?) {
+            ("ca", bytes @ (4 | 8 | 16)) | ("cg", bytes @ 16) => bytes as u32,
+            (way, bytes) => {
+                return Err(self.invalid(format!("cp.async.{way} does not copy {bytes} bytes")));
+            }
+        };
+        let is_predicate = |operand: &Operand<'_>| match operand {
+            Operand::Not(_) => true,
+            Operand::Name(name) => matches!(self.register(name), Some((Reg::Pred(_), _))),
+            _ => false,
+        };
+        let (ignore, read): (Option<(Pred, bool)>, _) = match rest {
+            Some(rest) if is_predicate(rest) => (Some(self.src_pred(rest)?), None),
+            Some(rest) => (None, Some(self.src(rest, "u32")?)),
+            None => (None, None),
+        };
+        Ok(Memory::AsyncCopy(Box::new(AsyncCopy {
+            to: self.address_in(Some("shared"), to)?,
+            from: self.address_in(Some("global"), from)?,
+            bytes,
+            read,
+            ignore,
+        })))
+    }
+
+    /// The elements of a vector operand, or the operand itself.
+    fn elements<'i, 'x>(
+        &self,
+        vector: Option<usize>,
+        operand: &'i Operand<'x>,
+    ) -> Decoded<&'i [Operand<'x>]> {
+        match (vector, operand) {
+            (Some(count), Operand::Vector(elements)) if elements.len() == count => Ok(elements),
+            (Some(count), _) => Err(self.invalid(format!(
+                "{count} elements in braces are expected, for .v{count}"
+            ))),
+            // One element in braces is written by some.
+            (None, Operand::Vector(elements)) if elements.len() == 1 => Ok(elements),
+            (None, _) => Ok(std::slice::from_ref(operand)),
+        }
+    }
+
+    /// The registers that get values of this size.
+    fn destinations(
+        &mut self,
+        vector: Option<usize>,
+        operand: &Operand<'_>,
+        width: Width,
+    ) -> Decoded<Box<[Destination]>> {
+        let elements = self.elements(vector, operand)?.iter();
+        let destination = |operand| {
+            if self.is_sink(operand) {
+                return Ok(Destination::Nowhere);
+            }
+            let (reg, bits) = self.written(operand)?;
+            self.fits(reg, bits, width)?;
+            Ok(match reg {
+                Reg::R64(reg) => Destination::R64(reg),
+                Reg::R32(reg) => Destination::R32 { reg, bits },
+                Reg::Pred(_) => Destination::Nowhere,
+            })
+        };
+        elements.map(destination).collect()
+    }
+
+    /// The registers that hold values of this size.
+    fn values(
+        &mut self,
+        vector: Option<usize>,
+        operand: &Operand<'_>,
+        ty: &str,
+        width: Width,
+    ) -> Decoded<Box<[Reg]>> {
+        let elements = self.elements(vector, operand)?.iter();
+        elements
+            .map(|operand| self.value(operand, ty, width))
+            .collect()
+    }
+
+    /// A register, or one that holds an immediate, of at least this size.
+    fn value(&mut self, operand: &Operand<'_>, ty: &str, width: Width) -> Decoded<Reg> {
+        if let Operand::Name(name) = operand
+            && let Some((reg, bits)) = self.register(name)
+        {
+            self.fits(reg, bits, width)?;
+            return Ok(reg);
+        }
+        self.src_of(operand, ty, width.bytes() * 8)
+    }
+
+    fn fits(&self, reg: Reg, bits: u32, width: Width) -> Decoded<()> {
+        let needed = width.bytes() * 8;
+        if matches!(reg, Reg::Pred(_)) {
+            return Err(self.invalid("a predicate is neither loaded nor stored"));
+        }
+        if bits < needed {
+            return Err(self.invalid(format!(
+                "a register of {bits} bits is too narrow for a value of {needed}"
+            )));
+        }
+        Ok(())
+    }
+}

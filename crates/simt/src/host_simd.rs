@@ -1,0 +1,241 @@
+//! The hot parts of the machine, compiled once for any CPU and once for CPUs with AVX2: instructions on
+//! registers, loads and stores, and the counting of their memory traffic.
+//!
+//! Their bodies are `#[inline(always)]` functions elsewhere, and become part of the functions here, which
+//! are compiled with the instruction set's features. Nothing in them depends on the observer of a launch,
+//! so that they are compiled with this crate and not with its users.
+
+use std::sync::LazyLock;
+
+use crate::alu::{Alu, compare, convert, float, int, logic};
+use crate::code::{Inst, Op};
+use crate::memory::load_store::{Load, Store};
+use crate::memory::{AccessFault, AccessOutcome, Env, Memory, MemoryOp};
+use crate::observe::Access;
+use crate::regs::{ALL, Lanes64, Regs};
+use crate::traffic::{self, Banks, Global, Shared};
+use crate::vectors::Portable;
+
+/// Runs instructions from the start of `code` up to the first of another kind; returns how many it ran.
+type Run = fn(code: &[Inst], regs: &mut Regs<'_>, mask: u32) -> usize;
+
+/// Runs a load or a store on the lanes of a mask, of which there is at least one, and leaves their
+/// addresses.
+type Transfer<T> =
+    fn(&T, &mut Env<'_, '_>, u32, &mut Lanes64) -> Result<AccessOutcome, AccessFault>;
+
+/// The functions that are compiled for one instruction set of the host.
+#[derive(Debug)]
+pub(crate) struct HostSimd {
+    /// Runs instructions on registers.
+    pub(crate) run_alu: Run,
+    /// Runs instructions on registers, loads and stores without telling an observer; returns how many it
+    /// ran. It stops at any other instruction, and at a load or store that faults or whose addresses lie in
+    /// several spaces, of which nothing has been done then.
+    pub(crate) run_unobserved: fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64) -> usize,
+    pub(crate) load: Transfer<Load>,
+    pub(crate) store: Transfer<Store>,
+    /// What a load or store of global memory costs: bytes of a lane, the lanes, their addresses.
+    pub(crate) global_traffic: fn(u32, u32, &Lanes64) -> Global,
+    /// What an access of shared memory costs: whether it stores, then as for global memory.
+    pub(crate) shared_traffic: fn(bool, u32, u32, &Lanes64, &mut Banks) -> Shared,
+}
+
+/// A module with the functions for one instruction set. Each family of instructions is a function of its
+/// own, because one function for all of them would take the compiler minutes.
+macro_rules! version {
+    ($name:ident, $vectors:ty $(, #[$features:meta])?) => {
+        mod $name {
+            use super::*;
+
+            version!(@family int(int::Int) $(, #[$features])?);
+            version!(@family logic(logic::Logic) $(, #[$features])?);
+            version!(@family float(float::Float) $(, #[$features])?);
+            version!(@family convert(convert::Convert) $(, #[$features])?);
+            version!(@family compare(compare::Compare) $(, #[$features])?);
+            version!(@transfer load(Load, $vectors) $(, #[$features])?);
+            version!(@transfer store(Store, $vectors) $(, #[$features])?);
+
+            $(#[$features])?
+            pub(super) fn global(bytes: u32, mask: u32, at: &Lanes64) -> Global {
+                traffic::global::<$vectors>(bytes, mask, at)
+            }
+
+            $(#[$features])?
+            pub(super) fn shared(
+                store: bool,
+                bytes: u32,
+                mask: u32,
+                at: &Lanes64,
+                banks: &mut Banks,
+            ) -> Shared {
+                traffic::shared::<$vectors>(store, bytes, mask, at, banks)
+            }
+
+            $(#[$features])?
+            #[inline]
+            fn one(alu: &Alu, regs: &mut Regs<'_>, mask: u32) {
+                // The most frequent ones are part of the loops; a call costs as much as they do.
+                match alu {
+                    Alu::Int(op) if mask == ALL && op.fast_path(regs) => {}
+                    Alu::Logic(op) if mask == ALL && op.fast_path(regs) => {}
+                    Alu::Float(op) if mask == ALL && op.fast_path(regs) => {}
+                    Alu::Convert(op) if mask == ALL && op.fast_path(regs) => {}
+                    Alu::Int(op) => int(op, regs, mask),
+                    Alu::Logic(op) => logic(op, regs, mask),
+                    Alu::Float(op) => float(op, regs, mask),
+                    Alu::Convert(op) => convert(op, regs, mask),
+                    Alu::Compare(op) => compare(op, regs, mask),
+                }
+            }
+
+            $(#[$features])?
+            pub(super) fn run_alu(code: &[Inst], regs: &mut Regs<'_>, mask: u32) -> usize {
+                for (count, inst) in code.iter().enumerate() {
+                    let Op::Alu(alu) = &inst.op else { return count };
+                    let mask = regs.guarded(inst.guard, mask);
+                    if mask != 0 {
+                        one(alu, regs, mask);
+                    }
+                }
+                code.len()
+            }
+
+            $(#[$features])?
+            pub(super) fn run_unobserved(
+                code: &[Inst],
+                env: &mut Env<'_, '_>,
+                mask: u32,
+                at: &mut Lanes64,
+            ) -> usize {
+                for (count, inst) in code.iter().enumerate() {
+                    let mask = env.regs.guarded(inst.guard, mask);
+                    let done = match &inst.op {
+                        Op::Alu(alu) => {
+                            if mask != 0 {
+                                one(alu, &mut env.regs, mask);
+                            }
+                            true
+                        }
+                        Op::Memory(Memory::Load(op)) => {
+                            mask == 0 || matches!(load(op, env, mask, at), Ok(AccessOutcome::Done(_)))
+                        }
+                        Op::Memory(Memory::Store(op)) => {
+                            mask == 0 || matches!(store(op, env, mask, at), Ok(AccessOutcome::Done(_)))
+                        }
+                        _ => false,
+                    };
+                    if !done {
+                        return count;
+                    }
+                }
+                code.len()
+            }
+        }
+    };
+    (@family $family:ident($op:ty) $(, #[$features:meta])?) => {
+        $(#[$features])?
+        #[inline(never)]
+        fn $family(op: &$op, regs: &mut Regs<'_>, mask: u32) {
+            op.execute(regs, mask);
+        }
+    };
+    (@transfer $transfer:ident($op:ty, $vectors:ty) $(, #[$features:meta])?) => {
+        $(#[$features])?
+        pub(super) fn $transfer(
+            op: &$op,
+            env: &mut Env<'_, '_>,
+            mask: u32,
+            at: &mut Lanes64,
+        ) -> Result<AccessOutcome, AccessFault> {
+            op.execute::<$vectors>(env, mask, at)
+        }
+    };
+}
+
+version!(portable, Portable);
+#[cfg(target_arch = "x86_64")]
+version!(with_avx2, crate::vectors::Avx2, #[target_feature(enable = "avx2,bmi1,bmi2,fma,lzcnt,popcnt")]);
+
+/// The versions that this CPU runs, the best last.
+pub(crate) fn versions() -> &'static [HostSimd] {
+    static VERSIONS: LazyLock<Vec<HostSimd>> = LazyLock::new(|| {
+        #[allow(unused_mut, reason = "other CPUs have this one only")]
+        let mut versions = vec![HostSimd {
+            run_alu: portable::run_alu,
+            run_unobserved: portable::run_unobserved,
+            load: portable::load,
+            store: portable::store,
+            global_traffic: portable::global,
+            shared_traffic: portable::shared,
+        }];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt")
+        {
+            versions.push(HostSimd {
+                // SAFETY: the CPU has the features, as checked before.
+                run_alu: |code, regs, mask| unsafe { with_avx2::run_alu(code, regs, mask) },
+                // SAFETY: the CPU has the features, as checked before.
+                run_unobserved: |code, env, mask, at| unsafe {
+                    with_avx2::run_unobserved(code, env, mask, at)
+                },
+                // SAFETY: the CPU has the features, as checked before.
+                load: |op, env, mask, at| unsafe { with_avx2::load(op, env, mask, at) },
+                // SAFETY: the CPU has the features, as checked before.
+                store: |op, env, mask, at| unsafe { with_avx2::store(op, env, mask, at) },
+                // SAFETY: the CPU has the features, as checked before.
+                global_traffic: |bytes, mask, at| unsafe { with_avx2::global(bytes, mask, at) },
+                shared_traffic: |store, bytes, mask, at, banks| {
+                    // SAFETY: the CPU has the features, as checked before.
+                    unsafe { with_avx2::shared(store, bytes, mask, at, banks) }
+                },
+            });
+        }
+        versions
+    });
+    &VERSIONS
+}
+
+/// The best version for this CPU.
+pub(crate) fn best() -> &'static HostSimd {
+    versions().last().expect("the portable one is always there")
+}
+
+impl HostSimd {
+    /// Runs a memory instruction on the lanes of `mask`, of which there is at least one, and tells `observe`
+    /// what it accesses. `at` is room for addresses.
+    ///
+    /// # Errors
+    /// The lowest lane's [`AccessFault`] when an address is bad. Then no lane's access has been done.
+    #[inline(always)]
+    pub(crate) fn run_memory(
+        &self,
+        op: &Memory,
+        env: &mut Env<'_, '_>,
+        mask: u32,
+        at: &mut Lanes64,
+        mut observe: impl FnMut(&Access<'_>),
+    ) -> Result<(), AccessFault> {
+        let (outcome, shape) = match op {
+            Memory::Load(op) => ((self.load)(op, env, mask, at)?, op.shape()),
+            Memory::Store(op) => ((self.store)(op, env, mask, at)?, op.shape()),
+            Memory::Address(op) => {
+                op.execute(&mut env.regs, mask);
+                return Ok(());
+            }
+            _ => return op.execute_slow_path(env, mask, at, &mut observe),
+        };
+        match outcome {
+            AccessOutcome::Done(region) => {
+                observe(&shape.access(region, mask, at));
+                Ok(())
+            }
+            AccessOutcome::SeveralSpaces => op.execute_slow_path(env, mask, at, &mut observe),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Initializers: the bytes of a variable when the program starts (PTX ISA §5.4.4).
+
+use super::{Location, Variables, layout, type_bytes};
+use crate::code::ModuleVariable;
+use crate::error::LowerError;
+use ptx::ast::{Init, Number, Variable};
+
+/// Bytes from a variable's begin within which initial values may lie. They are held one by one, so that a
+/// short text with a value at the end of a large array would otherwise take gigabytes.
+const MAX_INIT: u64 = 1 << 28;
+
+/// A module-scope variable's size and content.
+pub(super) fn memory_of<'m>(
+    variable: &'m Variable<'m>,
+    variables: &mut Variables<'m>,
+) -> Result<ModuleVariable, LowerError> {
+    let shape = layout(variable)?;
+    let mut memory = ModuleVariable {
+        name: variable.name.to_owned(),
+        bytes: shape.bytes,
+        align: shape.align,
+        init: Vec::new(),
+        addresses: Vec::new(),
+    };
+    if let Some(init) = &variable.init {
+        let mut writer = Writer {
+            variable,
+            element: u64::from(type_bytes(variable.ty).unwrap_or(1)),
+            memory: &mut memory,
+            variables,
+        };
+        // Below each dimension lie that many bytes; a short list leaves the rest zero.
+        let mut strides = Vec::new();
+        let mut stride = writer.element * u64::from(variable.vector);
+        if variable.vector > 1 {
+            strides.push(writer.element);
+        }
+        for dim in variable.dims.iter().rev() {
+            strides.push(stride);
+            stride = stride.saturating_mul(dim.unwrap_or(1));
+        }
+        strides.reverse();
+        writer.write(init, 0, &strides)?;
+    }
+    Ok(memory)
+}
+
+struct Writer<'w, 'm> {
+    variable: &'m Variable<'m>,
+    element: u64,
+    memory: &'w mut ModuleVariable,
+    variables: &'w mut Variables<'m>,
+}
+
+impl Writer<'_, '_> {
+    fn write(&mut self, init: &Init<'_>, at: u64, strides: &[u64]) -> Result<(), LowerError> {
+        match init {
+            Init::List(items) => {
+                let (stride, below) = match strides {
+                    [] => (self.element, strides),
+                    [stride, below @ ..] => (*stride, below),
+                };
+                for (index, item) in items.iter().enumerate() {
+                    let at = (index as u64).saturating_mul(stride).saturating_add(at);
+                    self.write(item, at, below)?;
+                }
+                Ok(())
+            }
+            Init::Number(number) => {
+                let bytes = self.bytes_of(*number).to_le_bytes();
+                self.put(at, &bytes[..self.element as usize])
+            }
+            Init::Address { name, offset, .. } => {
+                let place = self.variables.module_scope(name).ok_or_else(|| {
+                    LowerError::invalid(format!("there is no variable `{name}`"), self.variable.at)
+                })??;
+                match (place, self.element) {
+                    (Location::Global(number), 8) => {
+                        self.memory.addresses.push((at, number, *offset));
+                        self.put(at, &[0; 8])
+                    }
+                    (Location::Constant(base) | Location::Shared(base), 4 | 8) => {
+                        let value = i64::from(base).wrapping_add(*offset) as u64;
+                        self.put(at, &value.to_le_bytes()[..self.element as usize])
+                    }
+                    (Location::Global(_) | Location::Constant(_) | Location::Shared(_), bytes) => {
+                        Err(LowerError::unsupported(
+                            format!("the address of `{name}` in an element of {bytes} bytes"),
+                            self.variable.at,
+                        ))
+                    }
+                    _ => Err(LowerError::unsupported(
+                        format!("the address of `{name}` in an initializer"),
+                        self.variable.at,
+                    )),
+                }
+            }
+            Init::Mask { .. } => Err(LowerError::unsupported(
+                "mask() in an initializer",
+                self.variable.at,
+            )),
+        }
+    }
+
+    /// A number as the variable's type has it; more bits than it has are cut off.
+    fn bytes_of(&self, number: Number) -> u128 {
+        let is_double = self.variable.ty == "f64";
+        let is_single = self.variable.ty == "f32";
+        u128::from(match number {
+            Number::Integer(value) if is_double => (value as i64 as f64).to_bits(),
+            Number::Integer(value) if is_single => u64::from((value as i64 as f32).to_bits()),
+            Number::Integer(value) => value,
+            Number::F32(bits) if is_double => f64::from(f32::from_bits(bits)).to_bits(),
+            Number::F32(bits) => u64::from(bits),
+            Number::F64(bits) if is_single => u64::from((f64::from_bits(bits) as f32).to_bits()),
+            Number::F64(bits) => bits,
+        })
+    }
+
+    fn put(&mut self, at: u64, bytes: &[u8]) -> Result<(), LowerError> {
+        let end = at.saturating_add(bytes.len() as u64);
+        if end > self.memory.bytes {
+            return Err(LowerError::invalid(
+                format!(
+                    "`{}` has more initial values than elements",
+                    self.variable.name
+                ),
+                self.variable.at,
+            ));
+        }
+        if end > MAX_INIT {
+            return Err(LowerError::unsupported(
+                format!(
+                    "an initial value of `{}` beyond its first {MAX_INIT} bytes",
+                    self.variable.name
+                ),
+                self.variable.at,
+            ));
+        }
+        if self.memory.init.len() < end as usize {
+            self.memory.init.resize(end as usize, 0);
+        }
+        self.memory.init[at as usize..end as usize].copy_from_slice(bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,422 @@
+//! From an instruction's addresses to the memory behind them: which space, whether the addresses are
+//! good, what the observer is told.
+
+use super::global::{Allocation, GlobalMemory};
+use super::storage::{AnyAllocation, Lanes, Local, OneAllocation, ReadOnly, Storage};
+use super::words::prefetch_word;
+use super::{
+    AccessFault, AccessProblem, CONST_WINDOW, Env, LOCAL_WINDOW, PARAM_WINDOW, PLACES, Recent,
+    SHARED_WINDOW, WINDOW_BYTES,
+};
+use crate::observe::{Access, AccessKind};
+use crate::regs::{ALL, LANES, Lanes64, Reg, Regs};
+use crate::vectors::{HALF, Pattern, Portable, Vectors};
+use ptx::ast::Space;
+
+/// Where an instruction's addresses lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Region {
+    /// Anywhere: each lane's address says where.
+    Generic,
+    /// Device memory.
+    Global,
+    /// The block's shared memory.
+    Shared,
+    /// The thread's local memory.
+    Local,
+    /// Constants.
+    Const,
+    /// The kernel's parameters.
+    Param,
+    /// `.param` variables of a function's body or head: they lie in the frame's local memory.
+    FrameParam,
+}
+
+impl Region {
+    /// Where its window begins among generic addresses; 0 for device memory, which has the rest.
+    pub(crate) fn window(self) -> u64 {
+        match self {
+            Region::Generic | Region::Global => 0,
+            Region::Shared => SHARED_WINDOW,
+            Region::Local | Region::FrameParam => LOCAL_WINDOW,
+            Region::Const => CONST_WINDOW,
+            Region::Param => PARAM_WINDOW,
+        }
+    }
+
+    /// The space that a generic address lies in.
+    pub(crate) fn of(address: u64) -> Self {
+        match address / WINDOW_BYTES * WINDOW_BYTES {
+            SHARED_WINDOW => Region::Shared,
+            LOCAL_WINDOW => Region::Local,
+            CONST_WINDOW => Region::Const,
+            PARAM_WINDOW => Region::Param,
+            _ => Region::Global,
+        }
+    }
+
+    pub(super) fn space(self) -> Space {
+        match self {
+            Region::Generic | Region::Global => Space::Global,
+            Region::Shared => Space::Shared,
+            Region::Local => Space::Local,
+            Region::Const => Space::Const,
+            Region::Param | Region::FrameParam => Space::Param,
+        }
+    }
+}
+
+/// The address of an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    /// The register that holds the base.
+    pub base: Reg,
+    /// Bytes behind it.
+    pub offset: i32,
+    /// Where it lies.
+    pub region: Region,
+    /// Whether the base is known before the kernel runs: that of a variable, the same for all lanes.
+    pub fixed: bool,
+}
+
+impl Address {
+    /// The first lane's.
+    #[inline(always)]
+    pub(super) fn first(&self, regs: &Regs<'_>) -> u64 {
+        match self.base {
+            Reg::R64(base) => regs.get64(base)[0].wrapping_add(i64::from(self.offset) as u64),
+            Reg::R32(base) => u64::from(regs.get32(base)[0].wrapping_add(self.offset as u32)),
+            Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn lanes(&self, regs: &Regs<'_>, at: &mut Lanes64) {
+        // Loops, for `map` of an array of this size stays a call for each element.
+        match self.base {
+            Reg::R64(base) => {
+                let offset = i64::from(self.offset) as u64;
+                let base = regs.get64(base);
+                for lane in 0..LANES {
+                    at[lane] = base[lane].wrapping_add(offset);
+                }
+                hide(at);
+            }
+            // Addresses of 32 bits are added up in 32 bits.
+            Reg::R32(base) => {
+                let offset = self.offset as u32;
+                let base = regs.get32(base);
+                for lane in 0..LANES {
+                    at[lane] = u64::from(base[lane].wrapping_add(offset));
+                }
+                hide(at);
+            }
+            Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
+        }
+    }
+}
+
+/// Makes a compiler read addresses from memory where they are used. It would otherwise keep them in
+/// registers, each in one of its own, where vectors of them are wanted.
+#[inline(always)]
+fn hide(at: &mut Lanes64) {
+    std::hint::black_box(at);
+}
+
+/// What an instruction does at its addresses.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    /// Bytes for each lane, a power of two; the addresses are multiples of it.
+    pub(super) bytes: u32,
+    /// What the observer is told.
+    pub(super) kind: AccessKind,
+    /// Whether it writes.
+    pub(super) write: bool,
+    /// Whether each value is accessed by itself.
+    pub(super) strong: bool,
+}
+
+impl Shape {
+    /// What an observer is told of it.
+    #[inline(always)]
+    pub(crate) fn access(self, region: Region, mask: u32, at: &Lanes64) -> Access<'_> {
+        Access {
+            space: region.space(),
+            kind: self.kind,
+            bytes: self.bytes,
+            mask,
+            addresses: at,
+        }
+    }
+}
+
+/// How far an instruction that accesses memory has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AccessOutcome {
+    /// It is done: its addresses lie in this one space, and have been left for the observer.
+    Done(Region),
+    /// Its addresses lie in several spaces, and nothing has been done yet. [`split`] does it.
+    SeveralSpaces,
+}
+
+/// An instruction that accesses memory.
+pub(crate) trait MemoryOp {
+    /// Where.
+    fn address(&self) -> &Address;
+
+    /// What it does there.
+    fn shape(&self) -> Shape;
+
+    /// Does it, at addresses that have been checked.
+    fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>);
+}
+
+/// Runs an instruction on the lanes of `mask`, of which there is at least one, and leaves their addresses
+/// in `at`.
+#[inline(always)]
+pub(super) fn run<V: Vectors, P: MemoryOp>(
+    op: &P,
+    env: &mut Env<'_, '_>,
+    mask: u32,
+    at: &mut Lanes64,
+) -> Result<AccessOutcome, AccessFault> {
+    let address = op.address();
+    address.lanes(&env.regs, at);
+    let mut region = address.region;
+    let mut window = 0;
+    if region == Region::Generic {
+        let first = at[mask.trailing_zeros() as usize % LANES];
+        let mut different = 0;
+        if mask == ALL {
+            for at in at.iter() {
+                different |= at ^ first;
+            }
+        } else {
+            for lane in crate::regs::lanes(mask) {
+                different |= at[lane] ^ first;
+            }
+        }
+        if different >= WINDOW_BYTES {
+            return Ok(AccessOutcome::SeveralSpaces);
+        }
+        region = Region::of(first);
+        window = region.window();
+        if window != 0 {
+            for at in at.iter_mut() {
+                *at = at.wrapping_sub(window);
+            }
+        }
+    }
+    match in_region::<V, P>(op, env, region, at, mask) {
+        Ok(()) => Ok(AccessOutcome::Done(region)),
+        Err(fault) => Err(fault.shifted(window)),
+    }
+}
+
+#[inline(always)]
+fn in_region<V: Vectors, P: MemoryOp>(
+    op: &P,
+    env: &mut Env<'_, '_>,
+    region: Region,
+    at: &Lanes64,
+    mask: u32,
+) -> Result<(), AccessFault> {
+    let shape = op.shape();
+    let lanes = Lanes::new::<V>(at, mask, shape.bytes);
+    let found = check::<V>(env, region, &lanes, shape)?;
+    match region {
+        Region::Generic | Region::Global => match found {
+            Some(allocation) => {
+                if lanes.patterns.is_some() {
+                    env.recent.prefetch(op, allocation, at[0]);
+                }
+                let mut memory = OneAllocation {
+                    words: &allocation.words,
+                    base: allocation.base,
+                    strong: shape.strong,
+                };
+                op.perform(&mut env.regs, &mut memory, &lanes);
+            }
+            None => op.perform(&mut env.regs, &mut AnyAllocation(env.global), &lanes),
+        },
+        Region::Shared => op.perform(&mut env.regs, env.shared, &lanes),
+        Region::Local | Region::FrameParam => {
+            op.perform(&mut env.regs, &mut Local(env.local), &lanes);
+        }
+        Region::Const => op.perform(&mut env.regs, &mut ReadOnly(env.constants), &lanes),
+        Region::Param => op.perform(&mut env.regs, &mut ReadOnly(env.params), &lanes),
+    }
+    Ok(())
+}
+
+/// Runs an instruction whose generic addresses lie in several spaces, one after the other.
+#[cold]
+pub(super) fn split<P: MemoryOp>(
+    op: &P,
+    env: &mut Env<'_, '_>,
+    mask: u32,
+    observe: &mut dyn FnMut(&Access<'_>),
+) -> Result<(), AccessFault> {
+    let mut at = [0; LANES];
+    op.address().lanes(&env.regs, &mut at);
+    let all = [
+        Region::Global,
+        Region::Shared,
+        Region::Local,
+        Region::Const,
+        Region::Param,
+    ];
+    let parts = all.map(|region| {
+        let lanes = at.iter().enumerate().fold(0, |lanes, (lane, at)| {
+            lanes | u32::from(Region::of(*at) == region) << lane
+        });
+        let window = region.window();
+        (region, lanes & mask, at.map(|at| at.wrapping_sub(window)))
+    });
+    let shape = op.shape();
+    // All are checked before the first is done.
+    let parts = || parts.iter().filter(|(_, mask, _)| *mask != 0);
+    let fault = parts()
+        .filter_map(|(region, mask, at)| {
+            let lanes = Lanes::new::<Portable>(at, *mask, shape.bytes);
+            let fault = check::<Portable>(env, *region, &lanes, shape).err()?;
+            Some(fault.shifted(region.window()))
+        })
+        .min_by_key(|fault| fault.lane);
+    if let Some(fault) = fault {
+        return Err(fault);
+    }
+    for (region, mask, at) in parts() {
+        in_region::<Portable, P>(op, env, *region, at, *mask)?;
+        observe(&shape.access(*region, *mask, at));
+    }
+    Ok(())
+}
+
+impl<'m> Recent<'m> {
+    /// The allocation that an address lies in.
+    #[inline(always)]
+    fn find(&mut self, global: &'m GlobalMemory, address: u64) -> Option<&'m Allocation> {
+        let has =
+            |allocation: &Allocation| address.wrapping_sub(allocation.base) < allocation.bytes;
+        match self.found {
+            [Some(recent), _] if has(recent) => Some(recent),
+            [_, Some(recent)] if has(recent) => Some(recent),
+            _ => self.search(global, address),
+        }
+    }
+
+    #[inline(never)]
+    fn search(&mut self, global: &'m GlobalMemory, address: u64) -> Option<&'m Allocation> {
+        let found = global.find(address)?;
+        self.found = [Some(found), self.found[0]];
+        Some(found)
+    }
+
+    /// Asks for the memory that the next warp will access by this instruction, if it goes on as the last
+    /// ones did. To the CPU, all loads are one instruction, and their addresses have no order.
+    #[inline(always)]
+    fn prefetch<P>(&mut self, op: &P, allocation: &Allocation, address: u64) {
+        let place = &mut self.at[std::ptr::from_ref(op).addr() / align_of::<u64>() % PLACES];
+        let next = address.wrapping_add(address.wrapping_sub(*place));
+        *place = address;
+        let word = (next.wrapping_sub(allocation.base) / 8) as usize;
+        for word in [word, word.wrapping_add(64 / 8)] {
+            if let Some(word) = allocation.words.get(word) {
+                prefetch_word(word);
+            }
+        }
+    }
+}
+
+/// Checks the lanes' addresses. For device memory, returns the allocation that all of them lie in, if they
+/// lie in one.
+#[inline(always)]
+pub(super) fn check<'m, V: Vectors>(
+    env: &mut Env<'_, 'm>,
+    region: Region,
+    lanes: &Lanes<'_>,
+    shape: Shape,
+) -> Result<Option<&'m Allocation>, AccessFault> {
+    let bytes = u64::from(shape.bytes);
+    let Lanes { at, mask, patterns } = *lanes;
+    let first = mask.trailing_zeros() as usize % LANES;
+    let (allocation, base, size) = match region {
+        Region::Generic | Region::Global => match env.recent.find(env.global, at[first]) {
+            Some(found) => (Some(found), found.base, found.bytes),
+            None => (None, 0, 0),
+        },
+        Region::Shared => (None, 0, env.shared.len()),
+        Region::Local | Region::FrameParam => (None, 0, u64::from(env.local.len())),
+        Region::Const => (None, 0, env.constants.len() as u64),
+        Region::Param => (None, 0, env.params.len() as u64),
+    };
+    let writable = !matches!(region, Region::Const | Region::Param);
+    if bytes <= size && (writable || !shape.write) {
+        // An allocation has fewer than 2^63 bytes.
+        let last = size - bytes;
+        let good = |lane: usize| at[lane].wrapping_sub(base) <= last && at[lane] & (bytes - 1) == 0;
+        let good = match patterns {
+            // Those between the first and the last of a row lie between, and are aligned if the first is.
+            Some([Pattern::Row, Pattern::Row])
+                if at[LANES - 1].wrapping_sub(at[0]) == bytes * (LANES as u64 - 1) =>
+            {
+                good(0) && at[LANES - 1].wrapping_sub(base) <= last
+            }
+            Some(patterns) => patterns.iter().enumerate().all(|(half, pattern)| {
+                let first = half * HALF;
+                good(first) && (*pattern == Pattern::Same || good(first + HALF - 1))
+            }),
+            None if mask == ALL => V::inside(at, base, last, bytes),
+            None => crate::regs::lanes(mask).all(good),
+        };
+        if good {
+            return Ok(allocation);
+        }
+    }
+    check_each(env, region, at, mask, shape, size)?;
+    // What is left: lanes in different allocations.
+    Ok(None)
+}
+
+/// Checks lane by lane, where the short ways have found something.
+#[cold]
+fn check_each(
+    env: &Env<'_, '_>,
+    region: Region,
+    at: &Lanes64,
+    mask: u32,
+    shape: Shape,
+    size: u64,
+) -> Result<(), AccessFault> {
+    let bytes = u64::from(shape.bytes);
+    let inside = |at: u64| match region {
+        Region::Generic | Region::Global => env
+            .global
+            .find(at)
+            .is_some_and(|found| at - found.base + bytes <= found.bytes),
+        _ => at.checked_add(bytes).is_some_and(|end| end <= size),
+    };
+    for lane in crate::regs::lanes(mask) {
+        let what = if shape.write && matches!(region, Region::Const | Region::Param) {
+            AccessProblem::ReadOnly
+        } else if at[lane] & (bytes - 1) != 0 {
+            AccessProblem::Misaligned
+        } else if !inside(at[lane]) {
+            AccessProblem::OutOfBounds
+        } else {
+            continue;
+        };
+        return Err(AccessFault {
+            lane: lane as u32,
+            address: at[lane],
+            bytes: shape.bytes,
+            write: shape.write,
+            what,
+            space: region.space(),
+            offset: at[lane],
+            space_bytes: size,
+        });
+    }
+    Ok(())
+}

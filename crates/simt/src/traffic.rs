@@ -1,0 +1,348 @@
+//! What one access of a warp costs: sectors of global and local memory, wavefronts of shared memory.
+//!
+//! NVIDIA documents the words (sector, request, wavefront, bank) and not all of the rules. Those here were
+//! fitted to Nsight Compute's counts on an H100 for 597 patterns of addresses and lanes, and give every
+//! one of them exactly; the patterns and counts are the crate's fixture `ncu/patterns.csv`.
+
+use crate::regs::{ALL, LANES, lanes};
+use crate::vectors::{HALF, Steps, Vectors};
+
+/// Bytes of a sector, the unit that global memory moves in.
+pub(crate) const SECTOR: u64 = 32;
+/// Banks of shared memory, each a word of 4 bytes wide.
+const BANKS: usize = 32;
+/// Bytes that shared memory moves in a wavefront.
+const WAVEFRONT: u32 = 4 * BANKS as u32;
+
+/// A warp's load or store of global memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Global {
+    /// Sectors that it touches.
+    pub(crate) sectors: u64,
+    /// Bytes that it touches, those of several lanes once.
+    pub(crate) bytes: u64,
+}
+
+/// A warp's access of shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shared {
+    /// Passes through the banks.
+    pub(crate) wavefronts: u64,
+    /// Passes that it would take if no two words lay in one bank.
+    pub(crate) ideal: u64,
+}
+
+/// Whether all lanes take part and their elements follow each other.
+#[inline(always)]
+fn consecutive(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> bool {
+    let mut differs = 0;
+    for (lane, address) in addresses.iter().enumerate() {
+        differs |= address.wrapping_sub(addresses[0]) ^ (lane as u64 * u64::from(bytes));
+    }
+    mask == ALL && differs == 0
+}
+
+/// A load or store of `bytes` bytes by each lane of `mask`.
+#[inline(always)]
+pub(crate) fn global<V: Vectors>(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
+    // An access is aligned to its size, so that two either touch the same bytes or none in common, and
+    // none of at most 32 bytes crosses a sector's border.
+    if mask == ALL
+        && let Some((steps, lanes)) = ascent::<V>(addresses, SECTOR.trailing_zeros())
+    {
+        return Global {
+            sectors: u64::from((steps.crosses & lanes).count_ones()) + 1,
+            bytes: (u64::from((steps.moves & lanes).count_ones()) + 1) * u64::from(bytes),
+        };
+    }
+    scattered(bytes, mask, addresses)
+}
+
+/// How the addresses of a full warp go on, if they ascend from lane to lane, and for which lanes: half of
+/// the warp, if the other half has the same addresses.
+#[inline(always)]
+fn ascent<V: Vectors>(addresses: &[u64; LANES], shift: u32) -> Option<(Steps, u32)> {
+    const LOWER: u32 = (1 << HALF) - 1;
+    let steps = V::steps(addresses, shift);
+    if steps.descends == 0 {
+        Some((steps, ALL))
+    } else if steps.descends & LOWER == 0 && V::repeats(addresses) {
+        Some((steps, LOWER))
+    } else {
+        None
+    }
+}
+
+/// [`global`] for any addresses.
+#[inline(never)]
+fn scattered(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
+    if let Some((sectors, elements)) = ascending(mask, addresses) {
+        return Global {
+            sectors,
+            bytes: elements * u64::from(bytes),
+        };
+    }
+    let mut sectors = Distinct::new();
+    let mut elements = Distinct::new();
+    for lane in lanes(mask) {
+        sectors.insert(addresses[lane] / SECTOR);
+        elements.insert(addresses[lane]);
+    }
+    Global {
+        sectors: sectors.count as u64,
+        bytes: elements.count as u64 * u64::from(bytes),
+    }
+}
+
+/// Distinct sectors and addresses, if the addresses ascend from lane to lane: each that differs from the one
+/// before is new then.
+fn ascending(mask: u32, addresses: &[u64; LANES]) -> Option<(u64, u64)> {
+    let mut before = *addresses.get(mask.trailing_zeros() as usize)?;
+    let mut left = mask & (mask - 1);
+    let (mut sectors, mut elements) = (1, 1);
+    let mut descends = false;
+    while left != 0 {
+        let address = addresses[left.trailing_zeros() as usize];
+        sectors += u64::from(address / SECTOR != before / SECTOR);
+        elements += u64::from(address != before);
+        descends |= address < before;
+        before = address;
+        left &= left - 1;
+    }
+    (!descends).then_some((sectors, elements))
+}
+
+/// The sectors of an `atom` or `red` of global memory: lanes that change the same word need a pass each
+/// through its sector, others of that sector go along.
+pub(crate) fn atomic_sectors(mask: u32, addresses: &[u64; LANES]) -> u64 {
+    let mut elements = Distinct::new();
+    let mut uses = [0u64; LANES];
+    for lane in lanes(mask) {
+        uses[elements.insert(addresses[lane])] += 1;
+    }
+    let mut sectors = Distinct::new();
+    let mut passes = [0u64; LANES];
+    for (element, uses) in elements.values[..elements.count].iter().zip(uses) {
+        let sector = sectors.insert(element / SECTOR);
+        passes[sector] = passes[sector].max(uses);
+    }
+    passes.iter().sum()
+}
+
+/// Requests and sectors of a load or store of local memory. Word w of the warp's 32 threads lies in 128
+/// consecutive bytes, and each word of a wider access is a request of its own.
+pub(crate) fn local(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> (u64, u64) {
+    let words = u64::from(bytes.div_ceil(4));
+    let first = addresses[mask.trailing_zeros() as usize % LANES] / 4;
+    let same = lanes(mask).all(|lane| addresses[lane] / 4 == first);
+    let sectors = if same {
+        // Eight lanes' words to a sector.
+        (0..4).filter(|part| mask >> (part * 8) & 0xff != 0).count()
+    } else {
+        let mut sectors = Distinct::new();
+        for lane in lanes(mask) {
+            sectors.insert(addresses[lane] / 4 * 4 + lane as u64 / 8);
+        }
+        sectors.count
+    };
+    // The second word of every lane lies in the row behind its first, and so on.
+    (words, sectors as u64 * words)
+}
+
+/// A load (`store` is false) or store of shared memory.
+///
+/// A wavefront moves at most 128 bytes, one word from each bank; a word goes to all lanes that ask for it.
+/// So lanes go through in groups of 32, of 16 where each takes 8 bytes, of 8 where it takes 16. Of a load,
+/// two neighbouring groups go together if throughout the warp every active lane's neighbour, the one whose
+/// number differs in bit 0, or throughout the one that differs in bit 1, is inactive or has the same
+/// address. A store's never do.
+#[inline(always)]
+pub(crate) fn shared<V: Vectors>(
+    store: bool,
+    bytes: u32,
+    mask: u32,
+    addresses: &[u64; LANES],
+    banks: &mut Banks,
+) -> Shared {
+    if bytes <= 4
+        && mask == ALL
+        && let Some((steps, lanes)) = ascent::<V>(addresses, 2)
+    {
+        let firsts = steps.crosses & lanes | 1;
+        let wavefronts = if V::banks(addresses).count_ones() == firsts.count_ones() {
+            1
+        } else {
+            most_in_a_bank(firsts, addresses)
+        };
+        return Shared {
+            wavefronts,
+            ideal: 1,
+        };
+    }
+    shared_by_words(store, bytes, mask, addresses, banks)
+}
+
+/// The most lanes of `mask`, each of which has a word of its own, whose words lie in one bank.
+fn most_in_a_bank(mask: u32, addresses: &[u64; LANES]) -> u64 {
+    let mut counts = [0u8; BANKS];
+    for lane in lanes(mask) {
+        counts[(addresses[lane] / 4) as usize % BANKS] += 1;
+    }
+    counts.iter().max().copied().map_or(0, u64::from)
+}
+
+/// [`shared`] for any addresses.
+#[inline(never)]
+fn shared_by_words(
+    store: bool,
+    bytes: u32,
+    mask: u32,
+    addresses: &[u64; LANES],
+    banks: &mut Banks,
+) -> Shared {
+    let group = (WAVEFRONT / bytes.max(4)).clamp(1, LANES as u32) as usize;
+    if consecutive(bytes, mask, addresses) && addresses[0].is_multiple_of(4) {
+        let wavefronts = (LANES / group) as u64;
+        return Shared {
+            wavefronts,
+            ideal: wavefronts,
+        };
+    }
+    if bytes <= 4 && within_a_row(mask, addresses) {
+        return Shared {
+            wavefronts: 1,
+            ideal: 1,
+        };
+    }
+    let together =
+        !store && group < LANES && (paired(1, mask, addresses) || paired(2, mask, addresses));
+    let group = if together { group * 2 } else { group };
+    let mut all = Shared {
+        wavefronts: 0,
+        ideal: 0,
+    };
+    for start in (0..LANES).step_by(group) {
+        let part = mask & ((1u64 << (start + group)) - (1u64 << start)) as u32;
+        if part != 0 {
+            all.wavefronts += banks.most_words(bytes, part, addresses);
+            all.ideal += 1;
+        }
+    }
+    all
+}
+
+/// Whether all words lie in a window of 32, where no two share a bank.
+fn within_a_row(mask: u32, addresses: &[u64; LANES]) -> bool {
+    let (mut least, mut most) = (u64::MAX, 0);
+    let mut left = mask;
+    while left != 0 {
+        let word = addresses[left.trailing_zeros() as usize] / 4;
+        least = least.min(word);
+        most = most.max(word);
+        left &= left - 1;
+    }
+    most.saturating_sub(least) < BANKS as u64
+}
+
+/// Whether each active lane's neighbour across `bit` is inactive or has the same address.
+fn paired(bit: usize, mask: u32, addresses: &[u64; LANES]) -> bool {
+    lanes(mask).all(|lane| {
+        let other = lane ^ bit;
+        mask >> other & 1 == 0 || addresses[other] == addresses[lane]
+    })
+}
+
+/// An `atom` or `red` of shared memory: each bank serves one lane in a wavefront, also where several
+/// change the same word. Of one that only `counts`, it serves one word.
+pub(crate) fn shared_atomic(
+    counts: bool,
+    bytes: u32,
+    mask: u32,
+    addresses: &[u64; LANES],
+) -> Shared {
+    let group = (WAVEFRONT / bytes.max(4)).clamp(1, LANES as u32) as usize;
+    let mut all = Shared {
+        wavefronts: 0,
+        ideal: 0,
+    };
+    for start in (0..LANES).step_by(group) {
+        let part = mask & ((1u64 << (start + group)) - (1u64 << start)) as u32;
+        let mut served = [0u64; BANKS];
+        let mut words = Distinct::new();
+        for lane in lanes(part) {
+            let word = addresses[lane] / 4;
+            let known = words.count;
+            if !counts || words.insert(word) == known {
+                served[word as usize % BANKS] += 1;
+            }
+        }
+        all.wavefronts += served.iter().max().copied().unwrap_or(0);
+        all.ideal += u64::from(part != 0);
+    }
+    all
+}
+
+/// Room to sort a group's words by bank.
+#[derive(Debug, Clone)]
+pub(crate) struct Banks {
+    /// For each bank, the words that were asked of it; how many of them are valid is kept apart.
+    words: Box<[[u64; LANES]; BANKS]>,
+}
+
+impl Default for Banks {
+    fn default() -> Self {
+        Self {
+            words: Box::new([[0; LANES]; BANKS]),
+        }
+    }
+}
+
+impl Banks {
+    /// The most distinct words that lie in one bank.
+    fn most_words(&mut self, bytes: u32, mask: u32, addresses: &[u64; LANES]) -> u64 {
+        let mut counts = [0usize; BANKS];
+        for lane in lanes(mask) {
+            let first = addresses[lane] / 4;
+            for word in first..first + u64::from(bytes.div_ceil(4)) {
+                let bank = word as usize % BANKS;
+                let known = &mut self.words[bank];
+                let count = counts[bank];
+                // A lane has at most one word in a bank, and so a bank at most 32.
+                if count < LANES && !known[..count].contains(&word) {
+                    known[count] = word;
+                    counts[bank] = count + 1;
+                }
+            }
+        }
+        counts.iter().max().copied().unwrap_or(0) as u64
+    }
+}
+
+/// Up to 32 distinct numbers.
+struct Distinct {
+    values: [u64; LANES],
+    count: usize,
+}
+
+impl Distinct {
+    fn new() -> Self {
+        Self {
+            values: [0; LANES],
+            count: 0,
+        }
+    }
+
+    /// Where a number stands, put there if it is new.
+    #[inline]
+    fn insert(&mut self, value: u64) -> usize {
+        // Neighbouring lanes are the likeliest to agree.
+        let known = self.values[..self.count]
+            .iter()
+            .rposition(|known| *known == value);
+        known.unwrap_or_else(|| {
+            self.values[self.count] = value;
+            self.count += 1;
+            self.count - 1
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! Ladders, rungs and families of rungs by name.
+#![allow(clippy::unwrap_used)]
+
+use host::CATALOG;
+use host::selection::{Selection, select};
+
+fn found(names: &[&str]) -> Vec<(&'static str, bool, usize)> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let all = select(&CATALOG, &names).unwrap();
+    let one = |own: &Selection| (own.ladder.name, own.whole, own.rungs().len());
+    all.iter().map(one).collect()
+}
+
+#[test]
+fn names_of_ladders_rungs_and_families() {
+    assert_eq!(found(&[]).len(), CATALOG.ladders.len());
+    assert!(found(&[]).iter().all(|(_, whole, _)| *whole));
+    assert_eq!(found(&["reduce_gmem"]), [("reduce", false, 1)]);
+    assert_eq!(found(&["matmul_coarsened"]), [("matmul", false, 4)]);
+    // In the ladders' order, and a ladder takes its rungs in.
+    let all = found(&["transpose_naive", "reduce_gmem", "reduce"]);
+    assert_eq!(all[0].0, "reduce");
+    assert!(all[0].1 && all[0].2 > 1);
+    assert_eq!(all[1], ("transpose", false, 1));
+}
+
+#[test]
+fn names_of_nothing() {
+    for (name, message) in [
+        (
+            "redcue",
+            "no ladder or rung is named `redcue`; did you mean `reduce`?",
+        ),
+        ("quicksort", "`ladder list` names them"),
+        ("", "`ladder list` names them"),
+    ] {
+        let error = select(&CATALOG, &[name.to_owned()]).unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+        assert!(!error.is_failure());
+    }
+}

@@ -1,0 +1,246 @@
+//! The command line.
+
+use std::ffi::OsString;
+
+use crate::console::{Failure, Result, nearest};
+
+/// What `cargo xtask --help` prints.
+pub(crate) const HELP: &str = "\
+Tasks for working on the kernels and on this repository
+
+Usage: cargo xtask <TASK>
+
+This repository:
+  setup [--nvidia]   Make this machine able to build kernels; with --nvidia also install NVIDIA's ptxas, nvcc,
+                     cuobjdump and nvdisasm (350 MB, from PyPI)
+  doctor             Show what this machine has and lacks
+  test               Check formatting, import circles, lints and docs, and run all tests
+  circles            Check that no modules of a crate import each other in a circle
+  new rung NAME --after RUNG
+                     Write a new rung of a ladder, behind another one
+  new ladder NAME    Write a new ladder with a first rung
+
+The ladders, by programs that are built for release first:
+  run [LADDER] ...   Run a ladder on the best device there is [default: reduce]
+  ptx ...            Look at the kernels' PTX, SASS and LLVM IR
+  agree ...          Compare what the simulator counts with what Nsight Compute counts on a GPU
+  versus ...         Measure the ladders against CUDA C++, CUB, cuBLAS and memcpy
+  list, check, profile, predict, occupancy, checklist, dram, devices ...
+                     The other commands of `ladder`; each takes --help
+";
+
+/// The commands of the program `ladder`.
+const LADDER: [&str; 11] = [
+    "run",
+    "ptx",
+    "agree",
+    "list",
+    "check",
+    "profile",
+    "predict",
+    "occupancy",
+    "checklist",
+    "dram",
+    "devices",
+];
+
+const OWN: [&str; 6] = ["setup", "doctor", "test", "circles", "new", "versus"];
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Print [`HELP`].
+    Help,
+    /// Install what is missing.
+    Setup {
+        /// NVIDIA's tools too.
+        nvidia: bool,
+    },
+    /// Show what the machine has.
+    Doctor,
+    /// Run all checks.
+    Test,
+    /// Run the check for import circles alone.
+    Circles,
+    /// Write a new rung.
+    NewRung {
+        /// Its name.
+        name: String,
+        /// The rung that it stands behind.
+        after: String,
+    },
+    /// Write a new ladder.
+    NewLadder {
+        /// Its name.
+        name: String,
+    },
+    /// Run `ladder` with these arguments.
+    Ladder(Vec<OsString>),
+    /// Run `versus` with these arguments.
+    Versus(Vec<OsString>),
+}
+
+/// Reads the arguments behind `cargo xtask`.
+///
+/// # Errors
+/// When there is no such task, with the nearest name, and when a task does not take an argument.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Task> {
+    let mut arguments = arguments.into_iter();
+    let Some(task) = arguments.next() else {
+        return Ok(Task::Help);
+    };
+    let task = task.to_string_lossy().into_owned();
+    let rest: Vec<OsString> = arguments.collect();
+    if matches!(task.as_str(), "--help" | "-h" | "help") {
+        return Ok(Task::Help);
+    }
+    if task == "versus" {
+        return Ok(Task::Versus(rest));
+    }
+    if LADDER.contains(&task.as_str()) {
+        return Ok(Task::Ladder(ladder(task, rest)));
+    }
+    if !OWN.contains(&task.as_str()) {
+        let known = OWN.into_iter().chain(LADDER);
+        let hint = match nearest(&task, known) {
+            Some(near) => format!("did you mean `cargo xtask {near}`?"),
+            None => "`cargo xtask --help` lists the tasks".to_owned(),
+        };
+        return Err(Failure::request(format!("there is no task `{task}`")).hint(hint));
+    }
+    let words: Vec<_> = rest.iter().map(|word| word.to_string_lossy()).collect();
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    if words.iter().any(|word| matches!(*word, "--help" | "-h")) {
+        return Ok(Task::Help);
+    }
+    match (task.as_str(), &words[..]) {
+        ("setup", []) => Ok(Task::Setup { nvidia: false }),
+        ("setup", ["--nvidia"]) => Ok(Task::Setup { nvidia: true }),
+        ("doctor", []) => Ok(Task::Doctor),
+        ("test", []) => Ok(Task::Test),
+        ("circles", []) => Ok(Task::Circles),
+        ("new", ["rung", name, "--after", after] | ["rung", "--after", after, name]) => {
+            let [name, after] = [name, after].map(|word| (*word).to_owned());
+            Ok(Task::NewRung { name, after })
+        }
+        ("new", ["ladder", name]) => {
+            let name = (*name).to_owned();
+            Ok(Task::NewLadder { name })
+        }
+        ("new", _) => Err(Failure::request(format!(
+            "`cargo xtask new` does not take `{}`",
+            words.join(" ")
+        ))
+        .hint("`new rung NAME --after RUNG` writes a rung, `new ladder NAME` a ladder")),
+        _ => Err(Failure::request(format!(
+            "`cargo xtask {task}` does not take `{}`",
+            words.join(" ")
+        ))
+        .hint("`cargo xtask --help` says what each task takes")),
+    }
+}
+
+/// The arguments for `ladder`. `run` without a ladder runs the reduction.
+fn ladder(command: String, mut rest: Vec<OsString>) -> Vec<OsString> {
+    if rest.first().is_some_and(|first| first == "--") {
+        rest.remove(0);
+    }
+    let first = rest.first().map(|first| first.to_string_lossy());
+    let names_ladder = first
+        .as_ref()
+        .is_some_and(|first| !first.starts_with('-') || matches!(&**first, "--help" | "-h"));
+    let default = (command == "run" && !names_ladder).then(|| OsString::from("reduce"));
+    [command.into()]
+        .into_iter()
+        .chain(default)
+        .chain(rest)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LADDER, OWN, Task, parse};
+    use crate::console::Result;
+
+    fn parsed(line: &str) -> Result<Task> {
+        parse(line.split_whitespace().map(Into::into))
+    }
+
+    fn ladder(line: &str) -> Result<Task> {
+        Ok(Task::Ladder(line.split(' ').map(Into::into).collect()))
+    }
+
+    #[test]
+    fn run_takes_a_ladder_and_passes_everything_on() {
+        assert_eq!(parsed("run"), ladder("run reduce"));
+        assert_eq!(parsed("run -- --n 2^20"), ladder("run reduce --n 2^20"));
+        assert_eq!(parsed("run --n 2^20"), ladder("run reduce --n 2^20"));
+        let line = "run transpose --rows 33 --device sim --json";
+        assert_eq!(parsed(line), ladder(line));
+        assert_eq!(parsed("run --help"), ladder("run --help"));
+    }
+
+    #[test]
+    fn the_other_commands_of_ladder_pass_everything_on() {
+        for line in [
+            "ptx",
+            "ptx --diff a b",
+            "agree --from a.json",
+            "profile all --help",
+        ] {
+            assert_eq!(parsed(line), ladder(line));
+        }
+        let versus = parsed("versus reduce --json");
+        assert_eq!(
+            versus,
+            Ok(Task::Versus(vec!["reduce".into(), "--json".into()]))
+        );
+    }
+
+    #[test]
+    fn own_tasks() {
+        assert_eq!(parsed(""), Ok(Task::Help));
+        assert_eq!(parsed("help"), Ok(Task::Help));
+        assert_eq!(parsed("test --help"), Ok(Task::Help));
+        assert_eq!(parsed("setup"), Ok(Task::Setup { nvidia: false }));
+        assert_eq!(parsed("setup --nvidia"), Ok(Task::Setup { nvidia: true }));
+        assert_eq!(parsed("doctor"), Ok(Task::Doctor));
+        assert_eq!(parsed("test"), Ok(Task::Test));
+        assert_eq!(parsed("circles"), Ok(Task::Circles));
+        let name = "a".to_owned();
+        assert_eq!(parsed("new ladder a"), Ok(Task::NewLadder { name }));
+        let (name, after) = ("a".to_owned(), "b".to_owned());
+        assert_eq!(
+            parsed("new rung a --after b"),
+            Ok(Task::NewRung { name, after })
+        );
+    }
+
+    #[test]
+    fn wrong_ones_say_what_is_near() {
+        let error = parsed("rnu").expect_err("there is no such task");
+        assert_eq!(error.code, 2);
+        assert_eq!(
+            error.hint.as_deref(),
+            Some("did you mean `cargo xtask run`?")
+        );
+        for line in [
+            "setup --nvida",
+            "doctor now",
+            "test reduce",
+            "new rung a",
+            "new",
+        ] {
+            let error = parsed(line).expect_err("it does not take that");
+            assert_eq!(error.code, 2, "{line}");
+            assert!(error.message.contains("does not take"), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_help_names_every_task() {
+        for task in OWN.into_iter().chain(LADDER) {
+            assert!(super::HELP.contains(task), "{task}");
+        }
+    }
+}

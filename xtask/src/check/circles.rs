@@ -1,0 +1,283 @@
+//! The check for import circles: no module of a crate may come to need itself by way of another one.
+//!
+//! A crate's modules are those that its `lib.rs` or `main.rs` declares, each with everything below it. A module
+//! needs another one where it names it: `crate::other`, or `super::other` from its own first level. A name
+//! that the root re-exports (`pub use other::Thing`) counts as one of the module it comes from. The root may
+//! name all modules.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+use super::source::{Token, tokens};
+use crate::console::{Failure, Result};
+use crate::process::from_root;
+
+/// A source file: its path as messages show it, the modules from the root down to it, and its text.
+#[derive(Debug)]
+struct File {
+    shown: String,
+    modules: Vec<String>,
+    text: String,
+}
+
+/// For each module the modules that it names, each with the first place where it does.
+type Graph = BTreeMap<String, BTreeMap<String, String>>;
+
+/// The circles in each crate of the workspace, each as the text of an error.
+///
+/// # Errors
+/// When a file cannot be read.
+pub(super) fn in_workspace(root: &Path) -> Result<Vec<String>> {
+    let manifest = read(&root.join("Cargo.toml"))?;
+    let mut errors = Vec::new();
+    for member in members(&manifest) {
+        let source = root.join(&member).join("src");
+        let mut files = Vec::new();
+        collect(&source, &mut Vec::new(), &mut files)?;
+        let circles = circles(&graph(&files));
+        errors.extend(
+            circles
+                .into_iter()
+                .map(|circle| format!("{member}: {circle}")),
+        );
+    }
+    Ok(errors)
+}
+
+/// The folders of a workspace's members.
+fn members(manifest: &str) -> Vec<String> {
+    let list = manifest
+        .split_once("members = [")
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .map_or("", |(list, _)| list);
+    let names = list.split('"').skip(1).step_by(2);
+    names.map(str::to_owned).collect()
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))
+}
+
+/// The source files in a folder and below it. `bin` at the root has programs, which are crates of their own.
+fn collect(folder: &Path, modules: &mut Vec<String>, files: &mut Vec<File>) -> Result<()> {
+    let entries =
+        std::fs::read_dir(folder).map_err(|error| Failure::file("read", folder, &error))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let stem = stem.into_owned();
+        let is_source = path.extension().is_some_and(|ending| ending == "rs");
+        let is_root = modules.is_empty() && matches!(&*stem, "lib" | "main");
+        if path.is_dir() {
+            if !(modules.is_empty() && stem == "bin") {
+                modules.push(stem);
+                collect(&path, modules, files)?;
+                modules.pop();
+            }
+        } else if is_source {
+            let mut own = modules.clone();
+            own.extend((!is_root && stem != "mod").then_some(stem));
+            files.push(File {
+                shown: from_root(&path),
+                modules: own,
+                text: read(&path)?,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn graph(files: &[File]) -> Graph {
+    let known: BTreeSet<&str> = files
+        .iter()
+        .filter_map(|file| file.modules.first().map(String::as_str))
+        .collect();
+    let scanned: Vec<_> = files
+        .iter()
+        .map(|file| (file, tokens(&file.text)))
+        .collect();
+    // The files of modules that are declared for tests only.
+    let mut for_tests = BTreeSet::new();
+    for (file, (_, modules)) in &scanned {
+        for module in modules {
+            let path = file.modules.iter().map(String::as_str);
+            for_tests.insert(path.chain([*module]).collect::<Vec<_>>());
+        }
+    }
+    let is_test = |file: &File| {
+        let modules: Vec<&str> = file.modules.iter().map(String::as_str).collect();
+        for_tests.iter().any(|test| modules.starts_with(test))
+    };
+    let mut exported: BTreeMap<&str, &str> = BTreeMap::new();
+    for (_, (tokens, _)) in scanned.iter().filter(|(file, _)| file.modules.is_empty()) {
+        re_exports(tokens, &known, &mut exported);
+    }
+    let mut graph = Graph::new();
+    for (file, (tokens, _)) in scanned.iter().filter(|(file, _)| !is_test(file)) {
+        let Some(own) = file.modules.first() else {
+            continue;
+        };
+        for (name, line) in root_names(tokens, file.modules.len()) {
+            let module = known.get(name).or_else(|| exported.get(name)).copied();
+            if let Some(module) = module.filter(|module| module != own) {
+                graph
+                    .entry(own.clone())
+                    .or_default()
+                    .entry(module.to_owned())
+                    .or_insert_with(|| format!("{}:{line}", file.shown));
+            }
+        }
+    }
+    graph
+}
+
+/// The names at the crate's root that a file `depth` modules below it refers to, with their lines.
+fn root_names<'a>(tokens: &[Token<'a>], depth: usize) -> Vec<(&'a str, usize)> {
+    let mut names = Vec::new();
+    let mut at = 0;
+    // The braces of modules inside the file: each is one more `super` from the root.
+    let mut braces = 0;
+    let mut inside: Vec<usize> = Vec::new();
+    let text = |at: usize| tokens.get(at).map_or("", |token| token.text);
+    while at < tokens.len() {
+        match text(at) {
+            "mod" if text(at + 2) == "{" => inside.push(braces),
+            "{" => braces += 1,
+            "}" => {
+                braces -= 1_usize.min(braces);
+                inside.pop_if(|outer| *outer == braces);
+            }
+            "crate" if text(at + 1) == "::" => heads(&tokens[at + 2..], &mut names),
+            "super" if at == 0 || text(at - 1) != "::" => {
+                let ups = (0..)
+                    .take_while(|step| {
+                        text(at + 2 * step) == "super" && text(at + 2 * step + 1) == "::"
+                    })
+                    .count();
+                if ups > 0 && ups == depth + inside.len() {
+                    heads(&tokens[at + 2 * ups..], &mut names);
+                }
+                at += (2 * ups).max(1);
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    names
+}
+
+/// The first names of a path, or of each path in a group `{a::b, c}`.
+fn heads<'a>(tokens: &[Token<'a>], names: &mut Vec<(&'a str, usize)>) {
+    match tokens.first() {
+        Some(first) if first.text == "{" => {
+            let mut depth = 0;
+            let mut at_start = false;
+            for token in tokens {
+                match token.text {
+                    "{" => {
+                        depth += 1;
+                        at_start = depth == 1;
+                    }
+                    "}" => {
+                        depth -= 1;
+                        if depth == 0 {
+                            return;
+                        }
+                    }
+                    "," => at_start = depth == 1,
+                    _ if at_start => {
+                        names.push((token.text, token.line));
+                        at_start = false;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Some(first) => names.push((first.text, first.line)),
+        None => {}
+    }
+}
+
+/// The names that a root's `use` declarations bring in from its modules.
+fn re_exports<'a>(
+    tokens: &[Token<'a>],
+    known: &BTreeSet<&'a str>,
+    exported: &mut BTreeMap<&'a str, &'a str>,
+) {
+    for (at, _) in tokens
+        .iter()
+        .enumerate()
+        .filter(|(_, token)| token.text == "use")
+    {
+        let declaration = tokens[at + 1..].split(|token| token.text == ";").next();
+        let mut words = declaration.unwrap_or_default();
+        while let [first, second, rest @ ..] = words
+            && matches!(first.text, "crate" | "self")
+            && second.text == "::"
+        {
+            words = rest;
+        }
+        let Some(module) = words.first().filter(|first| known.contains(first.text)) else {
+            continue;
+        };
+        for (index, word) in words.iter().enumerate().skip(1) {
+            let next = words.get(index + 1).map_or("", |next| next.text);
+            let is_last = matches!(next, "" | "," | "}");
+            if is_last && word.text.starts_with(|c: char| c.is_alphabetic()) {
+                exported.insert(word.text, module.text);
+            }
+        }
+    }
+}
+
+/// The circles of a graph, the shortest through the first module of each knot, as the text of an error.
+fn circles(graph: &Graph) -> Vec<String> {
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    let mut circles = Vec::new();
+    for start in graph.keys() {
+        let Some(circle) = shortest(graph, start) else {
+            continue;
+        };
+        if circle.iter().any(|module| told.contains(module)) {
+            continue;
+        }
+        told.extend(&circle);
+        let mut text = format!(
+            "the modules {} import each other in a circle",
+            circle.join(", ")
+        );
+        for (from, to) in circle.iter().zip(circle.iter().cycle().skip(1)) {
+            text.push_str(&format!("\n  {from} -> {to}  {}", graph[*from][*to]));
+        }
+        circles.push(text);
+    }
+    circles
+}
+
+/// The shortest way from a module back to itself.
+fn shortest<'a>(graph: &'a Graph, start: &'a str) -> Option<Vec<&'a str>> {
+    let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut queue = VecDeque::from([start]);
+    while let Some(module) = queue.pop_front() {
+        for next in graph.get(module).into_iter().flat_map(BTreeMap::keys) {
+            if next == start {
+                let mut way = vec![module];
+                while let Some(before) = came_from.get(way[way.len() - 1]) {
+                    way.push(before);
+                }
+                way.reverse();
+                return Some(way);
+            }
+            if !came_from.contains_key(next.as_str()) {
+                came_from.insert(next, module);
+                queue.push_back(next);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

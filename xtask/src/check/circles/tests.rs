@@ -1,0 +1,107 @@
+use super::{File, circles, graph, in_workspace, members};
+use crate::process::root;
+
+/// What is found in a crate of these files, each a path below `src` and its text.
+fn found(files: &[(&str, &str)]) -> Vec<String> {
+    let file = |(path, text): &(&str, &str)| {
+        let modules = path.trim_end_matches(".rs").split('/');
+        File {
+            shown: (*path).to_owned(),
+            modules: modules
+                .filter(|module| !matches!(*module, "lib" | "mod"))
+                .map(str::to_owned)
+                .collect(),
+            text: (*text).to_owned(),
+        }
+    };
+    circles(&graph(&files.iter().map(file).collect::<Vec<_>>()))
+}
+
+#[test]
+fn a_circle_is_told_with_a_place_for_each_arrow() {
+    let files = [
+        ("lib.rs", "mod a;\nmod b;\nmod c;\nuse a::A; use b::B;"),
+        ("a.rs", "//! crate::c\n\nuse crate::b::B;"),
+        ("b/mod.rs", "mod deep;"),
+        ("b/deep.rs", "fn f() { super::super::c::g() }"),
+        ("c.rs", "use std::fmt;\nuse crate::{\n    a::{self, b},\n};"),
+    ];
+    assert_eq!(
+        found(&files),
+        ["the modules a, b, c import each other in a circle\n  \
+          a -> b  a.rs:3\n  b -> c  b/deep.rs:1\n  c -> a  c.rs:3"]
+    );
+}
+
+#[test]
+fn modules_in_order_are_no_circle() {
+    let files = [
+        ("lib.rs", "mod a;\nmod b;\npub use a::A;"),
+        (
+            "a.rs",
+            "use crate::b::{c, a};\nuse self::inner::x;\nmod inner { use super::y; }",
+        ),
+        (
+            "b.rs",
+            "// crate::a\nconst TEXT: &str = \"crate::a\";\n#[cfg(test)]\nmod tests { use crate::a; }",
+        ),
+        ("b/inner.rs", "use super::a; use crate::b::a;"),
+    ];
+    assert_eq!(found(&files), Vec::<String>::new());
+}
+
+#[test]
+fn a_name_of_the_root_is_one_of_its_module() {
+    let files = [
+        (
+            "lib.rs",
+            "mod a;\nmod b;\npub use a::{A, deep::{B as C, D}};",
+        ),
+        ("a.rs", "use super::b::B;"),
+        ("b.rs", "use crate::C;"),
+    ];
+    assert_eq!(found(&files).len(), 1);
+    let unknown = [files[0], files[1], ("b.rs", "use crate::B;")];
+    assert_eq!(found(&unknown).len(), 0, "B is called C at the root");
+}
+
+#[test]
+fn files_for_tests_may_name_anything() {
+    let files = [
+        ("lib.rs", "mod a;\nmod b;"),
+        ("a.rs", "use crate::b;"),
+        ("b.rs", "#[cfg(test)]\nmod checks;"),
+        ("b/checks.rs", "use crate::a;"),
+        ("b/checks/more.rs", "use crate::a;"),
+    ];
+    assert_eq!(found(&files), Vec::<String>::new());
+}
+
+#[test]
+fn super_counts_from_where_it_stands() {
+    let inline = "mod inner { use super::super::b; }\nuse super::b;";
+    let files = [
+        ("lib.rs", ""),
+        ("a.rs", inline),
+        ("b.rs", "mod inner { use super::a; }"),
+    ];
+    assert_eq!(found(&files).len(), 0, "b's inner module names b::a");
+    let files = [
+        files[0],
+        files[1],
+        ("b.rs", "mod inner { use super::super::a; }"),
+    ];
+    assert_eq!(found(&files).len(), 1);
+}
+
+#[test]
+fn this_workspace_has_members_and_their_sources() {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).expect("it is there");
+    let members = members(&manifest);
+    assert!(members.contains(&"xtask".to_owned()), "{members:?}");
+    let found = in_workspace(&root()).expect("every member has sources");
+    assert!(
+        !found.iter().any(|circle| circle.starts_with("xtask:")),
+        "{found:?}"
+    );
+}

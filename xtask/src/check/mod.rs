@@ -1,0 +1,225 @@
+//! `cargo xtask test`: everything that a change must not break, in steps. A step that fails does not keep the
+//! next from running; at the end stands what failed.
+
+mod circles;
+mod output;
+mod source;
+
+use std::io::stdout;
+use std::time::{Duration, Instant};
+
+use crate::console::{Failure, Result, status};
+use crate::install;
+use crate::process::{cargo, root};
+use output::Outcome;
+
+/// A run of cargo that checks something.
+struct Step {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    /// A variable for it.
+    environment: Option<(&'static str, &'static str)>,
+    /// What to do when it fails.
+    remedy: &'static str,
+}
+
+const FORMATTING: Step = Step {
+    name: "formatting",
+    arguments: &["fmt", "--all", "--check"],
+    environment: None,
+    remedy: "`cargo fmt` formats everything",
+};
+
+/// The steps that compile, in order.
+const COMPILED: [Step; 3] = [
+    Step {
+        name: "lints",
+        arguments: &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        environment: None,
+        remedy: "clippy says above what it found; `cargo clippy --fix` mends some of it",
+    },
+    Step {
+        name: "tests",
+        arguments: &["test", "--workspace", "--no-fail-fast"],
+        environment: None,
+        remedy: "",
+    },
+    Step {
+        name: "docs",
+        arguments: &["doc", "--workspace", "--no-deps"],
+        environment: Some(("RUSTDOCFLAGS", "-Dwarnings")),
+        remedy: "rustdoc says above what it found",
+    },
+];
+
+/// What became of a step.
+struct Report {
+    name: &'static str,
+    time: Duration,
+    /// What failed, a line each, and what to do about it.
+    failed: Result<(), Vec<String>>,
+}
+
+/// Runs all checks.
+///
+/// # Errors
+/// When one fails: with everything that failed.
+pub(crate) fn everything() -> Result<()> {
+    let start = Instant::now();
+    install::device()?;
+    install::nvidia::install_if_missing()?;
+    let mut reports = vec![Report {
+        name: "setup",
+        time: start.elapsed(),
+        failed: Ok(()),
+    }];
+    reports.push(run(&FORMATTING)?.0);
+    let time = Instant::now();
+    status(
+        "Checking",
+        "circles: the imports between each crate's modules",
+    );
+    reports.push(Report {
+        name: "circles",
+        time: time.elapsed(),
+        failed: circles().map_err(|failure| vec![failure.message]),
+    });
+    let mut passed = 0;
+    for step in &COMPILED {
+        let (report, outcome) = run(step)?;
+        passed += outcome.passed;
+        reports.push(report);
+        if outcome.does_not_compile {
+            // The other steps would say the same once more.
+            break;
+        }
+    }
+    summary(&reports, passed, start.elapsed())
+}
+
+/// Runs the check for import circles over each crate of the workspace.
+///
+/// # Errors
+/// When there are circles: all of them, with a place for each of their imports.
+pub(crate) fn circles() -> Result<()> {
+    let found = circles::in_workspace(&root())?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(found.join("\n")).hint(
+        "move what both modules need into a module that neither imports, or pass it as an argument",
+    ))
+}
+
+fn run(step: &Step) -> Result<(Report, Outcome)> {
+    let line = step.arguments.join(" ");
+    status("Checking", format_args!("{}: cargo {line}", step.name));
+    let time = Instant::now();
+    let mut command = cargo();
+    command
+        .current_dir(root())
+        .args(step.arguments)
+        .envs(step.environment);
+    let outcome = output::follow(&mut command, &mut stdout())?;
+    let mut failed = outcome.failures();
+    if !outcome.success && failed.is_empty() {
+        failed.push(match outcome.does_not_compile {
+            true => "the code does not compile: the compiler says above why".to_owned(),
+            false => step.remedy.to_owned(),
+        });
+    }
+    let report = Report {
+        name: step.name,
+        time: time.elapsed(),
+        failed: match outcome.success {
+            true => Ok(()),
+            false => Err(failed),
+        },
+    };
+    Ok((report, outcome))
+}
+
+fn summary(reports: &[Report], passed: usize, whole: Duration) -> Result<()> {
+    let times: Vec<String> = reports
+        .iter()
+        .map(|report| format!("{} {}", report.name, seconds(report.time)))
+        .collect();
+    let line = format!("in {}: {}", seconds(whole), times.join(", "));
+    let failed: Vec<(&str, &Vec<String>)> = reports
+        .iter()
+        .filter_map(|report| Some((report.name, report.failed.as_ref().err()?)))
+        .collect();
+    if failed.is_empty() {
+        status("All passed", format_args!("{line}; {passed} tests"));
+        return Ok(());
+    }
+    status("Done", line);
+    let mut message = String::new();
+    for (name, lines) in failed {
+        message.push_str(&format!("{name} failed"));
+        for line in lines {
+            message.push_str(&format!("\n  {}", line.replace('\n', "\n  ")));
+        }
+        message.push('\n');
+    }
+    let not_run = COMPILED
+        .iter()
+        .filter(|step| !reports.iter().any(|report| report.name == step.name));
+    for step in not_run {
+        message.push_str(&format!("{} not run\n", step.name));
+    }
+    Err(Failure::new(message.trim_end()))
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Report, summary};
+
+    fn report(name: &'static str, failed: Result<(), Vec<String>>) -> Report {
+        let time = Duration::from_millis(1500);
+        Report { name, time, failed }
+    }
+
+    #[test]
+    fn the_summary_has_everything_that_failed() {
+        let fine = [report("formatting", Ok(())), report("lints", Ok(()))];
+        assert!(summary(&fine, 3, Duration::from_secs(3)).is_ok());
+        let reports = [
+            report(
+                "formatting",
+                Err(vec!["`cargo fmt` formats everything".to_owned()]),
+            ),
+            report("lints", Ok(())),
+            report(
+                "tests",
+                Err(vec!["cargo test -p host --lib\n  a\n  b".to_owned()]),
+            ),
+        ];
+        let failure = summary(&reports, 3, Duration::from_secs(3)).expect_err("two failed");
+        assert_eq!(failure.code, 1);
+        assert_eq!(
+            failure.message,
+            "\
+formatting failed
+  `cargo fmt` formats everything
+tests failed
+  cargo test -p host --lib
+    a
+    b
+docs not run"
+        );
+    }
+}

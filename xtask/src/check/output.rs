@@ -1,0 +1,172 @@
+//! What cargo prints while it checks: passed on as it comes, and read for what failed.
+
+use std::io::{BufRead, BufReader, IsTerminal, Write, stdout};
+use std::process::Command;
+
+use crate::console::{Failure, Result};
+
+/// What became of a run of cargo.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) success: bool,
+    /// Whether the compiler, and not a lint or a test, stopped it.
+    pub(super) does_not_compile: bool,
+    /// How many tests passed.
+    pub(super) passed: usize,
+    /// The tests of the target whose output is being read that failed.
+    current: Vec<String>,
+    /// The targets whose tests failed: the arguments of cargo that run one again, and the failed tests.
+    targets: Vec<(String, Vec<String>)>,
+}
+
+impl Outcome {
+    /// The targets that failed, as the command that runs each again, with its failed tests below.
+    pub(super) fn failures(&self) -> Vec<String> {
+        self.targets
+            .iter()
+            .map(|(target, tests)| {
+                let tests: String = tests.iter().map(|test| format!("\n  {test}")).collect();
+                let crashed = if tests.is_empty() {
+                    " (ended without a result)"
+                } else {
+                    ""
+                };
+                format!("cargo test {target}{crashed}{tests}")
+            })
+            .collect()
+    }
+
+    fn read(&mut self, line: &str) {
+        let line = line.trim();
+        let failed = line
+            .strip_suffix(" ... FAILED")
+            .and_then(|line| line.strip_prefix("test "));
+        if let Some(test) = failed {
+            self.current.push(test.to_owned());
+        } else if let Some(counts) = line.strip_prefix("test result: ") {
+            let passed = counts
+                .split_once(". ")
+                .and_then(|(_, counts)| counts.split_once(" passed"))
+                .and_then(|(passed, _)| passed.parse::<usize>().ok());
+            self.passed += passed.unwrap_or(0);
+        } else if let Some((_, target)) = line
+            .strip_prefix("error: ")
+            .filter(|line| line.contains("test failed,"))
+            .and_then(|line| line.split_once("pass `"))
+        {
+            // error: test failed, to rerun pass `-p host --test devices`
+            let target = target.trim_end_matches('`').to_owned();
+            self.targets
+                .push((target, std::mem::take(&mut self.current)));
+        } else if line.starts_with("error[E")
+            || line.starts_with("error: failed to run custom build command")
+        {
+            self.does_not_compile = true;
+        }
+    }
+}
+
+/// Runs cargo, passes on what it prints to `to`, and reads it.
+///
+/// # Errors
+/// When cargo cannot be started, or its output cannot be read.
+pub(super) fn follow(command: &mut Command, to: &mut impl Write) -> Result<Outcome> {
+    let failure = |error: std::io::Error| Failure::new(format!("cannot run cargo: {error}"));
+    // Both of its streams go through one pipe, so that their lines stay in order.
+    let (reader, writer) = std::io::pipe().map_err(failure)?;
+    command
+        .stdout(writer.try_clone().map_err(failure)?)
+        .stderr(writer);
+    if stdout().is_terminal() && std::env::var_os("CARGO_TERM_COLOR").is_none() {
+        command.env("CARGO_TERM_COLOR", "always");
+    }
+    let mut child = command.spawn().map_err(failure)?;
+    // The command holds the pipe's other end, and the end of what is read is when nobody does.
+    let program = command.get_program().to_owned();
+    *command = Command::new(program);
+    let mut outcome = Outcome::default();
+    let mut reader = BufReader::new(reader);
+    let mut bytes = Vec::new();
+    while reader.read_until(b'\n', &mut bytes).map_err(failure)? > 0 {
+        // Nobody may be reading what we print; the checks go on.
+        let _ = to.write_all(&bytes);
+        outcome.read(&plain(&String::from_utf8_lossy(&bytes)));
+        bytes.clear();
+    }
+    outcome.success = child.wait().map_err(failure)?.success();
+    Ok(outcome)
+}
+
+/// The text without ANSI escape sequences for colours.
+fn plain(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| c.is_ascii_alphabetic());
+        plain.push_str(end.map_or("", |end| &part[end + 1..]));
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, follow, plain};
+    use std::process::Command;
+
+    fn read(text: &str) -> Outcome {
+        let mut outcome = Outcome::default();
+        text.lines().for_each(|line| outcome.read(&plain(line)));
+        outcome
+    }
+
+    #[test]
+    fn failed_tests_are_listed_below_their_target() {
+        let outcome = read(
+            "\
+     Running unittests src/lib.rs (target/debug/deps/a-1)
+test one ... ok
+test two ... FAILED
+test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+\x1b[1m\x1b[91merror\x1b[0m: test failed, to rerun pass `-p a --lib`
+test three ... ok
+test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+error: test failed, to rerun pass `-p b --test crashes`
+error: doctest failed, to rerun pass `-p c --doc`
+error: 3 targets failed:
+    `-p a --lib`
+",
+        );
+        assert_eq!(outcome.passed, 13);
+        assert!(!outcome.does_not_compile);
+        assert_eq!(
+            outcome.failures(),
+            [
+                "cargo test -p a --lib\n  two",
+                "cargo test -p b --test crashes (ended without a result)",
+                "cargo test -p c --doc (ended without a result)",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_compiler_is_told_from_lints_and_tests() {
+        assert!(read("error[E0425]: cannot find value `x` in this scope").does_not_compile);
+        assert!(
+            read("error: failed to run custom build command for `host v0.1.0`").does_not_compile
+        );
+        assert!(!read("error: this `if` has identical blocks").does_not_compile);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn both_streams_are_read_to_the_end() {
+        let mut command = Command::new("sh");
+        let mut passed_on = Vec::new();
+        let script = "echo 'test a ... FAILED'; echo 'error: test failed, to rerun pass `--lib`' >&2; exit 3";
+        let outcome =
+            follow(command.args(["-c", script]), &mut passed_on).expect("there is a shell");
+        assert!(!outcome.success);
+        assert_eq!(outcome.failures(), ["cargo test --lib\n  a"]);
+        assert_eq!(String::from_utf8_lossy(&passed_on).lines().count(), 2);
+    }
+}

@@ -1,0 +1,140 @@
+//! What is said on the terminal: status lines, colours, and why a task cannot go on.
+
+use std::ffi::OsStr;
+use std::fmt::{self, Display};
+use std::io::{IsTerminal, stderr, stdout};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// A message, a hint at what to do about it, and the exit code that goes with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    /// 1 for work that failed, 2 for a request that cannot be met as it was made.
+    pub(crate) code: u8,
+}
+
+/// What tasks return.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl Failure {
+    /// Work that failed: exit code 1.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+            code: 1,
+        }
+    }
+
+    /// A request that cannot be met as it was made: exit code 2.
+    pub(crate) fn request(message: impl Into<String>) -> Self {
+        Self {
+            code: 2,
+            ..Self::new(message)
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+
+    /// A file operation that failed: `verb` as in "cannot read".
+    pub(crate) fn file(verb: &str, path: &Path, error: &std::io::Error) -> Self {
+        Self::new(format!("cannot {verb} {}: {error}", path.display()))
+    }
+
+    /// Prints it on standard error, and returns the exit code for `main`.
+    pub(crate) fn report(&self) -> ExitCode {
+        let on = coloured(&stderr());
+        eprintln!("{}: {}", paint(on, BAD, "error"), self.message);
+        if let Some(hint) = &self.hint {
+            eprintln!("{}: {hint}", paint(on, BOLD, "hint"));
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is right, as ANSI codes.
+pub(crate) const GOOD: &str = "32";
+/// What is wrong.
+pub(crate) const BAD: &str = "1;31";
+/// What stands out.
+pub(crate) const BOLD: &str = "1";
+const STATUS: &str = "1;32";
+
+/// Whether colours are wanted on standard output.
+pub(crate) fn coloured_output() -> bool {
+    coloured(&stdout())
+}
+
+fn coloured(stream: &impl IsTerminal) -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").as_deref() == Some(OsStr::new("dumb"));
+    stream.is_terminal() && !is_set("NO_COLOR") && !dumb
+}
+
+/// The text in a style, where colours are wanted.
+pub(crate) fn paint(on: bool, style: &str, text: &str) -> String {
+    if on {
+        format!("\x1b[{style}m{text}\x1b[0m")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// A status line on standard error, as cargo's: a word in bold, and what it is about.
+pub(crate) fn status(word: &str, rest: impl Display) {
+    let word = format!("{word:>12}");
+    eprintln!("{} {rest}", paint(coloured(&stderr()), STATUS, &word));
+}
+
+/// The known name that is nearest to this one, if it is near enough to be meant.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = name.to_lowercase();
+    known
+        .into_iter()
+        .map(|candidate| match candidate.contains(&lower) {
+            true => (1, candidate),
+            false => (strsim::osa_distance(&lower, candidate), candidate),
+        })
+        .filter(|(changes, candidate)| changes * 3 <= candidate.len())
+        .min_by_key(|(changes, _)| *changes)
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{nearest, paint};
+
+    #[test]
+    fn the_nearest_name() {
+        let known = ["reduce_smem", "reduce_shfl", "transpose_naive"];
+        assert_eq!(nearest("REDUCE_SHFL", known), Some("reduce_shfl"));
+        assert_eq!(nearest("reduce_shlf", known), Some("reduce_shfl"));
+        assert_eq!(nearest("shfl", known), Some("reduce_shfl"));
+        assert_eq!(nearest("rnu", ["run", "test"]), Some("run"));
+        assert_eq!(nearest("xyz", known), None);
+    }
+
+    #[test]
+    fn colours_only_where_wanted() {
+        assert_eq!(paint(false, "1", "text"), "text");
+        assert_eq!(paint(true, "1", "text"), "\x1b[1mtext\x1b[0m");
+    }
+}

@@ -1,0 +1,195 @@
+//! `cargo xtask doctor`: what this machine has and lacks, by trying each thing.
+
+use std::fmt::Write;
+use std::process::Command;
+
+use locate::device;
+use locate::nvidia::{self, Tool};
+
+use crate::console::{BAD, GOOD, coloured_output, paint};
+use crate::gpu::{self, Driver};
+use crate::process::{output, root};
+
+/// One thing that this machine may have.
+struct Part {
+    name: &'static str,
+    /// What was found, with version and place; or why there is none, and how to get it.
+    found: Result<String, String>,
+}
+
+/// What this machine has, and what works on it: a line each.
+pub(crate) fn report() -> String {
+    let rustc = device::find_rustc();
+    // Which LLVM will do depends on the compiler.
+    let llvm = match &rustc {
+        Ok(rustc) => device::find_llvm(rustc.llvm_major)
+            .map(|llvm| format!("{} ({})", llvm.version, llvm.origin))
+            .map_err(|_| {
+                let major = rustc.llvm_major;
+                format!("none of version {major} or newer; `cargo xtask setup` installs it")
+            }),
+        Err(_) => Err("goes with the rustc for the device".to_owned()),
+    };
+    let rustc = rustc
+        .map(|rustc| format!("{} ({})", rustc.version, rustc.origin))
+        .map_err(|_| "none has a core for the device; `cargo xtask setup` installs it".to_owned());
+    let mut parts = vec![
+        ("rustc for the host", host_rustc()),
+        ("rustc for the device", rustc),
+        ("LLVM's opt and llc", llvm),
+    ];
+    parts.extend(Tool::ALL.map(|tool| {
+        let found = nvidia::find(tool)
+            .map(|found| format!("{} ({})", found.version, found.origin))
+            .map_err(|unavailable| unavailable.to_string());
+        (tool.name(), found)
+    }));
+    let driver = gpu::driver();
+    parts.push((
+        "NVIDIA driver",
+        driver.as_ref().map(described).map_err(Clone::clone),
+    ));
+    parts.push(("GPU", gpus(&driver)));
+    let parts: Vec<Part> = parts
+        .into_iter()
+        .map(|(name, found)| Part { name, found })
+        .collect();
+    text(&parts, coloured_output())
+}
+
+fn described(driver: &Driver) -> String {
+    format!("for CUDA {} ({})", driver.version, driver.library)
+}
+
+/// The GPUs that run the kernels, or why there is none.
+fn gpus(driver: &Result<Driver, String>) -> Result<String, String> {
+    let driver = driver.as_ref().map_err(|_| "needs a driver".to_owned())?;
+    let gpus = driver.gpus.as_ref().map_err(Clone::clone)?;
+    let named = |wanted: bool| -> Vec<String> {
+        gpus.iter()
+            .filter(|gpu| gpu.runs_the_kernels() == wanted)
+            .map(|gpu| {
+                let (major, minor) = gpu.capability;
+                format!("{}, compute capability {major}.{minor}", gpu.name)
+            })
+            .collect()
+    };
+    let (able, too_old) = (named(true), named(false));
+    match (&able[..], &too_old[..]) {
+        ([], []) => Err("the driver finds no GPU".to_owned()),
+        ([], old) => Err(format!(
+            "older than the kernels run on (7.5): {}",
+            old.join("; ")
+        )),
+        (able, _) => Ok(able.join("; ")),
+    }
+}
+
+fn host_rustc() -> Result<String, String> {
+    let ask = |arguments: &[&str]| {
+        output(Command::new("rustc").args(arguments).current_dir(root()))
+            .map_err(|failure| format!("{}; rustup.rs has it", failure.message))
+    };
+    let version = ask(&["--version"])?;
+    let version = version.split_whitespace().nth(1).unwrap_or_default();
+    Ok(format!(
+        "{version} ({})",
+        ask(&["--print", "sysroot"])?.trim()
+    ))
+}
+
+fn text(parts: &[Part], coloured: bool) -> String {
+    let yes = |is| match is {
+        true => paint(coloured, GOOD, "yes"),
+        false => paint(coloured, BAD, "no"),
+    };
+    let width = parts.iter().map(|part| part.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for Part { name, found } in parts {
+        let is = yes(found.is_ok());
+        let gap = if found.is_ok() { "  " } else { "   " };
+        let (Ok(detail) | Err(detail)) = found;
+        let _ = writeln!(text, "{name:width$}  {is}{gap}{detail}");
+    }
+    text.push('\n');
+    let works = [
+        (
+            "Building kernels",
+            &["rustc for the device", "LLVM's opt and llc"][..],
+        ),
+        ("Registers and SASS", &["ptxas", "nvdisasm"]),
+        ("Running on a GPU", &["NVIDIA driver", "GPU"]),
+    ];
+    for (what, needed) in works {
+        let missing = parts
+            .iter()
+            .find(|part| needed.contains(&part.name) && part.found.is_err());
+        let is = yes(missing.is_none());
+        let _ = match missing {
+            None => writeln!(text, "{what}: {is}"),
+            Some(part) => writeln!(text, "{what}: {is} ({} is missing)", part.name),
+        };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, gpus, text};
+    use crate::gpu::{Driver, Gpu};
+
+    fn driver(gpus: Result<Vec<Gpu>, String>) -> Result<Driver, String> {
+        let (library, version) = ("libcuda.so.1".to_owned(), "13.0".to_owned());
+        Ok(Driver {
+            library,
+            version,
+            gpus,
+        })
+    }
+
+    fn gpu(capability: (i32, i32)) -> Gpu {
+        let name = "NVIDIA".to_owned();
+        Gpu { name, capability }
+    }
+
+    #[test]
+    fn only_a_gpu_that_the_driver_offers_runs_kernels() {
+        assert!(gpus(&Err("cannot open".to_owned())).is_err());
+        assert!(gpus(&driver(Err("the driver finds no GPU".to_owned()))).is_err());
+        assert!(gpus(&driver(Ok(Vec::new()))).is_err());
+        let old = gpus(&driver(Ok(vec![gpu((6, 1))])));
+        assert!(old.is_err_and(|why| why.contains("6.1")));
+        let one = gpus(&driver(Ok(vec![gpu((6, 1)), gpu((9, 0))])));
+        assert_eq!(one.as_deref(), Ok("NVIDIA, compute capability 9.0"));
+    }
+
+    #[test]
+    fn what_works_follows_from_what_was_found() {
+        let part = |name, found| Part { name, found };
+        let found = |text: &str| Ok(text.to_owned());
+        let missing = |text: &str| Err(text.to_owned());
+        let parts = [
+            part("rustc for the device", found("1.96.0 (/usr/bin/rustc)")),
+            part("LLVM's opt and llc", found("22.1.8")),
+            part("ptxas", found("13.5")),
+            part("nvdisasm", missing("no nvdisasm was found")),
+            part("NVIDIA driver", found("for CUDA 13.0 (libcuda.so.1)")),
+            part("GPU", missing("the driver finds no GPU")),
+        ];
+        assert_eq!(
+            text(&parts, false),
+            "\
+rustc for the device  yes  1.96.0 (/usr/bin/rustc)
+LLVM's opt and llc    yes  22.1.8
+ptxas                 yes  13.5
+nvdisasm              no   no nvdisasm was found
+NVIDIA driver         yes  for CUDA 13.0 (libcuda.so.1)
+GPU                   no   the driver finds no GPU
+
+Building kernels: yes
+Registers and SASS: no (nvdisasm is missing)
+Running on a GPU: no (GPU is missing)
+"
+        );
+    }
+}

@@ -1,0 +1,168 @@
+//! Whether this machine has an NVIDIA GPU that runs kernels: by loading the driver and asking it.
+
+use std::error::Error;
+use std::ffi::{CStr, c_char, c_int, c_uint};
+
+use libloading::Library;
+
+/// The environment variable that names the driver's library, for `ladder` as for us.
+const OVERRIDE: &str = "LADDER_LIBCUDA";
+
+/// The names that a driver's own installation gives the library, the surest first.
+const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
+
+/// The oldest compute capability that the kernels are built for.
+const OLDEST: (c_int, c_int) = (7, 5);
+
+const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
+const COMPUTE_CAPABILITY_MINOR: c_int = 76;
+
+/// A driver that could be loaded.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    /// The library's name as it was opened.
+    pub(crate) library: String,
+    /// The CUDA version that it supports, `13.0`.
+    pub(crate) version: String,
+    /// Its GPUs, or why it has none to offer.
+    pub(crate) gpus: Result<Vec<Gpu>, String>,
+}
+
+/// A GPU that the driver knows.
+#[derive(Debug)]
+pub(crate) struct Gpu {
+    pub(crate) name: String,
+    /// Its compute capability.
+    pub(crate) capability: (c_int, c_int),
+}
+
+impl Gpu {
+    /// Whether there are kernels for it.
+    pub(crate) fn runs_the_kernels(&self) -> bool {
+        self.capability >= OLDEST
+    }
+}
+
+/// Loads the driver and asks it for its GPUs.
+///
+/// # Errors
+/// When no library could be loaded: each that was tried, and the loader's reason.
+pub(crate) fn driver() -> Result<Driver, String> {
+    let named = std::env::var_os(OVERRIDE).filter(|name| !name.is_empty());
+    let names = match &named {
+        Some(name) => vec![name.to_string_lossy().into_owned()],
+        None => NAMES.map(str::to_owned).to_vec(),
+    };
+    let mut reasons = Vec::new();
+    for name in names {
+        // SAFETY: opening a library runs its initializers. This is the system's own driver, or one that the
+        // user names to be used as such.
+        match unsafe { Library::new(&name) } {
+            Ok(library) => return ask(&library, name),
+            Err(error) => reasons.push(reason(&error)),
+        }
+    }
+    Err(reasons.join("; "))
+}
+
+/// An error of the loader, without the words around the loader's own.
+fn reason(error: &dyn Error) -> String {
+    match error.source() {
+        Some(cause) => cause.to_string(),
+        None => error.to_string(),
+    }
+}
+
+fn ask(library: &Library, name: String) -> Result<Driver, String> {
+    // SAFETY: the signatures are those that NVIDIA's cuda.h documents for these functions.
+    let functions = unsafe { Functions::of(library) };
+    let functions = functions.map_err(|error| format!("{name} is no CUDA driver: {error}"))?;
+    let mut version = 0;
+    // SAFETY: the pointer is to an integer that lives until the call returns.
+    let known = unsafe { (functions.version)(&raw mut version) } == 0;
+    Ok(Driver {
+        library: name,
+        version: match known {
+            true => format!("{}.{}", version / 1000, version % 1000 / 10),
+            false => "unknown".to_owned(),
+        },
+        gpus: functions.gpus(),
+    })
+}
+
+/// The driver's functions that are asked, as NVIDIA's cuda.h declares them. Each returns 0 or an error's code.
+struct Functions {
+    init: unsafe extern "C" fn(c_uint) -> c_int,
+    version: unsafe extern "C" fn(*mut c_int) -> c_int,
+    count: unsafe extern "C" fn(*mut c_int) -> c_int,
+    device: unsafe extern "C" fn(*mut c_int, c_int) -> c_int,
+    name: unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int,
+    attribute: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int,
+}
+
+impl Functions {
+    /// # Safety
+    /// The library's functions of these names must have these signatures, and it must stay open for as long
+    /// as they are called.
+    unsafe fn of(library: &Library) -> Result<Self, libloading::Error> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            Ok(Self {
+                init: *library.get(b"cuInit\0")?,
+                version: *library.get(b"cuDriverGetVersion\0")?,
+                count: *library.get(b"cuDeviceGetCount\0")?,
+                device: *library.get(b"cuDeviceGet\0")?,
+                name: *library.get(b"cuDeviceGetName\0")?,
+                attribute: *library.get(b"cuDeviceGetAttribute\0")?,
+            })
+        }
+    }
+
+    fn gpus(&self) -> Result<Vec<Gpu>, String> {
+        let done = |function: &str, code: c_int| match code {
+            0 => Ok(()),
+            // CUDA_ERROR_NO_DEVICE
+            100 => Err("the driver finds no GPU".to_owned()),
+            code => Err(format!("the driver's {function} fails with error {code}")),
+        };
+        let mut count = 0;
+        // SAFETY: cuInit takes no pointer.
+        done("cuInit", unsafe { (self.init)(0) })?;
+        // SAFETY: the pointer is to an integer that lives until the call returns.
+        done("cuDeviceGetCount", unsafe { (self.count)(&raw mut count) })?;
+        (0..count)
+            .map(|index| {
+                let mut device = 0;
+                // SAFETY: as above.
+                let code = unsafe { (self.device)(&raw mut device, index) };
+                done("cuDeviceGet", code)?;
+                let attribute = |which| {
+                    let mut value = 0;
+                    // SAFETY: as above, and the device is one that the driver gave.
+                    let code = unsafe { (self.attribute)(&raw mut value, which, device) };
+                    done("cuDeviceGetAttribute", code).map(|()| value)
+                };
+                Ok(Gpu {
+                    name: self.name_of(device),
+                    capability: (
+                        attribute(COMPUTE_CAPABILITY_MAJOR)?,
+                        attribute(COMPUTE_CAPABILITY_MINOR)?,
+                    ),
+                })
+            })
+            .collect()
+    }
+
+    fn name_of(&self, device: c_int) -> String {
+        const LENGTH: c_int = 256;
+        let mut text = [0 as c_char; LENGTH as usize];
+        // SAFETY: the driver writes at most the length that it is told, with a zero at the end.
+        let code = unsafe { (self.name)(text.as_mut_ptr(), LENGTH, device) };
+        if code != 0 {
+            return "GPU".to_owned();
+        }
+        // SAFETY: the array has a zero in it: it began as zeros, and the driver writes one at the end.
+        let name = unsafe { CStr::from_ptr(text.as_ptr()) };
+        name.to_string_lossy().into_owned()
+    }
+}

@@ -1,0 +1,82 @@
+//! Installing what this repository needs and the machine lacks: the device compiler, and NVIDIA's tools.
+
+mod apt;
+pub(crate) mod nvidia;
+mod rustup;
+
+use locate::device::{self, DeviceToolchain, NotFound};
+
+use crate::console::{Failure, Result, status};
+
+/// Debian's current Rust, kept for building browsers, its library's sources, and the LLVM it is built with.
+const DEBIAN: [&str; 3] = ["rustc-web", "rust-web-src", "llvm-22"];
+
+/// The device compiler, after installing what is missing of it: by rustup where it can fetch, else by apt.
+///
+/// # Errors
+/// When installing takes root and we are not (exit code 2, with the command to run), and when what was
+/// installed will not do.
+pub(crate) fn device() -> Result<DeviceToolchain> {
+    match device::discover() {
+        Ok(found) => return Ok(found),
+        Err(not_found) => status("Missing", described(&not_found)),
+    }
+    rustup::install();
+    if device::discover().is_err() {
+        match device::find_rustc() {
+            Err(_) => apt::install(&DEBIAN, "the device compiler")?,
+            Ok(rustc) => {
+                let llvm = format!("llvm-{}", rustc.llvm_major);
+                apt::install(&[&llvm], "the device compiler's LLVM")?;
+            }
+        }
+    }
+    device::discover().map_err(|not_found| {
+        Failure::new(format!(
+            "after installing all that could be installed: {}",
+            described(&not_found)
+        ))
+        .hint(
+            "with rustup: `rustup target add nvptx64-nvidia-cuda` and `rustup component add llvm-tools`",
+        )
+    })
+}
+
+/// What was looked for and where, without the advice to run what is running.
+fn described(not_found: &NotFound) -> String {
+    let mut text = format!("no {} on this machine", not_found.wanted);
+    for place in &not_found.looked {
+        text.push_str(&format!("\n             {}: {}", place.name, place.missing));
+    }
+    text
+}
+
+/// `cargo xtask setup`.
+///
+/// # Errors
+/// When something could not be installed.
+pub(crate) fn setup(with_nvidia: bool) -> Result<()> {
+    let complete = device::discover().is_ok() && (!with_nvidia || nvidia::complete());
+    let found = device()?;
+    if with_nvidia {
+        nvidia::install_if_missing()?;
+    }
+    let (rustc, llvm) = (&found.rustc, &found.llvm);
+    status(
+        "Ready",
+        format_args!(
+            "{}rustc {} ({}), LLVM {} ({}){}",
+            if complete { "nothing is missing: " } else { "" },
+            rustc.version,
+            rustc.origin,
+            llvm.version,
+            llvm.origin,
+            if with_nvidia {
+                ", and NVIDIA's tools"
+            } else {
+                ""
+            },
+        ),
+    );
+    Ok(())
+}

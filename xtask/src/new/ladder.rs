@@ -1,0 +1,127 @@
+//! `cargo xtask new ladder`: a module of kernels with a first one that does nothing yet, a module of the host with a
+//! reference to replace, and the lines that name them.
+
+use super::{Changes, check_name, read};
+use crate::console::{Failure, Result, status};
+use crate::process::root;
+
+const KERNELS: &str = include_str!("../../templates/ladder_kernels.rs");
+const RUNG: &str = include_str!("../../templates/ladder_rung.rs");
+const HOST: &str = include_str!("../../templates/ladder_host.rs");
+
+/// Writes a ladder of one rung.
+///
+/// # Errors
+/// When the name is taken or none, and when a file cannot be read or written. Nothing is overwritten.
+pub(crate) fn new(name: &str) -> Result<()> {
+    check_name(name)?;
+    let kernels = root().join("kernels-gpu").join("src");
+    let host = root().join("host").join("src").join("ladders");
+    let (modules, ladders) = (kernels.join("lib.rs"), host.join("mod.rs"));
+    let [modules_text, ladders_text] = [&modules, &ladders].map(|path| read(path));
+    let (modules_text, ladders_text) = (modules_text?, ladders_text?);
+    if [&modules_text, &ladders_text]
+        .iter()
+        .any(|text| text.contains(&format!("pub mod {name};")))
+    {
+        return Err(Failure::request(format!(
+            "there is a module `{name}` of kernels or ladders already"
+        ))
+        .hint("choose another name; nothing was written"));
+    }
+    let no_place = |file: &str| Failure::new(format!("{file} has no list to add {name} to"));
+    let listed = with_module(&ladders_text, name).and_then(|text| with_ladder(&text, name));
+    let upper = name.to_uppercase();
+    let values = [
+        ("name", name),
+        ("NAME", &upper),
+        ("Name", &camel_case(name)),
+    ];
+    let mut changes = Changes::default();
+    changes.create(kernels.join(format!("{name}.rs")), KERNELS, &values)?;
+    changes.create(kernels.join(name).join("naive.rs"), RUNG, &values)?;
+    changes.create(host.join(format!("{name}.rs")), HOST, &values)?;
+    changes.edit(
+        modules,
+        with_module(&modules_text, name).ok_or_else(|| no_place("kernels-gpu/src/lib.rs"))?,
+    );
+    changes.edit(
+        ladders,
+        listed.ok_or_else(|| no_place("host/src/ladders/mod.rs"))?,
+    );
+    changes.write()?;
+    status(
+        "Next",
+        format_args!(
+            "fill in kernels-gpu/src/{name}/naive.rs and the reference in host/src/ladders/{name}.rs, then `cargo \
+             xtask check {name}`"
+        ),
+    );
+    Ok(())
+}
+
+/// `merge_sort` as `MergeSort`.
+fn camel_case(name: &str) -> String {
+    let words = name.split('_').filter(|word| !word.is_empty());
+    words
+        .map(|word| word[..1].to_uppercase() + &word[1..])
+        .collect()
+}
+
+/// The text of a file with a module more, among the others in alphabetical order. Modules with attributes, such as
+/// `#[macro_use]`, stay in front.
+fn with_module(text: &str, name: &str) -> Option<String> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let is_plain = |index: usize| lines[index].starts_with("pub mod ");
+    let marked = (1..lines.len())
+        .rfind(|index| is_plain(*index) && lines[index - 1].starts_with("#["))
+        .map_or(0, |index| index + 1);
+    let line = format!("pub mod {name};");
+    let place = (marked..lines.len())
+        .find(|index| is_plain(*index) && lines[*index] > line.as_str())
+        .or_else(|| {
+            let last = (marked..lines.len()).rfind(|index| is_plain(*index));
+            last.map(|index| index + 1)
+        })?;
+    lines.insert(place, &line);
+    Some(lines.join("\n") + "\n")
+}
+
+/// The text of the list of ladders with one more at its end.
+fn with_ladder(text: &str, name: &str) -> Option<String> {
+    let start = text.find("[Ladder] = &[")?;
+    let end = start + text[start..].find("\n];")?;
+    Some(format!(
+        "{}\n    {name}::LADDER,{}",
+        &text[..end],
+        &text[end..]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{camel_case, with_ladder, with_module};
+
+    #[test]
+    fn modules_in_order() {
+        let text = "//! Doc.\n\n#[cfg(x)]\npub mod z;\n#[macro_use]\npub mod entry;\npub mod matmul;\npub mod warp;\n";
+        let with = |name| with_module(text, name).expect("there is a list");
+        assert!(with("scan").contains("pub mod matmul;\npub mod scan;\npub mod warp;\n"));
+        assert!(with("a").contains("pub mod entry;\npub mod a;\npub mod matmul;\n"));
+        assert!(with("zip").ends_with("pub mod warp;\npub mod zip;\n"));
+        assert_eq!(with_module("//! Nothing.\n", "scan"), None);
+    }
+
+    #[test]
+    fn a_ladder_at_the_end() {
+        let text = "pub(crate) static ALL: &[Ladder] = &[\n    a::LADDER,\n];\n";
+        let with = with_ladder(text, "scan").expect("there is a list");
+        assert!(with.ends_with("    a::LADDER,\n    scan::LADDER,\n];\n"));
+    }
+
+    #[test]
+    fn names_of_types() {
+        assert_eq!(camel_case("scan"), "Scan");
+        assert_eq!(camel_case("merge_sort2"), "MergeSort2");
+    }
+}

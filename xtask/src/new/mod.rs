@@ -1,0 +1,139 @@
+//! `cargo xtask new`: writes the files of a new rung or a new ladder, and the lines that name them. What is
+//! written compiles, and its kernel does nothing yet. The texts are in `xtask/templates`.
+
+mod device;
+mod ladder;
+mod rung;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::console::{Failure, Result, status};
+use crate::process::{from_root, output};
+
+pub(crate) use ladder::new as ladder;
+pub(crate) use rung::new as rung;
+
+/// Files to write and files to change, all of them or none.
+#[derive(Debug, Default)]
+struct Changes(Vec<Change>);
+
+#[derive(Debug)]
+struct Change {
+    path: PathBuf,
+    text: String,
+    is_new: bool,
+}
+
+impl Changes {
+    /// A file that is not there yet, from a template with `{{name}}` for each name.
+    ///
+    /// # Errors
+    /// When there is such a file.
+    fn create(&mut self, path: PathBuf, template: &str, values: &[(&str, &str)]) -> Result<()> {
+        if path.exists() {
+            let shown = from_root(&path);
+            return Err(Failure::request(format!("there is a file {shown} already"))
+                .hint("choose another name; nothing was written"));
+        }
+        let mut text = template.to_owned();
+        for (name, value) in values {
+            text = text.replace(&format!("{{{{{name}}}}}"), value);
+        }
+        let is_new = true;
+        self.0.push(Change { path, text, is_new });
+        Ok(())
+    }
+
+    /// Another text for a file.
+    fn edit(&mut self, path: PathBuf, text: String) {
+        let is_new = false;
+        self.0.push(Change { path, text, is_new });
+    }
+
+    /// Writes them.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    fn write(self) -> Result<()> {
+        for Change { path, text, is_new } in &self.0 {
+            let folder = path.parent().unwrap_or(path);
+            std::fs::create_dir_all(folder)
+                .and_then(|()| std::fs::write(path, text))
+                .map_err(|error| Failure::file("write", path, &error))?;
+            status(if *is_new { "Wrote" } else { "Changed" }, from_root(path));
+        }
+        let new = self.0.iter().filter(|change| change.is_new);
+        let mut rustfmt = Command::new("rustfmt");
+        // Names have lengths, and with them lines.
+        output(
+            rustfmt
+                .args(["--edition", "2024"])
+                .args(new.map(|change| &change.path)),
+        )
+        .map(drop)
+    }
+}
+
+/// Whether a name is one for a module and a kernel.
+///
+/// # Errors
+/// When it is not: with what a name looks like.
+fn check_name(name: &str) -> Result<()> {
+    const KEYWORDS: [&str; 39] = [
+        "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum",
+        "extern", "false", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod",
+        "move", "mut", "pub", "ref", "return", "self", "static", "struct", "super", "trait",
+        "true", "type", "unsafe", "use", "where", "while", "try",
+    ];
+    let is_identifier = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if is_identifier && !KEYWORDS.contains(&name) {
+        return Ok(());
+    }
+    Err(
+        Failure::request(format!("`{name}` is not a name for a kernel")).hint(
+            "lower-case letters, digits and underscores, a letter first, and no keyword of Rust",
+        ),
+    )
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Changes, check_name};
+
+    #[test]
+    fn names() {
+        for name in ["scan", "reduce_foo2"] {
+            assert!(check_name(name).is_ok(), "{name}");
+        }
+        for name in [
+            "", "Scan", "2scan", "_scan", "scan-two", "fn", "scan two", "größe",
+        ] {
+            let failure = check_name(name).expect_err(name);
+            assert_eq!(failure.code, 2);
+        }
+    }
+
+    #[test]
+    fn nothing_is_overwritten() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("scan.rs");
+        let mut changes = Changes::default();
+        changes
+            .create(file.clone(), "mod {{name}};\n", &[("name", "scan")])
+            .expect("there is no such file");
+        changes.write().expect("it can be written");
+        assert_eq!(
+            std::fs::read_to_string(&file).expect("a file"),
+            "mod scan;\n"
+        );
+        assert!(Changes::default().create(file, "", &[]).is_err());
+    }
+}

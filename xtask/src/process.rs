@@ -1,0 +1,133 @@
+//! Other programs: cargo, package managers, and what they print.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use crate::console::{Failure, Result};
+
+/// This repository's root: the folder above this package's.
+pub(crate) fn root() -> PathBuf {
+    // Cargo says where the package is when it runs the program; a program that is started by hand knows
+    // where it was compiled.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    package.parent().unwrap_or(&package).to_owned()
+}
+
+/// `cargo`, without what the outer cargo told this program about its own package.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(of_the_outer_package) {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+/// Builds a program of this workspace for release and runs it with these arguments: its exit code.
+///
+/// # Errors
+/// When cargo cannot be started. What the program has to complain of, it says itself.
+pub(crate) fn run_program(program: &str, arguments: &[OsString]) -> Result<ExitCode> {
+    // Without `--package`: cargo then gives every crate the features that all of the workspace asks for, the
+    // same for each program, and what one program was built with serves the next.
+    let status = cargo()
+        .args(["run", "--release", "--bin", program])
+        .arg("--manifest-path")
+        .arg(root().join("Cargo.toml"))
+        .arg("--")
+        .args(arguments)
+        .status()
+        .map_err(|error| Failure::new(format!("cannot run cargo: {error}")))?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// What a program prints to standard output.
+///
+/// # Errors
+/// When it cannot be run, and when it fails: with what it said.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Failure::new(format!("cannot run {name}: {error}")))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(Failure::new(format!(
+        "{name} failed ({}):\n{}",
+        output.status,
+        said.trim_end()
+    )))
+}
+
+/// Runs a program whose output the user should see. It goes to standard error: standard output is for what
+/// was asked for.
+///
+/// # Errors
+/// When it cannot be run, and when it fails.
+pub(crate) fn visibly(command: &mut Command) -> Result<()> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let status = command
+        .stdin(Stdio::null())
+        .stdout(std::io::stderr())
+        .status()
+        .map_err(|error| Failure::new(format!("cannot run {name}: {error}")))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Failure::new(format!("{name} failed ({status})")))
+    }
+}
+
+/// The path as seen from the repository's root, for messages.
+pub(crate) fn from_root(path: &Path) -> String {
+    path.strip_prefix(root())
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}
+
+/// Whether a variable describes the package that is being run, and not how the user set cargo up.
+fn of_the_outer_package(variable: &str) -> bool {
+    let exact = [
+        "CARGO_MANIFEST_DIR",
+        "CARGO_MANIFEST_PATH",
+        "CARGO_CRATE_NAME",
+        "CARGO_BIN_NAME",
+        "OUT_DIR",
+    ];
+    let prefixes = [
+        "CARGO_PKG_",
+        "CARGO_BIN_EXE_",
+        "CARGO_CFG_",
+        "CARGO_FEATURE_",
+    ];
+    exact.contains(&variable) || prefixes.iter().any(|prefix| variable.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_the_outer_package;
+
+    #[test]
+    fn settings_stay() {
+        for kept in [
+            "CARGO_HOME",
+            "CARGO_TARGET_DIR",
+            "CARGO_NET_OFFLINE",
+            "CARGO_TERM_COLOR",
+            "RUSTUP_TOOLCHAIN",
+        ] {
+            assert!(!of_the_outer_package(kept), "{kept}");
+        }
+        for removed in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "OUT_DIR"] {
+            assert!(of_the_outer_package(removed), "{removed}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! `cargo xtask new`, as a person uses it: in a copy of this workspace a rung and a ladder are written, found wrong by
+//! `ladder check`, filled in, and then listed, checked, run, profiled and shown.
+//!
+//! The copy keeps two ladders, and is built with the dependencies that these tests were built with, which takes tens
+//! of seconds where a whole build takes minutes.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The new rung, filled in: a thread for each block adds up the block's elements.
+const SUM: &str = "    \
+    use cuda_std::thread::{block_idx_x, thread_idx_x};
+    let first = block_idx_x() * BLOCK as u32;
+    if thread_idx_x() == 0 {
+        let mut sum = 0_i32;
+        for i in first..n.min(first + BLOCK as u32) {
+            // SAFETY: it is less than `n`.
+            sum = sum.wrapping_add(unsafe { *input.add(i as usize) });
+        }
+        // SAFETY: there is an element for each block.
+        unsafe { *output.add(block_idx_x() as usize) = sum };
+    }
+";
+
+/// The new ladder's first rung, filled in.
+const PLUS_ONE: &str = "    \
+    let i = cuda_std::thread::index_1d();
+    if i < n {
+        // SAFETY: it is less than `n`.
+        unsafe { *output.add(i as usize) = (*input.add(i as usize)).wrapping_add(1) };
+    }
+";
+
+/// The ladders that the copy does without.
+const LEFT_OUT: [&str; 3] = ["matmul", "shuffle", "transpose"];
+
+struct Workspace {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Workspace {
+    /// A copy of this workspace, in the same place each time, so that a second build finds the first one's.
+    fn copy() -> Self {
+        let original = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new");
+        let copy = Self {
+            root: folder.join("ladder"),
+            target: folder.join("target"),
+        };
+        synchronize(original, &copy.root);
+        copy.edit("kernels-gpu/src/lib.rs", |text| without(text, &LEFT_OUT));
+        copy.edit("host/src/ladders/mod.rs", |text| without(text, &LEFT_OUT));
+        copy
+    }
+
+    fn edit(&self, file: &str, change: impl FnOnce(&str) -> String) {
+        let path = self.root.join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let changed = change(&text);
+        assert_ne!(changed, text, "{file} is as it was");
+        fs::write(path, changed).unwrap();
+    }
+
+    fn xtask(&self, arguments: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_xtask"))
+            .args(arguments.split(' '))
+            .env("CARGO_MANIFEST_DIR", self.root.join("xtask"))
+            .output()
+            .unwrap()
+    }
+
+    /// Builds `ladder`. What is compiled goes where it goes for the original, what comes of it does not.
+    fn build(&self) {
+        let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo
+            .args(["build", "--quiet", "--bin", "ladder"])
+            .args(["--config", "profile.dev.package.simt.opt-level=0"])
+            .current_dir(&self.root)
+            .env("CARGO_TARGET_DIR", &self.target)
+            .env("CARGO_BUILD_BUILD_DIR", shared);
+        succeeded(cargo.output().unwrap());
+    }
+
+    fn ladder(&self, arguments: &str) -> Output {
+        Command::new(self.target.join("debug").join("ladder"))
+            .args(arguments.split(' '))
+            .current_dir(&self.root)
+            .output()
+            .unwrap()
+    }
+}
+
+fn succeeded(output: Output) -> String {
+    let (said, complained) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{said}\n{complained}");
+    said
+}
+
+fn failed(output: &Output, code: i32) -> String {
+    let both = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{both}");
+    both
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Makes `copy` what `original` is. Files that are the same already keep their times, which cargo goes by.
+fn synchronize(original: &Path, copy: &Path) {
+    fs::create_dir_all(copy).unwrap();
+    let names = |folder: &Path| -> Vec<_> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect()
+    };
+    for name in names(copy) {
+        if !original.join(&name).exists() {
+            let extra = copy.join(&name);
+            let removed = if extra.is_dir() {
+                fs::remove_dir_all(&extra)
+            } else {
+                fs::remove_file(&extra)
+            };
+            removed.unwrap();
+        }
+    }
+    for name in names(original) {
+        let (from, to) = (original.join(&name), copy.join(&name));
+        // Built, or nothing that a program is built from.
+        if ["target", ".git", "docs", "fixtures", "snapshots"]
+            .iter()
+            .any(|left_out| name == *left_out)
+        {
+            continue;
+        }
+        if from.is_dir() {
+            synchronize(&from, &to);
+        } else if fs::read(&from).unwrap() != fs::read(&to).unwrap_or_default() {
+            fs::copy(&from, &to).unwrap();
+        }
+    }
+}
+
+/// The text without the lines that name one of these modules.
+fn without(text: &str, modules: &[&str]) -> String {
+    let names = |line: &str| {
+        let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let code = !line.trim_start().starts_with("//");
+        code && words.into_iter().any(|word| modules.contains(&word))
+    };
+    let kept: Vec<&str> = text.lines().filter(|line| !names(line)).collect();
+    kept.join("\n") + "\n"
+}
+
+#[test]
+fn a_rung_and_a_ladder() {
+    let copy = Workspace::copy();
+    let wrong = failed(&copy.xtask("new rung reduce_foo --after reduce_shlf"), 2);
+    assert!(
+        wrong.contains("did you mean `--after reduce_shfl`?"),
+        "{wrong}"
+    );
+    let taken = failed(&copy.xtask("new rung reduce_smem --after reduce_shfl"), 2);
+    assert!(taken.contains("already"), "{taken}");
+    let no_name = failed(&copy.xtask("new rung reduce-foo --after reduce_shfl"), 2);
+    assert!(no_name.contains("not a name"), "{no_name}");
+
+    succeeded(copy.xtask("new rung reduce_foo --after reduce_shfl"));
+    failed(&copy.xtask("new rung reduce_foo --after reduce_shfl"), 2);
+    succeeded(copy.xtask("new ladder scan"));
+    let taken = failed(&copy.xtask("new ladder reduce"), 2);
+    assert!(taken.contains("already"), "{taken}");
+    copy.build();
+    let list = succeeded(copy.ladder("list"));
+    assert!(
+        list.contains("reduce_foo") && list.contains("scan_naive"),
+        "{list}"
+    );
+    for (ladder, rung) in [("reduce", "reduce_foo"), ("scan", "scan_naive")] {
+        let check = format!("check {ladder} --rung {rung} --n 1000 --device sim");
+        let said = failed(&copy.ladder(&check), 1);
+        assert!(said.contains(rung) && said.contains("wrong"), "{said}");
+    }
+
+    copy.edit("kernels-gpu/src/reduce/foo.rs", |text| {
+        text.replace("    let _ = (input, output, n);\n", SUM)
+    });
+    copy.edit("kernels-gpu/src/scan/naive.rs", |text| {
+        text.replace("    let _ = (input, output, n);\n", PLUS_ONE)
+    });
+    copy.build();
+    for command in [
+        "list scan",
+        "check reduce --rung reduce_foo --n 1000 --device sim",
+        "check scan --device sim",
+        "run reduce --rung reduce_foo --n 1000 --device sim",
+        "run scan --n 1000 --device sim",
+        "profile reduce_foo --n 1000 --device sim",
+        "profile scan --n 1000 --device sim",
+    ] {
+        let said = succeeded(copy.ladder(command));
+        let rung = match command.contains("scan") {
+            true => "scan_naive",
+            false => "reduce_foo",
+        };
+        assert!(said.contains(rung), "{command}: {said}");
+    }
+}
