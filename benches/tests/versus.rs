@@ -188,7 +188,7 @@ fn what_cannot_be_asked_for_is_refused() {
         ),
         (
             &["--rung", "nothing_like_it"],
-            "has no rung `nothing_like_it`",
+            "no ladder or rung is named `nothing_like_it`",
         ),
         (&["reduce", "--n", "many"], "`many` is not a size"),
     ] {
