@@ -20,93 +20,31 @@ pub struct Baseline {
     pub call: Call,
 }
 
-/// A baseline of a ladder.
-struct Registered {
-    ladder: &'static str,
-    name: &'static str,
-    function: &'static CStr,
-    /// Whether it gives what the ladder's upper bound gives, and not what the other rungs do.
-    is_bound: bool,
-    request: fn(&Options) -> Option<Request>,
-}
+/// What a problem with certain options asks of a library: the numbers that `cuda/baselines.cu` documents, and the bytes
+/// that the work needs in each of the rung's first buffers. `None` for a problem that the library has nothing for.
+type Request = Option<([u64; 3], Vec<u64>)>;
 
-/// What a problem with certain options asks of a library.
-struct Request {
-    /// The numbers that `cuda/baselines.cu` documents.
-    numbers: [u64; 3],
-    /// The bytes that the work needs in each of the rung's first buffers.
-    bytes: Vec<u64>,
-}
+/// A baseline of a ladder: the ladder, what the library calls it, its name in `cuda/baselines.cu`, whether it gives what
+/// the ladder's upper bound gives (and not what the other rungs do), and its request.
+type Registered = (
+    &'static str,
+    &'static str,
+    &'static CStr,
+    bool,
+    fn(&Options) -> Request,
+);
 
 /// All baselines. A ladder that is not here has none.
+#[rustfmt::skip] // A line each.
 const BASELINES: &[Registered] = &[
-    Registered {
-        ladder: "reduce",
-        name: "CUB DeviceReduce",
-        function: c"reduce",
-        is_bound: false,
-        request: reduce,
-    },
-    Registered {
-        ladder: "transpose",
-        name: "memcpy",
-        function: c"copy",
-        is_bound: true,
-        request: |options| {
-            let bytes = product(options, ["rows", "cols"])?;
-            Some(Request {
-                numbers: [bytes, 0, 0],
-                bytes: vec![bytes; 2],
-            })
-        },
-    },
-    Registered {
-        ladder: "transpose",
-        name: "cuBLAS geam",
-        function: c"transpose",
-        is_bound: false,
-        request: |options| {
-            Some(Request {
-                numbers: [options.size("rows"), options.size("cols"), 0],
-                bytes: vec![product(options, ["rows", "cols"])?; 2],
-            })
-        },
-    },
-    Registered {
-        ladder: "matmul",
-        name: "cuBLAS SGEMM",
-        function: c"matmul",
-        is_bound: false,
-        request: |options| {
-            let sides = [["m", "k"], ["k", "n"], ["m", "n"]].map(|sides| product(options, sides));
-            Some(Request {
-                numbers: ["m", "n", "k"].map(|side| options.size(side)),
-                bytes: sides.into_iter().collect::<Option<_>>()?,
-            })
-        },
-    },
-    Registered {
-        ladder: "histogram",
-        name: "CUB DeviceHistogram",
-        function: c"histogram",
-        is_bound: false,
-        request: |options| {
-            let n = options.size("n");
-            Some(Request {
-                numbers: [n, 0, 0],
-                bytes: vec![n, 256 * 4],
-            })
-        },
-    },
+    ("reduce", "CUB DeviceReduce", c"reduce", false, reduce),
+    ("transpose", "memcpy", c"copy", true, copy),
+    ("transpose", "cuBLAS geam", c"transpose", false, transpose),
+    ("matmul", "cuBLAS SGEMM", c"matmul", false, matmul),
+    ("histogram", "CUB DeviceHistogram", c"histogram", false, histogram),
 ];
 
-/// The bytes of a matrix of 32-bit words with these sides.
-fn product(options: &Options, sides: [&str; 2]) -> Option<u64> {
-    let [rows, cols] = sides.map(|side| options.size(side));
-    rows.checked_mul(cols)?.checked_mul(4)
-}
-
-fn reduce(options: &Options) -> Option<Request> {
+fn reduce(options: &Options) -> Request {
     /// In the order of their numbers.
     const OPS: [&str; 4] = ["sum", "product", "min", "max"];
     /// Likewise, with the bytes of an element.
@@ -115,41 +53,69 @@ fn reduce(options: &Options) -> Option<Request> {
     let element = options.text("type");
     let number = TYPES.iter().position(|(name, _)| *name == element)?;
     let (n, size) = (options.size("n"), TYPES[number].1);
-    Some(Request {
-        numbers: [op as u64, number as u64, n],
-        bytes: vec![n.checked_mul(size)?, size],
-    })
+    let bytes = vec![n.checked_mul(size)?, size];
+    Some(([op as u64, number as u64, n], bytes))
+}
+
+fn copy(options: &Options) -> Request {
+    let bytes = matrix_bytes(options, ["rows", "cols"])?;
+    Some(([bytes, 0, 0], vec![bytes; 2]))
+}
+
+fn transpose(options: &Options) -> Request {
+    let sides = ["rows", "cols"];
+    let [rows, cols] = sides.map(|side| options.size(side));
+    Some(([rows, cols, 0], vec![matrix_bytes(options, sides)?; 2]))
+}
+
+fn matmul(options: &Options) -> Request {
+    let matrices = [["m", "k"], ["k", "n"], ["m", "n"]].into_iter();
+    let bytes = matrices.map(|sides| matrix_bytes(options, sides));
+    Some((
+        ["m", "n", "k"].map(|side| options.size(side)),
+        bytes.collect::<Option<_>>()?,
+    ))
+}
+
+fn histogram(options: &Options) -> Request {
+    const BINS: u64 = 256 * 4;
+    let n = options.size("n");
+    Some(([n, 0, 0], vec![n, BINS]))
+}
+
+/// The bytes of a matrix of 32-bit words with these sides.
+fn matrix_bytes(options: &Options, sides: [&str; 2]) -> Option<u64> {
+    let [rows, cols] = sides.map(|side| options.size(side));
+    rows.checked_mul(cols)?.checked_mul(4)
 }
 
 /// Whether a ladder has baselines.
-#[must_use]
 pub fn exist_for(ladder: &str) -> bool {
-    BASELINES.iter().any(|own| own.ladder == ladder)
+    BASELINES.iter().any(|(own, ..)| *own == ladder)
 }
 
 /// The baselines for a problem of `ladder`, made from `options`, which are complete.
-#[must_use]
 pub fn of(ladder: &'static Ladder, problem: &dyn Problem, options: &Options) -> Vec<Baseline> {
-    let make = |own: &Registered| {
-        let Request { numbers, bytes } = (own.request)(options)?;
-        let (rung, launch) = same_result(ladder, problem, own.is_bound)?;
+    let own = BASELINES.iter().filter(|(own, ..)| *own == ladder.name);
+    let make = |&(_, name, function, is_bound, request): &Registered| {
+        let (numbers, bytes) = request(options)?;
+        let (rung, launch) = same_result(ladder, problem, is_bound)?;
         let buffers = launch.args.iter().filter_map(|arg| match arg {
             Arg::Buffer(index) => Some(*index),
             _ => None,
         });
         let call = Call {
-            function: own.function,
+            function,
             buffers: buffers.zip(bytes).collect(),
             numbers,
         };
         Some(Baseline {
-            name: own.name,
+            name,
             rung,
             launch,
             call,
         })
     };
-    let own = BASELINES.iter().filter(|own| own.ladder == ladder.name);
     own.filter_map(make).collect()
 }
 

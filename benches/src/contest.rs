@@ -1,6 +1,5 @@
 //! One problem and everything that computes it, run in turn.
 
-use host::device::DeviceInfo;
 use host::problem::Verdict;
 use host::run::WARM_UP;
 use host::stats::Samples;
@@ -31,7 +30,6 @@ pub struct Spread {
 
 impl Spread {
     /// Of these values. `None` for none.
-    #[must_use]
     pub fn of(values: Vec<f64>) -> Option<Self> {
         let samples = Samples::new(values)?;
         let (first_quartile, third_quartile) = samples.quartiles();
@@ -43,18 +41,18 @@ impl Spread {
     }
 }
 
-/// What became of an contestant.
+/// How a contestant ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// It was timed: nanoseconds, round by round.
     Timed(Vec<f64>),
-    /// It was not, because its result was wrong or it failed: how.
+    /// It was not timed, because its result was wrong or it failed: how.
     Wrong(String),
-    /// It was not, because it takes too long: nanoseconds of the launch that was tried.
+    /// It was not timed, because it takes too long: nanoseconds of the launch that was tried.
     LeftOut(f64),
 }
 
-/// A contestant and what became of it.
+/// A contestant and how it ended.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// Its name.
@@ -65,15 +63,14 @@ pub struct Measured {
     pub rung: Option<&'static Rung>,
     /// Whether it does less than the problem asks for.
     pub is_bound: bool,
-    /// The bytes that it moves at the least.
+    /// The least bytes that it moves.
     pub bytes: u64,
-    /// What became of it.
+    /// How it ended.
     pub outcome: Outcome,
 }
 
 impl Measured {
     /// Its times, round by round.
-    #[must_use]
     pub fn times(&self) -> Option<&[f64]> {
         match &self.outcome {
             Outcome::Timed(times) => Some(times),
@@ -82,26 +79,23 @@ impl Measured {
     }
 
     /// The middle of its times, in nanoseconds.
-    #[must_use]
     pub fn spread(&self) -> Option<Spread> {
         Spread::of(self.times()?.to_vec())
     }
 
     /// The bytes that it moved in a second.
-    #[must_use]
     pub fn bytes_per_s(&self) -> Option<f64> {
         Some(self.bytes as f64 / (self.spread()?.median * 1e-9))
     }
 
     /// The ratio of its time to another's: of each round's two launches, which ran close to each other.
-    #[must_use]
     pub fn over(&self, other: &Self) -> Option<Spread> {
         let rounds = self.times()?.iter().zip(other.times()?);
         Spread::of(rounds.map(|(own, other)| own / other).collect())
     }
 }
 
-/// What a case brought.
+/// The results of a case.
 #[derive(Clone, Debug)]
 pub struct Contest {
     /// The ladder.
@@ -114,9 +108,9 @@ pub struct Contest {
     pub title: String,
     /// The bytes that effective bandwidth is reckoned from.
     pub bytes: u64,
-    /// The floating-point operations, where the ladder is measured by them.
+    /// The floating-point operations, when the ladder is measured by them.
     pub flops: Option<u64>,
-    /// Where the data are when a launch begins, where the device says what its L2 is.
+    /// Whether the data are in the L2 cache when a launch begins, in words; `None` when its size is not known.
     pub regime: Option<String>,
     /// All that took part: rungs, each before its CUDA port, then baselines.
     pub contestants: Vec<Measured>,
@@ -126,7 +120,6 @@ pub struct Contest {
 
 impl Contest {
     /// The contestant of this name.
-    #[must_use]
     pub fn named(&self, name: &str) -> Option<&Measured> {
         self.contestants
             .iter()
@@ -141,15 +134,13 @@ impl Contest {
     }
 
     /// A rung's time over its CUDA port's.
-    #[must_use]
     pub fn over_port(&self, contestant: &Measured) -> Option<Spread> {
         let rung = contestant.rung.filter(|_| contestant.kind == Kind::Rung)?;
         contestant.over(self.named(&port_name(rung))?)
     }
 
-    /// The rung that solves the problem in the shortest time: all of it, where some of the ladder's rungs leave
-    /// a part of it to the host.
-    #[must_use]
+    /// The rung that computes the problem to its end in the shortest time. Rungs that leave a part of it to the host
+    /// count only when all of the ladder do.
     pub fn top(&self) -> Option<&Measured> {
         let median = |contestant: &Measured| contestant.spread().map(|spread| spread.median);
         self.of_kind(Kind::Rung)
@@ -167,7 +158,6 @@ impl Contest {
     }
 
     /// Whether everything that ran was right.
-    #[must_use]
     pub fn all_right(&self) -> bool {
         !self
             .contestants
@@ -225,9 +215,9 @@ pub fn options(case: &Case, problem: &dyn Problem) -> Result<Options, host::Erro
 /// Each launch is timed as [`Session::time`] documents.
 ///
 /// # Errors
-/// A problem that does not fit, a name that is no rung or is one that the device is too old for, and a device
-/// without a clock. Whatever else the device
-/// refuses is the contestant's [`Outcome::Wrong`].
+/// [`host::Error::NotEnoughMemory`] for a problem that does not fit, [`host::Error::UnknownRung`] for a name that is no
+/// rung, [`Error::NeedsNewer`] for a named rung that the device is too old for, [`Error::NoGpu`] for a device without a
+/// clock. Whatever else the device refuses is the contestant's [`Outcome::Wrong`].
 pub fn contest(
     device: &mut dyn Device,
     case: &Case,
@@ -257,7 +247,10 @@ pub fn contest(
         progress(&format!("trying {}", contestant.name()));
         let tried = match contestant.once(&mut session) {
             Ok(Some(time)) => Ok(time),
-            Ok(None) => return Err(no_clock(&info).into()),
+            Ok(None) => {
+                let what = format!("{} has no clock", info.name);
+                return Err(Error::NoGpu { what });
+            }
             // The driver is older than the nvcc: that is not the port's fault.
             Err(error @ host::Error::Ptx { .. }) if contestant.kind() == Kind::CudaPort => {
                 cuda.refuse_ports(case.ladder.name, error.to_string());
@@ -294,28 +287,7 @@ pub fn contest(
         });
     }
 
-    for round in 0..WARM_UP + runs {
-        let counts = round >= WARM_UP;
-        progress(&if counts {
-            format!("round {} of {runs}", round - WARM_UP + 1)
-        } else {
-            "warming up".to_owned()
-        });
-        let mut order: Vec<usize> = (0..results.len()).collect();
-        if round % 2 == 1 {
-            order.reverse();
-        }
-        for at in order {
-            let Outcome::Timed(times) = &mut outcomes[at] else {
-                continue;
-            };
-            match results[at].0.once(&mut session) {
-                Ok(Some(time)) if counts => times.push(time),
-                Ok(_) => {}
-                Err(error) => outcomes[at] = Outcome::Wrong(error.to_string()),
-            }
-        }
-    }
+    rounds(&results, &mut outcomes, &mut session, runs, progress);
     drop(session);
 
     let contestants = results
@@ -345,11 +317,34 @@ pub fn contest(
     })
 }
 
-fn no_clock(info: &DeviceInfo) -> host::Error {
-    host::Error::NoGpu {
-        what: format!(
-            "{} has no clock, and nothing can be measured on it",
-            info.name
-        ),
+/// Takes the times of those whose outcome is a time, in rounds.
+fn rounds<D: Device + ?Sized>(
+    results: &[(Contestant, Result<f64, String>)],
+    outcomes: &mut [Outcome],
+    session: &mut Session<'_, D>,
+    runs: u32,
+    mut progress: impl FnMut(&str),
+) {
+    for round in 0..WARM_UP + runs {
+        let counts = round >= WARM_UP;
+        progress(&if counts {
+            format!("round {} of {runs}", round - WARM_UP + 1)
+        } else {
+            "warming up".to_owned()
+        });
+        let mut order: Vec<usize> = (0..results.len()).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for at in order {
+            let Outcome::Timed(times) = &mut outcomes[at] else {
+                continue;
+            };
+            match results[at].0.once(session) {
+                Ok(Some(time)) if counts => times.push(time),
+                Ok(_) => {}
+                Err(error) => outcomes[at] = Outcome::Wrong(error.to_string()),
+            }
+        }
     }
 }

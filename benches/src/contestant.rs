@@ -45,7 +45,6 @@ pub enum Contestant {
 impl Contestant {
     /// Its name, which no other of the same problem has: `reduce_shfl`, `reduce_shfl (CUDA C++)`,
     /// `CUB DeviceReduce`.
-    #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Launch {
@@ -60,7 +59,6 @@ impl Contestant {
     }
 
     /// What kind of contestant it is.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
             Self::Launch { is_port: false, .. } => Kind::Rung,
@@ -71,7 +69,6 @@ impl Contestant {
     }
 
     /// The rung that it is or is a CUDA port of.
-    #[must_use]
     pub fn rung(&self) -> Option<&'static Rung> {
         match self {
             Self::Launch { rung, .. } => Some(rung),
@@ -80,7 +77,6 @@ impl Contestant {
     }
 
     /// Whether it does less than the problem asks for.
-    #[must_use]
     pub fn is_bound(&self) -> bool {
         match self {
             Self::Launch { rung, .. } => rung.is_bound,
@@ -90,7 +86,6 @@ impl Contestant {
     }
 
     /// The least bytes that it has to move.
-    #[must_use]
     pub fn bytes(&self, problem: &dyn Problem) -> u64 {
         match self {
             Self::Launch { .. } | Self::Baseline(..) => problem.bytes(),
@@ -102,7 +97,6 @@ impl Contestant {
     }
 
     /// What keeps the device from running it: [`Session::lacks`].
-    #[must_use]
     pub fn lacks<D: Device + ?Sized>(&self, session: &Session<'_, D>) -> Option<Error> {
         match self {
             Self::Launch { launch, .. } => session.lacks(launch),
@@ -156,7 +150,6 @@ impl Contestant {
 pub const READ: &str = "reading alone";
 
 /// The name of a rung's CUDA port.
-#[must_use]
 pub fn port_name(rung: &Rung) -> String {
     format!("{} (CUDA C++)", rung.name)
 }

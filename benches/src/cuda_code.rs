@@ -51,13 +51,11 @@ pub struct CudaCode {
 
 impl CudaCode {
     /// Looks for an nvcc, and does nothing else yet. What nvcc makes is kept in [`nvcc::cache`].
-    #[must_use]
     pub fn find() -> Self {
         Self::with(Nvcc::find(), nvcc::cache())
     }
 
     /// The code that this nvcc makes, if it is one, kept in this folder.
-    #[must_use]
     pub fn with(nvcc: Result<Nvcc, Error>, folder: PathBuf) -> Self {
         Self {
             nvcc: nvcc.map_err(|error| error.to_string()),
@@ -68,7 +66,6 @@ impl CudaCode {
     }
 
     /// nvcc's version, when there is one.
-    #[must_use]
     pub fn nvcc_version(&self) -> Option<&str> {
         self.nvcc.as_ref().ok().map(Nvcc::version)
     }
@@ -129,7 +126,6 @@ impl CudaCode {
     }
 
     /// The launch of a rung's CUDA port: the same, of the entry that nvcc compiled. `None` when there is no such entry.
-    #[must_use]
     pub fn port(&self, ladder: &str, launch: &Launch) -> Option<Launch> {
         let ports = self.ports.get(ladder)?.as_ref().ok()?;
         ports.entries.contains(&launch.entry).then(|| Launch {
@@ -139,7 +135,6 @@ impl CudaCode {
     }
 
     /// Whether a ladder's CUDA ports could not be made.
-    #[must_use]
     pub fn lacks_ports(&self, ladder: &str) -> bool {
         matches!(self.ports.get(ladder), Some(Err(_)))
     }
@@ -150,13 +145,11 @@ impl CudaCode {
     }
 
     /// The library of baselines, when it was asked for and could be made.
-    #[must_use]
     pub fn library(&self) -> Option<&Rc<Library>> {
         self.library.as_ref()?.as_ref().ok()
     }
 
     /// Why a ladder has no CUDA ports or no baselines here, a line each.
-    #[must_use]
     pub fn missing(&self, ladder: &str) -> Vec<String> {
         let has_ports = PORTS.iter().any(|(own, ..)| *own == ladder);
         let ports = match self.ports.get(ladder) {

@@ -75,7 +75,6 @@ impl From<host::Error> for Error {
 
 impl Error {
     /// The exit code: 1 where something failed, 2 where what was asked for cannot be done.
-    #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Ladder(error) => error.exit_code(),

@@ -2,20 +2,18 @@
 //! *baselines*, NVIDIA's own libraries (CUB, cuBLAS, a copy of memory).
 //!
 //! What flows in: the ladders of `host`, the CUDA C++ in `cuda/`, which the machine's nvcc compiles, and a GPU. What
-//! flows out: tables and JSON of the program `versus`, which runs all contestants in turn in one process, and
-//! criterion's benchmarks of the same contestants.
+//! flows out: tables and JSON of the program `versus`, which runs all contestants in turn in one process.
+//! Criterion's benchmarks of the same contestants are beside it, in `ladders/`.
 //!
 //! CUDA ports and baselines are registered here by the name of their ladder; a ladder may have neither. This crate
 //! must not know how a rung computes or how it is checked: a baseline is checked as a rung is.
 
 pub mod baseline;
 pub mod cases;
-pub mod clock;
 pub mod contest;
 pub mod contestant;
 pub mod cuda_code;
 mod error;
-pub mod groups;
 pub mod library;
 pub mod nvcc;
 pub mod show;

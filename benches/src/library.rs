@@ -104,7 +104,6 @@ impl Library {
     }
 
     /// The versions of NVIDIA's libraries, in words.
-    #[must_use]
     pub fn versions(&self) -> &str {
         &self.versions
     }

@@ -1,5 +1,5 @@
-//! CUDA C++ compiled when it is needed: by the nvcc of the machine that runs the benchmarks, once for each
-//! text, architecture and compiler.
+//! Compiles CUDA C++ with the nvcc of the machine that the program runs on, once for each text, architecture and
+//! compiler.
 
 use std::env;
 use std::ffi::OsString;
@@ -30,7 +30,7 @@ pub struct Nvcc {
 pub struct Unit {
     /// The file's name, for messages and for nvcc: `reduce.cu`.
     pub file: &'static str,
-    /// What is in it.
+    /// The CUDA C++ in it.
     pub text: &'static str,
     /// What to make of it.
     pub product: Product,
@@ -90,13 +90,11 @@ impl Nvcc {
     }
 
     /// Its version, `13.0.88`.
-    #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
 
     /// The program itself.
-    #[must_use]
     pub fn program(&self) -> &Path {
         &self.program
     }
@@ -205,8 +203,7 @@ impl Nvcc {
         })
     }
 
-    /// What a unit is called once it is made: it says what it is, and is another for another text, compiler
-    /// or way to call it.
+    /// The file name of what is made of a unit. It differs for another text, another compiler, or another way to call it.
     fn name(&self, unit: &Unit) -> String {
         let mut hasher = DefaultHasher::new();
         unit.text.hash(&mut hasher);
@@ -222,7 +219,7 @@ impl Nvcc {
     }
 }
 
-/// What is linked. Behind what needs it, or a linker that leaves out what is not needed leaves it out.
+/// What is linked. It comes behind the source, because a linker may leave out a library that nothing before it needs.
 fn libraries(product: &Product) -> &'static [&'static str] {
     match product {
         Product::Ptx(_) => &[],
@@ -232,7 +229,6 @@ fn libraries(product: &Product) -> &'static [&'static str] {
 
 /// The folder for what nvcc makes: the one that [`CACHE`] names, else one in cargo's target folder where
 /// this program lies in one, else in the user's cache.
-#[must_use]
 pub fn cache() -> PathBuf {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
     if let Some(folder) = variable(CACHE) {

@@ -86,7 +86,6 @@ pub struct Ratio {
 }
 
 /// The ratios of all rungs that have CUDA ports.
-#[must_use]
 pub fn ratios(contests: &[Contest]) -> Vec<Ratio> {
     let mut all: Vec<Ratio> = Vec::new();
     for contest in contests {
@@ -108,7 +107,6 @@ pub fn ratios(contests: &[Contest]) -> Vec<Ratio> {
 }
 
 /// The geometric mean. `None` of nothing.
-#[must_use]
 pub fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let logarithms: Vec<f64> = values.map(f64::ln).collect();
     let count = logarithms.len() as f64;
@@ -129,7 +127,6 @@ pub struct Ceiling {
 }
 
 /// The ceilings: of each kind the fastest.
-#[must_use]
 pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
     let mut all: Vec<Ceiling> = Vec::new();
     for contest in contests {
@@ -158,7 +155,6 @@ pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
 }
 
 /// The targets for which there are measurements.
-#[must_use]
 pub fn reached(contests: &[Contest]) -> Vec<Reached> {
     TARGETS
         .iter()

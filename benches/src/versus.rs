@@ -11,7 +11,7 @@ use cli::targets::{Scope, Targets};
 use cli::{not_run, progress_bar};
 use host::device::DeviceInfo;
 use host::selection::Selection;
-use host::{CATALOG, Device, Ladder, Provenance};
+use host::{Catalog, Device, Ladder, Provenance};
 
 use crate::cases::{self, Case};
 use crate::contest::contest;
@@ -19,13 +19,15 @@ use crate::cuda_code::CudaCode;
 use crate::error::Error;
 use crate::show::{self, Circumstances, Results};
 
-/// Exit code where a result was wrong or something could not be measured.
+/// The exit code when a result was wrong or something could not be measured.
 const WRONG: u8 = 1;
-/// Fewer rounds than this have no quartiles to speak of.
+/// The least rounds that are worth quartiles.
 const FEWEST_RUNS: u32 = 5;
 
 /// What the program finds around it.
 pub struct Env<'a> {
+    /// The ladders that can be named.
+    pub catalog: &'static Catalog,
     /// Opens the GPU.
     pub open: &'a dyn Fn() -> Result<Box<dyn Device>, host::Error>,
     /// Finds the compiler of the CUDA C++ to measure against.
@@ -49,9 +51,9 @@ struct Request {
     update_readme: Option<PathBuf>,
 }
 
-fn program(args: &[OsString]) -> Command {
+fn program(catalog: &'static Catalog, args: &[OsString]) -> Command {
     let command = Command::new("versus").version(env!("CARGO_PKG_VERSION"));
-    let command = Scope::of(&CATALOG, args).targets_without_block(command);
+    let command = Scope::of(catalog, args).targets_without_block(command);
     Request::augment_args(command).about(
         "Measures rungs against the same kernels in CUDA C++ and the top rungs against CUB, cuBLAS and memcpy, in turn \
          in one process",
@@ -67,7 +69,7 @@ pub fn main(
     err: &mut dyn Write,
 ) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    let matches = match program(&args).try_get_matches_from(&args) {
+    let matches = match program(env.catalog, &args).try_get_matches_from(&args) {
         Ok(matches) => matches,
         Err(error) => return not_run(&error, "cargo xtask versus --help", out, err),
     };
@@ -98,12 +100,12 @@ fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let targets = Targets::read(&CATALOG, matches);
+    let targets = Targets::read(env.catalog, matches);
     let request = Request::from_arg_matches(matches).map_err(cli::Error::from)?;
     if request.runs < FEWEST_RUNS {
         return Err(Error::FewRuns(request.runs));
     }
-    let selected = targets.select(&CATALOG)?;
+    let selected = targets.select(env.catalog)?;
     let cases: Vec<(&Selection, Case)> = selected
         .iter()
         .flat_map(|own| {
@@ -146,7 +148,7 @@ fn run(
         bar.inc(1);
         match result {
             Ok(contest) => contests.push(contest),
-            // Of several, one that does not fit does not stop the others.
+            // One of several problems that does not fit into the memory does not stop the others.
             Err(error) if cases.len() > 1 => failed.push((name, error.to_string())),
             Err(error) => return Err(error),
         }
@@ -201,16 +203,18 @@ fn marker(ladder: &Ladder) -> String {
     format!("versus-{}", ladder.name)
 }
 
-/// The cases of a ladder: one where options are given, else those of the table, or for a ladder that is named and that
-/// the table lacks, its usual problem.
+/// The cases of a ladder: one when options are given, else those of the table. A ladder whose rungs are not timed has
+/// none unless it is named.
 fn cases(selected: &Selection, is_named: bool) -> Vec<Case> {
-    let own = cases::versus(Some(selected.ladder));
-    if !selected.given.is_empty() || (own.is_empty() && is_named) {
+    if !selected.given.is_empty() {
         return vec![Case {
             ladder: selected.ladder,
             label: "",
             options: selected.options(),
         }];
     }
-    own
+    match is_named || !selected.ladder.shown.pictures {
+        true => cases::versus(Some(selected.ladder)),
+        false => Vec::new(),
+    }
 }

@@ -1,33 +1,38 @@
-//! Peers from end to end: a library of them that is compiled here, on a driver that is.
+//! Baselines from end to end: a library of them that is compiled here, on a driver that is.
 
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
-#[path = "../../host/tests/stand_in/mod.rs"]
-mod stand_in;
+mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 
-use host::device::{BufferId, Device, Gpu, Sim};
-use host::peer::{Call, Peer};
-use host::problem::{POISON, Problem, Role, Verdict};
-use host::{Error, Options, ladder};
+use benches::baseline::{self, Baseline};
+use benches::contestant::Contestant;
+use benches::library::Library;
+use common::{LIBRARY, stand_in};
+use host::device::{Gpu, Sim};
+use host::problem::Verdict;
+use host::{Device, Error, KERNELS, Options, Problem, Session, ladder};
 
-/// In the process that has the stand-in for a driver, the library of peers.
-const LIBRARY: &str = "LADDER_TEST_PEERS";
+/// In the process that has the stand-in for a driver, the library of baselines.
+const PATH: &str = "LADDER_TEST_BASELINES";
 
 /// Runs a test of this file again, in a process whose CUDA driver is the stand-in: `libcuda` looks for one only
 /// once in a process.
 fn on_the_stand_in(test: &str, run: impl FnOnce(&Path)) {
-    if let Some(library) = std::env::var_os(LIBRARY) {
+    if let Some(library) = std::env::var_os(PATH) {
         run(&PathBuf::from(library));
         return;
     }
-    let (driver, peers) = (stand_in::built("driver"), stand_in::built("peers"));
+    let driver = stand_in::driver();
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
         .env(libcuda::OVERRIDE, &driver.1)
-        .env(LIBRARY, &peers.1)
+        .env("LADDER_STAND_IN_TELLS", "1")
+        .env(PATH, &LIBRARY.1)
         .output()
         .unwrap();
     let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
@@ -35,61 +40,42 @@ fn on_the_stand_in(test: &str, run: impl FnOnce(&Path)) {
     assert!(out.contains("1 passed"), "{out}");
     // What the driver complains of is left behind.
     assert!(!err.contains("left behind"), "{err}");
-    assert_eq!(out.matches("peers are closed").count(), 1, "{out}");
+    assert_eq!(out.matches("the library is closed").count(), 1, "{out}");
 }
 
-fn problem(name: &str, options: &[(&'static str, &str)]) -> Box<dyn Problem> {
-    let mut all = Options::default();
-    for (option, value) in options {
-        all = all.with(option, value);
-    }
-    ladder(name).unwrap().problem(&all).unwrap()
+/// A problem and its baselines.
+fn of(name: &str, options: &[(&'static str, &str)]) -> (Box<dyn Problem>, Vec<Baseline>) {
+    let ladder = ladder(name).unwrap();
+    let given = options.iter();
+    let options = given.fold(Options::default(), |all, (name, value)| {
+        all.with(name, value)
+    });
+    let problem = ladder.problem(&options).unwrap();
+    let options = problem.settled(ladder.complete(&options).unwrap());
+    let baselines = baseline::of(ladder, &*problem, &options);
+    (problem, baselines)
 }
 
-/// A problem's buffers, as they are before a launch.
-fn buffers(gpu: &mut Gpu, problem: &dyn Problem) -> Vec<BufferId> {
-    let mut ids = Vec::new();
-    for (index, buffer) in problem.buffers().iter().enumerate() {
-        let id = gpu.alloc(buffer.bytes as usize).unwrap();
-        match buffer.role {
-            Role::Input => gpu.upload(id, problem.input(index)).unwrap(),
-            Role::Output => gpu.fill(id, POISON).unwrap(),
-            Role::Sum | Role::Workspace => gpu.fill(id, 0).unwrap(),
-        }
-        ids.push(id);
-    }
-    ids
-}
-
-fn verdict(gpu: &mut Gpu, problem: &dyn Problem, peer: &Peer) -> Result<Verdict, Error> {
-    let bound = buffers(gpu, problem);
-    let ran = gpu.call(&peer.call, &bound)?;
-    assert_eq!(ran.time_ns, Some(250_000.0), "the events");
-    let outputs: Vec<_> = problem
-        .wanted_of_peer(peer)
-        .iter()
-        .map(|wanted| {
-            let mut bytes = vec![0; wanted.bytes];
-            gpu.download(bound[wanted.buffer], &mut bytes).unwrap();
-            bytes
-        })
-        .collect();
-    Ok(problem.check_peer(peer, &outputs))
+fn verdict(
+    gpu: &mut Gpu,
+    problem: &dyn Problem,
+    baseline: &Baseline,
+    library: &Rc<Library>,
+) -> Result<Verdict, Error> {
+    let mut session = Session::new(gpu, problem, true)?;
+    let contestant = Contestant::Baseline(baseline.clone(), library.clone());
+    let verdict = contestant.check(&mut session)?;
+    let time = contestant.once(&mut session)?;
+    assert_eq!(time, Some(250_000.0), "the events");
+    Ok(verdict)
 }
 
 #[test]
-fn peers_compute_what_the_rungs_do() {
-    on_the_stand_in("peers_compute_what_the_rungs_do", |library| {
-        let mut gpu = Gpu::open().unwrap();
-        let call = Call::Copy {
-            from: 0,
-            to: 1,
-            bytes: 0,
-        };
-        let early = gpu.call(&call, &[]).unwrap_err().to_string();
-        assert!(early.ends_with("no library of peers is open"), "{early}");
-        let versions = gpu.open_peers(library).unwrap();
-        assert_eq!(versions, "CUB 1.2.3, cuBLAS 4.5.6");
+fn baselines_compute_what_the_rungs_do() {
+    on_the_stand_in("baselines_compute_what_the_rungs_do", |library| {
+        let mut gpu = Gpu::open(&KERNELS).unwrap();
+        let library = Rc::new(Library::open(library, &mut gpu).unwrap());
+        assert_eq!(library.versions(), "CUB 1.2.3, cuBLAS 4.5.6");
 
         let mut names = Vec::new();
         for (ladder, options) in [
@@ -105,11 +91,12 @@ fn peers_compute_what_the_rungs_do() {
             ("histogram", &[("n", "1000"), ("data", "skewed")]),
             ("shuffle", &[]),
         ] {
-            let problem = problem(ladder, options);
-            for peer in problem.peers() {
-                let found = verdict(&mut gpu, &*problem, &peer).unwrap();
-                assert_eq!(found, Verdict::Right, "{}", peer.name);
-                names.push(peer.name);
+            let (problem, baselines) = of(ladder, options);
+            for baseline in baselines {
+                let found = verdict(&mut gpu, &*problem, &baseline, &library).unwrap();
+                assert_eq!(found, Verdict::Right, "{}", baseline.name);
+                assert_eq!(baseline.rung.is_bound, baseline.name == "memcpy");
+                names.push(baseline.name);
             }
         }
         let expected = [
@@ -123,65 +110,59 @@ fn peers_compute_what_the_rungs_do() {
             "CUB DeviceHistogram",
         ];
         assert_eq!(names, expected);
+        // The library keeps open what it works on.
+        drop(gpu);
     });
 }
 
 #[test]
-fn a_peers_mistakes_are_told() {
-    on_the_stand_in("a_peers_mistakes_are_told", |library| {
-        let mut gpu = Gpu::open().unwrap();
-        gpu.open_peers(library).unwrap();
+fn a_baselines_mistakes_are_told() {
+    on_the_stand_in("a_baselines_mistakes_are_told", |library| {
+        let mut gpu = Gpu::open(&KERNELS).unwrap();
+        let library = Rc::new(Library::open(library, &mut gpu).unwrap());
 
-        let refused = problem("reduce", &[("n", "10"), ("op", "max"), ("type", "u32")]);
-        let error = verdict(&mut gpu, &*refused, &refused.peers()[0]).unwrap_err();
-        let text = "the peer's reduce(max of u32, n = 10) failed: not in the stand-in";
-        assert_eq!((error.to_string().as_str(), error.exit_code()), (text, 1));
+        let (refused, baselines) = of("reduce", &[("n", "10"), ("op", "max"), ("type", "u32")]);
+        let error = verdict(&mut gpu, &*refused, &baselines[0], &library).unwrap_err();
+        let text = "CUB DeviceReduce failed: not in the stand-in";
+        assert_eq!(
+            (error.to_string().as_str(), error.is_failure()),
+            (text, true)
+        );
 
-        let greedy = problem("reduce", &[("n", "10"), ("op", "max"), ("type", "i64")]);
-        let found = verdict(&mut gpu, &*greedy, &greedy.peers()[0]).unwrap();
+        let (greedy, baselines) = of("reduce", &[("n", "10"), ("op", "max"), ("type", "i64")]);
+        let found = verdict(&mut gpu, &*greedy, &baselines[0], &library).unwrap();
         assert!(
             matches!(&found, Verdict::Wrong(why) if why.starts_with("word 1 was written")),
             "{found:?}"
         );
 
         // A copy is no transpose, and the other way round.
-        let transpose = problem("transpose", &[("rows", "4"), ("cols", "8")]);
-        let [copy, geam] = <[Peer; 2]>::try_from(transpose.peers()).unwrap();
-        for (peer, done) in [(&copy, &geam), (&geam, &copy)] {
-            let mixed = Peer {
+        let (transpose, baselines) = of("transpose", &[("rows", "4"), ("cols", "8")]);
+        let [copy, geam] = <[Baseline; 2]>::try_from(baselines).unwrap();
+        for (baseline, done) in [(&copy, &geam), (&geam, &copy)] {
+            let mixed = Baseline {
                 call: done.call.clone(),
-                ..peer.clone()
+                ..baseline.clone()
             };
-            let found = verdict(&mut gpu, &*transpose, &mixed).unwrap();
-            assert!(!found.is_right(), "{}", peer.name);
+            let found = verdict(&mut gpu, &*transpose, &mixed, &library).unwrap();
+            assert!(!found.is_right(), "{}", baseline.name);
         }
 
-        // Buffers that are not there or too small never reach the library.
-        let buffers = [gpu.alloc(64).unwrap(), gpu.alloc(4).unwrap()];
-        let reduce = |element, input, output, n| Call::Reduce {
-            op: "sum",
-            element,
-            input,
-            output,
-            n,
-        };
-        for (call, why) in [
-            (reduce("i32", 0, 2, 16), "buffer 2 of 2 is an argument"),
-            (reduce("i32", 0, 1, 17), "buffer 0 has only 64 bytes"),
-            (reduce("i64", 0, 1, 8), "buffer 1 has only 4 bytes"),
-            (reduce("i64", 0, 1, u64::MAX), "buffer 0 has only 64 bytes"),
-            (reduce("u8", 0, 1, 8), "no such operation or type"),
-        ] {
-            let error = gpu.call(&call, &buffers).unwrap_err().to_string();
-            assert!(error.contains(why), "{why}: {error}");
-        }
+        // A buffer that is too small never reaches the library.
+        let mut large = copy.clone();
+        large.call.buffers[0].1 = 129;
+        let error = verdict(&mut gpu, &*transpose, &large, &library).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "memcpy failed: buffer 0 has only 128 bytes"
+        );
     });
 }
 
 #[test]
-fn what_is_no_library_of_peers_is_told() {
-    on_the_stand_in("what_is_no_library_of_peers_is_told", |library| {
-        let mut gpu = Gpu::open().unwrap();
+fn what_is_no_library_of_baselines_is_told() {
+    on_the_stand_in("what_is_no_library_of_baselines_is_told", |library| {
+        let mut gpu = Gpu::open(&KERNELS).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let text = folder.path().join("text.so");
         std::fs::write(&text, "no library").unwrap();
@@ -189,28 +170,26 @@ fn what_is_no_library_of_peers_is_told() {
         for (path, why) in [
             (folder.path().join("none.so"), "there is no such file"),
             (text, "file too short"),
-            (driver, "it has no ladder_peers_open"),
+            (driver, "it has no ladder_baselines"),
         ] {
-            let error = gpu.open_peers(&path).unwrap_err();
+            let error = Library::open(&path, &mut gpu).err().unwrap();
             let words = error.to_string();
             assert!(words.contains(why), "{words}");
             assert!(words.contains(&path.display().to_string()), "{words}");
-            assert_eq!((error.exit_code(), words.lines().count()), (2, 1));
+            assert_eq!(words.lines().count(), 1);
         }
-        gpu.open_peers(library).unwrap();
+        Library::open(library, &mut gpu).unwrap();
     });
 }
 
 #[test]
-fn the_simt_machine_has_no_peers() {
-    let mut sim = Sim::open(1).unwrap();
-    let error = sim.open_peers(Path::new("peers.so")).unwrap_err();
-    assert!(error.to_string().contains("a sim has none"), "{error}");
-    let call = Call::Histogram {
-        input: 0,
-        bins: 1,
-        n: 1,
-    };
-    let error = sim.call(&call, &[]).unwrap_err().to_string();
-    assert!(error.contains("histogram(n = 1) failed"), "{error}");
+fn the_simt_machine_takes_no_libraries() {
+    let mut sim = Sim::open(&KERNELS, 1).unwrap();
+    let error = Library::open(Path::new("baselines.so"), &mut sim)
+        .err()
+        .unwrap();
+    let why = "baselines.so: a sim runs the kernels of this program only";
+    assert!(error.to_string().contains(why), "{error}");
+    let error = sim.call("a copy", &[], &mut |_, _| Ok(())).unwrap_err();
+    assert!(error.to_string().starts_with("a copy failed: "), "{error}");
 }

@@ -1,107 +1,72 @@
-//! The CUDA C++ twins of the rungs on the SIMT machine: what the kernels are timed against computes the same.
+//! The CUDA ports of rungs on the SIMT machine: what the rungs are timed against computes the same.
 //!
-//! Where there is no `nvcc` there is nothing to run, and the tests say so and pass. It is looked for in `NVCC`,
-//! where `cargo xtask setup --nvidia` puts it, in `PATH`, and in the usual places of a toolkit.
+//! Without an nvcc there is nothing to run, and the test says so and passes. [`Nvcc::find`] says where one is looked
+//! for.
 
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+use std::thread;
 
+use benches::cuda_code::PORTS;
+use benches::nvcc::Nvcc;
 use host::device::Sim;
 use host::problem::Verdict;
-use host::{Device as _, Effort, KERNELS, Rung, Session, ladder, ladders};
+use host::{Device as _, Effort, KERNELS, Ladder, Rung, Session};
 use ptx::Outline;
 
-/// How many rungs of each ladder, from the first, have a twin: those that other texts have too.
-const TWINS: [(&str, usize); 5] = [
-    ("reduce", 16),
-    ("transpose", 7),
-    ("shuffle", 7),
-    ("matmul", 8),
-    ("histogram", 5),
-];
-
-/// The release whose folder `cargo xtask setup --nvidia` fills.
-const RELEASE: &str = "13.5";
-
-/// Where `nvcc` is.
-fn nvcc() -> Option<PathBuf> {
-    // Cargo's folder for what integration tests write lies in the target folder.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let installed = target.join("nvidia").join(RELEASE).join("nvidia/cu13");
-    let named = |name| env::var_os(name).filter(|value| !value.is_empty());
-    let mut places: Vec<PathBuf> = named("NVCC").map(PathBuf::from).into_iter().collect();
-    places.push(installed.join("bin/nvcc"));
-    let path = named("PATH").unwrap_or_default();
-    places.extend(env::split_paths(&path).map(|folder| folder.join("nvcc")));
-    let toolkits = ["CUDA_PATH", "CUDA_HOME"].into_iter().filter_map(named);
-    places.extend(toolkits.map(|folder| PathBuf::from(folder).join("bin/nvcc")));
-    places.push("/usr/local/cuda/bin/nvcc".into());
-    places.into_iter().find(|place| place.is_file())
-}
-
-/// The PTX of a ladder's twins.
-fn compile(nvcc: &Path, ladder: &str) -> String {
+/// The PTX of a file of CUDA ports.
+fn compile(nvcc: &Nvcc, file: &str) -> String {
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../benches/cuda")
-        .join(ladder)
-        .with_extension("cu");
+        .join("cuda")
+        .join(file);
     let output = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join(ladder)
+        .join(file)
         .with_extension("ptx");
-    let ran = Command::new(nvcc)
+    let ran = Command::new(nvcc.program())
         .args(["-ptx", "-O3", "-std=c++17", "-arch=compute_75", "-o"])
-        .arg(&output)
-        .arg(&source)
+        .args([&output, &source])
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(
-        ran.status.success(),
-        "{} of {}: {said}",
-        nvcc.display(),
-        source.display()
-    );
-    assert_eq!(said, "", "warnings");
+    let written = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{}: {written}", source.display());
+    assert_eq!(written, "", "warnings");
     std::fs::read_to_string(output).unwrap()
 }
 
-/// The entries of a rung that have twins: those of the ladder's usual computation, where it has one.
-fn twinned(rung: &Rung) -> Vec<String> {
+/// The entries of a rung that can have ports: those of the ladder's usual computation, where it has one.
+fn portable(rung: &Rung) -> Vec<String> {
     match rung.entries.of("") {
         Some(entries) => Rung { entries, ..*rung }.entry_names(),
         None => rung.entry_names(),
     }
 }
 
-/// Runs every twin of a ladder on the ladder's edges, with every block, and compares with its reference.
-fn check(name: &str) {
-    let Some(nvcc) = nvcc() else {
-        eprintln!(
-            "there is no nvcc, so no twin of {name} was run; `cargo xtask setup --nvidia` installs one"
-        );
+/// Runs every CUDA port of a ladder on the ladder's edges, with every block, and compares with its reference.
+fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
+    let name = ladder.name;
+    let Some((_, file, _)) = PORTS.iter().find(|(own, ..)| *own == name) else {
+        eprintln!("{name} has no CUDA ports");
         return;
     };
-    let ladder = ladder(name).unwrap();
-    let text = compile(&nvcc, name);
+    let text = compile(nvcc, file);
     let sizes = |text: &str| -> BTreeMap<String, Vec<u32>> {
         Outline::new(text)
             .entries()
             .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
             .collect()
     };
-    let (of_twins, of_kernels) = (sizes(&text), sizes(KERNELS.modules[0].text));
-    for (entry, parameters) in &of_twins {
+    let (of_ports, of_kernels) = (sizes(&text), sizes(KERNELS.modules[0].text));
+    for (entry, parameters) in &of_ports {
         assert_eq!(of_kernels.get(entry), Some(parameters), "{entry}");
     }
-
-    let (_, rungs) = TWINS.iter().find(|(known, _)| *known == name).unwrap();
-    let expected: BTreeSet<String> = ladder.rungs[..*rungs].iter().flat_map(twinned).collect();
-    let entries: BTreeSet<String> = of_twins.into_keys().collect();
-    assert_eq!(entries, expected);
+    // A rung with a port has one for every entry, and there are no others.
+    let entries: BTreeSet<String> = of_ports.into_keys().collect();
+    let of_rungs = ladder.rungs.iter().map(portable);
+    let ported = of_rungs.filter(|own| own.iter().any(|entry| entries.contains(entry)));
+    assert_eq!(entries, ported.flatten().collect(), "{name}");
 
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let code = sim.load(text).unwrap();
@@ -122,38 +87,32 @@ fn check(name: &str) {
             }
         }
     }
-    assert_eq!(checked, entries, "the sweep leaves out twins");
-    eprintln!("{} twins of {name} are right", checked.len());
+    assert_eq!(
+        checked, entries,
+        "the sweep of {name} leaves out CUDA ports"
+    );
+    eprintln!("{} CUDA ports of {name} are right", checked.len());
 }
 
 #[test]
-fn every_ladder_has_twins() {
-    let names: BTreeSet<_> = TWINS.iter().map(|(name, _)| *name).collect();
-    let all: BTreeSet<_> = ladders().iter().map(|ladder| ladder.name).collect();
-    assert_eq!(names, all);
+fn cuda_ports_compute_what_their_rungs_do() {
+    let nvcc = match Nvcc::find() {
+        Ok(nvcc) => nvcc,
+        Err(error) => {
+            eprintln!("no CUDA port was run: {error}");
+            return;
+        }
+    };
+    thread::scope(|scope| {
+        for ladder in host::ladders() {
+            scope.spawn(|| check(&nvcc, ladder));
+        }
+    });
 }
 
 #[test]
-fn the_twins_of_the_reduction_are_right() {
-    check("reduce");
-}
-
-#[test]
-fn the_twins_of_the_transpose_are_right() {
-    check("transpose");
-}
-
-#[test]
-fn the_twins_of_the_shuffle_are_right() {
-    check("shuffle");
-}
-
-#[test]
-fn the_twins_of_the_product_are_right() {
-    check("matmul");
-}
-
-#[test]
-fn the_twins_of_the_histogram_are_right() {
-    check("histogram");
+fn cuda_ports_are_of_ladders_that_there_are() {
+    for (ladder, file, _) in PORTS {
+        assert_eq!(host::ladder(ladder).unwrap().name.to_owned() + ".cu", *file);
+    }
 }

@@ -4,17 +4,15 @@
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod common;
-#[path = "../../host/tests/stand_in/mod.rs"]
-mod stand_in;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use common::FakeNvcc;
+use common::{FakeNvcc, LIBRARY, stand_in};
 
 /// The stand-in and the folder that it is removed with.
-static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| stand_in::driver());
+static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(stand_in::driver);
 
 /// Runs the program: exit code, stdout, stderr.
 fn versus(driver: &Path, fault: &str, nvcc: &FakeNvcc, args: &[&str]) -> (i32, String, String) {
@@ -45,26 +43,27 @@ const ARGS: [&str; 8] = [
 ];
 
 #[test]
-fn rungs_and_twins_take_turns_and_everything_is_given_back() {
-    let nvcc = FakeNvcc::new(None);
+fn contestants_take_turns_and_everything_is_given_back() {
+    let nvcc = FakeNvcc::new(Some(&LIBRARY.1));
     let args = [&ARGS[..], &["--json"]].concat();
     let (code, out, err) = versus(&DRIVER.1, "", &nvcc, &args);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let found: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let entrants = found["cases"][0]["entrants"].as_array().unwrap();
+    let contestants = found["cases"][0]["contestants"].as_array().unwrap();
     let kinds = |kind: &str| {
-        entrants
+        contestants
             .iter()
-            .filter(|entrant| entrant["kind"] == kind)
+            .filter(|contestant| contestant["kind"] == kind)
             .count()
     };
-    assert_eq!([kinds("rung"), kinds("twin"), kinds("read")], [2, 2, 1]);
-    for entrant in entrants {
-        assert_eq!(entrant["time_ns"]["median"], 250_000.0, "{entrant}");
+    let all = ["rung", "cuda_port", "baseline", "read"].map(kinds);
+    assert_eq!(all, [2, 2, 1, 1]);
+    for contestant in contestants {
+        assert_eq!(contestant["time_ns"]["median"], 250_000.0, "{contestant}");
     }
-    assert_eq!(found["twins_geometric_mean"], 1.0);
+    assert_eq!(found["cuda_ports_geometric_mean"], 1.0);
     assert_eq!(found["nvcc"], "13.0.88");
-    // The kernels' own architecture on this device, for the twins, and the device's own, for the library.
+    // The kernels' own architecture on this device, for the CUDA ports, and the device's own, for the library.
     let calls = nvcc.calls();
     assert!(
         calls
@@ -95,6 +94,10 @@ fn without_a_gpu_there_is_nothing_to_measure() {
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(
         err.starts_with("error: ") && err.contains("no/such/libcuda.so"),
+        "{err}"
+    );
+    assert!(
+        err.contains("cargo xtask doctor") && !err.contains("--"),
         "{err}"
     );
     assert!(nvcc.calls().is_empty());

@@ -1,20 +1,23 @@
-//! Criterion's groups on a device that is none: what is measured is the device's time, and what is not asked
-//! for is not made.
+//! Criterion's groups on the SIMT machine with a made-up clock: what is measured is the device's time, and what is not
+//! asked for is not made.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "../ladders/groups/mod.rs"]
+#[allow(dead_code, unused_imports)]
+mod groups;
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use benches::cases::Case;
-use benches::clock::DeviceTime;
-use benches::groups::{self, Filter};
 use common::{Clocked, FakeNvcc};
-use criterion::Criterion;
+use criterion::measurement::Measurement;
+use criterion::{Criterion, Throughput};
+use groups::{DeviceTime, Filter};
 use host::Options;
 
 fn case() -> Case {
@@ -22,7 +25,6 @@ fn case() -> Case {
         ladder: host::ladder("histogram").unwrap(),
         label: "3000",
         options: Options::default().with("n", 3000),
-        top: None,
     }
 }
 
@@ -42,7 +44,7 @@ fn run(filter: &str, nvcc: &FakeNvcc, folder: &Path) {
         &mut criterion,
         &clock,
         &mut Clocked::new(),
-        &mut nvcc.opponents(),
+        &mut nvcc.cuda(),
         &Filter::new([filter.to_owned()]),
         &[case()],
     );
@@ -67,6 +69,55 @@ fn measured(folder: &Path) -> Vec<(String, f64)> {
 }
 
 #[test]
+fn the_filter_takes_what_criterion_would_take() {
+    let takes = |args: &str, id: &str| {
+        let (group, function) = id.rsplit_once('/').expect("an id has both");
+        Filter::new(args.split_whitespace().map(str::to_owned)).takes(group, function)
+    };
+    let id = "reduce/2^24/reduce_shfl";
+    assert!(takes("--bench", id));
+    assert!(takes("reduce_shfl --bench", id));
+    assert!(takes("--sample-size 20 shfl --test", id));
+    assert!(takes("--exact reduce/2^24/reduce_shfl", id));
+    assert!(takes("reduce_s..l$", id));
+    assert!(!takes("--bench reduce_smem", id));
+    assert!(!takes("--exact reduce_shfl", id));
+    assert!(!takes("--ignored", id));
+    assert!(takes("--save-baseline smem", id));
+    assert!(Filter::new(["--list".to_owned()]).is_listing());
+}
+
+#[test]
+fn the_clock_runs_by_launches_alone() {
+    let clock = DeviceTime::default();
+    let same = clock.clone();
+    let start = clock.start();
+    same.add(250.0);
+    same.add(750.0);
+    assert_eq!(clock.end(start), 1000.0);
+    assert_eq!(Measurement::add(&clock, &1000.0, &clock.zero()), 1000.0);
+    assert_eq!(clock.end(clock.start()), 0.0);
+}
+
+#[test]
+fn values_have_units() {
+    let clock = DeviceTime::default();
+    let of = |time: f64| clock.formatter().format_value(time);
+    assert_eq!(of(345_120.0).trim(), "345.12 µs");
+    assert_eq!(of(2_746_000.0).trim(), "2.7460 ms");
+    // 2^28 words in 345 µs; 2 × 4096^3 operations in 2.746 ms.
+    let rate = |throughput, time| clock.formatter().format_throughput(&throughput, time);
+    assert_eq!(
+        rate(Throughput::BytesDecimal(1 << 30), 345_120.0).trim(),
+        "3111.2 GB/s"
+    );
+    assert_eq!(
+        rate(Throughput::Elements(2 << 36), 2_746_000.0).trim(),
+        "50.051 TFLOP/s"
+    );
+}
+
+#[test]
 fn a_mean_is_the_devices_time() {
     let nvcc = FakeNvcc::new(None);
     let folder = tempfile::tempdir().unwrap();
@@ -78,7 +129,11 @@ fn a_mean_is_the_devices_time() {
     for ((name, mean), expected) in measured.iter().zip([1e5, 1.1e5]) {
         assert!((expected..expected * 1.01).contains(mean), "{name}: {mean}");
     }
-    assert_eq!(nvcc.calls().len(), 1, "the ladder's twins, and no peers");
+    assert_eq!(
+        nvcc.calls().len(),
+        1,
+        "the ladder's CUDA ports, and no baselines"
+    );
 }
 
 #[test]

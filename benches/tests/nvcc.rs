@@ -1,4 +1,4 @@
-//! Compiling, by a compiler that is none.
+//! Compiling, by a shell script in the place of nvcc.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
@@ -50,19 +50,19 @@ fn what_was_made_is_not_made_again_and_what_differs_is() {
 fn a_failure_is_told_in_nvccs_words_and_nothing_is_kept_of_it() {
     let fake = FakeNvcc::new(None);
     let nvcc = Nvcc::at(fake.program()).unwrap();
-    let peers = Unit {
-        file: "peers.cu",
+    let library = Unit {
+        file: "baselines.cu",
         text: "",
         product: Product::Library("sm_90".to_owned()),
     };
-    let mut made = nvcc.compile(&[peers.clone(), unit("a", "compute_75")], &fake.cache());
+    let mut made = nvcc.compile(&[library.clone(), unit("a", "compute_75")], &fake.cache());
     assert!(
         made.pop().unwrap().is_ok(),
         "the others are not held up by it"
     );
     assert_eq!(
         made.pop().unwrap().unwrap_err().to_string(),
-        "nvcc could not compile peers.cu: peers.cu(20): fatal error: cublas_v2.h: No such file"
+        "nvcc could not compile baselines.cu: baselines.cu(20): fatal error: cublas_v2.h: No such file"
     );
     assert_eq!(fs::read_dir(fake.cache()).unwrap().count(), 1);
     let call = &fake.calls()[1];
@@ -70,7 +70,7 @@ fn a_failure_is_told_in_nvccs_words_and_nothing_is_kept_of_it() {
         call.contains("-shared -Xcompiler -fPIC -arch=sm_90"),
         "{call}"
     );
-    assert!(call.ends_with("SCRATCH/peers.cu -lcublas"), "{call}");
+    assert!(call.ends_with("SCRATCH/baselines.cu -lcublas"), "{call}");
 }
 
 #[test]

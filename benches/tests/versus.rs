@@ -1,4 +1,4 @@
-//! The program on devices that are none: what it shows, what it says of what is missing or wrong.
+//! The program on the SIMT machine with a made-up clock: what it shows, what it says of what is missing or wrong.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
@@ -8,47 +8,67 @@ mod common;
 use std::fs;
 use std::path::PathBuf;
 
+use benches::cuda_code::CudaCode;
 use benches::nvcc::Nvcc;
-use benches::opponents::Opponents;
-use benches::versus::{self, Surroundings};
-use common::{Clocked, FakeNvcc};
-use host::report::Setting;
+use benches::versus::{self, Env};
+use common::{Clocked, FakeNvcc, LIBRARY};
+use host::{CATALOG, Catalog, Ladder, Provenance};
 
 /// Runs it: exit code, stdout, stderr.
 fn run(
     device: fn() -> Clocked,
-    opponents: &dyn Fn() -> Opponents,
+    cuda: &dyn Fn() -> CudaCode,
     args: &[&str],
 ) -> (u8, String, String) {
-    let setting = |_: &host::device::DeviceInfo| Setting {
+    run_of(&CATALOG, device, cuda, args)
+}
+
+/// [`run`], with these ladders.
+fn run_of(
+    catalog: &'static Catalog,
+    device: fn() -> Clocked,
+    cuda: &dyn Fn() -> CudaCode,
+    args: &[&str],
+) -> (u8, String, String) {
+    let provenance = |_: &host::device::DeviceInfo| Provenance {
         date: "2026-04-01".into(),
         toolchain: "some rustc".into(),
     };
-    let surroundings = Surroundings {
+    let env = Env {
+        catalog,
         open: &|| Ok(Box::new(device())),
-        opponents,
+        cuda,
         terminal: false,
-        setting: &setting,
+        provenance: &provenance,
     };
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let args = ["versus"].iter().chain(args).map(Into::into);
-    let code = versus::main(args, &surroundings, &mut out, &mut err);
+    let code = versus::main(args, &env, &mut out, &mut err);
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (code, text(out), text(err))
 }
 
-/// An nvcc that makes libraries as well; what is in them is the device's affair.
+/// An nvcc that makes the library of baselines as well.
 fn whole() -> FakeNvcc {
-    let library: PathBuf = std::env::current_exe().unwrap();
-    FakeNvcc::new(Some(&library))
+    FakeNvcc::new(Some(&LIBRARY.1))
+}
+
+/// The transpose with its first two rungs alone, so that what is shown of it does not change with the ladder.
+fn two_rungs() -> &'static Catalog {
+    let transpose = host::ladder("transpose").unwrap();
+    let ladders = Box::leak(Box::new([Ladder {
+        rungs: &transpose.rungs[..2],
+        ..*transpose
+    }]));
+    Box::leak(Box::new(Catalog { ladders, ..CATALOG }))
 }
 
 const TRANSPOSE: [&str; 7] = ["transpose", "--rows", "100", "--cols", "50", "--runs", "5"];
 
 #[test]
-fn rungs_and_twins_and_peers_in_a_table() {
+fn rungs_and_cuda_ports_and_baselines_in_a_table() {
     let nvcc = whole();
-    let (code, out, err) = run(Clocked::new, &|| nvcc.opponents(), &TRANSPOSE);
+    let (code, out, err) = run_of(two_rungs(), Clocked::new, &|| nvcc.cuda(), &TRANSPOSE);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     insta::assert_snapshot!(out);
 }
@@ -56,9 +76,8 @@ fn rungs_and_twins_and_peers_in_a_table() {
 #[test]
 fn the_same_as_json() {
     let nvcc = whole();
-    let args = ["--rung", "transpose_smem_pad", "--json"];
-    let args = [&TRANSPOSE[..], &args].concat();
-    let (code, out, err) = run(Clocked::new, &|| nvcc.opponents(), &args);
+    let args = [&TRANSPOSE[..], &["--rung", "transpose_naive", "--json"]].concat();
+    let (code, out, err) = run(Clocked::new, &|| nvcc.cuda(), &args);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let _: serde_json::Value = serde_json::from_str(&out).unwrap();
     insta::assert_snapshot!(out);
@@ -68,25 +87,27 @@ fn the_same_as_json() {
 fn what_cannot_be_made_is_said_and_the_rest_is_measured() {
     let nvcc = FakeNvcc::new(None);
     let args = ["histogram", "--n", "3000", "--runs", "5"];
-    let (code, out, _) = run(Clocked::new, &|| nvcc.opponents(), &args);
+    let (code, out, _) = run(Clocked::new, &|| nvcc.cuda(), &args);
     assert_eq!(code, 0);
     assert!(
-        out.contains("no peers: nvcc could not compile peers.cu: peers.cu(20): fatal error"),
+        out.contains(
+            "no baselines: nvcc could not compile baselines.cu: baselines.cu(20): fatal error"
+        ),
         "{out}"
     );
     assert!(out.contains("0.909 (0.909–0.909)"), "{out}");
 
-    let none = || Opponents::with(Nvcc::at("no/such/nvcc".into()), PathBuf::new());
+    let none = || CudaCode::with(Nvcc::at("no/such/nvcc".into()), PathBuf::new());
     let (code, out, _) = run(Clocked::new, &none, &args);
     assert_eq!(code, 0);
-    for what in ["no twins in CUDA C++: no nvcc: ", "no peers: no nvcc: "] {
+    for what in ["no CUDA ports: no nvcc: ", "no baselines: no nvcc: "] {
         assert!(out.contains(what), "{out}");
     }
     assert!(out.contains("│ histogram_private "), "{out}");
 }
 
 #[test]
-fn a_wrong_twin_is_named_and_not_timed() {
+fn a_wrong_cuda_port_is_named_and_not_timed() {
     let nvcc = whole();
     let idle = || {
         let mut device = Clocked::new();
@@ -94,7 +115,7 @@ fn a_wrong_twin_is_named_and_not_timed() {
         device
     };
     let args = [&TRANSPOSE[..], &["--rung", "transpose_naive"]].concat();
-    let (code, out, _) = run(idle, &|| nvcc.opponents(), &args);
+    let (code, out, _) = run(idle, &|| nvcc.cuda(), &args);
     assert_eq!(code, 1);
     assert!(out.contains("wrong: transpose_naive (CUDA C++): "), "{out}");
     assert!(out.contains("┆    WRONG ┆"), "{out}");
@@ -108,7 +129,7 @@ fn what_takes_too_long_is_tried_and_left_out() {
         device.slow = "transpose_naive";
         device
     };
-    let (code, out, err) = run(slow, &|| nvcc.opponents(), &TRANSPOSE);
+    let (code, out, err) = run(slow, &|| nvcc.cuda(), &TRANSPOSE);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let row = out
         .lines()
@@ -117,9 +138,10 @@ fn what_takes_too_long_is_tried_and_left_out() {
     for what in ["left out (1000.000 ms)", "left out (1100.000 ms)"] {
         assert!(row.contains(what), "{row}");
     }
+    let left = host::ladder("transpose").unwrap().rungs.len() - 1;
     assert!(
-        out.contains("┆     8 ┆"),
-        "eight rungs are left to compare: {out}"
+        out.contains(&format!("┆ {left:>5} ┆")),
+        "{left} rungs are left to compare: {out}"
     );
 }
 
@@ -131,7 +153,7 @@ fn the_readme_gets_its_tables() {
     let path = readme.to_str().unwrap();
     let args = [&TRANSPOSE[..], &["--update-readme", path]].concat();
     fs::write(&readme, "no markers\n").unwrap();
-    let (code, _, err) = run(Clocked::new, &|| nvcc.opponents(), &args);
+    let (code, _, err) = run_of(two_rungs(), Clocked::new, &|| nvcc.cuda(), &args);
     assert_eq!(code, 2);
     assert!(
         err.contains("it has no line `<!-- ladder:versus-transpose:begin -->`"),
@@ -144,7 +166,7 @@ fn the_readme_gets_its_tables() {
         "before\n<!-- ladder:versus-transpose:begin -->\nold\n<!-- ladder:versus-transpose:end -->\nafter\n",
     )
     .unwrap();
-    let (code, _, err) = run(Clocked::new, &|| nvcc.opponents(), &args);
+    let (code, _, err) = run_of(two_rungs(), Clocked::new, &|| nvcc.cuda(), &args);
     assert_eq!((code, err.as_str()), (0, ""));
     let text = fs::read_to_string(&readme).unwrap();
     assert!(text.starts_with("before\n") && text.ends_with("after\n"));
@@ -166,11 +188,11 @@ fn what_cannot_be_asked_for_is_refused() {
         ),
         (
             &["--rung", "nothing_like_it"],
-            "has no rung `nothing_like_it`",
+            "no ladder or rung is named `nothing_like_it`",
         ),
         (&["reduce", "--n", "many"], "`many` is not a size"),
     ] {
-        let (code, out, err) = run(Clocked::new, &|| nvcc.opponents(), args);
+        let (code, out, err) = run(Clocked::new, &|| nvcc.cuda(), args);
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
         assert!(err.contains(message), "{err}");
     }

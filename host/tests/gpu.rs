@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use host::Options;
 
 /// The stand-in and the folder that it is removed with.
-static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| stand_in::driver());
+static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(stand_in::driver);
 
 /// Runs the program on the stand-in: exit code, stdout, stderr.
 fn ladder(fault: &str, args: &[&str]) -> (i32, String, String) {

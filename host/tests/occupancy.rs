@@ -387,7 +387,7 @@ fn an_entry_is_assembled_once_in_a_process() {
 }
 
 /// The stand-in and the folder that it is removed with.
-static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| stand_in::driver());
+static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(stand_in::driver);
 
 /// Runs the program on the stand-in, an H100 of which each kernel takes 40 registers.
 fn on_stand_in(fault: &str, args: &[&str]) -> Ended {

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use benches::cuda_code::CudaCode;
 use benches::versus::{self, Env};
 use host::device::{self, Choice};
-use host::{KERNELS, Provenance};
+use host::{CATALOG, KERNELS, Provenance};
 
 fn main() -> ExitCode {
     let env = Env {
+        catalog: &CATALOG,
         open: &|| device::open(Choice::Gpu, &KERNELS),
         cuda: &CudaCode::find,
         terminal: stdout().is_terminal(),

@@ -4,13 +4,13 @@ use crate::contest::{Contest, Measured, Outcome, Spread};
 use crate::contestant::{Kind, port_name};
 use crate::targets::{Ratio, Reached, geometric_mean};
 
-/// What stands where there is no value.
+/// The cell of a value that there is not.
 pub(super) const NOTHING: &str = "–";
-/// What stands for a time of what was wrong, and begins what stands for one of what was left out.
+/// The cell of the time of a wrong contestant, and the begin of the cell of one that was left out.
 pub(super) const WRONG: &str = "WRONG";
 pub(super) const LEFT_OUT: &str = "left out";
 
-/// A header and rows of as many cells. The columns from the second on are numbers, to the right.
+/// A header, and rows of as many cells.
 pub(super) struct Grid {
     pub(super) header: Vec<&'static str>,
     pub(super) rows: Vec<Vec<String>>,
@@ -48,7 +48,7 @@ fn ratio(spread: Option<Spread>) -> String {
     })
 }
 
-/// What an contestant did in a second.
+/// What a contestant did in a second.
 fn rate(contest: &Contest, contestant: &Measured) -> String {
     let Some(spread) = contestant.spread() else {
         return NOTHING.to_owned();
@@ -200,7 +200,7 @@ pub(super) fn targets(reached: &[Reached]) -> Grid {
     }
 }
 
-/// What was wrong with contestants, a line each.
+/// What was wrong with the contestants, a line each.
 pub(super) fn wrong(contest: &Contest) -> Vec<String> {
     let line = |contestant: &Measured| match &contestant.outcome {
         Outcome::Wrong(why) => Some(format!("wrong: {}: {why}", contestant.name)),

@@ -104,7 +104,6 @@ impl<'a> Row<'a> {
 /// Times are in nanoseconds and each is an object of `median`, `first_quartile` and `third_quartile`, as the
 /// ratios are: `over_cuda_port` of a rung to its CUDA port, `top_over_it` of the fastest rung to a baseline. `time_ns` is
 /// null for what was not timed, because it was `wrong` or was `left_out_after_ns` so long a launch.
-#[must_use]
 pub fn json(results: &Results) -> String {
     let circumstances = &results.circumstances;
     let ratios = targets::ratios(&results.contests);

@@ -11,7 +11,7 @@ use crate::contest::Contest;
 pub use json::json;
 pub use text::{caption, markdown, table};
 
-/// When, where and with what it was measured.
+/// When, where and with which compilers it was measured.
 #[derive(Clone, Debug)]
 pub struct Circumstances {
     /// The day and the compilers of this program.
@@ -28,10 +28,10 @@ pub struct Circumstances {
     pub command: String,
 }
 
-/// All that a run of `versus` brought.
+/// The results of a run of `versus`.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// When, where and with what.
+    /// When, where and with which compilers.
     pub circumstances: Circumstances,
     /// The cases, in order.
     pub contests: Vec<Contest>,
@@ -41,7 +41,6 @@ pub struct Results {
 
 impl Results {
     /// Whether everything was measured, and right.
-    #[must_use]
     pub fn all_right(&self) -> bool {
         self.failed.is_empty() && self.contests.iter().all(Contest::all_right)
     }

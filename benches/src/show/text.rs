@@ -12,7 +12,6 @@ use crate::targets::{self, Ceiling};
 const RATIOS: &str = "ratios are the median of the rounds' own ratios, with their quartiles";
 
 /// All cases, the means and the targets.
-#[must_use]
 pub fn table(results: &Results, colours: bool) -> String {
     let mut text = String::new();
     for contest in &results.contests {
@@ -55,7 +54,6 @@ pub fn table(results: &Results, colours: bool) -> String {
 }
 
 /// The cases of a ladder as Markdown, with their caption.
-#[must_use]
 pub fn markdown(contests: &[&Contest], circumstances: &Circumstances) -> String {
     let mut text = String::new();
     for contest in contests {
@@ -85,8 +83,7 @@ pub fn markdown(contests: &[&Contest], circumstances: &Circumstances) -> String 
     text + &caption(circumstances).join("; ") + ".\n"
 }
 
-/// Where, when and with what.
-#[must_use]
+/// Where, when and with which compilers it was measured.
 pub fn caption(circumstances: &Circumstances) -> Vec<String> {
     let Circumstances {
         provenance,

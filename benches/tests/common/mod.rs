@@ -2,25 +2,33 @@
 
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
+#[path = "../../../host/tests/stand_in/mod.rs"]
+pub mod stand_in;
+
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::LazyLock;
 
+use benches::cuda_code::CudaCode;
 use benches::nvcc::Nvcc;
-use benches::opponents::Opponents;
-use host::device::{BufferId, Device, DeviceInfo, Ran, Sim};
+use host::device::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, Ran, Sim};
 use host::launch::{Code, Launch};
-use host::peer::Call;
-use host::{Error, Ptx, kernels_for};
+use host::{Error, KERNELS, Ptx};
+
+/// The library of baselines, and the folder that it is removed with.
+pub static LIBRARY: LazyLock<(tempfile::TempDir, PathBuf)> =
+    LazyLock::new(|| stand_in::built("benches/tests/stand_in/baselines.rs"));
 
 /// The kernels for the newest devices, as the machine runs them.
 pub fn kernels() -> &'static Ptx {
-    kernels_for(None).unwrap()
+    KERNELS.newest_for(None).unwrap()
 }
 
-/// An nvcc that notes how it is called, and makes PTX of whatever it is given: that of the kernels. It makes
-/// a library where `library` is what it shall be, and fails where there is none.
+/// An nvcc that notes how it is called, and makes PTX of whatever it is given: that of the kernels. The libraries that
+/// it makes are copies of `library`; without one it fails.
 pub struct FakeNvcc {
     pub folder: tempfile::TempDir,
 }
@@ -48,7 +56,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ ! -f "$here/$made" ]; then
-    echo "peers.cu(20): fatal error: cublas_v2.h: No such file" >&2
+    echo "baselines.cu(20): fatal error: cublas_v2.h: No such file" >&2
     exit 1
 fi
 cp "$here/$made" "$to"
@@ -75,8 +83,8 @@ cp "$here/$made" "$to"
         calls
     }
 
-    pub fn opponents(&self) -> Opponents {
-        Opponents::with(Nvcc::at(self.program()), self.cache())
+    pub fn cuda(&self) -> CudaCode {
+        CudaCode::with(Nvcc::at(self.program()), self.cache())
     }
 }
 
@@ -87,6 +95,7 @@ pub struct Clocked {
     info: DeviceInfo,
     entries: Vec<String>,
     launches: HashMap<(Code, String), u32>,
+    sizes: HashMap<BufferId, usize>,
     /// Whether the entries of what is loaded do nothing.
     pub is_idle: bool,
     /// The entry that takes a second.
@@ -96,7 +105,7 @@ pub struct Clocked {
 impl Clocked {
     pub fn new() -> Self {
         Self {
-            machine: Sim::open(1).unwrap(),
+            machine: Sim::open(&KERNELS, 1).unwrap(),
             info: DeviceInfo {
                 kind: "gpu",
                 name: "Clocked".into(),
@@ -106,6 +115,7 @@ impl Clocked {
             },
             entries: Vec::new(),
             launches: HashMap::new(),
+            sizes: HashMap::new(),
             is_idle: false,
             slow: "",
         }
@@ -124,9 +134,9 @@ impl Clocked {
         } else {
             1e5 - 5e3 * place as f64
         };
-        let twin = if code == Code::Kernels { 1.0 } else { 1.1 };
+        let port = if code == Code::Kernels { 1.0 } else { 1.1 };
         let late = if count.is_multiple_of(4) { 1.01 } else { 1.0 };
-        base * twin * late
+        base * port * late
     }
 }
 
@@ -140,7 +150,9 @@ impl Device for Clocked {
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
-        self.machine.alloc(bytes)
+        let id = self.machine.alloc(bytes)?;
+        self.sizes.insert(id, bytes);
+        Ok(id)
     }
 
     fn free(&mut self, buffer: BufferId) {
@@ -178,51 +190,38 @@ impl Device for Clocked {
         Ok(Ran::timed(5e4))
     }
 
-    fn open_peers(&mut self, _: &Path) -> Result<String, Error> {
-        Ok("CUB 1.2, cuBLAS 3.4".to_owned())
-    }
-
-    fn call(&mut self, call: &Call, bound: &[BufferId]) -> Result<Ran, Error> {
-        match *call {
-            Call::Copy { from, to, bytes } => {
-                let mut data = vec![0; bytes as usize];
-                self.machine.download(bound[from], &mut data)?;
-                self.put(bound[to], &data)?;
-            }
-            Call::Transpose {
-                input,
-                output,
-                rows,
-                cols,
-            } => {
-                let (rows, cols) = (rows as usize, cols as usize);
-                let mut data = vec![0; rows * cols * 4];
-                self.machine.download(bound[input], &mut data)?;
-                let mut turned = data.clone();
-                for (at, word) in data.chunks_exact(4).enumerate() {
-                    let (row, column) = (at / cols, at % cols);
-                    turned[(column * rows + row) * 4..][..4].copy_from_slice(word);
-                }
-                self.put(bound[output], &turned)?;
-            }
-            _ => {}
+    /// Other code works on a copy of the buffers in this process.
+    fn call(&mut self, what: &str, bound: &[BufferId], work: Enqueue<'_>) -> Result<Ran, Error> {
+        // Of words, so that elements of any type are aligned in them.
+        let mut copies: Vec<Vec<u64>> = Vec::new();
+        for id in bound {
+            let mut words = vec![0; self.sizes[id].div_ceil(8)];
+            let bytes = &mut bytemuck::cast_slice_mut(&mut words)[..self.sizes[id]];
+            self.machine.download(*id, bytes)?;
+            copies.push(words);
         }
-        Ok(Ran::timed(self.time(Code::Kernels, &call.to_string())))
-    }
-}
-
-impl Clocked {
-    /// Writes the first bytes of a buffer, and leaves the others.
-    fn put(&mut self, buffer: BufferId, first: &[u8]) -> Result<(), Error> {
-        // The ladders' outputs have a guard behind them; how long is the ladder's affair.
-        let whole = (first.len()..first.len() + 4096).find(|&len| {
-            self.machine
-                .download(buffer, &mut vec![0; len + 1])
-                .is_err()
+        let places = bound.iter().zip(&mut copies);
+        let places = places.map(|(id, words)| DeviceMemory {
+            address: words.as_mut_ptr() as u64,
+            bytes: self.sizes[id] as u64,
         });
-        let mut bytes = vec![0; whole.unwrap()];
-        self.machine.download(buffer, &mut bytes)?;
-        bytes[..first.len()].copy_from_slice(first);
-        self.machine.upload(buffer, &bytes)
+        let memory: Vec<_> = places.collect();
+        // SAFETY: the stand-in for the library does not use the stream.
+        let stream = unsafe { GpuStream::new(std::ptr::dangling_mut(), Rc::new(())) };
+        work(&stream, &memory).map_err(|reason| Error::Call {
+            what: what.to_owned(),
+            reason,
+        })?;
+        for (id, words) in bound.iter().zip(&copies) {
+            let bytes = &bytemuck::cast_slice(words)[..self.sizes[id]];
+            self.machine.upload(*id, bytes)?;
+        }
+        // What works on no buffer is the opening of the library.
+        let is_call = !bound.is_empty();
+        Ok(Ran::timed(if is_call {
+            self.time(Code::Kernels, what)
+        } else {
+            0.0
+        }))
     }
 }

@@ -1,5 +1,6 @@
 //! Criterion's groups: each ladder on the GPU, by its own clock, and what there is to measure without one.
 
+mod clock;
 mod cpu;
 mod filter;
 mod gpu;
@@ -11,13 +12,14 @@ use criterion::measurement::{Measurement, WallTime};
 use host::KERNELS;
 use host::device::{self, Choice};
 
-use crate::clock::DeviceTime;
-use crate::cuda_code::CudaCode;
-pub use filter::Filter;
-pub use gpu::{cases, ladders};
+use benches::cuda_code::CudaCode;
+
+pub(crate) use clock::DeviceTime;
+pub(crate) use filter::Filter;
+pub(crate) use gpu::{cases, ladders};
 
 /// Runs what the command line asks for.
-pub fn main() {
+pub(crate) fn main() {
     let filter = Filter::new(std::env::args().skip(1));
     // On stderr: stdout is for what criterion says, or lists.
     match device::open(Choice::Gpu, &KERNELS) {
@@ -36,7 +38,7 @@ pub fn main() {
             );
             criterion.final_summary();
         }
-        Err(error) => eprintln!("only the CPU is measured: {}", crate::Error::from(error)),
+        Err(error) => eprintln!("only the CPU is measured: {}", benches::Error::from(error)),
     }
     let mut criterion = settings(WallTime).configure_from_args();
     cpu::references(&mut criterion, &filter);

@@ -13,11 +13,11 @@ use criterion::measurement::{Measurement, ValueFormatter};
 ///
 /// A throughput in elements is one in floating-point operations.
 #[derive(Clone, Debug, Default)]
-pub struct DeviceTime(Rc<Cell<f64>>);
+pub(crate) struct DeviceTime(Rc<Cell<f64>>);
 
 impl DeviceTime {
     /// A launch took so long.
-    pub fn add(&self, nanoseconds: f64) {
+    pub(crate) fn add(&self, nanoseconds: f64) {
         self.0.set(self.0.get() + nanoseconds);
     }
 }
@@ -114,39 +114,5 @@ impl ValueFormatter for Formatter {
 
     fn scale_for_machines(&self, _: &mut [f64]) -> &'static str {
         "ns"
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_clock_runs_by_launches_alone() {
-        let clock = DeviceTime::default();
-        let same = clock.clone();
-        let start = clock.start();
-        same.add(250.0);
-        same.add(750.0);
-        assert_eq!(clock.end(start), 1000.0);
-        assert_eq!(Measurement::add(&clock, &1000.0, &clock.zero()), 1000.0);
-        assert_eq!(clock.end(clock.start()), 0.0);
-    }
-
-    #[test]
-    fn values_have_units() {
-        let of = |time: f64| Formatter.format_value(time);
-        assert_eq!(of(345_120.0).trim(), "345.12 µs");
-        assert_eq!(of(2_746_000.0).trim(), "2.7460 ms");
-        // 2^28 words in 345 µs; 2 × 4096^3 operations in 2.746 ms.
-        let rate = |throughput, time| Formatter.format_throughput(&throughput, time);
-        assert_eq!(
-            rate(Throughput::BytesDecimal(1 << 30), 345_120.0).trim(),
-            "3111.2 GB/s"
-        );
-        assert_eq!(
-            rate(Throughput::Elements(2 << 36), 2_746_000.0).trim(),
-            "50.051 TFLOP/s"
-        );
     }
 }

@@ -29,7 +29,7 @@ const WITH_VALUE: &[&str] = &[
 
 /// What criterion's command line asks for.
 #[derive(Clone, Debug)]
-pub struct Filter {
+pub(crate) struct Filter {
     chosen: Chosen,
     is_listing: bool,
 }
@@ -44,7 +44,7 @@ enum Chosen {
 
 impl Filter {
     /// Reads the arguments, without the program's name, as criterion does.
-    pub fn new(args: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn new(args: impl IntoIterator<Item = String>) -> Self {
         let (mut wanted, mut is_exact, mut is_listing, mut is_ignored) =
             (None, false, false, false);
         let mut args = args.into_iter();
@@ -69,8 +69,7 @@ impl Filter {
     }
 
     /// Whether a benchmark of a group is to run.
-    #[must_use]
-    pub fn takes(&self, group: &str, function: &str) -> bool {
+    pub(crate) fn takes(&self, group: &str, function: &str) -> bool {
         let id = format!("{group}/{function}");
         match &self.chosen {
             Chosen::All => true,
@@ -81,32 +80,7 @@ impl Filter {
     }
 
     /// Whether names are all that is asked for.
-    #[must_use]
-    pub fn is_listing(&self) -> bool {
+    pub(crate) fn is_listing(&self) -> bool {
         self.is_listing
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Filter;
-
-    #[test]
-    fn what_is_asked_for_is_what_criterion_would_take() {
-        let takes = |args: &str, id: &str| {
-            let (group, function) = id.rsplit_once('/').expect("an id has both");
-            Filter::new(args.split_whitespace().map(str::to_owned)).takes(group, function)
-        };
-        let id = "reduce/2^24/reduce_shfl";
-        assert!(takes("--bench", id));
-        assert!(takes("reduce_shfl --bench", id));
-        assert!(takes("--sample-size 20 shfl --test", id));
-        assert!(takes("--exact reduce/2^24/reduce_shfl", id));
-        assert!(takes("reduce_s..l$", id));
-        assert!(!takes("--bench reduce_smem", id));
-        assert!(!takes("--exact reduce_shfl", id));
-        assert!(!takes("--ignored", id));
-        assert!(takes("--save-baseline smem", id));
-        assert!(Filter::new(["--list".to_owned()]).is_listing());
     }
 }

@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use criterion::{Criterion, Throughput};
 use host::problem::Verdict;
-use host::{Device, Error, Problem, Session};
+use host::{Device, Problem, Session};
 
-use super::Filter;
-use crate::baseline;
-use crate::cases::{Case, Written};
-use crate::clock::DeviceTime;
-use crate::contest::{contestants, options};
-use crate::contestant::{Contestant, READ, port_name};
-use crate::cuda_code::CudaCode;
+use super::{DeviceTime, Filter};
+use benches::baseline;
+use benches::cases::{Case, Written, from_table};
+use benches::contest::{contestants, options};
+use benches::contestant::{READ, port_name};
+use benches::cuda_code::CudaCode;
 
 /// The sizes: of each ladder one or two that fit into the cache or nearly do, and one far beyond it. A ladder that is
 /// not here is measured at its usual size.
@@ -28,22 +27,13 @@ const SIZES: &[Written] = &[
 ];
 
 /// The cases of `cargo bench`: each ladder's, in the ladders' order.
-#[must_use]
-pub fn cases() -> Vec<Case> {
-    let of = |ladder: &host::Ladder| {
-        let own = SIZES.iter().filter(|(name, ..)| *name == ladder.name);
-        let own: Vec<Case> = own.map(|&size| Case::new(size)).collect();
-        match own.is_empty() {
-            true => vec![Case::new((ladder.name, "usual size", ""))],
-            false => own,
-        }
-    };
-    host::ladders().iter().flat_map(of).collect()
+pub(crate) fn cases() -> Vec<Case> {
+    from_table(SIZES, host::ladders())
 }
 
-/// A group for each case, timed by `clock`, which is the criterion's. What is not asked for is not made,
-/// compiled or uploaded.
-pub fn ladders(
+/// A group for each case, timed by `clock`, which is the criterion's. What the filter leaves out is not made, compiled or
+/// uploaded.
+pub(crate) fn ladders(
     criterion: &mut Criterion<DeviceTime>,
     clock: &DeviceTime,
     device: &mut dyn Device,
@@ -76,7 +66,7 @@ fn group(
     filter: &Filter,
     case: &Case,
     cuda: &mut CudaCode,
-) -> Result<Vec<String>, crate::Error> {
+) -> Result<Vec<String>, benches::Error> {
     let problem = case.ladder.problem(&case.options)?;
     let problem = &*problem;
     let title = title(case, problem, device.info().l2_bytes);
@@ -106,7 +96,7 @@ fn group(
     let mut session = Session::timed(device, problem)?;
     for contestant in all {
         if let Some(error) = contestant.lacks(&session) {
-            eprintln!("left out: {}", crate::Error::from(error));
+            eprintln!("left out: {}", benches::Error::from(error));
             continue;
         }
         match contestant.check(&mut session) {
@@ -126,8 +116,9 @@ fn group(
         });
         group.bench_function(contestant.name(), |bencher| {
             bencher.iter(|| {
-                let time = once(&contestant, &mut session);
-                clock.add(time.expect("it ran when it was checked, on a device with a clock"));
+                let time = contestant.once(&mut session);
+                let time = time.expect("it ran when it was checked");
+                clock.add(time.expect("a GPU has a clock"));
             });
         });
     }
@@ -135,18 +126,8 @@ fn group(
     Ok(missing)
 }
 
-fn once<D: Device + ?Sized>(
-    contestant: &Contestant,
-    session: &mut Session<'_, D>,
-) -> Result<f64, Error> {
-    let time = contestant.once(session)?;
-    time.ok_or_else(|| Error::NoGpu {
-        what: "a device without a clock measures nothing".to_owned(),
-    })
-}
-
-/// The group's name, which says in which regime of the memory it is. Data that fit into the cache are not
-/// found there all the same, because launches take several sets of them in turn.
+/// The group's name, which says whether the data fit into the L2 cache. Even data that fit are not found there, because
+/// launches take several sets of them in turn.
 fn title(case: &Case, problem: &dyn Problem, l2: Option<u64>) -> String {
     let regime = match l2 {
         Some(l2) if problem.bytes() > l2 => " (beyond L2)",

@@ -1,15 +1,14 @@
-//! What needs no GPU, by the wall's clock: the references that the rungs are checked with, and the SIMT
-//! machine.
+//! What needs no GPU, in wall-clock time: the references that the rungs are checked with, and the SIMT machine.
 
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput};
 use host::device::Sim;
 use host::ladders::reduce::{element, plain_sum, recursive_reduce};
-use host::{Error, KERNELS, Ladder, Options, Problem, Rung, Session};
+use host::{Error, KERNELS, Ladder, Options, Problem, Session};
 
 use super::Filter;
-use crate::cases::{Case, Written};
+use benches::cases::{Case, Written};
 
 /// Integers to sum: within a core's caches, and far beyond them.
 const SUMS: [u32; 2] = [1 << 12, 1 << 22];
@@ -28,7 +27,7 @@ fn cases() -> impl Iterator<Item = Case> {
 
 /// The references: the reduction's sums, and of each ladder the computation of what is right together with
 /// the comparison.
-pub(super) fn references(criterion: &mut Criterion, filter: &Filter) {
+pub(crate) fn references(criterion: &mut Criterion, filter: &Filter) {
     let mut group = criterion.benchmark_group("cpu/sum");
     for n in SUMS {
         let ids = ["plain_sum", "recursive_reduce"].map(|name| format!("{name}/{n}"));
@@ -75,14 +74,15 @@ fn reference(
 ) -> Result<(), Error> {
     let fresh = || -> Result<Box<dyn Problem>, Error> {
         let problem = ladder.problem(options)?;
-        // Made when it is first asked for, which is not to be measured.
+        // An input is made when it is first asked for, which is not to be measured.
         for index in 0..problem.buffers().len() {
             problem.input(index);
         }
         Ok(problem)
     };
     let problem = fresh()?;
-    let rung = first(ladder, &*problem)?;
+    let rungs = ladder.select(&[], &*problem)?;
+    let rung = rungs.first().copied().unwrap_or(&ladder.rungs[0]);
     let launch = ladder.launch(rung, &*problem, None)?;
     let mut sim = Sim::open(&KERNELS, 0)?;
     let outputs = Session::new(&mut sim, &*problem, false)?.written(rung, &launch)?;
@@ -98,7 +98,7 @@ fn reference(
 }
 
 /// The SIMT machine on the first and the last rung of each ladder, plain: nothing is counted.
-pub(super) fn machine(criterion: &mut Criterion, filter: &Filter) {
+pub(crate) fn machine(criterion: &mut Criterion, filter: &Filter) {
     for case in cases() {
         let title = format!("simt/{} {}", case.ladder.name, case.label);
         if let Err(error) = machine_on(criterion, filter, &title, &case) {
@@ -139,9 +139,4 @@ fn machine_on(
     }
     group.finish();
     Ok(())
-}
-
-fn first(ladder: &'static Ladder, problem: &dyn Problem) -> Result<&'static Rung, Error> {
-    let rungs = ladder.select(&[], problem)?;
-    Ok(rungs.first().copied().unwrap_or(&ladder.rungs[0]))
 }
