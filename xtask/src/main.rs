@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use arguments::Task;
-use console::Result;
+use console::{Result, status};
 
 fn main() -> ExitCode {
     arguments::parse(std::env::args_os().skip(1))
@@ -51,9 +51,13 @@ fn perform(task: &Task) -> Result<ExitCode> {
 fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
     install::device()?;
     let (command, rest) = arguments.split_first().expect("a command of ladder");
-    // Machine code takes NVIDIA's tools; the list of kernels says for itself what it lacks without them.
-    if command == "ptx" && rest.iter().any(|word| word == "--sass") {
-        install::nvidia::install_if_missing()?;
+    // Machine code and the list's registers take NVIDIA's assembler; `ladder` says what it cannot show without.
+    let assembles = rest.is_empty() || rest.iter().any(|word| word == "--sass" || word == "--json");
+    if command == "ptx"
+        && assembles
+        && let Err(failure) = install::nvidia::install_if_missing()
+    {
+        status("Without", format_args!("NVIDIA's tools: {failure}"));
     }
     process::run_program("ladder", arguments)
 }
