@@ -6,11 +6,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use analysis::document;
-use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use cli::per_ladder::{of_ladder, options, per_ladder};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use cli::targets::{Scope, Targets};
 use cli::{not_run, progress_bar};
 use host::device::DeviceInfo;
-use host::{CATALOG, Device, Ladder, Options, Provenance};
+use host::selection::Selection;
+use host::{CATALOG, Device, Ladder, Provenance};
 
 use crate::cases::{self, Case};
 use crate::contest::contest;
@@ -37,9 +38,6 @@ pub struct Env<'a> {
 
 #[derive(Args, Debug)]
 struct Request {
-    /// Only these rungs
-    #[arg(long, num_args = 1.., value_name = "NAME")]
-    rung: Vec<String>,
     /// How many rounds to take the medians of
     #[arg(long, value_name = "K", default_value_t = 31)]
     runs: u32,
@@ -51,25 +49,17 @@ struct Request {
     update_readme: Option<PathBuf>,
 }
 
-fn program() -> Command {
-    per_ladder(
-        &CATALOG,
-        Request::augment_args(
-            Command::new("versus")
-                .version(env!("CARGO_PKG_VERSION"))
-                .about(
-                    "Measures rungs against the same kernels in CUDA C++ and the top rungs against CUB, \
-                     cuBLAS and memcpy, in turn in one process",
-                )
-                .subcommand_negates_reqs(true),
-        ),
-        Request::augment_args,
-        |arg| arg.action(ArgAction::Set).allow_hyphen_values(true),
+fn program(args: &[OsString]) -> Command {
+    let command = Command::new("versus").version(env!("CARGO_PKG_VERSION"));
+    let command = Scope::of(&CATALOG, args).targets_without_block(command);
+    Request::augment_args(command).about(
+        "Measures rungs against the same kernels in CUDA C++ and the top rungs against CUB, cuBLAS and memcpy, in turn \
+         in one process",
     )
 }
 
 /// Runs the program and gives its exit code: 0, 1 for a wrong result or what failed, 2 for what cannot be done
-/// as request.
+/// as asked.
 pub fn main(
     args: impl IntoIterator<Item = OsString>,
     env: &Env<'_>,
@@ -77,7 +67,7 @@ pub fn main(
     err: &mut dyn Write,
 ) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    let matches = match program().try_get_matches_from(&args) {
+    let matches = match program(&args).try_get_matches_from(&args) {
         Ok(matches) => matches,
         Err(error) => return not_run(&error, "cargo xtask versus --help", out, err),
     };
@@ -108,16 +98,26 @@ fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let chosen = of_ladder(&CATALOG, matches)?;
-    let read = |matches| Request::from_arg_matches(matches).map_err(|error| bad(&error));
-    let request = read(chosen.map_or(matches, |(_, matches)| matches))?;
+    let targets = Targets::read(&CATALOG, matches);
+    let request = Request::from_arg_matches(matches).map_err(cli::Error::from)?;
     if request.runs < FEWEST_RUNS {
         return Err(Error::FewRuns(request.runs));
     }
-    let cases = cases(chosen, &request)?;
-    let mut ladders: Vec<&'static Ladder> = cases.iter().map(|case| case.ladder).collect();
+    let selected = targets.select(&CATALOG)?;
+    let cases: Vec<(&Selection, Case)> = selected
+        .iter()
+        .flat_map(|own| {
+            let cases = cases(own, !targets.is_empty()).into_iter();
+            cases.map(move |case| (own, case))
+        })
+        .collect();
+    let mut ladders: Vec<&'static Ladder> = cases.iter().map(|(own, _)| own.ladder).collect();
     ladders.dedup_by_key(|ladder| ladder.name);
     if let Some(path) = &request.update_readme {
+        if let Some(part) = selected.iter().find(|own| !own.whole) {
+            let ladder = part.ladder.name;
+            return Err(cli::Error::PartOfATable { ladder }.into());
+        }
         for ladder in &ladders {
             document::check(path, &marker(ladder)).map_err(cli::Error::from)?;
         }
@@ -133,12 +133,12 @@ fn run(
 
     let mut contests = Vec::new();
     let mut failed = Vec::new();
-    for case in &cases {
+    for (own, case) in &cases {
         let name = format!("{} {}", case.ladder.name, case.label);
         let result = contest(
             &mut *device,
             case,
-            &request.rung,
+            own.rung_names(),
             &mut cuda,
             request.runs,
             |doing| bar.set_message(format!("{name}: {doing}")),
@@ -201,37 +201,16 @@ fn marker(ladder: &Ladder) -> String {
     format!("versus-{}", ladder.name)
 }
 
-/// The cases that are asked for: one when the ladder has options, else those of the table, or for a ladder that
+/// The cases of a ladder: one where options are given, else those of the table, or for a ladder that is named and that
 /// the table lacks, its usual problem.
-fn cases(
-    chosen: Option<(&'static Ladder, &ArgMatches)>,
-    request: &Request,
-) -> Result<Vec<Case>, Error> {
-    let Some((ladder, matches)) = chosen else {
-        let all = cases::versus(None);
-        let own = all
-            .iter()
-            .filter(|case| case.ladder.named(&request.rung).is_ok());
-        let own: Vec<Case> = own.cloned().collect();
-        if let (true, Some(case)) = (own.is_empty(), all.first()) {
-            case.ladder.named(&request.rung)?;
-        }
-        return Ok(own);
-    };
-    ladder.named(&request.rung)?;
-    let given = options(ladder, matches);
-    let own = cases::versus(Some(ladder));
-    if given != Options::default() || own.is_empty() {
-        return Ok(vec![Case {
-            ladder,
+fn cases(selected: &Selection, is_named: bool) -> Vec<Case> {
+    let own = cases::versus(Some(selected.ladder));
+    if !selected.given.is_empty() || (own.is_empty() && is_named) {
+        return vec![Case {
+            ladder: selected.ladder,
             label: "",
-            options: given,
-        }]);
+            options: selected.options(),
+        }];
     }
-    Ok(own)
-}
-
-/// What clap's definitions let through although it cannot be read.
-fn bad(error: &clap::Error) -> Error {
-    cli::Error::Output(std::io::Error::other(error.to_string())).into()
+    own
 }

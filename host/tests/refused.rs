@@ -11,11 +11,11 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
     let cases: &[(&[&str], &str)] = &[
         (
             &["run", "redcue"],
-            "no ladder is named `redcue`; did you mean `reduce`?",
+            "no ladder or rung is named `redcue`; did you mean `reduce`?",
         ),
         (
             &["run", "quicksort"],
-            "no ladder is named `quicksort`; the ladders are reduce, transpose, shuffle, matmul, histogram",
+            "no ladder or rung is named `quicksort`; `ladder list` names them",
         ),
         (
             &["run", "reduce", "--rung", "reduce_shfl", "reduce_neighbor"],
@@ -110,7 +110,7 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         ),
         (
             &["run", "transpose", "--n", "5"],
-            "unexpected argument '--n' found",
+            "--n is an option of reduce, matmul, histogram, and not of transpose; it has --rows, --cols",
         ),
         (
             &["run", "matmul", "--k", "0"],
@@ -149,8 +149,59 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
             &["check", "transpose", "--block", "8"],
             "a block of 8 is not possible",
         ),
-        (&["check", "nothing"], "no ladder is named `nothing`"),
-        (&["run"], "required arguments were not provided: <LADDER>;"),
+        (
+            &["check", "nothing"],
+            "no ladder or rung is named `nothing`",
+        ),
+        (
+            &["run"],
+            "name a ladder or a rung: the ladders are reduce, transpose, shuffle, matmul, histogram, `all` is",
+        ),
+        (&["run", "shfl"], "did you mean `reduce_shfl`?"),
+        (&["run", "REDUCE_SHFL"], "did you mean `reduce_shfl`?"),
+        (
+            &["run", "reduce", "--rung", "shfl"],
+            "did you mean `reduce_shfl`?",
+        ),
+        (
+            &["rnu", "reduce"],
+            "unrecognized subcommand 'rnu'; did you mean `run`?",
+        ),
+        (
+            &["predict", "transpose", "--foo"],
+            "unexpected argument '--foo' found; transpose has --rows, --cols; `--help` says more",
+        ),
+        (
+            &["run", "reduce", "transpose", "--data", "x"],
+            "--data is an option of histogram, and not of reduce, transpose; it has --n, --op, --type, --rows, --cols",
+        ),
+        (
+            &["run", "transpose_naive", "--update-readme", "README.md"],
+            "name the ladder transpose, not its rungs",
+        ),
+        (
+            &[
+                "occupancy",
+                "transpose_smem",
+                "--block",
+                "512",
+                "--arch",
+                "sm_90",
+            ],
+            "transpose_smem was not compiled for a block of 512",
+        ),
+        (
+            &["profile", "transpose_smem", "--block", "512"],
+            "transpose_smem was not compiled for a block of 512",
+        ),
+        (
+            &["predict", "transpose_smem", "--block", "512"],
+            "transpose_smem was not compiled for a block of 512",
+        ),
+        (
+            &["dram", "trace", "transpose_smem", "--block", "512"],
+            "transpose_smem was not compiled for a block of 512",
+        ),
         (&["climb"], "unrecognized subcommand 'climb'"),
         (&["list", "redcue"], "did you mean `reduce`?"),
         (

@@ -7,15 +7,18 @@ mod common;
 use std::fs;
 use std::path::PathBuf;
 
+use analysis::document;
+use cli::output::OutputStyle;
+use common::program::env;
+use common::toy::{TOY, TOYS};
 use common::{Fake, Fault};
-use host::report::{self, Look, Setting, readme};
 use host::run::{Climb, Report, climb};
-use host::{Options, ladder};
+use host::{Options, Provenance};
 
-const PLAIN: Look = Look { terminal: false };
+const PLAIN: OutputStyle = OutputStyle { terminal: false };
 
-fn setting() -> Setting {
-    Setting {
+fn provenance() -> Provenance {
+    Provenance {
         date: "2026-04-01".into(),
         toolchain: "host code by rustc 1.95.0, device code by rustc 1.96.0, LLVM 22".into(),
     }
@@ -23,7 +26,7 @@ fn setting() -> Setting {
 
 fn report(n: u64, runs: Option<u32>, fault: Option<Fault>) -> Report {
     let plan = Climb {
-        ladder: ladder("reduce").unwrap(),
+        ladder: &TOYS.ladders[0],
         rungs: &[],
         options: &Options::default().with("n", n),
         block: None,
@@ -32,31 +35,34 @@ fn report(n: u64, runs: Option<u32>, fault: Option<Fault>) -> Report {
     climb(&mut Fake::new(fault), plan.plan().unwrap(), |_| {}).unwrap()
 }
 
+fn text(report: &Report) -> String {
+    cli::report::document(report, &provenance()).text(PLAIN)
+}
+
 #[test]
 fn the_table() {
-    insta::assert_snapshot!(report::table(
-        &report(1 << 14, Some(20), None),
-        &setting(),
-        PLAIN
-    ));
+    insta::assert_snapshot!(text(&report(1 << 14, Some(20), None)));
 }
 
 #[test]
 fn the_table_of_a_wrong_rung_untimed() {
-    let fault = Some(Fault::WrongSum("reduce_shfl"));
-    insta::assert_snapshot!(report::table(&report(1000, None, fault), &setting(), PLAIN));
+    let fault = Some(Fault::WrongSum("toy_fast"));
+    insta::assert_snapshot!(text(&report(1000, None, fault)));
 }
 
 #[test]
 fn colours_only_on_a_terminal() {
     let report = report(1000, None, None);
-    assert!(!report::table(&report, &setting(), PLAIN).contains('\u{1b}'));
-    assert!(report::table(&report, &setting(), Look { terminal: true }).contains('\u{1b}'));
+    assert!(!text(&report).contains('\u{1b}'));
+    let terminal = OutputStyle { terminal: true };
+    let document = cli::report::document(&report, &provenance());
+    assert!(document.text(terminal).contains('\u{1b}'));
+    assert!(!document.markdown().contains('\u{1b}'));
 }
 
 #[test]
 fn the_caption_says_when_the_data_fit_into_the_cache() {
-    let of = |n, runs| report::table(&report(n, runs, None), &setting(), PLAIN);
+    let of = |n, runs| text(&report(n, runs, None));
     let note = "the data (4.0 KiB) fit into the L2 cache (16.0 KiB)";
     assert!(of(1024, Some(1)).contains(note));
     assert!(!of(1024, None).contains(note));
@@ -64,31 +70,60 @@ fn the_caption_says_when_the_data_fit_into_the_cache() {
 }
 
 #[test]
-fn json_of_the_first_and_the_last_rung() {
-    let mut report = report(1 << 14, Some(3), None);
-    report.outcomes.drain(1..16);
-    insta::assert_snapshot!(report::json(&report));
+fn json_of_a_timed_run() {
+    let report = report(1 << 14, Some(3), None);
+    insta::assert_snapshot!(cli::report::document(&report, &provenance()).json());
 }
 
 #[test]
 fn json_untimed_and_wrong() {
-    let mut report = report(0, None, Some(Fault::NothingWritten("reduce_shfl")));
-    report.outcomes.truncate(16);
-    report.outcomes.drain(..15);
-    insta::assert_snapshot!(report::json(&report));
+    let report = report(0, None, Some(Fault::NothingWritten("toy_fast")));
+    insta::assert_snapshot!(cli::report::document(&report, &provenance()).json());
 }
 
 #[test]
 fn the_markdown() {
-    insta::assert_snapshot!(report::markdown(
-        &report(1 << 14, Some(20), None),
-        &setting()
-    ));
+    let report = report(1 << 14, Some(20), None);
+    insta::assert_snapshot!(cli::report::document(&report, &provenance()).markdown());
 }
 
 #[test]
 fn the_list() {
-    insta::assert_snapshot!(report::list(ladder("reduce").unwrap(), PLAIN));
+    let rungs: Vec<_> = TOY.rungs.iter().collect();
+    insta::assert_snapshot!(cli::list::rungs(&TOYS.ladders[0], &rungs).text(PLAIN));
+}
+
+#[test]
+fn help_has_the_ladders_and_their_options() {
+    let open = |_| panic!("no device is opened for help");
+    let toys = cli::Env {
+        catalog: &TOYS,
+        ..env(&open)
+    };
+    for command in ["run", "check", "profile", "predict", "occupancy", "agree"] {
+        let ended = common::program::within(&toys, &[command, "--help"]);
+        assert_eq!((ended.code, ended.err.as_str()), (0, ""));
+        for part in [
+            "[LADDER|RUNG]...",
+            "Options of toy: a sum, for tests",
+            "--n <N>",
+        ] {
+            assert!(ended.out.contains(part), "{command}: {part}: {}", ended.out);
+        }
+        assert!(ended.out.contains("How many elements [default: 16384]"));
+    }
+    let run = common::program::within(&toys, &["run", "--help"]).out;
+    assert!(run.starts_with("Run ladders or rungs: "), "{run}");
+    let real = |args: &[&str]| common::program::alone(args).out;
+    let (one, all) = (real(&["run", "reduce", "--help"]), real(&["run", "-h"]));
+    assert!(
+        one.contains("--op <OP>") && !one.contains("--rows <R>"),
+        "{one}"
+    );
+    assert!(
+        all.contains("--op <OP>") && all.contains("--rows <R>"),
+        "{all}"
+    );
 }
 
 struct Readme {
@@ -120,15 +155,15 @@ fn the_block_between_the_markers_is_replaced_and_nothing_else() {
     let readme = Readme::new(&format!(
         "# é\r\nold\n\n{BEGIN}\nold\n{END}\n\ttail without newline"
     ));
-    readme::update(&readme.path, "reduce", "| a |\n|---|\n").unwrap();
+    document::update(&readme.path, "reduce", "| a |\n|---|\n").unwrap();
     let once = readme.text();
     assert_eq!(
         once,
         format!("# é\r\nold\n\n{BEGIN}\n| a |\n|---|\n{END}\n\ttail without newline")
     );
-    readme::update(&readme.path, "reduce", "| a |\n|---|\n").unwrap();
+    document::update(&readme.path, "reduce", "| a |\n|---|\n").unwrap();
     assert_eq!(readme.text(), once, "a second time changes nothing");
-    readme::update(&readme.path, "reduce", "new").unwrap();
+    document::update(&readme.path, "reduce", "new").unwrap();
     assert!(readme.text().contains(&format!("{BEGIN}\nnew\n{END}")));
     let left: Vec<_> = fs::read_dir(readme.path.parent().unwrap())
         .unwrap()
@@ -139,10 +174,10 @@ fn the_block_between_the_markers_is_replaced_and_nothing_else() {
 #[test]
 fn line_ends_are_the_files() {
     let readme = Readme::new(&format!("a\r\n{BEGIN}\r\n{END}\r\nb\r\n"));
-    readme::update(&readme.path, "reduce", "x\ny\n").unwrap();
+    document::update(&readme.path, "reduce", "x\ny\n").unwrap();
     let once = readme.text();
     assert_eq!(once, format!("a\r\n{BEGIN}\r\nx\r\ny\r\n{END}\r\nb\r\n"));
-    readme::update(&readme.path, "reduce", "x\ny\n").unwrap();
+    document::update(&readme.path, "reduce", "x\ny\n").unwrap();
     assert_eq!(readme.text(), once);
 }
 
@@ -166,13 +201,13 @@ fn a_file_without_its_markers_once_each_and_in_order_is_left_alone() {
         ),
     ] {
         let readme = Readme::new(&text);
-        let error = readme::update(&readme.path, "reduce", "new").unwrap_err();
+        let error = document::update(&readme.path, "reduce", "new").unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
-        assert!(!error.is_failure());
+        assert_eq!(cli::Error::from(error).exit_code(), 2);
         assert_eq!(readme.text(), text);
-        assert!(readme::check(&readme.path, "reduce").is_err());
+        assert!(document::check(&readme.path, "reduce").is_err());
     }
-    assert!(readme::check("no/such/file.md".as_ref(), "reduce").is_err());
+    assert!(document::check("no/such/file.md".as_ref(), "reduce").is_err());
 }
 
 #[cfg(unix)]
@@ -183,7 +218,7 @@ fn permissions_and_links_survive() {
     fs::set_permissions(&readme.path, fs::Permissions::from_mode(0o640)).unwrap();
     let link = readme.path.with_file_name("link.md");
     symlink(&readme.path, &link).unwrap();
-    readme::update(&link, "reduce", "new").unwrap();
+    document::update(&link, "reduce", "new").unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(readme.text().contains("new"));
     assert_eq!(

@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+use cli::output::{Document, OutputStyle};
+use cli::report;
 use host::device::Sim;
-use host::report::{self, Look, Setting};
 use host::run::{Climb, Report, climb};
-use host::{Options, ladder};
+use host::{KERNELS, Options, Provenance, ladder};
 
 fn run(options: &Options, rungs: &[&str]) -> Report {
     let rungs: Vec<String> = rungs.iter().map(|&rung| rung.to_owned()).collect();
@@ -16,7 +17,12 @@ fn run(options: &Options, rungs: &[&str]) -> Report {
         block: None,
         runs: None,
     };
-    let report = climb(&mut Sim::open(1).unwrap(), plan.plan().unwrap(), |_| {}).unwrap();
+    let report = climb(
+        &mut Sim::open(&KERNELS, 1).unwrap(),
+        plan.plan().unwrap(),
+        |_| {},
+    )
+    .unwrap();
     assert!(report.all_right());
     assert!(
         !report.counted() && report.runs.is_none(),
@@ -25,17 +31,30 @@ fn run(options: &Options, rungs: &[&str]) -> Report {
     report
 }
 
-fn setting() -> Setting {
-    Setting {
+fn document(report: &Report) -> Document {
+    let provenance = Provenance {
         date: "2026-04-01".into(),
         toolchain: "some".into(),
-    }
+    };
+    report::document(report, &provenance)
+}
+
+fn text(report: &Report) -> String {
+    document(report).text(OutputStyle::default())
 }
 
 #[test]
 fn the_rows() {
-    let report = run(&Options::default(), &[]);
-    insta::assert_snapshot!(report::pictures(&report, &setting(), Look::default()));
+    let rungs = [
+        "shuffle_broadcast",
+        "shuffle_up",
+        "shuffle_down",
+        "shuffle_wrap",
+        "shuffle_wrap_back",
+        "shuffle_xor",
+        "shuffle_xor_array",
+    ];
+    insta::assert_snapshot!(text(&run(&Options::default(), &rungs)));
 }
 
 #[test]
@@ -46,13 +65,13 @@ fn segments_of_floats() {
         .with("delta", 3)
         .with("src", 5);
     let report = run(&options, &["shuffle_broadcast", "shuffle_down"]);
-    insta::assert_snapshot!(report::pictures(&report, &setting(), Look::default()));
+    insta::assert_snapshot!(text(&report));
 }
 
 #[test]
 fn a_terminal_shows_what_changed_in_colour() {
     let report = run(&Options::default(), &["shuffle_up"]);
-    let text = report::pictures(&report, &setting(), Look { terminal: true });
+    let text = document(&report).text(OutputStyle { terminal: true });
     let after = text.lines().nth(2).unwrap();
     let (green, dimmed) = ("\u{1b}[1m\u{1b}[32m", "\u{1b}[2m");
     assert_eq!(after.matches(green).count(), 14, "{after:?}");
@@ -62,12 +81,12 @@ fn a_terminal_shows_what_changed_in_colour() {
 #[test]
 fn markdown_is_plain_text_and_json_has_the_rows() {
     let report = run(&Options::default(), &["shuffle_xor"]);
-    let text = report::markdown(&report, &setting());
+    let text = document(&report).markdown();
     assert!(
         text.starts_with("```text\nshuffle_xor: ") && text.ends_with("```\n"),
         "{text}"
     );
-    let rungs: serde_json::Value = serde_json::from_str(&report::json(&report)).unwrap();
+    let rungs: serde_json::Value = serde_json::from_str(&document(&report).json()).unwrap();
     assert_eq!(rungs[0]["width"], 16);
     assert_eq!(rungs[0]["picture"]["after"][0], "1");
 }

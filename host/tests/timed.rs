@@ -3,12 +3,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-use host::cli::{self, Surroundings};
+mod common;
+
+use cli::output::OutputStyle;
+use common::program::{Ended, env, within};
 use host::device::{BufferId, Device, DeviceInfo, Ran, Sim};
 use host::launch::Launch;
-use host::report::{self, Look, Setting};
 use host::run::{Climb, Report, climb};
-use host::{Error, Options, ladder};
+use host::{Error, KERNELS, Options, Provenance, ladder};
 
 /// The machine with a clock: launches take 100 µs, 200 µs and so on, each entry the time of its first
 /// launch.
@@ -21,7 +23,7 @@ struct Clocked {
 impl Clocked {
     fn new() -> Self {
         Self {
-            machine: Sim::open(1).unwrap(),
+            machine: Sim::open(&KERNELS, 1).unwrap(),
             info: DeviceInfo {
                 kind: "gpu",
                 name: "Clocked".into(),
@@ -90,34 +92,109 @@ fn run(name: &str, options: &Options) -> Report {
     report
 }
 
-fn table(report: &Report) -> String {
-    let setting = Setting {
+fn document(report: &Report) -> cli::output::Document {
+    let provenance = Provenance {
         date: "2026-04-01".into(),
         toolchain: "some".into(),
     };
-    report::table(report, &setting, Look::default())
+    cli::report::document(report, &provenance)
+}
+
+/// The cells of a report's heading and of its first two rungs, without the rungs' names, grids and blocks.
+fn cells(report: &Report) -> [Vec<String>; 3] {
+    let text = document(report).text(OutputStyle::default());
+    let lines = text.lines().filter(|line| line.starts_with('│'));
+    let cells = |line: &str| -> Vec<String> {
+        let cells = line.trim_matches('│').split('┆').skip(2);
+        cells.map(|cell| cell.trim().to_owned()).collect()
+    };
+    let rows: Vec<_> = lines.map(cells).collect();
+    assert_eq!(rows.len(), 1 + report.outcomes.len(), "{text}");
+    [rows[0].clone(), rows[1].clone(), rows[2].clone()]
+}
+
+/// What is below the table.
+fn caption(report: &Report) -> String {
+    let text = document(report).text(OutputStyle::default());
+    let (_, below) = text.rsplit_once("┘\n").unwrap();
+    below.to_owned()
 }
 
 #[test]
 fn a_transpose_by_its_bandwidth_and_by_the_copys() {
     let options = Options::default().with("rows", 100).with("cols", 50);
-    insta::assert_snapshot!(table(&run("transpose", &options)));
+    let report = run("transpose", &options);
+    // 2 × 100 × 50 × 4 bytes, in 100 and in 200 µs.
+    assert_eq!(
+        cells(&report),
+        [
+            [
+                "result",
+                "time",
+                "GB/s",
+                "of copy",
+                "of peak",
+                "× before",
+                "published"
+            ],
+            ["right", "100.00 µs", "0.4", "100.0 %", "4.0 %", "–", ""],
+            [
+                "right",
+                "200.00 µs",
+                "0.2",
+                "50.0 %",
+                "2.0 %",
+                "0.50×",
+                "0.333×"
+            ],
+        ]
+    );
+    let (over, here) = ("transpose_smem_pad", "transpose_smem_unroll_pad");
+    let speedup = report.outcomes.iter().find(|own| own.rung.name == here);
+    let speedup = report.speedup_over(speedup.unwrap(), over).unwrap();
+    let text = document(&report).text(OutputStyle::default());
+    assert!(
+        text.contains(&format!("1.13× {over}, here {speedup:.2}×")),
+        "{text}"
+    );
+    assert_eq!(
+        caption(&report),
+        "transpose on Clocked, 10 GB/s at its peak\n100 × 50 f32, median of 3 runs after 3 to warm up, device \
+         events; 2026-04-01; some\n"
+    );
 }
 
 #[test]
 fn a_product_by_its_operations() {
     let options = Options::default().with("m", 20).with("n", 40).with("k", 50);
     let report = run("matmul", &options);
-    insta::assert_snapshot!(table(&report));
-    let rungs: serde_json::Value = serde_json::from_str(&report::json(&report)).unwrap();
-    // 2 × 20 × 40 × 50 operations in 200 µs.
+    // 2 × 20 × 40 × 50 operations, in 100 and in 200 µs.
+    assert_eq!(
+        cells(&report),
+        [
+            ["result", "time", "GFLOP/s", "× first", "× before"],
+            ["right", "100.00 µs", "0.8", "1.00×", "–"],
+            ["right", "200.00 µs", "0.4", "0.50×", "0.50×"],
+        ]
+    );
+    assert!(caption(&report).contains("\nm = 20, n = 40, k = 50, f32, median of 3 runs"));
+    let rungs: serde_json::Value = serde_json::from_str(&document(&report).json()).unwrap();
     assert_eq!(rungs[1]["gflop_per_s"], 0.4);
 }
 
 #[test]
 fn a_histogram_by_its_bytes() {
     let options = Options::default().with("n", 5000).with("data", "skewed");
-    insta::assert_snapshot!(table(&run("histogram", &options)));
+    let report = run("histogram", &options);
+    assert_eq!(
+        cells(&report),
+        [
+            ["result", "time", "× first", "× before", "GB/s", "of peak"],
+            ["right", "100.00 µs", "1.00×", "–", "0.1", "0.5 %"],
+            ["right", "200.00 µs", "0.50×", "0.50×", "0.0", "0.2 %"],
+        ]
+    );
+    assert!(caption(&report).contains("\nn = 5000, skewed bytes, median of 3 runs"));
 }
 
 #[test]
@@ -127,27 +204,26 @@ fn every_launch_of_a_histogram_begins_at_zero() {
         assert_eq!(outcome.samples.as_ref().unwrap().sorted().len(), 3);
     }
     // The rungs ran one after the other on the same counters, and each was right.
-    assert_eq!(report.outcomes.len(), 6);
+    assert_eq!(
+        report.outcomes.len(),
+        ladder("histogram").unwrap().rungs.len()
+    );
 }
 
 #[test]
 fn what_is_looked_at_is_timed_where_that_is_asked_for() {
     let times = |more: &[&str]| -> Vec<Option<f64>> {
         let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Clocked::new())) };
-        let surroundings = Surroundings {
-            open: &open,
-            terminal: false,
-        };
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let args = ["ladder", "run", "shuffle", "--json"];
-        let args = args.iter().chain(more).map(Into::into);
-        let code = cli::main(args, &surroundings, &mut out, &mut err);
-        assert_eq!((code, &err[..]), (0, &[][..]));
-        let rows: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let args = [&["run", "shuffle", "--json"], more].concat();
+        let Ended { code, out, err } = within(&env(&open), &args);
+        assert_eq!((code, err.as_str()), (0, ""));
+        let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
         let rows = rows.as_array().unwrap().iter();
         rows.map(|row| row["time_ns"].as_f64()).collect()
     };
-    assert_eq!(times(&[]), [None; 7]);
+    let untimed = times(&[]);
+    assert_eq!(untimed.len(), ladder("shuffle").unwrap().rungs.len());
+    assert!(untimed.iter().all(Option::is_none), "{untimed:?}");
     let timed = times(&["--runs", "3"]);
     assert_eq!(timed[0], Some(100_000.0));
     assert!(timed.iter().all(Option::is_some), "{timed:?}");

@@ -1,95 +1,108 @@
 //! `ladder check`: rungs × problems × blocks, one launch each.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 
-use super::args::{Check, Chosen};
-use super::{Env, WRONG, progress_bar};
-use crate::error::Error;
-use crate::report::{self, Checked, OutputStyle, Sweep};
-use engine::device::Device;
+use clap::{ArgMatches, Args};
+use engine::device::{Choice, Device};
 use engine::launch::Launch;
-use engine::options::{Options, combinations};
-use engine::problem::Problem;
-use engine::registry::{Effort, Ladder, Rung};
+use engine::options::Options;
+use engine::problem::{Problem, Verdict};
+use engine::registry::{Effort, Rung};
 use engine::run::Session;
+use engine::selection::Selection;
+use engine::size::dims;
+use serde::Serialize;
 
-pub(super) fn check(args: &Check, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
-    let ladders: Vec<&'static Ladder> = match args.ladder {
-        Some(ladder) => vec![ladder],
-        None => env.catalog.ladders.iter().collect(),
-    };
-    let plans: Vec<Plan<'_>> = ladders
-        .into_iter()
-        .map(|ladder| Plan::new(ladder, args))
-        .collect::<Result<_, Error>>()?;
+use crate::command::{Command, On, Output};
+use crate::env::{Env, WRONG, progress_bar};
+use crate::error::Error;
+use crate::output::{Cell, Column, Document, Format, NOTHING, Printer, Table};
+
+pub(crate) const CHECK: Command = Command {
+    name: "check",
+    about: "Check the results of rungs over many sizes and blocks, one launch each and without timing",
+    arguments: On::<Arguments>::arguments_of_several,
+    execute,
+};
+
+#[derive(Args, Debug)]
+struct Arguments {
+    /// Where to run
+    #[arg(long, value_enum, default_value_t)]
+    device: Choice,
+    #[command(flatten)]
+    format: Format,
+}
+
+fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let On { targets, own: args } = On::<Arguments>::read(env, matches)?;
+    let selected = targets.select(env.catalog)?;
+    let plans: Vec<Plan<'_>> = selected
+        .iter()
+        .map(|own| Plan::new(own, &targets.blocks))
+        .collect::<Result<_, _>>()?;
 
     let mut device = (env.open)(args.device)?;
-    let mut right = true;
+    let mut printer = Printer::new(args.format, env.style(), to.out);
+    let mut code = 0;
     for plan in plans {
-        let (sweep, left_out) = plan.sweep(&mut *device, env.terminal)?;
-        let style = OutputStyle {
-            terminal: env.terminal,
-        };
-        write!(out, "{}", report::matrix(&sweep, style))?;
-        for why in left_out {
-            writeln!(out, "left out: {why}")?;
+        let sweep = plan.sweep(&mut *device, env.terminal)?;
+        printer.show(&sweep.document(plan.selected))?;
+        if !sweep.all_right() {
+            code = WRONG;
         }
-        out.flush()?;
-        right &= sweep.all_right();
     }
-    writeln!(out, "on {}", device.info())?;
-    Ok(if right { 0 } else { WRONG })
+    let mut place = Document::default();
+    place.paragraph(format!("on {}", device.info()));
+    printer.show(&place)?;
+    printer.finish()?;
+    Ok(code)
 }
 
 /// What to check of one ladder. What was asked for is found possible before a device is opened.
 struct Plan<'a> {
-    ladder: &'static Ladder,
-    chosen: &'a Chosen,
+    selected: &'a Selection,
+    blocks: &'a [[u32; 3]],
     /// What was asked for; `None` for the ladder's own sweep.
     problems: Option<Vec<Options>>,
 }
 
 impl<'a> Plan<'a> {
-    fn new(ladder: &'static Ladder, args: &'a Check) -> Result<Self, Error> {
-        let asked = !args.values.is_empty();
+    fn new(selected: &'a Selection, blocks: &'a [[u32; 3]]) -> Result<Self, Error> {
         let plan = Self {
-            ladder,
-            chosen: &args.chosen,
-            problems: asked.then(|| combinations(&args.values)),
+            selected,
+            blocks,
+            problems: selected.combinations()?,
         };
-        ladder.named(&plan.chosen.rung)?;
-        // A block that is possible for nothing is one, whatever the problem.
+        // A block that no rung takes is refused before the sweep: the default problem shows it.
         let some = [Options::default()];
         for options in plan.problems.as_deref().unwrap_or(&some) {
-            plan.launches(&*ladder.problem(options)?)?;
+            plan.launches(&*selected.ladder.problem(options)?)?;
         }
         Ok(plan)
     }
 
-    /// What to launch on a problem. In the ladder's own sweep a rung that does not compute it is left out,
-    /// and so is a block that the rung was not compiled for; where the problem was asked for, both are
-    /// errors, the second one for rungs that were named, or if nothing is left to launch.
+    /// What to launch on a problem. In the ladder's own sweep a rung that does not compute it is left out, and so is a
+    /// block that the rung was not compiled for; where the problem was asked for, both are errors, the second one for
+    /// rungs that were named, or if nothing is left to launch.
     fn launches(&self, problem: &dyn Problem) -> Result<Vec<(&'static Rung, Launch)>, Error> {
-        let Self { ladder, chosen, .. } = *self;
-        let asked = self.problems.is_some();
-        let rungs = if asked {
-            ladder.select(&chosen.rung, problem)?
-        } else {
-            ladder.named(&chosen.rung)?
+        let (ladder, names) = (self.selected.ladder, self.selected.rung_names());
+        let is_asked = self.problems.is_some();
+        let rungs = match is_asked {
+            true => ladder.select(names, problem)?,
+            false => ladder.named(names)?,
         };
         let (mut launches, mut not_compiled) = (Vec::new(), None);
         for rung in rungs {
-            let blocks = if chosen.block.is_empty() {
-                ladder.blocks_of(rung, problem)
-            } else {
-                chosen.block.clone()
+            let blocks = match self.blocks {
+                [] => ladder.blocks_of(rung, problem),
+                blocks => blocks.to_vec(),
             };
             for block in blocks {
                 match ladder.launch(rung, problem, Some(block)) {
                     Ok(launch) => launches.push((rung, launch)),
                     Err(error @ engine::Error::NotCompiled { .. })
-                        if !asked || chosen.rung.is_empty() =>
+                        if !is_asked || names.is_empty() =>
                     {
                         not_compiled.get_or_insert(error);
                     }
@@ -98,44 +111,39 @@ impl<'a> Plan<'a> {
             }
         }
         match not_compiled {
-            Some(error) if asked && launches.is_empty() => Err(error.into()),
+            Some(error) if is_asked && launches.is_empty() => Err(error.into()),
             _ => Ok(launches),
         }
     }
 
-    /// One problem after the other, so that only one is in memory. With it, what the device lacks for kernels
-    /// that were not asked for by name, which are left out.
-    fn sweep(
-        &self,
-        device: &mut dyn Device,
-        terminal: bool,
-    ) -> Result<(Sweep, BTreeSet<String>), Error> {
-        let effort = if device.info().kind == "sim" {
-            Effort::Quick
-        } else {
-            Effort::Full
+    /// Checks one problem after the other, so that only one is in memory.
+    fn sweep(&self, device: &mut dyn Device, terminal: bool) -> Result<Sweep, Error> {
+        let ladder = self.selected.ladder;
+        let effort = match device.info().kind {
+            "sim" => Effort::Quick,
+            _ => Effort::Full,
         };
-        let own = || (self.ladder.sweep)(effort);
+        let own = || (ladder.sweep)(effort);
         let problems = self.problems.clone().unwrap_or_else(own);
         let bar = progress_bar(problems.len(), terminal);
-        let (mut checks, mut left_out) = (Vec::new(), BTreeSet::new());
+        let mut sweep = Sweep::default();
         for options in &problems {
-            let problem = self.ladder.problem(options)?;
-            bar.set_message(format!("{}, {}", self.ladder.name, problem.size()));
+            let problem = ladder.problem(options)?;
+            bar.set_message(format!("{}, {}", ladder.name, problem.size()));
             let launches = self.launches(&*problem)?;
             let restorable = launches.iter().any(|(rung, _)| rung.in_place);
             let mut session = Session::new(device, &*problem, restorable)?;
             for (rung, launch) in launches {
                 match session.lacks(&launch) {
-                    Some(error) if !self.chosen.rung.is_empty() => return Err(error.into()),
+                    Some(error) if !self.selected.whole => return Err(error.into()),
                     Some(error) => {
-                        left_out.insert(error.to_string());
+                        sweep.left_out.insert(error.to_string());
                         continue;
                     }
                     None => {}
                 }
                 let verdict = session.check(rung, &launch)?;
-                checks.push(Checked {
+                sweep.checks.push(Checked {
                     rung,
                     column: problem.column(),
                     size: problem.size(),
@@ -146,10 +154,108 @@ impl<'a> Plan<'a> {
             bar.inc(1);
         }
         bar.finish_and_clear();
-        let sweep = Sweep {
-            ladder: self.ladder,
-            checks,
-        };
-        Ok((sweep, left_out))
+        Ok(sweep)
+    }
+}
+
+/// The verdicts of one ladder over problems and blocks.
+#[derive(Default)]
+struct Sweep {
+    /// The checks, in the order in which they were made.
+    checks: Vec<Checked>,
+    /// What the device lacks for kernels that were not asked for by name, which are left out.
+    left_out: BTreeSet<String>,
+}
+
+/// A launch, and whether its result was right.
+struct Checked {
+    rung: &'static Rung,
+    /// The column that it belongs to: [`Problem::column`].
+    column: String,
+    /// The problem: [`Problem::size`].
+    size: String,
+    launch: Launch,
+    verdict: Verdict,
+}
+
+#[derive(Serialize)]
+struct CheckRecord<'a> {
+    ladder: &'a str,
+    rung: &'a str,
+    problem: &'a str,
+    entry: &'a str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    correct: bool,
+}
+
+impl Sweep {
+    fn all_right(&self) -> bool {
+        self.checks.iter().all(|check| check.verdict.is_right())
+    }
+
+    /// A matrix of rungs and problems, and below it each check that was wrong.
+    fn document(&self, selected: &Selection) -> Document {
+        let ladder = selected.ladder;
+        let mut columns: Vec<&str> = Vec::new();
+        for check in &self.checks {
+            if !columns.contains(&check.column.as_str()) {
+                columns.push(&check.column);
+            }
+        }
+        let headings = columns.iter().copied().map(Column::text);
+        let mut table = Table::new([Column::name(ladder.name)].into_iter().chain(headings));
+        for rung in selected.rungs() {
+            let own = self
+                .checks
+                .iter()
+                .filter(|check| check.rung.name == rung.name);
+            let own: Vec<&Checked> = own.collect();
+            if !own.is_empty() {
+                let cells = columns.iter().map(|&column| cell(&own, column));
+                table.row([rung.name.into()].into_iter().chain(cells));
+            }
+        }
+        let mut document = Document::default();
+        document.table(table);
+        let blocks = self.checks.iter().map(|check| check.launch.block);
+        let blocks: BTreeSet<[u32; 3]> = blocks.collect();
+        let blocks: Vec<String> = blocks.into_iter().map(dims).collect();
+        document.note(format!(
+            "{} checks, with blocks of {}",
+            self.checks.len(),
+            blocks.join(", ")
+        ));
+        for check in &self.checks {
+            if let Verdict::Wrong(why) = &check.verdict {
+                document.note(format!("wrong: {} at {}: {why}", check.launch, check.size));
+            }
+            document.record(&CheckRecord {
+                ladder: ladder.name,
+                rung: check.rung.name,
+                problem: &check.size,
+                entry: &check.launch.entry,
+                grid: check.launch.grid,
+                block: check.launch.block,
+                correct: check.verdict.is_right(),
+            });
+        }
+        for why in &self.left_out {
+            document.note(format!("left out: {why}"));
+        }
+        document
+    }
+}
+
+/// What came of a rung's checks in a column: nothing, right, or the blocks with which it was wrong.
+fn cell(checks: &[&Checked], column: &str) -> Cell {
+    let here = || checks.iter().filter(|check| check.column == column);
+    let wrong = here().filter(|check| !check.verdict.is_right());
+    let mut blocks: Vec<String> = wrong.map(|check| dims(check.launch.block)).collect();
+    blocks.dedup();
+    match (here().count(), blocks.is_empty()) {
+        (0, _) => NOTHING.into(),
+        (_, true) => Cell::good("right"),
+        (_, false) => Cell::bad(format!("WRONG: {}", blocks.join(", "))),
     }
 }

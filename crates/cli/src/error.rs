@@ -33,11 +33,20 @@ pub enum Error {
     /// There is no profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// The arguments cannot be read, or ask for help.
+    #[error(transparent)]
+    Arguments(#[from] clap::Error),
     /// A command that needs a ladder was given none.
-    #[error("the following required arguments were not provided: <LADDER>; the ladders are {}", .known.join(", "))]
+    #[error("name a ladder or a rung: the ladders are {}, `all` is every one, and `ladder list` has the rungs", .known.join(", "))]
     NoLadder {
         /// The names of all ladders.
         known: Vec<&'static str>,
+    },
+    /// Only a part of a ladder's table would replace the whole.
+    #[error("--update-readme replaces a whole table: name the ladder {ladder}, not its rungs")]
+    PartOfATable {
+        /// The ladder.
+        ladder: &'static str,
     },
     /// A median of no runs was asked for.
     #[error("0 runs measure nothing; --runs takes 1 or more, --no-time checks without timing")]

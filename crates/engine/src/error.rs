@@ -60,6 +60,21 @@ pub enum Error {
         /// The options it has.
         known: Vec<&'static str>,
     },
+    /// An option that none of the selected ladders has.
+    #[error(
+        "--{option} is an option of {}, and not of {}; {}",
+        .has.join(", "), .selected.join(", "), options_hint(.known)
+    )]
+    OptionOfOthers {
+        /// The option.
+        option: &'static str,
+        /// The ladders that have it.
+        has: Vec<&'static str>,
+        /// The ladders that were selected.
+        selected: Vec<&'static str>,
+        /// The options that these have.
+        known: Vec<&'static str>,
+    },
     /// A word that an option does not take.
     #[error("`{given}` is not possible for --{option}; {}", did_you_mean(.nearest, "words", .known))]
     BadWord {

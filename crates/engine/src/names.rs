@@ -1,16 +1,11 @@
-//! Names that are none, and what they were meant to be.
+//! Names that are not known, and what they were meant to be.
 
 /// The name among `known` that `given` was most likely meant to be, if any is near.
 pub fn nearest(given: &str, known: &[&'static str]) -> Option<&'static str> {
-    known
-        .iter()
-        .map(|&name| (strsim::damerau_levenshtein(given, name), name))
-        .min_by_key(|&(distance, _)| distance)
-        .filter(|&(distance, name)| distance <= 2 + name.len() / 4)
-        .map(|(_, name)| name)
+    ranked(given, known.iter().copied()).into_iter().next()
 }
 
-/// The hint for a name that is none, from [`near_names`].
+/// The hint for a name that is not known, from [`near_names`].
 pub fn near(nearest: &[String], otherwise: &str) -> String {
     match nearest {
         [] => otherwise.to_owned(),
@@ -22,26 +17,34 @@ pub fn near(nearest: &[String], otherwise: &str) -> String {
 /// How many names are suggested.
 const SUGGESTED: usize = 3;
 
-/// The names that `given` was most likely meant to be: those it is part of, or else those the fewest letters away.
+/// The names that `given` was most likely meant to be, whatever their case: those it is part of, or else those the
+/// fewest letters away.
 pub fn near_names<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let names = ranked(given, known).into_iter();
+    names.take(SUGGESTED).map(str::to_owned).collect()
+}
+
+/// As [`near_names`], all of them, the nearest first.
+fn ranked<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let given = given.to_lowercase();
     let mut all: Vec<(bool, usize, &str)> = known
         .map(|name| {
-            let is_part = given.len() >= 3 && name.contains(given);
-            (!is_part, strsim::damerau_levenshtein(given, name), name)
+            let lower = name.to_lowercase();
+            let is_part = given.len() >= 3 && lower.contains(&given);
+            (!is_part, strsim::damerau_levenshtein(&given, &lower), name)
         })
-        .filter(|&(no_part, distance, name)| !no_part || distance <= 2 + name.len() / 4)
+        .filter(|&(is_no_part, distance, name)| !is_no_part || distance <= 2 + name.len() / 4)
         .collect();
     all.sort_unstable();
     all.dedup();
-    // Of those that it is no part of, the nearest.
-    if let Some(&(no_part, least, _)) = all.first() {
-        all.retain(|&(other, distance, _)| !other || (no_part && distance == least));
+    // Of the names that it is not part of, the nearest.
+    if let Some(&(is_no_part, least, _)) = all.first() {
+        all.retain(|&(other, distance, _)| !other || (is_no_part && distance == least));
     }
-    let names = all.into_iter().map(|(_, _, name)| name.to_owned());
-    names.take(SUGGESTED).collect()
+    all.into_iter().map(|(_, _, name)| name).collect()
 }
 
-/// The hint for a name that is none, from [`nearest`].
+/// The hint for a name that is not known, from [`nearest`].
 pub fn did_you_mean(nearest: &Option<&'static str>, kind: &str, known: &[&'static str]) -> String {
     match nearest {
         Some(name) => format!("did you mean `{name}`?"),
@@ -63,6 +66,7 @@ mod tests {
             ["dram__bytes_read.sum", "dram__bytes_write.sum"]
         );
         assert_eq!(near("redcue"), ["reduce"]);
+        assert_eq!(near("REDUCE"), ["reduce"]);
         assert!(near("quicksort").is_empty());
         assert!(near("").is_empty());
     }
@@ -71,6 +75,7 @@ mod tests {
     fn a_near_name_is_suggested_and_a_far_one_is_not() {
         let known = ["reduce", "transpose"];
         assert_eq!(nearest("redcue", &known), Some("reduce"));
+        assert_eq!(nearest("duce", &known), Some("reduce"));
         assert_eq!(nearest("transpos", &known), Some("transpose"));
         assert_eq!(nearest("quicksort", &known), None);
     }

@@ -1,40 +1,112 @@
-//! Ladders and rungs by name, whichever ladder they are of.
+//! What a command line selects: ladders and rungs by name, whichever ladder they are of, with the options that were
+//! given for their problems.
 
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::names::near_names;
+use crate::options::{Opt, Options, Value, combinations};
 use crate::registry::{Ladder, Rung};
+use crate::run::{Climb, Plan};
 
-/// A ladder, or some of its rungs.
+/// The name that stands for every ladder.
+pub const ALL: &str = "all";
+
+/// An option of ladders and its value, as it was written on the command line.
+pub type Given = (&'static str, String);
+
+/// A ladder or some of its rungs, and the problem that they shall compute.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// The ladder.
     pub ladder: &'static Ladder,
-    /// Whether it is the ladder that was named, or nothing was: then it is all of its rungs.
+    /// Whether all of its rungs are selected, because the ladder was named, or `all`, or nothing.
     pub whole: bool,
-    /// What was named of its rungs, as it was written.
+    /// The rungs that were named, as they were written.
     pub named: Vec<String>,
+    /// The options that were given and that the ladder has, in the order in which they were given.
+    pub given: Vec<Given>,
 }
 
 impl Selection {
-    /// The rungs, in the ladder's order.
+    /// The selected rungs, in the ladder's order.
     pub fn rungs(&self) -> Vec<&'static Rung> {
-        let names = if self.whole { &[][..] } else { &self.named };
-        // They were found there.
-        self.ladder.named(names).unwrap_or_default()
+        // The names were found when they were selected.
+        self.ladder.named(self.rung_names()).unwrap_or_default()
+    }
+
+    /// The names of the selected rungs as [`Ladder::named`] takes them: none for all.
+    pub fn rung_names(&self) -> &[String] {
+        if self.whole { &[] } else { &self.named }
+    }
+
+    /// The options, of those that were given more than once the last.
+    pub fn options(&self) -> Options {
+        let mut options = Options::default();
+        for (name, text) in &self.given {
+            options = options.with(name, text);
+        }
+        options
+    }
+
+    /// Every combination of the options' values, where options were given more than once; `None` where none was given.
+    ///
+    /// # Errors
+    /// When a value is not of its option's kind.
+    pub fn combinations(&self) -> Result<Option<Vec<Options>>, Error> {
+        let mut choices: Vec<(&'static str, Vec<Value>)> = Vec::new();
+        for option in self.ladder.options {
+            let own = self.given.iter().filter(|(name, _)| *name == option.name);
+            let values: Vec<Value> = own
+                .map(|(_, text)| option.parse(text))
+                .collect::<Result<_, _>>()?;
+            if !values.is_empty() {
+                choices.push((option.name, values));
+            }
+        }
+        Ok((!choices.is_empty()).then(|| combinations(&choices)))
+    }
+
+    /// Makes the problem and finds the launches. What was named has to be possible, also where the whole ladder is
+    /// selected.
+    ///
+    /// # Errors
+    /// When the options, the block or a named rung are not possible, as [`Climb::plan`] says.
+    pub fn plan(&self, block: Option<[u32; 3]>, runs: Option<u32>) -> Result<Plan, Error> {
+        let options = self.options();
+        let plan = |rungs: &[String]| {
+            Climb {
+                ladder: self.ladder,
+                rungs,
+                options: &options,
+                block,
+                runs,
+            }
+            .plan()
+        };
+        let named = plan(&self.named)?;
+        match self.whole && !self.named.is_empty() {
+            true => plan(&[]),
+            false => Ok(named),
+        }
     }
 }
 
-/// What these names stand for, in the order of the ladders: a ladder, a rung, or the rungs that differ in the
-/// number at their end only; all ladders where there is none.
+/// What these names stand for, in the order of the ladders. A name is a ladder's, a rung's, one without the number at
+/// its end for the rungs that differ in that number only, or [`ALL`]; no names stand for all ladders. An option goes to
+/// each selected ladder that has it.
 ///
 /// # Errors
-/// [`Error::UnknownName`] for the first name that is nothing, with the nearest ones.
-pub fn select(catalog: &Catalog, names: &[String]) -> Result<Vec<Selection>, Error> {
+/// [`Error::UnknownName`] with the nearest names when a name is none of these, [`Error::OptionOfOthers`] when no
+/// selected ladder has an option.
+pub fn select_with(
+    catalog: &Catalog,
+    names: &[String],
+    given: &[Given],
+) -> Result<Vec<Selection>, Error> {
     let is_rung = |ladder: &Ladder, name: &String| ladder.named(std::slice::from_ref(name)).is_ok();
     let is_known = |name: &&String| {
-        let mut all = catalog.ladders.iter();
-        all.any(|ladder| ladder.name == *name || is_rung(ladder, name))
+        let mut ladders = catalog.ladders.iter();
+        *name == ALL || ladders.any(|ladder| ladder.name == *name || is_rung(ladder, name))
     };
     if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
         let known = catalog.ladders.iter().flat_map(|ladder| {
@@ -47,14 +119,49 @@ pub fn select(catalog: &Catalog, names: &[String]) -> Result<Vec<Selection>, Err
         });
     }
     let of_ladder = |ladder: &'static Ladder| {
-        let whole = names.is_empty() || names.iter().any(|name| name == ladder.name);
-        let rungs = names.iter().filter(|name| is_rung(ladder, name));
-        let named: Vec<String> = rungs.cloned().collect();
-        (whole || !named.is_empty()).then_some(Selection {
+        let is_whole = |name: &String| name == ladder.name || name == ALL;
+        let whole = names.is_empty() || names.iter().any(is_whole);
+        let named = names.iter().filter(|name| is_rung(ladder, name));
+        let named: Vec<String> = named.cloned().collect();
+        let given = given
+            .iter()
+            .filter(|(name, _)| option(ladder, name).is_some());
+        (whole || !named.is_empty()).then(|| Selection {
             ladder,
             whole,
             named,
+            given: given.cloned().collect(),
         })
     };
-    Ok(catalog.ladders.iter().filter_map(of_ladder).collect())
+    let selected: Vec<Selection> = catalog.ladders.iter().filter_map(of_ladder).collect();
+    let has = |name: &str| {
+        let mut ladders = selected.iter().map(|own| own.ladder);
+        ladders.any(|ladder| option(ladder, name).is_some())
+    };
+    if let Some((name, _)) = given.iter().find(|(name, _)| !has(name)) {
+        let with = catalog.ladders.iter();
+        let with = with.filter(|ladder| option(ladder, name).is_some());
+        let own = selected.iter().flat_map(|own| own.ladder.options);
+        let mut own: Vec<&str> = own.map(|option| option.name).collect();
+        own.dedup();
+        return Err(Error::OptionOfOthers {
+            option: name,
+            has: with.map(|ladder| ladder.name).collect(),
+            selected: selected.iter().map(|own| own.ladder.name).collect(),
+            known: own,
+        });
+    }
+    Ok(selected)
+}
+
+/// As [`select_with`], without options.
+///
+/// # Errors
+/// [`Error::UnknownName`] with the nearest names when a name is neither a ladder's nor a rung's.
+pub fn select(catalog: &Catalog, names: &[String]) -> Result<Vec<Selection>, Error> {
+    select_with(catalog, names, &[])
+}
+
+fn option(ladder: &Ladder, name: &str) -> Option<&'static Opt> {
+    ladder.options.iter().find(|option| option.name == name)
 }

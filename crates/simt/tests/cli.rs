@@ -339,3 +339,28 @@ proptest! {
         }
     }
 }
+
+/// The README's commands of the program `simt` do what it says, on files that are there.
+#[test]
+fn the_commands_of_the_readme_run() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
+    let text = readme.replace("\\\n", " ");
+    let commands: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ cargo run --release --bin simt -- "))
+        .collect();
+    assert!(!commands.is_empty());
+    for command in commands {
+        let args: Vec<String> = command
+            .split_whitespace()
+            .map(|word| match word.ends_with(".ptx") {
+                true => format!("{root}/{word}"),
+                false => word.to_owned(),
+            })
+            .collect();
+        let ended = simt(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(ended.code, 0, "{command}: {}", ended.err);
+        assert!(!ended.out.is_empty(), "{command}");
+    }
+}

@@ -5,7 +5,8 @@ use std::process::Command;
 use super::Fake;
 use analysis::profile::ncu::System;
 use cli::Env;
-use host::{CATALOG, Device, Error, KERNELS, Provenance};
+use host::device::Choice;
+use host::{Device, Error, Provenance};
 
 /// What it left behind.
 pub struct Ended {
@@ -14,29 +15,37 @@ pub struct Ended {
     pub err: String,
 }
 
-/// Runs the program on a device of the test's.
-pub fn on(device: impl Fn() -> Fake, args: &[&str]) -> Ended {
-    let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(device())) };
-    let env = Env {
-        catalog: &CATALOG,
-        open: &open,
+/// A machine without a terminal and without NVIDIA's tools.
+pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
+    Env {
+        catalog: &host::CATALOG,
+        open,
         terminal: false,
         runner: &System,
-        explain: &|_| Err(vec!["no tools in this test".to_owned()]),
-        provenance: &|device| Provenance::now(&KERNELS, device),
-    };
+        explain: &|_| Err(vec!["no ptxas was found".to_owned()]),
+        provenance: &|device| Provenance::now(&host::KERNELS, device),
+    }
+}
+
+/// Runs the program in this process.
+pub fn within(env: &Env<'_>, args: &[&str]) -> Ended {
     let (mut out, mut err) = (
         anstream::StripStream::new(Vec::new()),
         anstream::StripStream::new(Vec::new()),
     );
     let args = ["ladder"].iter().chain(args).map(Into::into);
-    let code = cli::main(args, &env, &mut out, &mut err);
+    let code = cli::main(args, env, &mut out, &mut err);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ended {
         code,
         out: text(out.into_inner()),
         err: text(err.into_inner()),
     }
+}
+
+/// Runs the program on a device of the test's.
+pub fn on(device: impl Fn() -> Fake, args: &[&str]) -> Ended {
+    within(&env(&|_| Ok(Box::new(device()))), args)
 }
 
 pub fn right() -> Fake {

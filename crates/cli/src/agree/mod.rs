@@ -11,34 +11,44 @@ use analysis::agree::{AgreeError, Gpu, compare};
 use analysis::document;
 use analysis::profile::ProfileError;
 use analysis::profile::ncu::{self, Ncu};
-use analysis::profile::plan::Given;
-use clap::{ArgGroup, ArgMatches, Args, FromArgMatches};
-use engine::Catalog;
+use clap::{Arg, ArgGroup, Args};
 use engine::device::{Choice, Device, Sim};
 use engine::run::Plan;
-use engine::size::parse_block;
 
+use crate::command::{Command, On};
+use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
-use crate::profile::{all_options, arg, given};
-use crate::{Env, progress_bar};
+use crate::targets::Targets;
 
-/// Exit code where a difference is unexplained.
-const UNEXPLAINED: u8 = 1;
 /// What is said where there is no Nsight Compute: nothing but it counts on a GPU.
 const NO_NCU: &str = "Nsight Compute's `ncu` is neither in PATH nor where it is usually installed; install \
                       nsight-compute (part of the CUDA toolkit) or name it with --ncu";
 /// What the report's markers in a file are called.
 pub(crate) const MARKER: &str = "agreement";
 
+pub(crate) const AGREE: Command = Command {
+    name: "agree",
+    about: "Compare what the simulator counts of ladders with what Nsight Compute counts on a GPU; exit code 1 where a \
+            difference is unexplained",
+    arguments: |command, scope| {
+        let command = On::<Asked>::arguments(command, scope);
+        // A record has its own ladders, options and blocks.
+        let is_shared =
+            |arg: &Arg| arg.get_id() == "names" || scope.is_option(arg.get_id().as_str());
+        command.mut_args(|arg| match is_shared(&arg) {
+            true => arg.conflicts_with("from"),
+            false => arg,
+        })
+    },
+    execute: |matches, env, to| {
+        let On { targets, own } = On::<Asked>::read(env, matches)?;
+        run(&own, &targets, env, to.out)
+    },
+};
+
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("record").args(["update_fixture", "from"])))]
 struct Asked {
-    /// Only these ladders [default: all]
-    #[arg(value_name = "LADDER")]
-    ladders: Vec<String>,
-    /// Threads of a block, for all rungs [default: each ladder's cases]
-    #[arg(long, value_parser = parse_block, allow_hyphen_values = true)]
-    block: Option<[u32; 3]>,
     /// Nsight Compute's program [default: found in PATH and where it is installed]
     #[arg(long, value_name = "PATH")]
     ncu: Option<PathBuf>,
@@ -47,7 +57,7 @@ struct Asked {
     #[arg(long, value_name = "PATH")]
     update_fixture: Option<PathBuf>,
     /// Compare nothing, and report what is in a record
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["ladders", "block", "ncu", "update_fixture"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["rung", "block", "ncu", "update_fixture"])]
     from: Option<PathBuf>,
     /// Put the report of the whole record between the markers ladder:agreement:begin and ladder:agreement:end of
     /// a file: docs/agreement.md
@@ -55,42 +65,7 @@ struct Asked {
     update_doc: Option<PathBuf>,
 }
 
-/// `ladder agree`.
-#[derive(Debug)]
-pub(super) struct Agree {
-    asked: Asked,
-    given: Vec<Given>,
-}
-
-impl Agree {
-    /// Adds what the command takes: its own arguments, and every option that any ladder has.
-    pub(super) fn augment(catalog: &'static Catalog, command: clap::Command) -> clap::Command {
-        Asked::augment_args(command)
-            .next_help_heading("What to compute, for the ladders that have it")
-            .args(
-                all_options(catalog)
-                    .into_iter()
-                    .map(|option| arg(catalog, option).conflicts_with("from")),
-            )
-    }
-
-    pub(super) fn from_matches(
-        catalog: &Catalog,
-        matches: &ArgMatches,
-    ) -> Result<Self, clap::Error> {
-        Ok(Self {
-            asked: Asked::from_arg_matches(matches)?,
-            given: given(catalog, matches),
-        })
-    }
-}
-
-/// Runs the command and gives its exit code: 1 where a difference is unexplained.
-pub(super) fn agree(args: &Agree, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
-    run(&args.asked, &args.given, env, out)
-}
-
-fn run(asked: &Asked, given: &[Given], env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
+fn run(asked: &Asked, targets: &Targets, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
     // What cannot be written later is refused before minutes are spent.
     if let Some(doc) = &asked.update_doc {
         document::check(doc, MARKER)?;
@@ -99,7 +74,12 @@ fn run(asked: &Asked, given: &[Given], env: &Env<'_>, out: &mut dyn Write) -> Re
         let record = Record::read(path, false)?;
         return report(&record, &record, asked, out);
     }
-    let cases = cases(env.catalog, &asked.ladders, given, asked.block)?;
+    let cases = cases(
+        env.catalog,
+        &targets.names(),
+        targets.given(),
+        targets.block(),
+    )?;
     let mut whole = match &asked.update_fixture {
         Some(path) => Record::read(path, true)?,
         None => Record::default(),
@@ -130,7 +110,7 @@ fn report(shown: &Record, whole: &Record, asked: &Asked, out: &mut dyn Write) ->
     write!(out, "{}", show::markdown(shown))?;
     Ok(match shown.is_explained() {
         true => 0,
-        false => UNEXPLAINED,
+        false => WRONG,
     })
 }
 

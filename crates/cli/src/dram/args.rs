@@ -2,7 +2,6 @@
 
 use clap::{Arg, ArgMatches, Args, FromArgMatches};
 
-use crate::args::Refused;
 use crate::report::OutputStyle;
 use analysis::dram::trace::{self, Setup};
 use analysis::dram::{self, Bus, DramError, Map, Ratio, Tiles, peak};
@@ -185,8 +184,11 @@ impl Dram {
             .subcommand(of_a_rung(catalog, named("trace").arg(rung)).about("The same as --trace RUNG"))
     }
 
-    pub(crate) fn from_matches(catalog: &Catalog, matches: &ArgMatches) -> Result<Self, Refused> {
-        let trace = |name: &str, matches: &ArgMatches| -> Result<Self, Refused> {
+    pub(crate) fn from_matches(
+        catalog: &Catalog,
+        matches: &ArgMatches,
+    ) -> Result<Self, clap::Error> {
+        let trace = |name: &str, matches: &ArgMatches| -> Result<Self, clap::Error> {
             let args = TraceArgs::from_arg_matches(matches)?;
             Ok(Self::Trace(name.to_owned(), given(catalog, matches), args))
         };

@@ -10,16 +10,24 @@ use std::io::Write;
 use anstyle::Style;
 use serde::Serialize;
 
-use super::{Env, WRONG};
+use crate::command::Command;
+use crate::env::{Env, WRONG};
 use crate::error::Error;
 use crate::report::OutputStyle;
 use analysis::dram::trace::Plan;
 use args::{BusArgs, MapArgs, TilesArgs, by_default};
 use engine::device::Sim;
 
-pub(super) use args::Dram;
+use args::Dram;
 
-pub(super) fn dram(asked: &Dram, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
+pub(crate) const DRAM: Command = Command {
+    name: "dram",
+    about: "Draw the bursts, banks and channels of DRAM, and count how evenly a rung's accesses spread over them",
+    arguments: |command, scope| Dram::command(scope.catalog, command),
+    execute: |matches, env, to| dram(&Dram::from_matches(env.catalog, matches)?, env, to.out),
+};
+
+fn dram(asked: &Dram, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
     let style = OutputStyle {
         terminal: env.terminal,
     };

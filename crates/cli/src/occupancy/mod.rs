@@ -7,33 +7,36 @@ mod report;
 
 use clap::Args;
 
-use super::{Env, WRONG, progress_bar};
+use crate::command::{Command, On};
+use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
 use crate::report::OutputStyle;
 use analysis::occupancy::OccupancyError;
 use analysis::occupancy::check::{self, Checked};
 use engine::device::{Choice, Device};
-use engine::options::Options;
-use engine::problem::Problem;
-use engine::registry::{Ladder, Rung};
-use engine::selection::select;
-use engine::size::parse_block;
+use engine::selection::Selection;
 use report::{Held, Report};
 
 /// The architecture where none is asked for and there is no GPU.
 const ARCH: &str = "sm_90";
 
+pub(crate) const OCCUPANCY: Command = Command {
+    name: "occupancy",
+    about: "Compute how many blocks of a rung a multiprocessor holds at once, and what limits that",
+    arguments: |command, scope| {
+        let command = On::<Arguments>::arguments(command, scope);
+        command.mut_arg("block", |arg| arg.conflicts_with("check"))
+    },
+    execute: |matches, env, to| {
+        occupancy(&On::<Arguments>::read(env, matches)?, env, to.out, to.err)
+    },
+};
+
 #[derive(Args, Debug)]
-pub(super) struct Occupancy {
-    /// Rungs; a ladder stands for all of its rungs
-    #[arg(value_name = "RUNG")]
-    names: Vec<String>,
+struct Arguments {
     /// The architecture to assemble for [default: the GPU's where there is one, else sm_90]
     #[arg(long, value_name = "sm_XX", conflicts_with = "check")]
     arch: Option<String>,
-    /// Threads of a block [default: each rung's own]
-    #[arg(long, value_parser = parse_block, allow_hyphen_values = true, conflicts_with = "check")]
-    block: Option<[u32; 3]>,
     /// Whose architecture, and whose driver to ask
     #[arg(long, value_enum, default_value_t)]
     device: Choice,
@@ -45,20 +48,19 @@ pub(super) struct Occupancy {
     json: bool,
 }
 
-pub(super) fn occupancy(
-    args: &Occupancy,
+fn occupancy(
+    args: &On<Arguments>,
     env: &Env<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let chosen: Vec<(&Ladder, Vec<&'static Rung>)> = select(env.catalog, &args.names)?
-        .into_iter()
-        .map(|own| (own.ladder, own.rungs()))
-        .collect();
+    let On { targets, own: args } = args;
+    let block = targets.block();
+    let selected = targets.select(env.catalog)?;
     if args.check {
-        return against_the_driver(args, &chosen, env, out, err);
+        return against_the_driver(args, &selected, env, out, err);
     }
-    if args.names.is_empty() {
+    if targets.is_empty() {
         return Err(OccupancyError::NoRung.into());
     }
     // A GPU that only another architecture is asked of is not needed.
@@ -77,15 +79,15 @@ pub(super) fn occupancy(
     let style = OutputStyle {
         terminal: env.terminal,
     };
-    if let [(ladder, rungs)] = &chosen[..]
-        && let [rung] = rungs[..]
+    if let [one] = &selected[..]
+        && let [rung] = one.rungs()[..]
     {
         let report = Report::new(
             env.catalog.kernels,
-            ladder,
+            one.ladder,
             rung,
-            &*default(ladder)?,
-            args.block,
+            &*one.ladder.problem(&one.options())?,
+            block,
             &arch,
         )?;
         let report = asked(report, device.as_deref_mut())?;
@@ -98,33 +100,27 @@ pub(super) fn occupancy(
     }
 
     let (mut all, mut shown, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
-    for (ladder, rungs) in chosen {
-        let problem = default(ladder)?;
+    for own in selected {
+        let (ladder, rungs) = (own.ladder, own.rungs());
+        let problem = ladder.problem(&own.options())?;
         let mut lines = Vec::new();
         let bar = progress_bar(rungs.len(), env.terminal);
         for rung in rungs {
             bar.set_message(rung.name);
             bar.inc(1);
             let done = if args.json {
-                Report::new(
-                    env.catalog.kernels,
-                    ladder,
-                    rung,
-                    &*problem,
-                    args.block,
-                    &arch,
-                )
-                .and_then(|report| asked(report, device.as_deref_mut()))
-                .map(|report| all.push(report))
+                Report::new(env.catalog.kernels, ladder, rung, &*problem, block, &arch)
+                    .and_then(|report| asked(report, device.as_deref_mut()))
+                    .map(|report| all.push(report))
             } else {
-                let launch = ladder.launch(rung, &*problem, args.block);
+                let launch = ladder.launch(rung, &*problem, block);
                 launch
                     .map_err(Error::from)
                     .and_then(|launch| Ok(Held::new(env.catalog.kernels, launch, &arch)?))
                     .map(|held| lines.push((rung, held)))
             };
             match done {
-                Err(error) if !args.names.iter().any(|name| name == rung.name) => {
+                Err(error) if !own.named.iter().any(|name| name == rung.name) => {
                     left_out.push(possible(error)?);
                 }
                 done => done?,
@@ -159,10 +155,6 @@ pub(super) fn occupancy(
     Ok(0)
 }
 
-fn default(ladder: &Ladder) -> Result<Box<dyn Problem>, Error> {
-    Ok(ladder.problem(&Options::default())?)
-}
-
 /// An error that keeps one rung out of several, which were not named: this architecture or block is not for
 /// it. Any other is passed on.
 fn possible(error: Error) -> Result<Error, Error> {
@@ -188,16 +180,16 @@ fn asked(mut report: Report, device: Option<&mut (dyn Device + 'static)>) -> Res
 }
 
 fn against_the_driver(
-    args: &Occupancy,
-    chosen: &[(&'static Ladder, Vec<&'static Rung>)],
+    args: &Arguments,
+    selected: &[Selection],
     env: &Env<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<u8, Error> {
     let mut device = (env.open)(args.device)?;
     let (mut agree, mut all) = (true, Vec::new());
-    for (ladder, rungs) in chosen {
-        let checked = check::check(&mut *device, ladder, rungs)?;
+    for own in selected {
+        let checked = check::check(&mut *device, own.ladder, &own.rungs())?;
         agree &= checked.compared.iter().all(check::Compared::agrees);
         if args.json {
             all.extend(checked.compared);

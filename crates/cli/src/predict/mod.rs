@@ -5,95 +5,57 @@ use std::path::PathBuf;
 
 mod report;
 
-use clap::{ArgMatches, Args, FromArgMatches};
+use clap::Args;
 
-use super::args::Refused;
-use super::per_ladder::{of_ladder, options};
-use super::{Env, progress_bar};
+use crate::command::{Command, On};
+use crate::env::{Env, progress_bar};
 use crate::error::Error;
 use crate::report::OutputStyle;
 use analysis::document;
 use analysis::predict::model::Constants;
 use analysis::predict::{self, Climb, Description, against, calibrate};
-use engine::Catalog;
-use engine::options::Options;
-use engine::registry::Ladder;
-use engine::size::parse_block;
 
-/// What goes for all ladders; before a ladder's name or behind it.
+pub(crate) const PREDICT: Command = Command {
+    name: "predict",
+    about: "Predict how long rungs take on a device that is not here, and compare with measured times",
+    arguments: On::<Arguments>::arguments,
+    execute: |matches, env, to| predict(&On::<Arguments>::read(env, matches)?, env, to.out),
+};
+
 #[derive(Args, Debug, Clone)]
-pub(super) struct Global {
+struct Arguments {
     /// The device: h100, a100, l4, rtx4090, rtx3080, t4, or a file as host/devices has them
-    #[arg(long, value_name = "DEVICE", default_value = "h100", global = true)]
+    #[arg(long, value_name = "DEVICE", default_value = "h100")]
     on: String,
     /// Measured times to compare with: what `ladder run --json` printed, or a file with the README's tables
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Fit the model's constants to those times, and predict with them
-    #[arg(long, requires = "against", global = true)]
+    #[arg(long, requires = "against")]
     calibrate: bool,
     /// Print JSON instead of a table
-    #[arg(long, conflicts_with = "markdown", global = true)]
+    #[arg(long, conflicts_with = "markdown")]
     json: bool,
     /// Print Markdown tables
-    #[arg(long, global = true)]
+    #[arg(long)]
     markdown: bool,
     /// Put the Markdown tables between the two markers `predict` in a file
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["json", "markdown"], global = true)]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["json", "markdown"])]
     update_doc: Option<PathBuf>,
-}
-
-/// What goes for one ladder.
-#[derive(Args, Debug, Default)]
-pub(super) struct Chosen {
-    /// Only these rungs
-    #[arg(long, num_args = 1.., value_name = "NAME")]
-    rung: Vec<String>,
-    /// Threads of a block, for all rungs [default: each rung's own]
-    #[arg(long, value_parser = parse_block, allow_hyphen_values = true)]
-    block: Option<[u32; 3]>,
-}
-
-/// `ladder predict`.
-#[derive(Debug)]
-pub(super) struct Predict {
-    global: Global,
-    /// One ladder with its options, or all.
-    ladder: Option<(&'static Ladder, Options)>,
-    chosen: Chosen,
-}
-
-impl Predict {
-    pub(super) fn from_matches(catalog: &Catalog, matches: &ArgMatches) -> Result<Self, Refused> {
-        let global = Global::from_arg_matches(matches)?;
-        Ok(match of_ladder(catalog, matches)? {
-            None => Self {
-                global,
-                ladder: None,
-                chosen: Chosen::default(),
-            },
-            Some((ladder, own)) => Self {
-                // clap hands what is global down to where it was not given.
-                global: Global::from_arg_matches(own)?,
-                ladder: Some((ladder, options(ladder, own))),
-                chosen: Chosen::from_arg_matches(own)?,
-            },
-        })
-    }
 }
 
 /// The marker of the tables in a file.
 const MARKER: &str = "predict";
 
-pub(super) fn predict(args: &Predict, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
-    let Global {
+fn predict(args: &On<Arguments>, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
+    let Arguments {
         on,
         against,
         calibrate,
         json,
         markdown,
         update_doc,
-    } = &args.global;
+    } = &args.own;
     let device = Description::open(on)?;
     let times = against
         .as_deref()
@@ -102,26 +64,19 @@ pub(super) fn predict(args: &Predict, env: &Env<'_>, out: &mut dyn Write) -> Res
     if let Some(path) = update_doc {
         document::check(path, MARKER)?;
     }
-    let chosen: Vec<(&'static Ladder, Options)> = match &args.ladder {
-        Some(one) => vec![one.clone()],
-        None => {
-            let all = env.catalog.ladders.iter();
-            all.map(|ladder| (ladder, Options::default())).collect()
-        }
-    };
-    let bar = progress_bar(chosen.len(), env.terminal);
+    let selected = args.targets.select(env.catalog)?;
+    let bar = progress_bar(selected.len(), env.terminal);
     let mut climbs = Vec::new();
-    for (ladder, options) in &chosen {
-        bar.set_message(ladder.name);
-        let Chosen { rung, block } = &args.chosen;
+    for own in &selected {
+        bar.set_message(own.ladder.name);
         climbs.push(predict::ladder(
             env.catalog.kernels,
             &device,
             &Constants::CALIBRATED,
-            ladder,
-            rung,
-            options,
-            *block,
+            own.ladder,
+            own.rung_names(),
+            &own.options(),
+            args.targets.block(),
         )?);
         bar.inc(1);
     }

@@ -7,29 +7,28 @@ use std::path::PathBuf;
 mod json;
 mod show;
 
-use clap::{Arg, ArgMatches, Args, FromArgMatches, ValueEnum};
+use clap::{Args, ValueEnum};
 
-use super::{Env, progress_bar};
+use crate::command::{Command, On};
+use crate::env::{Env, progress_bar};
 use crate::error::Error;
 use crate::report::OutputStyle;
 use analysis::predict::model::Constants;
 use analysis::predict::{self, Description};
 use analysis::profile::ncu::{self, Ncu, Runner, Wanted};
-use analysis::profile::plan::{self, Chosen, Given};
+use analysis::profile::plan::Chosen;
 use analysis::profile::verdict::{Shares, verdict};
 use analysis::profile::{Metric, Numbers, Profile, Row, Side, bounds, metrics, on_sim};
 use engine::device::{Choice, Device, DeviceInfo};
-use engine::options::{Kind, Opt};
 use engine::registry::Rung;
 use engine::run::Plan;
-use engine::size::parse_block;
-use engine::{Catalog, Kernels, Provenance};
+use engine::{Kernels, Provenance};
 use json::json;
 use show::Shown;
 
 /// Where to profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum On {
+enum Where {
     /// The first GPU if there is one, else the SIMT machine
     #[default]
     Auto,
@@ -41,21 +40,22 @@ enum On {
     Both,
 }
 
-/// `ladder profile`, without the ladders' own options.
+pub(crate) const PROFILE: Command = Command {
+    name: "profile",
+    about: "Profile rungs: the counters of Nsight Compute on either device, and what bounds each rung",
+    arguments: On::<Own>::arguments,
+    execute: |matches, env, to| profile(&On::<Own>::read(env, matches)?, env, to.out),
+};
+
+/// The arguments of `ladder profile` alone.
 #[derive(Args, Debug)]
 struct Own {
-    /// Ladders and rungs; a rung's name without the number at its end is all that differ in it [default: all]
-    #[arg(value_name = "LADDER|RUNG")]
-    targets: Vec<String>,
     /// Where to profile
     #[arg(long, value_enum, default_value_t)]
-    device: On,
+    device: Where,
     /// Only these metrics: of those that are shown, of the simulator's counters, and on a GPU any of Nsight Compute's
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     metrics: Vec<String>,
-    /// Threads of a block, for all rungs [default: each rung's own]
-    #[arg(long, value_parser = parse_block, allow_hyphen_values = true)]
-    block: Option<[u32; 3]>,
     /// Say what each metric means, and whether what is said of it holds here
     #[arg(long, conflicts_with = "json")]
     explain: bool,
@@ -67,86 +67,26 @@ struct Own {
     ncu: Option<PathBuf>,
 }
 
-/// `ladder profile`.
-#[derive(Debug)]
-pub(super) struct ProfileArgs {
-    own: Own,
-    options: Vec<Given>,
-}
-
-impl ProfileArgs {
-    /// Adds what it takes to a command: its own arguments, and every option that any ladder has.
-    pub(super) fn augment(catalog: &'static Catalog, command: clap::Command) -> clap::Command {
-        let own = Own::augment_args(command);
-        own.next_help_heading("What to compute, for the ladders that have it")
-            .args(
-                all_options(catalog)
-                    .into_iter()
-                    .map(|option| arg(catalog, option)),
-            )
-    }
-
-    pub(super) fn from_matches(
-        catalog: &Catalog,
-        matches: &ArgMatches,
-    ) -> Result<Self, clap::Error> {
-        Ok(Self {
-            own: Own::from_arg_matches(matches)?,
-            options: given(catalog, matches),
-        })
-    }
-}
-
-/// The options of ladders that were given, as they were written.
-pub(crate) fn given(catalog: &Catalog, matches: &ArgMatches) -> Vec<Given> {
-    let given = all_options(catalog).into_iter().filter_map(|option| {
-        let text = matches.get_one::<String>(option.name)?;
-        Some((option.name, text.clone()))
-    });
-    given.collect()
-}
-
-/// The options of all ladders, of those of the same name the first.
-pub(crate) fn all_options(catalog: &Catalog) -> Vec<&'static Opt> {
-    let mut all: Vec<&'static Opt> = Vec::new();
-    for option in catalog.ladders.iter().flat_map(|ladder| ladder.options) {
-        if all.iter().all(|other| other.name != option.name) {
-            all.push(option);
-        }
-    }
-    all
-}
-
-/// An option as each ladder that has it reads it: its value stays text until a ladder is chosen.
-pub(crate) fn arg(catalog: &Catalog, option: &'static Opt) -> Arg {
-    let of = catalog.ladders.iter().filter_map(|ladder| {
-        let own = ladder.options.iter().find(|own| own.name == option.name)?;
-        let words = match own.kind {
-            Kind::Word(words) => format!(": {}", words.join(", ")),
-            Kind::Size | Kind::SizeOr(_) | Kind::Text => String::new(),
-        };
-        Some(format!(
-            "{} ({}{words} [default: {}])",
-            ladder.name, own.help, own.default
-        ))
-    });
-    let of: Vec<String> = of.collect();
-    Arg::new(option.name)
-        .long(option.name)
-        .value_name(option.metavar)
-        .allow_hyphen_values(true)
-        .help(format!("Of {}", of.join("; ")))
-}
-
-pub(super) fn profile(args: &ProfileArgs, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
+fn profile(args: &On<Own>, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
     let own = &args.own;
-    let chosen = plan::choose(env.catalog, &own.targets, &args.options)?;
+    let block = args.targets.block();
+    let chosen = args
+        .targets
+        .select(env.catalog)?
+        .into_iter()
+        .map(|one| Chosen {
+            ladder: one.ladder,
+            named: one.named,
+            whole: one.whole,
+            options: one.given,
+        });
+    let chosen: Vec<Chosen> = chosen.collect();
     let plans: Vec<Plan> = chosen
         .iter()
-        .map(|one| one.plan(own.block))
+        .map(|one| one.plan(block))
         .collect::<Result<_, _>>()?;
     // A name that no device knows is wrong wherever it runs.
-    asked(own, own.device != On::Sim)?;
+    asked(own, own.device != Where::Sim)?;
 
     let (mut sim, gpu) = devices(own.device, env)?;
     let metrics = asked(own, gpu.is_some())?;
@@ -180,7 +120,7 @@ pub(super) fn profile(args: &ProfileArgs, env: &Env<'_>, out: &mut dyn Write) ->
         let gpu = match &on_gpu {
             Some(on_gpu) => {
                 bar.set_message(format!("{} under ncu", one.ladder.name));
-                let numbers = on_gpu.profile(index, one, plan, own.block)?;
+                let numbers = on_gpu.profile(index, one, plan, block)?;
                 bar.inc(plan.launches().len() as u64);
                 Some(numbers)
             }
@@ -243,16 +183,16 @@ fn asked(own: &Own, on_gpu: bool) -> Result<Vec<Metric<'_>>, Error> {
 type MaybeDevice = Option<Box<dyn Device>>;
 
 /// Opens the simulator, the GPU, or both.
-fn devices(on: On, env: &Env<'_>) -> Result<(MaybeDevice, MaybeDevice), Error> {
+fn devices(on: Where, env: &Env<'_>) -> Result<(MaybeDevice, MaybeDevice), Error> {
     let open = |choice| (env.open)(choice).map(Some);
     Ok(match on {
-        On::Sim => (open(Choice::Sim)?, None),
-        On::Gpu => (None, open(Choice::Gpu)?),
-        On::Both => {
+        Where::Sim => (open(Choice::Sim)?, None),
+        Where::Gpu => (None, open(Choice::Gpu)?),
+        Where::Both => {
             let gpu = open(Choice::Gpu)?;
             (open(Choice::Sim)?, gpu)
         }
-        On::Auto => {
+        Where::Auto => {
             let best = (env.open)(Choice::Auto)?;
             if best.info().kind == "sim" {
                 (Some(best), None)

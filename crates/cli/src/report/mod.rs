@@ -1,20 +1,71 @@
-//! What a climb brought, shown: a table for people, JSON for programs, Markdown for the README.
+//! What a run brought: a table, or pictures, with a caption.
 
 mod columns;
-mod json;
-mod matrix;
 mod picture;
-mod table;
-
-pub(crate) use columns::duration;
-pub(crate) use json::json;
-pub(crate) use matrix::{Checked, Sweep, matrix};
-pub(crate) use picture::pictures;
-pub(crate) use table::{OutputStyle, list, markdown, table};
+mod record;
 
 use engine::Provenance;
+use engine::problem::Verdict;
 use engine::run::{Report, WARM_UP};
-use engine::size;
+use engine::size::{self, dims};
+
+use crate::output::{Cell, Column, Document, Table};
+pub(crate) use crate::output::{OutputStyle, duration};
+use columns::ColumnText;
+
+/// A run's report: a row for each rung, or a picture of its launch, and below them the caption and what was wrong. In
+/// JSON one object a rung.
+pub fn document(report: &Report, provenance: &Provenance) -> Document {
+    let mut document = Document::default();
+    match report.ladder.shown.pictures {
+        true => picture::add(&mut document, report),
+        false => document.table(table(report)),
+    }
+    document.caption(caption(report, provenance));
+    for outcome in &report.outcomes {
+        if let Verdict::Wrong(why) = &outcome.verdict {
+            document.note(format!("wrong: {}: {why}", outcome.launch));
+        }
+    }
+    record::add(&mut document, report);
+    document
+}
+
+fn table(report: &Report) -> Table {
+    let shown = &report.ladder.shown;
+    let counted = report.counted().then_some(shown.counted);
+    let timed = report.runs.is_some().then_some(shown.timed);
+    let chosen = counted.into_iter().chain(timed).flatten();
+    let chosen: Vec<ColumnText> = chosen.map(|&own| ColumnText::of(own)).collect();
+
+    let columns = [
+        Column::name("rung"),
+        Column::text("grid × block"),
+        Column::text("result"),
+    ];
+    let headings = chosen.iter().map(ColumnText::heading);
+    let mut table = Table::new(columns.into_iter().chain(headings));
+    for (index, outcome) in report.outcomes.iter().enumerate() {
+        let launch = &outcome.launch;
+        let cells = [
+            outcome.rung.name.into(),
+            format!("{} × {}", dims(launch.grid), dims(launch.block)).into(),
+            result(&outcome.verdict),
+        ];
+        let own = chosen
+            .iter()
+            .map(|column| column.cell(report, index).into());
+        table.row(cells.into_iter().chain(own));
+    }
+    table
+}
+
+fn result(verdict: &Verdict) -> Cell {
+    match verdict {
+        Verdict::Right => Cell::good("right"),
+        Verdict::Wrong(_) => Cell::bad("WRONG"),
+    }
+}
 
 /// What belongs under a table: where, of what, when, with what, and in which regime of the memory.
 fn caption(report: &Report, provenance: &Provenance) -> Vec<String> {
@@ -42,11 +93,8 @@ fn caption(report: &Report, provenance: &Provenance) -> Vec<String> {
     ];
     lines.extend(report.left_out.iter().map(|why| format!("left out: {why}")));
     if report.counted() {
-        let legends = ladder
-            .shown
-            .counted
-            .iter()
-            .map(|&column| columns::ColumnText::of(column).legend);
+        let columns = ladder.shown.counted.iter();
+        let legends = columns.map(|&column| ColumnText::of(column).legend);
         let legends: Vec<&str> = legends.filter(|legend| !legend.is_empty()).collect();
         lines.push(legends.join("; "));
     }

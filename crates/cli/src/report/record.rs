@@ -1,4 +1,4 @@
-//! The report as JSON: one object a rung.
+//! A run for programs: one object a rung.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +8,8 @@ use engine::device::Value;
 use engine::options::Options;
 use engine::problem::Picture;
 use engine::run::{Outcome, Report};
+
+use crate::output::Document;
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -54,19 +56,17 @@ fn counters(outcome: &Outcome) -> Option<BTreeMap<&'static str, Counter>> {
     (!named.is_empty()).then_some(named)
 }
 
-/// An array with one object for each rung that ran, a line each.
+/// Adds one object for each rung that ran.
 ///
-/// The ladder's options are fields of their own names: `n`, `rows`, `type`. `shared_bytes` is the dynamic shared memory of the launch, `time_ns` the median in nanoseconds and
-/// `gb_per_s` the effective bandwidth in 10^9 bytes a second; they are `null` where nothing was timed, and
-/// so is `speedup_vs_first` where the ladder's first rung did not run. On a device that counts there is
-/// `counters` too, an object with each of its [`Metric`](engine::device::Metric)s; a ratio is `null` where it
-/// has nothing to divide by. `gflop_per_s` is there where the ladder is measured by it, and `picture` with
-/// the values before and after where there is something to see.
-pub(crate) fn json(report: &Report) -> String {
-    let rows: Vec<String> = report
-        .outcomes
-        .iter()
-        .map(|outcome| Row {
+/// The ladder's options are fields of their own names: `n`, `rows`, `type`. `shared_bytes` is the dynamic shared
+/// memory of the launch, `time_ns` the median in nanoseconds and `gb_per_s` the effective bandwidth in 10^9 bytes a
+/// second; they are `null` where nothing was timed, and so is `speedup_vs_first` where the ladder's first rung did not
+/// run. On a device that counts there is `counters` too, an object with each of its
+/// [`Metric`](engine::device::Metric)s; a ratio is `null` where it has nothing to divide by. `gflop_per_s` is there
+/// where the ladder is measured by it, and `picture` with the values before and after where there is something to see.
+pub(super) fn add(document: &mut Document, report: &Report) {
+    for outcome in &report.outcomes {
+        document.record(&Row {
             ladder: report.ladder.name,
             rung: outcome.rung.name,
             device: report.device.kind,
@@ -83,8 +83,6 @@ pub(crate) fn json(report: &Report) -> String {
             speedup_vs_first: report.speedup_vs_first(outcome),
             picture: outcome.picture.as_ref(),
             counters: counters(outcome),
-        })
-        .map(|row| serde_json::to_string(&row).expect("strings, numbers and arrays serialize"))
-        .collect();
-    format!("[\n{}\n]", rows.join(",\n"))
+        });
+    }
 }

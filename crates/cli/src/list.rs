@@ -1,0 +1,162 @@
+//! `ladder list` and `ladder devices`: what can be run, and where.
+
+use clap::{ArgMatches, Args, FromArgMatches};
+use engine::device::{Choice, DeviceInfo};
+use engine::registry::{Ladder, Rung};
+use engine::size::{self, dims};
+use serde::Serialize;
+
+use crate::command::{Command, On, Output};
+use crate::env::Env;
+use crate::error::Error;
+use crate::output::{Column, Document, Format, Table};
+
+pub(crate) const LIST: Command = Command {
+    name: "list",
+    about: "List the ladders and their rungs: where the device code is and what it teaches",
+    arguments: |command, scope| Arguments::augment_args(scope.names(command)),
+    execute: list,
+};
+
+pub(crate) const DEVICES: Command = Command {
+    name: "devices",
+    about: "Describe the devices that there are to run on",
+    arguments: |command, _| Arguments::augment_args(command),
+    execute: devices,
+};
+
+#[derive(Args, Debug)]
+struct Arguments {
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct RungRecord<'a> {
+    ladder: &'a str,
+    rung: &'a str,
+    source: &'a str,
+    entries: Vec<String>,
+    block: [u32; 3],
+    shared_bytes: u32,
+    in_place: bool,
+    lesson: &'a str,
+}
+
+fn list(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let args = On::<Arguments>::read(env, matches)?;
+    let mut document = Document::default();
+    for selected in args.targets.select(env.catalog)? {
+        document.append(rungs(selected.ladder, &selected.rungs()));
+    }
+    args.own.format.write(&document, env.style(), to.out)?;
+    Ok(0)
+}
+
+/// Rungs of a ladder: where each one's device code is, how it is launched, what it teaches.
+pub fn rungs(ladder: &Ladder, rungs: &[&Rung]) -> Document {
+    let headings = ["device code", "block", "shared", "in place", "lesson"];
+    let headings = headings.map(Column::text);
+    let mut table = Table::new([Column::name("rung")].into_iter().chain(headings));
+    let mut document = Document::default();
+    document.heading(ladder.name, ladder.summary);
+    for rung in rungs {
+        table.row([
+            rung.name.to_owned(),
+            rung.source.to_owned(),
+            dims(rung.default_block),
+            shared(rung),
+            if rung.in_place { "yes" } else { "" }.to_owned(),
+            rung.lesson.to_owned(),
+        ]);
+        document.record(&RungRecord {
+            ladder: ladder.name,
+            rung: rung.name,
+            source: rung.source,
+            entries: rung.entry_names(),
+            block: rung.default_block,
+            shared_bytes: rung.shared.dynamic_bytes(rung.default_block),
+            in_place: rung.in_place,
+            lesson: rung.lesson,
+        });
+    }
+    document.table(table);
+    document
+}
+
+fn shared(rung: &Rung) -> String {
+    let block = rung.default_block;
+    match (rung.shared.bytes(block), rung.shared.dynamic_bytes(block)) {
+        (0, _) => String::new(),
+        (bytes, 0) => format!("{bytes} B"),
+        (bytes, _) => format!("{bytes} B dynamic"),
+    }
+}
+
+#[derive(Serialize)]
+struct DeviceRecord<'a> {
+    device: &'a str,
+    name: &'a str,
+    driver: Option<&'a str>,
+    compute_capability: Option<String>,
+    multiprocessors: Option<u32>,
+    clock_mhz: Option<f64>,
+    l2_bytes: Option<u64>,
+    memory_bytes: Option<u64>,
+    peak_gb_per_s: Option<f64>,
+}
+
+fn devices(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let args = Arguments::from_arg_matches(matches)?;
+    let best = (env.open)(Choice::Auto)?;
+    let mut infos = vec![best.info().clone()];
+    if infos[0].kind != "sim" {
+        infos.push((env.open)(Choice::Sim)?.info().clone());
+    }
+    let mut document = Document::default();
+    for info in &infos {
+        document.facts(facts(info));
+        document.record(&DeviceRecord {
+            device: info.kind,
+            name: &info.name,
+            driver: info.driver.as_deref(),
+            compute_capability: capability(info),
+            multiprocessors: info.multiprocessors,
+            clock_mhz: info.clock_mhz,
+            l2_bytes: info.l2_bytes,
+            memory_bytes: info.memory_bytes,
+            peak_gb_per_s: info.peak_bytes_per_s.map(|peak| peak / 1e9),
+        });
+    }
+    args.format.write(&document, env.style(), to.out)?;
+    Ok(0)
+}
+
+fn capability(info: &DeviceInfo) -> Option<String> {
+    let (major, minor) = info.compute_capability?;
+    Some(format!("{major}.{minor}"))
+}
+
+/// What is known of a device.
+fn facts(info: &DeviceInfo) -> impl Iterator<Item = (&'static str, String)> {
+    let peak = info.peak_bytes_per_s;
+    let facts = [
+        (info.kind, Some(info.name.clone())),
+        ("compute capability", capability(info)),
+        (
+            "multiprocessors",
+            info.multiprocessors.map(|count| count.to_string()),
+        ),
+        ("clock", info.clock_mhz.map(|mhz| format!("{mhz:.0} MHz"))),
+        ("L2 cache", info.l2_bytes.map(size::bytes)),
+        ("memory", info.memory_bytes.map(size::bytes)),
+        (
+            "peak bandwidth",
+            peak.map(|peak| format!("{:.0} GB/s", peak / 1e9)),
+        ),
+        ("driver", info.driver.clone()),
+    ];
+    facts
+        .into_iter()
+        .filter_map(|(what, value)| Some((what, value?)))
+}

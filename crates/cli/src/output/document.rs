@@ -1,0 +1,272 @@
+//! A document: what a command shows, in the order in which it is read.
+
+use serde::Serialize;
+
+use super::style::OutputStyle;
+use super::table::Table;
+
+/// What a command shows: blocks for people, records for programs.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    blocks: Vec<Block>,
+    records: Records,
+}
+
+#[derive(Clone, Debug)]
+enum Block {
+    Heading {
+        title: String,
+        rest: String,
+        is_apart: bool,
+    },
+    Paragraph(String),
+    Table(Table),
+    Facts(Vec<(String, String)>),
+    Caption(Vec<String>),
+    Notes(Vec<String>),
+    Picture {
+        plain: String,
+        terminal: String,
+    },
+}
+
+/// What JSON has: an array, or one object. Each is JSON already.
+#[derive(Clone, Debug)]
+enum Records {
+    Array(Vec<String>),
+    One(String),
+}
+
+impl Default for Records {
+    fn default() -> Self {
+        Self::Array(Vec::new())
+    }
+}
+
+/// The least width of what facts are of, so that the facts of several documents stand below each other.
+const FACTS: usize = 18;
+
+impl Document {
+    /// Adds `title: rest`, the title in bold; without the colon where there is no rest.
+    pub fn heading(&mut self, title: impl Into<String>, rest: impl Into<String>) {
+        self.blocks.push(Block::Heading {
+            title: title.into(),
+            rest: rest.into(),
+            is_apart: false,
+        });
+    }
+
+    /// As [`Document::heading`], apart from what is before it.
+    pub fn section(&mut self, title: impl Into<String>, rest: impl Into<String>) {
+        self.blocks.push(Block::Heading {
+            title: title.into(),
+            rest: rest.into(),
+            is_apart: true,
+        });
+    }
+
+    /// Adds a sentence or several; as text, lines as they are.
+    pub fn paragraph(&mut self, text: impl Into<String>) {
+        self.blocks.push(Block::Paragraph(text.into()));
+    }
+
+    /// Adds a table.
+    pub fn table(&mut self, table: Table) {
+        self.blocks.push(Block::Table(table));
+    }
+
+    /// Adds what is known of something, a line each: what, and its value. A fact without a "what" continues the one
+    /// before it.
+    pub fn facts<W: Into<String>>(&mut self, facts: impl IntoIterator<Item = (W, String)>) {
+        let facts = facts.into_iter().map(|(what, value)| (what.into(), value));
+        self.blocks.push(Block::Facts(facts.collect()));
+    }
+
+    /// Adds what belongs under tables: as text a line each, in Markdown one sentence.
+    pub fn caption(&mut self, lines: Vec<String>) {
+        self.blocks.push(Block::Caption(lines));
+    }
+
+    /// Adds a remark: a line, in Markdown an item of a list.
+    pub fn note(&mut self, line: impl Into<String>) {
+        match self.blocks.last_mut() {
+            Some(Block::Notes(notes)) => notes.push(line.into()),
+            _ => self.blocks.push(Block::Notes(vec![line.into()])),
+        }
+    }
+
+    /// Adds text that is drawn in the style in which the document will be written.
+    pub fn picture(&mut self, drawn: impl Fn(OutputStyle) -> String) {
+        let [plain, terminal] = [false, true].map(|terminal| drawn(OutputStyle { terminal }));
+        self.blocks.push(Block::Picture { plain, terminal });
+    }
+
+    /// Adds an element to the array that the document is in JSON.
+    pub fn record(&mut self, record: &impl Serialize) {
+        let record = to_json(record);
+        match &mut self.records {
+            Records::Array(records) => records.push(record),
+            one => *one = Records::Array(vec![record]),
+        }
+    }
+
+    /// Makes this one value the document in JSON, in the place of an array.
+    pub fn value(&mut self, value: &impl Serialize) {
+        self.records = Records::One(to_json(value));
+    }
+
+    /// Adds the blocks and the array's elements of another document.
+    pub fn append(&mut self, other: Self) {
+        self.blocks.extend(other.blocks);
+        match (&mut self.records, other.records) {
+            (Records::Array(own), Records::Array(more)) => own.extend(more),
+            (own, one) => *own = one,
+        }
+    }
+
+    /// The document for people.
+    pub fn text(&self, style: OutputStyle) -> String {
+        let mut text = String::new();
+        for block in &self.blocks {
+            match block {
+                Block::Heading {
+                    title,
+                    rest,
+                    is_apart,
+                } => {
+                    if *is_apart && !text.is_empty() {
+                        text += "\n";
+                    }
+                    text += &style.bold(title);
+                    text += &after_colon(rest);
+                    text += "\n";
+                }
+                Block::Paragraph(line) => text += &format!("{line}\n"),
+                Block::Table(table) => text += &table.text(style),
+                Block::Facts(facts) => {
+                    let widths = facts.iter().map(|(what, _)| what.chars().count());
+                    let width = widths.max().unwrap_or(0).max(FACTS) + 2;
+                    for (what, value) in facts {
+                        text += &format!("{what:width$}{value}\n");
+                    }
+                }
+                Block::Caption(lines) | Block::Notes(lines) => {
+                    for line in lines {
+                        text += &format!("{line}\n");
+                    }
+                }
+                Block::Picture { plain, terminal } => {
+                    text += if style.terminal { terminal } else { plain };
+                }
+            }
+        }
+        text
+    }
+
+    /// The document in Markdown. One with pictures is plain text, fenced.
+    pub fn markdown(&self) -> String {
+        let is_picture = |block: &Block| matches!(block, Block::Picture { .. });
+        if self.blocks.iter().any(is_picture) {
+            return format!("```text\n{}```\n", self.text(OutputStyle::default()));
+        }
+        let blocks = self.blocks.iter().map(|block| match block {
+            Block::Heading { title, rest, .. } => format!("### {title}{}\n", after_colon(rest)),
+            Block::Paragraph(text) => format!("{text}\n"),
+            Block::Picture { plain, .. } => plain.clone(),
+            Block::Table(table) => table.markdown(),
+            Block::Facts(facts) => {
+                let items = facts.iter().map(|(what, value)| match what.is_empty() {
+                    true => format!("- {value}\n"),
+                    false => format!("- {what}: {value}\n"),
+                });
+                items.collect()
+            }
+            Block::Caption(lines) => format!("{}.\n", lines.join("; ")),
+            Block::Notes(notes) => notes.iter().map(|note| format!("- {note}\n")).collect(),
+        });
+        let blocks: Vec<String> = blocks.collect();
+        blocks.join("\n")
+    }
+
+    /// The records as JSON: an array with an element a line, or one value.
+    pub fn json(&self) -> String {
+        match &self.records {
+            Records::Array(records) => format!("[\n{}\n]\n", records.join(",\n")),
+            Records::One(value) => format!("{value}\n"),
+        }
+    }
+}
+
+fn after_colon(rest: &str) -> String {
+    match rest {
+        "" => String::new(),
+        rest => format!(": {rest}"),
+    }
+}
+
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("strings, numbers, arrays and maps by name serialize")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::output::Column;
+
+    fn document() -> Document {
+        let mut document = Document::default();
+        document.heading("reduce", "a sum");
+        let mut table = Table::new([Column::name("rung")]);
+        table.row(["first"]);
+        document.table(table);
+        document.caption(vec!["on a GPU".into(), "today".into()]);
+        document.note("left out: one");
+        document.note("left out: two");
+        document.section("By block", "");
+        document.facts([("registers", "7".to_owned()), ("", "of 255".to_owned())]);
+        document.record(&["first"]);
+        document.record(&["second"]);
+        document
+    }
+
+    #[test]
+    fn text_has_every_block_in_its_order() {
+        assert_eq!(
+            document().text(OutputStyle::default()),
+            "reduce: a sum\n┌───────┐\n│ rung  │\n╞═══════╡\n│ first │\n└───────┘\non a GPU\ntoday\nleft out: one\n\
+             left out: two\n\nBy block\nregisters           7\n                    of 255\n"
+        );
+        let bold = document().text(OutputStyle { terminal: true });
+        assert!(
+            bold.starts_with("\u{1b}[1mreduce\u{1b}[0m: a sum\n"),
+            "{bold}"
+        );
+    }
+
+    #[test]
+    fn markdown_has_blank_lines_between_blocks() {
+        assert_eq!(
+            document().markdown(),
+            "### reduce: a sum\n\n| rung    |\n|---------|\n| `first` |\n\non a GPU; today.\n\n- left out: one\n\
+             - left out: two\n\n### By block\n\n- registers: 7\n- of 255\n"
+        );
+        let mut pictures = Document::default();
+        pictures.picture(|style| style.bold("drawn") + "\n");
+        pictures.note("a note");
+        assert_eq!(pictures.markdown(), "```text\ndrawn\na note\n```\n");
+    }
+
+    #[test]
+    fn json_is_an_array_or_one_value() {
+        assert_eq!(document().json(), "[\n[\"first\"],\n[\"second\"]\n]\n");
+        let empty: Vec<u8> = serde_json::from_str(&Document::default().json()).unwrap();
+        assert!(empty.is_empty());
+        let mut one = Document::default();
+        one.value(&1);
+        assert_eq!(one.json(), "1\n");
+        let mut all = document();
+        all.append(document());
+        assert_eq!(all.json().lines().count(), 6);
+    }
+}

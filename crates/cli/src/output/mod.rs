@@ -1,0 +1,13 @@
+//! What a command shows, as data: a [`Document`] of headings, tables, facts and notes for people, and of records for
+//! programs. It is written as text, as Markdown or as JSON; commands build it and know nothing of the three.
+
+mod document;
+mod printer;
+mod style;
+mod table;
+
+pub use document::Document;
+pub use printer::{Format, Printer};
+pub(crate) use style::duration;
+pub use style::{NOTHING, OutputStyle};
+pub use table::{Cell, Column, Table};

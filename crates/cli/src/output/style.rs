@@ -1,0 +1,33 @@
+//! How text meets its reader.
+
+use anstyle::Style;
+
+/// What stands in a table where there is no value.
+pub const NOTHING: &str = "–";
+
+/// Who reads the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputStyle {
+    /// A person at a terminal: tables fit its width, and there is colour. Otherwise the text is plain, and tables are
+    /// as wide as they need to be.
+    pub terminal: bool,
+}
+
+impl OutputStyle {
+    /// `text` in bold on a terminal.
+    pub fn bold(self, text: &str) -> String {
+        let bold = match self.terminal {
+            true => Style::new().bold(),
+            false => Style::new(),
+        };
+        format!("{bold}{text}{bold:#}")
+    }
+}
+
+/// A time, in microseconds or in milliseconds.
+pub(crate) fn duration(nanoseconds: f64) -> String {
+    match nanoseconds < 1e6 {
+        true => format!("{:.2} µs", nanoseconds / 1e3),
+        false => format!("{:.3} ms", nanoseconds / 1e6),
+    }
+}

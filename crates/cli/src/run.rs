@@ -1,0 +1,118 @@
+//! `ladder run`: every rung checked against the CPU, timed or counted, and compared.
+
+use std::path::PathBuf;
+
+use analysis::document;
+use clap::{ArgMatches, Args};
+use engine::device::Choice;
+use engine::run::{self, Plan};
+use engine::selection::Selection;
+
+use crate::command::{Command, On, Output};
+use crate::env::{Env, WRONG, progress_bar};
+use crate::error::Error;
+use crate::output::{Format, Printer};
+use crate::report;
+use simt::cli::complain;
+
+/// Timed launches of each rung where no other number is asked for.
+const RUNS: u32 = 20;
+
+pub(crate) const RUN: Command = Command {
+    name: "run",
+    about: "Run ladders or rungs: check every rung against the CPU, time it or count what it does, and compare",
+    arguments: On::<Arguments>::arguments,
+    execute,
+};
+
+#[derive(Args, Debug)]
+struct Arguments {
+    /// Where to run
+    #[arg(long, value_enum, default_value_t)]
+    device: Choice,
+    /// How many timed launches to take the median of; sim has no clock and counts one launch [default: 20, and
+    /// none for ladders that are shown as pictures]
+    #[arg(long, value_name = "K", conflicts_with = "no_time")]
+    runs: Option<u32>,
+    /// Check only: neither time nor count
+    #[arg(long)]
+    no_time: bool,
+    #[command(flatten)]
+    format: Format,
+    /// Put each ladder's Markdown table between its two markers in a file
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["rung", "no_time"])]
+    update_readme: Option<PathBuf>,
+}
+
+fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let On { targets, own: args } = On::<Arguments>::read(env, matches)?;
+    if targets.is_empty() {
+        return Err(Error::NoLadder {
+            known: env.catalog.ladders.iter().map(|own| own.name).collect(),
+        });
+    }
+    if args.runs == Some(0) {
+        return Err(Error::NoRuns);
+    }
+    let selected = targets.select(env.catalog)?;
+    let plans: Vec<Plan> = selected
+        .iter()
+        .map(|own| own.plan(targets.block(), args.runs(own)))
+        .collect::<Result<_, _>>()?;
+    if let Some(readme) = &args.update_readme {
+        for own in &selected {
+            if !own.whole {
+                return Err(Error::PartOfATable {
+                    ladder: own.ladder.name,
+                });
+            }
+            document::check(readme, own.ladder.name)?;
+        }
+    }
+
+    let mut device = (env.open)(args.device)?;
+    let mut printer = Printer::new(args.format, env.style(), to.out);
+    let mut code = 0;
+    for (own, plan) in selected.iter().zip(plans) {
+        let bar = progress_bar(plan.rungs().len(), env.terminal);
+        let report = run::climb(&mut *device, plan, |rung| {
+            bar.set_message(rung.name);
+            bar.inc(1);
+        });
+        bar.finish_and_clear();
+        let report = report?;
+
+        let provenance = (env.provenance)(&report.device);
+        let shown = report::document(&report, &provenance);
+        printer.show(&shown)?;
+        match (report.all_right(), &args.update_readme) {
+            (true, None) => {}
+            (true, Some(readme)) => {
+                document::update(readme, own.ladder.name, &shown.markdown())?;
+            }
+            (false, readme) => {
+                code = WRONG;
+                if let Some(path) = readme {
+                    let path = path.display();
+                    complain(
+                        to.err,
+                        &format!("{path} is left as it was: a result is wrong"),
+                    );
+                }
+            }
+        }
+    }
+    printer.finish()?;
+    Ok(code)
+}
+
+impl Arguments {
+    /// How many launches of each rung of a ladder to time.
+    fn runs(&self, selected: &Selection) -> Option<u32> {
+        match self.runs {
+            _ if self.no_time => None,
+            None if selected.ladder.shown.pictures => None,
+            runs => Some(runs.unwrap_or(RUNS)),
+        }
+    }
+}

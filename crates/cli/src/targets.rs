@@ -1,0 +1,247 @@
+//! What all commands share: the ladders and rungs that they are for, the options of those ladders' problems, and the
+//! block.
+//!
+//! A program reads these with [`Scope`], which adds the arguments, and [`Targets`], which has their values. The values
+//! stay text until a ladder is selected: ladders may have options of the same name that take different values.
+
+use std::ffi::OsStr;
+
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use engine::options::{Kind, Opt};
+use engine::selection::{Given, Selection, select_with};
+use engine::size::parse_block;
+use engine::{Catalog, Error, Ladder};
+
+/// The ladders that a command line is about.
+pub struct Scope {
+    pub(crate) catalog: &'static Catalog,
+    /// Those that help describes: the ladders that are named, or all.
+    described: Vec<&'static Ladder>,
+}
+
+/// The ladders, rungs, options and blocks of a command line.
+#[derive(Clone, Debug, Default)]
+pub struct Targets {
+    /// Ladders and rungs.
+    names: Vec<String>,
+    /// Rungs that were named with `--rung`.
+    rungs: Vec<String>,
+    /// The options of problems, as they were written.
+    given: Vec<Given>,
+    /// The blocks.
+    pub blocks: Vec<[u32; 3]>,
+}
+
+impl Scope {
+    /// Finds out which ladders this command line is about, so that help shows their options alone.
+    pub fn of<'a>(
+        catalog: &'static Catalog,
+        args: impl IntoIterator<Item = &'a (impl AsRef<OsStr> + 'a)>,
+    ) -> Self {
+        let words: Vec<String> = args
+            .into_iter()
+            .filter_map(|arg| arg.as_ref().to_str().map(str::to_owned))
+            .collect();
+        let is_named = |ladder: &&Ladder| {
+            words
+                .iter()
+                .any(|word| word == ladder.name || ladder.named(std::slice::from_ref(word)).is_ok())
+        };
+        let mut described: Vec<&Ladder> = catalog.ladders.iter().filter(is_named).collect();
+        if described.is_empty() {
+            described = catalog.ladders.iter().collect();
+        }
+        Self { catalog, described }
+    }
+
+    /// Adds ladders, rungs, options and the block to a command; its help ends with the ladders' options.
+    pub fn targets(&self, command: clap::Command) -> clap::Command {
+        self.problems(command, single).arg(single(block()))
+    }
+
+    /// As [`Scope::targets`], for a command in which options of problems and `--block` take several values.
+    pub fn targets_with_several_values(&self, command: clap::Command) -> clap::Command {
+        self.problems(command, several).arg(several(block()))
+    }
+
+    /// As [`Scope::targets`], without the block.
+    pub fn targets_without_block(&self, command: clap::Command) -> clap::Command {
+        self.problems(command, single)
+    }
+
+    /// Adds ladders and rungs to a command, and nothing else.
+    pub fn names(&self, command: clap::Command) -> clap::Command {
+        let names = Arg::new("names")
+            .value_name("LADDER|RUNG")
+            .num_args(0..)
+            .help(
+                "Ladders and rungs; a rung's name without the number at its end stands for all that differ in it, \
+                 `all` for every ladder",
+            );
+        let rung = Arg::new("rung")
+            .long("rung")
+            .value_name("NAME")
+            .num_args(1..)
+            .action(ArgAction::Append)
+            .help("Only these rungs of the ladders");
+        command.args([names, rung])
+    }
+
+    /// Adds ladders, rungs and options to a command.
+    fn problems(&self, command: clap::Command, values: fn(Arg) -> Arg) -> clap::Command {
+        let header = command.get_styles().get_header().to_owned();
+        let described = self.described.iter().filter(|own| !own.options.is_empty());
+        let help: Vec<String> = described
+            .map(|ladder| {
+                let rows = ladder.options.iter().map(described_option);
+                let rows: Vec<String> = rows.collect();
+                format!(
+                    "{header}Options of {}:{header:#} {}\n{}",
+                    ladder.name,
+                    ladder.summary,
+                    rows.join("\n")
+                )
+            })
+            .collect();
+        self.names(command)
+            .args(self.options().into_iter().map(|name| {
+                // Help has it with its ladders.
+                values(Arg::new(name).long(name).hide(true)).value_parser(value_parser!(String))
+            }))
+            .after_help(help.join("\n\n"))
+    }
+
+    /// The names of all ladders' options, each once.
+    fn options(&self) -> Vec<&'static str> {
+        options(self.catalog)
+    }
+
+    /// Whether this is the name of an option of a ladder's problem.
+    pub(crate) fn is_option(&self, name: &str) -> bool {
+        self.options().contains(&name)
+    }
+
+    /// The options of the ladders that are named, for an error about another one.
+    pub(crate) fn hint(&self) -> String {
+        let of = |ladder: &&Ladder| {
+            let names: Vec<&str> = ladder.options.iter().map(|option| option.name).collect();
+            format!("{} has --{}", ladder.name, names.join(", --"))
+        };
+        let ladders: Vec<String> = self.described.iter().map(of).collect();
+        ladders.join("; ")
+    }
+}
+
+fn block() -> Arg {
+    Arg::new("block")
+        .long("block")
+        .value_name("BLOCK")
+        .value_parser(parse_block)
+        .help("Threads of a block, for all rungs [default: each rung's own]")
+}
+
+/// An argument that takes one value.
+fn single(arg: Arg) -> Arg {
+    arg.action(ArgAction::Set).allow_hyphen_values(true)
+}
+
+/// An argument that takes several values.
+fn several(arg: Arg) -> Arg {
+    arg.action(ArgAction::Append)
+        .num_args(1..)
+        .allow_negative_numbers(true)
+}
+
+/// The names of all ladders' options, each once.
+fn options(catalog: &Catalog) -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for option in catalog.ladders.iter().flat_map(|ladder| ladder.options) {
+        if !names.contains(&option.name) {
+            names.push(option.name);
+        }
+    }
+    names
+}
+
+/// A line of help: `--n <N>  Elements [default: 2^24]`.
+fn described_option(option: &Opt) -> String {
+    let words = match option.kind {
+        Kind::Word(words) => format!(": {}", words.join(", ")),
+        Kind::Size | Kind::SizeOr(_) | Kind::Text => String::new(),
+    };
+    let flag = format!("--{} <{}>", option.name, option.metavar);
+    format!(
+        "      {flag:22} {}{words} [default: {}]",
+        option.help, option.default
+    )
+}
+
+impl Targets {
+    /// The values of a command line that [`Scope::targets`] described.
+    pub fn read(catalog: &Catalog, matches: &ArgMatches) -> Self {
+        let texts = |name: &str| -> Vec<String> {
+            // Not every command takes all of them.
+            let values = matches.try_get_many::<String>(name).ok().flatten();
+            values.into_iter().flatten().cloned().collect()
+        };
+        let given = options(catalog).into_iter().flat_map(|name| {
+            let values = texts(name).into_iter();
+            values.map(move |value| (name, value))
+        });
+        let blocks = matches.try_get_many("block").ok().flatten();
+        Self {
+            names: texts("names"),
+            rungs: texts("rung"),
+            given: given.collect(),
+            blocks: blocks.into_iter().flatten().copied().collect(),
+        }
+    }
+
+    /// Whether no ladder and no rung is named.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.rungs.is_empty()
+    }
+
+    /// What is named, with `--rung` or without.
+    pub(crate) fn names(&self) -> Vec<String> {
+        [&self.names[..], &self.rungs].concat()
+    }
+
+    /// The options of problems, as they were written.
+    pub(crate) fn given(&self) -> &[Given] {
+        &self.given
+    }
+
+    /// The block, where there can be one.
+    pub fn block(&self) -> Option<[u32; 3]> {
+        self.blocks.last().copied()
+    }
+
+    /// The ladders that are named, with their rungs and options; all of them where none is named.
+    ///
+    /// # Errors
+    /// When a name is neither a ladder's nor a rung's, with the nearest ones; when no selected ladder has an option or
+    /// a rung.
+    pub fn select(&self, catalog: &Catalog) -> Result<Vec<Selection>, Error> {
+        if self.names.is_empty() || self.rungs.is_empty() {
+            return select_with(catalog, &self.names(), &self.given);
+        }
+        let mut selected = select_with(catalog, &self.names, &self.given)?;
+        // With several ladders, each has some of the rungs.
+        if let [one] = &mut selected[..] {
+            one.ladder.named(&self.rungs)?;
+            one.whole = false;
+            one.named.clone_from(&self.rungs);
+            return Ok(selected);
+        }
+        let narrowed = select_with(catalog, &self.rungs, &[])?;
+        selected.retain_mut(|own| {
+            let mut rungs = narrowed.iter();
+            let rungs = rungs.find(|other| other.ladder.name == own.ladder.name);
+            own.whole = false;
+            own.named = rungs.map_or(Vec::new(), |rungs| rungs.named.clone());
+            !own.named.is_empty()
+        });
+        Ok(selected)
+    }
+}

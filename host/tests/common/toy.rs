@@ -1,0 +1,68 @@
+//! A ladder of two rungs, so that what is shown of a ladder can be tested without any of the real ones: it computes
+//! what the reduction does, and [`Fake`](super::Fake) runs it.
+
+use host::launch::Geometry;
+use host::options::{Kind, Opt};
+use host::registry::PublishedSpeedup;
+use host::{Catalog, Column, KERNELS, Ladder, Options, Rung, SharedMemory, ShownColumns, ladder};
+
+pub static TOYS: Catalog = Catalog {
+    ladders: &[TOY],
+    kernels: &KERNELS,
+};
+
+pub const TOY: Ladder = Ladder {
+    name: "toy",
+    summary: "a sum, for tests",
+    rungs: &[
+        Rung {
+            name: "toy_slow",
+            source: "toys/slow.rs",
+            lesson: "it comes first",
+            geometry: Geometry::Line {
+                items_per_thread: 1,
+            },
+            default_block: [512, 1, 1],
+            in_place: true,
+            ..Rung::USUAL
+        },
+        Rung {
+            name: "toy_fast",
+            source: "toys/fast.rs",
+            lesson: "four data blocks a block, and shared memory",
+            geometry: Geometry::Line {
+                items_per_thread: 4,
+            },
+            default_block: [128, 1, 1],
+            shared: SharedMemory::Dynamic(|[x, _, _]| x * 4),
+            published: Some(PublishedSpeedup {
+                factor: 1.4,
+                over: "toy_slow",
+            }),
+            ..Rung::USUAL
+        },
+    ],
+    options: &[Opt {
+        name: "n",
+        metavar: "N",
+        kind: Kind::Size,
+        default: "16384",
+        help: "How many elements",
+    }],
+    blocks: &[[64, 1, 1], [128, 1, 1], [512, 1, 1]],
+    block_rule: "64, 128 or 512",
+    sweep: |_| vec![Options::default()],
+    problem: |options| ladder("reduce")?.problem(options),
+    shown: ShownColumns {
+        timed: &[
+            Column::Time,
+            Column::OverFirst,
+            Column::OverBefore,
+            Column::Bandwidth,
+            Column::OfPeak,
+            Column::Published,
+        ],
+        counted: &[Column::Instructions],
+        pictures: false,
+    },
+};
