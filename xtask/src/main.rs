@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use arguments::Task;
-use console::{Result, status};
+use console::{Failure, Result, status};
 
 fn main() -> ExitCode {
     arguments::parse(std::env::args_os().skip(1))
@@ -40,10 +40,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::NewRung { name, after } => new::rung(name, after)?,
         Task::NewLadder { name } => new::ladder(name)?,
         Task::Ladder(arguments) => return ladder(arguments),
-        Task::Versus(arguments) => {
-            install::device()?;
-            return process::run_program("versus", arguments);
-        }
+        Task::Versus(arguments) => return versus(arguments),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -60,4 +57,19 @@ fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
         status("Without", format_args!("NVIDIA's tools: {failure}"));
     }
     process::run_program("ladder", arguments)
+}
+
+fn versus(arguments: &[OsString]) -> Result<ExitCode> {
+    let only_help = arguments
+        .iter()
+        .any(|word| word == "--help" || word == "-h");
+    // Better said before minutes of building than after.
+    if !only_help && let Err(why) = gpu::driver().and_then(|driver| driver.usable_gpus()) {
+        return Err(Failure::request(format!(
+            "versus measures on a GPU, and there is none here: {why}"
+        ))
+        .hint("`cargo xtask run` runs the kernels on this CPU, counted instead of timed"));
+    }
+    install::device()?;
+    process::run_program("versus", arguments)
 }
