@@ -1,4 +1,4 @@
-//! The `agree` program, with a GPU and an Nsight Compute for tests that counts what the simulator counts, but for
+//! `ladder agree`, with a GPU and an Nsight Compute for tests that counts what the simulator counts, but for
 //! what it is told to count differently.
 
 #![allow(clippy::unwrap_used)]
@@ -12,14 +12,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use analysis::agree::class::Class;
+use analysis::agree::metrics::METRICS;
+use analysis::agree::record::Record;
+use analysis::agree::{Explain as _, Tools};
+use cli::Env;
 use common::Fake;
-use common::program::Ended;
-use host::agree::class::Class;
-use host::agree::metrics::METRICS;
-use host::agree::program::Surroundings;
-use host::agree::record::Record;
-use host::agree::{Explain as _, Tools};
-use host::{Device, Error, ladder};
+use common::program::{Ended, env};
+use host::{CATALOG, Device, Error, KERNELS, ladder};
 use replay::{Made, NCU, Replay, agree, nothing, with};
 use toolkit::access::{Change, Effect, Kind};
 
@@ -271,7 +271,10 @@ fn what_was_compared_is_kept_and_reported() {
         (run.ladder.as_str(), run.block.as_deref()),
         ("reduce", Some("128"))
     );
-    assert_eq!(run.plan().unwrap().launches()[0].1.block, [128, 1, 1]);
+    assert_eq!(
+        run.plan(&CATALOG).unwrap().launches()[0].1.block,
+        [128, 1, 1]
+    );
     assert_eq!(run.measured.capability, Some((9, 0)));
     let row = run
         .rungs
@@ -283,13 +286,17 @@ fn what_was_compared_is_kept_and_reported() {
     assert_eq!(waves.why, ["64 LDS of the PTX are 40 wider ones in SASS"]);
     assert_eq!(waves.ncu, Some(waves.sim.unwrap() * 1.5));
     assert!(!row.metrics.contains_key(LDGSTS) && run.metrics.contains(&LDGSTS.to_owned()));
-    // A line for each comparison.
+    // A line for each rung.
     assert!(
         text.lines()
-            .any(|line| line.contains(WAVES) && line.contains("\"why\": [\"64 LDS"))
+            .any(|line| line.contains("\"reduce_smem\"") && line.contains("\"why\":[\"64 LDS"))
     );
-    assert!(!record.not_yet.contains_key("reduce"));
-    assert!(record.not_yet["shuffle"].contains(&"shuffle_up".to_owned()));
+    let missing = record.missing(&CATALOG);
+    assert!(missing.iter().all(|(ladder, _)| *ladder != "reduce"));
+    let (_, shuffles) = missing.iter().find(|own| own.0 == "shuffle").unwrap();
+    assert!(shuffles.contains(&"shuffle_up"));
+    // What is not measured is said, and is no part of the document: a new rung does not change that.
+    assert!(out.contains("- shuffle: `shuffle_broadcast`"), "{out}");
 
     let written = fs::read_to_string(&doc).unwrap();
     assert!(
@@ -300,16 +307,12 @@ fn what_was_compared_is_kept_and_reported() {
         written.contains("explained: 64 LDS of the PTX"),
         "{written}"
     );
-    assert!(
-        written.contains("- shuffle: `shuffle_broadcast`"),
-        "{written}"
-    );
+    assert!(!written.contains("shuffle_broadcast"), "{written}");
 
     // From the record alone comes the same report.
     fs::write(&doc, marks).unwrap();
     let from = ["--from", &fixture, "--update-doc", &doc];
-    let surroundings = nothing();
-    let Ended { code, err, .. } = with(&surroundings, &from);
+    let Ended { code, err, .. } = with(&nothing(), &from);
     assert_eq!((code, err.as_str()), (0, ""));
     assert_eq!(fs::read_to_string(&doc).unwrap(), written);
 
@@ -378,13 +381,12 @@ fn what_a_chip_or_a_gpu_lacks_is_said() {
     let fault = Some(common::Fault::TooOld("reduce_shfl"));
     let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(fault))) };
     let replay = Replay::default();
-    let surroundings = Surroundings {
-        open: &open,
+    let env = Env {
         runner: &replay,
         explain: &|_| Ok(Box::new(Made(Vec::new()))),
-        ..nothing()
+        ..env(&open)
     };
-    let Ended { code, out, err } = with(&surroundings, &["reduce", "--n=4k", "--ncu", NCU]);
+    let Ended { code, out, err } = with(&env, &["reduce", "--n=4k", "--ncu", NCU]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(
         out.contains("left out: reduce_shfl_128 needs compute capability 9.0"),
@@ -394,11 +396,11 @@ fn what_a_chip_or_a_gpu_lacks_is_said() {
 }
 
 #[test]
-fn help_and_the_run_that_is_profiled() {
+fn help_names_the_arguments() {
     let Ended { code, out, .. } = with(&nothing(), &["--help"]);
     assert_eq!(code, 0);
     for part in [
-        "[LADDER]",
+        "[LADDER|RUNG]",
         "--update-fixture",
         "--update-doc",
         "--from",
@@ -406,38 +408,21 @@ fn help_and_the_run_that_is_profiled() {
     ] {
         assert!(out.contains(part), "{part}: {out}");
     }
-    // The program that ncu is run on is this one.
-    let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(None))) };
-    let surroundings = Surroundings {
-        open: &open,
-        ..nothing()
-    };
-    let args = [
-        "run",
-        "reduce",
-        "--rung",
-        "reduce_smem",
-        "--n=4k",
-        "--no-time",
-    ];
-    let Ended { code, out, .. } = with(&surroundings, &args);
-    assert_eq!(code, 0);
-    assert!(out.contains("│ reduce_smem "), "{out}");
 }
 
 #[test]
 fn metrics_are_named_once_and_the_simulator_has_what_they_need() {
-    let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
     assert_eq!(names.len(), METRICS.len());
     let counters: BTreeSet<&str> = simt::counters::METRICS
         .iter()
         .map(|counter| counter.name)
         .collect();
-    for metric in METRICS {
-        for name in metric.sim.needs(metric.name) {
-            assert!(counters.contains(name), "{}: {name}", metric.name);
+    for metric in METRICS.iter() {
+        for name in metric.sim.needs(&metric.name) {
+            assert!(counters.contains(name.as_str()), "{}: {name}", metric.name);
         }
-        for name in metric.gpu.needs(metric.name) {
+        for name in metric.gpu.needs(&metric.name) {
             assert!(!name.starts_with("ptx_") && name.contains("__"), "{name}");
         }
     }
@@ -454,13 +439,13 @@ fn every_ladder_is_compared() {
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let record = Record::read(&fixture, false).unwrap();
     assert_eq!(record.runs.len(), host::ladders().len());
-    assert!(record.not_yet.is_empty(), "{:?}", record.not_yet);
+    assert_eq!(record.missing(&CATALOG), []);
     assert_eq!(total(&out)[3..], ["0", "0", "0", "0", "0"], "{out}");
 }
 
 #[test]
 fn what_ptxas_made_of_kernels_is_found() {
-    let tools = match Tools::find(Some((9, 0))) {
+    let tools = match Tools::find(&KERNELS, Some((9, 0))) {
         Ok(tools) => tools,
         Err(missing) => {
             let missing = missing.join("; ");
@@ -481,6 +466,6 @@ fn what_ptxas_made_of_kernels_is_found() {
     assert_eq!(effects("transpose_naive"), []);
     assert!(tools.changes("no_such_kernel").is_err());
     // Nothing here is compiled for what came before Turing.
-    let missing = Tools::find(Some((7, 0))).err().unwrap();
+    let missing = Tools::find(&KERNELS, Some((7, 0))).err().unwrap();
     assert_eq!(missing, ["no kernels here are for a GPU so old"]);
 }

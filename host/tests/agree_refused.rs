@@ -1,4 +1,4 @@
-//! What the `agree` program refuses, and what keeps it from its work: one line each.
+//! What `ladder agree` refuses, and what keeps it from its work: one line each.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,9 +7,8 @@ mod common;
 mod replay;
 
 use std::fs;
-use std::process::Command;
 
-use common::program::Ended;
+use common::program::{Ended, alone};
 use replay::{Replay, agree, nothing, with};
 
 #[test]
@@ -28,20 +27,14 @@ fn what_is_missing_is_said_in_one_line() {
 
 #[test]
 fn the_program_itself_without_a_gpu() {
-    let output = Command::new(env!("CARGO_BIN_EXE_agree"))
-        .arg("shuffle")
-        .env(libcuda::OVERRIDE, "no/such/libcuda.so")
-        .output()
-        .unwrap();
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{err}");
+    let Ended { code, out, err } = alone(&["agree", "shuffle"]);
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
     assert!(
         err.starts_with(
             "error: sim and GPU cannot be compared here: there is no GPU: no CUDA driver"
         ),
         "{err}"
     );
-    assert!(output.stdout.is_empty());
 }
 
 #[test]
@@ -80,7 +73,7 @@ fn what_cannot_be_asked_for() {
         fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    let old = path("old.json", "{\"not_yet\": {}, \"runs\": [{\"ladder\": 7}]}");
+    let old = path("old.json", "{\"runs\": [{\"ladder\": 7}]}");
     let unmarked = path("unmarked.md", "nothing\n");
     for (args, part) in [
         (

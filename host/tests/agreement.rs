@@ -1,5 +1,5 @@
 //! The SIMT machine's counters against Nsight Compute's, for every rung that was measured: what a GPU counted,
-//! and what the simulator counted of the same PTX then (simt/tests/fixtures/ncu/agree.json, by `cargo xtask agree`).
+//! and what the simulator counted of the same PTX then (crates/simt/tests/fixtures/ncu/agree.json, by `cargo xtask agree`).
 //! Here the simulator has to count the same again.
 //!
 //! Branches do not agree, and cannot: ncu counts SASS, in which ptxas has turned the short ones into
@@ -7,26 +7,33 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::{BTreeMap, BTreeSet};
+mod common;
+#[path = "common/replay.rs"]
+mod replay;
+
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use host::agree::class::{Class, explanations};
-use host::agree::kept;
-use host::agree::metrics::{BRANCHES, Rule, UNIFORM};
-use host::agree::program::MARKER;
-use host::agree::record::{Comparison, Record, Run};
-use host::agree::show;
+use analysis::agree::class::{Class, explanations};
+use analysis::agree::metrics::{BRANCHES, Rule, UNIFORM};
+use analysis::agree::record::{Comparison, Record, Run};
+use analysis::agree::rounded;
+use analysis::profile::{Numbers, on_sim};
 use host::device::Sim;
 use host::launch::Launch;
-use host::profile::{Numbers, on_sim};
-use host::report::readme;
+use host::{CATALOG, KERNELS};
 
-const FIXTURE: &str = include_str!("../../simt/tests/fixtures/ncu/agree.json");
+const FIXTURE: &str = include_str!("../../crates/simt/tests/fixtures/ncu/agree.json");
+const FIXTURE_PATH: &str = "crates/simt/tests/fixtures/ncu/agree.json";
+
+/// How the document is written from the fixture.
+const DOCUMENT: &str = "`cargo xtask agree --from crates/simt/tests/fixtures/ncu/agree.json --update-doc \
+                        docs/agreement.md` writes the document anew";
 
 /// What to do where the simulator is right and the fixture is old.
 const REMEDY: &str = "where the new numbers are right, have them compared with a GPU's: on a machine that has one, \
-                      `cargo xtask agree --update-fixture simt/tests/fixtures/ncu/agree.json --update-doc \
+                      `cargo xtask agree --update-fixture crates/simt/tests/fixtures/ncu/agree.json --update-doc \
                       docs/agreement.md`";
 
 fn record() -> Record {
@@ -35,8 +42,8 @@ fn record() -> Record {
 
 /// What the simulator counts now of the rungs of a run.
 fn counted(run: &Run) -> Vec<(Launch, Numbers)> {
-    let plan = run.plan().unwrap();
-    let mut sim = Sim::open_as(0, run.measured.capability).unwrap();
+    let plan = run.plan(&CATALOG).unwrap();
+    let mut sim = Sim::open_as(&KERNELS, 0, run.measured.capability).unwrap();
     let numbers = on_sim(&mut sim, &plan, |_| ()).unwrap();
     let launches = plan.launches().iter().map(|(_, launch)| launch.clone());
     launches.zip(numbers).collect()
@@ -45,7 +52,7 @@ fn counted(run: &Run) -> Vec<(Launch, Numbers)> {
 /// Whether the simulator's number is still what it was. One that is not written was 0 or nothing.
 fn is_as_it_was(was: Option<&Comparison>, now: Option<f64>) -> bool {
     let was = was.and_then(|both| both.sim);
-    was.unwrap_or(0.0) == now.map_or(0.0, kept)
+    was.unwrap_or(0.0) == now.map_or(0.0, rounded)
 }
 
 #[test]
@@ -68,7 +75,7 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
                 metric.rule != Rule::Information && !waits
             });
             for (metric, was) in repeats {
-                let now = metric.sim.of(metric.name, numbers);
+                let now = metric.sim.of(&metric.name, numbers);
                 if !is_as_it_was(was, now) {
                     let of = |side: fn(&Comparison) -> Option<f64>| was.map_or(Some(0.0), side);
                     wrong.push(format!(
@@ -93,29 +100,29 @@ fn the_fixture_is_as_the_program_writes_it() {
 }
 
 #[test]
-fn every_rung_was_measured_or_is_known_not_to_be() {
+fn every_rung_that_was_measured_is_there_and_the_others_are_not_measured_yet() {
     let record = record();
-    let names = |all: BTreeMap<String, Vec<String>>| -> BTreeSet<String> {
-        all.into_values().flatten().collect()
-    };
-    let (missing, listed) = (names(record.missing()), names(record.not_yet.clone()));
-    let forgotten: Vec<&String> = missing.difference(&listed).collect();
-    assert!(
-        forgotten.is_empty(),
-        "the fixture has no numbers of {forgotten:?}: `cargo xtask agree` on a machine with a GPU measures them; until \
-         then list them in simt/tests/fixtures/ncu/agree.json under `not_yet`"
-    );
-    let in_vain: Vec<&String> = listed.difference(&missing).collect();
-    assert!(
-        in_vain.is_empty(),
-        "{in_vain:?} are listed as not measured in simt/tests/fixtures/ncu/agree.json, and were, or are no rungs"
-    );
     for run in &record.runs {
         for row in &run.rungs {
-            let known = run.ladder().unwrap().rung(&row.rung);
-            assert!(known.is_ok(), "{} was measured and is no more", row.rung);
+            let known = CATALOG.ladder(&run.ladder).unwrap().rung(&row.rung);
+            assert!(
+                known.is_ok(),
+                "{} was measured and is not a rung any more: delete its lines in {FIXTURE_PATH}, {DOCUMENT}",
+                row.rung
+            );
         }
     }
+    let missing = record.missing(&CATALOG);
+    let count: usize = missing.iter().map(|(_, rungs)| rungs.len()).sum();
+    eprintln!("{count} rungs are not measured yet: {missing:?}");
+    let measured = record.runs.iter().flat_map(|run| &run.rungs);
+    let measured: BTreeSet<&str> = measured.map(|row| row.rung.as_str()).collect();
+    let all: usize = CATALOG
+        .ladders
+        .iter()
+        .map(|ladder| ladder.rungs.len())
+        .sum();
+    assert_eq!(measured.len() + count, all);
 }
 
 #[test]
@@ -147,11 +154,16 @@ fn the_report_is_that_of_the_fixture() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("agreement.md");
     fs::copy(&doc, &copy).unwrap();
-    readme::update(&copy, MARKER, &show::markdown(&record())).unwrap();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(FIXTURE_PATH);
+    let [from, to] = [&fixture, &copy].map(|path| path.to_str().unwrap());
+    let args = ["--from", from, "--update-doc", to];
+    assert_eq!(replay::with(&replay::nothing(), &args).code, 0);
     assert_eq!(
         fs::read_to_string(&doc).unwrap(),
         fs::read_to_string(&copy).unwrap(),
-        "`cargo xtask agree --from simt/tests/fixtures/ncu/agree.json --update-doc docs/agreement.md` writes it anew"
+        "{DOCUMENT}"
     );
 }
 

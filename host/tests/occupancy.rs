@@ -8,16 +8,16 @@
 mod common;
 mod stand_in;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use analysis::occupancy::{self, EntryOccupancy, check};
 use common::program::{Ended, alone, on, right};
 use host::launch::Launch;
-use host::occupancy;
-use host::occupancy::report::Held;
-use host::{Options, ladders};
+use host::{KERNELS, Options, ladders};
 use serde_json::Value;
 use toolkit::Tool;
 
@@ -141,8 +141,11 @@ fn ladders_and_names_without_their_number_are_lines() {
     ]);
     assert!(out.starts_with("shuffle on sm_80\n"), "{out}");
     assert!(out.contains("\nmatmul on sm_80\n"));
-    assert_eq!(out.matches("\n│ shuffle_").count(), 7, "{out}");
-    assert_eq!(out.matches("\n│ matmul_").count(), 4, "{out}");
+    let shuffles = host::ladder("shuffle").unwrap().rungs.len();
+    assert_eq!(out.matches("\n│ shuffle_").count(), shuffles, "{out}");
+    let names = ["matmul_coarsened".to_owned()];
+    let coarsened = host::ladder("matmul").unwrap().named(&names).unwrap().len();
+    assert_eq!(out.matches("\n│ matmul_").count(), coarsened, "{out}");
     // Blocks of 16 threads: the blocks end first.
     assert!(out.contains("│ shuffle_up        ┆ 16    ┆"), "{out}");
     assert!(
@@ -160,7 +163,8 @@ fn ladders_and_names_without_their_number_are_lines() {
     let all: Value = serde_json::from_str(&out).unwrap();
     let lines: Vec<&str> = err.lines().collect();
     assert_eq!(code, 0);
-    assert_eq!(all.as_array().unwrap().len() + lines.len(), 11, "{err}");
+    let rungs = host::ladder("matmul").unwrap().rungs.len();
+    assert_eq!(all.as_array().unwrap().len() + lines.len(), rungs, "{err}");
     let all_say = |part: &str| lines.iter().all(|line| line.contains(part));
     assert!(
         !lines.is_empty() && all_say("needs sm_90 or newer"),
@@ -324,18 +328,31 @@ fn each_entry_is_assembled_alone() {
     let Ok(ptxas) = toolkit::find(Tool::Ptxas) else {
         return missing("no ptxas");
     };
-    let text = host::kernels_for(Some((9, 0))).unwrap().text;
+    let text = KERNELS.newest_for(Some((9, 0))).unwrap().text;
     let whole = toolkit::ptxas::usages(&ptxas, text, "sm_90").unwrap();
     for ladder in ladders() {
         let problem = ladder.problem(&Options::default()).unwrap();
         for rung in ladder.rungs {
             let launch = ladder.launch(rung, &*problem, None).unwrap();
-            let held = Held::new(launch, "sm_90").unwrap();
-            assert_eq!(held.usage, whole[&held.launch.entry], "{}", rung.name);
-            let bytes = rung.shared.bytes(held.launch.block);
-            assert_eq!(held.shared_bytes(), bytes, "{}", rung.name);
-            assert!(held.usage.registers > 0, "{}", rung.name);
-            assert!(held.occupancy.blocks > 0, "{}", rung.name);
+            let alone = occupancy::usage(&KERNELS, &launch, "sm_90").unwrap();
+            assert_eq!(alone, whole[&launch.entry], "{}", rung.name);
+            let own = EntryOccupancy::new(&KERNELS, &launch, "sm_90").unwrap();
+            let bytes = rung.shared.bytes(launch.block);
+            assert_eq!(own.shared_bytes(), bytes, "{}", rung.name);
+            assert!(own.registers > 0, "{}", rung.name);
+            assert!(own.occupancy.blocks > 0, "{}", rung.name);
+        }
+    }
+}
+
+#[test]
+fn every_entry_is_checked() {
+    for ladder in ladders() {
+        for rung in ladder.rungs {
+            let launches = check::launches(ladder, rung).unwrap().into_iter();
+            let launched: BTreeSet<String> = launches.map(|launch| launch.entry).collect();
+            let all: BTreeSet<String> = rung.entry_names().into_iter().collect();
+            assert_eq!(launched, all, "{}", rung.name);
         }
     }
 }
@@ -349,10 +366,10 @@ fn an_entry_is_assembled_once_in_a_process() {
     let problem = ladder.problem(&Options::default()).unwrap();
     let rung = ladder.rung("reduce_vector").unwrap();
     let launch = ladder.launch(rung, &*problem, None).unwrap();
-    let usage = occupancy::usage(&launch, "sm_80").unwrap();
+    let usage = occupancy::usage(&KERNELS, &launch, "sm_80").unwrap();
     let start = Instant::now();
     for _ in 0..1000 {
-        assert_eq!(occupancy::usage(&launch, "sm_80").unwrap(), usage);
+        assert_eq!(occupancy::usage(&KERNELS, &launch, "sm_80").unwrap(), usage);
     }
     // A thousand processes would take ten times as long.
     assert!(start.elapsed().as_secs() < 2);
@@ -360,7 +377,9 @@ fn an_entry_is_assembled_once_in_a_process() {
         entry: "reduce_vector_1".to_owned(),
         ..launch
     };
-    let error = occupancy::usage(&other, "sm_80").unwrap_err().to_string();
+    let error = occupancy::usage(&KERNELS, &other, "sm_80")
+        .unwrap_err()
+        .to_string();
     assert_eq!(
         error,
         "reduce_vector_1 is no entry of this program's kernels"

@@ -1,5 +1,5 @@
-//! `ladder predict`: how near the model comes to the README's times, that its constants are those that fit the
-//! reduction ladder, and what it refuses.
+//! `ladder predict`: how near the model comes to measured times, that its constants are those that fit the reduction
+//! ladder, and what it refuses.
 //!
 //! What `ptxas` is needed for says so where it is not there, and fails then in CI only, where
 //! `cargo xtask setup --nvidia` runs first.
@@ -11,14 +11,19 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use analysis::occupancy::OccupancyError;
+use analysis::predict::model::{Constants, Resource};
+use analysis::predict::{
+    self, Description, LadderPrediction, PredictError, Times, against, calibrate,
+};
 use common::program::{Ended, on, right};
-use host::predict::model::{Constants, Resource};
-use host::predict::{self, Climb, Description, Times, against, calibrate};
-use host::{Error, Options, ladders};
+use host::selection::select_with;
+use host::{CATALOG, KERNELS, ladders};
 use toolkit::Tool;
 
-fn readme() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")
+/// Times of the rungs that had been measured when they were written down: it says where and when.
+fn measured() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/times-h100.md")
 }
 
 /// Whether `ptxas` is there; what to do without it is this machine's business, unless it is CI's.
@@ -35,25 +40,48 @@ fn has_ptxas() -> bool {
 
 static H100: LazyLock<Description> = LazyLock::new(|| Description::open("h100").unwrap());
 
+/// Predicts a ladder, or some rungs of one.
+fn predicted(
+    device: &Description,
+    names: &[&str],
+    options: &[(&'static str, &str)],
+) -> Result<LadderPrediction, PredictError> {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let given: Vec<_> = options
+        .iter()
+        .map(|(name, value)| (*name, value.to_string()))
+        .collect();
+    let selected = select_with(&CATALOG, &names, &given).unwrap();
+    let [own] = &selected[..] else {
+        panic!("{names:?} are of several ladders")
+    };
+    let plan = own.plan(None, None)?;
+    predict::ladder(&KERNELS, device, &Constants::CALIBRATED, own.ladder, plan)
+}
+
 /// Every ladder at its default size, predicted once for all tests.
-static CLIMBS: LazyLock<Vec<Climb>> = LazyLock::new(|| {
+static PREDICTED: LazyLock<Vec<LadderPrediction>> = LazyLock::new(|| {
     let all = ladders().iter();
-    all.map(|ladder| {
-        let options = Options::default();
-        predict::ladder(&H100, &Constants::CALIBRATED, ladder, &[], &options, None).unwrap()
-    })
-    .collect()
+    all.map(|ladder| predicted(&H100, &[ladder.name], &[]).unwrap())
+        .collect()
 });
 
-static TIMES: LazyLock<Times> = LazyLock::new(|| against::read(&readme()).unwrap());
+static TIMES: LazyLock<Times> = LazyLock::new(|| against::read(ladders(), &measured()).unwrap());
+
+/// How many rungs of a ladder have a measured time.
+fn timed(ladder: &host::Ladder) -> usize {
+    let rungs = ladder.rungs.iter();
+    rungs.filter(|rung| TIMES.contains_key(rung.name)).count()
+}
 
 #[test]
 fn the_h100s_times_are_met() {
     if !has_ptxas() {
         return;
     }
-    let score = predict::score(&CLIMBS, &TIMES).unwrap();
-    assert_eq!(score.rungs, 46, "the README's timed rungs");
+    let score = predict::score(&PREDICTED, &TIMES).unwrap();
+    let all: usize = ladders().iter().map(timed).sum();
+    assert_eq!(score.rungs, all, "each rung that has a time");
     assert!(score.median <= 0.15, "{score:?}");
     assert!(score.worst.0 <= 0.40, "{score:?}");
     for (ladder, rank) in &score.ranks {
@@ -69,8 +97,9 @@ fn the_constants_are_those_that_fit_the_reduction_ladder() {
     if !has_ptxas() {
         return;
     }
-    let seen = predict::observations(&CLIMBS[..1], &TIMES);
-    assert_eq!((CLIMBS[0].ladder.name, seen.len()), ("reduce", 20));
+    let seen = predict::observations(&PREDICTED[..1], &TIMES);
+    assert_eq!(PREDICTED[0].ladder.name, "reduce");
+    assert_eq!(seen.len(), timed(PREDICTED[0].ladder));
     let own = calibrate::error(&H100, &Constants::CALIBRATED, &seen);
     let fitted = calibrate::fit(&H100, Constants::CALIBRATED, &seen);
     let least = calibrate::error(&H100, &fitted, &seen);
@@ -87,7 +116,7 @@ fn what_bounds_a_rung_is_what_its_lesson_says() {
         return;
     }
     let bound = |name: &str| {
-        let mut all = CLIMBS.iter().flat_map(|climb| &climb.predictions);
+        let mut all = PREDICTED.iter().flat_map(|own| &own.predictions);
         let rung = all.find(|own| own.rung.name == name).unwrap();
         rung.estimate.bound().0
     };
@@ -110,21 +139,20 @@ fn a_device_that_is_too_old_for_a_rung_leaves_it_out() {
         return;
     }
     let t4 = Description::open("t4").unwrap();
-    let matmul = host::ladder("matmul").unwrap();
-    let options = Options::default()
-        .with("m", 128)
-        .with("n", 128)
-        .with("k", 128);
-    let of = |rungs: &[String]| {
-        predict::ladder(&t4, &Constants::CALIBRATED, matmul, rungs, &options, None)
-    };
-    let climb = of(&[]).unwrap();
-    assert!(climb.predictions.len() >= 8);
-    let left_out = climb.left_out.join("\n");
+    let options = [("m", "128"), ("n", "128"), ("k", "128")];
+    let matmul = predicted(&t4, &["matmul"], &options).unwrap();
+    assert!(matmul.predictions.len() >= 8);
+    let left_out = matmul.left_out.join("\n");
     assert!(left_out.contains("matmul_pipelined"), "{left_out}");
-    let refused = of(&["matmul_pipelined".to_owned()]).unwrap_err();
-    assert!(matches!(refused, Error::Occupancy(_)), "{refused}");
-    assert_eq!(refused.exit_code(), 2);
+    let refused = predicted(&t4, &["matmul_pipelined"], &options).unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            PredictError::Occupancy(OccupancyError::NeedsNewer { .. })
+        ),
+        "{refused}"
+    );
+    assert_eq!(cli::Error::from(refused).exit_code(), 2);
 }
 
 #[test]
@@ -136,18 +164,15 @@ fn all_described_devices_can_be_predicted_for() {
     if !has_ptxas() {
         return;
     }
-    let reduce = host::ladder("reduce").unwrap();
-    let rungs = ["reduce_neighbored", "reduce_vector"].map(str::to_owned);
+    let rungs = ["reduce_neighbored", "reduce_vector"];
     for name in Description::known() {
         let device = Description::open(name).unwrap();
-        let options = Options::default().with("n", 1 << 22);
-        let constants = &Constants::CALIBRATED;
-        let climb = predict::ladder(&device, constants, reduce, &rungs, &options, None).unwrap();
-        let [first, last] = &climb.predictions[..] else {
-            panic!("{name}: {climb:?}")
+        let reduce = predicted(&device, &rungs, &[("n", "4M")]).unwrap();
+        let [first, last] = &reduce.predictions[..] else {
+            panic!("{name}: {reduce:?}")
         };
         // Nothing is faster than the memory.
-        let floor = climb.bytes as f64 / (device.memory.gb_per_s * 1e3);
+        let floor = reduce.bytes as f64 / (device.memory.gb_per_s * 1e3);
         assert!(last.estimate.us > floor, "{name}");
         assert!(first.estimate.us > last.estimate.us, "{name}");
     }
@@ -173,7 +198,7 @@ fn devices_that_are_none() {
 
 #[test]
 fn descriptions_that_are_wrong_say_which_figure_and_where() {
-    let text = include_str!("../devices/h100.toml");
+    let text = include_str!("../../crates/analysis/devices/h100.toml");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
     let name = path.to_str().unwrap();
@@ -269,7 +294,7 @@ fn the_table_and_the_json_have_the_same_numbers() {
     if !has_ptxas() {
         return;
     }
-    let readme = readme();
+    let measured = measured();
     let args = |last: &'static str| {
         let fixed = [
             "predict",
@@ -280,7 +305,7 @@ fn the_table_and_the_json_have_the_same_numbers() {
             "histogram_private",
         ];
         let mut args: Vec<&str> = fixed.to_vec();
-        args.extend(["--against", readme.to_str().unwrap(), last]);
+        args.extend(["--against", measured.to_str().unwrap(), last]);
         let Ended { code, out, err } = on(right, &args);
         assert_eq!((code, err.as_str()), (0, ""));
         out

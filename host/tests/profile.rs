@@ -4,11 +4,10 @@
 
 mod common;
 
-use common::program::{Ended, alone, on};
+use common::program::{Ended, alone, env, on, within};
 use common::{Fake, Fault};
-use host::cli::{self, Surroundings};
 use host::device::{self, Choice};
-use host::{Device, Error};
+use host::{Device, Error, KERNELS};
 
 const NCU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu.sh");
 const REFUSED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu_refused.sh");
@@ -17,26 +16,11 @@ const REFUSED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu_refus
 fn beside_a_gpu(fault: Option<Fault>, args: &[&str]) -> Ended {
     let open = |choice| -> Result<Box<dyn Device>, Error> {
         match choice {
-            Choice::Sim => device::open(Choice::Sim),
+            Choice::Sim => device::open(Choice::Sim, &KERNELS),
             Choice::Auto | Choice::Gpu => Ok(Box::new(Fake::new(fault))),
         }
     };
-    let surroundings = Surroundings {
-        open: &open,
-        terminal: false,
-    };
-    let (mut out, mut err) = (
-        anstream::StripStream::new(Vec::new()),
-        anstream::StripStream::new(Vec::new()),
-    );
-    let args = ["ladder", "profile"].iter().chain(args).map(Into::into);
-    let code = cli::main(args, &surroundings, &mut out, &mut err);
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended {
-        code,
-        out: text(out.into_inner()),
-        err: text(err.into_inner()),
-    }
+    within(&env(&open), &[&["profile"], args].concat())
 }
 
 fn profile(args: &[&str]) -> Ended {
@@ -57,9 +41,10 @@ const ACCESSES: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global
     dram__bytes_read.sum.per_second";
 
 #[test]
-fn a_ladder_on_the_simulator() {
+fn two_rungs_on_the_simulator() {
     let Ended { code, out, err } = profile(&[
-        "transpose",
+        "transpose_naive",
+        "transpose_smem",
         "--rows=1024",
         "--cols=1024",
         "--metrics",
@@ -68,10 +53,9 @@ fn a_ladder_on_the_simulator() {
     assert_eq!((code, err.as_str()), (0, ""));
     // The verdicts' times hang on the compiler's instructions.
     let out = before_the_devices(&out);
-    let (tables, verdicts) = out.split_at(
-        out.find("┌───────────────────────────────┬─────────────────────────┬")
-            .unwrap(),
-    );
+    let header = out.find("│ rung ").unwrap();
+    let border = out[..header].trim_end().rfind('\n').unwrap() + 1;
+    let (tables, verdicts) = out.split_at(border);
     let tables = format!("{tables}{}", &verdicts[verdicts.find("\n\n").unwrap()..]);
     insta::assert_snapshot!(tables);
     assert!(
@@ -285,7 +269,7 @@ fn what_cannot_be_profiled() {
         ),
         (
             &["reduce", "--rows", "3"],
-            "--rows is an option of transpose, and what is profiled is reduce",
+            "--rows is an option of transpose, and not of reduce",
         ),
         (&["reduce", "--n", "x"], "`x` is not a size"),
         (&["reduce", "--n", "-1"], "it is negative"),

@@ -25,12 +25,17 @@ pub fn end(ladder: &str) -> String {
     format!("<!-- ladder:{ladder}:end -->")
 }
 
-/// Whether `path` can be rewritten: asked before anything is measured for it.
+/// What lies between a ladder's markers in a text. `None` unless both are there, once each and in order.
+pub fn body<'a>(text: &'a str, ladder: &str) -> Option<&'a str> {
+    between(text, ladder).ok().map(|range| &text[range])
+}
+
+/// Checks that `path` can be rewritten, before anything is measured for it.
 ///
 /// # Errors
-/// [`DocumentError`] for a file that cannot be read, or without its markers once each and in order.
+/// [`DocumentError`] when the file cannot be read, or does not have the markers once each and in order.
 pub fn check(path: &Path, ladder: &str) -> Result<(), DocumentError> {
-    let (text, _) = read(path)?;
+    let text = read(path)?;
     between(&text, ladder)
         .map(drop)
         .map_err(|why| rewrite(path, why))
@@ -40,9 +45,10 @@ pub fn check(path: &Path, ladder: &str) -> Result<(), DocumentError> {
 /// replaced in one step, and not at all if it holds `body` already.
 ///
 /// # Errors
-/// As [`check`], and for a file that cannot be replaced. The file is untouched then.
+/// [`DocumentError`] when the file cannot be read or replaced, or does not have the markers once each and in order. It is
+/// untouched then.
 pub fn update(path: &Path, ladder: &str, body: &str) -> Result<(), DocumentError> {
-    let (text, permissions) = read(path)?;
+    let text = read(path)?;
     let range = between(&text, ladder).map_err(|why| rewrite(path, why))?;
     let newline = if text[range.start..].starts_with("\r\n") {
         "\r\n"
@@ -57,23 +63,37 @@ pub fn update(path: &Path, ladder: &str, body: &str) -> Result<(), DocumentError
     if text[range.clone()] == block {
         return Ok(());
     }
-    let io = |error: std::io::Error| rewrite(path, error.to_string());
-    // Beside the target, or beside what a link points to, so that the rename stays on one file system.
-    let target = fs::canonicalize(path).map_err(io)?;
-    let folder = target.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-    for part in [&text[..range.start], &block, &text[range.end..]] {
-        file.write_all(part.as_bytes()).map_err(io)?;
+    let text = [&text[..range.start], &block, &text[range.end..]].concat();
+    replace(path, &text).map_err(|error| rewrite(path, error.to_string()))
+}
+
+/// Writes a file in one step: it is as it was or as it shall be. What a link points to is written, and permissions stay.
+///
+/// # Errors
+/// When the file cannot be written beside itself or put in its own place.
+pub fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = target.parent().filter(|folder| *folder != Path::new(""));
+    // Beside the target, so that the renaming stays on one file system.
+    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    match fs::metadata(&target) {
+        Ok(old) => file.as_file().set_permissions(old.permissions())?,
+        // A temporary file is nobody else's to read; a new one of the user's is.
+        #[cfg(unix)]
+        Err(_) => {
+            let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+            file.as_file().set_permissions(permissions)?;
+        }
+        #[cfg(not(unix))]
+        Err(_) => {}
     }
-    file.as_file().set_permissions(permissions).map_err(io)?;
-    file.persist(&target).map_err(|error| io(error.error))?;
+    file.persist(&target).map_err(|error| error.error)?;
     Ok(())
 }
 
-fn read(path: &Path) -> Result<(String, fs::Permissions), DocumentError> {
-    let io = |error: std::io::Error| rewrite(path, error.to_string());
-    let permissions = fs::metadata(path).map_err(io)?.permissions();
-    Ok((fs::read_to_string(path).map_err(io)?, permissions))
+fn read(path: &Path) -> Result<String, DocumentError> {
+    fs::read_to_string(path).map_err(|error| rewrite(path, error.to_string()))
 }
 
 /// What lies between the markers: from behind the first to before the last.

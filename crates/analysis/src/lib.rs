@@ -8,6 +8,7 @@
 
 pub mod agree;
 pub mod checklist;
+pub mod counters;
 pub mod document;
 pub mod dram;
 pub mod occupancy;

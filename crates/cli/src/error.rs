@@ -3,7 +3,6 @@
 use analysis::agree::AgreeError;
 use analysis::document::DocumentError;
 use analysis::dram::DramError;
-use analysis::dram::trace::TraceError;
 use analysis::occupancy::OccupancyError;
 use analysis::predict::PredictError;
 use analysis::profile::ProfileError;
@@ -27,12 +26,12 @@ pub enum Error {
     /// The model of DRAM cannot show what was asked for.
     #[error(transparent)]
     Dram(#[from] DramError),
-    /// A rung's traffic cannot be shown.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
     /// There is no profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// A kernel cannot be shown.
+    #[error(transparent)]
+    Ptx(#[from] crate::ptx::Error),
     /// The arguments cannot be read, or ask for help.
     #[error(transparent)]
     Arguments(#[from] clap::Error),
@@ -41,6 +40,14 @@ pub enum Error {
     NoLadder {
         /// The names of all ladders.
         known: Vec<&'static str>,
+    },
+    /// A name stands for several rungs where one is needed.
+    #[error("`{name}` is several rungs: {rungs}; which one?")]
+    SeveralRungs {
+        /// The name.
+        name: String,
+        /// The rungs.
+        rungs: String,
     },
     /// Only a part of a ladder's table would replace the whole.
     #[error("--update-readme replaces a whole table: name the ladder {ladder}, not its rungs")]
@@ -66,7 +73,8 @@ impl Error {
             Self::Engine(error) => error.is_failure(),
             Self::Agree(error) => return error.exit_code(),
             Self::Occupancy(error) => return error.exit_code(),
-            Self::Trace(TraceError::Engine(error))
+            Self::Ptx(error) => return error.exit_code(),
+            Self::Dram(DramError::Engine(error))
             | Self::Profile(ProfileError::Engine(error))
             | Self::Predict(PredictError::Engine(error)) => error.is_failure(),
             Self::Predict(PredictError::Occupancy(error)) => return error.exit_code(),

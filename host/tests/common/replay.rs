@@ -1,4 +1,4 @@
-//! The `agree` program in tests, with an Nsight Compute that runs nothing: it says of a launch what the simulator
+//! `ladder agree` in tests, with an Nsight Compute that runs nothing: it says of a launch what the simulator
 //! counts of it.
 
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
@@ -7,24 +7,23 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::Path;
 
-use host::agree::program::{self, Surroundings};
-use host::agree::{Case, Explain};
-use host::device::Sim;
-use host::report::Setting;
-use host::{Device, Error, ladder};
+use analysis::agree::Explain;
+use analysis::profile::ncu::{Ended as Said, Runner};
+use analysis::profile::{Numbers, on_sim};
+use cli::Env;
+use host::device::{Choice, Sim};
+use host::selection::Selection;
+use host::{Device, Error, KERNELS, Provenance, ladder};
 use toolkit::access::Change;
 
 use crate::common::Fake;
-use crate::common::program::Ended;
+use crate::common::program::{Ended, env, within};
 
 /// The GPU's compute capability: it runs every kernel.
 const CAPABILITY: (u32, u32) = (9, 0);
 
 /// A file that is there; the runner has its place.
 pub const NCU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu.sh");
-
-use host::profile::ncu::{Ended as Said, Runner};
-use host::profile::{Numbers, on_sim};
 
 /// A metric of the kernels whose names begin so, and what is counted where the simulator counts so much.
 pub type Difference = (&'static str, &'static str, fn(f64) -> f64);
@@ -80,25 +79,26 @@ impl Replay {
         let own = &args[args.iter().position(|arg| arg == "run").unwrap()..];
         let ladder = ladder(&own[1]).unwrap();
         let rungs = own[3..].iter().take_while(|arg| !arg.starts_with("--"));
-        let rungs: Vec<String> = rungs.cloned().collect();
-        let mut case = Case {
+        let mut selection = Selection {
             ladder,
-            options: Vec::new(),
-            block: None,
+            whole: false,
+            named: rungs.cloned().collect(),
+            given: Vec::new(),
         };
+        let mut block = None;
         for (name, value) in own
             .iter()
             .filter_map(|arg| arg.strip_prefix("--")?.split_once('='))
         {
             if name == "block" {
-                case.block = Some(host::parse_block(value).unwrap());
+                block = Some(host::parse_block(value).unwrap());
             } else {
                 let option = ladder.options.iter().find(|own| own.name == name).unwrap();
-                case.options.push((option.name, value.to_owned()));
+                selection.given.push((option.name, value.to_owned()));
             }
         }
-        let plan = case.plan(&rungs).unwrap();
-        let mut sim = Sim::open_as(0, Some(CAPABILITY)).unwrap();
+        let plan = selection.plan(block, None).unwrap();
+        let mut sim = Sim::open_as(&KERNELS, 0, Some(CAPABILITY)).unwrap();
         let counted = on_sim(&mut sim, &plan, |_| ()).unwrap();
         let quoted = |cells: Vec<String>| {
             let cells: Vec<String> = cells.iter().map(|cell| format!("\"{cell}\"")).collect();
@@ -162,50 +162,30 @@ pub fn agree(replay: &Replay, changes: &[Change], args: &[&str]) -> Ended {
     };
     let explain = |_| Ok(Box::new(Made(changes.to_vec())) as Box<dyn Explain>);
     with(
-        &Surroundings {
-            open: &open,
+        &Env {
             runner: replay,
             explain: &explain,
-            terminal: false,
-            setting: &|_| Setting {
+            provenance: &|_| Provenance {
                 date: "2026-04-01".to_owned(),
                 toolchain: "compilers".to_owned(),
             },
+            ..env(&open)
         },
         &[args, &["--ncu", NCU]].concat(),
     )
 }
 
-pub fn with(surroundings: &Surroundings<'_>, args: &[&str]) -> Ended {
-    let (mut out, mut err) = (
-        anstream::StripStream::new(Vec::new()),
-        anstream::StripStream::new(Vec::new()),
-    );
-    let args = ["agree"].iter().chain(args).map(Into::into);
-    let code = program::main(args, surroundings, &mut out, &mut err);
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended {
-        code,
-        out: text(out.into_inner()),
-        err: text(err.into_inner()),
-    }
+/// Runs `ladder agree`.
+pub fn with(env: &Env<'_>, args: &[&str]) -> Ended {
+    within(env, &[&["agree"], args].concat())
 }
 
 /// A machine with nothing.
-pub fn nothing() -> Surroundings<'static> {
-    fn open(_: host::device::Choice) -> Result<Box<dyn Device>, Error> {
+pub fn nothing() -> Env<'static> {
+    fn open(_: Choice) -> Result<Box<dyn Device>, Error> {
         Err(Error::NoGpu {
             what: "no CUDA driver on this machine".to_owned(),
         })
     }
-    Surroundings {
-        open: &open,
-        runner: &host::profile::ncu::System,
-        explain: &|_| Err(vec!["no ptxas was found".to_owned()]),
-        terminal: false,
-        setting: &|_| Setting {
-            date: String::new(),
-            toolchain: String::new(),
-        },
-    }
+    env(&open)
 }

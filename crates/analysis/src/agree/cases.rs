@@ -1,81 +1,68 @@
 //! What is compared: a problem for each ladder, or two, that the simulator counts in seconds.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
 use super::AgreeError;
-use crate::profile::ProfileError;
-use crate::profile::plan::Given;
+use crate::counters::embedded;
+use crate::profile::plan;
 use engine::Catalog;
-use engine::options::Options;
 use engine::registry::Ladder;
-use engine::run::{Climb, Plan};
+use engine::run::Plan;
+use engine::selection::{ALL, Given, Selection, select_with};
 
 /// A ladder's problem, with one block for all its rungs or each one's own.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The ladder.
-    pub ladder: &'static Ladder,
-    /// The options that are given, as they are written.
-    pub options: Vec<Given>,
+    /// The ladder and its options.
+    pub selection: Selection,
     /// The block, where one is given.
     pub block: Option<[u32; 3]>,
 }
 
-/// A case of the table below: ladder, options, and the block where it is not each rung's own.
-type Written = (
-    &'static str,
-    &'static [(&'static str, &'static str)],
-    Option<[u32; 3]>,
-);
+/// A case of `cases.toml`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DefaultCase {
+    ladder: String,
+    options: BTreeMap<String, String>,
+    block: Option<[u32; 3]>,
+}
 
-/// The cases that are compared where nothing else is asked for. A ladder without one has its default problem.
-const WRITTEN: &[Written] = &[
-    ("reduce", &[("n", "2^20")], Some([128, 1, 1])),
-    ("reduce", &[("n", "2^20")], Some([512, 1, 1])),
-    ("transpose", &[("rows", "1024"), ("cols", "1024")], None),
-    // A multiple of no tile leaves threads over at both edges.
-    ("transpose", &[("rows", "999"), ("cols", "1023")], None),
-    ("matmul", &[("m", "256"), ("n", "256"), ("k", "256")], None),
-    ("histogram", &[("n", "2^20")], None),
-];
+static DEFAULTS: LazyLock<Vec<DefaultCase>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct File {
+        case: Vec<DefaultCase>,
+    }
+    embedded::<File>("cases.toml", include_str!("cases.toml")).case
+});
 
 /// The cases of these ladders, of all for none, in the ladders' order. Where an option or a block is given, each
 /// has the one case of it: the options of its first with the given ones in their place.
 ///
 /// # Errors
-/// A name that is no ladder's, an option that none of them has.
+/// [`AgreeError::Engine`] when a name is not a ladder's, and when none of the ladders has an option.
 pub fn cases(
     catalog: &Catalog,
     names: &[String],
     given: &[Given],
     block: Option<[u32; 3]>,
 ) -> Result<Vec<Case>, AgreeError> {
-    for name in names {
+    for name in names.iter().filter(|name| *name != ALL) {
         catalog.ladder(name)?;
     }
-    let is_named = |own: &&Ladder| names.is_empty() || names.iter().any(|name| name == own.name);
-    let chosen: Vec<&'static Ladder> = catalog.ladders.iter().filter(is_named).collect();
-    let has = |ladder: &Ladder, option: &str| ladder.options.iter().any(|own| own.name == option);
-    for (option, _) in given {
-        if !chosen.iter().any(|ladder| has(ladder, option)) {
-            let with = catalog.ladders.iter().filter(|ladder| has(ladder, option));
-            return Err(AgreeError::Profile(ProfileError::OptionOfOthers {
-                option: (*option).to_owned(),
-                has: with.map(|ladder| ladder.name).collect(),
-                chosen: chosen.iter().map(|ladder| ladder.name).collect(),
-            }));
-        }
-    }
     let mut cases = Vec::new();
-    for ladder in chosen {
-        let mut own = of(ladder);
-        let given: Vec<_> = given.iter().filter(|(name, _)| has(ladder, name)).collect();
-        if !given.is_empty() || block.is_some() {
+    for selection in select_with(catalog, names, given)? {
+        let mut own = of_ladder(selection.ladder);
+        if !selection.given.is_empty() || block.is_some() {
             own.truncate(1);
             for case in &mut own {
                 case.block = block;
-                for (name, value) in &given {
-                    case.options.retain(|(old, _)| old != name);
-                    case.options.push((name, value.clone()));
-                }
+                let options = &mut case.selection.given;
+                options.retain(|(name, _)| selection.given.iter().all(|(own, _)| own != name));
+                options.extend(selection.given.iter().cloned());
             }
         }
         cases.extend(own);
@@ -83,46 +70,39 @@ pub fn cases(
     Ok(cases)
 }
 
-/// A ladder's cases.
-fn of(ladder: &'static Ladder) -> Vec<Case> {
-    let case = |options: &[(&'static str, &str)], block| Case {
-        ladder,
-        options: options
-            .iter()
-            .map(|(name, value)| (*name, (*value).to_owned()))
-            .collect(),
-        block,
-    };
-    let written = WRITTEN.iter().filter(|(name, ..)| *name == ladder.name);
-    let own: Vec<Case> = written
-        .map(|(_, options, block)| case(options, *block))
-        .collect();
+/// A ladder's cases where nothing is given.
+fn of_ladder(ladder: &'static Ladder) -> Vec<Case> {
+    let own = DEFAULTS.iter().filter(|case| case.ladder == ladder.name);
+    let mut own: Vec<DefaultCase> = own.cloned().collect();
     if own.is_empty() {
-        vec![case(&[], None)]
-    } else {
-        own
+        own.push(DefaultCase::default());
     }
+    let case = |default: DefaultCase| {
+        let declared = ladder.options.iter();
+        let given = declared.filter_map(|option| {
+            let value = default.options.get(option.name)?;
+            Some((option.name, value.clone()))
+        });
+        Case {
+            selection: Selection {
+                ladder,
+                whole: true,
+                named: Vec::new(),
+                given: given.collect(),
+            },
+            block: default.block,
+        }
+    };
+    own.into_iter().map(case).collect()
 }
 
 impl Case {
-    /// Makes the problem and finds the launches of these rungs; of all for none.
+    /// Makes the problem and finds the launches.
     ///
     /// # Errors
-    /// As [`Climb::plan`].
-    pub fn plan(&self, rungs: &[String]) -> Result<Plan, AgreeError> {
-        let mut options = Options::default();
-        for (name, value) in &self.options {
-            options = options.with(name, value);
-        }
-        let plan = Climb {
-            ladder: self.ladder,
-            rungs,
-            options: &options,
-            block: self.block,
-            runs: None,
-        }
-        .plan()?;
-        Ok(plan)
+    /// [`AgreeError::Profile`] when the options or the block are not possible.
+    pub fn plan(&self) -> Result<Plan, AgreeError> {
+        Ok(plan(&self.selection, self.block)?)
     }
 }
 
@@ -130,6 +110,7 @@ impl Case {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use host::CATALOG;
 
     fn chosen(
         names: &[&str],
@@ -137,26 +118,27 @@ mod tests {
         block: Option<[u32; 3]>,
     ) -> Result<Vec<Case>, AgreeError> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        cases(&names, given, block)
+        cases(&CATALOG, &names, given, block)
     }
 
     #[test]
-    fn every_rung_is_in_a_case() {
-        assert!(
-            WRITTEN
-                .iter()
-                .all(|(name, ..)| catalog.ladders.iter().any(|ladder| ladder.name == *name))
-        );
-        for ladder in catalog.ladders {
+    fn every_ladder_has_a_case_and_every_case_a_ladder() {
+        for case in DEFAULTS.iter() {
+            let ladder = CATALOG.ladder(&case.ladder).unwrap();
+            let has = |name: &String| ladder.options.iter().any(|option| option.name == name);
+            assert!(case.options.keys().all(has), "{case:?}");
+        }
+        for ladder in CATALOG.ladders {
             let cases = chosen(&[ladder.name], &[], None).unwrap();
-            let plans: Vec<Plan> = cases.iter().map(|case| case.plan(&[]).unwrap()).collect();
-            let mut rungs = plans.iter().flat_map(Plan::rungs).map(|rung| rung.name);
-            let all: Vec<&str> = rungs.by_ref().collect();
+            let plans: Vec<Plan> = cases.iter().map(|case| case.plan().unwrap()).collect();
+            let rungs = plans.iter().flat_map(Plan::rungs).map(|rung| rung.name);
+            let all: Vec<&str> = rungs.collect();
             for rung in ladder.rungs {
                 assert!(all.contains(&rung.name), "{}", rung.name);
             }
         }
-        assert_eq!(chosen(&[], &[], None).unwrap().len(), 7);
+        let all = chosen(&[], &[], None).unwrap();
+        assert!(all.len() >= CATALOG.ladders.len().max(DEFAULTS.len()));
     }
 
     #[test]
@@ -164,10 +146,11 @@ mod tests {
         let given = [("n", "4k".to_owned()), ("op", "max".to_owned())];
         let cases = chosen(&["reduce"], &given, None).unwrap();
         assert_eq!((cases.len(), cases[0].block), (1, None));
-        assert_eq!(cases[0].options, given);
+        assert_eq!(cases[0].selection.given, given);
         let cases = chosen(&["transpose"], &[("rows", "33".to_owned())], None).unwrap();
         let options: Vec<String> = cases[0]
-            .options
+            .selection
+            .given
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toolkit::access::Change;
 
-use super::metrics::{Compared, Rule};
+use super::metrics::{ComparedMetric, Rule};
 
 /// How the simulator's number and the GPU's compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ impl Class {
 
 /// Those of the changes, in words, that can be why the GPU's number differs so from the simulator's.
 pub fn explanations(
-    metric: &Compared,
+    metric: &ComparedMetric,
     sim: Option<f64>,
     gpu: Option<f64>,
     changes: &[Change],
@@ -176,7 +176,7 @@ mod tests {
             let changes = [change(kind, effect)];
             let explained =
                 |gpu| !explanations(metric, Some(100.0), Some(gpu), &changes).is_empty();
-            let name = metric.name;
+            let name = &metric.name;
             assert_eq!(
                 explained(50.0),
                 fewer,

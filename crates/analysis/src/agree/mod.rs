@@ -4,8 +4,6 @@
 //! - [`class`] says how two numbers compare, and finds why they differ in what `ptxas` made of the PTX.
 //! - [`cases`] are the runs that are compared, [`compare`] compares one.
 //! - [`record`] keeps comparisons as a file, which holds the simulator to its numbers where there is no GPU.
-//! - [`show`] writes the report.
-//! - [`program`] is the `agree` program, apart from its process.
 //!
 //! What the simulator counts, it counts of PTX; a GPU counts the machine code that `ptxas` makes of it. Where the
 //! two differ the instructions of both are compared: a change of instructions that a metric counts explains a
@@ -17,7 +15,6 @@
 pub mod cases;
 pub mod class;
 mod error;
-mod json;
 pub mod metrics;
 pub mod record;
 mod waits;
@@ -30,22 +27,23 @@ use toolkit::{Found, Tool};
 pub use cases::Case;
 pub use error::AgreeError;
 
-use crate::profile::ncu::{Ncu, Wanted};
-use crate::profile::{Chosen, Numbers, on_sim};
+use crate::counters::Numbers;
+use crate::profile::ncu::{MetricSet, Ncu};
+use crate::profile::on_sim;
 use class::{Class, explanations};
 use engine::device::{Device, DeviceInfo};
 use engine::run::Plan;
 use engine::size::dims;
 use engine::{Kernels, Provenance, Ptx};
-use metrics::{Compared, METRICS};
-use record::{Comparison, Measured, Row, Run};
+use metrics::{ComparedMetric, METRICS};
+use record::{Circumstances, Comparison, Row, Run};
 
 /// Finds what `ptxas` made of an entry's memory instructions.
 pub trait Explain {
     /// What it changed.
     ///
     /// # Errors
-    /// The tools' failures.
+    /// When one of the tools fails.
     fn changes(&self, entry: &str) -> Result<Vec<Change>, toolkit::Error>;
 
     /// Whether an entry may wait for what other threads write, so that its loads and branches are as many as it takes.
@@ -67,7 +65,7 @@ impl Tools {
     /// The tools for a GPU of this compute capability.
     ///
     /// # Errors
-    /// What is missing, each with how to get it.
+    /// When something is missing: what, each with how to get it.
     pub fn find(
         kernels: &'static Kernels,
         capability: Option<(u32, u32)>,
@@ -129,7 +127,7 @@ impl Gpu<'_> {
     /// What became of an entry's memory instructions on it.
     ///
     /// # Errors
-    /// [`AgreeError::Tool`] where that cannot be found.
+    /// [`AgreeError::Tool`] when the tools fail.
     pub fn changes(&self, entry: &str) -> Result<Vec<Change>, AgreeError> {
         self.explain
             .changes(entry)
@@ -140,8 +138,8 @@ impl Gpu<'_> {
     }
 
     /// Where, when and with what it is asked.
-    pub fn measured(&self) -> Measured {
-        Measured {
+    pub fn measured(&self) -> Circumstances {
+        Circumstances {
             device: self.info.name.clone(),
             capability: self.info.compute_capability,
             driver: self.info.driver.clone(),
@@ -153,47 +151,36 @@ impl Gpu<'_> {
     }
 }
 
-/// Counts a case on both sides and compares. `plan` has the launches that the GPU can run; what it cannot is
-/// among `left_out`, in words.
+/// Counts a case on both sides and compares. `plan` has the launches that the GPU can run.
 ///
 /// # Errors
-/// What Nsight Compute, the simulator, or the tools that look for explanations fail at.
+/// [`AgreeError::Profile`] when Nsight Compute or the simulator fails, [`AgreeError::Tool`] when the tools do that look
+/// for explanations.
 pub fn compare(
     case: &Case,
     plan: &Plan,
-    left_out: Vec<String>,
     gpu: &Gpu<'_>,
     sim: &mut dyn Device,
     mut progress: impl FnMut(&str),
 ) -> Result<Run, AgreeError> {
-    let (needed, optional): (Vec<&Compared>, Vec<&Compared>) =
+    let (needed, optional): (Vec<&ComparedMetric>, Vec<&ComparedMetric>) =
         METRICS.iter().partition(|metric| !metric.is_optional);
-    let mut optional = counters(&optional);
-    let copies = METRICS.iter().filter_map(|metric| metric.copies).flatten();
-    optional.extend(copies.map(str::to_owned));
-    let wanted = Wanted {
-        metrics: &counters(&needed),
-        optional: &optional,
+    let copies = METRICS.iter().filter_map(|metric| metric.copies.as_ref());
+    let wanted = MetricSet {
+        needed: counters(&needed),
+        optional: &counters(&optional) | &copies.flatten().cloned().collect(),
     };
-    let chosen = Chosen {
-        ladder: case.ladder,
-        named: Vec::new(),
-        whole: true,
-        options: case.options.clone(),
-    };
-    let launches: Vec<_> = plan
-        .launches()
-        .iter()
-        .map(|(rung, launch)| (*rung, launch))
-        .collect();
-    progress(&format!("{} under ncu", case.ladder.name));
-    let on_gpu = gpu.ncu.profile(&chosen, &launches, case.block, &wanted)?;
+    let Case { selection, block } = case;
+    let ladder = selection.ladder.name;
+    let launches = plan.launches();
+    progress(&format!("{ladder} under ncu"));
+    let on_gpu = gpu.ncu.profile(selection, launches, *block, &wanted)?;
     let on_sim = on_sim(sim, plan, |rung| progress(rung.name))?;
     progress("ptxas");
 
-    let there: Vec<&Compared> = METRICS
+    let there: Vec<&ComparedMetric> = METRICS
         .iter()
-        .filter(|metric| !metric.is_optional || has(metric, &on_gpu))
+        .filter(|metric| !metric.is_optional || is_on_chip(metric, &on_gpu))
         .collect();
     let mut rungs = Vec::new();
     for ((rung, launch), numbers) in launches.iter().zip(on_sim.iter().zip(&on_gpu)) {
@@ -202,8 +189,8 @@ pub fn compare(
         let find = || gpu.changes(&launch.entry);
         let mut metrics = BTreeMap::new();
         for metric in &there {
-            if let Some(comparison) = one(metric, numbers, &mut changes, find)? {
-                metrics.insert(metric.name.to_owned(), comparison);
+            if let Some(comparison) = compare_metric(metric, numbers, &mut changes, find)? {
+                metrics.insert(metric.name.clone(), comparison);
             }
         }
         rungs.push(Row {
@@ -212,52 +199,55 @@ pub fn compare(
             metrics,
         });
     }
-    waits::look_again(&mut rungs, &launches, &on_gpu, &*gpu.explain, |launches| {
-        gpu.ncu.profile(&chosen, launches, case.block, &wanted)
+    waits::remeasure(&mut rungs, launches, &on_gpu, &*gpu.explain, |launches| {
+        gpu.ncu.profile(selection, launches, *block, &wanted)
     })?;
-    let options = case.options.iter();
+    let options = selection.given.iter();
     Ok(Run {
-        ladder: case.ladder.name.to_owned(),
+        ladder: ladder.to_owned(),
         title: plan.problem().title(),
         options: options
             .map(|(name, value)| ((*name).to_owned(), value.clone()))
             .collect(),
-        block: case.block.map(dims),
+        block: block.map(dims),
         measured: gpu.measured(),
-        metrics: there.iter().map(|metric| metric.name.to_owned()).collect(),
-        left_out,
+        metrics: there.iter().map(|metric| metric.name.clone()).collect(),
+        left_out: plan.left_out().to_vec(),
         rungs,
     })
 }
 
 /// Compares one metric; nothing where both sides have nothing or 0.
-fn one(
-    metric: &Compared,
+fn compare_metric(
+    metric: &ComparedMetric,
     numbers: (&Numbers, &Numbers),
     changes: &mut Option<Vec<Change>>,
     find: impl Fn() -> Result<Vec<Change>, AgreeError>,
 ) -> Result<Option<Comparison>, AgreeError> {
     let gpu = numbers.1;
-    let sim = metric.sim.of(metric.name, numbers.0).map(kept);
-    let ncu = metric.gpu.of(metric.name, gpu).map(kept);
+    let sim = metric.sim.of(&metric.name, numbers.0).map(rounded);
+    let ncu = metric.gpu.of(&metric.name, gpu).map(rounded);
     let nothing = |number: Option<f64>| number.is_none_or(|number| number == 0.0);
     if nothing(sim) && nothing(ncu) {
         return Ok(None);
     }
-    let by_instruction = metric.by_instruction.and_then(|name| gpu.get(name));
+    let by_instruction = metric.by_instruction.as_ref();
+    let by_instruction = by_instruction.and_then(|name| gpu.get(name));
     let (class, why) = match Class::of(metric.rule, sim, ncu) {
         Some(class) => (class, Vec::new()),
         // The counter of the instructions themselves says more than what ptxas did.
         None if sim.is_some() && by_instruction == sim && ncu > sim => {
             (Class::Explained, vec![ARBITRATION.to_owned()])
         }
-        None if let Some(why) = copies(metric, sim, ncu, gpu) => (Class::Explained, vec![why]),
+        None if let Some(why) = copies_that_bypass_l1(metric, sim, ncu, gpu) => {
+            (Class::Explained, vec![why])
+        }
         None => {
             let changes = match changes {
                 Some(changes) => changes,
                 None => changes.insert(find()?),
             };
-            let why = together(metric, numbers, explanations(metric, sim, ncu, changes));
+            let why = with_the_other_kind(metric, numbers, explanations(metric, sim, ncu, changes));
             let class = match why.is_empty() {
                 true => Class::Unexplained,
                 false => Class::Explained,
@@ -282,17 +272,17 @@ const ARBITRATION: &str = "all of it is arbitration: by instruction the GPU coun
 const AGAIN_THROUGH_A_LINE: f64 = 0.02;
 
 /// Explanations of a counter of atomics hold where both kinds together agree.
-fn together(
-    metric: &Compared,
+fn with_the_other_kind(
+    metric: &ComparedMetric,
     (sim, gpu): (&Numbers, &Numbers),
     mut why: Vec<String>,
 ) -> Vec<String> {
-    let Some(other) = metric.together else {
+    let Some(other) = &metric.together else {
         return why;
     };
     let both = |numbers: &Numbers| {
-        let get = |name| numbers.get(name).unwrap_or(0.0);
-        get(metric.name) + get(other)
+        let get = |name: &str| numbers.get(name).unwrap_or(0.0);
+        get(&metric.name) + get(other)
     };
     let (sim, gpu) = (both(sim), both(gpu));
     if gpu == sim || why.is_empty() {
@@ -309,9 +299,14 @@ fn together(
 }
 
 /// Why sectors of copies differ, where all that is too many are those of copies that pass by L1.
-fn copies(metric: &Compared, sim: Option<f64>, ncu: Option<f64>, gpu: &Numbers) -> Option<String> {
+fn copies_that_bypass_l1(
+    metric: &ComparedMetric,
+    sim: Option<f64>,
+    ncu: Option<f64>,
+    gpu: &Numbers,
+) -> Option<String> {
     let (sim, ncu) = (sim?, ncu?);
-    let [through, past] = metric.copies?;
+    let [through, past] = metric.copies.as_ref()?;
     let (through, past) = (gpu.get(through)?, gpu.get(past)?);
     let own = sim - through;
     (through + past == ncu && 0.0 < own && own < past).then(|| {
@@ -323,22 +318,23 @@ fn copies(metric: &Compared, sim: Option<f64>, ncu: Option<f64>, gpu: &Numbers) 
 }
 
 /// A number as it is kept: with six places, which are read back as they were written.
-pub fn kept(number: f64) -> f64 {
+pub fn rounded(number: f64) -> f64 {
     const PLACES: f64 = 1e6;
     (number * PLACES).round() / PLACES
 }
 
 /// The counters that Nsight Compute is asked for.
-fn counters(metrics: &[&Compared]) -> BTreeSet<String> {
+fn counters(metrics: &[&ComparedMetric]) -> BTreeSet<String> {
     let all = metrics
         .iter()
-        .flat_map(|metric| metric.gpu.needs(metric.name));
-    all.map(str::to_owned).collect()
+        .flat_map(|metric| metric.gpu.needs(&metric.name));
+    all.collect()
 }
 
 /// Whether the chip has what the metric needs.
-fn has(metric: &Compared, all: &[Numbers]) -> bool {
-    let needs = metric.gpu.needs(metric.name);
-    let mut needs = needs.into_iter();
-    needs.all(|name| all.iter().any(|numbers| numbers.get(name).is_some()))
+fn is_on_chip(metric: &ComparedMetric, all: &[Numbers]) -> bool {
+    let needs = metric.gpu.needs(&metric.name);
+    needs
+        .iter()
+        .all(|name| all.iter().any(|numbers| numbers.get(name).is_some()))
 }

@@ -1,29 +1,26 @@
 //! Comparisons as they are kept: what both sides counted, where and when, as a JSON file. It is the fixture that
 //! holds the simulator to its numbers, and what the report is written from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::class::Class;
 use super::error::AgreeError;
-use super::json;
-use super::metrics::{Compared, Rule, find};
+use super::metrics::{ComparedMetric, Rule, find};
+use crate::document;
 use engine::Catalog;
-use engine::options::Options;
 use engine::registry::Ladder;
-use engine::run::{Climb, Plan};
+use engine::run::Plan;
+use engine::selection::Selection;
 use engine::size::parse_block;
 
 /// Runs of ladders that were compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// The rungs that are in none of the runs, by ladder. What is neither there nor here was forgotten.
-    pub not_yet: BTreeMap<String, Vec<String>>,
     /// The runs, in the ladders' order.
     pub runs: Vec<Run>,
 }
@@ -41,7 +38,7 @@ pub struct Run {
     /// The block, where one was given.
     pub block: Option<String>,
     /// Where the GPU's numbers are from.
-    pub measured: Measured,
+    pub measured: Circumstances,
     /// The metrics that were compared. One that a rung does not have below was 0 on both sides, or a quotient
     /// with nothing to divide by on both.
     pub metrics: Vec<String>,
@@ -54,7 +51,7 @@ pub struct Run {
 /// Where, when and with what the GPU was asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Measured {
+pub struct Circumstances {
     /// The GPU.
     pub device: String,
     /// Its compute capability: which PTX it ran.
@@ -100,6 +97,10 @@ pub struct Comparison {
     pub why: Vec<String>,
 }
 
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("strings, numbers and maps by name serialize")
+}
+
 /// Whole numbers without a point.
 fn whole<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     const EXACT: f64 = (1_u64 << 53) as f64;
@@ -112,51 +113,53 @@ fn whole<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S:
 }
 
 impl Row {
-    /// What was compared of it: the metrics of its run, with both sides' numbers and their class.
+    /// What was compared of the rung: the metrics of its run, with both sides' numbers and their class.
     pub fn comparisons<'a>(
         &'a self,
         run: &'a Run,
-    ) -> impl Iterator<Item = (&'static Compared, Option<&'a Comparison>)> {
+    ) -> impl Iterator<Item = (&'static ComparedMetric, Option<&'a Comparison>)> {
         let metrics = run.metrics.iter().filter_map(|name| find(name));
-        metrics.map(|metric| (metric, self.metrics.get(metric.name)))
+        metrics.map(|metric| (metric, self.metrics.get(&metric.name)))
     }
 }
 
 impl Run {
-    /// Its ladder.
-    ///
-    /// # Errors
-    /// Where there is none of that name any more.
-    pub fn ladder(&self, catalog: &Catalog) -> Result<&'static Ladder, AgreeError> {
-        Ok(catalog.ladder(&self.ladder)?)
-    }
-
     /// Its problem and launches, as they are now.
     ///
     /// # Errors
-    /// Where the ladder, an option, or a block is no more.
+    /// [`AgreeError::Engine`] when the ladder, a rung or the block is not there any more,
+    /// [`AgreeError::Unrepeatable`] when an option is not.
     pub fn plan(&self, catalog: &Catalog) -> Result<Plan, AgreeError> {
-        let ladder = self.ladder(catalog)?;
-        let mut options = Options::default();
+        let ladder = catalog.ladder(&self.ladder)?;
+        let mut given = Vec::new();
         for (name, value) in &self.options {
             let own = ladder.options.iter().find(|own| own.name == name);
             let own = own.ok_or_else(|| AgreeError::Unrepeatable {
                 ladder: self.ladder.clone(),
                 why: format!("it has no option --{name}"),
             })?;
-            options = options.with(own.name, value);
+            given.push((own.name, value.clone()));
         }
-        let block = self.block.as_deref().map(parse_block).transpose()?;
-        let names: Vec<String> = self.rungs.iter().map(|row| row.rung.clone()).collect();
-        let plan = Climb {
+        let selection = Selection {
             ladder,
-            rungs: &names,
-            options: &options,
-            block,
-            runs: None,
-        }
-        .plan()?;
-        Ok(plan)
+            whole: false,
+            named: self.rungs.iter().map(|row| row.rung.clone()).collect(),
+            given,
+        };
+        let block = self.block.as_deref().map(parse_block).transpose()?;
+        Ok(selection.plan(block, None)?)
+    }
+
+    /// Its JSON, with a line for each rung.
+    fn text(&self) -> String {
+        let rungs: Vec<String> = self.rungs.iter().map(to_json).collect();
+        let own = to_json(&Self {
+            rungs: Vec::new(),
+            ..self.clone()
+        });
+        // The rungs are its last field, and an empty array here.
+        let begin = own.trim_end_matches("]}");
+        format!("{begin}\n{}\n]}}", rungs.join(",\n"))
     }
 
     /// The problem and the block in words.
@@ -252,8 +255,7 @@ impl Record {
         self.runs.iter().all(|run| run.summary().unexplained == 0)
     }
 
-    /// Puts these runs in, in the place of all earlier ones of their ladders, and finds out which rungs are in
-    /// none.
+    /// Puts these runs in, in the place of all earlier ones of their ladders.
     pub fn replace(&mut self, catalog: &Catalog, runs: Vec<Run>) {
         self.runs
             .retain(|old| runs.iter().all(|new| new.ladder != old.ladder));
@@ -265,28 +267,25 @@ impl Record {
                 .position(|own| own.name == run.ladder)
         };
         self.runs.sort_by_key(place);
-        self.not_yet = self.missing(catalog);
     }
 
-    /// The rungs that are in none of the runs, by ladder.
-    pub fn missing(&self, catalog: &Catalog) -> BTreeMap<String, Vec<String>> {
-        let is_there = |ladder: &str, rung: &str| {
-            let runs = self.runs.iter().filter(|run| run.ladder == ladder);
-            runs.flat_map(|run| &run.rungs).any(|row| row.rung == rung)
-        };
-        let of = |ladder: &'static Ladder| {
+    /// The rungs of the catalog that are in none of the runs, by ladder: those that were not measured yet.
+    pub fn missing(&self, catalog: &Catalog) -> Vec<(&'static str, Vec<&'static str>)> {
+        let of_ladder = |ladder: &'static Ladder| {
+            let runs = self.runs.iter().filter(|run| run.ladder == ladder.name);
+            let measured = runs.flat_map(|run| &run.rungs);
+            let measured: BTreeSet<&str> = measured.map(|row| row.rung.as_str()).collect();
             let rungs = ladder.rungs.iter().map(|rung| rung.name);
-            let rungs = rungs.filter(|rung| !is_there(ladder.name, rung));
-            let rungs: Vec<String> = rungs.map(str::to_owned).collect();
-            (!rungs.is_empty()).then(|| (ladder.name.to_owned(), rungs))
+            let missing: Vec<&str> = rungs.filter(|name| !measured.contains(name)).collect();
+            (!missing.is_empty()).then_some((ladder.name, missing))
         };
-        catalog.ladders.iter().filter_map(of).collect()
+        catalog.ladders.iter().filter_map(of_ladder).collect()
     }
 
     /// Reads a record. A file that is not there is an empty one, where `or_new`.
     ///
     /// # Errors
-    /// [`AgreeError::File`] for what cannot be read or is none, with the line.
+    /// [`AgreeError::File`] when the file cannot be read or is not a record, with the line.
     pub fn read(path: &Path, or_new: bool) -> Result<Self, AgreeError> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
@@ -308,7 +307,7 @@ impl Record {
     /// Reads a record's text.
     ///
     /// # Errors
-    /// What of it is not one, and where.
+    /// When it is not a record: what of it, and where.
     pub fn parse(text: &str) -> Result<Self, String> {
         let record: Self = serde_json::from_str(text)
             .map_err(|error| format!("it is no record of `cargo xtask agree` ({error})"))?;
@@ -319,45 +318,19 @@ impl Record {
         }
     }
 
-    /// The text that [`Record::parse`] reads: JSON, with a line for each comparison.
+    /// The text that [`Record::parse`] reads: JSON, with a line for each rung of a run.
     pub fn text(&self) -> String {
-        json::text(self)
+        let runs: Vec<String> = self.runs.iter().map(Run::text).collect();
+        format!("{{\"runs\":[\n{}\n]}}\n", runs.join(",\n"))
     }
 
     /// Writes a record in one step: the file is as it was or as it shall be.
     ///
     /// # Errors
-    /// [`AgreeError::File`] where it cannot be written.
+    /// [`AgreeError::File`] when it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), AgreeError> {
-        let io = |error: std::io::Error| file(path, error.to_string());
-        let folder = match path.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
-        let mut new = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-        new.write_all(self.text().as_bytes()).map_err(io)?;
-        if let Ok(metadata) = fs::metadata(path) {
-            new.as_file()
-                .set_permissions(metadata.permissions())
-                .map_err(io)?;
-        } else {
-            readable(new.as_file()).map_err(io)?;
-        }
-        new.persist(path).map_err(|error| io(error.error))?;
-        Ok(())
+        document::replace(path, &self.text()).map_err(|error| file(path, error.to_string()))
     }
-}
-
-/// What a new file of the user's would be; a temporary one is nobody else's.
-#[cfg(unix)]
-fn readable(file: &fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable(_: &fs::File) -> std::io::Result<()> {
-    Ok(())
 }
 
 fn file(path: &Path, why: String) -> AgreeError {

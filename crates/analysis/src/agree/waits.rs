@@ -1,30 +1,31 @@
 //! Kernels that wait for other blocks: what they count is another number in every run.
 
 use super::class::Class;
-use super::metrics::{Compared, METRICS, Rule, find};
+use super::metrics::{ComparedMetric, METRICS, Rule, find};
 use super::record::Row;
-use super::{Explain, kept};
-use crate::profile::{Numbers, ProfileError};
+use super::{Explain, rounded};
+use crate::counters::Numbers;
+use crate::profile::ProfileError;
 use engine::launch::Launch;
 use engine::registry::Rung;
 
 /// How often a kernel that waits is counted again.
-const AGAIN: usize = 4;
+const REMEASUREMENTS: usize = 4;
 
 /// A rung and its launch.
-type Launched<'a> = (&'static Rung, &'a Launch);
+type RungLaunch = (&'static Rung, Launch);
 
 /// Counts those rungs again that wait and have differences which nothing explains, and marks these where they are
 /// another on the GPU itself from run to run. `on_gpu` is the first run; `count` makes another of some launches.
 ///
 /// # Errors
-/// Those of `count`.
-pub(super) fn look_again(
+/// Those of `count`, when it fails.
+pub(super) fn remeasure(
     rungs: &mut [Row],
-    launches: &[Launched<'_>],
+    launches: &[RungLaunch],
     on_gpu: &[Numbers],
     explain: &dyn Explain,
-    count: impl Fn(&[Launched<'_>]) -> Result<Vec<Numbers>, ProfileError>,
+    count: impl Fn(&[RungLaunch]) -> Result<Vec<Numbers>, ProfileError>,
 ) -> Result<(), ProfileError> {
     let is_open = |row: &Row| {
         let mut all = row.metrics.values();
@@ -36,9 +37,9 @@ pub(super) fn look_again(
     if again.is_empty() {
         return Ok(());
     }
-    let launches: Vec<_> = again.iter().map(|&at| launches[at]).collect();
+    let launches: Vec<_> = again.iter().map(|&at| launches[at].clone()).collect();
     let mut runs = vec![again.iter().map(|&at| on_gpu[at].clone()).collect()];
-    for _ in 0..AGAIN {
+    for _ in 0..REMEASUREMENTS {
         runs.push(count(&launches)?);
     }
     for (place, &at) in again.iter().enumerate() {
@@ -53,19 +54,19 @@ pub(super) fn look_again(
 ///
 /// Wavefronts that are arbitrated for are another number in any kernel's every run, and so excuse nothing.
 fn mark(row: &mut Row, runs: &[&Numbers]) {
-    let is_steady = |metric: &&Compared| metric.rule != Rule::Arbitrated;
-    let seen = |metric: &Compared| {
+    let is_steady = |metric: &&ComparedMetric| metric.rule != Rule::Arbitrated;
+    let seen = |metric: &ComparedMetric| {
         let numbers = runs
             .iter()
-            .filter_map(|run| metric.gpu.of(metric.name, run));
-        let numbers = numbers.map(kept);
+            .filter_map(|run| metric.gpu.of(&metric.name, run));
+        let numbers = numbers.map(rounded);
         numbers.fold(None, |seen: Option<(f64, f64)>, number| {
             let (least, most) = seen.unwrap_or((number, number));
             Some((least.min(number), most.max(number)))
         })
     };
-    let varies = |metric: &&Compared| seen(metric).is_some_and(|(least, most)| least < most);
-    let restless: Vec<&Compared> = METRICS
+    let varies = |metric: &&ComparedMetric| seen(metric).is_some_and(|(least, most)| least < most);
+    let varying: Vec<&ComparedMetric> = METRICS
         .iter()
         .filter(|metric| is_steady(metric) && varies(metric))
         .collect();
@@ -81,7 +82,7 @@ fn mark(row: &mut Row, runs: &[&Numbers]) {
             Some((least, most)) if least < most => {
                 format!("{count} runs on the GPU count {least} to {most}")
             }
-            _ => match restless.iter().find(|other| other.kinds == metric.kinds) {
+            _ => match varying.iter().find(|other| other.kinds == metric.kinds) {
                 Some(other) => format!("{count} runs on the GPU differ in {}", other.heading),
                 None => continue,
             },

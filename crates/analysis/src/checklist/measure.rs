@@ -1,6 +1,7 @@
 //! The numbers before and after, counted in this very run.
 
-use super::{ENTRIES, Entry, Gain, Optimization, Pair};
+use super::{Entry, Gain, Optimization, Pair, entries, gain};
+use crate::counters::Numbers;
 use engine::device::Device;
 use engine::options::Options;
 use engine::problem::{Problem, Verdict};
@@ -10,29 +11,31 @@ use engine::{Catalog, Error};
 
 /// A pair of rungs, measured.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct MeasuredPair {
     /// What the pair shows.
     pub optimization: Optimization,
     /// The pair.
     pub pair: &'static Pair,
     /// The problem, in words.
     pub size: String,
-    /// Each of its [metrics](Pair::metrics).
-    pub gains: Vec<Numbers>,
+    /// Each of its [gains](Pair::gains).
+    pub gains: Vec<MeasuredGain>,
 }
 
 /// A number before and after.
 #[derive(Clone, Copy, Debug)]
-pub struct Numbers {
-    /// What it is.
-    pub gain: Gain,
+pub struct MeasuredGain {
+    /// What it is, in a few words.
+    pub what: &'static str,
+    /// Where it comes from.
+    pub gain: &'static Gain,
     /// Without the optimization.
     pub before: f64,
     /// With it.
     pub after: f64,
 }
 
-impl Numbers {
+impl MeasuredGain {
     /// Whether the optimization made it better.
     pub fn is_gain(&self) -> bool {
         self.gain.better.is_gain(self.before, self.after)
@@ -43,17 +46,17 @@ impl Numbers {
 /// before it runs.
 ///
 /// # Errors
-/// [`Error::Device`] from a device that does not count, and where a result is wrong or a number is not there; what
-/// the device refuses.
+/// [`Error::Device`] when the device does not count, when a result is wrong, and when it fails; [`Error`] when the
+/// catalog does not have a ladder or a rung that the checklist names.
 pub fn measure(
     catalog: &Catalog,
     device: &mut dyn Device,
-    mut progress: impl FnMut(&Pair),
-) -> Result<Vec<Measured>, Error> {
+    mut progress: impl FnMut(&'static Pair),
+) -> Result<Vec<MeasuredPair>, Error> {
     device.set_counting(true);
     let mut all = Vec::new();
-    for entry in ENTRIES {
-        for pair in entry.pairs {
+    for entry in entries() {
+        for pair in &entry.pairs {
             progress(pair);
             all.push(measure_pair(catalog, device, entry, pair)?);
         }
@@ -66,59 +69,66 @@ fn measure_pair(
     device: &mut dyn Device,
     entry: &Entry,
     pair: &'static Pair,
-) -> Result<Measured, Error> {
-    let ladder = catalog.ladder(pair.ladder)?;
-    let mut options = Options::default();
-    for (name, value) in pair.options {
-        options = options.with(name, value);
-    }
-    let problem = ladder.problem(&options)?;
-    let before = numbers(device, ladder, &*problem, pair, pair.before)?;
-    let after = numbers(device, ladder, &*problem, pair, pair.after)?;
-    let gains = pair.metrics.iter().zip(before.into_iter().zip(after));
-    Ok(Measured {
+) -> Result<MeasuredPair, Error> {
+    let ladder = catalog.ladder(&pair.ladder)?;
+    let problem = ladder.problem(&pair.options(ladder))?;
+    let before = counted(device, ladder, &*problem, &pair.before)?;
+    let after = counted(device, ladder, &*problem, &pair.after)?;
+    let measured = |what: &'static String| -> Result<MeasuredGain, Error> {
+        let gain = gain(what).ok_or_else(|| failed(format!("no gain is called `{what}`")))?;
+        let of = |(launch, numbers): &(String, Numbers)| {
+            let number = gain.number.of(&|name| numbers.get(name));
+            number.ok_or_else(|| failed(format!("{launch} has no {what}; --device sim counts it")))
+        };
+        Ok(MeasuredGain {
+            what,
+            gain,
+            before: of(&before)?,
+            after: of(&after)?,
+        })
+    };
+    Ok(MeasuredPair {
         optimization: entry.optimization,
         pair,
         size: problem.size(),
-        gains: gains
-            .map(|(&gain, (before, after))| Numbers {
-                gain,
-                before,
-                after,
-            })
-            .collect(),
+        gains: pair.gains.iter().map(measured).collect::<Result<_, _>>()?,
     })
 }
 
-/// The pair's metrics of one of its rungs.
-fn numbers(
+/// The launch of a rung, in words, and what was counted of it.
+fn counted(
     device: &mut dyn Device,
     ladder: &Ladder,
     problem: &dyn Problem,
-    pair: &Pair,
     name: &str,
-) -> Result<Vec<f64>, Error> {
+) -> Result<(String, Numbers), Error> {
     let rung = ladder.rung(name)?;
-    let launch = ladder.launch(rung, problem, pair.block)?;
+    let launch = ladder.launch(rung, problem, None)?;
     let tried = Session::new(device, problem, false)?.try_out(rung, &launch)?;
-    let failed = |reason| Error::Device {
-        doing: "measuring the checklist",
-        reason,
-    };
     if let Verdict::Wrong(why) = tried.verdict {
         return Err(failed(format!("{launch} is wrong: {why}")));
     }
-    let counter = |name: &str| {
-        let mut counters = tried.ran.counters.iter();
-        counters.find(|metric| metric.name == name)?.value.number()
-    };
-    let number = |gain: &Gain| {
-        gain.measure.of(rung, &launch, counter).ok_or_else(|| {
-            failed(format!(
-                "{launch} has no {}; --device sim counts it",
-                gain.what
-            ))
+    let mut numbers = Numbers::counted(&tried.ran.counters);
+    let shared = rung.shared.bytes(launch.block);
+    numbers.insert("shared_bytes_per_block", f64::from(shared));
+    Ok((launch.to_string(), numbers))
+}
+
+fn failed(reason: String) -> Error {
+    Error::Device {
+        doing: "measuring the checklist",
+        reason,
+    }
+}
+
+impl Pair {
+    /// The options that show it, as far as the ladder has them.
+    pub fn options(&self, ladder: &Ladder) -> Options {
+        let declared = ladder.options.iter();
+        let given =
+            declared.filter_map(|option| Some((option.name, self.options.get(option.name)?)));
+        given.fold(Options::default(), |all, (name, value)| {
+            all.with(name, value)
         })
-    };
-    pair.metrics.iter().map(number).collect()
+    }
 }

@@ -3,30 +3,30 @@
 //! The six optimizations, and what each of them is good for, are those of the chapter on performance
 //! considerations that the matmul ladder comes from (its table 6.1). The rungs are this repository's.
 //!
-//! [`ENTRIES`] is data: `ladder checklist` prints it, and whoever has found a bottleneck looks up what is done
+//! [`entries`] are data (`checklist.toml`): `ladder checklist` prints it, and whoever has found a bottleneck looks up what is done
 //! about it.
 //!
 //! ```
-//! use host::checklist::Optimization;
+//! use analysis::checklist::Optimization;
 //!
 //! let entry = Optimization::Coalescing.entry();
 //! let pair = entry.pair("transpose", "transpose_naive").unwrap();
 //! assert_eq!(pair.after, "transpose_smem");
 //! ```
 
-mod entries;
 mod measure;
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use engine::launch::Launch;
-use engine::registry::Rung;
+use serde::{Deserialize, Serialize};
 
-pub use entries::ENTRIES;
-pub use measure::{Measured, Numbers, measure};
+use crate::counters::{Expression, embedded};
+
+pub use measure::{MeasuredGain, MeasuredPair, measure};
 
 /// An optimization of the checklist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Optimization {
     /// As many threads on a multiprocessor as it takes to hide latencies.
@@ -44,76 +44,88 @@ pub enum Optimization {
 }
 
 /// What the checklist says of an optimization.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The optimization.
+    #[serde(rename = "name")]
     pub optimization: Optimization,
     /// What it gains for the cores. Empty for nothing.
-    pub compute: &'static str,
+    pub compute: String,
     /// What it gains for the memory. Empty for nothing.
-    pub memory: &'static str,
+    pub memory: String,
     /// How it is done.
-    pub strategies: &'static [&'static str],
+    pub strategies: Vec<String>,
     /// The rungs that show it.
-    pub pairs: &'static [Pair],
+    pub pairs: Vec<Pair>,
 }
 
 /// Two rungs of a ladder, of which the second does what the first does not.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pair {
     /// The ladder.
-    pub ladder: &'static str,
+    pub ladder: String,
     /// The rung without the optimization.
-    pub before: &'static str,
+    pub before: String,
     /// The rung with it.
-    pub after: &'static str,
+    pub after: String,
     /// The ladder's options for a problem that shows it and is counted in a moment, as they are written on the
     /// command line; the ladder's defaults for what is not there.
-    pub options: &'static [(&'static str, &'static str)],
-    /// The block of both, or each one's own.
-    pub block: Option<[u32; 3]>,
-    /// What is measured of both, and better of the second.
-    pub metrics: &'static [Gain],
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+    /// What is measured of both, and better of the second: names of [gains](gain).
+    pub gains: Vec<String>,
 }
 
 /// A number that an optimization makes better.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Gain {
-    /// What it is, in a few words.
-    pub what: &'static str,
-    /// Where it comes from.
-    pub measure: Measure,
+    /// Where it comes from: counters of the simulator, and `shared_bytes_per_block`.
+    pub number: Expression,
     /// Which way is better.
     pub better: Better,
 }
 
-/// Where a number comes from. Counters go by the names of [`METRICS`](simt::counters::METRICS).
-#[derive(Clone, Copy, Debug)]
-pub enum Measure {
-    /// The sum of counters of a launch.
-    Sum(&'static [&'static str]),
-    /// The sum of the first by the second.
-    Quotient(&'static [&'static str], &'static str),
-    /// What a launch takes of a multiprocessor.
-    Resource(Resource),
-}
-
-/// What limits how many blocks a multiprocessor holds at a time, as far as the registry knows it. Registers are
-/// `ptxas`'s to say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resource {
-    /// Bytes of shared memory of a block, however they are declared.
-    SharedBytes,
-}
-
 /// Which way a number is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// Less of it.
     Less,
     /// More of it.
     More,
+}
+
+/// The file of the checklist.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    gains: BTreeMap<String, Gain>,
+    /// A small problem of each ladder.
+    problems: BTreeMap<String, BTreeMap<String, String>>,
+    #[serde(rename = "optimization")]
+    entries: Vec<Entry>,
+}
+
+static FILE: LazyLock<File> = LazyLock::new(|| {
+    let mut file: File = embedded("checklist.toml", include_str!("checklist.toml"));
+    let pairs = file.entries.iter_mut().flat_map(|entry| &mut entry.pairs);
+    for pair in pairs.filter(|pair| pair.options.is_empty()) {
+        pair.options = file.problems.get(&pair.ladder).cloned().unwrap_or_default();
+    }
+    file
+});
+
+/// The checklist, in its order.
+pub fn entries() -> &'static [Entry] {
+    &FILE.entries
+}
+
+/// The gain of this name, where the checklist has one.
+pub fn gain(name: &str) -> Option<&'static Gain> {
+    FILE.gains.get(name)
 }
 
 impl Optimization {
@@ -141,7 +153,7 @@ impl Optimization {
 
     /// What the checklist says of it.
     pub fn entry(self) -> &'static Entry {
-        ENTRIES
+        entries()
             .iter()
             .find(|entry| entry.optimization == self)
             .expect("every optimization has an entry, as a test sees")
@@ -150,32 +162,9 @@ impl Optimization {
 
 impl Entry {
     /// The pair that leads from this rung on, where there is one.
-    pub fn pair(&self, ladder: &str, rung: &str) -> Option<&'static Pair> {
+    pub fn pair(&self, ladder: &str, rung: &str) -> Option<&Pair> {
         let mut pairs = self.pairs.iter();
         pairs.find(|pair| pair.ladder == ladder && pair.before == rung)
-    }
-}
-
-impl Measure {
-    /// The number, of a launch of a rung with these counters; `None` where a counter is not there, or is 0 and
-    /// divides.
-    pub fn of(
-        &self,
-        rung: &Rung,
-        launch: &Launch,
-        counter: impl Fn(&str) -> Option<f64>,
-    ) -> Option<f64> {
-        let sum = |names: &[&str]| names.iter().map(|name| counter(name)).sum::<Option<f64>>();
-        match self {
-            Self::Sum(names) => sum(names),
-            Self::Quotient(names, by) => {
-                let by = counter(by).filter(|&by| by != 0.0)?;
-                Some(sum(names)? / by)
-            }
-            Self::Resource(Resource::SharedBytes) => {
-                Some(f64::from(rung.shared.bytes(launch.block)))
-            }
-        }
     }
 }
 

@@ -1,50 +1,53 @@
 //! DRAM as a kernel's accesses meet it: bursts, banks and channels.
 //!
 //! This is the model of the chapter on performance considerations that the matmul ladder comes from (its sections
-//! on coalescing and on hiding memory latency, figures 6.7 to 6.11), and no GPU's:
-//! - DRAM is read in **bursts** of neighbouring bytes. What the burst brings besides what was asked for is
-//!   there for nothing, or lost.
-//! - A **bank** is an array of cells that takes long to find what it is asked for and can do one thing at a time.
-//!   It then sends the burst over its channel's bus in a much shorter time ([`Bus`]).
+//! on coalescing and on hiding memory latency, figures 6.7 to 6.11), and not of any one GPU:
+//! - DRAM is read in **bursts** of neighbouring bytes. A kernel that uses only a part of a burst has paid for all of it.
+//! - A **bank** is an array of cells. It takes long to find a burst and can look for one at a time. It then sends the
+//!   burst over its channel's bus in a much shorter time ([`Bus`]).
 //! - A **channel** is a controller with a bus to banks of its own.
 //! - Addresses are **interleaved**: burst after burst goes to the next channel, and after the last channel to the
 //!   next bank of the first one ([`Dram::place`]).
 //!
-//! The chapter's numbers are what the defaults give: [`Map`] is figure 6.9, [`Tiles`] figure 6.11 and [`Bus`] the
-//! reckoning around figure 6.8.
+//! With the default numbers [`Map`] is figure 6.9, [`Tiles`] is figure 6.11, and [`Bus`] is the calculation around
+//! figure 6.8. All three are data: they serialize as they are.
 //!
-//! GPUs do not take the address's digits as they are. They hash them, so that strides which would meet one channel
-//! here are spread over all of them there; how, NVIDIA does not say. What a [`trace`] shows is how far a rung would
-//! need that.
+//! GPUs hash addresses before they choose a channel, so that strides which would meet one channel in this model are
+//! spread over all of them; NVIDIA does not publish how. A [`trace`] shows how much a rung depends on that.
 
 mod bus;
 mod map;
 mod tiles;
 pub mod trace;
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
 use serde::Serialize;
 
-pub use bus::{Bus, Moment, Ratio, peak};
-pub use map::Map;
+pub use bus::{Bus, BusUse, ChannelsFor, Moment};
+pub use map::{Element, Map};
 pub use tiles::{Load, Matrix, Phase, Tiles};
 
-/// The most banks of all channels together. More is a slip of the finger: the largest GPUs have a few thousand.
-pub const MOST_BANKS: u64 = 1 << 14;
-
-/// What is asked of the model and cannot be.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+/// Why the model of DRAM cannot show what was asked for.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DramError {
-    /// Nothing of what there has to be one at least.
-    #[error("--{option} 0 leaves nothing to show; it takes 1 or more")]
-    Zero {
+    /// A number outside what can be computed or drawn.
+    #[error("--{option} {given} is not possible here; it takes {least} to {most}")]
+    OutOfRange {
         /// The option.
         option: &'static str,
+        /// Its value.
+        given: String,
+        /// The least value that it takes.
+        least: String,
+        /// The largest value that it takes.
+        most: String,
     },
-    /// A burst with a part of an element.
+    /// A burst that ends within an element.
     #[error(
-        "a burst of {burst} bytes is no whole number of elements of {element}; --burst takes a multiple of \
-         --element"
+        "a burst of {burst} bytes is no whole number of elements of {element}; --burst takes a multiple of --element"
     )]
     PartOfAnElement {
         /// Bytes of a burst.
@@ -52,50 +55,30 @@ pub enum DramError {
         /// Bytes of an element.
         element: u64,
     },
-    /// More than there can be.
-    #[error("{what} is too much: {limit}")]
-    TooMuch {
-        /// What was asked for.
-        what: String,
-        /// What is possible.
-        limit: String,
-    },
-    /// A tile that is wider than its matrix.
-    #[error(
-        "tiles of {tile} × {tile} are larger than a matrix of {n} × {n}; --tile takes 1 to {n}"
-    )]
-    TileTooLarge {
-        /// Rows and columns of a tile.
-        tile: u64,
-        /// Rows and columns of the matrix.
-        n: u64,
-    },
-    /// A ratio that cannot be read.
-    #[error("`{given}` is not a ratio of latency to transfer: {why}; write 20, or 41:2 for 20.5")]
-    BadRatio {
-        /// What was given.
-        given: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// Something else than a number that a clock or a bandwidth can be.
-    #[error("`{given}` is not a number above 0 and up to 10^9; write 16 or 1.6")]
-    BadNumber {
-        /// What was given.
-        given: String,
-    },
-    /// A name that is not of one rung alone.
-    #[error("`{name}` is several rungs: {rungs}; which one?")]
-    SeveralRungs {
-        /// What was asked for.
-        name: String,
-        /// What it is.
-        rungs: String,
-    },
+    /// The rung to trace cannot be run.
+    #[error(transparent)]
+    Engine(#[from] engine::Error),
 }
 
-/// How a memory is made up, and which of its parts has which address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+/// A value, if it is in a range.
+fn within<T: PartialOrd + Display>(
+    option: &'static str,
+    given: T,
+    range: RangeInclusive<T>,
+) -> Result<T, DramError> {
+    if range.contains(&given) {
+        return Ok(given);
+    }
+    Err(DramError::OutOfRange {
+        option,
+        given: given.to_string(),
+        least: range.start().to_string(),
+        most: range.end().to_string(),
+    })
+}
+
+/// How a memory is divided, and so where each address lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Dram {
     channels: u64,
     banks: u64,
@@ -103,7 +86,7 @@ pub struct Dram {
 }
 
 /// Where a byte is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Place {
     /// The channel.
     pub channel: u64,
@@ -123,26 +106,25 @@ impl Dram {
         burst: 8,
     };
 
-    /// A memory of so many channels, banks of each and bytes of a burst. None of them needs to be a power of two: a
-    /// GPU with a bus of 384 bits has 12 channels of 32.
+    /// An H100's: 5 stacks of HBM3 (NVIDIA H100 Tensor Core GPU Architecture, "H100 GPU Architecture In-Depth"), each
+    /// of 16 channels with 4 groups of 4 banks and bursts of 8 transfers of 64 bits (JEDEC JESD238).
+    pub const H100: Self = Self {
+        channels: 5 * 16,
+        banks: 4 * 4,
+        burst: 8 * 8,
+    };
+
+    /// A memory of up to 128 channels of up to 128 banks, with bursts of up to 4096 bytes. None of them needs to be a
+    /// power of two: a GPU with a bus of 384 bits has 12 channels of 32.
     ///
     /// # Errors
-    /// [`DramError::Zero`], and [`DramError::TooMuch`] for more than [`MOST_BANKS`].
+    /// [`DramError::OutOfRange`] when one of them is 0 or larger than that.
     pub fn new(channels: u64, banks: u64, burst: u64) -> Result<Self, DramError> {
-        for (option, value) in [("channels", channels), ("banks", banks), ("burst", burst)] {
-            positive(option, value)?;
-        }
-        match channels.checked_mul(banks) {
-            Some(all) if all <= MOST_BANKS => Ok(Self {
-                channels,
-                banks,
-                burst,
-            }),
-            _ => Err(DramError::TooMuch {
-                what: format!("{channels} channels × {banks} banks"),
-                limit: format!("--channels × --banks takes up to {MOST_BANKS}"),
-            }),
-        }
+        Ok(Self {
+            channels: within("channels", channels, 1..=128)?,
+            banks: within("banks", banks, 1..=128)?,
+            burst: within("burst", burst, 1..=4096)?,
+        })
     }
 
     /// Channels.
@@ -163,7 +145,7 @@ impl Dram {
     /// Where the byte with this address is.
     ///
     /// ```
-    /// let dram = host::dram::Dram::FIGURE;
+    /// let dram = analysis::dram::Dram::FIGURE;
     /// // M[10], of 4 bytes an element.
     /// let place = dram.place(10 * 4);
     /// assert_eq!((place.channel, place.bank), (1, 1));
@@ -178,55 +160,19 @@ impl Dram {
         }
     }
 
-    /// The address of the byte there: what [`Dram::place`] undoes. `None` where there is no such place, or none
-    /// with an address of 64 bits.
-    pub fn address(&self, place: Place) -> Option<u64> {
-        let Place {
-            channel,
-            bank,
-            row,
-            byte,
-        } = place;
-        if channel >= self.channels || bank >= self.banks || byte >= self.burst {
-            return None;
+    /// Refuses what a figure has no room for, and bursts that end within an element.
+    fn check_figure(&self, element: u64) -> Result<(), DramError> {
+        within("channels", self.channels, 1..=8)?;
+        within("banks", self.banks, 1..=8)?;
+        within("element", element, 1..=self.burst)?;
+        if !self.burst.is_multiple_of(element) {
+            return Err(DramError::PartOfAnElement {
+                burst: self.burst,
+                element,
+            });
         }
-        row.checked_mul(self.banks)?
-            .checked_add(bank)?
-            .checked_mul(self.channels)?
-            .checked_add(channel)?
-            .checked_mul(self.burst)?
-            .checked_add(byte)
+        Ok(())
     }
-
-    /// A bank's number among those of all channels, channel by channel: where it is counted.
-    fn slot(&self, place: Place) -> usize {
-        (place.channel * self.banks + place.bank) as usize
-    }
-
-    /// Banks of all channels.
-    pub fn slots(&self) -> usize {
-        (self.channels * self.banks) as usize
-    }
-}
-
-/// Refuses 0.
-fn positive(option: &'static str, value: u64) -> Result<(), DramError> {
-    if value == 0 {
-        return Err(DramError::Zero { option });
-    }
-    Ok(())
-}
-
-/// Refuses bursts that end within an element.
-fn whole_elements(dram: &Dram, element: u64) -> Result<(), DramError> {
-    positive("element", element)?;
-    if !dram.burst.is_multiple_of(element) {
-        return Err(DramError::PartOfAnElement {
-            burst: dram.burst,
-            element,
-        });
-    }
-    Ok(())
 }
 
 #[cfg(test)]

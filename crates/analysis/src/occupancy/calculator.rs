@@ -1,4 +1,4 @@
-//! From what there is and what is taken to how many fit.
+//! The calculation: from what a multiprocessor has and a block takes to how many blocks fit.
 
 use serde::Serialize;
 use toolkit::Usage;
@@ -6,7 +6,7 @@ use toolkit::Usage;
 use super::limits::{Limits, WARP};
 use engine::launch::Launch;
 
-/// What a kernel takes of a multiprocessor, whatever its launch.
+/// What a kernel takes of a multiprocessor with any launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Registers of a thread.
@@ -27,13 +27,13 @@ impl From<Usage> for Resources {
     }
 }
 
-/// What a launch says of its blocks.
+/// What a launch adds for each of its blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// Its threads.
     pub threads: u32,
-    /// Bytes of shared memory that the launch asks for. More than [`Limits::shared_per_block`] are taken to be
-    /// allowed before, as [`Device::launch`](crate::Device::launch) does.
+    /// Bytes of dynamic shared memory. More than [`Limits::shared_per_block`] are taken to be allowed before the launch, as
+    /// [`Device::launch`](engine::Device::launch) does.
     pub dynamic_shared: u32,
 }
 
@@ -62,51 +62,24 @@ pub enum Limiter {
     Barriers,
 }
 
-impl Limiter {
-    const ALL: [Self; 5] = [
-        Self::Warps,
-        Self::Blocks,
-        Self::Registers,
-        Self::SharedMemory,
-        Self::Barriers,
-    ];
-}
-
 /// How many blocks of a kernel a multiprocessor holds at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Occupancy {
     /// Blocks; 0 where not even one fits, and then the launch fails.
     pub blocks: u32,
     /// Their warps.
     pub warps: u32,
-    /// Warps that the multiprocessor has room for.
-    pub most_warps: u32,
+    /// Those warps, of the ones that the multiprocessor has room for: 0 to 1.
+    #[serde(rename = "occupancy")]
+    pub fraction: f64,
+    /// What is used up by so many blocks: one resource at least, and more where several end at the same number.
+    pub limited_by: Vec<Limiter>,
     /// Registers that a block is given.
+    #[serde(skip)]
     pub registers_per_block: u32,
     /// Bytes of shared memory that a block is given, with those that the driver keeps in it.
+    #[serde(skip)]
     pub shared_per_block: u32,
-    /// How many blocks there would be if this resource alone were limited; `None` where the kernel takes
-    /// nothing of it.
-    bounds: [Option<u32>; Limiter::ALL.len()],
-}
-
-impl Occupancy {
-    /// Warps that there are, of those that there is room for: 0 to 1.
-    pub fn fraction(&self) -> f64 {
-        f64::from(self.warps) / f64::from(self.most_warps)
-    }
-
-    /// How many blocks there would be if this resource alone were limited; `None` where nothing is taken of it.
-    pub fn bound(&self, limiter: Limiter) -> Option<u32> {
-        self.bounds[limiter as usize]
-    }
-
-    /// What is used up by so many blocks: one at least, and more where several end at the same number.
-    pub fn limiters(&self) -> impl Iterator<Item = Limiter> {
-        Limiter::ALL
-            .into_iter()
-            .filter(|&limiter| self.bound(limiter) == Some(self.blocks))
-    }
 }
 
 /// How many blocks a multiprocessor holds at once, by the rules of NVIDIA's occupancy calculator
@@ -117,24 +90,33 @@ pub fn of(limits: &Limits, resources: impl Into<Resources>, block: impl Into<Blo
     let warps = block.threads.div_ceil(WARP).max(1);
     let registers = warp_registers(limits, resources);
     let shared = block_shared(limits, resources, block);
+    // How many blocks there would be if one resource alone were limited; `None` where nothing is taken of it.
+    let barriers = limits.barriers;
     let bounds = [
-        Some(by_warps(limits, block, warps)),
-        Some(limits.blocks),
-        by_registers(limits, resources, registers, warps),
-        by_shared(limits, shared),
-        limits
-            .barriers
-            .and_then(|barriers| barriers.checked_div(resources.barriers)),
+        (Limiter::Warps, Some(by_warps(limits, block, warps))),
+        (Limiter::Blocks, Some(limits.blocks)),
+        (
+            Limiter::Registers,
+            by_registers(limits, resources, registers, warps),
+        ),
+        (Limiter::SharedMemory, by_shared(limits, shared)),
+        (
+            Limiter::Barriers,
+            barriers.and_then(|all| all.checked_div(resources.barriers)),
+        ),
     ];
-    let blocks = bounds.iter().flatten().copied().min().unwrap_or(0);
+    let blocks = bounds.iter().filter_map(|(_, bound)| *bound).min();
+    let limited_by = bounds.iter().filter(|(_, bound)| *bound == blocks);
+    let blocks = blocks.unwrap_or(0);
     let narrow = |amount: u64| u32::try_from(amount).unwrap_or(u32::MAX);
+    let warps_in_all = narrow(u64::from(blocks) * u64::from(warps));
     Occupancy {
         blocks,
-        warps: narrow(u64::from(blocks) * u64::from(warps)),
-        most_warps: limits.warps,
+        warps: warps_in_all,
+        fraction: f64::from(warps_in_all) / f64::from(limits.warps),
+        limited_by: limited_by.map(|(limiter, _)| *limiter).collect(),
         registers_per_block: narrow(registers * u64::from(warps)),
         shared_per_block: narrow(shared),
-        bounds,
     }
 }
 

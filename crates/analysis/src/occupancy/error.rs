@@ -1,8 +1,8 @@
-//! What keeps an occupancy from being told.
+//! Why an occupancy cannot be computed.
 
 use super::limits::Limits;
 
-/// Why there is no occupancy.
+/// Why an occupancy cannot be computed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OccupancyError {
@@ -27,13 +27,19 @@ pub enum OccupancyError {
         /// What was asked for.
         arch: String,
     },
-    /// An entry that none of this program's kernels is.
+    /// An entry that is not among this program's kernels.
     #[error("{entry} is no entry of this program's kernels")]
     NoEntry {
         /// What was asked for.
         entry: String,
     },
-    /// Nothing to show.
+    /// No rung that was asked for fits the architecture.
+    #[error("{reason}")]
+    NothingFits {
+        /// Why each does not.
+        reason: String,
+    },
+    /// No rung was named.
     #[error("which rung? `ladder list` names them; --check takes all where none is named")]
     NoRung,
     /// A device without a driver to ask.
@@ -68,13 +74,10 @@ impl OccupancyError {
     }
 }
 
-/// What a tool wrote on several lines.
+/// What a tool wrote, on one line.
 fn one_line(error: &toolkit::Error) -> String {
     let text = error.to_string();
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
+    let lines = text.lines().map(str::trim);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     lines.join(" | ")
 }

@@ -20,65 +20,55 @@ static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 /// a process.
 ///
 /// # Errors
-/// [`OccupancyError::NoLimits`] for an architecture that is none, [`OccupancyError::NeedsNewer`] for an entry that
-/// it does not have, [`OccupancyError::NoEntry`] for one that none has, and [`OccupancyError::Tool`] without
-/// `ptxas` or where it refuses.
+/// [`OccupancyError::Tool`] when there is no `ptxas` or it refuses, and what [`source`] says of the entry.
 pub fn usage(
     kernels: &'static Kernels,
     launch: &Launch,
     arch: &str,
 ) -> Result<Usage, OccupancyError> {
-    let capability = Limits::named(arch)?.capability;
     let entry = &launch.entry;
     let key = (entry.clone(), arch.to_owned());
-    // What a thread that panicked has left behind is whole: an entry is put in at once.
+    // A thread that panicked leaves the map whole: an entry is put in at once.
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(usage) = known().get(&key) {
         return Ok(*usage);
     }
-    let ptx = source(kernels, launch, capability, arch)?;
-    let usage = assembled(ptx, entry, arch)?;
+    let ptx = source(kernels, launch, arch)?;
+    let usages = ptxas::usages(assembler()?, &ptx.part(entry), arch)?;
+    let usage = *usages.get(entry).ok_or_else(|| toolkit::Error::Unread {
+        tool: Tool::Ptxas,
+        what: format!("the entry {entry}"),
+    })?;
     known().insert(key, usage);
     Ok(usage)
 }
 
-/// The text that a device of this capability would be given.
-fn source(
+/// The PTX that a device of this architecture would be given for a launch.
+///
+/// # Errors
+/// [`OccupancyError::NoLimits`] when the architecture is not in the tables, [`OccupancyError::NeedsNewer`] when only newer
+/// ones have the entry, [`OccupancyError::NoEntry`] when none has it.
+pub fn source(
     kernels: &'static Kernels,
     launch: &Launch,
-    capability: (u32, u32),
     arch: &str,
 ) -> Result<&'static Ptx, OccupancyError> {
-    let entry = &launch.entry;
+    let capability = Limits::named(arch)?.capability;
+    let entry = launch.entry.clone();
     if launch.code != Code::Kernels {
-        return Err(OccupancyError::NoEntry {
-            entry: entry.clone(),
-        });
+        return Err(OccupancyError::NoEntry { entry });
     }
-    let has_it = |ptx: &&'static Ptx| ptx.index().is_some_and(|index| index.has_entry(entry));
+    let has_it = |ptx: &&'static Ptx| ptx.outline().has_entry(&entry);
     if let Some(own) = kernels.newest_for(Some(capability)).filter(has_it) {
         return Ok(own);
     }
     Err(match kernels.modules.iter().find(has_it) {
         Some(newer) => OccupancyError::NeedsNewer {
-            entry: entry.clone(),
+            entry,
             needs: newer.capability,
             arch: arch.to_owned(),
         },
-        None => OccupancyError::NoEntry {
-            entry: entry.clone(),
-        },
-    })
-}
-
-fn assembled(ptx: &Ptx, entry: &str, arch: &str) -> Result<Usage, OccupancyError> {
-    let ptxas = assembler()?;
-    let usages = ptxas::usages(ptxas, &ptx.part(entry), arch)?;
-    usages.get(entry).copied().ok_or_else(|| {
-        OccupancyError::Tool(toolkit::Error::Unread {
-            tool: Tool::Ptxas,
-            what: format!("the entry {entry}"),
-        })
+        None => OccupancyError::NoEntry { entry },
     })
 }
 
@@ -86,7 +76,5 @@ fn assembled(ptx: &Ptx, entry: &str, arch: &str) -> Result<Usage, OccupancyError
 fn assembler() -> Result<&'static Found, OccupancyError> {
     static FOUND: OnceLock<Result<Found, toolkit::Error>> = OnceLock::new();
     let found = FOUND.get_or_init(|| toolkit::find(Tool::Ptxas));
-    found
-        .as_ref()
-        .map_err(|error| OccupancyError::Tool(error.clone()))
+    found.as_ref().map_err(|error| error.clone().into())
 }

@@ -1,4 +1,4 @@
-//! What is known of a device: a TOML file each, with the source of every figure.
+//! Descriptions of devices: a TOML file each, with the source of every figure.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use simt::critical_path::Latencies;
 
 use super::PredictError;
-use engine::names::nearest;
+use crate::occupancy::Limits;
 
 /// The descriptions that come with the program: what `--on` calls them, and their files.
 const KNOWN: [(&str, &str); 6] = [
@@ -39,7 +39,8 @@ pub struct Description {
     /// One of its multiprocessors.
     pub multiprocessor: Multiprocessor,
     /// Cycles until results are there.
-    pub latency: Latency,
+    #[serde(with = "LatenciesInFile")]
+    pub latency: Latencies,
 }
 
 /// A device's memory.
@@ -82,21 +83,47 @@ pub struct Multiprocessor {
     pub words: f64,
 }
 
-/// Cycles until results are there, as [`Latencies`] has them.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "the fields are those of simt::critical_path::Latencies")]
-pub struct Latency {
-    pub alu: u32,
-    pub special: u32,
-    pub shuffle: u32,
-    pub shared: u32,
-    pub l1: u32,
-    pub l2: u32,
-    pub memory: u32,
-    pub barrier: u32,
-    pub atomic: u32,
+/// The fields of [`Latencies`], for a file to have exactly these.
+#[derive(Deserialize)]
+#[serde(remote = "Latencies", deny_unknown_fields)]
+struct LatenciesInFile {
+    alu: u32,
+    special: u32,
+    shuffle: u32,
+    shared: u32,
+    atomic: u32,
+    l1: u32,
+    l2: u32,
+    memory: u32,
+    barrier: u32,
 }
+
+/// The figures of a file, and what they can be at least and at most.
+const BOUNDS: [(&str, f64, f64); 23] = [
+    ("multiprocessors", 1.0, 4096.0),
+    ("clock_mhz", 100.0, 10_000.0),
+    ("launch_us", 0.1, 1000.0),
+    ("memory.gb_per_s", 1.0, 1e6),
+    ("l2.bytes", 65_536.0, 1e11),
+    ("l2.gb_per_s", 1.0, 1e6),
+    ("l2.atomics_per_clock", 0.01, 1e4),
+    ("l2.partitions", 1.0, 1024.0),
+    ("multiprocessor.l1_bytes", 16_384.0, 1e8),
+    ("multiprocessor.fp32", 1.0, 1024.0),
+    ("multiprocessor.int32", 1.0, 1024.0),
+    ("multiprocessor.fp64", 1.0, 1024.0),
+    ("multiprocessor.special", 1.0, 1024.0),
+    ("multiprocessor.words", 1.0, 1024.0),
+    ("latency.alu", 1.0, 100_000.0),
+    ("latency.special", 1.0, 100_000.0),
+    ("latency.shuffle", 1.0, 100_000.0),
+    ("latency.shared", 1.0, 100_000.0),
+    ("latency.l1", 1.0, 100_000.0),
+    ("latency.l2", 1.0, 100_000.0),
+    ("latency.memory", 1.0, 100_000.0),
+    ("latency.barrier", 1.0, 100_000.0),
+    ("latency.atomic", 1.0, 100_000.0),
+];
 
 impl Description {
     /// The names of the devices that come with the program.
@@ -107,18 +134,17 @@ impl Description {
     /// The device of this name, or the one that a file describes.
     ///
     /// # Errors
-    /// [`PredictError::UnknownDevice`] for a name that is neither known nor a file's, [`PredictError::Description`] for a
-    /// file that does not describe a device: which figure, and where.
+    /// [`PredictError::UnknownDevice`] when the name is neither a known device's nor a file's, [`PredictError::File`] when
+    /// the file cannot be read, [`PredictError::Description`] when it does not describe a device.
     pub fn open(name: &str) -> Result<Self, PredictError> {
         if let Some((name, text)) = KNOWN.iter().find(|(known, _)| *known == name) {
-            return Self::parse(&format!("host/devices/{name}.toml"), text);
+            return Self::parse(&format!("crates/analysis/devices/{name}.toml"), text);
         }
         let is_path = name.contains(['/', '\\']) || name.ends_with(".toml");
         if !is_path && !Path::new(name).exists() {
             let known = Self::known();
             return Err(PredictError::UnknownDevice {
                 name: name.to_owned(),
-                nearest: nearest(name, &known),
                 known,
             });
         }
@@ -132,138 +158,60 @@ impl Description {
     /// Reads a description. `path` is for messages.
     ///
     /// # Errors
-    /// [`PredictError::Description`] where a figure is missing, unknown, none at all or impossible.
+    /// [`PredictError::Description`] when a figure is missing, unknown, not a number or impossible.
     pub fn parse(path: &str, text: &str) -> Result<Self, PredictError> {
         let wrong = |line, problem| PredictError::Description {
             path: path.to_owned(),
             line,
             problem,
         };
-        let line_of = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
-        let own: Self = toml::from_str(text).map_err(|error| {
-            let line = error.span().map(|span| line_of(span.start));
+        let unread = |error: toml::de::Error| {
+            let start = error.span().map(|span| span.start.min(text.len()));
+            let line = start.map(|start| text[..start].matches('\n').count() + 1);
             wrong(line, error.message().replace('\n', " "))
-        })?;
-        if let Some((figure, value, bounds)) = own.impossible() {
-            let key = figure.rsplit('.').next().unwrap_or(figure);
-            let section = figure.split_once('.').map_or("", |(section, _)| section);
-            let line = line_with(text, section, key);
-            return Err(wrong(
-                line,
-                format!(
-                    "{figure} = {value} is impossible: it is between {} and {}",
-                    bounds.0, bounds.1
-                ),
-            ));
+        };
+        let own: Self = toml::from_str(text).map_err(unread)?;
+        let figures: toml::Table = toml::from_str(text).map_err(unread)?;
+        for (figure, least, most) in BOUNDS {
+            let (section, key) = figure.split_once('.').unwrap_or(("", figure));
+            let table = match section {
+                "" => Some(&figures),
+                section => figures.get(section).and_then(toml::Value::as_table),
+            };
+            let value = table.and_then(|table| table.get(key));
+            let value = value.and_then(|value| {
+                value
+                    .as_float()
+                    .or(value.as_integer().map(|all| all as f64))
+            });
+            // Not a number is not in any range either.
+            if let Some(value) = value.filter(|value| !(least..=most).contains(value)) {
+                let problem =
+                    format!("{figure} = {value} is impossible: it is between {least} and {most}");
+                return Err(wrong(line_with(text, section, key), problem));
+            }
         }
-        if crate::occupancy::Limits::named(&own.arch).is_err() {
-            let known: Vec<String> = crate::occupancy::Limits::all()
-                .iter()
-                .map(crate::occupancy::Limits::arch)
-                .collect();
-            let known = known.join(", ");
-            return Err(wrong(
-                line_with(text, "", "arch"),
-                format!(
-                    "arch = \"{}\" is no architecture; there are {known}",
-                    own.arch
-                ),
-            ));
+        if Limits::named(&own.arch).is_err() {
+            let known: Vec<String> = Limits::all().iter().map(Limits::arch).collect();
+            let problem = format!(
+                "arch = \"{}\" is no architecture; there are {}",
+                own.arch,
+                known.join(", ")
+            );
+            return Err(wrong(line_with(text, "", "arch"), problem));
         }
         Ok(own)
-    }
-
-    /// The first figure that no device can have, with what it may be.
-    fn impossible(&self) -> Option<(&'static str, f64, (f64, f64))> {
-        let Self {
-            memory,
-            l2,
-            multiprocessor: one,
-            latency,
-            ..
-        } = self;
-        let lanes = (1.0, 1024.0);
-        let cycles = (1.0, 100_000.0);
-        let figures = [
-            (
-                "multiprocessors",
-                f64::from(self.multiprocessors),
-                (1.0, 4096.0),
-            ),
-            ("clock_mhz", self.clock_mhz, (100.0, 10_000.0)),
-            ("launch_us", self.launch_us, (0.1, 1000.0)),
-            ("memory.gb_per_s", memory.gb_per_s, (1.0, 1e6)),
-            ("l2.bytes", l2.bytes as f64, (65_536.0, 1e11)),
-            ("l2.gb_per_s", l2.gb_per_s, (1.0, 1e6)),
-            ("l2.atomics_per_clock", l2.atomics_per_clock, (0.01, 1e4)),
-            ("l2.partitions", f64::from(l2.partitions), (1.0, 1024.0)),
-            (
-                "multiprocessor.l1_bytes",
-                one.l1_bytes as f64,
-                (16_384.0, 1e8),
-            ),
-            ("multiprocessor.fp32", one.fp32, lanes),
-            ("multiprocessor.int32", one.int32, lanes),
-            ("multiprocessor.fp64", one.fp64, lanes),
-            ("multiprocessor.special", one.special, lanes),
-            ("multiprocessor.words", one.words, lanes),
-            ("latency.alu", f64::from(latency.alu), cycles),
-            ("latency.special", f64::from(latency.special), cycles),
-            ("latency.shuffle", f64::from(latency.shuffle), cycles),
-            ("latency.shared", f64::from(latency.shared), cycles),
-            ("latency.l1", f64::from(latency.l1), cycles),
-            ("latency.l2", f64::from(latency.l2), cycles),
-            ("latency.memory", f64::from(latency.memory), cycles),
-            ("latency.barrier", f64::from(latency.barrier), cycles),
-            ("latency.atomic", f64::from(latency.atomic), cycles),
-        ];
-        // Not a number is not in any range either.
-        figures
-            .into_iter()
-            .find(|(_, value, (least, most))| !(least..=most).contains(&value))
-    }
-
-    /// Its latencies, as an observer of the SIMT machine takes them.
-    pub fn latencies(&self) -> Latencies {
-        let Latency {
-            alu,
-            special,
-            shuffle,
-            shared,
-            l1,
-            l2,
-            memory,
-            barrier,
-            atomic,
-        } = self.latency;
-        Latencies {
-            alu,
-            special,
-            shuffle,
-            shared,
-            atomic,
-            l1,
-            l2,
-            memory,
-            barrier,
-        }
     }
 }
 
 /// The line that gives `key` in a section, `""` for the one at the top.
 fn line_with(text: &str, section: &str, key: &str) -> Option<usize> {
     let mut at = "";
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
+    for (line, index) in text.lines().map(str::trim).zip(1..) {
         if let Some(name) = line.strip_prefix('[') {
             at = name.trim_end_matches(']').trim();
-        } else if at == section
-            && line
-                .split('=')
-                .next()
-                .is_some_and(|name| name.trim() == key)
-        {
-            return Some(index + 1);
+        } else if at == section && line.split('=').next().map(str::trim) == Some(key) {
+            return Some(index);
         }
     }
     None

@@ -50,7 +50,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Calibrated by `ladder predict reduce --calibrate README.md`, on the times of 2026-11-22.
+    /// Calibrated by `ladder predict reduce --against docs/times.md --calibrate`, on the times of 2026-11-22.
     pub const CALIBRATED: Self = Self {
         memory_share: 0.909,
         issue_share: 0.905,

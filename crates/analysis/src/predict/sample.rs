@@ -1,7 +1,7 @@
-//! What a launch asks of a multiprocessor, learned from some of its blocks on the SIMT machine.
+//! What a launch asks of a multiprocessor, sampled from some of its blocks on the SIMT machine.
 
-use simt::observe::Observer as _;
 use simt::critical_path::{CriticalPath, Latencies, ResourceUse};
+use simt::observe::Observer as _;
 
 use super::PredictError;
 use engine::device::Sim;
@@ -23,7 +23,7 @@ pub struct Sampler<'a> {
     ranges: Vec<(u64, u64)>,
 }
 
-/// What was learned of a launch.
+/// What a launch asks for, as a sample of its blocks shows it.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// What the blocks that were run asked for.
@@ -38,7 +38,7 @@ impl<'a> Sampler<'a> {
     /// Puts a problem's buffers on a machine.
     ///
     /// # Errors
-    /// As [`Session::new`].
+    /// [`PredictError::Engine`] when the buffers do not fit into memory.
     pub fn new(sim: &'a mut Sim, problem: &'a dyn Problem) -> Result<Self, PredictError> {
         let session = Session::new(sim, problem, false)?;
         Ok(Self {
@@ -50,7 +50,7 @@ impl<'a> Sampler<'a> {
     /// Runs a sample of a launch's blocks, spread evenly over the grid. A block has `l1_bytes` of the L1.
     ///
     /// # Errors
-    /// As [`Sim::observe`].
+    /// [`PredictError::Engine`] when the machine refuses the launch or its kernel fails.
     pub fn launch(
         &mut self,
         rung: &Rung,

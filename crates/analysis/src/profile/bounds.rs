@@ -1,8 +1,8 @@
 //! How near a launch is to its device's limits: as Nsight Compute measured it, or as the model of
 //! [`predict`](crate::predict) has it.
 
-use super::Numbers;
-use super::verdict::Shares;
+use super::verdict::Utilization;
+use crate::counters::Numbers;
 use crate::occupancy::Limits;
 use crate::predict::Description;
 use crate::predict::model::{Estimate, Resource};
@@ -76,7 +76,7 @@ fn quotient(part: Option<f64>, whole: Option<f64>) -> Option<f64> {
 }
 
 /// What both devices count: how the bytes, lanes and wavefronts are used.
-fn common(numbers: &Numbers, lanes: &str, problem_bytes: u64) -> Shares {
+fn common(numbers: &Numbers, lanes: &str, problem_bytes: u64) -> Utilization {
     let get = |name| numbers.get(name);
     let used = |name, sectors| Some(get(name)? / 100.0 * get(sectors)?);
     let moved = sum(numbers, &[LD_SECTORS, ST_SECTORS]);
@@ -85,7 +85,7 @@ fn common(numbers: &Numbers, lanes: &str, problem_bytes: u64) -> Shares {
         .flatten()
         .reduce(|a, b| a + b);
     let waves = sum(numbers, &[SHARED_LD, SHARED_ST, SHARED_ATOM]);
-    Shares {
+    Utilization {
         used: quotient(used, moved),
         lanes: get(lanes).map(|threads| threads / 32.0),
         conflicts: quotient(sum(numbers, &[CONFLICTS_LD, CONFLICTS_ST]), waves),
@@ -94,11 +94,11 @@ fn common(numbers: &Numbers, lanes: &str, problem_bytes: u64) -> Shares {
             moved.map(|sectors| sectors * SECTOR),
             Some(problem_bytes as f64),
         ),
-        ..Shares::default()
+        ..Utilization::default()
     }
 }
 
-impl Shares {
+impl Utilization {
     /// As Nsight Compute measured them, of a launch whose problem has this many bytes.
     pub fn from_ncu(numbers: &Numbers, problem_bytes: u64) -> Self {
         let share = |name| numbers.get(name).map(|percent| percent / 100.0);

@@ -26,17 +26,7 @@ pub enum ProfileError {
         /// What was asked for.
         name: String,
     },
-    /// An option of ladders none of which is profiled.
-    #[error("--{option} is an option of {}, and what is profiled is {}", .has.join(", "), .chosen.join(", "))]
-    OptionOfOthers {
-        /// The option.
-        option: String,
-        /// The ladders that have it.
-        has: Vec<&'static str>,
-        /// The ladders that were chosen.
-        chosen: Vec<&'static str>,
-    },
-    /// A problem that no rung of a chosen ladder is launched for.
+    /// A problem that no rung of a selected ladder is launched for.
     #[error("nothing is left to profile: {why}")]
     Nothing {
         /// Why the rungs were left out.

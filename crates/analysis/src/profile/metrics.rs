@@ -1,41 +1,57 @@
 //! The metrics by Nsight Compute's names: what each means, where its number comes from on either device, and
 //! which of them are shown where none is asked for.
 
-mod list;
+use std::sync::LazyLock;
 
-use super::Numbers;
+use serde::Deserialize;
+
 use super::error::ProfileError;
+use crate::counters::{Source, embedded};
 use engine::names::near_names;
 
-pub use list::METRICS;
-
 /// A metric.
-#[derive(Clone, Copy, Debug)]
-pub struct Metric<'a> {
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metric {
     /// Nsight Compute's name; one of our own, without two underscores behind its first word, where that has none.
-    pub name: &'a str,
+    pub name: String,
     /// The heading of its column.
-    pub heading: &'a str,
+    pub heading: String,
     /// What it belongs with: columns of a group stay together.
     pub group: Group,
     /// How its number is written.
     pub form: Form,
     /// What it says, in one sentence.
-    pub meaning: &'a str,
+    pub meaning: String,
     /// Where the simulator's number comes from: names are those of [`simt::counters::METRICS`].
+    #[serde(default)]
     pub sim: Source,
     /// Whether the simulator's number is that of the PTX, of which `ptxas` makes other instructions and branches.
+    #[serde(default)]
     pub of_ptx: bool,
     /// What else there is to know of the simulator's number.
-    pub sim_note: &'static str,
+    #[serde(default)]
+    pub sim_note: String,
     /// Where the GPU's number comes from: names are what `ncu` is asked for.
+    #[serde(default)]
     pub gpu: Source,
     /// Whether it is shown where no metric is asked for.
+    #[serde(default, rename = "default")]
     pub is_default: bool,
 }
 
+/// The metrics that are known here, in the order in which they are shown.
+pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct File {
+        metric: Vec<Metric>,
+    }
+    embedded::<File>("metrics.toml", include_str!("metrics.toml")).metric
+});
+
 /// What a metric is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Group {
     /// Instructions, branches and barriers.
     Instructions,
@@ -48,11 +64,13 @@ pub enum Group {
     /// What warps wait for.
     Stalls,
     /// Anything else.
+    #[default]
     Other,
 }
 
 /// How a number is written. In JSON it is always as Nsight Compute has it in base units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Form {
     /// A whole number.
     Count,
@@ -67,6 +85,7 @@ pub enum Form {
     /// Nanoseconds, in microseconds.
     Time,
     /// A number of which nothing is known.
+    #[default]
     Plain,
 }
 
@@ -96,125 +115,47 @@ impl Form {
     }
 }
 
-/// Where a number comes from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Source {
-    /// The counter of the metric's own name.
-    Same,
-    /// The counter of the metric's own name, but nothing where this other is zero: Nsight Compute writes 0 for
-    /// a quotient that has nothing to divide by.
-    SameUnlessZero(&'static str),
-    /// Another counter.
-    Counter(&'static str),
-    /// A sum of counters times a number.
-    Sum(&'static [&'static str], f64),
-    /// A sum of counters by another, times a number; nothing where there is nothing to divide by.
-    Quotient(&'static [&'static str], &'static [&'static str], f64),
-    /// The device does not have it, and why.
-    Missing(&'static str),
-}
-
-impl Source {
-    /// The counters that it needs, for a metric of this name.
-    pub fn needs(&self, name: &str) -> Vec<String> {
-        let all = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        match *self {
-            Self::Same => vec![name.to_owned()],
-            Self::SameUnlessZero(other) => vec![name.to_owned(), other.to_owned()],
-            Self::Counter(counter) => all(&[counter]),
-            Self::Sum(counters, _) => all(counters),
-            Self::Quotient(over, under, _) => all(&[over, under].concat()),
-            Self::Missing(_) => Vec::new(),
-        }
-    }
-
-    /// The number, where all that it needs was counted and there is something to divide by.
-    pub fn of(&self, name: &str, numbers: &Numbers) -> Option<f64> {
-        let sum = |names: &[&str]| {
-            let all = names.iter().map(|&name| numbers.get(name));
-            all.sum::<Option<f64>>()
-        };
-        match *self {
-            Self::Same => numbers.get(name),
-            Self::SameUnlessZero(other) => {
-                let other = numbers.get(other)?;
-                numbers.get(name).filter(|_| other > 0.0)
-            }
-            Self::Counter(counter) => numbers.get(counter),
-            Self::Sum(counters, by) => Some(sum(counters)? * by),
-            Self::Quotient(over, under, by) => {
-                let (over, under) = (sum(over)?, sum(under)?);
-                (under > 0.0).then(|| over / under * by)
-            }
-            Self::Missing(_) => None,
-        }
-    }
-
-    /// Why the device does not have it.
-    pub fn missing(&self) -> Option<&'static str> {
-        match *self {
-            Self::Missing(why) => Some(why),
-            _ => None,
-        }
-    }
-}
-
-/// Why the simulator does not have what is a count of its own.
+/// Why a GPU does not have what is a count of the simulator's own.
 const PTX_ONLY: &str = "a count of the PTX, which the hardware never sees";
 
-/// What most metrics have.
-const PLAIN: Metric<'_> = Metric {
-    name: "",
-    heading: "",
-    group: Group::Other,
-    form: Form::Count,
-    meaning: "",
-    sim: Source::Same,
-    of_ptx: false,
-    sim_note: "",
-    gpu: Source::Same,
-    is_default: false,
-};
-
 /// The metrics that are shown where none is asked for.
-pub fn defaults() -> Vec<Metric<'static>> {
+pub fn defaults() -> Vec<Metric> {
     let all = METRICS.iter().filter(|metric| metric.is_default);
-    all.copied().collect()
+    all.cloned().collect()
 }
 
 /// The metric of this name: one of [`METRICS`], a counter of the simulator, or, on a GPU, whatever has the form
 /// of a name of Nsight Compute's.
 ///
 /// # Errors
-/// [`ProfileError::UnknownMetric`] with the nearest names; [`ProfileError::NotOnSim`] for what could be one of
-/// Nsight Compute's, but for a GPU.
-pub fn find(name: &str, on_gpu: bool) -> Result<Metric<'_>, ProfileError> {
+/// [`ProfileError::UnknownMetric`] with the nearest names when neither device can have it;
+/// [`ProfileError::NotOnSim`] when it could be one of Nsight Compute's and there is no GPU.
+pub fn find(name: &str, on_gpu: bool) -> Result<Metric, ProfileError> {
     if let Some(known) = METRICS.iter().find(|metric| metric.name == name) {
-        return Ok(*known);
+        return Ok(known.clone());
     }
-    let counters = simt::counters::METRICS;
-    if let Some(counter) = counters.iter().find(|counter| counter.name == name) {
+    let plain = |meaning: &str| Metric {
+        name: name.to_owned(),
+        heading: name.to_owned(),
+        form: form_of(name),
+        meaning: meaning.to_owned(),
+        ..Metric::default()
+    };
+    let mut counters = simt::counters::METRICS.iter();
+    if let Some(counter) = counters.find(|counter| counter.name == name) {
+        let gpu = match name.starts_with("ptx_") {
+            true => Source::missing_because(PTX_ONLY),
+            false => Source::Same,
+        };
         return Ok(Metric {
-            name: counter.name,
-            heading: counter.name,
-            form: form_of(counter.name),
-            meaning: counter.text,
-            gpu: if counter.name.starts_with("ptx_") {
-                Source::Missing(PTX_ONLY)
-            } else {
-                Source::Same
-            },
-            ..PLAIN
+            gpu,
+            ..plain(counter.text)
         });
     }
     if on_gpu && looks_like_nsights(name) {
         return Ok(Metric {
-            name,
-            heading: name,
-            form: form_of(name),
-            meaning: "as `ncu --query-metrics` has it",
-            sim: Source::Missing("the SIMT machine does not count it"),
-            ..PLAIN
+            sim: Source::missing_because("the SIMT machine does not count it"),
+            ..plain("as `ncu --query-metrics` has it")
         });
     }
     let nearest = nearest(name);
@@ -228,7 +169,7 @@ pub fn find(name: &str, on_gpu: bool) -> Result<Metric<'_>, ProfileError> {
 
 /// The names of metrics that this was most likely meant to be.
 pub(super) fn nearest(name: &str) -> Vec<String> {
-    let known = METRICS.iter().map(|metric| metric.name);
+    let known = METRICS.iter().map(|metric| metric.name.as_str());
     let counters = simt::counters::METRICS.iter();
     near_names(name, known.chain(counters.map(|counter| counter.name)))
 }

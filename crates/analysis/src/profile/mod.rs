@@ -2,22 +2,23 @@
 //! names, what the numbers mean, and which resource bounds the rung.
 //!
 //! - [`metrics`] is the list of what can be asked for and where each device has it from.
-//! - [`plan`] finds what to profile; [`on_sim`] counts it; [`ncu`] has Nsight Compute count it, by running this
-//!   program under it.
+//! - [`plan`] finds the launches; [`on_sim`] counts them; [`ncu`] has Nsight Compute count them, by running this program
+//!   under it.
 //! - [`statements`] are what the texts say that the ladders come from, checked against the numbers.
-//! - [`verdict`] says what bounds a rung, from [`Shares`](verdict::Shares) of the device's limits.
-//! - [`show`] writes all that down.
+//! - [`verdict`] says what bounds a rung, from [`Utilization`](verdict::Utilization) of the device's limits.
 //!
 //! A profile does not check results; `ladder run` and `ladder check` do.
 //!
 //! ```
-//! use host::device::{self, Choice};
-//! use host::profile::{metrics, on_sim, plan};
+//! use analysis::profile::{metrics, on_sim, plan};
+//! use host::selection::select_with;
+//! use host::{CATALOG, KERNELS, device};
 //!
-//! # fn main() -> Result<(), host::Error> {
-//! let chosen = plan::choose(&["transpose_naive".to_owned()], &[("rows", "64".to_owned())])?;
-//! let plan = chosen[0].plan(None)?;
-//! let numbers = on_sim(&mut *device::open(Choice::Sim)?, &plan, |_| ())?;
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let options = [("rows", "64".to_owned())];
+//! let selected = select_with(&CATALOG, &["transpose_naive".to_owned()], &options)?;
+//! let plan = plan(&selected[0], None)?;
+//! let numbers = on_sim(&mut *device::open(device::Choice::Sim, &KERNELS)?, &plan, |_| ())?;
 //!
 //! let name = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio";
 //! let stores = metrics::find(name, false)?;
@@ -30,50 +31,21 @@ pub mod bounds;
 mod error;
 pub mod metrics;
 pub mod ncu;
-pub mod plan;
 pub mod statements;
 #[cfg(test)]
 mod tests;
 pub mod verdict;
 
-use std::collections::BTreeMap;
-
+pub use crate::counters::{Numbers, Source};
 pub use error::ProfileError;
-pub use metrics::{Metric, Source};
-pub use plan::Chosen;
+pub use metrics::Metric;
 
 use engine::device::Device;
 use engine::launch::Launch;
 use engine::registry::{Ladder, Rung};
 use engine::run::{Plan, Session};
+use engine::selection::Selection;
 use verdict::Verdict;
-
-/// What was counted of a launch, by name.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Numbers(BTreeMap<String, f64>);
-
-impl Numbers {
-    /// The number of this name, where it was counted.
-    pub fn get(&self, name: &str) -> Option<f64> {
-        self.0.get(name).copied()
-    }
-
-    /// Puts a number in.
-    pub fn insert(&mut self, name: impl Into<String>, number: f64) {
-        self.0.insert(name.into(), number);
-    }
-}
-
-impl<N: Into<String>> FromIterator<(N, f64)> for Numbers {
-    fn from_iter<I: IntoIterator<Item = (N, f64)>>(numbers: I) -> Self {
-        Self(
-            numbers
-                .into_iter()
-                .map(|(name, number)| (name.into(), number))
-                .collect(),
-        )
-    }
-}
 
 /// One of the two devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,12 +81,12 @@ impl Row {
     }
 
     /// The metric's number on that device.
-    pub fn number(&self, metric: &Metric<'_>, side: Side) -> Option<f64> {
-        metric.source(side).of(metric.name, self.on(side)?)
+    pub fn number(&self, metric: &Metric, side: Side) -> Option<f64> {
+        metric.source(side).of(&metric.name, self.on(side)?)
     }
 }
 
-impl Metric<'_> {
+impl Metric {
     /// Where that device has it from.
     pub fn source(&self, side: Side) -> &Source {
         match side {
@@ -147,10 +119,25 @@ impl Side {
     }
 }
 
+/// Makes the problem of a selection and finds the launches, one of each rung.
+///
+/// # Errors
+/// [`ProfileError::Engine`] when the options, the block or a rung that was named are not possible,
+/// [`ProfileError::Nothing`] when no rung of the ladder computes the problem.
+pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, ProfileError> {
+    let plan = selection.plan(block, None)?;
+    match plan.launches().is_empty() {
+        true => Err(ProfileError::Nothing {
+            why: format!("no rung of {} computes this", selection.ladder.name),
+        }),
+        false => Ok(plan),
+    }
+}
+
 /// Counts a launch of each rung of a plan on a device that counts. `progress` hears of each before it runs.
 ///
 /// # Errors
-/// Where the problem does not fit, and what the device refuses.
+/// [`ProfileError::Engine`] when the problem does not fit into the device's memory, and when the device fails.
 pub fn on_sim(
     device: &mut dyn Device,
     plan: &Plan,
@@ -163,12 +150,7 @@ pub fn on_sim(
     for (rung, launch) in plan.launches() {
         progress(rung);
         let ran = session.once(rung, launch)?;
-        let counted = ran.counters.iter();
-        all.push(
-            counted
-                .filter_map(|counter| Some((counter.name, counter.value.number()?)))
-                .collect(),
-        );
+        all.push(Numbers::counted(&ran.counters));
     }
     Ok(all)
 }

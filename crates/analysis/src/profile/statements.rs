@@ -1,214 +1,64 @@
 //! What the texts say of these numbers that the ladders come from, and whether it holds here.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::metrics::Metric;
 use super::{Profile, Side};
-use crate::profile::metrics::{Form, Metric};
+use crate::counters::embedded;
 
 /// A statement about a metric.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Statement {
     /// The ladder that it is about.
-    pub ladder: &'static str,
+    pub ladder: String,
     /// The metric.
-    pub metric: &'static str,
+    pub metric: String,
     /// What is said, in a sentence.
-    pub text: &'static str,
-    /// What that means in numbers.
-    pub check: Check,
+    pub text: String,
+    /// The rungs that it is about.
+    pub rungs: Vec<String>,
+    /// What that means for their numbers.
+    pub relation: Relation,
+    /// The number that the relation is about, 1 where there is none.
+    #[serde(default = "one")]
+    pub number: f64,
 }
 
-/// A statement in numbers.
-#[derive(Clone, Copy, Debug)]
-pub enum Check {
+fn one() -> f64 {
+    1.0
+}
+
+/// What a statement says of its rungs' numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Relation {
     /// The first rung has less than so many times what the second has.
-    Below {
-        /// The rung with less.
-        rung: &'static str,
-        /// The other.
-        than: &'static str,
-        /// So many times.
-        times: f64,
-    },
+    Below,
     /// The first rung has so many times what the second has, give or take a tenth.
-    Times {
-        /// The rung with more.
-        rung: &'static str,
-        /// The other.
-        than: &'static str,
-        /// So many times.
-        times: f64,
-    },
-    /// Both rungs have the same, to half a per cent: the PTX of the two may differ in a branch that parts no warp.
-    Same([&'static str; 2]),
-    /// A rung has about this, give or take a tenth.
-    About(&'static str, f64),
+    Times,
+    /// Both rungs have the same, to half a per cent.
+    Same,
+    /// The rung has about this number, give or take a tenth.
+    About,
     /// Each rung has more than the one before.
-    Rising(&'static [&'static str]),
-}
-
-const INSTRUCTIONS: &str = "smsp__average_inst_executed_per_warp.ratio";
-const UNIFORM: &str = "smsp__sass_average_branch_targets_threads_uniform.pct";
-const LOADS: &str = "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second";
-const LOADED: &str = "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum";
-const READ: &str = "dram__bytes_read.sum.per_second";
-const WRITTEN: &str = "dram__bytes_write.sum.per_second";
-const LOAD_SECTORS: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
-const STORE_SECTORS: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio";
-const LD_PER_ST: &str = "shared_wavefronts_ld_per_st.ratio";
-const BARRIERS: &str = "ptx_barriers_per_warp.ratio";
-const AT_BARRIER: &str = "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio";
-const AT_BARRIER_PCT: &str = "smsp__warp_issue_stalled_barrier_per_warp_active.pct";
-
-const UNROLLED: [&str; 2] = ["reduce_unroll_warps8", "reduce_unrolling8"];
-
-const fn below(
-    [ladder, metric, text]: [&'static str; 3],
-    [rung, than]: [&'static str; 2],
-    times: f64,
-) -> Statement {
-    Statement {
-        ladder,
-        metric,
-        text,
-        check: Check::Below { rung, than, times },
-    }
+    Rising,
 }
 
 /// The statements, by ladder and in the order of the texts.
-pub const STATEMENTS: &[Statement] = &[
-    below(
-        [
-            "reduce",
-            INSTRUCTIONS,
-            "where whole warps work or rest, a warp executes less than half as many instructions",
-        ],
-        ["reduce_neighbored_less", "reduce_neighbored"],
-        0.5,
-    ),
-    below(
-        [
-            "reduce",
-            LOADS,
-            "with less divergence the load throughput is higher",
-        ],
-        ["reduce_neighbored", "reduce_neighbored_less"],
-        1.0,
-    ),
-    below(
-        [
-            "reduce",
-            LOADS,
-            "interleaved pairs have a lower load throughput than neighbours, and are faster all the same",
-        ],
-        ["reduce_interleaved", "reduce_neighbored"],
-        1.0,
-    ),
-    below(
-        [
-            "reduce",
-            LOADED,
-            "interleaved pairs do the same work with fewer accesses to memory",
-        ],
-        ["reduce_interleaved", "reduce_neighbored_less"],
-        1.0,
-    ),
-    Statement {
-        ladder: "reduce",
-        metric: UNIFORM,
-        text: "interleaved pairs diverge as the less diverging neighbours do: equal branch efficiency",
-        check: Check::Same(["reduce_interleaved", "reduce_neighbored_less"]),
-    },
-    Statement {
-        ladder: "reduce",
-        metric: READ,
-        text: "the more data blocks a block takes, the faster memory is read",
-        check: Check::Rising(&[
-            "reduce_unrolling2",
-            "reduce_unrolling4",
-            "reduce_unrolling8",
-        ]),
-    },
-    below(
-        [
-            "reduce",
-            AT_BARRIER,
-            "with the last warp's rounds written out, fewer warps wait at barriers",
-        ],
-        UNROLLED,
-        1.0,
-    ),
-    below(
-        [
-            "reduce",
-            AT_BARRIER_PCT,
-            "with the last warp's rounds written out, fewer warps wait at barriers",
-        ],
-        UNROLLED,
-        1.0,
-    ),
-    below(
-        [
-            "reduce",
-            BARRIERS,
-            "with the last warp's rounds written out, a warp meets fewer barriers",
-        ],
-        UNROLLED,
-        1.0,
-    ),
-    Statement {
-        ladder: "transpose",
-        metric: LOAD_SECTORS,
-        text: "words in a row, one for each thread: 4 sectors a load",
-        check: Check::About("transpose_naive", 4.0),
-    },
-    Statement {
-        ladder: "transpose",
-        metric: STORE_SECTORS,
-        text: "words a row apart: 32 sectors a store",
-        check: Check::About("transpose_naive", 32.0),
-    },
-    Statement {
-        ladder: "transpose",
-        metric: STORE_SECTORS,
-        text: "through a tile in shared memory: 4 sectors a store instead of 32",
-        check: Check::About("transpose_smem", 4.0),
-    },
-    Statement {
-        ladder: "transpose",
-        metric: LD_PER_ST,
-        text: "a tile's columns cost 8 wavefronts for one of its rows (16 were measured on an H100)",
-        check: Check::About("transpose_smem", 8.0),
-    },
-    Statement {
-        ladder: "transpose",
-        metric: LD_PER_ST,
-        text: "with padding they cost 1 for 1",
-        check: Check::About("transpose_smem_pad", 1.0),
-    },
-    Statement {
-        ladder: "transpose",
-        metric: READ,
-        text: "two tiles a block read memory about 1.13 times as fast (on an RTX 3080)",
-        check: Check::Times {
-            rung: "transpose_smem_unroll_pad",
-            than: "transpose_smem_pad",
-            times: 1.13,
-        },
-    },
-    Statement {
-        ladder: "transpose",
-        metric: WRITTEN,
-        text: "two tiles a block write memory about 1.13 times as fast (on an RTX 3080)",
-        check: Check::Times {
-            rung: "transpose_smem_unroll_pad",
-            than: "transpose_smem_pad",
-            times: 1.13,
-        },
-    },
-];
+pub static STATEMENTS: LazyLock<Vec<Statement>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct File {
+        statement: Vec<Statement>,
+    }
+    embedded::<File>("statements.toml", include_str!("statements.toml")).statement
+});
 
 /// What became of a statement on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Finding {
     /// It holds, with the numbers.
     Holds(String),
     /// It does not, with the numbers.
@@ -216,7 +66,7 @@ pub enum Found {
     /// Only a GPU has the metric.
     NeedsGpu,
     /// Rungs that it is about were not profiled, or have no number.
-    Unknown(Vec<&'static str>),
+    Unknown(Vec<String>),
 }
 
 /// How near "about" is.
@@ -224,26 +74,16 @@ const ABOUT: f64 = 0.1;
 /// How near "the same" is.
 const SAME: f64 = 0.005;
 
-impl Check {
-    /// The rungs that it is about.
-    pub fn rungs(&self) -> Vec<&'static str> {
-        match *self {
-            Self::Below { rung, than, .. } | Self::Times { rung, than, .. } => vec![rung, than],
-            Self::Same(rungs) => rungs.into(),
-            Self::About(rung, _) => vec![rung],
-            Self::Rising(rungs) => rungs.into(),
-        }
-    }
-
-    /// Whether it holds for the rungs' numbers, in the order of [`Check::rungs`].
-    pub fn holds(&self, numbers: &[f64]) -> bool {
+impl Relation {
+    /// Whether it holds for these numbers of the rungs and the statement's own.
+    pub fn holds(self, numbers: &[f64], number: f64) -> bool {
         let near = |number: f64, wanted: f64, by: f64| (number - wanted).abs() <= wanted.abs() * by;
-        match (*self, numbers) {
-            (Self::Below { times, .. }, &[own, other]) => own < other * times,
-            (Self::Times { times, .. }, &[own, other]) => near(own, other * times, ABOUT),
-            (Self::Same(_), &[one, other]) => near(one, other, SAME),
-            (Self::About(_, wanted), &[own]) => near(own, wanted, ABOUT),
-            (Self::Rising(_), numbers) => numbers.is_sorted_by(|a, b| a < b),
+        match (self, numbers) {
+            (Self::Below, &[own, other]) => own < other * number,
+            (Self::Times, &[own, other]) => near(own, other * number, ABOUT),
+            (Self::Same, &[one, other]) => near(one, other, SAME),
+            (Self::About, &[own]) => near(own, number, ABOUT),
+            (Self::Rising, numbers) => numbers.is_sorted_by(|a, b| a < b),
             _ => false,
         }
     }
@@ -265,37 +105,27 @@ impl Statement {
     }
 
     /// Whether it holds by a device's numbers.
-    pub fn check(&self, metric: &Metric<'_>, profile: &Profile, side: Side) -> Found {
+    pub fn check(&self, metric: &Metric, profile: &Profile, side: Side) -> Finding {
         if side == Side::Sim && metric.sim.missing().is_some() {
-            return Found::NeedsGpu;
+            return Finding::NeedsGpu;
         }
-        let rungs = self.check.rungs();
-        let number = |name: &str| {
+        let number = |name: &String| {
             let row = profile.rows.iter().find(|row| row.rung.name == name)?;
             row.number(metric, side)
         };
-        let unknown: Vec<&str> = rungs
-            .iter()
-            .copied()
-            .filter(|name| number(name).is_none())
-            .collect();
-        if !unknown.is_empty() {
-            return Found::Unknown(unknown);
+        let without = self.rungs.iter().filter(|name| number(name).is_none());
+        let without: Vec<String> = without.cloned().collect();
+        if !without.is_empty() {
+            return Finding::Unknown(without);
         }
-        let numbers: Vec<f64> = rungs.iter().filter_map(|name| number(name)).collect();
-        let text = numbers_in_words(metric.form, &rungs, &numbers);
-        if self.check.holds(&numbers) {
-            Found::Holds(text)
-        } else {
-            Found::DoesNot(text)
+        let numbers: Vec<f64> = self.rungs.iter().filter_map(number).collect();
+        let each = self.rungs.iter().zip(&numbers);
+        let each =
+            each.map(|(rung, &number)| format!("{rung} {}", metric.form.write_with_unit(number)));
+        let text = each.collect::<Vec<_>>().join(", ");
+        match self.relation.holds(&numbers, self.number) {
+            true => Finding::Holds(text),
+            false => Finding::DoesNot(text),
         }
     }
-}
-
-fn numbers_in_words(form: Form, rungs: &[&str], numbers: &[f64]) -> String {
-    let each = rungs.iter().zip(numbers);
-    let each: Vec<String> = each
-        .map(|(rung, &number)| format!("{rung} {}", form.write_with_unit(number)))
-        .collect();
-    each.join(", ")
 }

@@ -7,24 +7,24 @@ mod verdicts;
 use std::collections::BTreeSet;
 
 use super::metrics::{METRICS, defaults, find};
-use super::plan::choose;
-use super::statements::{Check, Found, STATEMENTS, Statement};
+use super::statements::{Finding, Relation, STATEMENTS, Statement};
 use super::*;
-use engine::registry::{ladder, ladders};
+use engine::selection::select_with;
+use host::{CATALOG, Error, ladder, ladders};
 
 #[test]
 fn metrics_are_named_once_and_need_counters_that_there_are() {
-    let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
     assert_eq!(names.len(), METRICS.len());
     let counters: BTreeSet<&str> = simt::counters::METRICS
         .iter()
         .map(|counter| counter.name)
         .collect();
-    for metric in METRICS {
-        for name in metric.sim.needs(metric.name) {
+    for metric in METRICS.iter() {
+        for name in metric.sim.needs(&metric.name) {
             assert!(counters.contains(name.as_str()), "{}: {name}", metric.name);
         }
-        let somewhere = [metric.sim, metric.gpu];
+        let somewhere = [&metric.sim, &metric.gpu];
         assert!(somewhere.iter().any(|source| source.missing().is_none()));
         assert!(!metric.meaning.is_empty() && !metric.heading.is_empty());
     }
@@ -62,7 +62,7 @@ fn a_metric_can_be_a_counter_or_on_a_gpu_anything_of_nsights_form() {
     assert_eq!((blocks.sim, blocks.gpu), (Source::Same, Source::Same));
     let any = find("sm__cycles_active.avg", true).unwrap();
     assert!(any.sim.missing().is_some());
-    assert_eq!(any.gpu.needs(any.name), ["sm__cycles_active.avg"]);
+    assert_eq!(any.gpu.needs(&any.name), ["sm__cycles_active.avg"]);
     assert!(find("launch__registers_per_thread", true).is_ok());
     for (name, on_gpu, part) in [
         (
@@ -87,23 +87,10 @@ fn a_metric_can_be_a_counter_or_on_a_gpu_anything_of_nsights_form() {
 }
 
 #[test]
-fn a_source_has_no_number_where_there_is_nothing_to_divide_by() {
-    let numbers: Numbers = [("a", 3.0), ("b", 0.0), ("c", 2.0)].into_iter().collect();
-    let quotient = |under| Source::Quotient(&["a", "c"], under, 100.0).of("x", &numbers);
-    assert_eq!(quotient(&["c"]), Some(250.0));
-    assert_eq!(quotient(&["b"]), None);
-    assert_eq!(quotient(&["nowhere"]), None);
-    assert_eq!(Source::SameUnlessZero("b").of("a", &numbers), None);
-    assert_eq!(Source::SameUnlessZero("c").of("a", &numbers), Some(3.0));
-    assert_eq!(Source::Sum(&["a", "c"], 2.0).of("x", &numbers), Some(10.0));
-    assert_eq!(Source::Missing("why").of("a", &numbers), None);
-}
-
-#[test]
 fn statements_are_about_rungs_and_metrics_that_there_are() {
-    for statement in STATEMENTS {
-        let ladder = ladder(statement.ladder).unwrap();
-        for rung in statement.check.rungs() {
+    for statement in STATEMENTS.iter() {
+        let ladder = ladder(&statement.ladder).unwrap();
+        for rung in &statement.rungs {
             assert!(ladder.rung(rung).is_ok(), "{rung}");
         }
         assert!(METRICS.iter().any(|metric| metric.name == statement.metric));
@@ -112,35 +99,22 @@ fn statements_are_about_rungs_and_metrics_that_there_are() {
 
 #[test]
 fn a_statement_holds_or_not() {
-    let below = |numbers: [f64; 2]| {
-        Check::Below {
-            rung: "",
-            than: "",
-            times: 0.5,
-        }
-        .holds(&numbers)
-    };
-    assert!(below([4.9, 10.0]) && !below([5.0, 10.0]));
-    assert!(Check::Same(["", ""]).holds(&[98.2, 98.1]));
-    assert!(!Check::Same(["", ""]).holds(&[98.2, 97.0]));
-    assert!(Check::About("", 8.0).holds(&[8.4]) && !Check::About("", 8.0).holds(&[16.0]));
-    assert!(Check::Rising(&["", "", ""]).holds(&[1.0, 2.0, 3.0]));
-    assert!(!Check::Rising(&["", "", ""]).holds(&[1.0, 2.0, 2.0]));
-    let times = Check::Times {
-        rung: "",
-        than: "",
-        times: 1.13,
-    };
-    assert!(times.holds(&[1.15, 1.0]) && !times.holds(&[1.0, 1.0]));
+    use Relation::{About, Below, Rising, Same, Times};
+    let holds = |relation: Relation, numbers: &[f64], number| relation.holds(numbers, number);
+    assert!(holds(Below, &[4.9, 10.0], 0.5) && !holds(Below, &[5.0, 10.0], 0.5));
+    assert!(holds(Same, &[98.2, 98.1], 1.0) && !holds(Same, &[98.2, 97.0], 1.0));
+    assert!(holds(About, &[8.4], 8.0) && !holds(About, &[16.0], 8.0));
+    assert!(holds(Rising, &[1.0, 2.0, 3.0], 1.0) && !holds(Rising, &[1.0, 2.0, 2.0], 1.0));
+    assert!(holds(Times, &[1.15, 1.0], 1.13) && !holds(Times, &[1.0, 1.0], 1.13));
 }
 
 /// A profile of the first rungs of the reduction with made-up instructions.
 fn made_up(instructions: &[f64]) -> Profile {
-    let chosen = choose(&["reduce".to_owned()], &[]).unwrap();
-    let plan = chosen[0].plan(None).unwrap();
+    let selected = select_with(&CATALOG, &["reduce".to_owned()], &[]).unwrap();
+    let plan = plan(&selected[0], None).unwrap();
     let rows = plan.launches().iter().zip(instructions);
     Profile {
-        ladder: chosen[0].ladder,
+        ladder: selected[0].ladder,
         title: String::new(),
         rows: rows
             .map(|((rung, launch), &number)| Row {
@@ -164,39 +138,39 @@ fn a_statement_is_checked_where_its_rungs_are() {
     let metric = &METRICS[0];
     let check = |profile: &Profile, side| {
         let profiles = [profile.clone()];
-        let mut about = Statement::about(metric.name, &profiles);
+        let mut about = Statement::about(&metric.name, &profiles);
         let (statement, profile) = about.next().unwrap();
         statement.check(metric, profile, side)
     };
     let numbers = "reduce_neighbored_less 40.00, reduce_neighbored 100.00".to_owned();
     assert_eq!(
         check(&made_up(&[100.0, 40.0]), Side::Sim),
-        Found::Holds(numbers)
+        Finding::Holds(numbers)
     );
     assert!(matches!(
         check(&made_up(&[100.0, 60.0]), Side::Sim),
-        Found::DoesNot(_)
+        Finding::DoesNot(_)
     ));
-    let missing = Found::Unknown(vec!["reduce_neighbored_less"]);
+    let missing = Finding::Unknown(vec!["reduce_neighbored_less".to_owned()]);
     assert_eq!(check(&made_up(&[100.0]), Side::Sim), missing);
     assert!(matches!(
         check(&made_up(&[100.0, 40.0]), Side::Gpu),
-        Found::Unknown(_)
+        Finding::Unknown(_)
     ));
 }
 
 #[test]
 fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
-    let chosen_of = |targets: &[&str], options: &[(&'static str, &str)]| {
+    let selected = |targets: &[&str], options: &[(&'static str, &str)]| {
         let targets: Vec<String> = targets.iter().map(|&target| target.to_owned()).collect();
         let options: Vec<_> = options
             .iter()
             .map(|&(name, text)| (name, text.to_owned()))
             .collect();
-        choose(&targets, &options)
+        select_with(&CATALOG, &targets, &options)
     };
-    assert_eq!(chosen_of(&[], &[]).unwrap().len(), ladders().len());
-    let mixed = chosen_of(
+    assert_eq!(selected(&[], &[]).unwrap().len(), ladders().len());
+    let mixed = selected(
         &[
             "transpose_smem",
             "reduce_unrolling",
@@ -206,10 +180,10 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
         &[("n", "64"), ("rows", "32")],
     )
     .unwrap();
-    let chosen: Vec<_> = mixed
+    let rows: Vec<_> = mixed
         .iter()
         .map(|one| {
-            let options: Vec<&str> = one.options.iter().map(|(name, _)| *name).collect();
+            let options: Vec<&str> = one.given.iter().map(|(name, _)| *name).collect();
             (
                 one.ladder.name,
                 one.whole,
@@ -222,15 +196,14 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
         (ladder, whole, named.to_owned(), options.to_owned())
     };
     assert_eq!(
-        chosen,
+        rows,
         [
             row("reduce", false, "reduce_unrolling", "n"),
             row("transpose", false, "transpose_smem", "rows"),
             row("matmul", true, "matmul_naive", "n"),
         ]
     );
-    let rungs: Vec<&str> = mixed[0]
-        .plan(None)
+    let rungs: Vec<&str> = plan(&mixed[0], None)
         .unwrap()
         .rungs()
         .iter()
@@ -245,12 +218,15 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
         ]
     );
     assert_eq!(
-        chosen_of(&["shuffle", "histogram"], &[("rows", "1")])
+        selected(&["shuffle", "histogram"], &[("rows", "1")])
             .unwrap_err()
             .to_string(),
         "--rows is an option of transpose, and what is profiled is shuffle, histogram"
     );
     // What was named beside its ladder has to be possible too.
-    let max = chosen_of(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
-    assert!(matches!(max[0].plan(None), Err(Error::NotOffered { .. })));
+    let max = selected(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
+    assert!(matches!(
+        plan(&max[0], None),
+        Err(ProfileError::Engine(Error::NotOffered { .. }))
+    ));
 }

@@ -5,7 +5,7 @@ use engine::registry::{Ladder, Rung};
 
 /// How near a launch is to the limits of a device, from 0 to 1, and what else tells why. `None` is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Shares {
+pub struct Utilization {
     /// DRAM bandwidth.
     pub dram: Option<f64>,
     /// L2 bandwidth.
@@ -42,7 +42,7 @@ pub struct Shares {
     pub predicted_ns: Option<f64>,
 }
 
-impl Shares {
+impl Utilization {
     /// The L1 and shared memory, which is a part of it: where most of the L1's traffic is shared memory's, the L1's
     /// time is, too.
     fn l1_or_shared(&self) -> (Option<f64>, Option<f64>) {
@@ -129,7 +129,7 @@ const MOSTLY: f64 = 0.5;
 const WASTED: f64 = 0.6;
 /// Fewer lanes at work than this is divergence.
 const PARTED: f64 = 0.75;
-/// Shares that differ by no more than this factor are nearly alike.
+/// Utilization that differ by no more than this factor are nearly alike.
 const ALIKE: f64 = 1.05;
 /// A memory that is at work for this share of the time is one whose accesses are waited for.
 const AT_WORK: f64 = 0.5;
@@ -147,7 +147,7 @@ const MOVED_AGAIN: f64 = 2.0;
 /// the pipe it is where both are near. Shared memory is a part of the L1, and is meant where it has most of its
 /// traffic. Else it is latency: at barriers, where warps spend their time there; for want of warps, where there are
 /// few; of each warp's own accesses otherwise.
-pub fn verdict(shares: &Shares) -> Option<Verdict> {
+pub fn verdict(shares: &Utilization) -> Option<Verdict> {
     let (l1, shared) = shares.l1_or_shared();
     let resources = [
         (Resource::Dram, shares.dram),
@@ -200,7 +200,7 @@ pub fn verdict(shares: &Shares) -> Option<Verdict> {
 }
 
 /// What addresses a bound.
-fn helps(bound: Resource, shares: &Shares) -> Option<Optimization> {
+fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
     let below = |share: Option<f64>, limit| share.is_some_and(|share| share < limit);
     let above = |share: Option<f64>, limit| share.is_some_and(|share| share > limit);
     match bound {
@@ -230,7 +230,7 @@ fn helps(bound: Resource, shares: &Shares) -> Option<Optimization> {
 }
 
 /// The memory whose accesses are what is waited for, if one is [`AT_WORK`]: the nearest to its limit.
-fn waited_for(shares: &Shares) -> Option<Resource> {
+fn waited_for(shares: &Utilization) -> Option<Resource> {
     let (l1, shared) = shares.l1_or_shared();
     // Without conflicts a wavefront is what an access takes at the least.
     let has_conflicts = shares.conflicts.is_some_and(|lost| lost > CONFLICTS);
@@ -250,7 +250,7 @@ fn waited_for(shares: &Shares) -> Option<Resource> {
 }
 
 /// What makes less traffic of a kind of memory; nothing where it is as little as it can be.
-fn traffic(memory: Resource, shares: &Shares) -> Option<Optimization> {
+fn traffic(memory: Resource, shares: &Utilization) -> Option<Optimization> {
     let above = |share: Option<f64>, limit| share.is_some_and(|share| share > limit);
     let is_wasted = shares.used.is_some_and(|used| used < WASTED);
     match memory {
@@ -274,13 +274,13 @@ fn traffic(memory: Resource, shares: &Shares) -> Option<Optimization> {
 pub fn next_rung(ladder: &Ladder, rung: &Rung, optimization: Optimization) -> Option<&'static str> {
     let entry = optimization.entry();
     if let Some(pair) = entry.pair(ladder.name, rung.name) {
-        return Some(pair.after);
+        return Some(&pair.after);
     }
     let place = |name: &str| ladder.rungs.iter().position(|other| other.name == name);
     let own = place(rung.name)?;
     let pairs = entry.pairs.iter().filter(|pair| pair.ladder == ladder.name);
     pairs
-        .filter(|pair| place(pair.after).is_some_and(|after| after > own))
-        .map(|pair| pair.after)
+        .filter(|pair| place(&pair.after).is_some_and(|after| after > own))
+        .map(|pair| pair.after.as_str())
         .next()
 }

@@ -15,7 +15,7 @@ use clap::{Arg, ArgGroup, Args};
 use engine::device::{Choice, Device, Sim};
 use engine::run::Plan;
 
-use crate::command::{Command, On};
+use crate::command::{Command, CommandArgs};
 use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
 use crate::targets::Targets;
@@ -31,7 +31,7 @@ pub(crate) const AGREE: Command = Command {
     about: "Compare what the simulator counts of ladders with what Nsight Compute counts on a GPU; exit code 1 where a \
             difference is unexplained",
     arguments: |command, scope| {
-        let command = On::<Asked>::arguments(command, scope);
+        let command = CommandArgs::<Arguments>::arguments(command, scope);
         // A record has its own ladders, options and blocks.
         let is_shared =
             |arg: &Arg| arg.get_id() == "names" || scope.is_option(arg.get_id().as_str());
@@ -41,19 +41,19 @@ pub(crate) const AGREE: Command = Command {
         })
     },
     execute: |matches, env, to| {
-        let On { targets, own } = On::<Asked>::read(env, matches)?;
+        let CommandArgs { targets, own } = CommandArgs::<Arguments>::read(env, matches)?;
         run(&own, &targets, env, to.out)
     },
 };
 
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("record").args(["update_fixture", "from"])))]
-struct Asked {
+struct Arguments {
     /// Nsight Compute's program [default: found in PATH and where it is installed]
     #[arg(long, value_name = "PATH")]
     ncu: Option<PathBuf>,
     /// Put what was compared into a record, in the place of what it has of these ladders; the tests read
-    /// simt/tests/fixtures/ncu/agree.json
+    /// crates/simt/tests/fixtures/ncu/agree.json
     #[arg(long, value_name = "PATH")]
     update_fixture: Option<PathBuf>,
     /// Compare nothing, and report what is in a record
@@ -65,14 +65,19 @@ struct Asked {
     update_doc: Option<PathBuf>,
 }
 
-fn run(asked: &Asked, targets: &Targets, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
+fn run(
+    asked: &Arguments,
+    targets: &Targets,
+    env: &Env<'_>,
+    out: &mut dyn Write,
+) -> Result<u8, Error> {
     // What cannot be written later is refused before minutes are spent.
     if let Some(doc) = &asked.update_doc {
         document::check(doc, MARKER)?;
     }
     if let Some(path) = &asked.from {
         let record = Record::read(path, false)?;
-        return report(&record, &record, asked, out);
+        return report(&record, Some(&record), asked, env, out);
     }
     let cases = cases(
         env.catalog,
@@ -96,18 +101,31 @@ fn run(asked: &Asked, targets: &Targets, env: &Env<'_>, out: &mut dyn Write) -> 
     });
     let code = match shown.runs.is_empty() {
         true => 0,
-        false => report(&shown, &whole, asked, out)?,
+        false => {
+            let whole = asked.update_fixture.as_ref().map(|_| &whole);
+            report(&shown, whole, asked, env, out)?
+        }
     };
     measured?;
     Ok(code)
 }
 
 /// Shows a record, puts the whole one into the file that was asked for, and gives the exit code.
-fn report(shown: &Record, whole: &Record, asked: &Asked, out: &mut dyn Write) -> Result<u8, Error> {
-    if let Some(path) = &asked.update_doc {
-        document::update(path, MARKER, &show::markdown(whole))?;
+fn report(
+    shown: &Record,
+    whole: Option<&Record>,
+    asked: &Arguments,
+    env: &Env<'_>,
+    out: &mut dyn Write,
+) -> Result<u8, Error> {
+    if let (Some(path), Some(whole)) = (&asked.update_doc, whole) {
+        document::update(path, MARKER, &show::report(whole).markdown())?;
     }
-    write!(out, "{}", show::markdown(shown))?;
+    let mut report = show::report(shown);
+    if let Some(whole) = whole {
+        show::not_measured(&whole.missing(env.catalog), &mut report);
+    }
+    write!(out, "{}", report.markdown())?;
     Ok(match shown.is_explained() {
         true => 0,
         false => WRONG,
@@ -121,80 +139,40 @@ fn measure(
     env: &Env<'_>,
     mut keep: impl FnMut(Vec<Run>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut plans = Vec::new();
-    for case in cases {
-        plans.push(case.plan(&[])?);
-    }
+    let plans = cases.iter().map(Case::plan);
+    let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     let (gpu, device) = gpu(named, env)?;
-    let mut ready = Vec::new();
-    for (case, plan) in cases.iter().zip(plans) {
-        ready.push(Ready::new(case, plan, &*device)?);
+    for plan in &mut plans {
+        plan.leave_out(|_, launch| device.lacks(launch))?;
+        if plan.launches().is_empty() {
+            let why = plan.left_out().join("; ");
+            return Err(Error::Profile(ProfileError::Nothing { why }));
+        }
     }
-    // It is not held while another process is profiled on it.
+    // It is closed before another process is profiled on it.
     drop(device);
     // Tools that do not work are told of before minutes are spent.
-    if let Some((_, launch)) = ready.iter().flat_map(|one| one.plan.launches()).next() {
+    if let Some((_, launch)) = plans.iter().flat_map(Plan::launches).next() {
         gpu.changes(&launch.entry)?;
     }
 
     let mut sim = Sim::open_as(env.catalog.kernels, 0, gpu.info.compute_capability)?;
     // For each rung of the simulator, and for each case of Nsight Compute and of ptxas.
-    let steps = ready.iter().map(|one| one.plan.launches().len() + 2);
+    let steps = plans.iter().map(|plan| plan.launches().len() + 2);
     let bar = progress_bar(steps.sum(), env.terminal);
-    for ladder in ready.chunk_by(|a, b| a.case.ladder.name == b.case.ladder.name) {
-        let mut runs = Vec::new();
-        for Ready {
-            case,
-            plan,
-            left_out,
-        } in ladder
-        {
-            let left_out = left_out.clone();
-            runs.push(compare(case, plan, left_out, &gpu, &mut sim, |doing| {
+    let ladder_of = |case: &Case| case.selection.ladder.name;
+    let all: Vec<(&Case, Plan)> = cases.iter().zip(plans).collect();
+    for own in all.chunk_by(|a, b| ladder_of(a.0) == ladder_of(b.0)) {
+        let compare = |(case, plan): &(&Case, Plan)| {
+            compare(case, plan, &gpu, &mut sim, |doing| {
                 bar.set_message(doing.to_owned());
                 bar.inc(1);
-            })?);
-        }
-        keep(runs)?;
+            })
+        };
+        keep(own.iter().map(compare).collect::<Result<_, _>>()?)?;
     }
     bar.finish_and_clear();
     Ok(())
-}
-
-/// A case without what the GPU cannot run.
-struct Ready<'a> {
-    case: &'a Case,
-    plan: Plan,
-    /// What it cannot run, in words.
-    left_out: Vec<String>,
-}
-
-impl<'a> Ready<'a> {
-    /// # Errors
-    /// [`ProfileError::Nothing`] where it can run none of it.
-    fn new(case: &'a Case, plan: Plan, device: &dyn Device) -> Result<Self, Error> {
-        let mut left_out = plan.left_out().to_vec();
-        let mut names = Vec::new();
-        for (rung, launch) in plan.launches() {
-            match device.lacks(launch) {
-                Some(error) => left_out.push(error.to_string()),
-                None => names.push(rung.name.to_owned()),
-            }
-        }
-        if names.is_empty() {
-            let why = left_out.join("; ");
-            return Err(Error::Profile(ProfileError::Nothing { why }));
-        }
-        let plan = match names.len() == plan.launches().len() {
-            true => plan,
-            false => case.plan(&names)?,
-        };
-        Ok(Self {
-            case,
-            plan,
-            left_out,
-        })
-    }
 }
 
 /// Finds the GPU and all that it is asked with.

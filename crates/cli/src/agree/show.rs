@@ -1,82 +1,75 @@
-//! The report, in Markdown.
-
-use std::fmt::Write as _;
-
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
+//! The report of `ladder agree`, which is Markdown.
 
 use analysis::agree::class::Class;
 use analysis::agree::metrics::{BRANCHES, INSTRUCTIONS, METRICS, Rule, UNIFORM, find};
-use analysis::agree::record::{Comparison, Measured, Record, Row, Run, Summary};
+use analysis::agree::record::{Circumstances, Comparison, Record, Run, Summary};
+
+use crate::output::{Column, Document, Table};
 
 /// The report of a record: how many comparisons came out how, every number that is not exact, what cannot be
 /// compared, and where it was measured.
-pub(super) fn markdown(record: &Record) -> String {
-    let mut text = String::new();
+pub(super) fn report(record: &Record) -> Document {
+    let mut report = Document::default();
     if record.runs.is_empty() {
-        text += "Nothing has been compared yet.\n";
-    } else {
-        text += &summary(record);
-        text += "\n### What is not exact\n\n";
-        text += &differences(record);
-        text += "\n### What counts different things\n\n";
-        text += &information(record);
-        text += "\n### What is compared\n\n";
-        text += &compared();
-        text += "\n### Where it was measured\n\n";
-        text += &circumstances(record);
+        report.paragraph("Nothing has been compared yet.");
+        return report;
     }
-    if !record.not_yet.is_empty() {
-        text += "\n### What has not been compared yet\n\n";
-        for (ladder, rungs) in &record.not_yet {
-            let rungs: Vec<String> = rungs.iter().map(|rung| code(rung)).collect();
-            put(&mut text, &format!("- {ladder}: {}", rungs.join(", ")));
-        }
-    }
-    text
-}
-
-fn put(text: &mut String, line: &str) {
-    writeln!(text, "{line}").expect("a string takes all that is written");
-}
-
-fn code(name: &str) -> String {
-    format!("`{name}`")
-}
-
-/// A table, of whose columns all but the first `words` are numbers.
-fn table(header: &[&str], words: usize, rows: Vec<Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN).force_no_tty();
-    table.set_header(header);
-    table.add_rows(rows);
-    for column in table.column_iter_mut().skip(words) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    format!("{}\n", table.trim_fmt())
-}
-
-fn summary(record: &Record) -> String {
-    let row = |ladder: &str, case: &str, summary: Summary| -> Vec<String> {
-        let words = [ladder.to_owned(), case.to_owned()].into_iter();
-        let numbers = summary.columns().map(|(_, number)| number.to_string());
-        words.chain(numbers).collect()
-    };
-    let mut rows: Vec<Vec<String>> = record
-        .runs
-        .iter()
-        .map(|run| row(&run.ladder, &run.case(), run.summary()))
-        .collect();
-    rows.push(row("all", "", record.runs.iter().map(Run::summary).sum()));
-    let names = Summary::default().columns().map(|(name, _)| name);
-    table(&[&["ladder", "problem"], &names[..]].concat(), 2, rows)
-}
-
-/// Every comparison that is not exact.
-fn differences(record: &Record) -> String {
-    let mut text = String::new();
+    report.table(summary(record));
+    report.heading("What is not exact", "");
+    differences(record, &mut report);
+    report.heading("What counts different things", "");
     for run in &record.runs {
-        let mut rows = Vec::new();
+        report.paragraph(format!("{}: {}", run.ladder, run.case()));
+        report.table(information(run));
+    }
+    report.heading("What is compared", "");
+    report.table(compared());
+    report.heading("Where it was measured", "");
+    circumstances(record, &mut report);
+    report
+}
+
+/// Adds the rungs of which a record has no numbers.
+pub(super) fn not_measured(missing: &[(&str, Vec<&str>)], report: &mut Document) {
+    if !missing.is_empty() {
+        report.heading("What has not been measured yet", "");
+    }
+    for (ladder, rungs) in missing {
+        report.note(format!("{ladder}: `{}`", rungs.join("`, `")));
+    }
+}
+
+fn summary(record: &Record) -> Table {
+    let names = Summary::default().columns().map(|(name, _)| name);
+    let words = ["ladder", "problem"].map(Column::text);
+    let mut table = Table::new(words.into_iter().chain(names.map(Column::number)));
+    let mut row = |ladder: &str, case: String, summary: Summary| {
+        let numbers = summary.columns().map(|(_, number)| number.to_string());
+        table.row([ladder.to_owned(), case].into_iter().chain(numbers));
+    };
+    for run in &record.runs {
+        row(&run.ladder, run.case(), run.summary());
+    }
+    row(
+        "all",
+        String::new(),
+        record.runs.iter().map(Run::summary).sum(),
+    );
+    table
+}
+
+/// Adds every comparison that is not exact.
+fn differences(record: &Record, report: &mut Document) {
+    let mut is_exact = true;
+    for run in &record.runs {
+        let mut table = Table::new([
+            Column::name("rung"),
+            Column::text("metric"),
+            Column::text("how"),
+            Column::number("sim"),
+            Column::number("GPU"),
+            Column::number("difference"),
+        ]);
         for row in &run.rungs {
             for (metric, comparison) in row.comparisons(run) {
                 let Some(comparison) = comparison else {
@@ -85,9 +78,9 @@ fn differences(record: &Record) -> String {
                 if matches!(comparison.class, Class::Exact | Class::Information) {
                     continue;
                 }
-                rows.push(vec![
-                    code(&row.rung),
-                    metric.heading.to_owned(),
+                table.row([
+                    row.rung.clone(),
+                    metric.heading.clone(),
                     class(comparison),
                     number(comparison.sim),
                     number(comparison.ncu),
@@ -95,17 +88,15 @@ fn differences(record: &Record) -> String {
                 ]);
             }
         }
-        if !rows.is_empty() {
-            let header = ["rung", "metric", "how", "sim", "GPU", "difference"];
-            put(&mut text, &format!("{}: {}\n", run.ladder, run.case()));
-            put(&mut text, &table(&header, 3, rows));
+        if !table.is_empty() {
+            is_exact = false;
+            report.paragraph(format!("{}: {}", run.ladder, run.case()));
+            report.table(table);
         }
     }
-    if text.is_empty() {
-        text += "Nothing: all numbers are the same on both sides.\n";
+    if is_exact {
+        report.paragraph("Nothing: all numbers are the same on both sides.");
     }
-    text.truncate(text.trim_end().len());
-    text + "\n"
 }
 
 fn class(comparison: &Comparison) -> String {
@@ -132,103 +123,81 @@ fn difference(comparison: &Comparison) -> String {
 }
 
 /// Instructions and branches, which are those of PTX on one side and of SASS on the other.
-fn information(record: &Record) -> String {
-    let mut text = String::new();
-    for run in &record.runs {
-        let names = [INSTRUCTIONS, BRANCHES, UNIFORM];
-        let here: Vec<&str> = names
-            .into_iter()
-            .filter(|name| run.metrics.iter().any(|own| own == name))
-            .collect();
-        let mut header = vec!["rung".to_owned()];
-        for heading in here.iter().filter_map(|name| find(name)) {
-            header.push(format!("{} (PTX)", heading.heading));
-            header.push("(SASS)".to_owned());
-        }
-        let cells = |row: &Row| {
-            let mut cells = vec![code(&row.rung)];
-            for name in &here {
-                let comparison = row.metrics.get(*name);
-                let of = |side: fn(&Comparison) -> Option<f64>| {
-                    number(comparison.map_or(Some(0.0), side))
-                };
-                cells.extend([of(|both| both.sim), of(|both| both.ncu)]);
-            }
-            cells
-        };
-        let rows = run.rungs.iter().map(cells).collect();
-        let header: Vec<&str> = header.iter().map(String::as_str).collect();
-        put(&mut text, &format!("{}: {}\n", run.ladder, run.case()));
-        put(&mut text, &table(&header, 1, rows));
+fn information(run: &Run) -> Table {
+    let names = [INSTRUCTIONS, BRANCHES, UNIFORM].into_iter();
+    let here = names.filter(|name| run.metrics.iter().any(|own| own == name));
+    let here: Vec<&str> = here.collect();
+    let headings = here
+        .iter()
+        .filter_map(|name| find(name))
+        .flat_map(|metric| {
+            let ptx = format!("{} (PTX)", metric.heading);
+            [Column::number(ptx), Column::number("(SASS)")]
+        });
+    let mut table = Table::new([Column::name("rung")].into_iter().chain(headings));
+    for row in &run.rungs {
+        let numbers = here.iter().flat_map(|name| {
+            let comparison = row.metrics.get(*name);
+            let of =
+                |side: fn(&Comparison) -> Option<f64>| number(comparison.map_or(Some(0.0), side));
+            [of(|both| both.sim), of(|both| both.ncu)]
+        });
+        table.row([row.rung.clone()].into_iter().chain(numbers));
     }
-    text.truncate(text.trim_end().len());
-    text + "\n"
+    table
 }
 
 /// The metrics and what has to hold of each.
-fn compared() -> String {
-    let rows = METRICS.iter().map(|metric| {
+fn compared() -> Table {
+    let mut table = Table::new([
+        Column::text("metric"),
+        Column::name("name"),
+        Column::text("the GPU's has to be"),
+    ]);
+    for metric in METRICS.iter() {
         let rule = match metric.rule {
             Rule::Requests | Rule::Counts => "the same",
             Rule::TwoPlaces => "the same to two places",
             Rule::Arbitrated => "on the GPU up to 6 % more, for arbitration",
             Rule::Information => "not compared: PTX on one side, SASS on the other",
         };
-        vec![
-            metric.heading.to_owned(),
-            code(metric.name),
-            rule.to_owned(),
-        ]
-    });
-    table(
-        &["metric", "name", "the GPU's has to be"],
-        3,
-        rows.collect(),
-    )
+        table.row([metric.heading.as_str(), &metric.name, rule]);
+    }
+    table
 }
 
-/// Each place once, with the runs that are from there, and what they lack.
-fn circumstances(record: &Record) -> String {
-    let mut places: Vec<(&Measured, Vec<&Run>)> = Vec::new();
+/// Adds each place once, with the runs that are from there, and what they lack.
+fn circumstances(record: &Record, report: &mut Document) {
+    let mut places: Vec<(&Circumstances, Vec<&str>)> = Vec::new();
     for run in &record.runs {
         match places.iter_mut().find(|(own, _)| **own == run.measured) {
-            Some((_, runs)) => runs.push(run),
-            None => places.push((&run.measured, vec![run])),
+            Some((_, ladders)) => ladders.push(&run.ladder),
+            None => places.push((&run.measured, vec![&run.ladder])),
         }
     }
-    let mut text = String::new();
-    for (measured, runs) in places {
-        let mut ladders: Vec<&str> = runs.iter().map(|run| run.ladder.as_str()).collect();
+    for (measured, mut ladders) in places {
         ladders.dedup();
-        put(
-            &mut text,
-            &format!("- {}: {}", ladders.join(", "), place(measured)),
-        );
+        report.note(format!("{}: {}", ladders.join(", "), place(measured)));
     }
+    let mut last = String::new();
     for run in &record.runs {
-        let lacking: Vec<&str> = METRICS
-            .iter()
-            .filter(|metric| !run.metrics.iter().any(|own| own == metric.name))
-            .map(|metric| metric.heading)
-            .collect();
-        let line = format!("- {}: not counted: {}", run.ladder, lacking.join("; "));
+        let is_lacking = |name: &String| run.metrics.iter().all(|own| own != name);
+        let lacking = METRICS.iter().filter(|metric| is_lacking(&metric.name));
+        let lacking: Vec<&str> = lacking.map(|metric| metric.heading.as_str()).collect();
+        let line = format!("{}: not counted: {}", run.ladder, lacking.join("; "));
         // Of several runs on one GPU once.
-        if !lacking.is_empty() && !text.contains(&line) {
-            put(&mut text, &line);
+        if !lacking.is_empty() && line != last {
+            report.note(line.clone());
+            last = line;
         }
         for why in &run.left_out {
-            let case = run.case();
-            put(
-                &mut text,
-                &format!("- {}: {case}: left out: {why}", run.ladder),
-            );
+            report.note(format!("{}: {}: left out: {why}", run.ladder, run.case()));
         }
     }
-    text
 }
 
-fn place(measured: &Measured) -> String {
-    let Measured {
+fn place(measured: &Circumstances) -> String {
+    let Circumstances {
         device,
         capability,
         driver,

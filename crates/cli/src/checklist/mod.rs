@@ -2,17 +2,15 @@
 
 use std::io::Write;
 
-mod show;
-
 use clap::{Args, FromArgMatches};
 
 use crate::command::Command;
 use crate::env::{Env, progress_bar};
 use crate::error::Error;
-use crate::report::OutputStyle;
-use analysis::checklist::{ENTRIES, measure};
+use crate::output::{Column, Document, NOTHING, Table};
+use analysis::checklist::{MeasuredGain, MeasuredPair, entries, measure};
 use engine::device::Sim;
-use show::{json, text};
+use serde_json::{Value, json};
 
 pub(crate) const CHECKLIST: Command = Command {
     name: "checklist",
@@ -29,27 +27,116 @@ struct Arguments {
 }
 
 fn checklist(args: &Arguments, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
-    let pairs = ENTRIES.iter().map(|entry| entry.pairs.len()).sum();
+    let pairs = entries().iter().map(|entry| entry.pairs.len()).sum();
     let bar = progress_bar(pairs, env.terminal);
     // The counters are this machine's, whatever else there is.
-    let measured = measure(
-        env.catalog,
-        &mut Sim::open(env.catalog.kernels, 0)?,
-        |pair| {
-            bar.set_message(pair.after);
-            bar.inc(1);
-        },
-    );
+    let mut sim = Sim::open(env.catalog.kernels, 0)?;
+    let measured = measure(env.catalog, &mut sim, |pair| {
+        bar.set_message(pair.after.as_str());
+        bar.inc(1);
+    });
     bar.finish_and_clear();
-    let measured = measured?;
-    let style = OutputStyle {
-        terminal: env.terminal,
-    };
-    let text = if args.json {
-        json(&measured) + "\n"
-    } else {
-        text(&measured, style)
+    let document = document(&measured?);
+    let text = match args.json {
+        true => document.json(),
+        false => document.text(env.style()),
     };
     out.write_all(text.as_bytes())?;
     Ok(0)
+}
+
+/// The table of optimizations, and below it each one's rungs with the numbers before and after. For programs there is a
+/// record for each optimization, in the checklist's order: what it gains (`null` for nothing), how it is done, and its
+/// pairs of rungs.
+fn document(measured: &[MeasuredPair]) -> Document {
+    let mut document = Document::default();
+    let headings = ["optimization", "for the cores", "for the memory", "how"];
+    let mut table = Table::new(headings.map(Column::text)).wrapped();
+    for entry in entries() {
+        let or_nothing = |text: &'static str| if text.is_empty() { NOTHING } else { text };
+        table.row([
+            entry.optimization.name(),
+            or_nothing(&entry.compute),
+            or_nothing(&entry.memory),
+            &entry.strategies.join(";\n"),
+        ]);
+        let or_null = |text: &'static str| (!text.is_empty()).then_some(text);
+        let own = measured.iter();
+        let own = own.filter(|measured| measured.optimization == entry.optimization);
+        document.record(&json!({
+            "optimization": entry.optimization,
+            "compute": or_null(&entry.compute),
+            "memory": or_null(&entry.memory),
+            "strategies": entry.strategies,
+            "pairs": own.map(record).collect::<Vec<_>>(),
+        }));
+    }
+    document.table(table);
+    document.section("the rungs that show it", "");
+    document.table(rungs(measured));
+    document.paragraph(
+        "counted on the SIMT machine in this run; `ladder run` counts or times them at any size",
+    );
+    document
+}
+
+/// A row for each pair, with a line for each of its numbers.
+fn rungs(measured: &[MeasuredPair]) -> Table {
+    let words = ["optimization", "before → after", "problem", "what"].map(Column::text);
+    let numbers = ["before", "after", "factor"].map(Column::number);
+    let mut table = Table::new(words.into_iter().chain(numbers));
+    let mut last = None;
+    for MeasuredPair {
+        optimization,
+        pair,
+        size,
+        gains,
+    } in measured
+    {
+        let lines = |text: fn(&MeasuredGain) -> String| -> String {
+            let lines: Vec<String> = gains.iter().map(text).collect();
+            lines.join("\n")
+        };
+        // Each optimization's name once.
+        let is_next = last.replace(optimization) != Some(optimization);
+        table.row([
+            if is_next { optimization.name() } else { "" }.to_owned(),
+            format!("{}\n→ {}", pair.before, pair.after),
+            size.clone(),
+            lines(|gain| gain.what.to_owned()),
+            lines(|gain| number(gain.before)),
+            lines(|gain| number(gain.after)),
+            lines(|gain| match gain.before {
+                0.0 => NOTHING.to_owned(),
+                before => format!("{:.2}×", gain.after / before),
+            }),
+        ]);
+    }
+    table
+}
+
+/// Counts as they are, averages and shares with two digits.
+fn number(value: f64) -> String {
+    match value.fract() {
+        0.0 => format!("{value:.0}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+fn record(measured: &MeasuredPair) -> Value {
+    let gain = |own: &MeasuredGain| {
+        json!({
+            "what": own.what,
+            "better": own.gain.better,
+            "before": own.before,
+            "after": own.after,
+        })
+    };
+    json!({
+        "ladder": measured.pair.ladder,
+        "before": measured.pair.before,
+        "after": measured.pair.after,
+        "options": measured.pair.options,
+        "metrics": measured.gains.iter().map(gain).collect::<Vec<_>>(),
+    })
 }

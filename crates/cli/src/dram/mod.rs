@@ -1,118 +1,135 @@
 //! `ladder dram`: the figures of bursts, banks and channels, and the trace of a rung.
 
 mod args;
-mod json;
-mod show;
+mod figures;
 mod trace;
 
-use std::io::Write;
+use std::collections::BTreeMap;
 
-use anstyle::Style;
-use serde::Serialize;
+use clap::ArgMatches;
+use serde_json::{Value, to_value};
 
-use crate::command::Command;
+use crate::command::{Command, CommandArgs, Output};
 use crate::env::{Env, WRONG};
 use crate::error::Error;
-use crate::report::OutputStyle;
-use analysis::dram::trace::Plan;
-use args::{BusArgs, MapArgs, TilesArgs, by_default};
+use crate::output::{Document, Format};
+use analysis::dram::trace::Trace;
+use analysis::dram::{Bus, Dram, DramError, Map, Tiles};
+use args::{Arguments, Figure};
 use engine::device::Sim;
-
-use args::Dram;
 
 pub(crate) const DRAM: Command = Command {
     name: "dram",
     about: "Draw the bursts, banks and channels of DRAM, and count how evenly a rung's accesses spread over them",
-    arguments: |command, scope| Dram::command(scope.catalog, command),
-    execute: |matches, env, to| dram(&Dram::from_matches(env.catalog, matches)?, env, to.out),
+    arguments: args::add,
+    execute,
 };
 
-fn dram(asked: &Dram, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
-    let style = OutputStyle {
-        terminal: env.terminal,
-    };
-    let text = match asked {
-        Dram::Figures { json } => figures(*json, style)?,
-        Dram::Map(args) => {
-            let map = args.map()?;
-            if args.memory.json {
-                line(&json::map_json(&map))
-            } else {
-                show::map_text(&map, style)
-            }
+fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let asked = CommandArgs::<Arguments>::read(env, matches)?;
+    let (mut format, mut code) = (asked.own.format, 0);
+    let document = match &asked.own.figure {
+        _ if !asked.targets.is_empty() => {
+            let trace = traced(&asked, env)?;
+            code = if trace.correct { 0 } else { WRONG };
+            trace::document(&trace)
         }
-        Dram::Tiles(args) => {
-            let tiles = args.tiles()?;
-            if args.memory.json {
-                line(&json::tiles_json(&tiles))
-            } else {
-                show::tiles_text(&tiles, style)
-            }
+        Some(figure) => {
+            let (data, mut document);
+            (format, _, data, document) = shown(figure)?;
+            document.value(&data);
+            document
         }
-        Dram::Bus(args) if args.json => line(&json::bus_json(&args.bus()?, &args.demand)),
-        Dram::Bus(args) => args.text(style)?,
-        Dram::Trace(rung, options, args) => {
-            let plan = Plan::new(env.catalog, rung, options, args.block, args.setup()?)?;
-            // Only this machine tells of each access.
-            let trace = plan.run(&mut Sim::open(env.catalog.kernels, 0)?)?;
-            let text = if args.json {
-                line(&trace::trace_json(&trace))
-            } else {
-                trace::trace_text(&trace, style)
-            };
-            out.write_all(text.as_bytes())?;
-            return Ok(if trace.verdict.is_right() { 0 } else { WRONG });
+        None => {
+            let (mut all, mut values) = (Document::default(), BTreeMap::new());
+            for figure in Figure::all() {
+                let (_, (name, what), data, document) = shown(&figure)?;
+                all.section(format!("ladder dram {name}"), what);
+                all.append(document);
+                values.insert(name, data);
+            }
+            all.value(&values);
+            all
         }
     };
-    out.write_all(text.as_bytes())?;
-    Ok(0)
+    format.write(&document, env.style(), to.out)?;
+    Ok(code)
 }
 
-/// All three figures, with the numbers that they have by default.
-fn figures(json: bool, style: OutputStyle) -> Result<String, Error> {
-    let (map, tiles, bus) = (
-        by_default::<MapArgs>().map()?,
-        by_default::<TilesArgs>().tiles()?,
-        by_default::<BusArgs>(),
-    );
-    if json {
-        return Ok(line(&Figures {
-            map: json::map_json(&map),
-            tiles: json::tiles_json(&tiles),
-            bus: json::bus_json(&bus.bus()?, &bus.demand),
-        }));
+/// A figure: the form that is asked for, its name and what it shows, its data, and how they are drawn.
+type Shown = (Format, (&'static str, &'static str), Value, Document);
+
+fn shown(figure: &Figure) -> Result<Shown, DramError> {
+    let (format, title, data, document) = match figure {
+        Figure::Map {
+            memory,
+            element,
+            elements,
+            format,
+        } => {
+            let map = Map::new(memory.or(Dram::FIGURE)?, *element, *elements)?;
+            let title = ("map", "an array's elements in channels and banks");
+            (format, title, to_value(&map), figures::map(&map))
+        }
+        Figure::Tiles {
+            memory,
+            element,
+            n,
+            tile,
+            format,
+        } => {
+            let tiles = Tiles::new(memory.or(Dram::FIGURE)?, *element, *n, *tile)?;
+            let title = (
+                "tiles",
+                "what the blocks of a tiled product load, phase by phase",
+            );
+            (format, title, to_value(&tiles), figures::tiles(&tiles))
+        }
+        Figure::Bus {
+            ratio,
+            banks,
+            width,
+            clock,
+            demand,
+            format,
+        } => {
+            let bus = Bus::new(*ratio, *banks, *width, *clock, demand)?;
+            let title = ("bus", "how many banks keep a channel busy");
+            (format, title, to_value(&bus), figures::bus(&bus))
+        }
+    };
+    let data = data.expect("names, numbers and arrays serialize");
+    Ok((*format, title, data, document))
+}
+
+/// Runs the rung that is named, on the problem that is asked for.
+fn traced(asked: &CommandArgs<Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
+    let CommandArgs { targets, own } = asked;
+    let memory = own.memory.or(Dram::H100)?;
+    let mut plans = Vec::new();
+    for selection in targets.select(env.catalog)? {
+        plans.push((selection.ladder, selection.plan(targets.block(), None)?));
     }
-    let bold = if style.terminal {
-        Style::new().bold()
-    } else {
-        Style::new()
+    let launches = || plans.iter().flat_map(|(_, plan)| plan.launches());
+    let (Some((ladder, plan)), Some((rung, launch)), 1) =
+        (plans.first(), launches().next(), launches().count())
+    else {
+        let rungs: Vec<&str> = launches().map(|(rung, _)| rung.name).collect();
+        return Err(Error::SeveralRungs {
+            name: targets.names().join(" "),
+            rungs: rungs.join(", "),
+        });
     };
-    let title = |command, what| format!("{bold}ladder dram {command}{bold:#}: {what}\n");
-    Ok([
-        title("map", "an array's elements in channels and banks"),
-        show::map_text(&map, style),
-        String::from("\n"),
-        title(
-            "tiles",
-            "what the blocks of a tiled product load, phase by phase",
-        ),
-        show::tiles_text(&tiles, style),
-        String::from("\n"),
-        title("bus", "how many banks keep a channel busy"),
-        bus.text(style)?,
-    ]
-    .concat())
-}
-
-#[derive(Serialize)]
-struct Figures<M, T, B> {
-    map: M,
-    tiles: T,
-    bus: B,
-}
-
-/// JSON on a line of its own.
-fn line(json: &impl Serialize) -> String {
-    let json = serde_json::to_string(json).expect("strings, numbers and arrays serialize");
-    json + "\n"
+    // Of all devices only the SIMT machine reports each access.
+    let mut sim = Sim::open(env.catalog.kernels, 0)?;
+    let problem = plan.problem();
+    Ok(analysis::dram::trace::trace(
+        &mut sim,
+        ladder,
+        rung,
+        problem,
+        launch,
+        memory,
+        own.windows,
+    )?)
 }

@@ -1,21 +1,19 @@
 //! `ladder occupancy`: how many blocks of a rung a multiprocessor holds, and why not more.
 
-use std::io::Write;
+mod text;
 
-mod chart;
-mod report;
+use clap::{ArgMatches, Args};
 
-use clap::Args;
-
-use crate::command::{Command, On};
+use crate::command::{Command, CommandArgs, Output};
 use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
-use crate::report::OutputStyle;
-use analysis::occupancy::OccupancyError;
-use analysis::occupancy::check::{self, Checked};
-use engine::device::{Choice, Device};
+use crate::output::{Document, Format, Printer};
+use crate::targets::NAMES;
+use analysis::occupancy::check::{self, Checked, Compared};
+use analysis::occupancy::{EntryOccupancy, Limits, OccupancyError, RungOccupancy, source};
+use engine::device::{Choice, Resident};
 use engine::selection::Selection;
-use report::{Held, Report};
+use engine::size::dims;
 
 /// The architecture where none is asked for and there is no GPU.
 const ARCH: &str = "sm_90";
@@ -24,12 +22,14 @@ pub(crate) const OCCUPANCY: Command = Command {
     name: "occupancy",
     about: "Compute how many blocks of a rung a multiprocessor holds at once, and what limits that",
     arguments: |command, scope| {
-        let command = On::<Arguments>::arguments(command, scope);
-        command.mut_arg("block", |arg| arg.conflicts_with("check"))
+        let command = CommandArgs::<Arguments>::arguments(command, scope);
+        command
+            .mut_arg("names", |arg| {
+                arg.help(format!("{NAMES} [default with --check: all]"))
+            })
+            .mut_arg("block", |arg| arg.conflicts_with("check"))
     },
-    execute: |matches, env, to| {
-        occupancy(&On::<Arguments>::read(env, matches)?, env, to.out, to.err)
-    },
+    execute,
 };
 
 #[derive(Args, Debug)]
@@ -43,22 +43,15 @@ struct Arguments {
     /// Compare the calculation with the driver's for every block of these rungs, or of all
     #[arg(long)]
     check: bool,
-    /// Print JSON instead of tables
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: Format,
 }
 
-fn occupancy(
-    args: &On<Arguments>,
-    env: &Env<'_>,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<u8, Error> {
-    let On { targets, own: args } = args;
-    let block = targets.block();
+fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let selected = targets.select(env.catalog)?;
     if args.check {
-        return against_the_driver(args, &selected, env, out, err);
+        return against_the_driver(&args, &selected, env, to);
     }
     if targets.is_empty() {
         return Err(OccupancyError::NoRung.into());
@@ -68,174 +61,135 @@ fn occupancy(
         (Some(_), Choice::Auto | Choice::Sim) => None,
         (None, _) | (Some(_), Choice::Gpu) => Some((env.open)(args.device)?),
     };
+    let capability = device
+        .as_ref()
+        .and_then(|own| own.info().compute_capability);
     let arch = args.arch.clone().unwrap_or_else(|| {
-        let info = device.as_ref().map(|device| device.info());
-        let capability = info.and_then(|info| info.compute_capability);
         capability.map_or(ARCH.to_owned(), |(major, minor)| {
             format!("sm_{major}{minor}")
         })
     });
+    let limits = Limits::named(&arch)?;
 
-    let style = OutputStyle {
-        terminal: env.terminal,
-    };
-    if let [one] = &selected[..]
-        && let [rung] = one.rungs()[..]
-    {
-        let report = Report::new(
-            env.catalog.kernels,
-            one.ladder,
-            rung,
-            &*one.ladder.problem(&one.options())?,
-            block,
-            &arch,
-        )?;
-        let report = asked(report, device.as_deref_mut())?;
-        if args.json {
-            writeln!(out, "{}", report::json(&[report]))?;
-        } else {
-            write!(out, "{}", report::details(&report, style))?;
-        }
-        return Ok(0);
-    }
-
-    let (mut all, mut shown, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
-    for own in selected {
-        let (ladder, rungs) = (own.ladder, own.rungs());
-        let problem = ladder.problem(&own.options())?;
-        let mut lines = Vec::new();
-        let bar = progress_bar(rungs.len(), env.terminal);
-        for rung in rungs {
+    let (kernels, style) = (env.catalog.kernels, env.style());
+    let is_one = matches!(&selected[..], [one] if one.rungs().len() == 1);
+    let (mut document, mut left_out, mut is_empty) = (Document::default(), Vec::new(), true);
+    for own in &selected {
+        let mut plan = own.plan(targets.block(), None)?;
+        plan.leave_out(|_, launch| source(kernels, launch, &arch).err())?;
+        left_out.extend_from_slice(plan.left_out());
+        let bar = progress_bar(plan.launches().len(), env.terminal);
+        let mut rungs = Vec::new();
+        for (rung, launch) in plan.launches() {
             bar.set_message(rung.name);
             bar.inc(1);
-            let done = if args.json {
-                Report::new(env.catalog.kernels, ladder, rung, &*problem, block, &arch)
-                    .and_then(|report| asked(report, device.as_deref_mut()))
-                    .map(|report| all.push(report))
-            } else {
-                let launch = ladder.launch(rung, &*problem, block);
-                launch
-                    .map_err(Error::from)
-                    .and_then(|launch| Ok(Held::new(env.catalog.kernels, launch, &arch)?))
-                    .map(|held| lines.push((rung, held)))
-            };
-            match done {
-                Err(error) if !own.named.iter().any(|name| name == rung.name) => {
-                    left_out.push(possible(error)?);
-                }
-                done => done?,
+            if !is_one && !args.format.json {
+                rungs.push((rung.name, EntryOccupancy::new(kernels, launch, &arch)?));
+                continue;
             }
+            let problem = plan.problem();
+            let mut report = RungOccupancy::new(kernels, own.ladder, rung, problem, launch, &arch)?;
+            // The driver answers for its own architecture only.
+            if let Some(device) = &mut device
+                && capability == Some(limits.capability)
+            {
+                report.driver = device.resident(launch)?;
+            }
+            document.record(&report);
+            document.append(text::details(&report, style));
         }
         bar.finish_and_clear();
-        if !lines.is_empty() {
-            shown.push((ladder, lines));
+        is_empty &= plan.launches().is_empty();
+        if !rungs.is_empty() {
+            document.heading(format!("{} on {arch}", own.ladder.name), "");
+            document.table(text::summary(&rungs, style));
         }
     }
-    if all.is_empty()
-        && shown.is_empty()
-        && let Some(error) = left_out.pop()
-    {
-        return Err(error);
+    if is_empty {
+        let reason = left_out.join("; ");
+        return Err(OccupancyError::NothingFits { reason }.into());
     }
-    if args.json {
-        writeln!(out, "{}", report::json(&all))?;
-        // Not within the JSON, and not unsaid.
-        for error in left_out {
-            writeln!(err, "left out: {error}")?;
-        }
-        return Ok(0);
+    for why in left_out {
+        tell_left_out(&why, args.format, &mut document, to)?;
     }
-    for (ladder, lines) in shown {
-        writeln!(out, "{} on {arch}", ladder.name)?;
-        write!(out, "{}", report::summary(&lines, style))?;
-    }
-    for error in left_out {
-        writeln!(out, "left out: {error}")?;
-    }
+    args.format.write(&document, style, to.out)?;
     Ok(0)
 }
 
-/// An error that keeps one rung out of several, which were not named: this architecture or block is not for
-/// it. Any other is passed on.
-fn possible(error: Error) -> Result<Error, Error> {
-    match error {
-        Error::Occupancy(OccupancyError::NeedsNewer { .. })
-        | Error::Engine(
-            engine::Error::NotCompiled { .. }
-            | engine::Error::BlockOutOfBounds { .. }
-            | engine::Error::TooMuchShared { .. },
-        ) => Ok(error),
-        error => Err(error),
+/// Says what was left out: in the document, or where that is JSON, which has no place for it, beside it.
+fn tell_left_out(
+    why: &str,
+    format: Format,
+    document: &mut Document,
+    to: &mut Output<'_>,
+) -> std::io::Result<()> {
+    match format.json {
+        true => writeln!(to.err, "left out: {why}"),
+        false => {
+            document.note(format!("left out: {why}"));
+            Ok(())
+        }
     }
-}
-
-/// With the driver's answer, where it is the driver of a device of this architecture.
-fn asked(mut report: Report, device: Option<&mut (dyn Device + 'static)>) -> Result<Report, Error> {
-    if let Some(device) = device
-        && device.info().compute_capability == Some(report.limits.capability)
-    {
-        report.driver = device.resident(&report.own.launch)?;
-    }
-    Ok(report)
 }
 
 fn against_the_driver(
     args: &Arguments,
     selected: &[Selection],
     env: &Env<'_>,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
+    to: &mut Output<'_>,
 ) -> Result<u8, Error> {
     let mut device = (env.open)(args.device)?;
-    let (mut agree, mut all) = (true, Vec::new());
+    let mut code = 0;
+    let mut documents = Vec::new();
     for own in selected {
-        let checked = check::check(&mut *device, own.ladder, &own.rungs())?;
-        agree &= checked.compared.iter().all(check::Compared::agrees);
-        if args.json {
-            all.extend(checked.compared);
-            for why in checked.left_out {
-                writeln!(err, "left out: {why}")?;
-            }
-        } else {
-            write!(out, "{}", line(&checked))?;
-            out.flush()?;
+        let Checked { compared, left_out } = check::check(&mut *device, own.ladder, &own.rungs())?;
+        let different: Vec<&Compared> = compared.iter().filter(|one| !one.agrees()).collect();
+        let mut document = Document::default();
+        let result = match different.len() {
+            0 => "all as the driver says".to_owned(),
+            count => format!("{count} NOT as the driver says"),
+        };
+        document.note(format!(
+            "{}: {} entries and blocks, {result}",
+            own.ladder.name,
+            compared.len()
+        ));
+        for one in different {
+            code = WRONG;
+            document.note(format!("  {}", difference(one)));
         }
+        for why in left_out {
+            tell_left_out(&why, args.format, &mut document, to)?;
+        }
+        for one in &compared {
+            document.record(one);
+        }
+        documents.push(document);
     }
-    if args.json {
-        let text = serde_json::to_string_pretty(&all);
-        writeln!(
-            out,
-            "{}",
-            text.expect("strings and numbers always serialize")
-        )?;
-    } else {
-        writeln!(out, "on {}", device.info())?;
+    let mut place = Document::default();
+    place.note(format!("on {}", device.info()));
+    documents.push(place);
+    let mut printer = Printer::new(args.format, env.style(), to.out);
+    for document in &documents {
+        printer.show(document)?;
     }
-    Ok(if agree { 0 } else { WRONG })
+    printer.finish()?;
+    Ok(code)
 }
 
-/// A ladder's result, and below it what differs and what was left out.
-fn line(checked: &Checked) -> String {
-    let Checked {
-        ladder,
-        compared,
-        left_out,
-    } = checked;
-    let different: Vec<_> = compared.iter().filter(|one| !one.agrees()).collect();
-    let result = match different.len() {
-        0 => "all as the driver says".to_owned(),
-        count => format!("{count} NOT as the driver says"),
-    };
-    let mut text = format!(
-        "{}: {} entries and blocks, {result}\n",
-        ladder.name,
-        compared.len()
-    );
-    for one in different {
-        text += &format!("  {one}\n");
-    }
-    for why in left_out {
-        text += &format!("  left out: {why}\n");
-    }
-    text
+fn difference(one: &Compared) -> String {
+    let Resident {
+        registers,
+        static_shared,
+        blocks,
+        ..
+    } = one.driver;
+    format!(
+        "{} with blocks of {}: {} blocks an SM calculated, {blocks} by the driver ({registers} registers, {static_shared} \
+         bytes static and {} dynamic)",
+        one.entry,
+        dims(one.block),
+        one.calculated,
+        one.dynamic_shared
+    )
 }

@@ -215,12 +215,6 @@ impl Table {
     }
 }
 
-impl OutputStyle {
-    pub(crate) fn table(self) -> comfy_table::Table {
-        Table::default().drawn(self)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

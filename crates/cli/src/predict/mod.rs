@@ -1,44 +1,41 @@
 //! `ladder predict`: times on a device that is not here.
 
-use std::io::Write;
-use std::path::PathBuf;
-
 mod report;
 
-use clap::Args;
+use std::path::PathBuf;
 
-use crate::command::{Command, On};
+use clap::{ArgMatches, Args};
+
+use crate::command::{Command, CommandArgs, Output};
 use crate::env::{Env, progress_bar};
 use crate::error::Error;
-use crate::report::OutputStyle;
+use crate::output::Format;
 use analysis::document;
 use analysis::predict::model::Constants;
-use analysis::predict::{self, Climb, Description, against, calibrate};
+use analysis::predict::{self, Description, PredictError, against, calibrate};
+use report::Report;
 
 pub(crate) const PREDICT: Command = Command {
     name: "predict",
     about: "Predict how long rungs take on a device that is not here, and compare with measured times",
-    arguments: On::<Arguments>::arguments,
-    execute: |matches, env, to| predict(&On::<Arguments>::read(env, matches)?, env, to.out),
+    arguments: CommandArgs::<Arguments>::arguments,
+    execute,
 };
 
 #[derive(Args, Debug, Clone)]
 struct Arguments {
-    /// The device: h100, a100, l4, rtx4090, rtx3080, t4, or a file as host/devices has them
+    /// The device: h100, a100, l4, rtx4090, rtx3080, t4, or a file as crates/analysis/devices has them
     #[arg(long, value_name = "DEVICE", default_value = "h100")]
     on: String,
-    /// Measured times to compare with: what `ladder run --json` printed, or a file with the README's tables
+    /// Measured times to compare with: what `ladder run --json` printed, or a file with the tables that
+    /// `ladder run --update-readme` wrote
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Fit the model's constants to those times, and predict with them
     #[arg(long, requires = "against")]
     calibrate: bool,
-    /// Print JSON instead of a table
-    #[arg(long, conflicts_with = "markdown")]
-    json: bool,
-    /// Print Markdown tables
-    #[arg(long)]
-    markdown: bool,
+    #[command(flatten)]
+    format: Format,
     /// Put the Markdown tables between the two markers `predict` in a file
     #[arg(long, value_name = "PATH", conflicts_with_all = ["json", "markdown"])]
     update_doc: Option<PathBuf>,
@@ -47,86 +44,57 @@ struct Arguments {
 /// The marker of the tables in a file.
 const MARKER: &str = "predict";
 
-fn predict(args: &On<Arguments>, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
-    let Arguments {
-        on,
-        against,
-        calibrate,
-        json,
-        markdown,
-        update_doc,
-    } = &args.own;
-    let device = Description::open(on)?;
-    let times = against
-        .as_deref()
-        .map(|path| against::read(env.catalog.ladders, path))
-        .transpose()?;
-    if let Some(path) = update_doc {
+fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
+    let device = Description::open(&args.on)?;
+    let times = match &args.against {
+        Some(path) => Some(against::read(env.catalog.ladders, path)?),
+        None => None,
+    };
+    if let Some(path) = &args.update_doc {
         document::check(path, MARKER)?;
     }
-    let selected = args.targets.select(env.catalog)?;
+    let selected = targets.select(env.catalog)?;
     let bar = progress_bar(selected.len(), env.terminal);
-    let mut climbs = Vec::new();
+    let mut constants = Constants::CALIBRATED;
+    let mut ladders = Vec::new();
     for own in &selected {
         bar.set_message(own.ladder.name);
-        climbs.push(predict::ladder(
-            env.catalog.kernels,
-            &device,
-            &Constants::CALIBRATED,
-            own.ladder,
-            own.rung_names(),
-            &own.options(),
-            args.targets.block(),
+        let plan = own.plan(targets.block(), None)?;
+        let kernels = env.catalog.kernels;
+        ladders.push(predict::ladder(
+            kernels, &device, &constants, own.ladder, plan,
         )?);
         bar.inc(1);
     }
     bar.finish_and_clear();
 
-    let mut constants = Constants::CALIBRATED;
-    if *calibrate && let Some(times) = &times {
-        let seen = predict::observations(&climbs, times);
+    if let (Some(times), Some(path)) = (&times, &args.against) {
+        let seen = predict::observations(&ladders, times);
         if seen.is_empty() {
-            return Err(none_of(&climbs, against.clone().unwrap_or_default()).into());
+            let names: Vec<&str> = ladders.iter().map(|own| own.ladder.name).collect();
+            return Err(Error::from(PredictError::NoTimes {
+                path: path.display().to_string(),
+                of: names.join(", "),
+            }));
         }
-        constants = calibrate::fit(&device, constants, &seen);
-        for climb in &mut climbs {
-            climb.predict_again(&device, &constants);
+        if args.calibrate {
+            constants = calibrate::fit(&device, constants, &seen);
+            let all = ladders.iter_mut().flat_map(|own| &mut own.predictions);
+            all.for_each(|own| own.update(&device, &constants));
         }
     }
-    if let (Some(times), Some(path)) = (&times, against)
-        && predict::score(&climbs, times).is_none()
-    {
-        return Err(none_of(&climbs, path.clone()).into());
-    }
-    let shown = report::Shown {
+    let report = Report {
         device: &device,
         constants: &constants,
-        fitted: *calibrate,
-        climbs: &climbs,
+        is_fitted: args.calibrate,
+        ladders: &ladders,
         times: times.as_ref(),
     };
-    if let Some(path) = update_doc {
-        document::update(path, MARKER, &report::markdown(&shown))?;
+    if let Some(path) = &args.update_doc {
+        document::update(path, MARKER, &report.document(true).markdown())?;
     }
-    let text = if *json {
-        report::json(&shown) + "\n"
-    } else if *markdown {
-        report::markdown(&shown)
-    } else {
-        let style = OutputStyle {
-            terminal: env.terminal,
-        };
-        report::table(&shown, style)
-    };
-    write!(out, "{text}")?;
+    let document = report.document(args.format.markdown);
+    args.format.write(&document, env.style(), to.out)?;
     Ok(0)
-}
-
-/// That a file has times, and none of these.
-fn none_of(climbs: &[Climb], path: PathBuf) -> predict::PredictError {
-    let names: Vec<&str> = climbs.iter().map(|climb| climb.ladder.name).collect();
-    predict::PredictError::NoTimes {
-        path: path.display().to_string(),
-        of: names.join(", "),
-    }
 }

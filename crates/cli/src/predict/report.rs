@@ -1,196 +1,31 @@
-//! Predictions as tables and JSON.
+//! Predictions as a document: a table for each ladder, and how near they come to what was measured.
 
 use std::collections::BTreeMap;
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{Attribute, Cell, CellAlignment, Table};
 use serde::Serialize;
 
-use crate::report::{OutputStyle, duration};
+use crate::output::{Column, Document, NOTHING, Table, duration};
 use analysis::predict::model::{Constants, Resource};
-use analysis::predict::{Climb, Description, Prediction, Times, score};
+use analysis::predict::{Description, LadderPrediction, Prediction, Times, score};
 use engine::size::dims;
 
-/// What is shown.
-pub(super) struct Shown<'a> {
+/// What there is to show.
+pub(super) struct Report<'a> {
     /// The device.
     pub device: &'a Description,
     /// What the model was given.
     pub constants: &'a Constants,
     /// Whether the constants were fitted to the times that are compared with.
-    pub fitted: bool,
+    pub is_fitted: bool,
     /// The predictions.
-    pub climbs: &'a [Climb],
+    pub ladders: &'a [LadderPrediction],
     /// Measured times to compare with.
     pub times: Option<&'a Times>,
 }
 
-const HEADER: [&str; 6] = [
-    "rung",
-    "grid × block",
-    "blocks/SM",
-    "predicted",
-    "bound by",
-    "next",
-];
-const MEASURED: [&str; 2] = ["measured", "error"];
-
-impl Shown<'_> {
-    fn header(&self) -> Vec<&'static str> {
-        let mut header = HEADER.to_vec();
-        if self.times.is_some() {
-            header.splice(4..4, MEASURED);
-        }
-        header
-    }
-
-    fn row(&self, prediction: &Prediction) -> Vec<String> {
-        let Prediction {
-            rung,
-            launch,
-            estimate,
-            ..
-        } = prediction;
-        let mut resources = estimate.alone.clone();
-        resources.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let share = |at: usize| {
-            let (resource, _): (Resource, f64) = resources[at];
-            format!(
-                "{} {:.0} %",
-                resource.name(),
-                estimate.share(resource) * 100.0
-            )
-        };
-        let mut row = vec![
-            rung.name.to_owned(),
-            format!("{} × {}", dims(launch.grid), dims(launch.block)),
-            estimate.resident.to_string(),
-            duration(estimate.us * 1e3),
-            share(0),
-            share(1),
-        ];
-        if let Some(times) = self.times {
-            let measured = times.get(rung.name);
-            let cells = match measured {
-                None => ["–".to_owned(), "–".to_owned()],
-                Some(measured) => [
-                    duration(measured * 1e3),
-                    format!("{:+.1} %", (estimate.us / measured - 1.0) * 100.0),
-                ],
-            };
-            row.splice(4..4, cells);
-        }
-        row
-    }
-
-    /// What belongs under the tables.
-    fn caption(&self) -> Vec<String> {
-        let Constants {
-            memory_share,
-            issue_share,
-            write_cost,
-            start_cycles,
-            norm,
-        } = self.constants;
-        let mut lines = vec![format!(
-            "on {} ({}), predicted by counters of the SIMT machine, the registers that ptxas gives for {}, and \
-             a model whose constants were {}: {:.1} % of the memory's bandwidth, {:.1} % of the issue slots, a \
-             sector written as {write_cost:.2} read, {start_cycles:.0} cycles around a block, exponent {norm:.2}",
-            self.device.name,
-            self.device.arch,
-            self.device.arch,
-            if self.fitted {
-                "fitted to these very times"
-            } else {
-                "calibrated on the reduction ladder on one H100"
-            },
-            memory_share * 100.0,
-            issue_share * 100.0,
-        )];
-        if let Some(score) = self.times.and_then(|times| score(self.climbs, times)) {
-            let ranks: Vec<String> = score
-                .ranks
-                .iter()
-                .map(|(ladder, rank)| match rank {
-                    Some(rank) => format!("{ladder} {rank:.3}"),
-                    None => format!("{ladder} – (all alike)"),
-                })
-                .collect();
-            lines.push(format!(
-                "{} rungs compared: median error {:.1} %, largest {:.1} % ({}), rank correlation {}",
-                score.rungs,
-                score.median * 100.0,
-                score.worst.0 * 100.0,
-                score.worst.1,
-                ranks.join(", ")
-            ));
-        }
-        for climb in self.climbs {
-            lines.extend(climb.left_out.iter().map(|why| format!("left out: {why}")));
-        }
-        lines
-    }
-
-    fn fill(&self, table: &mut Table, climb: &Climb, code: bool) {
-        for prediction in &climb.predictions {
-            let mut row = self.row(prediction);
-            if code {
-                row[0] = format!("`{}`", row[0]);
-            }
-            table.add_row(row);
-        }
-        for (index, name) in self.header().into_iter().enumerate() {
-            let right = matches!(name, "blocks/SM" | "predicted" | "measured" | "error");
-            if let Some(column) = table.column_mut(index).filter(|_| right) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-    }
-}
-
-/// A table for each ladder, and how near they come to what was measured.
-pub(super) fn table(shown: &Shown<'_>, style: OutputStyle) -> String {
-    let mut text = String::new();
-    for climb in shown.climbs {
-        let mut table = style.table();
-        let header = shown.header().into_iter();
-        table.set_header(header.map(|name| Cell::new(name).add_attribute(Attribute::Bold)));
-        shown.fill(&mut table, climb, false);
-        text += &format!(
-            "{}: {}\n{}\n",
-            climb.ladder.name,
-            climb.title,
-            table.trim_fmt()
-        );
-    }
-    for line in shown.caption() {
-        text += &line;
-        text += "\n";
-    }
-    text
-}
-
-/// As [`table`], in Markdown, with the day.
-pub(super) fn markdown(shown: &Shown<'_>) -> String {
-    let mut text = String::new();
-    for climb in shown.climbs {
-        let mut table = Table::new();
-        table.load_style(ASCII_MARKDOWN).force_no_tty();
-        table.set_header(shown.header());
-        shown.fill(&mut table, climb, true);
-        text += &format!(
-            "### {}: {}\n\n{}\n\n",
-            climb.ladder.name,
-            climb.title,
-            table.trim_fmt()
-        );
-    }
-    let today = jiff::Zoned::now().date();
-    text + &format!("{}; {today}.\n", shown.caption().join("; "))
-}
-
+/// A prediction in JSON.
 #[derive(Serialize)]
-struct Row<'a> {
+struct Record<'a> {
     ladder: &'a str,
     rung: &'a str,
     device: &'a str,
@@ -204,31 +39,136 @@ struct Row<'a> {
     alone_ns: BTreeMap<&'static str, f64>,
 }
 
-/// An array with an object for each rung.
-pub(super) fn json(shown: &Shown<'_>) -> String {
-    let rows: Vec<Row<'_>> = shown
-        .climbs
-        .iter()
-        .flat_map(|climb| climb.predictions.iter().map(move |own| (climb, own)))
-        .map(|(climb, own)| Row {
-            ladder: climb.ladder.name,
-            rung: own.rung.name,
-            device: &shown.device.name,
-            grid: own.launch.grid,
-            block: own.launch.block,
-            resident_blocks: own.estimate.resident,
-            predicted_ns: own.estimate.us * 1e3,
-            measured_ns: shown
+impl Report<'_> {
+    /// The document, with the day where it is to be kept.
+    pub(super) fn document(&self, is_dated: bool) -> Document {
+        let mut document = Document::default();
+        for own in self.ladders {
+            document.heading(own.ladder.name, own.title.as_str());
+            document.table(self.table(own));
+            for prediction in &own.predictions {
+                document.record(&self.record(own, prediction));
+            }
+        }
+        let mut caption = self.caption();
+        if is_dated {
+            caption.push(jiff::Zoned::now().date().to_string());
+        }
+        document.caption(caption);
+        document
+    }
+
+    fn table(&self, own: &LadderPrediction) -> Table {
+        let mut columns = vec![
+            Column::name("rung"),
+            Column::text("grid × block"),
+            Column::number("blocks/SM"),
+            Column::number("predicted"),
+            Column::text("bound by"),
+            Column::text("next"),
+        ];
+        if self.times.is_some() {
+            columns.splice(4..4, ["measured", "error"].map(Column::number));
+        }
+        let mut table = Table::new(columns);
+        for prediction in &own.predictions {
+            table.row(self.row(prediction));
+        }
+        table
+    }
+
+    fn row(&self, prediction: &Prediction) -> Vec<String> {
+        let Prediction {
+            rung,
+            launch,
+            estimate,
+            ..
+        } = prediction;
+        let mut resources = estimate.alone.clone();
+        resources.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let share = |(resource, us): &(Resource, f64)| {
+            format!("{} {:.0} %", resource.name(), us / estimate.us * 100.0)
+        };
+        let mut row = vec![
+            rung.name.to_owned(),
+            format!("{} × {}", dims(launch.grid), dims(launch.block)),
+            estimate.resident.to_string(),
+            duration(estimate.us * 1e3),
+        ];
+        if let Some(times) = self.times {
+            let measured = times.get(rung.name);
+            let error = |us: &f64| format!("{:+.1} %", (estimate.us / us - 1.0) * 100.0);
+            row.push(measured.map_or(NOTHING.to_owned(), |us| duration(us * 1e3)));
+            row.push(measured.map_or(NOTHING.to_owned(), error));
+        }
+        row.extend(resources.iter().take(2).map(share));
+        row
+    }
+
+    fn record<'b>(&'b self, own: &'b LadderPrediction, prediction: &'b Prediction) -> Record<'b> {
+        let Prediction {
+            rung,
+            launch,
+            estimate,
+            ..
+        } = prediction;
+        let alone = estimate.alone.iter();
+        Record {
+            ladder: own.ladder.name,
+            rung: rung.name,
+            device: &self.device.name,
+            grid: launch.grid,
+            block: launch.block,
+            resident_blocks: estimate.resident,
+            predicted_ns: estimate.us * 1e3,
+            measured_ns: self
                 .times
-                .and_then(|times| Some(times.get(own.rung.name)? * 1e3)),
-            bound_by: own.estimate.bound().0,
-            alone_ns: own
-                .estimate
-                .alone
-                .iter()
+                .and_then(|times| Some(times.get(rung.name)? * 1e3)),
+            bound_by: estimate.bound().0,
+            alone_ns: alone
                 .map(|(resource, us)| (resource.name(), us * 1e3))
                 .collect(),
-        })
-        .collect();
-    serde_json::to_string_pretty(&rows).expect("numbers and names can be written")
+        }
+    }
+
+    /// What belongs under the tables.
+    fn caption(&self) -> Vec<String> {
+        let Constants {
+            memory_share,
+            issue_share,
+            write_cost,
+            start_cycles,
+            norm,
+        } = self.constants;
+        let Description { name, arch, .. } = self.device;
+        let origin = match self.is_fitted {
+            true => "fitted to these very times",
+            false => "calibrated on the reduction ladder on one H100",
+        };
+        let mut lines = vec![format!(
+            "on {name} ({arch}), predicted by counters of the SIMT machine, the registers that ptxas gives for {arch}, and a \
+             model whose constants were {origin}: {:.1} % of the memory's bandwidth, {:.1} % of the issue slots, a sector \
+             written as {write_cost:.2} read, {start_cycles:.0} cycles around a block, exponent {norm:.2}",
+            memory_share * 100.0,
+            issue_share * 100.0,
+        )];
+        if let Some(score) = self.times.and_then(|times| score(self.ladders, times)) {
+            let rank = |(ladder, rank): &(&str, Option<f64>)| match rank {
+                Some(rank) => format!("{ladder} {rank:.3}"),
+                None => format!("{ladder} – (all alike)"),
+            };
+            let ranks: Vec<String> = score.ranks.iter().map(rank).collect();
+            lines.push(format!(
+                "{} rungs compared: median error {:.1} %, largest {:.1} % ({}), rank correlation {}",
+                score.rungs,
+                score.median * 100.0,
+                score.worst.0 * 100.0,
+                score.worst.1,
+                ranks.join(", ")
+            ));
+        }
+        let left_out = self.ladders.iter().flat_map(|own| &own.left_out);
+        lines.extend(left_out.map(|why| format!("left out: {why}")));
+        lines
+    }
 }

@@ -1,34 +1,30 @@
 //! `ladder profile`: counters of rungs, on the simulator and through Nsight Compute.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-mod json;
 mod show;
 
 use clap::{Args, ValueEnum};
 
-use crate::command::{Command, On};
+use crate::command::{Command, CommandArgs};
 use crate::env::{Env, progress_bar};
 use crate::error::Error;
-use crate::report::OutputStyle;
+use crate::output::Document;
 use analysis::predict::model::Constants;
 use analysis::predict::{self, Description};
-use analysis::profile::ncu::{self, Ncu, Runner, Wanted};
-use analysis::profile::plan::Chosen;
-use analysis::profile::verdict::{Shares, verdict};
-use analysis::profile::{Metric, Numbers, Profile, Row, Side, bounds, metrics, on_sim};
+use analysis::profile::ncu::{self, MetricSet, Ncu};
+use analysis::profile::verdict::{Utilization, verdict};
+use analysis::profile::{Metric, Numbers, Profile, Row, Side, bounds, metrics, on_sim, plan};
 use engine::device::{Choice, Device, DeviceInfo};
 use engine::registry::Rung;
 use engine::run::Plan;
 use engine::{Kernels, Provenance};
-use json::json;
-use show::Shown;
+use show::View;
 
 /// Where to profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Where {
+enum ProfileDevice {
     /// The first GPU if there is one, else the SIMT machine
     #[default]
     Auto,
@@ -43,16 +39,18 @@ enum Where {
 pub(crate) const PROFILE: Command = Command {
     name: "profile",
     about: "Profile rungs: the counters of Nsight Compute on either device, and what bounds each rung",
-    arguments: On::<Own>::arguments,
-    execute: |matches, env, to| profile(&On::<Own>::read(env, matches)?, env, to.out),
+    arguments: CommandArgs::<Arguments>::arguments,
+    execute: |matches, env, to| {
+        profile(&CommandArgs::<Arguments>::read(env, matches)?, env, to.out)
+    },
 };
 
 /// The arguments of `ladder profile` alone.
 #[derive(Args, Debug)]
-struct Own {
+struct Arguments {
     /// Where to profile
     #[arg(long, value_enum, default_value_t)]
-    device: Where,
+    device: ProfileDevice,
     /// Only these metrics: of those that are shown, of the simulator's counters, and on a GPU any of Nsight Compute's
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     metrics: Vec<String>,
@@ -67,83 +65,80 @@ struct Own {
     ncu: Option<PathBuf>,
 }
 
-fn profile(args: &On<Own>, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
+fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
     let own = &args.own;
     let block = args.targets.block();
-    let chosen = args
-        .targets
-        .select(env.catalog)?
-        .into_iter()
-        .map(|one| Chosen {
-            ladder: one.ladder,
-            named: one.named,
-            whole: one.whole,
-            options: one.given,
-        });
-    let chosen: Vec<Chosen> = chosen.collect();
-    let plans: Vec<Plan> = chosen
-        .iter()
-        .map(|one| one.plan(block))
-        .collect::<Result<_, _>>()?;
+    let selected = args.targets.select(env.catalog)?;
+    let plans = selected.iter().map(|one| plan(one, block));
+    let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     // A name that no device knows is wrong wherever it runs.
-    asked(own, own.device != Where::Sim)?;
+    asked(own, own.device != ProfileDevice::Sim)?;
 
     let (mut sim, gpu) = devices(own.device, env)?;
     let metrics = asked(own, gpu.is_some())?;
     let infos = [&gpu, &sim].into_iter().flatten();
     let infos: Vec<DeviceInfo> = infos.map(|device| device.info().clone()).collect();
-    let on_gpu = match gpu {
-        Some(device) => Some(OnGpu::new(
-            env.runner, own, &metrics, &*device, &chosen, &plans,
-        )?),
+    // The GPU is closed before another process is profiled on it.
+    let ncu = match gpu {
+        Some(device) => {
+            for plan in &mut plans {
+                plan.leave_out(|_, launch| device.lacks(launch))?;
+            }
+            Some(Ncu {
+                program: ncu::find(own.ncu.as_deref())?,
+                own: std::env::current_exe()?,
+                device: device.info().name.clone(),
+                runner: env.runner,
+            })
+        }
         None => None,
     };
-    let sides = [(sim.is_some(), Side::Sim), (on_gpu.is_some(), Side::Gpu)];
-    let sides: Vec<Side> = sides
-        .into_iter()
-        .filter_map(|(there, side)| there.then_some(side))
-        .collect();
-    let shown = Shown {
+    let needed = metrics.iter().flat_map(|own| own.gpu.needs(&own.name));
+    let wanted = MetricSet {
+        needed: needed.collect(),
+        optional: bounds::METRICS.iter().map(ToString::to_string).collect(),
+    };
+    let view = View {
         metrics: &metrics,
-        asked: !own.metrics.is_empty(),
-        sides: &sides,
-        style: OutputStyle {
-            terminal: env.terminal,
+        is_asked: !own.metrics.is_empty(),
+        sides: match (&sim, &ncu) {
+            (Some(_), Some(_)) => &[Side::Sim, Side::Gpu],
+            (_, None) => &[Side::Sim],
+            (None, _) => &[Side::Gpu],
         },
+        style: env.style(),
     };
 
     let model = Description::open(MODEL)?;
     let mut profiles = Vec::new();
     let steps: usize = plans.iter().map(|plan| plan.launches().len()).sum();
-    let bar = progress_bar(steps * sides.len(), env.terminal);
-    for (index, (one, plan)) in chosen.iter().zip(&plans).enumerate() {
-        let gpu = match &on_gpu {
-            Some(on_gpu) => {
-                bar.set_message(format!("{} under ncu", one.ladder.name));
-                let numbers = on_gpu.profile(index, one, plan, block)?;
-                bar.inc(plan.launches().len() as u64);
-                Some(numbers)
-            }
-            None => None,
-        };
-        let sim = match &mut sim {
-            Some(device) => Some(on_sim(&mut **device, plan, |rung: &Rung| {
+    let bar = progress_bar(steps * view.sides.len(), env.terminal);
+    for (selection, plan) in selected.iter().zip(&plans) {
+        let ladder = selection.ladder;
+        let mut gpu = None;
+        if let Some(ncu) = &ncu {
+            bar.set_message(format!("{} under ncu", ladder.name));
+            gpu = Some(ncu.profile(selection, plan.launches(), block, &wanted)?);
+            bar.inc(plan.launches().len() as u64);
+        }
+        let mut counted = None;
+        if let Some(device) = &mut sim {
+            counted = Some(on_sim(&mut **device, plan, |rung: &Rung| {
                 bar.set_message(rung.name);
                 bar.inc(1);
-            })?),
-            None => None,
-        };
-        let lacking = on_gpu.iter().flat_map(|on_gpu| on_gpu.lacks(index));
+            })?);
+        }
         let profile = Profile {
-            ladder: one.ladder,
+            ladder,
             title: plan.problem().title(),
-            left_out: plan.left_out().iter().cloned().chain(lacking).collect(),
-            rows: rows(env.catalog.kernels, &model, plan, sim, gpu)?,
+            left_out: plan.left_out().to_vec(),
+            rows: rows(env.catalog.kernels, &model, plan, counted, gpu)?,
         };
         if !own.json {
             // A ladder can take a minute: each is shown when it is done.
+            let shown = view.profile(&profile).text(env.style());
             bar.suspend(|| {
-                writeln!(out, "{}", shown.profile(&profile))?;
+                writeln!(out, "{shown}")?;
                 out.flush()
             })?;
         }
@@ -152,28 +147,30 @@ fn profile(args: &On<Own>, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Err
     bar.finish_and_clear();
 
     if own.json {
-        write!(out, "{}", json(&profiles, &metrics))?;
+        write!(out, "{}", show::records(&profiles, &metrics).json())?;
         return Ok(0);
     }
-    write!(out, "{}", shown.legend(&profiles))?;
+    let mut below = Document::default();
+    view.legend(&profiles, &mut below);
     if own.explain {
-        writeln!(out, "{}", shown.explain(&profiles))?;
+        view.explain(&profiles, &mut below);
     }
     for info in &infos {
         let Provenance { date, toolchain } = (env.provenance)(info);
-        writeln!(out, "on {info}; {date}; {toolchain}")?;
+        below.note(format!("on {info}; {date}; {toolchain}"));
     }
+    write!(out, "{}", below.text(env.style()))?;
     Ok(0)
 }
 
 /// The metrics that were asked for, each once, or those that are shown where none was.
-fn asked(own: &Own, on_gpu: bool) -> Result<Vec<Metric<'_>>, Error> {
+fn asked(own: &Arguments, on_gpu: bool) -> Result<Vec<Metric>, Error> {
     if own.metrics.is_empty() {
         return Ok(metrics::defaults());
     }
-    let mut asked: Vec<Metric<'_>> = Vec::new();
+    let mut asked: Vec<Metric> = Vec::new();
     for name in &own.metrics {
-        if asked.iter().all(|other| other.name != name) {
+        if asked.iter().all(|other| other.name != *name) {
             asked.push(metrics::find(name, on_gpu)?);
         }
     }
@@ -183,16 +180,16 @@ fn asked(own: &Own, on_gpu: bool) -> Result<Vec<Metric<'_>>, Error> {
 type MaybeDevice = Option<Box<dyn Device>>;
 
 /// Opens the simulator, the GPU, or both.
-fn devices(on: Where, env: &Env<'_>) -> Result<(MaybeDevice, MaybeDevice), Error> {
+fn devices(on: ProfileDevice, env: &Env<'_>) -> Result<(MaybeDevice, MaybeDevice), Error> {
     let open = |choice| (env.open)(choice).map(Some);
     Ok(match on {
-        Where::Sim => (open(Choice::Sim)?, None),
-        Where::Gpu => (None, open(Choice::Gpu)?),
-        Where::Both => {
+        ProfileDevice::Sim => (open(Choice::Sim)?, None),
+        ProfileDevice::Gpu => (None, open(Choice::Gpu)?),
+        ProfileDevice::Both => {
             let gpu = open(Choice::Gpu)?;
             (open(Choice::Sim)?, gpu)
         }
-        Where::Auto => {
+        ProfileDevice::Auto => {
             let best = (env.open)(Choice::Auto)?;
             if best.info().kind == "sim" {
                 (Some(best), None)
@@ -206,157 +203,41 @@ fn devices(on: Where, env: &Env<'_>) -> Result<(MaybeDevice, MaybeDevice), Error
 /// The device that a verdict is for where there is no GPU.
 const MODEL: &str = "h100";
 
-/// A row for each rung that a device has numbers of.
+/// A row for each rung of a plan.
 fn rows(
     kernels: &'static Kernels,
     model: &Description,
     plan: &Plan,
     sim: Option<Vec<Numbers>>,
-    gpu: Option<Vec<Option<Numbers>>>,
+    gpu: Option<Vec<Numbers>>,
 ) -> Result<Vec<Row>, Error> {
-    let bytes = plan.problem().bytes();
-    // Where the GPU has counted, its numbers tell.
+    let problem = plan.problem();
+    // The numbers that the GPU counted come before those of the model.
     let estimates = match (&gpu, &sim) {
-        (None, Some(_)) => predict::launches(
-            kernels,
-            model,
-            &Constants::CALIBRATED,
-            plan.problem(),
-            plan.launches(),
-        )?,
+        (None, Some(_)) => {
+            let constants = &Constants::CALIBRATED;
+            predict::launches(kernels, model, constants, problem, plan.launches())?
+        }
         _ => Vec::new(),
     };
-    let rows = plan
-        .launches()
-        .iter()
-        .enumerate()
-        .map(|(index, (rung, launch))| {
-            let sim = sim.as_ref().and_then(|all| all.get(index)).cloned();
-            let gpu = gpu
-                .as_ref()
-                .and_then(|all| all.get(index))
-                .cloned()
-                .flatten();
-            let shares = match (&gpu, &sim, estimates.get(index)) {
-                (Some(numbers), _, _) => Some(Shares::from_ncu(numbers, bytes)),
-                (None, Some(numbers), Some(estimate)) => {
-                    let shares = Shares::from_model(model, estimate, numbers, launch, bytes);
-                    Some(shares)
-                }
-                _ => None,
-            };
-            Row {
-                rung,
-                launch: launch.clone(),
-                sim,
-                gpu,
-                verdict: shares.and_then(|shares| verdict(&shares)),
-            }
-        });
-    Ok(rows
-        .filter(|row| row.sim.is_some() || row.gpu.is_some())
-        .collect())
-}
-
-/// Nsight Compute on the GPU.
-struct OnGpu<'a> {
-    runner: &'a dyn Runner,
-    /// The GPU's name.
-    name: String,
-    program: PathBuf,
-    own: PathBuf,
-    metrics: BTreeSet<String>,
-    optional: BTreeSet<String>,
-    /// For each plan, what the GPU lacks for each of its launches.
-    lacking: Vec<Vec<Option<String>>>,
-}
-
-impl<'a> OnGpu<'a> {
-    /// Asks the GPU what it lacks; it is not held while another process is profiled on it.
-    fn new(
-        runner: &'a dyn Runner,
-        own: &Own,
-        asked: &[Metric<'_>],
-        device: &dyn Device,
-        chosen: &[Chosen],
-        plans: &[Plan],
-    ) -> Result<Self, Error> {
-        let mut lacking = Vec::new();
-        for (one, plan) in chosen.iter().zip(plans) {
-            let lacks = plan
-                .launches()
-                .iter()
-                .map(|(_, launch)| device.lacks(launch));
-            let lacks: Vec<Option<engine::Error>> = lacks.collect();
-            // As in `ladder run`, an error for what was asked for by name.
-            if !one.whole
-                && let Some(at) = lacks.iter().position(Option::is_some)
-            {
-                return Err(lacks
-                    .into_iter()
-                    .nth(at)
-                    .flatten()
-                    .expect("it is there")
-                    .into());
-            }
-            let words = lacks.into_iter().map(|error| Some(error?.to_string()));
-            lacking.push(words.collect());
+    let row = |(index, (rung, launch)): (usize, &(&'static Rung, engine::launch::Launch))| {
+        let at = |all: &Option<Vec<Numbers>>| all.as_ref().and_then(|all| all.get(index)).cloned();
+        let (sim, gpu) = (at(&sim), at(&gpu));
+        let bytes = problem.bytes();
+        let utilization = match (&gpu, &sim, estimates.get(index)) {
+            (Some(numbers), _, _) => Some(Utilization::from_ncu(numbers, bytes)),
+            (None, Some(numbers), Some(estimate)) => Some(Utilization::from_model(
+                model, estimate, numbers, launch, bytes,
+            )),
+            _ => None,
+        };
+        Row {
+            rung,
+            launch: launch.clone(),
+            sim,
+            gpu,
+            verdict: utilization.and_then(|utilization| verdict(&utilization)),
         }
-        let metrics = asked
-            .iter()
-            .flat_map(|metric| metric.gpu.needs(metric.name))
-            .collect();
-        Ok(Self {
-            runner,
-            name: device.info().name.clone(),
-            program: ncu::find(own.ncu.as_deref())?,
-            own: std::env::current_exe()?,
-            metrics,
-            optional: bounds::METRICS
-                .iter()
-                .map(|&name| name.to_owned())
-                .collect(),
-            lacking,
-        })
-    }
-
-    /// Profiles the plan of this index: the numbers of its launches, in their order, but for those that the GPU
-    /// cannot run.
-    fn profile(
-        &self,
-        index: usize,
-        chosen: &Chosen,
-        plan: &Plan,
-        block: Option<[u32; 3]>,
-    ) -> Result<Vec<Option<Numbers>>, Error> {
-        let ncu = Ncu {
-            program: self.program.clone(),
-            own: self.own.clone(),
-            device: self.name.clone(),
-            runner: self.runner,
-        };
-        let wanted = Wanted {
-            metrics: &self.metrics,
-            optional: &self.optional,
-        };
-        let lacking = &self.lacking[index];
-        let launches: Vec<_> = plan
-            .launches()
-            .iter()
-            .zip(lacking)
-            .filter(|(_, lacks)| lacks.is_none())
-            .map(|((rung, launch), _)| (*rung, launch))
-            .collect();
-        let mut numbers = ncu.profile(chosen, &launches, block, &wanted)?.into_iter();
-        let all = lacking.iter().map(|lacks| match lacks {
-            Some(_) => None,
-            None => numbers.next(),
-        });
-        Ok(all.collect())
-    }
-
-    /// Why rungs of the plan of this index do not run on this GPU.
-    fn lacks(&self, index: usize) -> impl Iterator<Item = String> {
-        self.lacking[index].iter().flatten().cloned()
-    }
+    };
+    Ok(plan.launches().iter().enumerate().map(row).collect())
 }

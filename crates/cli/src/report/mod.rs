@@ -10,7 +10,6 @@ use engine::run::{Report, WARM_UP};
 use engine::size::{self, dims};
 
 use crate::output::{Cell, Column, Document, Table};
-pub(crate) use crate::output::{OutputStyle, duration};
 use columns::ColumnText;
 
 /// A run's report: a row for each rung, or a picture of its launch, and below them the caption and what was wrong. In

@@ -1,14 +1,15 @@
 //! The observer, and what it counts.
 
+use std::array;
+
 use ptx::ast::Space;
 use serde::Serialize;
 use simt::observe::{Access, AccessKind, Observer, Site, WarpId as Warp};
 
-use super::Setup;
 use crate::dram::Dram;
 
-/// What is told apart of a warp's accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+/// The kinds of accesses that are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Loads, asynchronous copies among them.
@@ -20,17 +21,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Load, Self::Store, Self::Atomic];
-
-    /// In the plural, as a table has it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Load => "loads",
-            Self::Store => "stores",
-            Self::Atomic => "atomics",
-        }
-    }
+    const ALL: [Self; 3] = [Self::Load, Self::Store, Self::Atomic];
 
     const fn of(kind: AccessKind) -> Self {
         match kind {
@@ -41,176 +32,73 @@ impl Kind {
     }
 }
 
+/// The accesses of one kind.
+#[derive(Clone, Debug, Serialize)]
+pub struct Traced {
+    /// The kind.
+    pub kind: Kind,
+    /// Accesses of warps.
+    pub requests: u64,
+    /// Bursts that they want, each counted once for a request.
+    pub bursts: u64,
+    /// Channels that a request wants bursts of, on average.
+    pub channels_per_request: f64,
+    /// Bursts that a request wants of the channel of which it wants most, on average: they go over one bus, one after the
+    /// other.
+    pub queue: f64,
+    /// The same if each request's bursts were spread evenly over all channels.
+    pub best_queue: f64,
+    /// Bursts of the busiest channel, over those of a channel on average: 1 for an even spread, the number of channels if
+    /// all are in one.
+    pub busiest_channel_over_mean: Option<f64>,
+    /// The same for banks.
+    pub busiest_bank_over_mean: Option<f64>,
+    /// Bursts of each channel.
+    pub bursts_by_channel: Vec<u64>,
+    /// The same window by window.
+    pub windows: Vec<Window>,
+}
+
+/// What the blocks of a window want.
+#[derive(Clone, Debug, Serialize)]
+pub struct Window {
+    /// The first of its blocks.
+    pub first_block: u64,
+    /// How many blocks it has.
+    pub blocks: u64,
+    /// Bursts in all.
+    pub bursts: u64,
+    /// Channels with any.
+    pub channels_busy: u64,
+    /// Banks with any.
+    pub banks_busy: u64,
+    /// As [`Traced::busiest_channel_over_mean`]; `None` for a window without bursts.
+    pub busiest_channel_over_mean: Option<f64>,
+    /// Bursts of each channel.
+    #[serde(skip)]
+    pub bursts_by_channel: Vec<u64>,
+}
+
 /// Counts of one kind of access.
 #[derive(Clone, Debug, Default)]
-struct OfKind {
+struct Counts {
     requests: u64,
     /// Channels that each request wants, added up.
     channels: u64,
     /// Bursts that each request wants of the channel it wants most of, added up.
     queue: u64,
-    /// Those of a request for which the bursts were dealt out evenly.
+    /// The same for requests whose bursts are dealt out evenly.
     best_queue: u64,
     /// By window, and in it by bank.
     bursts: Vec<u64>,
 }
 
-impl OfKind {
-    fn add(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.channels += other.channels;
-        self.queue += other.queue;
-        self.best_queue += other.best_queue;
-        for (own, more) in self.bursts.iter_mut().zip(&other.bursts) {
-            *own += more;
-        }
-    }
-}
-
-/// All that was counted.
-#[derive(Clone, Debug)]
-pub(super) struct Counts {
-    dram: Dram,
-    kinds: [OfKind; Kind::ALL.len()],
-}
-
-impl Counts {
-    fn new(setup: Setup) -> Self {
-        let none = OfKind {
-            bursts: vec![0; setup.dram.slots() * setup.windows as usize],
-            ..OfKind::default()
-        };
-        Self {
-            dram: setup.dram,
-            kinds: std::array::from_fn(|_| none.clone()),
-        }
-    }
-
-    pub(super) fn traced(&self, kind: Kind) -> Option<Traced<'_>> {
-        let counts = &self.kinds[kind as usize];
-        (counts.requests > 0).then_some(Traced {
-            dram: &self.dram,
-            counts,
-        })
-    }
-}
-
-/// The accesses of one kind.
-#[derive(Clone, Copy, Debug)]
-pub struct Traced<'a> {
-    dram: &'a Dram,
-    counts: &'a OfKind,
-}
-
-impl Traced<'_> {
-    /// Accesses of warps.
-    pub fn requests(&self) -> u64 {
-        self.counts.requests
-    }
-
-    /// Bursts that they want, each counted once for a request.
-    pub fn bursts(&self) -> u64 {
-        self.counts.bursts.iter().sum()
-    }
-
-    /// Channels that a request wants bursts of, on average.
-    pub fn channels_a_request(&self) -> f64 {
-        self.counts.channels as f64 / self.counts.requests as f64
-    }
-
-    /// Bursts that a request wants of the channel of which it wants most, on average: as many have to go over one
-    /// bus, one after the other.
-    pub fn queue(&self) -> f64 {
-        self.counts.queue as f64 / self.counts.requests as f64
-    }
-
-    /// The same if each request's bursts were spread evenly over all channels.
-    pub fn best_queue(&self) -> f64 {
-        self.counts.best_queue as f64 / self.counts.requests as f64
-    }
-
-    /// How the bursts of all windows spread.
-    pub fn whole(&self) -> Spread {
-        let mut by_bank = vec![0; self.dram.slots()];
-        for window in self.counts.bursts.chunks(self.dram.slots()) {
-            for (sum, count) in by_bank.iter_mut().zip(window) {
-                *sum += count;
-            }
-        }
-        Spread::new(self.dram, by_bank)
-    }
-
-    /// How those of each window do.
-    pub fn windows(&self) -> Vec<Spread> {
-        let windows = self.counts.bursts.chunks(self.dram.slots());
-        windows
-            .map(|by_bank| Spread::new(self.dram, by_bank.to_vec()))
-            .collect()
-    }
-}
-
-/// How bursts spread over channels and banks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spread {
-    by_channel: Vec<u64>,
-    by_bank: Vec<u64>,
-}
-
-impl Spread {
-    fn new(dram: &Dram, by_bank: Vec<u64>) -> Self {
-        let channels = by_bank.chunks(dram.banks() as usize);
-        Self {
-            by_channel: channels.map(|banks| banks.iter().sum()).collect(),
-            by_bank,
-        }
-    }
-
-    /// Bursts of each channel.
-    pub fn by_channel(&self) -> &[u64] {
-        &self.by_channel
-    }
-
-    /// Bursts in all.
-    pub fn bursts(&self) -> u64 {
-        self.by_channel.iter().sum()
-    }
-
-    /// Channels with any.
-    pub fn busy_channels(&self) -> u64 {
-        busy(&self.by_channel)
-    }
-
-    /// Banks with any.
-    pub fn busy_banks(&self) -> u64 {
-        busy(&self.by_bank)
-    }
-
-    /// Bursts of the busiest channel, over those of a channel on average: 1 for an even spread, the number of
-    /// channels if all are in one. `None` where there are no bursts.
-    pub fn uneven_channels(&self) -> Option<f64> {
-        uneven(&self.by_channel)
-    }
-
-    /// The same for banks.
-    pub fn uneven_banks(&self) -> Option<f64> {
-        uneven(&self.by_bank)
-    }
-}
-
-fn busy(counts: &[u64]) -> u64 {
-    counts.iter().filter(|count| **count > 0).count() as u64
-}
-
-fn uneven(counts: &[u64]) -> Option<f64> {
-    let (sum, most): (u64, u64) = (counts.iter().sum(), counts.iter().copied().max()?);
-    (sum > 0).then(|| most as f64 * counts.len() as f64 / sum as f64)
-}
-
 /// The observer of a launch.
 pub(super) struct Traffic {
-    setup: Setup,
+    dram: Dram,
+    windows: u64,
     blocks: u64,
-    counts: Counts,
+    counts: [Counts; Kind::ALL.len()],
     /// The bursts of an access, by number.
     bursts: Vec<u64>,
     /// How many of them each channel has; zeros between accesses.
@@ -218,29 +106,81 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    pub(super) fn new(setup: Setup, blocks: u64) -> Self {
+    pub(super) fn new(dram: Dram, windows: u64, blocks: u64) -> Self {
+        let counters = dram.channels() * dram.banks() * windows;
         Self {
-            setup,
+            dram,
+            windows,
             blocks: blocks.max(1),
-            counts: Counts::new(setup),
+            counts: array::from_fn(|_| Counts {
+                bursts: vec![0; counters as usize],
+                ..Counts::default()
+            }),
             bursts: Vec::new(),
-            queues: vec![0; setup.dram.channels() as usize],
+            queues: vec![0; dram.channels() as usize],
         }
     }
 
-    pub(super) fn into_counts(self) -> Counts {
-        self.counts
+    /// The accesses of each kind of which there were any.
+    pub(super) fn traced(&self) -> Vec<Traced> {
+        let all = Kind::ALL.into_iter().zip(&self.counts);
+        let some = all.filter(|(_, counts)| counts.requests > 0);
+        some.map(|(kind, counts)| self.traced_of(kind, counts))
+            .collect()
+    }
+
+    fn traced_of(&self, kind: Kind, counts: &Counts) -> Traced {
+        let banks = self.dram.banks() as usize;
+        let banks_in_all = self.queues.len() * banks;
+        let mut by_bank = vec![0; banks_in_all];
+        let mut windows = Vec::new();
+        for (window, own) in (0..).zip(counts.bursts.chunks(banks_in_all)) {
+            for (sum, count) in by_bank.iter_mut().zip(own) {
+                *sum += count;
+            }
+            let bursts_by_channel = by_channel(own, banks);
+            let first_block = self.first_block(window);
+            windows.push(Window {
+                first_block,
+                blocks: self.first_block(window + 1) - first_block,
+                bursts: own.iter().sum(),
+                channels_busy: busy(&bursts_by_channel),
+                banks_busy: busy(own),
+                busiest_channel_over_mean: busiest_over_mean(&bursts_by_channel),
+                bursts_by_channel,
+            });
+        }
+        let bursts_by_channel = by_channel(&by_bank, banks);
+        let per_request = |sum: u64| sum as f64 / counts.requests as f64;
+        Traced {
+            kind,
+            requests: counts.requests,
+            bursts: by_bank.iter().sum(),
+            channels_per_request: per_request(counts.channels),
+            queue: per_request(counts.queue),
+            best_queue: per_request(counts.best_queue),
+            busiest_channel_over_mean: busiest_over_mean(&bursts_by_channel),
+            busiest_bank_over_mean: busiest_over_mean(&by_bank),
+            bursts_by_channel,
+            windows,
+        }
     }
 
     /// Which window a block is in.
     fn window(&self, block: u64) -> u64 {
-        let at = u128::from(block) * u128::from(self.setup.windows) / u128::from(self.blocks);
-        (at as u64).min(self.setup.windows - 1)
+        let at = u128::from(block) * u128::from(self.windows) / u128::from(self.blocks);
+        (at as u64).min(self.windows - 1)
+    }
+
+    /// The first block of a window.
+    fn first_block(&self, window: u64) -> u64 {
+        let begin = u128::from(window) * u128::from(self.blocks);
+        begin.div_ceil(u128::from(self.windows)) as u64
     }
 
     /// The bursts that an access touches, each once.
     fn take_apart(&mut self, access: &Access<'_>) {
-        let size = self.setup.dram.burst();
+        let size = self.dram.burst();
         self.bursts.clear();
         let mut left = access.mask;
         while left != 0 {
@@ -259,14 +199,34 @@ impl Traffic {
     }
 }
 
+fn by_channel(by_bank: &[u64], banks: usize) -> Vec<u64> {
+    let channels = by_bank.chunks(banks);
+    channels.map(|banks| banks.iter().sum()).collect()
+}
+
+fn busy(counts: &[u64]) -> u64 {
+    counts.iter().filter(|count| **count > 0).count() as u64
+}
+
+fn busiest_over_mean(counts: &[u64]) -> Option<f64> {
+    let (sum, most): (u64, u64) = (counts.iter().sum(), counts.iter().copied().max()?);
+    (sum > 0).then(|| most as f64 * counts.len() as f64 / sum as f64)
+}
+
 impl Observer for Traffic {
     fn fork(&self) -> Self {
-        Self::new(self.setup, self.blocks)
+        Self::new(self.dram, self.windows, self.blocks)
     }
 
     fn merge(&mut self, other: Self) {
-        for (own, more) in self.counts.kinds.iter_mut().zip(&other.counts.kinds) {
-            own.add(more);
+        for (own, more) in self.counts.iter_mut().zip(&other.counts) {
+            own.requests += more.requests;
+            own.channels += more.channels;
+            own.queue += more.queue;
+            own.best_queue += more.best_queue;
+            for (own, more) in own.bursts.iter_mut().zip(&more.bursts) {
+                *own += more;
+            }
         }
     }
 
@@ -275,24 +235,21 @@ impl Observer for Traffic {
             return;
         }
         self.take_apart(access);
-        let window = self.window(warp.block) as usize;
-        let dram = self.setup.dram;
-        let counts = &mut self.counts.kinds[Kind::of(access.kind) as usize];
-        let by_bank = &mut counts.bursts[window * dram.slots()..][..dram.slots()];
-        let (mut channels, mut longest) = (0, 0);
+        let dram = self.dram;
+        let window = self.window(warp.block);
+        let counts = &mut self.counts[Kind::of(access.kind) as usize];
+        let mut longest = 0;
         for &burst in &self.bursts {
             let place = dram.place(burst * dram.burst());
-            by_bank[dram.slot(place)] += 1;
+            let channel = window * dram.channels() + place.channel;
+            counts.bursts[(channel * dram.banks() + place.bank) as usize] += 1;
             let queue = &mut self.queues[place.channel as usize];
-            channels += u64::from(*queue == 0);
+            counts.channels += u64::from(*queue == 0);
             *queue += 1;
             longest = longest.max(*queue);
         }
-        for &burst in &self.bursts {
-            self.queues[dram.place(burst * dram.burst()).channel as usize] = 0;
-        }
+        self.queues.fill(0);
         counts.requests += 1;
-        counts.channels += channels;
         counts.queue += u64::from(longest);
         counts.best_queue += (self.bursts.len() as u64).div_ceil(dram.channels());
     }

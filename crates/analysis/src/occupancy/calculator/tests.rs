@@ -23,7 +23,7 @@ fn block(threads: u32) -> Block {
 }
 
 fn limited(occupancy: &Occupancy) -> Vec<Limiter> {
-    occupancy.limiters().collect()
+    occupancy.limited_by.clone()
 }
 
 /// By hand, from the tables.
@@ -31,7 +31,7 @@ fn limited(occupancy: &Occupancy) -> Vec<Limiter> {
 fn what_ends_first() {
     let hopper = Limits::named("sm_90").unwrap();
     let all = of(hopper, kernel(16, 512), block(128));
-    assert_eq!((all.blocks, all.warps, all.fraction()), (16, 64, 1.0));
+    assert_eq!((all.blocks, all.warps, all.fraction), (16, 64, 1.0));
     assert_eq!(limited(&all), [Limiter::Warps]);
     // 4 warps of 16 × 32 registers; half a kilobyte and the driver's one.
     assert_eq!(
@@ -45,7 +45,7 @@ fn what_ends_first() {
 
     // 64 registers are 2048 a warp, of which each partition of 16384 holds 8.
     let registers = of(hopper, kernel(64, 0), block(256));
-    assert_eq!((registers.blocks, registers.fraction()), (4, 0.5));
+    assert_eq!((registers.blocks, registers.fraction), (4, 0.5));
     assert_eq!(limited(&registers), [Limiter::Registers]);
 
     // 228 KiB are six of 33 KiB and the driver's one.
@@ -143,8 +143,8 @@ proptest! {
         let found = of(limits, resources, block);
         prop_assert!(found.blocks <= limits.blocks);
         prop_assert!(found.warps <= limits.warps);
-        prop_assert!((0.0..=1.0).contains(&found.fraction()));
-        prop_assert!(found.limiters().next().is_some());
+        prop_assert!((0.0..=1.0).contains(&found.fraction));
+        prop_assert!(!found.limited_by.is_empty());
         if found.blocks > 0 {
             let [blocks, registers, shared] =
                 [found.blocks, found.registers_per_block, found.shared_per_block].map(u64::from);

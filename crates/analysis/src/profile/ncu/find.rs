@@ -9,7 +9,7 @@ use crate::profile::error::ProfileError;
 /// `ncu`: the file that was named, or what [`toolkit::find`] finds.
 ///
 /// # Errors
-/// [`ProfileError::Start`] where what was named is no file, [`ProfileError::NoNcu`] where nothing is found.
+/// [`ProfileError::Start`] when the file that was named is not there, [`ProfileError::NoNcu`] when nothing is found.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, ProfileError> {
     match named {
         Some(named) if named.is_file() => Ok(named.to_owned()),

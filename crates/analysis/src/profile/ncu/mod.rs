@@ -17,9 +17,10 @@ pub use find::find;
 pub use table::{Profiled, read};
 
 use super::error::ProfileError;
-use super::{Chosen, Numbers};
+use crate::counters::Numbers;
 use engine::launch::Launch;
 use engine::registry::Rung;
+use engine::selection::Selection;
 use engine::size::dims;
 
 /// What a program left behind.
@@ -38,7 +39,7 @@ pub trait Runner {
     /// Runs it.
     ///
     /// # Errors
-    /// The system's, where it cannot be started.
+    /// The system's error when it cannot be started.
     fn run(&self, program: &Path, args: &[OsString]) -> std::io::Result<Ended>;
 }
 
@@ -74,39 +75,36 @@ pub struct Ncu<'a> {
     pub runner: &'a dyn Runner,
 }
 
-/// What to collect.
-#[derive(Clone, Debug)]
-pub struct Wanted<'a> {
+/// The metrics to collect.
+#[derive(Clone, Debug, Default)]
+pub struct MetricSet {
     /// What has to be there.
-    pub metrics: &'a BTreeSet<String>,
+    pub needed: BTreeSet<String>,
     /// What is left out where the chip does not have it.
-    pub optional: &'a BTreeSet<String>,
+    pub optional: BTreeSet<String>,
 }
 
 impl Ncu<'_> {
     /// Profiles each of these launches of a ladder once, and gives their numbers in the same order.
     ///
     /// # Errors
-    /// [`ProfileError`] where `ncu` cannot be started, is refused the counters, does not know a metric that has to
-    /// be there, fails, or writes what cannot be read or lacks a launch.
+    /// [`ProfileError`] when `ncu` cannot be started, is refused the counters, does not know a metric that has to
+    /// be there, fails, or writes a table that cannot be read or lacks a launch.
     pub fn profile(
         &self,
-        chosen: &Chosen,
-        launches: &[(&'static Rung, &Launch)],
+        selection: &Selection,
+        launches: &[(&'static Rung, Launch)],
         block: Option<[u32; 3]>,
-        wanted: &Wanted<'_>,
+        wanted: &MetricSet,
     ) -> Result<Vec<Numbers>, ProfileError> {
         if launches.is_empty() {
             return Ok(Vec::new());
         }
         let entries = launches.iter().map(|(_, launch)| launch.entry.as_str());
         let entries: Vec<&str> = entries.collect();
-        let own = own_args(chosen, launches, block);
-        let mut metrics: BTreeSet<&str> = wanted
-            .metrics
-            .union(wanted.optional)
-            .map(String::as_str)
-            .collect();
+        let own = own_args(selection, launches, block);
+        let metrics = wanted.needed.union(&wanted.optional);
+        let mut metrics: BTreeSet<&str> = metrics.map(String::as_str).collect();
         let ended = loop {
             let args = args(&entries, &metrics, &self.own, &own);
             let ended = self.run(&args)?;
@@ -114,7 +112,7 @@ impl Ncu<'_> {
             let unknown = unknown_metrics(&ended, &metrics);
             let needed: Vec<&String> = unknown
                 .iter()
-                .filter(|name| wanted.metrics.contains(*name))
+                .filter(|name| wanted.needed.contains(*name))
                 .collect();
             if !needed.is_empty() {
                 return Err(ProfileError::NotOnChip {
@@ -148,7 +146,7 @@ impl Ncu<'_> {
         &self,
         entry: &str,
         profiled: &[Profiled],
-        wanted: &Wanted<'_>,
+        wanted: &MetricSet,
         ended: &Ended,
     ) -> Result<Numbers, ProfileError> {
         let mut of_entry = profiled.iter().filter(|one| one.kernel == entry);
@@ -158,7 +156,7 @@ impl Ncu<'_> {
             return Err(self.form(why, ended));
         };
         let absent: Vec<String> = wanted
-            .metrics
+            .needed
             .iter()
             .filter(|name| one.numbers.get(name).is_none() && !one.without.contains(name))
             .cloned()
@@ -243,13 +241,13 @@ fn args(
 /// The arguments with which this program launches each of the rungs once: checks of a ladder, without times. The
 /// kernels with which it keeps time are not launched then.
 fn own_args(
-    chosen: &Chosen,
-    launches: &[(&'static Rung, &Launch)],
+    selection: &Selection,
+    launches: &[(&'static Rung, Launch)],
     block: Option<[u32; 3]>,
 ) -> Vec<OsString> {
-    let mut args: Vec<OsString> = vec!["run".into(), chosen.ladder.name.into(), "--rung".into()];
+    let mut args: Vec<OsString> = vec!["run".into(), selection.ladder.name.into(), "--rung".into()];
     args.extend(launches.iter().map(|(rung, _)| rung.name.into()));
-    for (name, value) in &chosen.options {
+    for (name, value) in &selection.given {
         args.push(format!("--{name}={value}").into());
     }
     if let Some(block) = block {

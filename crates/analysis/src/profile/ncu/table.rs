@@ -35,7 +35,7 @@ const NO_VALUE: &[&str] = &["nan", "-nan"];
 /// Reads the launches out of what `ncu` wrote, in their order, and of each the metrics that were asked for.
 ///
 /// # Errors
-/// What of it is not as described above.
+/// When the text is not as described above: what is wrong with it.
 pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Profiled>, String> {
     let table = find(text).ok_or("there is no table in it")?;
     let mut reader = csv::ReaderBuilder::new()

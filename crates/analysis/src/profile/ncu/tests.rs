@@ -7,7 +7,8 @@ use std::cell::RefCell;
 use std::io;
 
 use super::*;
-use crate::profile::plan::choose;
+use engine::selection::select_with;
+use host::CATALOG;
 
 const RAW: &str = include_str!("fixtures/raw.csv");
 const DETAILS: &str = include_str!("fixtures/details.csv");
@@ -78,25 +79,21 @@ fn profile(
         "reduce_interleaved",
     ];
     let targets = targets.map(str::to_owned);
-    let chosen = choose(&targets, &[("n", "2^20".to_owned())]).unwrap();
+    let options = [("n", "2^20".to_owned())];
+    let selected = select_with(&CATALOG, &targets, &options).unwrap();
     let block = Some([512, 1, 1]);
-    let plan = chosen[0].plan(block).unwrap();
-    let launches: Vec<_> = plan
-        .launches()
-        .iter()
-        .map(|(rung, launch)| (*rung, launch))
-        .collect();
+    let plan = selected[0].plan(block, None).unwrap();
     let ncu = Ncu {
         program: "ncu".into(),
         own: "ladder".into(),
         device: "Test GPU".into(),
         runner,
     };
-    let wanted = Wanted {
-        metrics: &set(metrics),
-        optional: &set(optional),
+    let wanted = MetricSet {
+        needed: set(metrics),
+        optional: set(optional),
     };
-    ncu.profile(&chosen[0], &launches, block, &wanted)
+    ncu.profile(&selected[0], plan.launches(), block, &wanted)
 }
 
 #[test]

@@ -1,23 +1,24 @@
 //! The verdicts and what they come from, on made-up numbers.
 
 use crate::checklist::Optimization;
+use crate::counters::Numbers;
 use crate::predict::Description;
 use crate::predict::model::{self, Estimate};
-use crate::profile::Numbers;
-use crate::profile::plan::choose;
-use crate::profile::verdict::{Resource, Shares, next_rung, verdict};
-use engine::registry::ladder;
+use crate::profile::plan;
+use crate::profile::verdict::{Resource, Utilization, next_rung, verdict};
+use engine::selection::select_with;
+use host::{CATALOG, ladder};
 
 #[test]
 fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
-    let near = Shares {
+    let near = Utilization {
         dram: Some(0.7),
         l2: Some(0.3),
         issue: Some(0.65),
         used: Some(1.0),
-        ..Shares::default()
+        ..Utilization::default()
     };
-    let found = |shares: &Shares| {
+    let found = |shares: &Utilization| {
         let found = verdict(shares).unwrap();
         (found.bound, found.helps)
     };
@@ -25,14 +26,14 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
     use Resource as R;
     assert_eq!(found(&near), (R::Dram, None));
     assert!((verdict(&near).unwrap().share - 0.7).abs() < 1e-9);
-    let far = Shares {
+    let far = Utilization {
         dram: Some(0.3),
         l2: Some(0.2),
-        ..Shares::default()
+        ..Utilization::default()
     };
     for (shares, expected) in [
         (
-            Shares {
+            Utilization {
                 used: Some(0.25),
                 ..near
             },
@@ -40,14 +41,14 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
         ),
         // What comes from DRAM passes the L2 as well.
         (
-            Shares {
+            Utilization {
                 l2: Some(0.73),
                 ..near
             },
             (R::Dram, None),
         ),
         (
-            Shares {
+            Utilization {
                 l2: Some(0.45),
                 moved: Some(9.0),
                 ..far
@@ -55,7 +56,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Latency, Some(O::Coarsening)),
         ),
         (
-            Shares {
+            Utilization {
                 l2: Some(0.9),
                 used: Some(0.1),
                 ..near
@@ -63,14 +64,14 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::L2, Some(O::Coalescing)),
         ),
         (
-            Shares {
+            Utilization {
                 l2_atomics: Some(0.9),
                 ..near
             },
             (R::Atomics, Some(O::Privatization)),
         ),
         (
-            Shares {
+            Utilization {
                 l2_atomics: Some(0.9),
                 shared_atomics: Some(0.1),
                 ..near
@@ -78,7 +79,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Atomics, Some(O::Coarsening)),
         ),
         (
-            Shares {
+            Utilization {
                 l1: Some(0.99),
                 shared: Some(0.1),
                 used: Some(0.2),
@@ -87,7 +88,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::L1, Some(O::Coalescing)),
         ),
         (
-            Shares {
+            Utilization {
                 l1: Some(0.88),
                 shared: Some(0.81),
                 ..near
@@ -95,7 +96,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Shared, Some(O::Tiling)),
         ),
         (
-            Shares {
+            Utilization {
                 l2: Some(0.9),
                 moved: Some(9.0),
                 ..near
@@ -103,7 +104,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::L2, Some(O::Tiling)),
         ),
         (
-            Shares {
+            Utilization {
                 l2: Some(0.9),
                 moved: Some(1.0),
                 ..near
@@ -111,7 +112,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::L2, None),
         ),
         (
-            Shares {
+            Utilization {
                 shared: Some(0.9),
                 conflicts: Some(0.9),
                 ..near
@@ -119,7 +120,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Shared, Some(O::Coalescing)),
         ),
         (
-            Shares {
+            Utilization {
                 shared: Some(0.9),
                 shared_atomics: Some(0.9),
                 ..near
@@ -127,14 +128,14 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Shared, Some(O::Privatization)),
         ),
         (
-            Shares {
+            Utilization {
                 shared: Some(0.9),
                 ..near
             },
             (R::Shared, Some(O::Tiling)),
         ),
         (
-            Shares {
+            Utilization {
                 issue: Some(0.9),
                 lanes: Some(0.5),
                 ..near
@@ -142,7 +143,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Issue, Some(O::Divergence)),
         ),
         (
-            Shares {
+            Utilization {
                 issue: Some(0.9),
                 lanes: Some(1.0),
                 ..near
@@ -150,7 +151,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Issue, Some(O::Coarsening)),
         ),
         (
-            Shares {
+            Utilization {
                 issue: Some(0.9),
                 fma: Some(0.9),
                 ..near
@@ -158,7 +159,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Fma, None),
         ),
         (
-            Shares {
+            Utilization {
                 issue: Some(0.9),
                 fma: Some(0.7),
                 ..near
@@ -166,7 +167,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Fma, None),
         ),
         (
-            Shares {
+            Utilization {
                 barrier: Some(0.5),
                 warps_active: Some(0.1),
                 ..far
@@ -174,14 +175,14 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Barriers, Some(O::Coarsening)),
         ),
         (
-            Shares {
+            Utilization {
                 warps_active: Some(0.1),
                 ..far
             },
             (R::Warps, Some(O::Occupancy)),
         ),
         (
-            Shares {
+            Utilization {
                 warps_active: Some(0.1),
                 waves: Some(0.2),
                 ..far
@@ -189,7 +190,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Size, None),
         ),
         (
-            Shares {
+            Utilization {
                 warps_active: Some(0.1),
                 waves: Some(2.0),
                 warps_possible: Some(0.12),
@@ -198,7 +199,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Warps, Some(O::Occupancy)),
         ),
         (
-            Shares {
+            Utilization {
                 warps_active: Some(0.43),
                 warps_possible: Some(1.0),
                 ..far
@@ -206,14 +207,14 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Warps, Some(O::Coarsening)),
         ),
         (
-            Shares {
+            Utilization {
                 warps_active: Some(0.9),
                 ..far
             },
             (R::Latency, Some(O::Coarsening)),
         ),
         (
-            Shares {
+            Utilization {
                 l1: Some(0.5),
                 moved: Some(200.0),
                 ..far
@@ -221,7 +222,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Latency, Some(O::Tiling)),
         ),
         (
-            Shares {
+            Utilization {
                 l1: Some(0.5),
                 used: Some(0.2),
                 ..far
@@ -229,7 +230,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Latency, Some(O::Coalescing)),
         ),
         (
-            Shares {
+            Utilization {
                 l1: Some(0.52),
                 shared: Some(0.44),
                 l2: Some(0.48),
@@ -239,7 +240,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
             (R::Latency, Some(O::Coalescing)),
         ),
         (
-            Shares {
+            Utilization {
                 l1: Some(0.5),
                 shared: Some(0.45),
                 conflicts: Some(0.1),
@@ -250,7 +251,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
     ] {
         assert_eq!(found(&shares), expected, "{shares:?}");
     }
-    assert_eq!(verdict(&Shares::default()), None);
+    assert_eq!(verdict(&Utilization::default()), None);
 }
 
 #[test]
@@ -275,8 +276,8 @@ fn the_next_rung_is_the_checklists_or_the_next_of_its_pairs() {
 
 #[test]
 fn shares_of_the_model_and_of_ncu() {
-    let chosen = choose(&["transpose_naive".to_owned()], &[]).unwrap();
-    let plan = chosen[0].plan(None).unwrap();
+    let selected = select_with(&CATALOG, &["transpose_naive".to_owned()], &[]).unwrap();
+    let plan = plan(&selected[0], None).unwrap();
     let (_, launch) = &plan.launches()[0];
     let bytes = plan.problem().bytes();
     let warps = (launch.blocks() * launch.threads() / 32) as f64;
@@ -308,7 +309,7 @@ fn shares_of_the_model_and_of_ncu() {
         ],
         resident: 2,
     };
-    let of = |l2| Shares::from_model(&h100, &estimate(l2), &numbers, launch, bytes);
+    let of = |l2| Utilization::from_model(&h100, &estimate(l2), &numbers, launch, bytes);
     let shares = of(95.0);
     assert_eq!((shares.l2, shares.dram), (Some(0.95), Some(0.4)));
     assert_eq!((shares.issue, shares.fma), (Some(0.0), Some(0.0)));
@@ -339,7 +340,7 @@ fn shares_of_the_model_and_of_ncu() {
     ]
     .into_iter()
     .collect();
-    let shares = Shares::from_ncu(&ncu, bytes);
+    let shares = Utilization::from_ncu(&ncu, bytes);
     assert_eq!((shares.dram, shares.barrier), (Some(0.92), Some(0.25)));
     assert_eq!((shares.warps_active, shares.l2), (Some(0.8), None));
     assert_eq!(shares.predicted_ns, None);

@@ -1,0 +1,109 @@
+//! Numbers by the names of counters, and what is computed from them.
+//!
+//! Every table of this crate that names counters (the metrics of a profile, what is compared with a GPU, what the
+//! checklist measures) is a TOML file whose numbers are [`Expression`]s.
+
+mod expression;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+pub use expression::Expression;
+
+/// What was counted of a launch, by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Numbers(BTreeMap<String, f64>);
+
+impl Numbers {
+    /// The number of this name, where it was counted.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.0.get(name).copied()
+    }
+
+    /// Puts a number in.
+    pub fn insert(&mut self, name: impl Into<String>, number: f64) {
+        self.0.insert(name.into(), number);
+    }
+}
+
+impl<N: Into<String>> FromIterator<(N, f64)> for Numbers {
+    fn from_iter<I: IntoIterator<Item = (N, f64)>>(numbers: I) -> Self {
+        let numbers = numbers.into_iter();
+        Self(
+            numbers
+                .map(|(name, number)| (name.into(), number))
+                .collect(),
+        )
+    }
+}
+
+impl Numbers {
+    /// The counters of a launch that have a value.
+    pub fn counted(counters: &[engine::device::Metric]) -> Self {
+        let numbers = counters.iter();
+        numbers
+            .filter_map(|counter| Some((counter.name, counter.value.number()?)))
+            .collect()
+    }
+}
+
+/// Where a device has the number of a metric from.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Source {
+    /// The counter of the metric's own name.
+    #[default]
+    #[serde(skip)]
+    Same,
+    /// Other counters.
+    Counted(Expression),
+    /// The device does not have it.
+    Missing {
+        /// Why.
+        missing: String,
+    },
+}
+
+impl Source {
+    /// A metric that a device does not have.
+    pub fn missing_because(why: &str) -> Self {
+        Self::Missing {
+            missing: why.to_owned(),
+        }
+    }
+
+    /// The counters that it needs, for a metric of this name.
+    pub fn needs(&self, name: &str) -> Vec<String> {
+        match self {
+            Self::Same => vec![name.to_owned()],
+            Self::Counted(expression) => expression.counters(),
+            Self::Missing { .. } => Vec::new(),
+        }
+    }
+
+    /// The number of a metric of this name, where all that it needs was counted and there is something to divide by.
+    pub fn of(&self, name: &str, numbers: &Numbers) -> Option<f64> {
+        match self {
+            Self::Same => numbers.get(name),
+            Self::Counted(expression) => expression.of(&|name| numbers.get(name)),
+            Self::Missing { .. } => None,
+        }
+    }
+
+    /// Why the device does not have it.
+    pub fn missing(&self) -> Option<&str> {
+        match self {
+            Self::Missing { missing } => Some(missing),
+            _ => None,
+        }
+    }
+}
+
+/// The table of a TOML file that is compiled into this program.
+///
+/// # Panics
+/// When the text is not such a table. Tests read every file.
+pub(crate) fn embedded<T: for<'de> Deserialize<'de>>(file: &str, text: &str) -> T {
+    toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"))
+}

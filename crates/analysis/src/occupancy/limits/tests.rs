@@ -1,0 +1,71 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+#[test]
+fn names() {
+    assert_eq!(Limits::named("sm_75").unwrap().capability, (7, 5));
+    assert_eq!(Limits::named("sm_90a").unwrap().capability, (9, 0));
+    assert_eq!(Limits::named("sm_100f").unwrap().capability, (10, 0));
+    assert_eq!(Limits::of((12, 1)).unwrap().arch(), "sm_121");
+    for limits in Limits::all() {
+        assert_eq!(Limits::named(&limits.arch()).unwrap(), limits);
+    }
+    for wrong in [
+        "",
+        "sm_",
+        "sm_9",
+        "90",
+        "9.0",
+        "sm_90x",
+        "sm_9O",
+        "SM_90",
+        "sm_60",
+        "sm_99999999999",
+        "compute_90",
+        "hopper",
+        "sm_-1",
+        "sm_90 ",
+    ] {
+        let error = Limits::named(wrong).unwrap_err().to_string();
+        assert!(error.contains("sm_70, sm_72, sm_75"), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn the_numbers_agree_with_each_other() {
+    let all = Limits::all();
+    assert!(all.is_sorted_by_key(|limits| limits.capability));
+    for limits in all {
+        let arch = limits.arch();
+        assert_eq!(
+            limits.shared_opt_in + limits.shared_reserved,
+            limits.shared,
+            "{arch}"
+        );
+        assert_eq!(
+            limits.carveouts.last(),
+            Some(&(limits.shared / KIB)),
+            "{arch}"
+        );
+        assert!(limits.carveouts.is_sorted(), "{arch}");
+        assert_eq!(limits.shared % limits.shared_unit, 0, "{arch}");
+        assert_eq!(
+            limits.registers % (limits.register_unit * limits.partitions),
+            0,
+            "{arch}"
+        );
+        assert_eq!(
+            limits.shared_reserved > 0,
+            limits.capability >= (8, 0),
+            "{arch}"
+        );
+        assert!(limits.threads() >= limits.threads_per_block, "{arch}");
+        assert!(
+            limits
+                .barriers
+                .is_none_or(|barriers| barriers >= limits.blocks),
+            "{arch}"
+        );
+    }
+}

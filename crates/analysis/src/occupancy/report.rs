@@ -1,0 +1,187 @@
+//! The occupancy of a rung, and how it changes with the block, the shared memory and the registers.
+
+use serde::Serialize;
+use toolkit::Usage;
+
+use super::calculator::{Block, Occupancy, Resources, of};
+use super::error::OccupancyError;
+use super::limits::Limits;
+use super::resources::usage;
+use engine::device::Resident;
+use engine::launch::Launch;
+use engine::problem::Problem;
+use engine::registry::{Ladder, Rung};
+use engine::{Error, Kernels};
+
+/// The occupancy of an entry with a block, on an architecture.
+#[derive(Clone, Debug, Serialize)]
+pub struct EntryOccupancy {
+    /// The entry.
+    pub entry: String,
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes of shared memory that the entry declares for a block.
+    pub static_shared_bytes: u32,
+    /// Bytes of shared memory that the launch asks for in addition.
+    pub dynamic_shared_bytes: u32,
+    /// Bytes of registers that a thread stores to local memory because they did not fit.
+    pub spill_store_bytes: u32,
+    /// Bytes of them that it loads back.
+    pub spill_load_bytes: u32,
+    /// Named barriers.
+    pub barriers: u32,
+    /// How many blocks fit, and why not more.
+    #[serde(flatten)]
+    pub occupancy: Occupancy,
+}
+
+impl EntryOccupancy {
+    /// The occupancy of a launch on an architecture, `sm_90`.
+    ///
+    /// # Errors
+    /// When [`usage`] is not known: without `ptxas`, or for an architecture or entry that it does not take.
+    pub fn new(
+        kernels: &'static Kernels,
+        launch: &Launch,
+        arch: &str,
+    ) -> Result<Self, OccupancyError> {
+        let usage = usage(kernels, launch, arch)?;
+        Ok(Self::with_usage(usage, launch, Limits::named(arch)?))
+    }
+
+    pub(crate) fn with_usage(usage: Usage, launch: &Launch, limits: &Limits) -> Self {
+        Self {
+            entry: launch.entry.clone(),
+            block: launch.block,
+            registers: usage.registers,
+            static_shared_bytes: usage.shared_bytes,
+            dynamic_shared_bytes: launch.shared_bytes,
+            spill_store_bytes: usage.spill_store_bytes,
+            spill_load_bytes: usage.spill_load_bytes,
+            barriers: usage.barriers,
+            occupancy: of(limits, usage, launch),
+        }
+    }
+
+    /// Bytes of shared memory of a block, static and dynamic.
+    pub fn shared_bytes(&self) -> u32 {
+        self.static_shared_bytes + self.dynamic_shared_bytes
+    }
+}
+
+/// A range of amounts of a resource with which the same number of blocks fits.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// The least amount.
+    pub from: u32,
+    /// The largest amount.
+    pub up_to: u32,
+    /// The occupancy with the least amount.
+    #[serde(flatten)]
+    pub occupancy: Occupancy,
+}
+
+/// A rung's occupancy on an architecture.
+#[derive(Clone, Debug, Serialize)]
+pub struct RungOccupancy {
+    /// The rung's ladder.
+    pub ladder: &'static str,
+    /// The rung.
+    pub rung: &'static str,
+    /// The architecture, as it was asked for.
+    pub arch: String,
+    /// With the block that was asked for, or the rung's own.
+    #[serde(flatten)]
+    pub own: EntryOccupancy,
+    /// With each block that the rung can be launched with.
+    pub by_block: Vec<EntryOccupancy>,
+    /// With other amounts of shared memory a block, in bytes, static and dynamic together.
+    pub by_shared_bytes: Vec<Step>,
+    /// With other numbers of registers a thread.
+    pub by_registers: Vec<Step>,
+    /// What the driver of a GPU of this architecture says of it.
+    pub driver: Option<Resident>,
+    /// What the architecture has.
+    #[serde(skip)]
+    pub limits: &'static Limits,
+}
+
+impl RungOccupancy {
+    /// The occupancy of a rung's launch on `problem`, on an architecture, `sm_90`.
+    ///
+    /// # Errors
+    /// When [`usage`] is not known of the entry for a block: without `ptxas`, or for an architecture or entry that it does
+    /// not take.
+    pub fn new(
+        kernels: &'static Kernels,
+        ladder: &'static Ladder,
+        rung: &'static Rung,
+        problem: &dyn Problem,
+        launch: &Launch,
+        arch: &str,
+    ) -> Result<Self, OccupancyError> {
+        let limits = Limits::named(arch)?;
+        let usage = usage(kernels, launch, arch)?;
+        let mut by_block = Vec::new();
+        for block in ladder.blocks_of(rung, problem) {
+            match ladder.launch(rung, problem, Some(block)) {
+                Ok(launch) => by_block.push(EntryOccupancy::new(kernels, &launch, arch)?),
+                // With this block no device can launch it.
+                Err(Error::TooMuchShared { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let (resources, block) = (Resources::from(usage), Block::from(launch));
+        let with_shared = |dynamic_shared| {
+            let resources = Resources {
+                static_shared: 0,
+                ..resources
+            };
+            let block = Block {
+                dynamic_shared,
+                ..block
+            };
+            of(limits, resources, block)
+        };
+        let with_registers = |registers| {
+            let resources = Resources {
+                registers,
+                ..resources
+            };
+            of(limits, resources, block)
+        };
+        Ok(Self {
+            ladder: ladder.name,
+            rung: rung.name,
+            arch: arch.to_owned(),
+            own: EntryOccupancy::with_usage(usage, launch, limits),
+            by_block,
+            by_shared_bytes: steps(0, limits.shared_opt_in, limits.shared_unit, with_shared),
+            by_registers: steps(1, limits.registers_per_thread, 1, with_registers),
+            driver: None,
+            limits,
+        })
+    }
+}
+
+/// The occupancies with `least` to `most` of something that is given in units, neighbours with as many blocks
+/// together.
+fn steps(least: u32, most: u32, unit: u32, with: impl Fn(u32) -> Occupancy) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for amount in (least..=most).step_by(unit as usize) {
+        let occupancy = with(amount);
+        // An amount between two multiples of the unit is rounded up to the second.
+        let from = steps.last().map_or(least, |last| last.up_to + 1);
+        match steps.last_mut() {
+            Some(step) if step.occupancy.blocks == occupancy.blocks => step.up_to = amount,
+            _ => steps.push(Step {
+                from,
+                up_to: amount,
+                occupancy,
+            }),
+        }
+    }
+    steps
+}

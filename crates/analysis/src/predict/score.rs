@@ -1,0 +1,108 @@
+//! How near predictions come to measured times.
+
+use super::calibrate::Observation;
+use super::{LadderPrediction, Times};
+use engine::stats::Samples;
+
+/// The predictions' samples with the measured times, of those rungs that have one.
+pub fn observations(ladders: &[LadderPrediction], times: &Times) -> Vec<Observation> {
+    let all = ladders.iter().flat_map(|ladder| &ladder.predictions);
+    all.filter_map(|own| {
+        Some(Observation {
+            us: *times.get(own.rung.name)?,
+            sample: own.sample.clone(),
+            blocks: own.launch.blocks(),
+            resident: own.estimate.resident,
+        })
+    })
+    .collect()
+}
+
+/// How near predictions come to measured times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Score {
+    /// How many rungs have both.
+    pub rungs: usize,
+    /// The median of the errors' absolute values, as shares of the measured times.
+    pub median: f64,
+    /// The largest of them, and whose it is.
+    pub worst: (f64, &'static str),
+    /// For each ladder with measured times: Spearman's rank correlation. `None` where all of a ladder's times are
+    /// alike. Measured times that are nearer to each other than [`RESOLUTION_US`] are.
+    pub ranks: Vec<(&'static str, Option<f64>)>,
+}
+
+/// The resolution of measured times in microseconds (CUDA Driver API, `cuEventElapsedTime`: "around 0.5
+/// microseconds").
+pub const RESOLUTION_US: f64 = 0.5;
+
+/// Judges predictions by measured times; `None` where no rung has any.
+pub fn score(ladders: &[LadderPrediction], times: &Times) -> Option<Score> {
+    let mut errors: Vec<(f64, &'static str)> = Vec::new();
+    let mut ranks = Vec::new();
+    for own in ladders {
+        let both: Vec<(f64, f64)> = own
+            .predictions
+            .iter()
+            .filter_map(|prediction| {
+                let measured = *times.get(prediction.rung.name)?;
+                let error = (prediction.estimate.us / measured - 1.0).abs();
+                errors.push((error, prediction.rung.name));
+                Some((prediction.estimate.us, measured))
+            })
+            .collect();
+        if !both.is_empty() {
+            let both = leveled(both);
+            ranks.push((own.ladder.name, spearman(&both)));
+        }
+    }
+    errors.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let worst = *errors.last()?;
+    let sizes = Samples::new(errors.iter().map(|(error, _)| *error).collect())?;
+    Some(Score {
+        rungs: errors.len(),
+        median: sizes.median(),
+        worst,
+        ranks,
+    })
+}
+
+/// Makes measured times, the second of each pair, equal where they are nearer than [`RESOLUTION_US`] to the least of
+/// those that are made equal.
+fn leveled(mut pairs: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut least = f64::NEG_INFINITY;
+    for (_, measured) in &mut pairs {
+        if *measured - least >= RESOLUTION_US {
+            least = *measured;
+        }
+        *measured = least;
+    }
+    pairs
+}
+
+/// Spearman's rank correlation: equal values have the mean of their ranks. `None` where either side's values
+/// are all equal.
+fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
+    let ranks = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> {
+        pairs
+            .iter()
+            .map(|pair| {
+                let less = pairs.iter().filter(|other| of(other) < of(pair)).count();
+                let equal = pairs.iter().filter(|other| of(other) == of(pair)).count();
+                less as f64 + (equal as f64 + 1.0) / 2.0
+            })
+            .collect()
+    };
+    let (a, b) = (ranks(|pair| pair.0), ranks(|pair| pair.1));
+    let mean = (pairs.len() as f64 + 1.0) / 2.0;
+    let product = |x: &[f64], y: &[f64]| -> f64 {
+        let both = x.iter().zip(y);
+        both.map(|(x, y)| (x - mean) * (y - mean)).sum()
+    };
+    let spread = (product(&a, &a) * product(&b, &b)).sqrt();
+    (spread > 0.0).then(|| product(&a, &b) / spread)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! Occupancies as tables and sentences.
+
+use crate::output::{Cell, Column, Document, OutputStyle, Table};
+use analysis::occupancy::{EntryOccupancy, Limiter, Limits, Occupancy, RungOccupancy, Step};
+use engine::size::{self, dims};
+
+/// Cells of a full bar.
+const BAR: usize = 12;
+
+/// One rung: what it takes, how many blocks that makes, and how it changes.
+pub(super) fn details(report: &RungOccupancy, style: OutputStyle) -> Document {
+    let own = &report.own;
+    let mut document = Document::default();
+    document.heading(
+        format!("{} on {}", report.rung, report.arch),
+        format!("{}, blocks of {}", own.entry, dims(own.block)),
+    );
+    document.facts(facts(report));
+
+    document.section("By block", "");
+    let columns = [
+        Column::text("block"),
+        Column::number("regs"),
+        Column::number("shared"),
+    ];
+    let mut by_block = table(columns);
+    for entry in &report.by_block {
+        let is_here = entry.block == own.block;
+        by_block.row(marked(row(dims(entry.block), entry, style), is_here, style));
+    }
+    document.table(by_block);
+
+    let shared = own.shared_bytes();
+    document.section(
+        format!("By shared memory a block ({} here)", bytes(shared)),
+        "",
+    );
+    document.table(by_steps(&report.by_shared_bytes, shared, style, bytes));
+    let registers = own.registers;
+    document.section(format!("By registers a thread ({registers} here)"), "");
+    document.table(by_steps(&report.by_registers, registers, style, |count| {
+        count.to_string()
+    }));
+    document
+}
+
+/// Several rungs, a line each.
+pub(super) fn summary(rungs: &[(&str, EntryOccupancy)], style: OutputStyle) -> Table {
+    let columns = [
+        Column::name("rung"),
+        Column::text("block"),
+        Column::number("regs"),
+        Column::number("shared"),
+    ];
+    let mut table = table(columns);
+    for (name, entry) in rungs {
+        let cells = row(dims(entry.block), entry, style);
+        table.row([(*name).to_owned()].into_iter().chain(cells));
+    }
+    table
+}
+
+/// A table that begins with these columns and ends with those of [`ends`].
+fn table(first: impl IntoIterator<Item = Column>) -> Table {
+    let ends = [
+        Column::number("blocks"),
+        Column::number("warps"),
+        Column::text("occupancy").unbroken(),
+        Column::text("limited by"),
+    ];
+    Table::new(first.into_iter().chain(ends))
+}
+
+fn row(block: String, entry: &EntryOccupancy, style: OutputStyle) -> Vec<String> {
+    let mut cells = vec![
+        block,
+        entry.registers.to_string(),
+        bytes(entry.shared_bytes()),
+    ];
+    cells.extend(ends(&entry.occupancy, style));
+    cells
+}
+
+fn ends(occupancy: &Occupancy, style: OutputStyle) -> [String; 4] {
+    let names: Vec<&str> = occupancy
+        .limited_by
+        .iter()
+        .map(|limiter| name(*limiter))
+        .collect();
+    let share = occupancy.fraction;
+    [
+        occupancy.blocks.to_string(),
+        occupancy.warps.to_string(),
+        format!("{:>6} {}", percent(share), bar(share, style)),
+        names.join(", "),
+    ]
+}
+
+/// The steps worth a line: the one that is the case, the first and the last, and of the others each that is lower by a
+/// fifth than the one before it.
+fn by_steps(
+    steps: &[Step],
+    here: u32,
+    style: OutputStyle,
+    amount: impl Fn(u32) -> String,
+) -> Table {
+    let mut table = table([Column::number("up to")]);
+    let mut before = None;
+    for (index, step) in steps.iter().enumerate() {
+        let is_here = (step.from..=step.up_to).contains(&here);
+        let blocks = step.occupancy.blocks;
+        let is_lower = before.is_none_or(|before| blocks * 5 <= before * 4);
+        if is_here || is_lower || index + 1 == steps.len() {
+            before = Some(blocks);
+            let mut cells = vec![amount(step.up_to)];
+            cells.extend(ends(&step.occupancy, style));
+            table.row(marked(cells, is_here, style));
+        }
+    }
+    table
+}
+
+/// A row, marked where it is what is the case.
+fn marked(mut cells: Vec<String>, is_here: bool, style: OutputStyle) -> Vec<Cell> {
+    let mark = match (is_here, style.terminal) {
+        (false, _) => " ",
+        (true, true) => "▶",
+        (true, false) => ">",
+    };
+    cells[0] = format!("{mark} {}", cells[0]);
+    let cell = |text| {
+        if is_here {
+            Cell::good(text)
+        } else {
+            Cell::from(text)
+        }
+    };
+    cells.into_iter().map(cell).collect()
+}
+
+fn facts(report: &RungOccupancy) -> Vec<(&'static str, String)> {
+    let RungOccupancy {
+        limits,
+        own,
+        driver,
+        ..
+    } = report;
+    let occupancy = &own.occupancy;
+    let reserved = match limits.shared_reserved {
+        0 => String::new(),
+        reserved => format!(" with the driver's {}", bytes(reserved)),
+    };
+    let spills = match (own.spill_store_bytes, own.spill_load_bytes) {
+        (0, 0) => "none".to_owned(),
+        (stores, loads) => format!("{stores} bytes a thread stored, {loads} loaded back"),
+    };
+    let registers = format!(
+        "{} of {}; a block is given {}",
+        own.registers, limits.registers_per_thread, occupancy.registers_per_block
+    );
+    let shared = format!(
+        "{} static, {} dynamic; a block is given {}{reserved}",
+        bytes(own.static_shared_bytes),
+        bytes(own.dynamic_shared_bytes),
+        bytes(occupancy.shared_per_block)
+    );
+    let mut facts = vec![
+        ("registers a thread", registers),
+        ("shared memory a block", shared),
+        ("spills", spills),
+        (
+            "blocks an SM",
+            format!("{} of {}", occupancy.blocks, limits.blocks),
+        ),
+        (
+            "warps an SM",
+            format!("{} of {}", occupancy.warps, limits.warps),
+        ),
+        ("occupancy", percent(occupancy.fraction)),
+    ];
+    let heads = ["limited by"].into_iter().chain(std::iter::repeat(""));
+    let reasons = occupancy
+        .limited_by
+        .iter()
+        .map(|limiter| reason(limits, own, *limiter));
+    facts.extend(heads.zip(reasons));
+    if let Some(driver) = driver {
+        let same = if driver.blocks == occupancy.blocks {
+            ""
+        } else {
+            "NOT "
+        };
+        let says = format!(
+            "{} blocks an SM, {same}as calculated; {} registers, {} static, {} bytes of local memory",
+            driver.blocks,
+            driver.registers,
+            bytes(driver.static_shared),
+            driver.local_bytes
+        );
+        facts.push(("the driver says", says));
+    }
+    facts
+}
+
+fn name(limiter: Limiter) -> &'static str {
+    match limiter {
+        Limiter::Warps => "warps",
+        Limiter::Blocks => "blocks",
+        Limiter::Registers => "registers",
+        Limiter::SharedMemory => "shared memory",
+        Limiter::Barriers => "barriers",
+    }
+}
+
+/// Why there are not more blocks, where this resource ends.
+fn reason(limits: &Limits, own: &EntryOccupancy, limiter: Limiter) -> String {
+    let occupancy = &own.occupancy;
+    let threads: u32 = own.block.iter().product();
+    let why = match (limiter, occupancy.blocks) {
+        (Limiter::Warps, 0) => {
+            format!(
+                "not one block fits; a block has at most {} threads",
+                limits.threads_per_block
+            )
+        }
+        (Limiter::Blocks, 0) => "not one block fits; an SM has none".to_owned(),
+        (Limiter::Registers, 0) => format!(
+            "not one block fits; a thread has at most {} and a block {}",
+            limits.registers_per_thread, limits.registers_per_block
+        ),
+        (Limiter::SharedMemory, 0) => {
+            format!(
+                "not one block fits; a block has at most {}",
+                bytes(limits.shared_opt_in)
+            )
+        }
+        (Limiter::Barriers, 0) => "not one block fits; a block has more than an SM".to_owned(),
+        (Limiter::Warps, _) => {
+            format!(
+                "a block has {} of the {} that an SM holds",
+                threads.div_ceil(32),
+                limits.warps
+            )
+        }
+        (Limiter::Blocks, _) => format!("an SM holds {}, however small", limits.blocks),
+        (Limiter::Registers, _) => format!(
+            "a block takes {} of the SM's {}",
+            occupancy.registers_per_block, limits.registers
+        ),
+        (Limiter::SharedMemory, _) => format!(
+            "a block takes {} of the SM's {}",
+            bytes(occupancy.shared_per_block),
+            bytes(limits.shared)
+        ),
+        (Limiter::Barriers, _) => format!("an SM has {}", limits.barriers.unwrap_or_default()),
+    };
+    format!("{}: {why}", name(limiter))
+}
+
+/// A bar for a share from 0 to 1: blocks in eighths of a cell on a terminal, ASCII elsewhere.
+fn bar(share: f64, style: OutputStyle) -> String {
+    // What is not a number becomes 0 where it is rounded.
+    let cells = share.clamp(0.0, 1.0) * BAR as f64;
+    if !style.terminal {
+        let full = cells.round() as usize;
+        return "#".repeat(full) + &".".repeat(BAR - full);
+    }
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (cells * 8.0).round() as usize;
+    let cells = "█".repeat(eighths / 8) + PARTS[eighths % 8];
+    format!("{cells:BAR$}")
+}
+
+fn bytes(amount: u32) -> String {
+    size::bytes(amount.into())
+}
+
+/// A share in percent, with a tenth where there is one: `37.5 %`.
+fn percent(share: f64) -> String {
+    let tenths = (share * 1000.0).round() / 10.0;
+    format!("{tenths} %")
+}
+
+#[cfg(test)]
+mod tests;
