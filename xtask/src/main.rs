@@ -6,7 +6,7 @@
 //!
 //! In go the command line and this repository's files; out come other programs' runs. It has to build in
 //! seconds from nothing, so it uses hardly any crate and none of the workspace's but `locate`, and no crate
-//! uses it. It must not know ladders, kernels or PTX: whatever does is a command of `ladder`.
+//! uses it. It knows rungs and ladders only as text to write beside; what runs or shows them is a command of `ladder`.
 
 mod arguments;
 mod check;
