@@ -80,6 +80,7 @@ impl Workspace {
         cargo
             .args(["build", "--quiet", "--bin", "ladder"])
             .args(["--config", "profile.dev.package.simt.opt-level=0"])
+            .args(["--config", "profile.dev.debug=false"])
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_BUILD_BUILD_DIR", shared);
