@@ -49,7 +49,11 @@ pub(crate) fn report() -> String {
         "NVIDIA driver",
         driver.as_ref().map(described).map_err(Clone::clone),
     ));
-    parts.push(("GPU", gpus(&driver)));
+    let gpus = match &driver {
+        Ok(driver) => driver.usable_gpus(),
+        Err(_) => Err("needs a driver".to_owned()),
+    };
+    parts.push(("GPU", gpus));
     let parts: Vec<Part> = parts
         .into_iter()
         .map(|(name, found)| Part { name, found })
@@ -59,30 +63,6 @@ pub(crate) fn report() -> String {
 
 fn described(driver: &Driver) -> String {
     format!("for CUDA {} ({})", driver.version, driver.library)
-}
-
-/// The GPUs that run the kernels, or why there is none.
-fn gpus(driver: &Result<Driver, String>) -> Result<String, String> {
-    let driver = driver.as_ref().map_err(|_| "needs a driver".to_owned())?;
-    let gpus = driver.gpus.as_ref().map_err(Clone::clone)?;
-    let named = |wanted: bool| -> Vec<String> {
-        gpus.iter()
-            .filter(|gpu| gpu.runs_the_kernels() == wanted)
-            .map(|gpu| {
-                let (major, minor) = gpu.capability;
-                format!("{}, compute capability {major}.{minor}", gpu.name)
-            })
-            .collect()
-    };
-    let (able, too_old) = (named(true), named(false));
-    match (&able[..], &too_old[..]) {
-        ([], []) => Err("the driver finds no GPU".to_owned()),
-        ([], old) => Err(format!(
-            "older than the kernels run on (7.5): {}",
-            old.join("; ")
-        )),
-        (able, _) => Ok(able.join("; ")),
-    }
 }
 
 fn host_rustc() -> Result<String, String> {
@@ -135,33 +115,7 @@ fn text(parts: &[Part], coloured: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, gpus, text};
-    use crate::gpu::{Driver, Gpu};
-
-    fn driver(gpus: Result<Vec<Gpu>, String>) -> Result<Driver, String> {
-        let (library, version) = ("libcuda.so.1".to_owned(), "13.0".to_owned());
-        Ok(Driver {
-            library,
-            version,
-            gpus,
-        })
-    }
-
-    fn gpu(capability: (i32, i32)) -> Gpu {
-        let name = "NVIDIA".to_owned();
-        Gpu { name, capability }
-    }
-
-    #[test]
-    fn only_a_gpu_that_the_driver_offers_runs_kernels() {
-        assert!(gpus(&Err("cannot open".to_owned())).is_err());
-        assert!(gpus(&driver(Err("the driver finds no GPU".to_owned()))).is_err());
-        assert!(gpus(&driver(Ok(Vec::new()))).is_err());
-        let old = gpus(&driver(Ok(vec![gpu((6, 1))])));
-        assert!(old.is_err_and(|why| why.contains("6.1")));
-        let one = gpus(&driver(Ok(vec![gpu((6, 1)), gpu((9, 0))])));
-        assert_eq!(one.as_deref(), Ok("NVIDIA, compute capability 9.0"));
-    }
+    use super::{Part, text};
 
     #[test]
     fn what_works_follows_from_what_was_found() {

@@ -36,10 +36,31 @@ pub(crate) struct Gpu {
     pub(crate) capability: (c_int, c_int),
 }
 
-impl Gpu {
-    /// Whether there are kernels for it.
-    pub(crate) fn runs_the_kernels(&self) -> bool {
-        self.capability >= OLDEST
+impl Driver {
+    /// The GPUs that run the kernels, in words.
+    ///
+    /// # Errors
+    /// When there is none: why.
+    pub(crate) fn usable_gpus(&self) -> Result<String, String> {
+        let gpus = self.gpus.as_ref().map_err(Clone::clone)?;
+        let named = |able: bool| -> Vec<String> {
+            gpus.iter()
+                .filter(|gpu| (gpu.capability >= OLDEST) == able)
+                .map(|gpu| {
+                    let (major, minor) = gpu.capability;
+                    format!("{}, compute capability {major}.{minor}", gpu.name)
+                })
+                .collect()
+        };
+        let (able, too_old) = (named(true), named(false));
+        match (&able[..], &too_old[..]) {
+            ([], []) => Err("the driver finds no GPU".to_owned()),
+            ([], old) => Err(format!(
+                "older than the kernels run on (7.5): {}",
+                old.join("; ")
+            )),
+            (able, _) => Ok(able.join("; ")),
+        }
     }
 }
 
@@ -164,5 +185,34 @@ impl Functions {
         // SAFETY: the array has a zero in it: it began as zeros, and the driver writes one at the end.
         let name = unsafe { CStr::from_ptr(text.as_ptr()) };
         name.to_string_lossy().into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Driver, Gpu};
+
+    fn usable(gpus: Result<&[(i32, i32)], &str>) -> Result<String, String> {
+        let gpu = |capability: &(i32, i32)| Gpu {
+            name: "NVIDIA".to_owned(),
+            capability: *capability,
+        };
+        let driver = Driver {
+            library: "libcuda.so.1".to_owned(),
+            version: "13.0".to_owned(),
+            gpus: gpus
+                .map(|gpus| gpus.iter().map(gpu).collect())
+                .map_err(str::to_owned),
+        };
+        driver.usable_gpus()
+    }
+
+    #[test]
+    fn only_a_gpu_that_the_driver_offers_runs_kernels() {
+        assert!(usable(Err("the driver finds no GPU")).is_err());
+        assert!(usable(Ok(&[])).is_err());
+        assert!(usable(Ok(&[(6, 1)])).is_err_and(|why| why.contains("6.1")));
+        let one = usable(Ok(&[(6, 1), (9, 0)]));
+        assert_eq!(one.as_deref(), Ok("NVIDIA, compute capability 9.0"));
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! In go the command line and this repository's files; out come other programs' runs. It has to build in
 //! seconds from nothing, so it uses hardly any crate and none of the workspace's but `locate`, and no crate
-//! uses it. It must not know ladders, kernels or PTX: whatever does is a command of `ladder`.
+//! uses it. It knows rungs and ladders only as text to write beside; what runs or shows them is a command of `ladder`.
 
 mod arguments;
 mod check;
@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use arguments::Task;
-use console::Result;
+use console::{Failure, Result, status};
 
 fn main() -> ExitCode {
     arguments::parse(std::env::args_os().skip(1))
@@ -40,10 +40,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::NewRung { name, after } => new::rung(name, after)?,
         Task::NewLadder { name } => new::ladder(name)?,
         Task::Ladder(arguments) => return ladder(arguments),
-        Task::Versus(arguments) => {
-            install::device()?;
-            return process::run_program("versus", arguments);
-        }
+        Task::Versus(arguments) => return versus(arguments),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -51,9 +48,28 @@ fn perform(task: &Task) -> Result<ExitCode> {
 fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
     install::device()?;
     let (command, rest) = arguments.split_first().expect("a command of ladder");
-    // Machine code takes NVIDIA's tools; the list of kernels says for itself what it lacks without them.
-    if command == "ptx" && rest.iter().any(|word| word == "--sass") {
-        install::nvidia::install_if_missing()?;
+    // Machine code and the list's registers take NVIDIA's assembler; `ladder` says what it cannot show without.
+    let assembles = rest.is_empty() || rest.iter().any(|word| word == "--sass" || word == "--json");
+    if command == "ptx"
+        && assembles
+        && let Err(failure) = install::nvidia::install_if_missing()
+    {
+        status("Without", format_args!("NVIDIA's tools: {failure}"));
     }
     process::run_program("ladder", arguments)
+}
+
+fn versus(arguments: &[OsString]) -> Result<ExitCode> {
+    let only_help = arguments
+        .iter()
+        .any(|word| word == "--help" || word == "-h");
+    // Better said before minutes of building than after.
+    if !only_help && let Err(why) = gpu::driver().and_then(|driver| driver.usable_gpus()) {
+        return Err(Failure::request(format!(
+            "versus measures on a GPU, and there is none here: {why}"
+        ))
+        .hint("`cargo xtask run` runs the kernels on this CPU, counted instead of timed"));
+    }
+    install::device()?;
+    process::run_program("versus", arguments)
 }

@@ -19,7 +19,7 @@ pub const {{NAME}}: Rung = Rung {
     ..{{AFTER}}
 };
 
-/// What each block and each thread does. Nothing yet, and `ladder check {{ladder}} --rung {{name}}` says that its
+/// What each block and each thread does. Nothing yet, and `ladder check {{name}}` says that its
 /// result is wrong.
 ///
 /// Against `{{after}}`: what changes, and which counters that should change by how much.

@@ -26,7 +26,7 @@ entries! {
     => unsafe { {{body}}::<{{constant_names}}>({{arguments}}) }
 }
 
-/// Does nothing yet, and `ladder check {{ladder}} --rung {{name}}` says that its result is wrong.
+/// Does nothing yet, and `ladder check {{name}}` says that its result is wrong.
 ///
 /// # Safety
 /// As [`{{ladder}}`](super) says, with blocks of this size.

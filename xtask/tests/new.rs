@@ -80,6 +80,7 @@ impl Workspace {
         cargo
             .args(["build", "--quiet", "--bin", "ladder"])
             .args(["--config", "profile.dev.package.simt.opt-level=0"])
+            .args(["--config", "profile.dev.debug=false"])
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_BUILD_BUILD_DIR", shared);
@@ -181,8 +182,8 @@ fn a_rung_and_a_ladder() {
         list.contains("reduce_foo") && list.contains("scan_naive"),
         "{list}"
     );
-    for (ladder, rung) in [("reduce", "reduce_foo"), ("scan", "scan_naive")] {
-        let check = format!("check {ladder} --rung {rung} --n 1000 --device sim");
+    for rung in ["reduce_foo", "scan_naive"] {
+        let check = format!("check {rung} --n 1000 --device sim");
         let said = failed(&copy.ladder(&check), 1);
         assert!(said.contains(rung) && said.contains("wrong"), "{said}");
     }
@@ -202,6 +203,8 @@ fn a_rung_and_a_ladder() {
         "run scan --n 1000 --device sim",
         "profile reduce_foo --n 1000 --device sim",
         "profile scan --n 1000 --device sim",
+        "ptx reduce_foo",
+        "ptx scan_naive",
     ] {
         let said = succeeded(copy.ladder(command));
         let rung = match command.contains("scan") {

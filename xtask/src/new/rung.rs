@@ -102,7 +102,7 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     status(
         "Next",
         format_args!(
-            "fill in {}, then `cargo xtask check {ladder} --rung {name}`",
+            "fill in {}, then `cargo xtask check {name}`",
             from_root(&path)
         ),
     );
