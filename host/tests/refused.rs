@@ -157,6 +157,11 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
             &["run"],
             "name a ladder or a rung: the ladders are reduce, transpose, shuffle, matmul, histogram, `all` is",
         ),
+        (
+            &["run", "reduce", "matmul", "--rung", "transpose_naive"],
+            "the ladder reduce has no rung `transpose_naive`",
+        ),
+        (&["dram", "mp"], "unrecognized subcommand 'mp'"),
         (&["run", "shfl"], "did you mean `reduce_shfl`?"),
         (&["run", "REDUCE_SHFL"], "did you mean `reduce_shfl`?"),
         (
@@ -199,7 +204,7 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
             "transpose_smem was not compiled for a block of 512",
         ),
         (
-            &["dram", "trace", "transpose_smem", "--block", "512"],
+            &["dram", "--trace", "transpose_smem", "--block", "512"],
             "transpose_smem was not compiled for a block of 512",
         ),
         (&["climb"], "unrecognized subcommand 'climb'"),

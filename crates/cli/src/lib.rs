@@ -104,7 +104,7 @@ pub fn main(
         Ok((code, ())) => code,
         // `ladder list | head`: nobody is left to tell.
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
-        Err(Error::Arguments(error)) => refuse(&error, &scope, out, err),
+        Err(Error::Arguments(error)) => refuse(&error, args.get(1), &scope, out, err),
         Err(error) => {
             complain(err, &error.to_string());
             error.exit_code()
@@ -129,7 +129,13 @@ fn program(scope: &Scope) -> clap::Command {
 
 /// Says what is wrong with arguments, in one line and with the nearest names, or answers a question for help; gives the
 /// exit code.
-fn refuse(error: &clap::Error, scope: &Scope, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+fn refuse(
+    error: &clap::Error,
+    command: Option<&OsString>,
+    scope: &Scope,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
@@ -138,7 +144,10 @@ fn refuse(error: &clap::Error, scope: &Scope, out: &mut dyn Write, err: &mut dyn
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = write!(err, "{}", error.render().ansi());
         }
-        ErrorKind::InvalidSubcommand => {
+        // A command's own subcommands are clap's to suggest.
+        ErrorKind::InvalidSubcommand
+            if command.is_some_and(|own| *own == *text(ContextKind::InvalidSubcommand)) =>
+        {
             let name = text(ContextKind::InvalidSubcommand);
             let known: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
             let hint = did_you_mean(&name, "commands", &known);

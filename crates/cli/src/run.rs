@@ -44,7 +44,7 @@ struct Arguments {
     #[command(flatten)]
     format: Format,
     /// Put each ladder's Markdown table between its two markers in a file
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["rung", "no_time"])]
+    #[arg(long, visible_alias = "update-doc", value_name = "PATH", conflicts_with_all = ["rung", "no_time"])]
     update_readme: Option<PathBuf>,
 }
 

@@ -105,21 +105,16 @@ impl Scope {
             })
             .collect();
         self.names(command)
-            .args(self.options().into_iter().map(|name| {
+            .args(options(self.catalog).into_iter().map(|name| {
                 // Help has it with its ladders.
                 values(Arg::new(name).long(name).hide(true)).value_parser(value_parser!(String))
             }))
             .after_help(help.join("\n\n"))
     }
 
-    /// The names of all ladders' options, each once.
-    fn options(&self) -> Vec<&'static str> {
-        options(self.catalog)
-    }
-
     /// Whether this is the name of an option of a ladder's problem.
     pub(crate) fn is_option(&self, name: &str) -> bool {
-        self.options().contains(&name)
+        options(self.catalog).contains(&name)
     }
 
     /// The options of the ladders that are named, for an error about another one.
@@ -228,21 +223,21 @@ impl Targets {
             return select_with(catalog, &self.names(), &self.given);
         }
         let mut selected = select_with(catalog, &self.names, &self.given)?;
-        // With several ladders, each has some of the rungs.
-        if let [one] = &mut selected[..] {
-            one.ladder.named(&self.rungs)?;
-            one.whole = false;
-            one.named.clone_from(&self.rungs);
-            return Ok(selected);
+        let has =
+            |own: &Selection, rung: &String| own.ladder.named(std::slice::from_ref(rung)).is_ok();
+        for rung in &self.rungs {
+            if let ([first, ..], false) = (&selected[..], selected.iter().any(|own| has(own, rung)))
+            {
+                first.ladder.named(std::slice::from_ref(rung))?;
+            }
         }
-        let narrowed = select_with(catalog, &self.rungs, &[])?;
-        selected.retain_mut(|own| {
-            let mut rungs = narrowed.iter();
-            let rungs = rungs.find(|other| other.ladder.name == own.ladder.name);
+        for own in &mut selected {
+            let rungs = self.rungs.iter().filter(|rung| has(own, rung));
+            own.named = rungs.cloned().collect();
             own.whole = false;
-            own.named = rungs.map_or(Vec::new(), |rungs| rungs.named.clone());
-            !own.named.is_empty()
-        });
+        }
+        // With several ladders, each has some of the rungs.
+        selected.retain(|own| !own.named.is_empty());
         Ok(selected)
     }
 }
