@@ -1,9 +1,10 @@
 //! Builds the kernels to PTX, for the program to embed, and notes the compiler of the host code.
 
+use std::collections::HashMap;
 use std::env;
 use std::error::Error;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::thread;
 
@@ -20,16 +21,43 @@ fn main() -> ExitCode {
     }
 }
 
-const ARCHITECTURES: [NvvmArch; 2] = include!("architectures.rs");
+/// What the kernels are compiled for, oldest first: what every supported device runs, and what has the newer
+/// instructions.
+const ARCHITECTURES: [NvvmArch; 2] = [NvvmArch::Compute75, NvvmArch::Compute90];
 
-/// PTX without what LLVM remarks behind each `.loc`: the same line once more, with all that was inlined into it,
-/// which is three quarters of the text. `cargo xtask ptx` shows that from a build of its own.
-fn without_remarks(ptx: &str) -> String {
-    let mut text = String::with_capacity(ptx.len());
+/// PTX with short remarks. LLVM repeats behind each `.loc` its line, and adds the calls through which the line was
+/// inlined: `// src/a.rs:9:14 @[ src/a.rs:47:42 @[ src/b.rs:51:13 ] ]`, three quarters of the text. Of that the calls
+/// stay, with numbers of `.file` for paths: `// @[ 1:47:42 @[ 2:51:13`.
+fn with_short_remarks(ptx: &str) -> String {
+    // `.file 1 "/home/me/src/a.rs"`
+    let files = ptx.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix(".file")?;
+        let (number, path) = rest.trim_start().split_once(' ')?;
+        Some((number, Path::new(path.trim_matches('"'))))
+    });
+    let files: Vec<_> = files.collect();
+    let mut numbers: HashMap<&str, &str> = HashMap::new();
+    let mut text = String::with_capacity(ptx.len() / 2);
     for line in ptx.lines() {
         let is_loc = line.trim_start().starts_with(".loc");
-        let kept = line.split_once("//").filter(|_| is_loc);
-        text += kept.map_or(line, |(directive, _)| directive.trim_end());
+        let Some((directive, remark)) = line.split_once("//").filter(|_| is_loc) else {
+            text += line;
+            text.push('\n');
+            continue;
+        };
+        text += directive.trim_end();
+        for (depth, call) in remark.split("@[ ").skip(1).enumerate() {
+            let call = call.trim_end_matches([']', ' ']);
+            let path_end = call.rmatch_indices(':').nth(1).map_or(0, |(at, _)| at);
+            let (path, place) = call.split_at(path_end);
+            let number = numbers.entry(path).or_insert_with(|| {
+                let file = files.iter().find(|(_, file)| file.ends_with(path));
+                file.map_or(path, |(number, _)| number)
+            });
+            text += if depth == 0 { " // @[ " } else { " @[ " };
+            text += number;
+            text += place;
+        }
         text.push('\n');
     }
     text
@@ -43,7 +71,8 @@ fn build() -> Result<(), Box<dyn Error>> {
             let builder = CudaBuilder::new("../kernels-gpu")
                 .arch(arch)
                 .debug(DebugInfo::LineTables)
-                .copy_to(file(arch));
+                .copy_to(file(arch))
+                .final_module_path(file(arch).with_extension("ll"));
             scope.spawn(|| builder.build())
         });
         // All of them, so that none is left running.
@@ -56,7 +85,7 @@ fn build() -> Result<(), Box<dyn Error>> {
         let capability = (arch.capability() / 10, arch.capability() % 10);
         let embedded = out_dir.join(format!("embedded.{arch}.ptx"));
         let text = std::fs::read_to_string(file(arch))?;
-        std::fs::write(&embedded, without_remarks(&text))?;
+        std::fs::write(&embedded, with_short_remarks(&text))?;
         writeln!(
             list,
             "Ptx::new({capability:?}, include_str!({embedded:?})),"
@@ -72,6 +101,5 @@ fn build() -> Result<(), Box<dyn Error>> {
     let version: Vec<&str> = version.split_whitespace().take(2).collect();
     println!("cargo::rustc-env=LADDER_HOST_RUSTC={}", version.join(" "));
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=architectures.rs");
     Ok(())
 }

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use host::launch::{Code, Launch};
-use host::{Device, KERNELS, ptx};
+use host::{Device, KERNELS};
+use ptx::Outline;
 
 use crate::baseline;
 use crate::error::Error;
@@ -177,7 +178,8 @@ fn load(device: &mut dyn Device, path: &Path) -> Result<Ports, Error> {
         path: path.display().to_string(),
         why: error.to_string(),
     })?;
-    let entries = ptx::entries(&text)
+    let entries = Outline::new(text.as_str())
+        .entries()
         .map(|entry| entry.name.to_owned())
         .collect();
     let code = device.load(text)?;

@@ -12,7 +12,8 @@ use std::process::Command;
 
 use host::device::Sim;
 use host::problem::Verdict;
-use host::{Device as _, Effort, KERNELS, Rung, Session, ladder, ladders, ptx};
+use host::{Device as _, Effort, KERNELS, Rung, Session, ladder, ladders};
+use ptx::Outline;
 
 /// How many rungs of each ladder, from the first, have a twin: those that other texts have too.
 const TWINS: [(&str, usize); 5] = [
@@ -86,8 +87,9 @@ fn check(name: &str) {
     };
     let ladder = ladder(name).unwrap();
     let text = compile(&nvcc, name);
-    let sizes = |text| -> BTreeMap<String, Vec<u32>> {
-        ptx::entries(text)
+    let sizes = |text: &str| -> BTreeMap<String, Vec<u32>> {
+        Outline::new(text)
+            .entries()
             .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
             .collect()
     };

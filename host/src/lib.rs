@@ -42,6 +42,7 @@ pub use engine::*;
 pub static KERNELS: Kernels = Kernels {
     modules: &EMBEDDED,
     host_compiler: env!("LADDER_HOST_RUSTC"),
+    build_folder: env!("OUT_DIR"),
 };
 
 include!(concat!(env!("OUT_DIR"), "/kernels.rs"));

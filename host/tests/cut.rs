@@ -6,8 +6,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use host::ptx::cut::{Index, SourceLines};
-use host::{KERNELS, ptx};
+use host::KERNELS;
+use ptx::Outline;
+use ptx::extract::{SourceLines, extract};
 
 /// Made by the command in `several.cu`, beside it.
 const SEVERAL: &str = include_str!("data/several.ptx");
@@ -31,12 +32,13 @@ fn assembled(text: &str, folder: &Path) -> Option<Result<(), String>> {
 fn every_entry_can_be_had_alone() {
     let folder = tempfile::tempdir().unwrap();
     for whole in KERNELS.modules {
-        let index = Index::new(whole.text).unwrap();
-        for (place, entry) in ptx::entries(whole.text).enumerate() {
-            let cut = |lines| index.cut(whole.text, entry.name, lines).unwrap();
+        let outline = Outline::new(whole.text);
+        for (place, entry) in outline.entries().enumerate() {
+            let cut = |lines| extract(&outline, entry.name, lines).unwrap();
             let [kept, dropped] = [SourceLines::Keep, SourceLines::Drop].map(cut);
             for part in [&kept, &dropped] {
-                let alone: Vec<_> = ptx::entries(part).collect();
+                let part = Outline::new(part.as_str());
+                let alone: Vec<_> = part.entries().collect();
                 assert_eq!(alone.as_slice(), std::slice::from_ref(&entry));
             }
             assert!(kept.contains("\t.loc\t") && !dropped.contains("\t.loc\t"));
@@ -59,7 +61,7 @@ fn an_entry_of_nvccs_takes_its_functions_and_variables_along() {
     let folder = tempfile::tempdir().unwrap();
     // One that is too old for this PTX shows nothing.
     let has_ptxas = assembled(SEVERAL, folder.path()) == Some(Ok(()));
-    let index = Index::new(SEVERAL).unwrap();
+    let outline = Outline::new(SEVERAL);
     for (entry, with, without) in [
         (
             "plain",
@@ -84,8 +86,9 @@ fn an_entry_of_nvccs_takes_its_functions_and_variables_along() {
         ("takes", &["takes_param_0[16]"], &["weights", "vprintf"]),
     ] {
         for lines in [SourceLines::Keep, SourceLines::Drop] {
-            let part = index.cut(SEVERAL, entry, lines).unwrap();
-            assert_eq!(ptx::entries(&part).count(), 1, "{part}");
+            let part = extract(&outline, entry, lines).unwrap();
+            let alone = Outline::new(part.as_str());
+            assert_eq!(alone.entries().count(), 1, "{part}");
             for text in with {
                 assert!(part.contains(text), "{entry} without {text}: {part}");
             }
@@ -98,7 +101,7 @@ fn an_entry_of_nvccs_takes_its_functions_and_variables_along() {
         }
     }
     for entry in ["arrives", "forgets"] {
-        let part = index.cut(SEVERAL, entry, SourceLines::Drop);
+        let part = extract(&outline, entry, SourceLines::Drop);
         assert_eq!(part, None, "they share a variable");
     }
 }

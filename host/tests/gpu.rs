@@ -112,7 +112,7 @@ fn too_much_for_the_device_says_what_it_needs_and_has() {
     let (code, _, err) = ladder("small", &["run", "reduce", "--n", "2147483647"]);
     assert_eq!(code, 2);
     let message =
-        "error: n = 2147483647 needs 16.2 GiB, the device has 0.1 GiB free; --n 100000 fits";
+        "error: n = 2147483647 needs 16.2 GiB of the device's memory, which has 0.1 GiB free; --n 100000 fits";
     assert_eq!(err.trim_end(), message);
 }
 

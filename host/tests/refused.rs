@@ -19,7 +19,7 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         ),
         (
             &["run", "reduce", "--rung", "reduce_shfl", "reduce_neighbor"],
-            "the ladder reduce has no rung `reduce_neighbor`; did you mean `reduce_neighbored`?",
+            "the ladder reduce has no rung `reduce_neighbor`; did you mean one of reduce_neighbored, reduce_neighbored_less?",
         ),
         (
             &["run", "reduce", "--block", "100"],

@@ -6,17 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use host::launch::Arg;
-use host::{Effort, Entries, KERNELS, Options, Rung, SharedMemory, ladder, ladders, ptx};
+use host::{Effort, Entries, KERNELS, Options, Ptx, Rung, SharedMemory, ladder, ladders};
 
-fn entries_in(ptx: &'static str) -> BTreeMap<&'static str, Vec<u32>> {
-    ptx::entries(ptx)
+fn entries_in(ptx: &'static Ptx) -> BTreeMap<&'static str, Vec<u32>> {
+    ptx.outline()
+        .entries()
         .map(|entry| (entry.name, entry.parameter_bytes))
         .collect()
 }
 
 /// Of the newest PTX.
 fn entries_in_ptx() -> BTreeMap<&'static str, Vec<u32>> {
-    entries_in(KERNELS.newest_for(None).unwrap().text)
+    entries_in(KERNELS.newest_for(None).unwrap())
 }
 
 #[test]
@@ -33,14 +34,14 @@ fn a_device_gets_the_newest_ptx_that_it_runs() {
         .iter()
         .zip(["PTX 6.3 for sm_75", "PTX 7.8 for sm_90"])
     {
-        assert!(ptx::header(ptx.text).ends_with(header), "{header}");
+        assert!(ptx.outline().header().ends_with(header), "{header}");
     }
 }
 
 #[test]
 fn newer_ptx_has_what_older_has_with_the_same_parameters() {
     for pair in KERNELS.modules.windows(2) {
-        let [older, newer] = [0, 1].map(|index| entries_in(pair[index].text));
+        let [older, newer] = [0, 1].map(|index| entries_in(&pair[index]));
         for (name, parameters) in older {
             assert_eq!(newer.get(name), Some(&parameters), "{name}");
         }

@@ -57,7 +57,7 @@ impl Shared {
 pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
     let read = if exists { 4 } else { 0 };
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe {
         core::arch::asm!(
             "cp.async.ca.shared.global [{}], [{}], 4, {};",
@@ -79,7 +79,7 @@ pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
 pub unsafe fn copy_four(to: Shared, from: *const Wide<f32, 4>, exist: bool) {
     let read = if exist { 16 } else { 0 };
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe {
         core::arch::asm!(
             "cp.async.cg.shared.global [{}], [{}], 16, {};",

@@ -1,10 +1,10 @@
 //! Entry points for generic bodies, and the lists of rungs.
 //!
-//! A kernel has no generics, for a launch names one piece of machine code. A static cannot use the
-//! generics of the function around it either. So the body is a generic function that is handed its
-//! shared memory, and [`entries!`](crate::entries) writes, for each block size, a kernel that declares the shared
-//! static at its concrete size and calls the body: what `template<unsigned BLOCK>` and a `switch` are in CUDA C++.
-//! From the same lines it writes the rung's description:
+//! A kernel has no generics, because a launch names one piece of machine code. A static cannot use the generics of
+//! the function around it either. So the body is a generic function that is handed its shared memory, and
+//! [`entries!`](crate::entries) writes, for each block size, a kernel that declares the shared static at its concrete
+//! size and calls the body: what `template<unsigned BLOCK>` and a `switch` are in CUDA C++. From the same lines it
+//! writes the rung's description:
 //!
 //! ```text
 //! entries! {
@@ -12,7 +12,7 @@
 //!     reduce_smem(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128];
 //!     shared tile: [i32; BLOCK];
 //!     rung ON_CHIP { lesson: "the rounds touch global memory no more" };
-//!     // SAFETY: the body's contract is the kernel's.
+//!     // SAFETY: the body has the kernel's contract.
 //!     => unsafe { smem::<BLOCK, 1>(tile, input, output, n) }
 //! }
 //! ```

@@ -1,20 +1,24 @@
-//! The product of two matrices of 32-bit floats: from a thread's own reads to tiles that a block shares.
+//! The product of two matrices of 32-bit floats: from a thread's own reads to tiles that a block shares, and to a
+//! pipeline that keeps the multipliers busy.
 //!
 //! Every kernel takes `a` (`m` × `k`) and `b` (`k` × `n`) and writes their product `c` (`m` × `n`): element
 //! (row, column) is the sum of `k` products, added from the first to the last in one register by fused
 //! multiply-adds. `a` and `c` lie row after row. `b` does too, or column after column where the rung says
 //! so, which is how the transpose of a matrix lies that was stored row after row.
 //!
-//! A thread takes an element of `c`, and in the coarsened rungs one each in 2, 4 or 8 neighbouring tiles. A
-//! row of tiles lies along the grid's x; the rows of tiles are counted through y and then z.
+//! A thread takes an element of `c`, in the coarsened rungs one in each of 2, 4 or 8 neighbouring tiles, and from
+//! `matmul_register_tile` on a small tile of its own. A row of blocks' tiles lies along the grid's x, and the rows
+//! are counted through y and then z; from `matmul_large_register_tile` on, x counts all tiles.
 //!
-//! A product reads every element of `a` for each of `n` columns. What the rungs are about is where from: the
-//! `2 m n k` reads of the first one go to global memory.
+//! A product needs every element of `a` once for each of the `n` columns of `b`. The rungs differ in where these
+//! reads go: the first rung's `2 m n k` reads go to global memory. The rungs up to the coarsened ones follow
+//! *Programming Massively Parallel Processors* (Hwu, Kirk and El Hajj, 4th edition, 2022), chapter 6, "Performance
+//! considerations". Their descriptions name its sections.
 //!
 //! # Safety
-//! All kernels: `a`, `b` and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in
-//! device memory that nothing else uses during the launch; the block is square, of the shape in the name
-//! where there is one; the grid covers `c`.
+//! All kernels: `a`, `b` and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in device
+//! memory that nothing else uses during the launch; the block has the shape in the name, where there is one, and is
+//! square otherwise; the grid covers `c`.
 
 use cuda_std::thread;
 use rung::{Geometry, Rung};

@@ -1,35 +1,39 @@
-//! The sum of `n` 32-bit integers, wrapping: from one addition in two threads to warp shuffles. And what
-//! a sum stands for: product, min and max, of five types ([`operation`]).
+//! The sum of `n` 32-bit integers, wrapping: from one addition in two threads to warp shuffles. The later rungs also
+//! compute the product, the minimum and the maximum, of five types ([`operation`]).
 //!
-//! The kernels here have the same parameters and the same result: block `b` writes the sum of its part
-//! of `input` to `output[b]`, and the host adds those. Only [`one_launch`] and [`atomic`] give the sum of all. A
-//! block's part is as many elements as it has threads, or 2, 4 or 8 times that where the rung says so. The grid
-//! has just enough blocks for `n` elements, and one for `n` = 0.
+//! The kernels have the same parameters and the same result: block `b` writes the sum of its part of `input` to
+//! `output[b]`, and the host adds those. Only [`one_launch`] and [`atomic`] give the sum of all. A block's part is as
+//! many elements as it has threads, or 2, 4 or 8 times that where the rung says so. The grid has just enough blocks for
+//! `n` elements, and one for `n` = 0.
 //!
-//! The rungs in shared memory, by shuffles, with a grid's stride and with wide loads are there for every
-//! operation and type, from one body: `reduce_shfl_max_f32_128`.
+//! The rungs in shared memory, by shuffles, with a grid's stride and with wide loads are there for every operation and
+//! type, from one body: `reduce_shfl_max_f32_128`.
 //!
-//! # Where this differs from the code it follows
+//! # Where the rungs come from
 //!
-//! The textbook kernels are right when `n` is a multiple of everything. These are right for every `n`
-//! up to 2^31 - 1, which takes three things, all of them idle in a full block:
+//! The rungs up to `reduce_complete_unroll` follow *Divergent Warps (Example: Sum Reduction)*, an article after
+//! *Professional CUDA C Programming* (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and
+//! kernels, and "the article measures" means that one. `reduce_shfl` follows another, which it names.
+//!
+//! The article's kernels are right when `n` is a multiple of everything. These are right for every `n` up to 2^31 - 1.
+//! That takes three things, none of which does anything in a full block:
 //! - no thread returns before a barrier that others wait at; instead a step checks that its partner
 //!   exists (`tid + stride < len`);
 //! - where a thread takes several elements at once, the last block takes those that exist;
-//! - threads of a warp are not in lockstep since Volta: the last warp synchronizes between reading a
-//!   neighbour's value and writing its own (`last_warp`).
+//! - threads of a warp have not run in lockstep since Volta: the last warp synchronizes between reading a
+//!   neighbour's value and writing its own ([`unroll_warps`]).
 //!
 //! # Safety
 //! All kernels: `input` points to `n` elements and `output` to one for each block, in device memory
 //! that nothing else uses during the launch; the block is one-dimensional, its size a power of two from
 //! 64 to 1024 (the one in the name, where there is one); the grid has `max(1, ceil(n / part))` blocks.
 
-use cuda_std::{thread, warp};
+use cuda_std::thread;
 use rung::{Geometry, PublishedSpeedup, Rung};
 
-use crate::warp::{FULL_MASK, WARP_SIZE};
 use operation::{Element, Operation, Sum};
 
+mod every_operation;
 pub mod operation;
 
 rungs! {
@@ -60,12 +64,12 @@ const ON_CHIP: Rung = Rung {
     ..Rung::USUAL
 };
 
-/// A block takes so many elements for each of its threads.
+/// The geometry of blocks that take this many elements for each of their threads.
 const fn data_blocks(items_per_thread: u32) -> Geometry {
     Geometry::Line { items_per_thread }
 }
 
-/// What the text behind the ladder measured against its first kernel.
+/// A speedup over the first rung, as the article gives it.
 const fn published(factor: f64) -> Option<PublishedSpeedup> {
     Some(PublishedSpeedup {
         factor,
@@ -89,12 +93,12 @@ impl Part {
     /// The part of a block whose size is known when the kernel runs.
     #[inline(always)]
     fn of_this_block(data_blocks: u32) -> Self {
-        Self::of_block_of(thread::block_dim_x(), data_blocks)
+        Self::of_block_size(thread::block_dim_x(), data_blocks)
     }
 
     /// The part of a block of `block` threads.
     #[inline(always)]
-    fn of_block_of(block: u32, data_blocks: u32) -> Self {
+    fn of_block_size(block: u32, data_blocks: u32) -> Self {
         let index = thread::block_idx_x();
         Part {
             tid: thread::thread_idx_x(),
@@ -116,15 +120,28 @@ impl Part {
     fn len(&self, n: u32) -> u32 {
         (n - self.start).min(self.block)
     }
+
+    /// Has the block's first thread write the block's sum, `data[0]`, or 0 where the block has no elements.
+    ///
+    /// # Safety
+    /// `output` has an element for each block; `data[0]` is there unless `len` is 0, and was written before a barrier
+    /// or by the first thread.
+    #[inline(always)]
+    unsafe fn write_sum(&self, output: *mut i32, data: *const i32, len: u32) {
+        if self.tid == 0 {
+            // SAFETY: as the caller promises; no other thread writes this element.
+            unsafe { *output.add(self.index as usize) = if len > 0 { *data } else { 0 } };
+        }
+    }
 }
 
-/// `data[i] += data[i + stride]`
+/// Adds `data[i + stride]` to `data[i]`.
 ///
 /// # Safety
 /// As [`combine_at`].
 #[inline(always)]
 unsafe fn add_at(data: *mut i32, i: u32, stride: u32) {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { combine_at::<i32, Sum>(data, i, stride) }
 }
 
@@ -134,15 +151,15 @@ unsafe fn add_at(data: *mut i32, i: u32, stride: u32) {
 /// Both are in bounds, and no other thread accesses `data[i]` or writes `data[i + stride]`.
 #[inline(always)]
 unsafe fn combine_at<T: Element, O: Operation<T>>(data: *mut T, i: u32, stride: u32) {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe {
         let result = O::combine(*data.add(i as usize), *data.add((i + stride) as usize));
         *data.add(i as usize) = result;
     }
 }
 
-/// What this thread's `N` elements give, `block` apart, from `first` on. `CHECKED` is for the last
-/// block, which has fewer.
+/// Loads this thread's `N` elements, which lie `block` apart from `first` on, and combines them. `CHECKED` is for the
+/// last block, where some of them do not exist.
 ///
 /// All loads come before the operations, so that they are in flight together.
 ///
@@ -150,7 +167,7 @@ unsafe fn combine_at<T: Element, O: Operation<T>>(data: *mut T, i: u32, stride: 
 /// `input` points to `n` elements that no other thread writes; unless `CHECKED`, the last of this
 /// thread's elements is one of them.
 #[inline(always)]
-unsafe fn combined<T: Element, O: Operation<T>, const N: usize, const CHECKED: bool>(
+unsafe fn load_and_combine<T: Element, O: Operation<T>, const N: usize, const CHECKED: bool>(
     input: *const T,
     first: u32,
     block: u32,
@@ -183,65 +200,11 @@ unsafe fn sum_into_first<const N: usize>(input: *mut i32, first: u32, block: u32
     // SAFETY: every access is below `n`.
     unsafe {
         if all_exist::<N>(first, block, n) {
-            *input.add(first as usize) = combined::<i32, Sum, N, false>(input, first, block, n);
+            *input.add(first as usize) =
+                load_and_combine::<i32, Sum, N, false>(input, first, block, n);
         } else if first < n {
-            *input.add(first as usize) = combined::<i32, Sum, N, true>(input, first, block, n);
-        }
-    }
-}
-
-/// Combines 64 elements, or the `len` that there are, into `data[0]` with one warp: six steps without a
-/// barrier or a loop. (Seed: "Reducing with Unrolled Warps".)
-///
-/// # Safety
-/// All threads of the block call it, after a barrier; `data` holds `len` elements that only this
-/// block uses.
-#[inline(always)]
-unsafe fn last_warp<T: Element, O: Operation<T>>(data: *mut T, tid: u32, len: u32) {
-    if tid < WARP_SIZE {
-        // SAFETY: the caller's; unchecked only where all 64 elements exist.
-        unsafe {
-            if len >= 2 * WARP_SIZE {
-                last_warp_steps::<T, O, false>(data, tid, len);
-            } else {
-                last_warp_steps::<T, O, true>(data, tid, len);
-            }
-        }
-    }
-}
-
-/// The six steps. Volatile, so that each reads from memory what the one before wrote there.
-///
-/// The textbook counts on lockstep and writes `vmem[tid] += vmem[tid + 16]`: there lane 16 may write
-/// its element before lane 0 has read it. Two `sync_warp`s a step keep reading and writing apart. As
-/// there, lanes beyond the stride combine what nobody reads: cheaper than asking.
-///
-/// # Safety
-/// All lanes of one warp call it, `tid` being the lane; `data` holds `len` elements, and 64 unless
-/// `CHECKED`.
-#[inline(always)]
-unsafe fn last_warp_steps<T: Element, O: Operation<T>, const CHECKED: bool>(
-    data: *mut T,
-    tid: u32,
-    len: u32,
-) {
-    for stride in [32, 16, 8, 4, 2, 1] {
-        let exists = !CHECKED || tid + stride < len;
-        // SAFETY: both elements are below `len`; the barriers order the accesses.
-        unsafe {
-            let own = data.add(tid as usize);
-            let mut result = O::IDENTITY;
-            if exists {
-                result = O::combine(
-                    own.read_volatile(),
-                    own.add(stride as usize).read_volatile(),
-                );
-            }
-            warp::sync_warp(FULL_MASK);
-            if exists {
-                own.write_volatile(result);
-            }
-            warp::sync_warp(FULL_MASK);
+            *input.add(first as usize) =
+                load_and_combine::<i32, Sum, N, true>(input, first, block, n);
         }
     }
 }

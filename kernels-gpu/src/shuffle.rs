@@ -1,13 +1,14 @@
-//! What a warp shuffle does, to look at: one warp or less, one exchange, nothing computed.
+//! What a warp shuffle does: each kernel is one exchange within one warp, and computes nothing.
 //!
-//! A shuffle lets a lane read a register of another lane: no memory, no barrier, a few cycles. The four
-//! modes differ in how a lane finds the one to read: by number (`idx`), so many below (`up`), so many
-//! above (`down`), or by flipping bits of its own number (`xor`). A `width` divides the warp into
-//! segments; a lane that would have to read outside its own keeps its value.
+//! A shuffle lets a lane read a register of another lane: no memory, no barrier, a few cycles. The four modes differ
+//! in how a lane finds the one to read: by number (`idx`), by a distance below (`up`) or above (`down`), or by
+//! flipping bits of its own number (`xor`). A `width` divides the warp into segments; a lane that would have to read
+//! outside its own keeps its value.
 //!
-//! Every kernel takes the lanes' values, writes what each lane has afterwards, and takes the shuffle's
-//! argument and the width. Each is there for `i32` and for `f32`: a shuffle moves 32 bits and does not ask
-//! what they are.
+//! Every kernel takes the lanes' values, writes what each lane has afterwards, and takes the shuffle's argument and
+//! the width. Each is there for `i32` and for `f32`: a shuffle moves 32 bits, whatever they mean. The kernels follow
+//! *Warp Shuffle Instruction*, an article after *Professional CUDA C Programming* (Cheng, Grossman and McKercher,
+//! 2014), whose sections their descriptions name.
 //!
 //! # Safety
 //! All kernels: one block of one dimension and at most 32 threads; `input` and `output` each point to a
@@ -29,15 +30,15 @@ use crate::warp::first_lanes;
 pub enum Mode {
     /// By number, within its segment.
     Idx,
-    /// So many below.
+    /// The lane that is the argument below.
     Up,
-    /// So many above.
+    /// The lane that is the argument above.
     Down,
     /// By the bits of its number that differ.
     Xor,
 }
 
-/// A rung, and what it shows: enough for the host to say which lane's value each lane has afterwards.
+/// A rung, and what it shows: enough for the host to compute which lane's value each lane has afterwards.
 #[derive(Clone, Copy, Debug)]
 pub struct Demonstration {
     /// The rung.
@@ -59,7 +60,7 @@ pub struct Demonstration {
 /// Registers of a lane in the array's demonstration.
 const REGISTERS: usize = 4;
 
-/// Values of a demonstration whose segments are no wider.
+/// The values of a demonstration, unless its segments are wider.
 const VALUES: u32 = 16;
 
 /// A lane's one value, moved by the option's value: what the others differ from.
@@ -152,23 +153,24 @@ macro_rules! demonstrations {
                 $argument: u32,
                 $width: u32,
             ) {
-                // SAFETY: the kernel's contract; all threads of the block are here, with the mask of all.
+                // SAFETY: as the kernel's contract says; all threads of the block are here, with the mask of all.
                 unsafe {
-                    demonstrate::<$type, { $registers }>(input, output, |$mask, $lane, $value| moved($body));
+                    demonstrate::<$type, { $registers }>(input, output, |$mask, $lane, $value| value_of($body));
                 }
             }
         }
     };
 }
 
-/// The value of a shuffle, without whether it came from another lane.
+/// The value that a shuffle gives, without the flag that says whether it came from another lane.
 #[inline(always)]
-fn moved<T: WarpShuffleValue>((value, _): (T, bool)) -> T {
+fn value_of<T: WarpShuffleValue>((value, _): (T, bool)) -> T {
     value
 }
 
 demonstrations! {
-    /// Every lane reads lane `source` of its segment: one value for all. (Seed: `test_shfl_broadcast`.)
+    /// Every lane reads lane `source` of its segment: one value for all. ("Broadcast of a Value across a Warp",
+    /// `test_shfl_broadcast`.)
     shuffle_broadcast(source, 1) = |mask, _, value, width| warp_shuffle_idx(mask, value, source, width),
     {
         lesson: "every lane reads one lane: a value for all, without memory and without a barrier",
@@ -176,8 +178,8 @@ demonstrations! {
         option: "src",
     };
 
-    /// Every lane reads the one `delta` below: values move up, and the first `delta` keep theirs, having
-    /// nobody to read. (Seed: `test_shfl_up`.)
+    /// Every lane reads the one `delta` below: values move up, and the first `delta` keep theirs, having nobody to
+    /// read. ("Shift Up within a Warp", `test_shfl_up`.)
     shuffle_up(delta, 1) = |mask, _, value, width| warp_shuffle_up(mask, value, delta, width),
     {
         lesson: "every lane reads the one delta below it; the first ones keep their value",
@@ -185,8 +187,8 @@ demonstrations! {
         function: "warp_shuffle_up",
     };
 
-    /// Every lane reads the one `delta` above: values move down, and the last `delta` keep theirs. (Seed:
-    /// `test_shfl_down`.)
+    /// Every lane reads the one `delta` above: values move down, and the last `delta` keep theirs. ("Shift Down within
+    /// a Warp", `test_shfl_down`.)
     shuffle_down(delta, 1) = |mask, _, value, width| warp_shuffle_down(mask, value, delta, width),
     {
         lesson: "every lane reads the one delta above it; the last ones keep their value",
@@ -194,8 +196,8 @@ demonstrations! {
         function: "warp_shuffle_down",
     };
 
-    /// As `shuffle_down`, but around the end: every lane names the lane to read, its own number and
-    /// `delta`, which is taken modulo the width. (Seed: `test_shfl_warp` with a positive offset.)
+    /// As `shuffle_down`, but around the end: every lane names the lane to read, its own number and `delta`, which is
+    /// taken modulo the width. ("Shift within a Warp with Wrap Around", `test_shfl_warp` with a positive offset.)
     shuffle_wrap(delta, 1) = |mask, lane, value, width| {
         warp_shuffle_idx(mask, value, lane.wrapping_add(delta), width)
     },
@@ -206,7 +208,8 @@ demonstrations! {
         written_before: "lane + ",
     };
 
-    /// As `shuffle_up`, but around the end. (Seed: `test_shfl_warp` with a negative offset.)
+    /// As `shuffle_up`, but around the end. ("Shift within a Warp with Wrap Around", `test_shfl_warp` with a negative
+    /// offset.)
     shuffle_wrap_back(delta, 1) = |mask, lane, value, width| {
         warp_shuffle_idx(mask, value, lane.wrapping_sub(delta), width)
     },
@@ -217,8 +220,8 @@ demonstrations! {
         written_before: "lane - ",
     };
 
-    /// Pairs of lanes swap: every lane reads the one whose number differs in the bits of `lane_mask`. The
-    /// step of a reduction after which every lane has the result. (Seed: `test_shfl_xor`.)
+    /// Pairs of lanes swap: every lane reads the one whose number differs in the bits of `lane_mask`. The step of a
+    /// reduction after which every lane has the result. ("Butterfly Exchange across the Warp", `test_shfl_xor`.)
     shuffle_xor(lane_mask, 1) = |mask, _, value, width| {
         warp_shuffle_xor(mask, value, lane_mask, width)
     },
@@ -229,9 +232,9 @@ demonstrations! {
         option: "mask",
     };
 
-    /// The same with four registers a lane: four shuffles, which exchange four neighbouring values at a
-    /// time. An array stays in registers where every index is known when the kernel is compiled. (Seed:
-    /// `test_shfl_xor_array`.)
+    /// The same with four registers a lane: four shuffles, which exchange four neighbouring values at a time. An array
+    /// stays in registers where every index is known when the kernel is compiled. ("Exchange Values of an Array across
+    /// a Warp", `test_shfl_xor_array`.)
     shuffle_xor_array(lane_mask, REGISTERS) = |mask, _, value, width| {
         warp_shuffle_xor(mask, value, lane_mask, width)
     },

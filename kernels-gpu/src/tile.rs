@@ -1,48 +1,102 @@
 //! Tiles of a matrix in shared memory, and the padding that frees them of bank conflicts.
 
+use cuda_std::thread;
+
 use crate::warp::WARP_SIZE;
 
-/// A tile: rows of `WIDTH` elements, `PAD` unused words behind each, in memory of `height * (WIDTH + PAD)`
-/// elements.
+/// A tile that a block's threads write together: rows of `WIDTH` elements, `PAD` unused words behind each, in memory of
+/// `height * (WIDTH + PAD)` elements.
 ///
-/// It is a pointer with the arithmetic of two dimensions. That the memory is there, and who may access
-/// it when, is up to the kernel.
-#[derive(Clone, Copy)]
-pub struct Tile<T, const WIDTH: usize, const PAD: usize>(*mut T);
+/// A barrier lies between writing and reading, and the types enforce it: a `TileWriter` cannot be read.
+/// [`sync`](TileWriter::sync), which every thread of the block calls, turns it into a [`TileReader`], which cannot be
+/// written.
+///
+/// ```compile_fail,E0599
+/// # unsafe fn kernel(memory: *mut f32) {
+/// let tile = unsafe { kernels_gpu::tile::TileWriter::<f32, 32, 1>::new(memory) };
+/// unsafe { tile.get(0, 0) }; // There was no barrier.
+/// # }
+/// ```
+pub struct TileWriter<T, const WIDTH: usize, const PAD: usize>(*mut T);
 
-impl<T: Copy, const WIDTH: usize, const PAD: usize> Tile<T, WIDTH, PAD> {
+/// A tile that a block's threads read: a [`TileWriter`] behind a barrier.
+pub struct TileReader<T, const WIDTH: usize, const PAD: usize>(*mut T);
+
+impl<T: Copy, const WIDTH: usize, const PAD: usize> TileWriter<T, WIDTH, PAD> {
     /// The tile in the memory from `data` on.
-    #[inline(always)]
-    pub fn new(data: *mut T) -> Self {
-        Self(data)
-    }
-
-    /// The address of an element.
-    #[inline(always)]
-    fn at(self, row: u32, column: u32) -> *mut T {
-        let index = row * (WIDTH + PAD) as u32 + column;
-        self.0.wrapping_add(index as usize)
-    }
-
-    /// Reads an element.
     ///
     /// # Safety
-    /// It is in the tile, it was written, and a barrier lies between that and this.
+    /// `data` points to the tile's elements in shared memory, which nothing else accesses while there is a tile.
     #[inline(always)]
-    pub unsafe fn get(self, row: u32, column: u32) -> T {
-        // SAFETY: the caller's.
-        unsafe { *self.at(row, column) }
+    pub unsafe fn new(data: *mut T) -> Self {
+        Self(data)
     }
 
     /// Writes an element.
     ///
     /// # Safety
-    /// It is in the tile, and no other thread accesses it before the next barrier.
+    /// It is in the tile, and no other thread writes it before the next [`sync`](TileWriter::sync).
     #[inline(always)]
-    pub unsafe fn set(self, row: u32, column: u32, value: T) {
-        // SAFETY: the caller's.
-        unsafe { *self.at(row, column) = value };
+    pub unsafe fn set(&mut self, row: u32, column: u32, value: T) {
+        // SAFETY: as the caller promises; nobody reads before the barrier.
+        unsafe { *self.0.wrapping_add(index::<WIDTH, PAD>(row, column)) = value };
     }
+
+    /// Waits until all threads of the block have written.
+    #[inline(always)]
+    pub fn sync(self) -> TileReader<T, WIDTH, PAD> {
+        thread::sync_threads();
+        TileReader(self.0)
+    }
+
+    /// Waits until all threads of the block have written this tile and `other`.
+    #[inline(always)]
+    pub fn sync_with<const OTHER_WIDTH: usize, const OTHER_PAD: usize>(
+        self,
+        other: TileWriter<T, OTHER_WIDTH, OTHER_PAD>,
+    ) -> (
+        TileReader<T, WIDTH, PAD>,
+        TileReader<T, OTHER_WIDTH, OTHER_PAD>,
+    ) {
+        (self.sync(), TileReader(other.0))
+    }
+}
+
+impl<T: Copy, const WIDTH: usize, const PAD: usize> TileReader<T, WIDTH, PAD> {
+    /// Reads an element.
+    ///
+    /// # Safety
+    /// It is in the tile, and it was written.
+    #[inline(always)]
+    pub unsafe fn get(&self, row: u32, column: u32) -> T {
+        // SAFETY: as the caller promises; nobody writes before the next barrier.
+        unsafe { *self.0.wrapping_add(index::<WIDTH, PAD>(row, column)) }
+    }
+
+    /// Waits until all threads of the block have read.
+    #[inline(always)]
+    pub fn sync(self) -> TileWriter<T, WIDTH, PAD> {
+        thread::sync_threads();
+        TileWriter(self.0)
+    }
+
+    /// Waits until all threads of the block have read this tile and `other`.
+    #[inline(always)]
+    pub fn sync_with<const OTHER_WIDTH: usize, const OTHER_PAD: usize>(
+        self,
+        other: TileReader<T, OTHER_WIDTH, OTHER_PAD>,
+    ) -> (
+        TileWriter<T, WIDTH, PAD>,
+        TileWriter<T, OTHER_WIDTH, OTHER_PAD>,
+    ) {
+        (self.sync(), TileWriter(other.0))
+    }
+}
+
+/// Where an element of a tile lies.
+#[inline(always)]
+fn index<const WIDTH: usize, const PAD: usize>(row: u32, column: u32) -> usize {
+    (row * (WIDTH + PAD) as u32 + column) as usize
 }
 
 /// The words of padding behind each row of a tile of `width` × `height` 32-bit words that let a warp read

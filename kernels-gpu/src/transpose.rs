@@ -9,11 +9,13 @@
 //! y ends at 65535 and a matrix of one column has more rows than that. The last two rungs' tiles are larger
 //! than their blocks, and their grids have one dimension, which counts the tiles down the columns.
 //!
-//! # Where this differs from the code it follows
+//! # Where the rungs come from
 //!
-//! The textbook's unrolled kernels ask once whether both of a thread's elements exist and drop the
-//! matrix's right edge where only the first does. These ask for each element, so every shape is right.
-//! The textbook's second barrier, behind the index arithmetic, orders nothing and is left out.
+//! The first rungs follow *Shared Memory (4): Matrix Transpose*, an article after *Professional CUDA C Programming*
+//! (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and kernels. The article's unrolled
+//! kernels test once whether both of a thread's elements exist, and lose the matrix's right edge where only the first
+//! does. These test each element, so every shape is right. The article's second barrier, after the index arithmetic,
+//! orders nothing and is left out.
 //!
 //! # Safety
 //! All kernels: `input` and `output` each point to `rows * cols` elements, fewer than 2^31, in device
@@ -34,8 +36,8 @@ const TILED: Rung = Rung {
     ..Rung::USUAL
 };
 
-/// A thread's place in its block and its tile's in the matrix, for blocks of `X` × `Y` threads that take
-/// `ACROSS` × `X` columns.
+/// Where a thread stands in its block, and where the block's tile lies in the matrix, for blocks of `X` × `Y` threads
+/// that take `ACROSS` × `X` columns.
 struct Place<const X: usize, const Y: usize, const ACROSS: usize> {
     /// The row and the column of the tile's first element.
     origin: (u32, u32),
@@ -59,7 +61,7 @@ impl<const X: usize, const Y: usize, const ACROSS: usize> Place<X, Y, ACROSS> {
     /// The thread's row and column in the tile's transpose, when the block's threads are laid out over it
     /// row by row: neighbouring threads take neighbouring elements of the output.
     #[inline(always)]
-    fn turned(&self) -> (u32, u32) {
+    fn transposed(&self) -> (u32, u32) {
         let (row, column) = self.thread;
         let index = row * X as u32 + column;
         (index / Y as u32, index % Y as u32)

@@ -16,10 +16,11 @@ pub fn first_lanes(count: u32) -> u32 {
     FULL_MASK >> (WARP_SIZE - count)
 }
 
-/// What the warp's values give, in every lane: five butterfly exchanges.
+/// Combines the warp's values by five butterfly exchanges. Every lane gets the result.
 ///
-/// In each step a lane takes in the value of the lane whose number differs in one bit, so the results
-/// cover 2, 4, … 32 lanes, and no memory is touched. (Seed: warp shuffles, `warpReduce`.)
+/// In each step a lane takes in the value of the lane whose number differs in one bit, so the results cover 2, 4, … 32
+/// lanes, and no memory is touched. (*Warp Shuffle Instruction*, "Parallel Reduction Using the Warp Shuffle
+/// Instruction", `warpReduce`.)
 ///
 /// # Safety
 /// All 32 lanes call it together.

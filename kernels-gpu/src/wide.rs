@@ -24,7 +24,7 @@ pub const fn width<T>() -> usize {
 #[must_use]
 pub unsafe fn load<T: Copy, const N: usize>(from: *const T) -> [T; N] {
     const { assert!(N * size_of::<T>() == 16, "an access is 16 bytes") };
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { (*from.cast::<Wide<T, N>>()).0 }
 }
 
@@ -37,6 +37,6 @@ pub unsafe fn store<T: Copy, const N: usize>(to: *mut T, elements: [T; N]) {
     const { assert!(N * size_of::<T>() == 16, "an access is 16 bytes") };
     // One by one: what is passed on from a load as a whole is copied by pieces of 8 bytes.
     let elements = array::from_fn(|k| elements[k]);
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { *to.cast::<Wide<T, N>>() = Wide(elements) };
 }

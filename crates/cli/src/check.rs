@@ -13,7 +13,7 @@ use engine::selection::Selection;
 use engine::size::dims;
 use serde::Serialize;
 
-use crate::command::{Command, On, Output};
+use crate::command::{Command, CommandArgs, Output};
 use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
 use crate::output::{Cell, Column, Document, Format, NOTHING, Printer, Table};
@@ -21,7 +21,7 @@ use crate::output::{Cell, Column, Document, Format, NOTHING, Printer, Table};
 pub(crate) const CHECK: Command = Command {
     name: "check",
     about: "Check the results of rungs over many sizes and blocks, one launch each and without timing",
-    arguments: On::<Arguments>::arguments_of_several,
+    arguments: CommandArgs::<Arguments>::arguments_of_several,
     execute,
 };
 
@@ -35,7 +35,7 @@ struct Arguments {
 }
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let On { targets, own: args } = On::<Arguments>::read(env, matches)?;
+    let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let selected = targets.select(env.catalog)?;
     let plans: Vec<Plan<'_>> = selected
         .iter()

@@ -31,20 +31,20 @@ pub(crate) struct Output<'a> {
 
 /// A command's own arguments, and the ladders and rungs that it was given.
 #[derive(Debug)]
-pub(crate) struct On<A> {
+pub(crate) struct CommandArgs<A> {
     /// Ladders, rungs, options of problems and blocks.
     pub targets: Targets,
     /// The other arguments.
     pub own: A,
 }
 
-impl<A: Args> On<A> {
+impl<A: Args> CommandArgs<A> {
     /// Adds [`Targets`] and the other arguments to a command.
     pub(crate) fn arguments(command: clap::Command, scope: &Scope) -> clap::Command {
         A::augment_args(scope.targets(command))
     }
 
-    /// As [`On::arguments`], for a command in which blocks and options of problems can have several values.
+    /// As [`CommandArgs::arguments`], for a command in which blocks and options of problems can have several values.
     pub(crate) fn arguments_of_several(command: clap::Command, scope: &Scope) -> clap::Command {
         A::augment_args(scope.targets_with_several_values(command))
     }

@@ -29,6 +29,9 @@ pub enum Error {
     /// There is no profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// A kernel cannot be shown.
+    #[error(transparent)]
+    Ptx(#[from] crate::ptx::Error),
     /// The arguments cannot be read, or ask for help.
     #[error(transparent)]
     Arguments(#[from] clap::Error),
@@ -70,6 +73,7 @@ impl Error {
             Self::Engine(error) => error.is_failure(),
             Self::Agree(error) => return error.exit_code(),
             Self::Occupancy(error) => return error.exit_code(),
+            Self::Ptx(error) => return error.exit_code(),
             Self::Dram(DramError::Engine(error))
             | Self::Profile(ProfileError::Engine(error))
             | Self::Predict(PredictError::Engine(error)) => error.is_failure(),

@@ -19,6 +19,7 @@ mod occupancy;
 pub mod output;
 mod predict;
 mod profile;
+mod ptx;
 pub mod report;
 mod run;
 pub mod targets;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 use analysis::agree::{Explain, Tools};
 use analysis::profile::ncu::System;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use engine::names::near_names;
+use engine::names::did_you_mean;
 use engine::{Catalog, Provenance};
 use simt::cli::{complain, one_line};
 
@@ -52,6 +53,7 @@ const COMMANDS: &[Command] = &[
     dram::DRAM,
     agree::AGREE,
     checklist::CHECKLIST,
+    ptx::PTX,
     list::DEVICES,
 ];
 
@@ -138,11 +140,8 @@ fn refuse(error: &clap::Error, scope: &Scope, out: &mut dyn Write, err: &mut dyn
         }
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand);
-            let known = COMMANDS.iter().map(|command| command.name);
-            let hint = match &near_names(&name, known.clone())[..] {
-                [] => format!("the commands are {}", known.collect::<Vec<_>>().join(", ")),
-                near => format!("did you mean `{}`?", near.join("`, `")),
-            };
+            let known: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+            let hint = did_you_mean(&name, "commands", &known);
             complain(err, &format!("unrecognized subcommand '{name}'; {hint}"));
         }
         ErrorKind::UnknownArgument => {

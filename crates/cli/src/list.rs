@@ -6,7 +6,7 @@ use engine::registry::{Ladder, Rung};
 use engine::size::{self, dims};
 use serde::Serialize;
 
-use crate::command::{Command, On, Output};
+use crate::command::{Command, CommandArgs, Output};
 use crate::env::Env;
 use crate::error::Error;
 use crate::output::{Column, Document, Format, Table};
@@ -44,7 +44,7 @@ struct RungRecord<'a> {
 }
 
 fn list(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let args = On::<Arguments>::read(env, matches)?;
+    let args = CommandArgs::<Arguments>::read(env, matches)?;
     let mut document = Document::default();
     for selected in args.targets.select(env.catalog)? {
         document.append(rungs(selected.ladder, &selected.rungs()));

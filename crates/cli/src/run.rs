@@ -8,11 +8,12 @@ use engine::device::Choice;
 use engine::run::{self, Plan};
 use engine::selection::Selection;
 
-use crate::command::{Command, On, Output};
+use crate::command::{Command, CommandArgs, Output};
 use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
 use crate::output::{Format, Printer};
 use crate::report;
+use crate::targets::NAMES;
 use simt::cli::complain;
 
 /// Timed launches of each rung where no other number is asked for.
@@ -21,7 +22,10 @@ const RUNS: u32 = 20;
 pub(crate) const RUN: Command = Command {
     name: "run",
     about: "Run ladders or rungs: check every rung against the CPU, time it or count what it does, and compare",
-    arguments: On::<Arguments>::arguments,
+    arguments: |command, scope| {
+        let command = CommandArgs::<Arguments>::arguments(command, scope);
+        command.mut_arg("names", |arg| arg.help(NAMES))
+    },
     execute,
 };
 
@@ -45,7 +49,7 @@ struct Arguments {
 }
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let On { targets, own: args } = On::<Arguments>::read(env, matches)?;
+    let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     if targets.is_empty() {
         return Err(Error::NoLadder {
             known: env.catalog.ladders.iter().map(|own| own.name).collect(),

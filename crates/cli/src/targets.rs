@@ -12,6 +12,10 @@ use engine::selection::{Given, Selection, select_with};
 use engine::size::parse_block;
 use engine::{Catalog, Error, Ladder};
 
+/// What help says of the names of ladders and rungs.
+pub(crate) const NAMES: &str = "Ladders and rungs; a rung's name without the number at its end stands for all that \
+                                differ in it, `all` for every ladder";
+
 /// The ladders that a command line is about.
 pub struct Scope {
     pub(crate) catalog: &'static Catalog,
@@ -74,10 +78,7 @@ impl Scope {
         let names = Arg::new("names")
             .value_name("LADDER|RUNG")
             .num_args(0..)
-            .help(
-                "Ladders and rungs; a rung's name without the number at its end stands for all that differ in it, \
-                 `all` for every ladder",
-            );
+            .help(format!("{NAMES} [default: all]"));
         let rung = Arg::new("rung")
             .long("rung")
             .value_name("NAME")

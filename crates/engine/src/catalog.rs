@@ -2,8 +2,7 @@
 
 use crate::device::DeviceInfo;
 use crate::error::Error;
-use crate::names::nearest;
-use crate::ptx::{self, Ptx};
+use crate::ptx::Ptx;
 use crate::registry::Ladder;
 
 /// What a program can run: its ladders, and the kernels that they launch.
@@ -23,6 +22,9 @@ pub struct Kernels {
     pub modules: &'static [Ptx],
     /// The compiler of the host code: `rustc 1.95.0`.
     pub host_compiler: &'static str,
+    /// Where the kernels were compiled: `kernels.compute_90.ll` there is the LLVM IR that a module was made from. The
+    /// folder is gone where only the program is.
+    pub build_folder: &'static str,
 }
 
 impl Catalog {
@@ -36,7 +38,6 @@ impl Catalog {
             let known: Vec<_> = self.ladders.iter().map(|ladder| ladder.name).collect();
             Error::UnknownLadder {
                 name: name.to_owned(),
-                nearest: nearest(name, &known),
                 known,
             }
         })
@@ -56,7 +57,7 @@ impl Kernels {
         format!(
             "host code by {}, device code by {}",
             self.host_compiler,
-            module.map_or(String::new(), |ptx| ptx::header(ptx.text))
+            module.map_or(String::new(), |ptx| ptx.outline().header())
         )
     }
 }

@@ -11,12 +11,10 @@ use crate::names::{did_you_mean, near};
 #[non_exhaustive]
 pub enum Error {
     /// No ladder of that name.
-    #[error("no ladder is named `{name}`; {}", did_you_mean(.nearest, "ladders", .known))]
+    #[error("no ladder is named `{name}`; {}", did_you_mean(.name, "ladders", .known))]
     UnknownLadder {
         /// What was asked for.
         name: String,
-        /// The closest name there is, where one is close.
-        nearest: Option<&'static str>,
         /// All names.
         known: Vec<&'static str>,
     },
@@ -29,14 +27,12 @@ pub enum Error {
         nearest: Vec<String>,
     },
     /// No rung of that name on this ladder.
-    #[error("the ladder {ladder} has no rung `{name}`; {}", did_you_mean(.nearest, "rungs", .known))]
+    #[error("the ladder {ladder} has no rung `{name}`; {}", did_you_mean(.name, "rungs", .known))]
     UnknownRung {
         /// The ladder that was searched.
         ladder: &'static str,
         /// What was asked for.
         name: String,
-        /// The closest name there is, where one is close.
-        nearest: Option<&'static str>,
         /// All names.
         known: Vec<&'static str>,
     },
@@ -76,14 +72,12 @@ pub enum Error {
         known: Vec<&'static str>,
     },
     /// A word that an option does not take.
-    #[error("`{given}` is not possible for --{option}; {}", did_you_mean(.nearest, "words", .known))]
+    #[error("`{given}` is not possible for --{option}; {}", did_you_mean(.given, "words", .known))]
     BadWord {
         /// The option.
         option: &'static str,
         /// What was given.
         given: String,
-        /// The closest word there is, where one is close.
-        nearest: Option<&'static str>,
         /// All words.
         known: Vec<&'static str>,
     },
@@ -176,13 +170,15 @@ pub enum Error {
     },
     /// The buffers do not fit.
     #[error(
-        "{size} needs {}, the device has {} free; {}",
+        "{size} needs {} of the {place}'s memory, which has {} free; {}",
         gib(*.need), gib(*.free), fits_hint(.fits)
     )]
     NotEnoughMemory {
         /// The size asked for, in words.
         size: String,
-        /// Bytes that it needs on the device.
+        /// Whose memory: `device` or `host`.
+        place: &'static str,
+        /// Bytes that it needs there.
         need: u64,
         /// Bytes that are free there.
         free: u64,

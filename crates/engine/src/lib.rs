@@ -14,7 +14,7 @@ pub mod names;
 pub mod options;
 pub mod problem;
 pub mod provenance;
-pub mod ptx;
+mod ptx;
 pub mod registry;
 pub mod run;
 pub mod selection;
@@ -22,13 +22,13 @@ mod session;
 pub mod size;
 pub mod stats;
 
+pub use self::ptx::Ptx;
 pub use catalog::{Catalog, Kernels};
 pub use device::Device;
 pub use error::Error;
 pub use options::Options;
 pub use problem::Problem;
 pub use provenance::Provenance;
-pub use ptx::Ptx;
 pub use registry::{
     ChooseBlock, Column, Effort, Entries, Form, Ladder, PublishedSpeedup, Rung, SharedMemory,
     ShownColumns,

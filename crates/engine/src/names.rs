@@ -1,10 +1,5 @@
 //! Names that are not known, and what they were meant to be.
 
-/// The name among `known` that `given` was most likely meant to be, if any is near.
-pub fn nearest(given: &str, known: &[&'static str]) -> Option<&'static str> {
-    ranked(given, known.iter().copied()).into_iter().next()
-}
-
 /// The hint for a name that is not known, from [`near_names`].
 pub fn near(nearest: &[String], otherwise: &str) -> String {
     match nearest {
@@ -19,15 +14,10 @@ const SUGGESTED: usize = 3;
 
 /// The names that `given` was most likely meant to be, whatever their case: those it is part of, or else those the
 /// fewest letters away.
-pub fn near_names<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let names = ranked(given, known).into_iter();
-    names.take(SUGGESTED).map(str::to_owned).collect()
-}
-
-/// As [`near_names`], all of them, the nearest first.
-fn ranked<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn near_names<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let given = given.to_lowercase();
     let mut all: Vec<(bool, usize, &str)> = known
+        .into_iter()
         .map(|name| {
             let lower = name.to_lowercase();
             let is_part = given.len() >= 3 && lower.contains(&given);
@@ -41,15 +31,14 @@ fn ranked<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str>
     if let Some(&(is_no_part, least, _)) = all.first() {
         all.retain(|&(other, distance, _)| !other || (is_no_part && distance == least));
     }
-    all.into_iter().map(|(_, _, name)| name).collect()
+    let names = all.into_iter().map(|(_, _, name)| name.to_owned());
+    names.take(SUGGESTED).collect()
 }
 
-/// The hint for a name that is not known, from [`nearest`].
-pub fn did_you_mean(nearest: &Option<&'static str>, kind: &str, known: &[&'static str]) -> String {
-    match nearest {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => format!("the {kind} are {}", known.join(", ")),
-    }
+/// The hint for a name that is not one of those known: the nearest ones, or all of them.
+pub fn did_you_mean(given: &str, kind: &str, known: &[&'static str]) -> String {
+    let nearest = near_names(given, known.iter().copied());
+    near(&nearest, &format!("the {kind} are {}", known.join(", ")))
 }
 
 #[cfg(test)]
@@ -73,10 +62,10 @@ mod tests {
 
     #[test]
     fn a_near_name_is_suggested_and_a_far_one_is_not() {
-        let known = ["reduce", "transpose"];
-        assert_eq!(nearest("redcue", &known), Some("reduce"));
-        assert_eq!(nearest("duce", &known), Some("reduce"));
-        assert_eq!(nearest("transpos", &known), Some("transpose"));
-        assert_eq!(nearest("quicksort", &known), None);
+        let hint = |given| did_you_mean(given, "ladders", &["reduce", "transpose"]);
+        assert_eq!(hint("redcue"), "did you mean `reduce`?");
+        assert_eq!(hint("DUCE"), "did you mean `reduce`?");
+        assert_eq!(hint("transpos"), "did you mean `transpose`?");
+        assert_eq!(hint("quicksort"), "the ladders are reduce, transpose");
     }
 }

@@ -10,7 +10,6 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::names::nearest;
 use crate::size::parse_size;
 
 /// An option of a ladder: `--name VALUE`.
@@ -106,7 +105,6 @@ impl Opt {
             Kind::Word(words) => Err(Error::BadWord {
                 option: self.name,
                 given: text.to_owned(),
-                nearest: nearest(text, words),
                 known: words.to_vec(),
             }),
         }

@@ -2,7 +2,6 @@
 
 use crate::error::Error;
 use crate::launch::{Code, Launch};
-use crate::names::nearest;
 use crate::options::{Opt, Options};
 use crate::problem::Problem;
 use crate::size::dims;
@@ -164,7 +163,6 @@ impl Ladder {
                 Error::UnknownRung {
                     ladder: self.name,
                     name: name.to_owned(),
-                    nearest: nearest(name, &known),
                     known,
                 }
             })

@@ -1,60 +1,29 @@
 //! A problem on a device: uploaded once, then launched, checked and timed.
 
+mod buffers;
+
 use simt::Function;
 use simt::observe::Observer;
 
-use crate::device::{BufferId, Device, Enqueue, Ran, Sim};
+use crate::device::{Device, Enqueue, Ran, Sim};
 use crate::error::Error;
-use crate::launch::{Arg, Launch};
-use crate::problem::{Buffer, GUARD_BYTES, Picture, Problem, Role, Verdict};
+use crate::launch::Launch;
+use crate::problem::{Picture, Problem, Verdict};
 use crate::registry::Rung;
 use crate::stats::Samples;
+use buffers::{Buffers, Outputs};
 
 /// Launches before the first that is timed.
 pub const WARM_UP: u32 = 3;
 
-/// Device memory kept free beside the buffers, for the driver's own and the kernels' module.
-const HEADROOM: u64 = 64 << 20;
-
-/// What the sets of buffers that launches take in turn move together: so many times the L2 cache.
-const ROTATION: u64 = 4;
-/// The most sets. What is so small that these fit into the L2 is timed there.
-const MOST_SETS: u64 = 64;
-/// What is read to displace everything else from the L2: so many times the cache.
-const SCRATCH: u64 = 2;
 /// How long the device is held before a timed launch, in nanoseconds: longer than the driver takes to
 /// enqueue it.
 const HOLD_NS: u64 = 30_000;
 
 /// A problem on a device: its buffers, filled, and what was learned of each launch.
 pub struct Session<'a, D: Device + ?Sized = dyn Device + 'a> {
-    device: &'a mut D,
+    buffers: Buffers<'a, D>,
     problem: &'a dyn Problem,
-    sets: Vec<Set>,
-    /// The set that the last launch ran on.
-    at: usize,
-    /// A copy on the device of each buffer that is an input, to restore it from.
-    copies: Vec<Option<BufferId>>,
-    /// What is read to displace everything else from the L2.
-    scratch: Option<BufferId>,
-    /// Whether the L2 may hold inputs as they were changed, for a launch to come to write back.
-    is_soiled: bool,
-}
-
-/// What a launch left behind.
-#[derive(Default)]
-struct Outputs {
-    /// The bytes of each output and sum that the launch was to write.
-    written: Vec<Vec<u8>>,
-    /// What it changed and should have left as it was.
-    violation: Option<String>,
-}
-
-/// The buffers of a problem.
-struct Set {
-    buffers: Vec<BufferId>,
-    /// Whether an in-place rung has destroyed the inputs.
-    dirty: bool,
 }
 
 impl<'a, D: Device + ?Sized> Session<'a, D> {
@@ -62,38 +31,15 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// the device, to restore them from; without it they are uploaded again when a rung destroyed them.
     ///
     /// # Errors
-    /// [`Error::NotEnoughMemory`] where the buffers do not fit into what the device has free, before
-    /// anything is allocated or computed; what the device refuses.
+    /// [`Error::NotEnoughMemory`] when the buffers do not fit into what the device or the host has free, before
+    /// anything is allocated or computed; [`Error::Device`] when the device fails.
     pub fn new(
         device: &'a mut D,
         problem: &'a dyn Problem,
         restorable: bool,
     ) -> Result<Self, Error> {
-        check_room(device, problem, restorable)?;
-        let mut session = Self {
-            device,
-            problem,
-            sets: Vec::new(),
-            at: 0,
-            copies: Vec::new(),
-            scratch: None,
-            is_soiled: false,
-        };
-        session.add_set()?;
-        for (index, buffer) in problem.buffers().iter().enumerate() {
-            let id = session.sets[0].buffers[index];
-            let mut copy = None;
-            if buffer.role == Role::Input {
-                session.device.upload(id, problem.input(index))?;
-                if restorable {
-                    let new = session.device.alloc(host_size(buffer.bytes))?;
-                    copy = Some(new);
-                    session.device.copy(id, new)?;
-                }
-            }
-            session.copies.push(copy);
-        }
-        Ok(session)
+        let buffers = Buffers::new(device, problem, restorable)?;
+        Ok(Self { buffers, problem })
     }
 
     /// A session for [`Session::time`]: with copies to restore inputs from, and on a device with a known L2
@@ -102,57 +48,21 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// most half of the free memory, and launches take them in turn.
     ///
     /// # Errors
-    /// As [`Session::new`].
+    /// When [`Session::new`] fails, and when the further buffers cannot be allocated.
     pub fn timed(device: &'a mut D, problem: &'a dyn Problem) -> Result<Self, Error> {
         let mut session = Self::new(device, problem, true)?;
-        let Some(l2) = session.device.info().l2_bytes.filter(|&l2| l2 > 0) else {
-            return Ok(session);
-        };
-        let room = |session: &Self| {
-            let free = session.device.free_bytes().unwrap_or(u64::MAX);
-            free.saturating_sub(HEADROOM)
-        };
-        let buffers = problem.buffers();
-        let of_a_set: u64 = buffers.iter().map(Buffer::allocated_bytes).sum();
-        let wanted = (ROTATION * l2).div_ceil(problem.bytes().max(1));
-        let fitting = 1 + room(&session) / 2 / of_a_set.max(1);
-        for _ in 1..wanted.min(fitting).min(MOST_SETS) {
-            session.add_set()?;
-            let set = session.sets.len() - 1;
-            session.restore(set)?;
-        }
-        if SCRATCH * l2 <= room(&session) {
-            session.scratch = Some(session.device.alloc(host_size(SCRATCH * l2))?);
-            session.is_soiled = true;
-        }
+        session.buffers.rotate()?;
         Ok(session)
     }
 
     /// How many sets of buffers launches take in turn.
     pub fn sets(&self) -> usize {
-        self.sets.len()
+        self.buffers.sets()
     }
 
     /// As [`Device::lacks`].
     pub fn lacks(&self, launch: &Launch) -> Option<Error> {
-        self.device.lacks(launch)
-    }
-
-    fn add_set(&mut self) -> Result<(), Error> {
-        // In place before it is full, so that what there is of it is given back if the rest fails.
-        self.sets.push(Set {
-            buffers: Vec::new(),
-            dirty: false,
-        });
-        for buffer in self.problem.buffers() {
-            let id = self.device.alloc(host_size(buffer.allocated_bytes()))?;
-            let set = self.sets.last_mut().expect("pushed above");
-            set.buffers.push(id);
-            if buffer.role == Role::Workspace {
-                self.device.fill(id, 0)?;
-            }
-        }
-        Ok(())
+        self.buffers.device.lacks(launch)
     }
 
     /// Launches once, into poisoned outputs, and compares what comes out with the reference.
@@ -168,10 +78,10 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// What the device refuses.
     pub fn written(&mut self, rung: &Rung, launch: &Launch) -> Result<Vec<Vec<u8>>, Error> {
-        self.prepare()?;
-        self.poison()?;
+        self.buffers.prepare()?;
+        self.buffers.poison()?;
         self.launch(rung, launch)?;
-        Ok(self.outputs(launch)?.written)
+        Ok(self.buffers.download(launch)?.written)
     }
 
     /// [`Session::check`], with what the device says of the launch and what there is to see of it.
@@ -179,10 +89,10 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// As there.
     pub fn try_out(&mut self, rung: &Rung, launch: &Launch) -> Result<Tried, Error> {
-        self.prepare()?;
-        self.poison()?;
+        self.buffers.prepare()?;
+        self.buffers.poison()?;
         let ran = self.launch(rung, launch)?;
-        let outputs = self.outputs(launch)?;
+        let outputs = self.buffers.download(launch)?;
         Ok(Tried {
             verdict: self.verdict_of(rung, launch, &outputs),
             picture: self.problem.picture(rung, launch, &outputs.written),
@@ -233,8 +143,8 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// What the device refuses.
     pub fn once(&mut self, rung: &Rung, launch: &Launch) -> Result<Ran, Error> {
-        self.next()?;
-        self.device.hold(HOLD_NS)?;
+        self.buffers.next()?;
+        self.buffers.device.hold(HOLD_NS)?;
         self.launch(rung, launch)
     }
 
@@ -249,11 +159,10 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         what: &str,
         enqueue: Enqueue<'_>,
     ) -> Result<Verdict, Error> {
-        self.prepare()?;
-        self.poison()?;
-        self.device
-            .call(what, &self.sets[self.at].buffers, enqueue)?;
-        let outputs = self.outputs(launch)?;
+        self.buffers.prepare()?;
+        self.buffers.poison()?;
+        self.buffers.call(what, enqueue)?;
+        let outputs = self.buffers.download(launch)?;
         Ok(self.verdict_of(rung, launch, &outputs))
     }
 
@@ -263,9 +172,9 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does.
     pub fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<Ran, Error> {
-        self.next()?;
-        self.device.hold(HOLD_NS)?;
-        self.device.call(what, &self.sets[self.at].buffers, enqueue)
+        self.buffers.next()?;
+        self.buffers.device.hold(HOLD_NS)?;
+        self.buffers.call(what, enqueue)
     }
 
     /// How long it takes to read the problem's largest buffer once, as [`Device::read`] does: with its bytes,
@@ -282,65 +191,10 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         let Some((index, bytes)) = sizes.enumerate().max_by_key(|&(_, bytes)| bytes) else {
             return Ok(None);
         };
-        self.next()?;
-        self.device.hold(HOLD_NS)?;
-        let ran = self.device.read(self.sets[self.at].buffers[index])?;
+        self.buffers.next()?;
+        self.buffers.device.hold(HOLD_NS)?;
+        let ran = self.buffers.read(index)?;
         Ok(ran.time_ns.map(|time| (time, bytes / 16 * 16)))
-    }
-
-    fn poison(&mut self) -> Result<(), Error> {
-        let buffers = self.problem.buffers();
-        for (id, buffer) in self.sets[self.at].buffers.iter().zip(buffers) {
-            if buffer.role == Role::Output
-                && let Some(byte) = buffer.role.initial_byte()
-            {
-                self.device.fill(*id, byte)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Downloads what a launch left in the buffers among its arguments that are not inputs.
-    fn outputs(&mut self, launch: &Launch) -> Result<Outputs, Error> {
-        let mut outputs = Outputs::default();
-        let buffers = self.problem.buffers();
-        for arg in &launch.args {
-            let &Arg::Buffer(index) = arg else { continue };
-            let buffer = buffers[index];
-            let Some(initial) = buffer.role.initial_byte() else {
-                continue;
-            };
-            let is_workspace = buffer.role == Role::Workspace;
-            let written = match is_workspace {
-                true => 0,
-                false => self.problem.written_bytes(launch, index).min(buffer.bytes),
-            };
-            // A workspace has to be zeros again, all of it.
-            let behind = match is_workspace {
-                true => buffer.allocated_bytes(),
-                false => GUARD_BYTES,
-            };
-            let mut bytes = vec![0; host_size(written + behind)];
-            let id = self.sets[self.at].buffers[index];
-            self.device.download(id, &mut bytes)?;
-            let guard = bytes.split_off(host_size(written));
-            let changed = guard.iter().position(|&byte| byte != initial);
-            if let (Some(place), None) = (changed, &outputs.violation) {
-                outputs.violation = Some(match is_workspace {
-                    true => format!(
-                        "byte {place} of the workspace is not 0 after the launch, and the next launch counts on that"
-                    ),
-                    false => format!(
-                        "byte {} was written, behind the {written} bytes of the output",
-                        written + place as u64
-                    ),
-                });
-            }
-            if !is_workspace {
-                outputs.written.push(bytes);
-            }
-        }
-        Ok(outputs)
     }
 
     /// What is wrong inside of the outputs comes before what is wrong behind them.
@@ -354,58 +208,9 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         }
     }
 
-    /// Takes the next set of buffers, as a timed launch wants to find it.
-    fn next(&mut self) -> Result<(), Error> {
-        self.at = (self.at + 1) % self.sets.len();
-        self.prepare()?;
-        if self.is_soiled
-            && let Some(scratch) = self.scratch
-        {
-            self.device.read(scratch)?;
-        }
-        self.is_soiled = false;
-        Ok(())
-    }
-
-    /// Makes the inputs and the sums of the set what they were.
-    fn prepare(&mut self) -> Result<(), Error> {
-        if self.sets[self.at].dirty {
-            self.restore(self.at)?;
-        }
-        for (id, buffer) in self.sets[self.at]
-            .buffers
-            .iter()
-            .zip(self.problem.buffers())
-        {
-            if buffer.role == Role::Sum {
-                self.device.fill(*id, 0)?;
-            }
-        }
-        Ok(())
-    }
-
     fn launch(&mut self, rung: &Rung, launch: &Launch) -> Result<Ran, Error> {
-        let set = &mut self.sets[self.at];
-        set.dirty |= rung.in_place;
-        self.is_soiled |= rung.in_place;
-        self.device.launch(launch, &set.buffers)
-    }
-
-    fn restore(&mut self, set: usize) -> Result<(), Error> {
-        let set = &mut self.sets[set];
-        for (index, buffer) in self.problem.buffers().iter().enumerate() {
-            let id = set.buffers[index];
-            match self.copies[index] {
-                Some(copy) => self.device.copy(copy, id)?,
-                None if buffer.role == Role::Input => {
-                    self.device.upload(id, self.problem.input(index))?;
-                }
-                None => {}
-            }
-        }
-        set.dirty = false;
-        self.is_soiled = true;
-        Ok(())
+        let (device, ids) = self.buffers.for_launch_of(rung);
+        device.launch(launch, ids)
     }
 }
 
@@ -422,11 +227,10 @@ impl Session<'_, Sim> {
         chosen: Option<&[u64]>,
         observer: impl FnOnce(&Function) -> O,
     ) -> Result<O, Error> {
-        self.prepare()?;
-        self.poison()?;
-        let set = &mut self.sets[self.at];
-        set.dirty |= rung.in_place;
-        self.device.observe(launch, &set.buffers, chosen, observer)
+        self.buffers.prepare()?;
+        self.buffers.poison()?;
+        let (device, ids) = self.buffers.for_launch_of(rung);
+        device.observe(launch, ids, chosen, observer)
     }
 
     /// Compares what the last launch left with the reference.
@@ -434,7 +238,7 @@ impl Session<'_, Sim> {
     /// # Errors
     /// What the device refuses. A wrong result is a [`Verdict`].
     pub fn verdict(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
-        let outputs = self.outputs(launch)?;
+        let outputs = self.buffers.download(launch)?;
         Ok(self.verdict_of(rung, launch, &outputs))
     }
 
@@ -443,52 +247,9 @@ impl Session<'_, Sim> {
     /// # Errors
     /// None while the session has its buffers.
     pub fn ranges(&self) -> Result<Vec<(u64, u64)>, Error> {
-        let buffers = self.sets[self.at].buffers.iter();
-        buffers.map(|&id| self.device.range(id)).collect()
+        let ids = self.buffers.ids().iter();
+        ids.map(|&id| self.buffers.device.range(id)).collect()
     }
-}
-
-/// Whether a set of buffers fits, with a copy of the inputs or without.
-fn check_room<D: Device + ?Sized>(
-    device: &D,
-    problem: &dyn Problem,
-    restorable: bool,
-) -> Result<(), Error> {
-    let copies = |role| {
-        if restorable && role == Role::Input {
-            2
-        } else {
-            1
-        }
-    };
-    let buffers = problem.buffers();
-    let need: u64 = buffers
-        .iter()
-        .map(|buffer| buffer.allocated_bytes() * copies(buffer.role))
-        .sum();
-    let Some(free) = device.free_bytes() else {
-        return Ok(());
-    };
-    let room = free.saturating_sub(HEADROOM);
-    if need <= room {
-        return Ok(());
-    }
-    let fits = if room > 0 {
-        problem.smaller(room as f64 / need as f64)
-    } else {
-        None
-    };
-    Err(Error::NotEnoughMemory {
-        size: problem.size(),
-        need,
-        free,
-        fits,
-    })
-}
-
-/// What does not fit into the host's address space did not fit into the device either.
-fn host_size(bytes: u64) -> usize {
-    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 /// What a checked launch brought.
@@ -500,14 +261,4 @@ pub struct Tried {
     pub picture: Option<Picture>,
     /// What the device says of it.
     pub ran: Ran,
-}
-
-impl<D: Device + ?Sized> Drop for Session<'_, D> {
-    fn drop(&mut self) {
-        let buffers = self.sets.iter().flat_map(|set| &set.buffers);
-        let others = self.copies.iter().flatten().chain(&self.scratch);
-        for &id in buffers.chain(others) {
-            self.device.free(id);
-        }
-    }
 }

@@ -1,10 +1,28 @@
 //! A PTX module as its text has it: names unresolved, types and opcodes as words.
 //!
-//! Everything borrows from the text. Places are byte offsets into it; [`Source`](super::Source) turns
+//! Everything borrows from the text. Places are byte offsets into it; [`Source`](crate::Source) turns
 //! them into lines and columns.
 
 /// A place in the text: the byte offset of a token's first character.
 pub type At = u32;
+
+/// A stretch of the text, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Its first byte.
+    pub start: At,
+    /// The byte after its last.
+    pub end: At,
+}
+
+impl Span {
+    /// The stretch itself. `text` is the text that was read; of another, the answer may be empty.
+    #[must_use]
+    pub fn of(self, text: &str) -> &str {
+        text.get(self.start as usize..self.end as usize)
+            .unwrap_or_default()
+    }
+}
 
 /// A whole module (PTX ISA §5, "State Spaces, Types, and Variables"; §11, "Directives").
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,6 +68,37 @@ pub enum Space {
     Param,
     Shared,
     Tex,
+}
+
+impl Space {
+    /// The space of this name, without the dot: `shared`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "reg" => Self::Reg,
+            "const" => Self::Const,
+            "global" => Self::Global,
+            "local" => Self::Local,
+            "param" => Self::Param,
+            "shared" => Self::Shared,
+            "tex" => Self::Tex,
+            _ => return None,
+        })
+    }
+
+    /// Its name, without the dot.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reg => "reg",
+            Self::Const => "const",
+            Self::Global => "global",
+            Self::Local => "local",
+            Self::Param => "param",
+            Self::Shared => "shared",
+            Self::Tex => "tex",
+        }
+    }
 }
 
 /// A declared variable or parameter: `.shared .align 4 .b8 tile[512]`, `.param .u64 .ptr .align 1 p`.
@@ -122,6 +171,8 @@ pub struct Function<'a> {
     pub name: &'a str,
     /// Where the name stands.
     pub at: At,
+    /// All of it, from the linkage directive to the closing brace or `;`.
+    pub span: Span,
     /// Return parameters of a `.func`.
     pub returns: Vec<Variable<'a>>,
     /// Parameters.
@@ -193,6 +244,8 @@ pub enum Statement<'a> {
 /// `.loc`: the source line of the instructions that follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loc {
+    /// Where the directive stands.
+    pub at: At,
     /// The number of a `.file`.
     pub file: u32,
     /// From 1; 0 where the compiler knows none.
@@ -212,6 +265,8 @@ pub struct Instruction<'a> {
     pub opcode: &'a str,
     /// Where the opcode stands.
     pub at: At,
+    /// All of it, from the guard to the `;`.
+    pub span: Span,
     /// The operands, in order.
     pub operands: Vec<Operand<'a>>,
 }

@@ -2,9 +2,10 @@
 
 use logos::{Lexer, Logos};
 
-use super::ast::{At, Module};
+use super::ast::{At, Module, Span};
+use super::error::ParseError;
+use super::source::Source;
 use super::token::Token;
-use super::{ParseError, Source};
 
 /// What a parser function gives.
 pub(super) type Parsed<T> = Result<T, ParseError>;
@@ -21,6 +22,8 @@ pub(super) struct Cursor<'a> {
     pub(super) token: Token,
     pub(super) word: &'a str,
     pub(super) at: At,
+    /// Where the token before the next one ends.
+    behind: At,
     depth: u32,
     /// What has been read so far.
     pub(super) tree: Module<'a>,
@@ -29,11 +32,17 @@ pub(super) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// Stands before the text's first token.
     pub(super) fn new(text: &'a str) -> Parsed<Self> {
+        Self::within(text, 0, text.len())
+    }
+
+    /// Stands before the first token of a part of the text, which ends as if the text did.
+    pub(super) fn within(text: &'a str, start: usize, end: usize) -> Parsed<Self> {
         if At::try_from(text.len()).is_err() {
             let message = "the text is longer than 4 GiB, which no PTX compiler writes";
             return Err(ParseError::new(&Source::new(""), 0, message));
         }
-        let lexer = Token::lexer(text);
+        let mut lexer = Token::lexer(&text[..end]);
+        lexer.bump(start);
         let tree = Module {
             address_size: 32,
             ..Module::default()
@@ -44,6 +53,7 @@ impl<'a> Cursor<'a> {
             token: Token::End,
             word: "",
             at: 0,
+            behind: 0,
             depth: 0,
             tree,
         };
@@ -54,6 +64,7 @@ impl<'a> Cursor<'a> {
     /// Steps over the next token and gives its text.
     pub(super) fn advance(&mut self) -> Parsed<&'a str> {
         let word = self.word;
+        self.behind = place(self.lexer.span().end);
         let token = self.lexer.next();
         self.word = self.lexer.slice();
         self.at = place(self.lexer.span().start);
@@ -87,6 +98,14 @@ impl<'a> Cursor<'a> {
         let body = &self.text[start..self.lexer.span().start];
         self.advance()?;
         Ok(body)
+    }
+
+    /// From a place to where the last token that was stepped over ends.
+    pub(super) fn since(&self, start: At) -> Span {
+        Span {
+            start,
+            end: self.behind,
+        }
     }
 
     /// The token after the next one.

@@ -70,7 +70,8 @@ impl<'a> Cursor<'a> {
 
     /// Everything up to the name.
     fn head(&mut self, linkage: Linkage, what: &str) -> Parsed<Head<'a>> {
-        let space = space(self.word).ok_or_else(|| self.expected(what))?;
+        let space = self.word.strip_prefix('.').and_then(Space::named);
+        let space = space.ok_or_else(|| self.expected(what))?;
         self.advance()?;
         let mut head = Head {
             linkage,
@@ -204,20 +205,6 @@ impl<'a> Cursor<'a> {
             generic,
         })
     }
-}
-
-/// The state space that a directive names.
-pub(super) fn space(word: &str) -> Option<Space> {
-    Some(match word {
-        ".reg" => Space::Reg,
-        ".const" => Space::Const,
-        ".global" => Space::Global,
-        ".local" => Space::Local,
-        ".param" => Space::Param,
-        ".shared" => Space::Shared,
-        ".tex" => Space::Tex,
-        _ => return None,
-    })
 }
 
 /// The types a variable may have (PTX ISA §5.2 and §5.3).

@@ -1,7 +1,7 @@
 //! What is wrong with a text, and where.
 
-use super::Source;
 use super::ast::At;
+use super::source::Source;
 
 /// The first thing in a text that is not PTX.
 ///

@@ -1,10 +1,16 @@
-//! From PTX text to its [syntax tree](ast).
+//! The only reader of PTX: from a module's text to its [syntax tree](ast), and what tools ask of one.
 //!
-//! The parser knows PTX's syntax (PTX ISA 6.0 to 9.x, as LLVM, nvcc and NVRTC write it), not its
-//! instructions: opcodes and names stay words. It takes linear time and memory, borrows from the text,
-//! and answers any text at all with a tree or a [`ParseError`].
+//! In flows a text of PTX ISA 6.0 to 9.x, as LLVM, nvcc and NVRTC write it. Out flow
+//! - the tree of a whole module, by [`parse`], for the SIMT machine and for showing kernels;
+//! - an [`Outline`] of what stands at a module's top, which takes a fraction of the time, and from it the tree of one
+//!   entry, its parameters, and its part of the text ([`extract()`]), which is what a driver compiles;
+//! - the [`pieces`] of a line, for colours, and the [places](Place) in the source that code was inlined from.
 //!
-//! Not part of what it accepts, because no CUDA compiler writes it: registers of the module's scope,
+//! It knows PTX's syntax, not what instructions do: opcodes and names stay words, so that a newer instruction needs no
+//! change here. It must not know devices, kernels, ladders or how anything is shown. It takes linear time and memory,
+//! borrows from the text, and answers any text at all with a tree or a [`ParseError`].
+//!
+//! Not part of what [`parse`] accepts, because no CUDA compiler writes it: registers of the module's scope,
 //! samplers' initializers, numbered names (`x<4>`) of anything but registers, and blanks inside an opcode.
 
 pub mod ast;
@@ -12,9 +18,13 @@ mod constant;
 mod cursor;
 mod declaration;
 mod error;
+pub mod extract;
+mod location;
 mod module;
 pub mod opcode;
 mod operand;
+mod outline;
+mod query;
 mod source;
 mod statement;
 #[cfg(test)]
@@ -22,7 +32,11 @@ mod tests;
 mod token;
 
 pub use error::ParseError;
+pub use extract::extract;
+pub use location::{FileName, Place};
+pub use outline::{Entry, Outline};
 pub use source::Source;
+pub use token::{Piece, PieceKind, pieces};
 
 /// Parses a module.
 ///

@@ -1,6 +1,6 @@
 //! The module's scope (PTX ISA §11, "Directives").
 
-use super::ast::{Function, Linkage, Module};
+use super::ast::{At, Function, Linkage, Module, Statement};
 use super::cursor::{Cursor, Parsed};
 use super::token::Token;
 
@@ -85,10 +85,11 @@ impl<'a> Cursor<'a> {
             ".target" => self.target(),
             ".version" => Err(self.error(self.at, "a second `.version`")),
             _ => {
+                let start = self.at;
                 let linkage = self.linkage()?;
                 match (self.token, self.word) {
                     (Token::Directive, ".entry" | ".func") => {
-                        let function = self.function(linkage)?;
+                        let function = self.function(start, linkage, Self::body)?;
                         self.tree.functions.push(function);
                         Ok(())
                     }
@@ -143,9 +144,29 @@ impl<'a> Cursor<'a> {
         Ok(linkage)
     }
 
+    /// The function that the text consists of; without a body, of its statements nothing is read.
+    pub(super) fn only_function(mut self, with_body: bool) -> Parsed<Function<'a>> {
+        let start = self.at;
+        let linkage = self.linkage()?;
+        if !matches!(self.word, ".entry" | ".func") {
+            return Err(self.expected("`.entry` or `.func`"));
+        }
+        let body = if with_body {
+            Self::body
+        } else {
+            |_: &mut Self| Ok(Vec::new())
+        };
+        self.function(start, linkage, body)
+    }
+
     /// `.entry name (params) directives { … }` or `.func (returns) name (params) directives { … }`, or
     /// with `;` for a body.
-    fn function(&mut self, linkage: Linkage) -> Parsed<Function<'a>> {
+    fn function(
+        &mut self,
+        start: At,
+        linkage: Linkage,
+        body: impl FnOnce(&mut Self) -> Parsed<Vec<Statement<'a>>>,
+    ) -> Parsed<Function<'a>> {
         let entry = self.advance()? == ".entry";
         let mut directives = Vec::new();
         while self.token == Token::Directive && self.word == ".attribute" {
@@ -168,7 +189,7 @@ impl<'a> Cursor<'a> {
         };
         let body = loop {
             match self.token {
-                Token::OpenBrace => break Some(self.body()?),
+                Token::OpenBrace => break Some(body(self)?),
                 Token::Semicolon => {
                     self.advance()?;
                     break None;
@@ -185,6 +206,7 @@ impl<'a> Cursor<'a> {
             entry,
             name,
             at,
+            span: self.since(start),
             returns,
             params,
             directives,

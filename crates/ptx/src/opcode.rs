@@ -4,7 +4,7 @@
 //! differ, the functions here look at the modifiers too: [`class`] tells integer from floating-point
 //! arithmetic by the type, and [`Instruction::definitions`] knows that `bar.red` has a result.
 
-use super::ast::{AddressBase, Function, Instruction, Operand, Space, Statement};
+use super::ast::{AddressBase, Instruction, Operand, Space};
 
 /// What an instruction is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -191,16 +191,8 @@ pub fn class(opcode: &str) -> Option<Class> {
 
 /// The state space that an opcode's modifiers name: `shared` in `ld.volatile.shared::cta.u32`.
 pub fn space(opcode: &str) -> Option<Space> {
-    opcode.split('.').skip(1).find_map(|modifier| {
-        Some(match modifier.split("::").next()? {
-            "global" => Space::Global,
-            "shared" => Space::Shared,
-            "local" => Space::Local,
-            "param" => Space::Param,
-            "const" => Space::Const,
-            _ => return None,
-        })
-    })
+    let mut modifiers = opcode.split('.').skip(1);
+    modifiers.find_map(|modifier| Space::named(modifier.split("::").next()?))
 }
 
 /// Whether a type is one of floating-point numbers, or of pairs of them.
@@ -238,25 +230,6 @@ impl<'a> Instruction<'a> {
         let mut names = names_in(&self.operands[written..]);
         names.extend(self.guard.map(|guard| guard.register));
         names
-    }
-}
-
-impl<'a> Function<'a> {
-    /// Its instructions in the order of the text, those of inner scopes among them.
-    pub fn instructions(&self) -> Vec<&Instruction<'a>> {
-        let mut found = Vec::new();
-        gather(self.body.as_deref().unwrap_or_default(), &mut found);
-        found
-    }
-}
-
-fn gather<'s, 'a>(statements: &'s [Statement<'a>], found: &mut Vec<&'s Instruction<'a>>) {
-    for statement in statements {
-        match statement {
-            Statement::Instruction(instruction) => found.push(instruction),
-            Statement::Scope(inner) => gather(inner, found),
-            _ => {}
-        }
     }
 }
 
@@ -355,7 +328,7 @@ mod tests {
                 ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{{\n{{\n{text}\n}}\ndone:\n}}\n"
             );
             let module = crate::parse(&text).unwrap();
-            let instructions = module.functions[0].instructions();
+            let instructions: Vec<_> = module.functions[0].instructions().collect();
             assert_eq!(
                 instructions[0].definitions().join(" "),
                 definitions,

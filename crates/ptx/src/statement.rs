@@ -34,17 +34,20 @@ impl<'a> Cursor<'a> {
                 if self.token == Token::Colon {
                     out.push(self.label(word, at)?);
                 } else {
-                    out.push(Statement::Instruction(self.instruction(None, word, at)?));
+                    let instruction = self.instruction(at, None, word, at)?;
+                    out.push(Statement::Instruction(instruction));
                 }
             }
             Token::AtSign => {
+                let start = self.at;
                 self.advance()?;
                 let negated = self.take(Token::Not)?;
                 let (register, _) = self.name("a predicate register")?;
                 let guard = Some(Guard { register, negated });
                 let at = self.at;
                 let opcode = self.expect(Token::Word, "an instruction")?;
-                out.push(Statement::Instruction(self.instruction(guard, opcode, at)?));
+                let instruction = self.instruction(start, guard, opcode, at)?;
+                out.push(Statement::Instruction(instruction));
             }
             Token::Directive => self.directive(out)?,
             _ => return Err(self.expected("an instruction, a label, a directive or `}`")),
@@ -147,6 +150,7 @@ impl<'a> Cursor<'a> {
 
     /// `.loc 1 5 9[, function_name $L__info_string0[+4], inlined_at 1 20 3]`
     pub(super) fn loc(&mut self) -> Parsed<Loc> {
+        let at = self.at;
         self.advance()?;
         let (file, line, column) = self.place()?;
         let mut inlined_at = None;
@@ -167,6 +171,7 @@ impl<'a> Cursor<'a> {
             }
         }
         Ok(Loc {
+            at,
             file,
             line,
             column,
@@ -186,6 +191,7 @@ impl<'a> Cursor<'a> {
     /// What follows the opcode.
     fn instruction(
         &mut self,
+        start: At,
         guard: Option<Guard<'a>>,
         opcode: &'a str,
         at: At,
@@ -208,6 +214,7 @@ impl<'a> Cursor<'a> {
             guard,
             opcode,
             at,
+            span: self.since(start),
             operands,
         })
     }

@@ -100,3 +100,76 @@ pub(super) enum Token {
     /// The end of the text. Never made by the lexer itself.
     End,
 }
+
+/// What a [`Piece`] of a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PieceKind {
+    /// A name, a register, or an opcode with its modifiers.
+    Word,
+    /// `.reg`, `.loc`
+    Directive,
+    /// A number in any of its forms.
+    Number,
+    /// A string, with its quotes.
+    String,
+    /// Punctuation, and what means nothing in PTX.
+    Sign,
+    /// A comment, with its marks.
+    Comment,
+    /// Blanks and line breaks.
+    Blank,
+}
+
+/// A stretch of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// What it is.
+    pub kind: PieceKind,
+    /// The stretch itself.
+    pub text: &'a str,
+}
+
+/// Splits any text into pieces that, put together again, are the text. A comment that does not end takes the rest.
+pub fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut end = 0;
+    for (token, span) in Token::lexer(text).spanned() {
+        push_gap(&mut pieces, &text[end..span.start]);
+        let kind = match token {
+            Ok(Token::Unclosed) => {
+                end = span.start;
+                break;
+            }
+            Ok(Token::Word) => PieceKind::Word,
+            Ok(Token::Directive) => PieceKind::Directive,
+            Ok(Token::Integer | Token::Bits32 | Token::Bits64 | Token::Decimal) => {
+                PieceKind::Number
+            }
+            Ok(Token::String) => PieceKind::String,
+            Ok(_) | Err(()) => PieceKind::Sign,
+        };
+        end = span.end;
+        pieces.push(Piece {
+            kind,
+            text: &text[span],
+        });
+    }
+    push_gap(&mut pieces, &text[end..]);
+    pieces
+}
+
+/// What the lexer skips: comments and blanks.
+fn push_gap<'a>(pieces: &mut Vec<Piece<'a>>, mut gap: &'a str) {
+    while !gap.is_empty() {
+        let (kind, length) = if gap.starts_with("//") {
+            (PieceKind::Comment, gap.find('\n'))
+        } else if gap.starts_with("/*") {
+            (PieceKind::Comment, gap.find("*/").map(|at| at + 2))
+        } else {
+            (PieceKind::Blank, gap.find('/'))
+        };
+        let (text, rest) = gap.split_at(length.unwrap_or(gap.len()));
+        pieces.push(Piece { kind, text });
+        gap = rest;
+    }
+}

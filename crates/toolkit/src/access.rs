@@ -12,8 +12,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+pub use self::ptx::{of_ptx, waits};
 pub use compare::{Change, Effect};
-pub use ptx::{of_ptx, waits};
 pub use sass::of_sass;
 
 use crate::error::Error;

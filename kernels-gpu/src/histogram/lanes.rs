@@ -1,4 +1,4 @@
-//! A copy of the counters for each lane: no two threads of a warp meet.
+//! A copy of the counters for each lane: no two threads of a warp want the same counter.
 
 use core::array;
 
@@ -6,6 +6,7 @@ use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::{BINS, add_global, add_private};
+use crate::grid::GridStride;
 use crate::warp::WARP_SIZE;
 use crate::wide;
 
@@ -58,7 +59,7 @@ entries! {
         },
         default_block: [1024, 1, 1],
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { lanes::<BLOCK>(copies, input, bins, n) }
 }
 
@@ -79,8 +80,7 @@ unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *m
         thread::sync_threads();
 
         let own = copies.add(lane as usize);
-        let mut first = index * step;
-        while first < vectors {
+        for first in GridStride::of_this_block(step).take_while(|&first| first < vectors) {
             let mine = first + tid;
             if first + step <= vectors {
                 // Both loads before the first addition: they are in flight together.
@@ -97,7 +97,6 @@ unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *m
                     }
                 }
             }
-            first += thread::grid_dim_x() * step;
         }
         // What is no whole vector is less than a block.
         let last = vectors * WIDTH as u32 + tid;
@@ -124,7 +123,7 @@ unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *m
 /// There is one, and `input` is a multiple of 16.
 #[inline(always)]
 unsafe fn wide_load(input: *const u8, at: u32) -> [u32; 4] {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { wide::load(input.cast::<u32>().add(at as usize * 4)) }
 }
 
@@ -136,7 +135,7 @@ unsafe fn wide_load(input: *const u8, at: u32) -> [u32; 4] {
 unsafe fn count(own: *mut u32, words: [u32; 4]) {
     for word in words {
         for byte in 0..4 {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller promises.
             unsafe { count_one(own, word >> (8 * byte) & 0xff) };
         }
     }
@@ -148,6 +147,6 @@ unsafe fn count(own: *mut u32, words: [u32; 4]) {
 /// The copies are accessed by atomics only, and `byte` is less than 256.
 #[inline(always)]
 unsafe fn count_one(own: *mut u32, byte: u32) {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { add_private(own.add(byte as usize * COPIES), 0, 1) };
 }

@@ -3,7 +3,7 @@
 use cuda_std::thread;
 use rung::Rung;
 
-use super::{BINS, COARSE, COARSENED, add_private, privately};
+use super::{BINS, BYTES_PER_THREAD, COARSENED, add_private, with_block_bins};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[
@@ -15,10 +15,9 @@ pub const RUNGS: &[Rung] = &[
 entries! {
     /// Each block counts in shared memory and adds its 256 counters to the global ones in the end.
     ///
-    /// Threads meet only within their block, and the meeting place is on the SM: an atomic of shared
-    /// memory takes a few cycles where one of global memory goes to the L2 cache and back. But with a
-    /// byte a thread a block of 256 threads writes nearly as many counters as it counted bytes. (Seed:
-    /// "privatization", the checklist's fifth entry.)
+    /// Threads meet only within their block, and the meeting place is on the SM: an atomic of shared memory takes a
+    /// few cycles where one of global memory goes to the L2 cache and back. But with a byte a thread a block of 256
+    /// threads writes nearly as many counters as it counted bytes. (Section 6.4, the entry "privatization".)
     ///
     /// # Safety
     /// As [`histogram`](super) says.
@@ -27,17 +26,17 @@ entries! {
     rung Rung::USUAL {
         lesson: "a copy of the counters in each block's shared memory: threads meet near and seldom",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { interleaved::<BLOCK, 1>(copy, input, bins, n) }
 }
 
 entries! {
-    /// Each thread takes [`COARSE`] bytes, so there are a sixteenth of the blocks, and of the copies that
+    /// Each thread takes [`BYTES_PER_THREAD`] bytes, so there are a sixteenth of the blocks, and of the copies that
     /// are zeroed and written out.
     ///
-    /// They are neighbours, which is how one would divide work on a CPU. Here the 32 threads of a warp
-    /// read bytes 16 apart in each step: 16 sectors instead of one, each of them 16 times. (Seed: thread
-    /// coarsening, the sixth entry.)
+    /// They are neighbours, which is how one would divide work on a CPU. Here the 32 threads of a warp read bytes 16
+    /// apart in each step: 16 sectors instead of one, each of them 16 times. (Section 6.4, the entry "thread
+    /// coarsening".)
     ///
     /// # Safety
     /// As [`histogram`](super) says.
@@ -47,14 +46,14 @@ entries! {
     rung COARSENED {
         lesson: "16 bytes a thread: a sixteenth of the copies to write out, but strided reads",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { contiguous::<BLOCK>(copy, input, bins, n) }
 }
 
 entries! {
     /// The same work, interleaved: in each step neighbouring threads take neighbouring bytes.
     ///
-    /// A warp's 32 bytes are one sector, read once. (Seed: the second entry, coalesced accesses.)
+    /// A warp's 32 bytes are one sector, read once. (Section 6.4, the entry on coalesced accesses.)
     ///
     /// # Safety
     /// As [`histogram`](super) says.
@@ -64,8 +63,8 @@ entries! {
     rung COARSENED {
         lesson: "the same 16 bytes, interleaved: a warp reads one sector in each step",
     };
-    // SAFETY: the body's contract is the kernel's.
-    => unsafe { interleaved::<BLOCK, COARSE>(copy, input, bins, n) }
+    // SAFETY: the body has the kernel's contract.
+    => unsafe { interleaved::<BLOCK, BYTES_PER_THREAD>(copy, input, bins, n) }
 }
 
 /// Counts `N` bytes of each thread, a block's width apart.
@@ -82,7 +81,7 @@ unsafe fn interleaved<const BLOCK: usize, const N: usize>(
     let first = thread::block_idx_x() * (BLOCK * N) as u32 + thread::thread_idx_x();
     // SAFETY: in bounds, by the question.
     unsafe {
-        privately::<BLOCK>(copy, bins, || {
+        with_block_bins::<BLOCK>(copy, bins, || {
             for step in 0..N {
                 let i = first + (step * BLOCK) as u32;
                 if i < n {
@@ -93,18 +92,18 @@ unsafe fn interleaved<const BLOCK: usize, const N: usize>(
     }
 }
 
-/// Counts [`COARSE`] neighbouring bytes of each thread.
+/// Counts [`BYTES_PER_THREAD`] neighbouring bytes of each thread.
 ///
 /// # Safety
 /// As [`histogram`](super) says, with blocks of `BLOCK` threads; `copy` is 256 words of shared memory.
 #[inline(always)]
 unsafe fn contiguous<const BLOCK: usize>(copy: *mut u32, input: *const u8, bins: *mut u32, n: u32) {
     let thread = thread::block_idx_x() * BLOCK as u32 + thread::thread_idx_x();
-    let first = thread * COARSE as u32;
+    let first = thread * BYTES_PER_THREAD as u32;
     // SAFETY: in bounds, by the question.
     unsafe {
-        privately::<BLOCK>(copy, bins, || {
-            for i in first..first + COARSE as u32 {
+        with_block_bins::<BLOCK>(copy, bins, || {
+            for i in first..first + BYTES_PER_THREAD as u32 {
                 if i < n {
                     add_private(copy, *input.add(i as usize), 1);
                 }

@@ -29,7 +29,7 @@ entries! {
     rung LARGE {
         lesson: "three stages of asynchronous copies: tiles arrive while others are multiplied, and nobody waits for memory",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
         const { assert!(BLOCK == LargeTile::THREADS) };
         async_copies(stages.cast(), &Product { a, b, c, m, n, k });

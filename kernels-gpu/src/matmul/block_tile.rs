@@ -159,11 +159,11 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
     pub(super) unsafe fn fragments(&self, pair: *const f32, step: usize) -> Fragments<DOWN, ALONG> {
         let (mut a, mut b) = ([0.0; DOWN], [0.0; ALONG]);
         for (four, a) in a.chunks_exact_mut(4).enumerate() {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller promises.
             a.copy_from_slice(&unsafe { self.four_of_a(pair, step, four) });
         }
         for (four, b) in b.chunks_exact_mut(4).enumerate() {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller promises.
             b.copy_from_slice(&unsafe { self.four_of_b(pair, step, four) });
         }
         Fragments { a, b }
@@ -198,12 +198,12 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
         sums: &Sums<DOWN, ALONG>,
         mut write: impl FnMut(u32, u32, [f32; 4]),
     ) {
-        for i in 0..DOWN {
+        for (i, sums) in sums.iter().enumerate() {
             let row = part.top + self.row + ((i / 4) * 4 * LANES.0 + i % 4) as u32;
             for four in 0..ALONG / 4 {
                 let column = part.left + self.column + (four * 4 * LANES.1) as u32;
                 if row < product.m && column < product.n {
-                    write(row, column, array::from_fn(|j| sums[i][four * 4 + j]));
+                    write(row, column, array::from_fn(|j| sums[four * 4 + j]));
                 }
             }
         }

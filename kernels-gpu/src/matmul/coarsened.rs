@@ -1,11 +1,10 @@
 //! Thread coarsening: several tiles of `c` for each block.
 
-use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::tiled::row_times_column;
 use super::{Matrix, Place, SHARED_BYTES, SQUARE};
-use crate::tile::Tile;
+use crate::tile::TileWriter;
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[
@@ -35,7 +34,13 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
         );
     }
     let side = T as u32;
-    let (tile_a, tile_b) = (Tile::new(tiles.0), Tile::<f32, T, 0>::new(tiles.1));
+    // SAFETY: as the caller promises.
+    let (mut tile_a, mut tile_b) = unsafe {
+        (
+            TileWriter::new(tiles.0),
+            TileWriter::<f32, T, 0>::new(tiles.1),
+        )
+    };
     let a = Matrix {
         data: a,
         rows: m,
@@ -43,44 +48,47 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
     };
     let place = Place::of_this_thread(side, side * COARSE as u32);
     let row = place.top + place.down;
-    // One address a row, for the tiles lie at constant distances from it, and so does the matrix's edge.
+    // One address for each row: the tiles lie at constant distances from it.
     let left = place.left + place.along;
     let is_inside = |tile: usize| tile as u32 * side < n.saturating_sub(left);
     let mut sums = [0.0; COARSE];
-    // SAFETY: every thread writes its own element of each tile; barriers part that from the reading.
-    unsafe {
-        for first in (0..k).step_by(T) {
-            tile_a.set(place.down, place.along, a.get(row, first + place.along));
-            let row_of_b = first + place.down;
-            let from = b.wrapping_add((row_of_b * n + left) as usize);
-            for (tile, sum) in sums.iter_mut().enumerate() {
-                let mut element = 0.0;
-                if row_of_b < k && is_inside(tile) {
-                    element = *from.add(tile * T);
-                }
-                tile_b.set(place.down, place.along, element);
-                thread::sync_threads();
-                let added = row_times_column(tile_a, tile_b, place.down, place.along, *sum);
-                *sum = computed_here(added);
-                thread::sync_threads();
+    for first in (0..k).step_by(T) {
+        // SAFETY: every thread writes its own element of each tile.
+        unsafe { tile_a.set(place.down, place.along, a.get(row, first + place.along)) };
+        let row_of_b = first + place.down;
+        let from = b.wrapping_add((row_of_b * n + left) as usize);
+        for (tile, sum) in sums.iter_mut().enumerate() {
+            let mut element = 0.0;
+            if row_of_b < k && is_inside(tile) {
+                // SAFETY: in bounds, by the question.
+                element = unsafe { *from.add(tile * T) };
             }
+            // SAFETY: as above.
+            unsafe { tile_b.set(place.down, place.along, element) };
+            let (written_a, written_b) = tile_a.sync_with(tile_b);
+            // SAFETY: all of both tiles is written.
+            let added =
+                unsafe { row_times_column(&written_a, &written_b, place.down, place.along, *sum) };
+            *sum = evaluated_here(added);
+            (tile_a, tile_b) = written_a.sync_with(written_b);
         }
-        let to = c.wrapping_add((row * n + left) as usize);
-        for (tile, sum) in sums.into_iter().enumerate() {
-            if row < m && is_inside(tile) {
-                *to.add(tile * T) = sum;
-            }
+    }
+    let to = c.wrapping_add((row * n + left) as usize);
+    for (tile, sum) in sums.into_iter().enumerate() {
+        if row < m && is_inside(tile) {
+            // SAFETY: in bounds, and this thread's own.
+            unsafe { *to.add(tile * T) = sum };
         }
     }
 }
 
-/// The value, computed by the time that the thread is here.
+/// The value, computed before the thread goes on.
 ///
 /// Nothing asks for a tile's sum before the next round, so LLVM's code generator moves its last addition to the
 /// end of the loop, past the barriers, and keeps both factors in registers until then: with eight tiles so many
 /// that one block fits on an SM where two should. A comment in `asm!` that takes the sum pins it.
 #[inline(always)]
-fn computed_here(value: f32) -> f32 {
+fn evaluated_here(value: f32) -> f32 {
     #[cfg_attr(not(target_arch = "nvptx64"), expect(unused_mut))]
     let mut bits = value.to_bits();
     #[cfg(target_arch = "nvptx64")]
@@ -107,23 +115,22 @@ macro_rules! coarsened_entries {
                 lesson: $lesson,
                 geometry: Geometry::Tiles { columns_per_thread: $coarse },
             };
-            // SAFETY: the body's contract is the kernel's.
+            // SAFETY: the body has the kernel's contract.
             => unsafe { coarsened::<T, $coarse>((tile_a, tile_b), a, b, c, (m, n, k)) }
         }
     )*};
 }
 
 coarsened_entries! {
-    /// Coarsened by 1: `matmul_tiled` by another name, which shows what the loop over tiles costs by
-    /// itself.
+    /// Coarsened by 1: the work of `matmul_tiled`, which shows what the loop over tiles costs by itself.
     matmul_coarsened1 = 1,
         "the tiled kernel with a loop around its second tile: what the loop alone costs";
 
     /// Two tiles of `c` a block: a tile of `a` is loaded half as often.
     ///
-    /// Blocks cannot share what they loaded, so each of two neighbours loads the same tile of `a`. That is
-    /// the price of running them in parallel, and where the device would run them one after the other
-    /// anyway, it is paid for nothing. (Seed: figures 6.12 and 6.13.)
+    /// Blocks cannot share what they loaded, so each of two neighbours loads the same tile of `a`. That is the price
+    /// of running them in parallel, and where the device would run them one after the other anyway, it is paid for
+    /// nothing. (Section 6.3, figures 6.12 and 6.13.)
     matmul_coarsened2 = 2,
         "two tiles of the product a block: the first matrix's tile is loaded half as often";
 
@@ -133,8 +140,8 @@ coarsened_entries! {
 
     /// Eight tiles of `c` a block: an eighth of the loads of `a`, and an eighth of the blocks.
     ///
-    /// Where few blocks are left, some SMs have nothing to do: how far to go depends on the device and on
-    /// the size. (Seed: "not to apply so much coarsening that the hardware is underused".)
+    /// Where few blocks are left, some SMs have nothing to do: how far to go depends on the device and on the size.
+    /// (Section 6.3 warns of coarsening so much that the hardware is underused.)
     matmul_coarsened8 = 8,
         "eight tiles a block: where too few blocks are left, parts of the device are idle";
 }

@@ -130,7 +130,7 @@ impl<S: TileSizes, const WIDE: bool> CopyPipeline<S, WIDE> {
     /// The matrices are there; the next pair is; its stage is not read any more.
     #[inline(always)]
     pub(super) unsafe fn copy(&self, copy: usize, is_whole: bool) {
-        // SAFETY: the caller's.
+        // SAFETY: as the caller promises.
         unsafe {
             if copy < Self::COPIES_A {
                 let exists = is_whole || self.next + self.column_a < self.end;
@@ -163,7 +163,7 @@ impl<S: TileSizes, const WIDE: bool> CopyPipeline<S, WIDE> {
     #[inline(always)]
     pub(super) unsafe fn copy_all(&self, is_whole: bool) {
         for copy in 0..Self::COPIES {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller promises.
             unsafe { self.copy(copy, is_whole) };
         }
     }
@@ -187,7 +187,7 @@ impl<S: TileSizes, const WIDE: bool> CopyPipeline<S, WIDE> {
     #[inline(always)]
     pub(super) unsafe fn start_next(&mut self) {
         if self.has_next() {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller promises.
             unsafe { self.copy_all(self.is_whole()) };
         }
         self.advance();

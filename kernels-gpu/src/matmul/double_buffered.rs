@@ -1,10 +1,10 @@
 //! Two sets of fragments: what is multiplied next is read while the present step multiplies.
 //!
-//! In `matmul_async_copies` each step begins with six wide reads of shared memory, and the first multiplication waits for
-//! them: about 30 cycles, eight times in 128 instructions for a scheduler that has two warps to choose from. Here a thread
-//! has the fragments of two steps in registers. It reads those of step i + 1 before it multiplies those of step i, and
-//! does so across the barrier between two pairs of tiles as well: the last step of a pair reads the first fragments of
-//! the next one.
+//! In `matmul_async_copies` each step begins with six wide reads of shared memory, and the first multiplication waits
+//! for them: about 30 cycles for each 128 multiplications of a warp, in which a scheduler has only one other warp to
+//! issue from. Here a thread has the fragments of two steps in registers. It reads those of step i + 1 before it
+//! multiplies those of step i, and does so across the barrier between two pairs of tiles as well: the last step of a
+//! pair reads the first fragments of the next one.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use rung::Rung;
@@ -28,7 +28,7 @@ entries! {
     rung LARGE {
         lesson: "two sets of fragments in registers: shared memory is read a step ahead of the multiplications",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
         const { assert!(BLOCK == LargeTile::THREADS) };
         double_buffered(stages.cast(), &Product { a, b, c, m, n, k });

@@ -43,7 +43,7 @@ entries! {
     rung LARGE {
         lesson: "8 x 16 elements a thread, and a square for each warp: six wide reads for 128 multiplications",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
         const { assert!(BLOCK == LargeTile::THREADS) };
         large_register_tile(pair.cast(), &Product { a, b, c, m, n, k });

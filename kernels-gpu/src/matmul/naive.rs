@@ -25,15 +25,16 @@ unsafe fn dot(
     if row < m && column < n {
         let (first, stride) = column_of_b(column);
         let mut sum = 0.0;
-        // SAFETY: in bounds.
-        unsafe {
-            for i in 0..k {
+        for i in 0..k {
+            // SAFETY: in bounds of both.
+            let (a, b) = unsafe {
                 let a = *a.add((row * k + i) as usize);
-                let b = *b.add((first + i * stride) as usize);
-                sum = GpuFloat::mul_add(a, b, sum);
-            }
-            *c.add((row * n + column) as usize) = sum;
+                (a, *b.add((first + i * stride) as usize))
+            };
+            sum = GpuFloat::mul_add(a, b, sum);
         }
+        // SAFETY: in bounds, and this thread's own.
+        unsafe { *c.add((row * n + column) as usize) = sum };
     }
 }
 
@@ -47,15 +48,15 @@ pub const MATMUL_NAIVE: Rung = Rung {
 
 /// Neighbouring threads take neighbouring columns.
 ///
-/// In each step a warp reads 32 neighbouring elements of `b`'s row, 4 sectors, and one element of `a`, which
-/// all its lanes share. Coalesced, and still two loads for each multiplication: memory and its caches are
-/// what it waits for. (Seed: figure 6.2, the favourable pattern.)
+/// In each step a warp reads 32 neighbouring elements of `b`'s row, 4 sectors, and one element of `a`, which all its
+/// lanes share. Coalesced, and still two loads for each multiplication: memory and its caches are what it waits for.
+/// (Section 6.1, figure 6.2.)
 ///
 /// # Safety
 /// As [`matmul`](super) says.
 #[kernel]
 pub unsafe fn matmul_naive(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32) {
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     unsafe { dot(a, b, c, (m, n, k), |column| (column, n)) }
 }
 
@@ -70,9 +71,8 @@ pub const MATMUL_UNCOALESCED: Rung = Rung {
 
 /// The same with `b` column after column, read as it lies.
 ///
-/// Neighbouring threads read elements `k` apart: 32 sectors where there were 4. Each sector holds the
-/// column's next seven elements too, and the cache may keep it until they are wanted. (Seed: figure 6.3,
-/// the unfavourable pattern.)
+/// Neighbouring threads read elements `k` apart: 32 sectors where there were 4. Each sector holds the column's next
+/// seven elements too, and the cache may keep it until they are wanted. (Section 6.1, figure 6.3.)
 ///
 /// # Safety
 /// As [`matmul`](super) says, with `b` column after column.
@@ -85,6 +85,6 @@ pub unsafe fn matmul_uncoalesced(
     n: u32,
     k: u32,
 ) {
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     unsafe { dot(a, b, c, (m, n, k), |column| (column * k, 1)) }
 }

@@ -9,7 +9,7 @@
 //! multiplication is lost. The loop has 2048 of them in 2190 instructions. To keep the others few, rows of `b` are copied
 //! four columns at a time where they begin at multiples of 16 bytes.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-// An index is a place among registers here, and so a constant once the loop is written out.
+// The indices select registers: they are constants once the loops are unrolled.
 #![allow(clippy::needless_range_loop)]
 
 use cuda_std::{GpuFloat, thread, warp};
@@ -43,7 +43,7 @@ entries! {
     rung LARGE {
         lesson: "every read and every copy paced between the multiplications, which never starve: the top",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
         const { assert!(BLOCK == LargeTile::THREADS) };
         let product = Product { a, b, c, m, n, k };

@@ -4,7 +4,7 @@
 //! time of 128 multiplications. A thread that takes 8 × 8 elements of `c` reads 8 of `a` and 8 of `b`
 //! for 64 multiplications: an eighth of the reads each. And as its elements are neighbours by fours, four are
 //! one instruction.
-// An index is a place among registers here, and so a constant once the loop is written out.
+// The indices select registers: they are constants once the loops are unrolled.
 #![allow(clippy::needless_range_loop)]
 
 use cuda_std::{GpuFloat, thread};
@@ -24,8 +24,8 @@ const DEPTH: usize = 8;
 const THREADS: usize = 16;
 /// Words behind each row of the turned tile of `a`: its writes then go to different banks.
 const PAD: usize = 4;
-/// Elements of a thread, down and along.
-const EACH: usize = SIDE / THREADS;
+/// Rows and columns of `c` that a thread takes.
+const THREAD_SIDE: usize = SIDE / THREADS;
 
 entries! {
     /// A block of 16 × 16 threads takes 128 × 128 elements of `c`, each thread 8 × 8 of them in registers.
@@ -52,7 +52,7 @@ entries! {
         },
         default_block: [16, 16, 1],
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
         const { assert!(X == THREADS) };
         register_tile((tile_a.cast(), tile_b.cast()), a, b, c, (m, n, k));
@@ -90,41 +90,46 @@ unsafe fn register_tile(
     // A thread's elements are two groups of four, half a tile apart: a warp's reads are then without conflicts.
     let place_of = |i: usize, at: usize| (i / 4) * (SIDE / 2) + at * 4 + i % 4;
 
-    let mut sums = [[0.0; EACH]; EACH];
-    // SAFETY: every element of the tiles is written by one thread; barriers part that from the reading.
-    unsafe {
-        for first in (0..k).step_by(DEPTH) {
-            for step in 0..STEPS {
-                let row = a_row + step * (THREADS * THREADS / DEPTH);
+    let mut sums = [[0.0; THREAD_SIDE]; THREAD_SIDE];
+    for first in (0..k).step_by(DEPTH) {
+        for step in 0..STEPS {
+            let row = a_row + step * (THREADS * THREADS / DEPTH);
+            // SAFETY: in the tile, where no other thread writes this element.
+            unsafe {
                 let value = a.get(place.top + row as u32, first + a_column as u32);
                 *tile_a.add(a_column * PITCH + row) = value;
-                let row = b_row + step * (THREADS * THREADS / SIDE);
+            }
+            let row = b_row + step * (THREADS * THREADS / SIDE);
+            // SAFETY: as above.
+            unsafe {
                 let value = b.get(first + row as u32, place.left + b_column as u32);
                 *tile_b.add(row * SIDE + b_column) = value;
             }
-            thread::sync_threads();
-            for i in 0..DEPTH {
-                let four = |row: *mut f32, at: usize, group: usize| {
-                    wide::load::<f32, 4>(row.add(place_of(group * 4, at)))
-                };
-                let of_a = [0, 1].map(|group| four(tile_a.add(i * PITCH), down, group));
-                let of_b = [0, 1].map(|group| four(tile_b.add(i * SIDE), along, group));
-                for row in 0..EACH {
-                    for column in 0..EACH {
-                        let (x, y) = (of_a[row / 4][row % 4], of_b[column / 4][column % 4]);
-                        sums[row][column] = GpuFloat::mul_add(x, y, sums[row][column]);
-                    }
+        }
+        thread::sync_threads();
+        for i in 0..DEPTH {
+            // SAFETY: in the tiles, all of which is written.
+            let four = |row: *mut f32, at: usize, group: usize| unsafe {
+                wide::load::<f32, 4>(row.add(place_of(group * 4, at)))
+            };
+            let of_a = [0, 1].map(|group| four(tile_a.wrapping_add(i * PITCH), down, group));
+            let of_b = [0, 1].map(|group| four(tile_b.wrapping_add(i * SIDE), along, group));
+            for row in 0..THREAD_SIDE {
+                for column in 0..THREAD_SIDE {
+                    let (x, y) = (of_a[row / 4][row % 4], of_b[column / 4][column % 4]);
+                    sums[row][column] = GpuFloat::mul_add(x, y, sums[row][column]);
                 }
             }
-            thread::sync_threads();
         }
-        for (i, sums) in sums.iter().enumerate() {
-            let row = place.top + place_of(i, down) as u32;
-            for (j, &sum) in sums.iter().enumerate() {
-                let column = place.left + place_of(j, along) as u32;
-                if row < m && column < n {
-                    *c.add((row * n + column) as usize) = sum;
-                }
+        thread::sync_threads();
+    }
+    for (i, sums) in sums.iter().enumerate() {
+        let row = place.top + place_of(i, down) as u32;
+        for (j, &sum) in sums.iter().enumerate() {
+            let column = place.left + place_of(j, along) as u32;
+            if row < m && column < n {
+                // SAFETY: in bounds, and this thread's own.
+                unsafe { *c.add((row * n + column) as usize) = sum };
             }
         }
     }

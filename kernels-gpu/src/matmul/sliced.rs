@@ -53,7 +53,7 @@ entries! {
         default_block: [SmallTile::THREADS as u32, 1, 1],
         form: Form::Workspace,
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
         const { assert!(BLOCK == SmallTile::THREADS) };
         let product = Product { a, b, c, m, n, k };
@@ -106,9 +106,12 @@ unsafe fn sliced<const WIDE: bool>(stages: *mut f32, product: &Product, turns: *
 /// `turn` points to the tile's turn, which blocks before this one set to `slice`.
 #[inline(always)]
 unsafe fn wait_for_turn(turn: *mut u32, slice: u32) {
-    // SAFETY: as the caller promises. One fence acquires what all the loads have seen.
-    while unsafe { atomic_load_32_device(turn, Relaxed) } != slice {}
-    device_thread_fence(Acquire);
+    // SAFETY: as the caller promises.
+    unsafe {
+        while atomic_load_32_device(turn, Relaxed) != slice {}
+        // One fence behind the loop, in the place of one behind each load.
+        device_thread_fence(Acquire);
+    }
 }
 
 /// The sums and four neighbouring elements of `c`, or those of them that it has, together.

@@ -1,10 +1,10 @@
-//! Tiles: what the threads of a block all read, one of them fetches.
+//! Tiles: an element that many threads of a block read is fetched by one of them.
 
-use cuda_std::{GpuFloat, thread};
+use cuda_std::GpuFloat;
 use rung::{Form, Rung};
 
 use super::{Matrix, Place, SQUARE};
-use crate::tile::{Tile, padding};
+use crate::tile::{TileReader, TileWriter, padding};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[MATMUL_TILED, MATMUL_CORNER_TURNING];
@@ -12,11 +12,11 @@ pub const RUNGS: &[Rung] = &[MATMUL_TILED, MATMUL_CORNER_TURNING];
 /// Adds the products of a row of one tile and a column of another to a sum.
 ///
 /// # Safety
-/// Both tiles are `T` × `T` and written, with a barrier behind it.
+/// Both tiles are `T` × `T` and written.
 #[inline(always)]
 pub(super) unsafe fn row_times_column<const T: usize, const PAD: usize>(
-    a: Tile<f32, T, 0>,
-    b: Tile<f32, T, PAD>,
+    a: &TileReader<f32, T, 0>,
+    b: &TileReader<f32, T, PAD>,
     row: u32,
     column: u32,
     sum: f32,
@@ -47,10 +47,11 @@ unsafe fn tiled<const T: usize, const PAD: usize>(
     a: *const f32,
     c: *mut f32,
     (m, n, k): (u32, u32, u32),
-    load_b: impl Fn(Tile<f32, T, PAD>, &Place, u32),
+    load_b: impl Fn(&mut TileWriter<f32, T, PAD>, &Place, u32),
 ) {
     let side = T as u32;
-    let (tile_a, tile_b) = (Tile::new(tiles.0), Tile::new(tiles.1));
+    // SAFETY: as the caller promises.
+    let (mut tile_a, mut tile_b) = unsafe { (TileWriter::new(tiles.0), TileWriter::new(tiles.1)) };
     let a = Matrix {
         data: a,
         rows: m,
@@ -59,18 +60,18 @@ unsafe fn tiled<const T: usize, const PAD: usize>(
     let place = Place::of_this_thread(side, side);
     let (row, column) = (place.top + place.down, place.left + place.along);
     let mut sum = 0.0;
-    // SAFETY: every thread writes its own element of each tile; barriers part that from the reading.
-    unsafe {
-        for first in (0..k).step_by(T) {
-            tile_a.set(place.down, place.along, a.get(row, first + place.along));
-            load_b(tile_b, &place, first);
-            thread::sync_threads();
-            sum = row_times_column(tile_a, tile_b, place.down, place.along, sum);
-            thread::sync_threads();
-        }
-        if row < m && column < n {
-            *c.add((row * n + column) as usize) = sum;
-        }
+    for first in (0..k).step_by(T) {
+        // SAFETY: every thread writes its own element of each tile.
+        unsafe { tile_a.set(place.down, place.along, a.get(row, first + place.along)) };
+        load_b(&mut tile_b, &place, first);
+        let (written_a, written_b) = tile_a.sync_with(tile_b);
+        // SAFETY: all of both tiles is written.
+        sum = unsafe { row_times_column(&written_a, &written_b, place.down, place.along, sum) };
+        (tile_a, tile_b) = written_a.sync_with(written_b);
+    }
+    if row < m && column < n {
+        // SAFETY: in bounds, and this thread's own.
+        unsafe { *c.add((row * n + column) as usize) = sum };
     }
 }
 
@@ -78,9 +79,8 @@ entries! {
     /// The block's threads together load a tile of `a` and one of `b` into shared memory, multiply them, and
     /// go on to the next pair.
     ///
-    /// Each element is read from global memory once a block instead of once a thread: with 32 × 32 tiles a
-    /// 32nd of the reads. What lies outside of a matrix is loaded as 0. (Seed: chapter 5's tiles, figure
-    /// 6.10.)
+    /// Each element is read from global memory once a block instead of once a thread: with 32 × 32 tiles a 32nd of the
+    /// reads. What lies outside of a matrix is loaded as 0. (Chapter 5, and figure 6.10.)
     ///
     /// # Safety
     /// As [`matmul`](super) says.
@@ -91,7 +91,7 @@ entries! {
     rung SQUARE {
         lesson: "tiles in shared memory: an element is read once a block instead of once a thread",
     };
-    // SAFETY: the body's contract is the kernel's; each thread loads its own element.
+    // SAFETY: the body has the kernel's contract; each thread loads its own element.
     => unsafe {
         let b = Matrix { data: b, rows: k, columns: n };
         tiled::<T, 0>((tile_a, tile_b), a, c, (m, n, k), |tile, place, first| {
@@ -105,9 +105,9 @@ entries! {
     /// `b` column after column again, and a tile that puts it right: when it is loaded, the roles of a
     /// thread's x and y are exchanged.
     ///
-    /// Neighbouring threads read neighbouring elements of a column of `b`, which is coalesced, and write
-    /// them down a column of the tile, which is padded for it. From there the product goes on as
-    /// before: how `b` lies costs nothing any more. (Seed: corner turning, figure 6.4 (B).)
+    /// Neighbouring threads read neighbouring elements of a column of `b`, which is coalesced, and write them down a
+    /// column of the tile, which is padded for it. From there the product goes on as before: how `b` lies costs
+    /// nothing any more. (Section 6.1, corner turning, figure 6.4.)
     ///
     /// # Safety
     /// As [`matmul`](super) says, with `b` column after column.
@@ -119,7 +119,7 @@ entries! {
         lesson: "column after column, but x and y change roles while a tile is loaded: coalesced",
         form: Form::ColumnMajor,
     };
-    // SAFETY: the body's contract is the kernel's; each thread loads its own element.
+    // SAFETY: the body has the kernel's contract; each thread loads its own element.
     => unsafe {
         // Column after column is the transpose, row after row.
         let turned = Matrix { data: b, rows: n, columns: k };

@@ -3,9 +3,10 @@
 use cuda_std::thread;
 use rung::{Form, Rung};
 
-use super::operation::{AtomicOperation, Element, Sum, every_operation};
+use super::every_operation::every_operation;
+use super::operation::{AtomicOperation, Element, Sum};
 use super::shfl::combine_block;
-use super::vector::{WIDE, of_this_thread};
+use super::vector::{WIDE, load_and_combine_wide};
 use crate::warp::WARP_SIZE;
 
 /// This file's rungs.
@@ -17,8 +18,8 @@ pub const RUNGS: &[Rung] = &[Rung {
 entries! {
     /// `reduce_vector`, where each block adds its sum to `output[0]`, which was zero before.
     ///
-    /// An atomic whose result nobody reads is sent off and not waited for: a block is gone as soon as it is in
-    /// `reduce_vector`, and the additions happen in L2 while others still load. For sums only; those of floats
+    /// The thread does not wait for an atomic whose result nobody reads: a block ends as soon as it does in
+    /// `reduce_vector`, and the additions happen in L2 while other blocks still load. For sums only; those of floats
     /// come in an order of their own each time, and so may their rounding.
     ///
     /// Prediction: the time of `reduce_vector`, as long as L2 adds faster than blocks end, which is 32768 additions
@@ -35,7 +36,7 @@ entries! {
         single_pass: true,
         form: Form::ZeroedOutput,
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { atomic::<i32, Sum, BLOCK>(tile, input, output, n) }
 }
 
@@ -54,9 +55,9 @@ unsafe fn atomic<T: Element, O: AtomicOperation<T>, const BLOCK: usize>(
     output: *mut T,
     n: u32,
 ) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe {
-        let own = of_this_thread::<T, O, BLOCK>(input, n);
+        let own = load_and_combine_wide::<T, O, BLOCK>(input, n);
         let result = combine_block::<T, O, BLOCK>(warp_results, own);
         if thread::thread_idx_x() == 0 {
             O::combine_into(output, result);

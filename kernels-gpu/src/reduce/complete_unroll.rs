@@ -4,7 +4,8 @@ use cuda_std::{kernel, thread};
 use rung::Rung;
 
 use super::operation::{Operation, Sum};
-use super::{Element, GLOBAL, Part, add_at, combine_at, data_blocks, last_warp, sum_into_first};
+use super::unroll_warps::last_warp;
+use super::{Element, GLOBAL, Part, add_at, combine_at, data_blocks, sum_into_first};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[REDUCE_COMPLETE_UNROLL_WARPS8, REDUCE_COMPLETE_UNROLL];
@@ -21,8 +22,8 @@ pub const REDUCE_COMPLETE_UNROLL_WARPS8: Rung = Rung {
 /// `reduce_unroll_warps8` with the steps of 512, 256, 128 and 64 written out, each asking at run time
 /// whether the block is that large.
 ///
-/// Saves the loop's counter and branch; a block of 512 threads still meets the barrier of the step that
-/// it skips. (Seed: `reduceCompleteUnrollWarps8`.)
+/// Saves the loop's counter and branch; a block of 512 threads still meets the barrier of the step that it skips.
+/// ("Reducing with Complete Unrolling", `reduceCompleteUnrollWarps8`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
@@ -30,7 +31,7 @@ pub const REDUCE_COMPLETE_UNROLL_WARPS8: Rung = Rung {
 pub unsafe fn reduce_complete_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_this_block(8);
     let (tid, len) = (part.tid, part.len(n));
-    // SAFETY: the kernel's contract; a thread writes only its own element before the barrier, and
+    // SAFETY: as the kernel's contract says; a thread writes only its own element before the barrier, and
     // the halves of a step are disjoint.
     unsafe {
         let data = input.add(part.start as usize);
@@ -43,9 +44,7 @@ pub unsafe fn reduce_complete_unroll_warps8(input: *mut i32, output: *mut i32, n
             thread::sync_threads();
         }
         last_warp::<i32, Sum>(data, tid, len);
-        if tid == 0 {
-            *output.add(part.index as usize) = if len > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, len);
     }
 }
 
@@ -53,8 +52,8 @@ entries! {
     /// The block size is a constant of the type system: a step that the block is too small for is gone
     /// from the machine code, its question and its barrier with it.
     ///
-    /// What `template <unsigned int iBlockSize>` does in CUDA C++, whose version keeps the barriers.
-    /// (Seed: `reduceCompleteUnroll`.)
+    /// What `template <unsigned int iBlockSize>` does in CUDA C++, whose version keeps the barriers. ("Reducing with
+    /// Template Functions", `reduceCompleteUnroll`.)
     ///
     /// # Safety
     /// As [`reduce`](super) says.
@@ -63,7 +62,7 @@ entries! {
         lesson: "the block's size is a const generic: the tests for it are gone before the kernel runs",
         geometry: data_blocks(8),
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { in_place::<BLOCK, 8>(input, output, n) }
 }
 
@@ -77,9 +76,9 @@ pub(super) unsafe fn in_place<const BLOCK: usize, const N: usize>(
     output: *mut i32,
     n: u32,
 ) {
-    let part = Part::of_block_of(BLOCK as u32, N as u32);
+    let part = Part::of_block_size(BLOCK as u32, N as u32);
     let len = part.len(n);
-    // SAFETY: the kernel's contract; a thread writes only its own element before the barrier.
+    // SAFETY: as the kernel's contract says; a thread writes only its own element before the barrier.
     unsafe {
         let data = input.add(part.start as usize);
         if N > 1 {
@@ -87,9 +86,7 @@ pub(super) unsafe fn in_place<const BLOCK: usize, const N: usize>(
             thread::sync_threads();
         }
         combine_unrolled::<i32, Sum, BLOCK>(data, part.tid, len);
-        if part.tid == 0 {
-            *output.add(part.index as usize) = if len > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, len);
     }
 }
 
@@ -114,6 +111,6 @@ pub(super) unsafe fn combine_unrolled<T: Element, O: Operation<T>, const BLOCK: 
             thread::sync_threads();
         }
     }
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { last_warp::<T, O>(data, tid, len) };
 }

@@ -18,7 +18,7 @@ entries! {
     rung GLOBAL {
         lesson: "all rounds in global memory: what the shared-memory rungs are measured against",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { in_place::<BLOCK, 1>(input, output, n) }
 }
 
@@ -32,6 +32,6 @@ entries! {
         lesson: "the same with four data blocks to a block",
         geometry: data_blocks(4),
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { in_place::<BLOCK, 4>(input, output, n) }
 }

@@ -3,9 +3,11 @@
 use cuda_std::thread;
 use rung::{Geometry, Rung};
 
-use super::operation::{Operation, Sum, every_operation};
+use super::every_operation::every_operation;
+use super::operation::{Operation, Sum};
 use super::shfl::combine_block;
-use super::{Element, ON_CHIP, all_exist, combined};
+use super::{Element, ON_CHIP, all_exist, load_and_combine};
+use crate::grid::GridStride;
 use crate::warp::WARP_SIZE;
 
 /// This file's rungs.
@@ -40,7 +42,7 @@ entries! {
             most_blocks: MOST_BLOCKS,
         },
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { grid_stride::<i32, Sum, BLOCK>(tile, input, output, n) }
 }
 
@@ -56,21 +58,31 @@ unsafe fn grid_stride<T: Element, O: Operation<T>, const BLOCK: usize>(
     output: *mut T,
     n: u32,
 ) {
-    let step = (BLOCK * ITEMS_PER_THREAD) as u32;
-    let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());
-    let mut first = index * step + tid;
     let mut result = O::IDENTITY;
-    // SAFETY: the kernel's contract; all threads of the block come to its end.
-    unsafe {
-        while all_exist::<ITEMS_PER_THREAD>(first, BLOCK as u32, n) {
-            let next = combined::<T, O, ITEMS_PER_THREAD, false>(input, first, BLOCK as u32, n);
+    let (turns, tid) = (
+        GridStride::of_this_block((BLOCK * ITEMS_PER_THREAD) as u32),
+        thread::thread_idx_x(),
+    );
+    for start in turns {
+        let first = start + tid;
+        // SAFETY: as the kernel's contract says.
+        unsafe {
+            if !all_exist::<ITEMS_PER_THREAD>(first, BLOCK as u32, n) {
+                let rest =
+                    load_and_combine::<T, O, ITEMS_PER_THREAD, true>(input, first, BLOCK as u32, n);
+                result = O::combine(result, rest);
+                break;
+            }
+            let next =
+                load_and_combine::<T, O, ITEMS_PER_THREAD, false>(input, first, BLOCK as u32, n);
             result = O::combine(result, next);
-            first += thread::grid_dim_x() * step;
         }
-        let rest = combined::<T, O, ITEMS_PER_THREAD, true>(input, first, BLOCK as u32, n);
-        result = combine_block::<T, O, BLOCK>(warp_results, O::combine(result, rest));
+    }
+    // SAFETY: as the kernel's contract says; all threads of the block come here.
+    unsafe {
+        let result = combine_block::<T, O, BLOCK>(warp_results, result);
         if tid == 0 {
-            *output.add(index as usize) = result;
+            *output.add(thread::block_idx_x() as usize) = result;
         }
     }
 }

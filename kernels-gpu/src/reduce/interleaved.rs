@@ -20,22 +20,20 @@ pub const REDUCE_INTERLEAVED: Rung = Rung {
 /// Pairs lie half a block apart, then a quarter: the working threads are as before, and now they read
 /// and write neighbouring elements.
 ///
-/// A warp's 32 elements fill four sectors of 32 bytes instead of lying in one each, so fewer sectors
-/// are moved for the same additions. The branches are as uniform as in the rung before. The seed
-/// measures 1.87 times the first rung's speed. (Seed: `reduceInterleaved`.)
+/// A warp's 32 elements fill four sectors of 32 bytes instead of lying in one each, so fewer sectors are moved for the
+/// same additions. The branches are as uniform as in the rung before. The article measures 1.87 times the first rung's
+/// speed. ("Reducing with Interleaved Pairs", `reduceInterleaved`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
 #[kernel]
 pub unsafe fn reduce_interleaved(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_this_block(1);
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe {
         let data = input.add(part.start as usize);
         sum_interleaved(data, part.tid, part.block, part.len(n), 0);
-        if part.tid == 0 {
-            *output.add(part.index as usize) = if n > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, n);
     }
 }
 

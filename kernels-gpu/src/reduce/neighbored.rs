@@ -18,9 +18,9 @@ pub const REDUCE_NEIGHBORED: Rung = Rung {
 
 /// The naive start: in each step, every second thread of those left adds its right neighbour's sum.
 ///
-/// After the first step the even elements hold sums of two, then every fourth a sum of four. Half of
-/// each warp's threads idle in the first step, three quarters in the second: warps diverge, and every
-/// warp stays busy to the end. (Seed: `reduceNeighbored`.)
+/// After the first step the even elements hold sums of two, then every fourth a sum of four. Half of each warp's
+/// threads idle in the first step, three quarters in the second: warps diverge, and every warp stays busy to the end.
+/// ("Divergence in Parallel Reduction", `reduceNeighbored`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
@@ -28,7 +28,7 @@ pub const REDUCE_NEIGHBORED: Rung = Rung {
 pub unsafe fn reduce_neighbored(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_this_block(1);
     let (tid, len) = (part.tid, part.len(n));
-    // SAFETY: the kernel's contract; a thread adds only elements below `len`, disjoint in each step.
+    // SAFETY: as the kernel's contract says; a thread adds only elements below `len`, disjoint in each step.
     unsafe {
         let data = input.add(part.start as usize);
         let mut stride = 1;
@@ -39,9 +39,7 @@ pub unsafe fn reduce_neighbored(input: *mut i32, output: *mut i32, n: u32) {
             thread::sync_threads();
             stride *= 2;
         }
-        if tid == 0 {
-            *output.add(part.index as usize) = if len > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, len);
     }
 }
 
@@ -57,9 +55,9 @@ pub const REDUCE_NEIGHBORED_LESS: Rung = Rung {
 /// The same pairs, other threads: thread `t` takes the `t`-th pair, so that the busy threads are the
 /// block's first and whole warps drop out.
 ///
-/// Divergence is left only in the last five steps, where fewer than 32 threads work. The memory
-/// accesses are those of the rung before: strided, further apart in each step. The seed measures 1.7
-/// times its speed and less than half the instructions a warp. (Seed: `reduceNeighboredLess`.)
+/// Divergence is left only in the last five steps, where fewer than 32 threads work. The memory accesses are those of
+/// the rung before: strided, further apart in each step. The article measures 1.7 times its speed and less than half
+/// the instructions a warp. ("Improving Divergence in Parallel Reduction", `reduceNeighboredLess`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
@@ -67,7 +65,7 @@ pub const REDUCE_NEIGHBORED_LESS: Rung = Rung {
 pub unsafe fn reduce_neighbored_less(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_this_block(1);
     let (tid, len) = (part.tid, part.len(n));
-    // SAFETY: the kernel's contract; a thread adds only elements below `len`, disjoint in each step.
+    // SAFETY: as the kernel's contract says; a thread adds only elements below `len`, disjoint in each step.
     unsafe {
         let data = input.add(part.start as usize);
         let mut stride = 1;
@@ -79,8 +77,6 @@ pub unsafe fn reduce_neighbored_less(input: *mut i32, output: *mut i32, n: u32) 
             thread::sync_threads();
             stride *= 2;
         }
-        if tid == 0 {
-            *output.add(part.index as usize) = if len > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, len);
     }
 }

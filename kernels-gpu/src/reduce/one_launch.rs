@@ -1,4 +1,4 @@
-//! The whole result in one launch: the last block takes in what the others publish.
+//! The whole result in one launch: the last block collects the results that the others publish.
 
 use core::array;
 use core::sync::atomic::Ordering::Relaxed;
@@ -7,9 +7,10 @@ use cuda_std::atomic::mid::{atomic_load_64_device, atomic_store_64_device};
 use cuda_std::thread;
 use rung::{Form, Rung};
 
-use super::operation::{Element, Operation, Sum, every_operation};
+use super::every_operation::every_operation;
+use super::operation::{Element, Operation, Sum};
 use super::shfl::combine_block;
-use super::vector::{WIDE, of_this_thread};
+use super::vector::{WIDE, load_and_combine_wide};
 use crate::warp::WARP_SIZE;
 
 /// This file's rungs.
@@ -18,7 +19,7 @@ pub const RUNGS: &[Rung] = &[Rung {
     ..REDUCE_ONE_LAUNCH
 }];
 
-/// In a word of the workspace: that it was published.
+/// The bit of a word of the workspace that says that the word was published.
 const PUBLISHED: u64 = 1 << 32;
 
 /// Words of the workspace that a block publishes its result of `T` in.
@@ -27,19 +28,20 @@ pub const fn words<T>() -> usize {
     size_of::<T>() / 4
 }
 
-/// Words of other blocks that a thread of the last one reads together: so many that two blocks of 1024 threads
-/// still find registers on an SM.
-const TOGETHER: usize = 8;
+/// Words of other blocks that a thread of the last block has in flight: as many as leave registers for two blocks of
+/// 1024 threads on an SM.
+const IN_FLIGHT: usize = 8;
 
 entries! {
-    /// `reduce_vector`, whose last block takes in the others' results and writes the one of all to `output[0]`.
+    /// `reduce_vector`, whose last block collects the results of the others and writes the result of all to
+    /// `output[0]`.
     ///
-    /// Each other block publishes its result in a word of `workspace`: 32 bits of result and a bit that says
-    /// that it is there, in one store, so that no fence has to order the two and nobody waits. (Results of 64
-    /// bits are two words, a half and a bit each.) The threads of the last block read those words until all the
-    /// bits are there, and put them back to zero for the next launch. It works because blocks begin in the
-    /// order of their indices: when the last one runs, all others have begun, and none of them waits for
-    /// anything. So whoever waits waits for running blocks.
+    /// Each other block publishes its result in a word of `workspace`: 32 bits of result and a bit that says that
+    /// they are there, in one store, so that no fence has to order the two and no other block waits. (Results of 64
+    /// bits are two words, a half and a bit each.) The threads of the last block read those words until all the bits
+    /// are there, and put them back to zero for the next launch. It works because blocks begin in the order of their
+    /// indices: when the last one runs, all others have begun, and none of them waits for anything. So the last block
+    /// only waits for blocks that run.
     ///
     /// Prediction: what the last block does comes on top, some reads of L2 one behind the other, about 2 µs. The
     /// usual way, in which every block writes its result, fences, and counts itself, and the last to come adds
@@ -62,7 +64,7 @@ entries! {
         single_pass: true,
         form: Form::Workspace,
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { one_launch::<i32, Sum, BLOCK>(tile, input, output, workspace, n) }
 }
 
@@ -82,9 +84,9 @@ unsafe fn one_launch<T: Element, O: Operation<T>, const BLOCK: usize>(
     n: u32,
 ) {
     let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());
-    // SAFETY: the kernel's contract; all threads of the block take the same way at its end.
+    // SAFETY: as the kernel's contract says; all threads of the block take the same way at its end.
     unsafe {
-        let own = of_this_thread::<T, O, BLOCK>(input, n);
+        let own = load_and_combine_wide::<T, O, BLOCK>(input, n);
         let result = combine_block::<T, O, BLOCK>(warp_results, own);
         if index + 1 < thread::grid_dim_x() {
             if tid == 0 {
@@ -92,7 +94,7 @@ unsafe fn one_launch<T: Element, O: Operation<T>, const BLOCK: usize>(
             }
             return;
         }
-        let others = taken_in::<T, O, BLOCK>(workspace, index);
+        let others = collect_published::<T, O, BLOCK>(workspace, index);
         // The first warp has read the results of the block's warps before others are written there.
         thread::sync_threads();
         let others = combine_block::<T, O, BLOCK>(warp_results, others);
@@ -112,7 +114,7 @@ unsafe fn publish<T: Element>(workspace: *mut u64, index: u32, result: T) {
     for half in 0..words::<T>() {
         let word = bits >> (32 * half) & u64::from(u32::MAX) | PUBLISHED;
         let at = index as usize * words::<T>() + half;
-        // SAFETY: the caller's. Nothing but the word itself is read by who sees it.
+        // SAFETY: as the caller promises. A thread that reads the word reads nothing else that this one wrote.
         unsafe { atomic_store_64_device(workspace.add(at), Relaxed, word) };
     }
 }
@@ -122,11 +124,11 @@ unsafe fn publish<T: Element>(workspace: *mut u64, index: u32, result: T) {
 /// # Safety
 /// `workspace` has words for it.
 #[inline(always)]
-unsafe fn published<T: Element>(workspace: *mut u64, index: u32) -> Option<T> {
+unsafe fn load_published<T: Element>(workspace: *mut u64, index: u32) -> Option<T> {
     let (mut bits, mut all) = (0, PUBLISHED);
     for half in 0..words::<T>() {
         let at = index as usize * words::<T>() + half;
-        // SAFETY: the caller's.
+        // SAFETY: as the caller promises.
         let word = unsafe { atomic_load_64_device(workspace.add(at), Relaxed) };
         bits |= (word & u64::from(u32::MAX)) << (32 * half);
         all &= word;
@@ -134,38 +136,38 @@ unsafe fn published<T: Element>(workspace: *mut u64, index: u32) -> Option<T> {
     (all & PUBLISHED != 0).then(|| T::from_bits_64(bits))
 }
 
-/// What this thread's share of the results of the first `blocks` blocks gives. Waits for them, and leaves zeros
-/// in their place.
+/// Waits for this thread's share of the results of the first `blocks` blocks, combines them, and leaves zeros in
+/// their place.
 ///
 /// # Safety
 /// All threads of one block of `BLOCK` call it, in one block of the grid; the first `blocks` blocks publish their
 /// results, and wait for nothing.
 #[inline(always)]
-unsafe fn taken_in<T: Element, O: Operation<T>, const BLOCK: usize>(
+unsafe fn collect_published<T: Element, O: Operation<T>, const BLOCK: usize>(
     workspace: *mut u64,
     blocks: u32,
 ) -> T {
     let mut result = O::IDENTITY;
-    // A result of 64 bits has two.
-    let together = TOGETHER / words::<T>();
+    // A result of 64 bits has two words.
+    let in_flight = IN_FLIGHT / words::<T>();
     let mut first = thread::thread_idx_x();
     while first < blocks {
         let block = |k: usize| first + (k * BLOCK) as u32;
         // SAFETY: the words are in bounds; no other thread takes these.
         unsafe {
-            // All are asked for before the first is waited for.
-            let mut found: [Option<T>; TOGETHER] = array::from_fn(|k| {
-                if k < together && block(k) < blocks {
-                    published(workspace, block(k))
+            // All loads are started before the first result is waited for.
+            let mut found: [Option<T>; IN_FLIGHT] = array::from_fn(|k| {
+                if k < in_flight && block(k) < blocks {
+                    load_published(workspace, block(k))
                 } else {
                     Some(O::IDENTITY)
                 }
             });
-            for (k, found) in found.iter_mut().enumerate().take(together) {
+            for (k, found) in found.iter_mut().enumerate().take(in_flight) {
                 let value = loop {
                     match *found {
                         Some(value) => break value,
-                        None => *found = published(workspace, block(k)),
+                        None => *found = load_published(workspace, block(k)),
                     }
                 };
                 result = O::combine(result, value);
@@ -176,7 +178,7 @@ unsafe fn taken_in<T: Element, O: Operation<T>, const BLOCK: usize>(
                 }
             }
         }
-        first += (together * BLOCK) as u32;
+        first += (in_flight * BLOCK) as u32;
     }
     result
 }

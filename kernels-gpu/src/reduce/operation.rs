@@ -1,8 +1,7 @@
 //! What is reduced: an operation over a type of element.
 //!
-//! The textbook says that a sum stands for any operation that is associative and commutative. Here it
-//! does: the bodies of the rungs in shared memory, by shuffles and with a grid's stride are generic over
-//! both.
+//! A reduction works with any operation that is associative and commutative: the bodies of the rungs in shared memory,
+//! by shuffles, with a grid's stride and with wide loads are generic over the operation and the type.
 //!
 //! | operation | identity | integers | floats |
 //! |---|---|---|---|
@@ -11,9 +10,9 @@
 //! | min | the greatest, +∞ | | a NaN is ignored; -0 and +0 are the same |
 //! | max | the least, -∞ | | the same |
 //!
-//! The identity is what no elements give; nothing but NaNs give it too, for min and max. Sum and product of
-//! floats are associative only up to rounding, so two rungs may differ in the last digits, and an
-//! infinity or a NaN among the elements is among the results.
+//! The identity is the result of no elements, and for min and max also of elements that are all NaN. Sum and product
+//! of floats are associative only up to rounding, so two rungs may differ in the last digits. An infinity or a NaN
+//! among the elements may be the result.
 
 use core::array;
 use core::sync::atomic::Ordering::Relaxed;
@@ -65,7 +64,8 @@ pub trait Element: Copy + WarpShuffleValue {
     ///
     /// # Safety
     /// They are in bounds, no thread writes them, and `data` is a multiple of 16.
-    unsafe fn wide(data: *const Self, vector: usize, apart: usize) -> [Self; ITEMS_PER_THREAD];
+    unsafe fn load_wide(data: *const Self, vector: usize, apart: usize)
+    -> [Self; ITEMS_PER_THREAD];
 }
 
 /// An operation that the hardware does in memory.
@@ -116,11 +116,11 @@ macro_rules! elements {
             }
 
             #[inline(always)]
-            unsafe fn wide(data: *const Self, vector: usize, apart: usize) -> [Self; ITEMS_PER_THREAD] {
+            unsafe fn load_wide(data: *const Self, vector: usize, apart: usize) -> [Self; ITEMS_PER_THREAD] {
                 const WIDTH: usize = wide::width::<$type>();
                 let first = data.wrapping_add(vector * WIDTH);
                 let loaded: [[Self; WIDTH]; ITEMS_PER_THREAD / WIDTH] = array::from_fn(|k| {
-                    // SAFETY: the caller's.
+                    // SAFETY: as the caller promises.
                     unsafe { wide::load(first.wrapping_add(k * apart * WIDTH)) }
                 });
                 array::from_fn(|k| loaded[k / WIDTH][k % WIDTH])
@@ -131,7 +131,7 @@ macro_rules! elements {
             #[inline(always)]
             unsafe fn combine_into(result: *mut $type, element: $type) {
                 ::pastey::paste! {
-                    // SAFETY: the caller's. Nothing is ordered by a sum.
+                    // SAFETY: as the caller promises. Nothing is ordered by a sum.
                     unsafe { mid::[<atomic_fetch_add_ $type _device>](result, Relaxed, element) };
                 }
             }
@@ -176,66 +176,6 @@ operations! {
     /// The greatest element.
     Max = LEAST, greater;
 }
-
-/// Writes a rung's kernels for every operation and type but the sum of `i32`, which the rung writes itself by
-/// [`entries!`](crate::entries): `name_max_f32_128` and so on, with blocks of 128 threads unless others are named. The
-/// constant `EVERY_OPERATION` is then the rung's entries, those of the sum of `i32` first.
-///
-/// `body` is generic over the element, the operation and the block, and takes shared memory of `len`
-/// elements first. A further argument, which a kernel has before `n`, is named behind the blocks. Operations other than
-/// all are named at the end, with their words and their types.
-macro_rules! every_operation {
-    ($name:ident; $($rest:tt)*) => {
-        every_operation! { $name for [128]; $($rest)* }
-    };
-    ($name:ident for $blocks:tt $(with $arg:ident: $ty:ty)?; shared [$len:expr]; $body:ident) => {
-        every_operation! {
-            $name for $blocks $(with $arg: $ty)?; shared [$len]; $body;
-            Sum sum [u32 i64 f32 f64],
-            Product product [i32 u32 i64 f32 f64],
-            Min min [i32 u32 i64 f32 f64],
-            Max max [i32 u32 i64 f32 f64],
-        }
-    };
-    ($name:ident for $blocks:tt $(with $arg:ident: $ty:ty)?; shared [$len:expr]; $body:ident;
-     $($operations:tt)*) => {
-        every_operation! { @each [$name $blocks [$($arg: $ty)?] [$len] $body] $name $blocks $($operations)* }
-    };
-    (@each $rung:tt $name:ident $blocks:tt $($operation:ident $word:ident [$($type:ident)*]),* $(,)?) => {
-        $($(every_operation! { @kernels $rung $operation $word $type })*)*
-        ::pastey::paste! {
-            /// The entries for every operation and type.
-            const EVERY_OPERATION: ::rung::Entries = ::rung::Entries::PerVariant(&[
-                ("", [<$name:upper>].entries),
-                $($((
-                    concat!(stringify!($word), "_", stringify!($type)),
-                    ::rung::Entries::PerBlock($crate::entries!(@blocks $blocks)),
-                ),)*)*
-            ]);
-        }
-    };
-    (@kernels [$name:ident $blocks:tt [$($arg:ident: $ty:ty)?] [$len:expr] $body:ident]
-     $operation:ident $word:ident $type:ident) => {
-        ::pastey::paste! {
-            entries! {
-                #[doc = concat!("The ", stringify!($word), " of `", stringify!($type), "`.")]
-                ///
-                /// # Safety
-                #[doc = concat!("As `", stringify!($name), "`.")]
-                [<$name _ $word _ $type>](input: *const $type, output: *mut $type, $($arg: $ty,)? n: u32)
-                for BLOCK in $blocks;
-                shared tile: [$type; $len];
-                // SAFETY: the body's contract is the kernel's.
-                => unsafe {
-                    $body::<$type, $crate::reduce::operation::$operation, BLOCK>(
-                        tile, input, output, $($arg,)? n,
-                    );
-                }
-            }
-        }
-    };
-}
-pub(super) use every_operation;
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,10 @@ use cuda_std::thread;
 use rung::Rung;
 
 use super::complete_unroll::combine_unrolled;
-use super::operation::{Operation, Sum, every_operation};
-use super::{Element, ON_CHIP, Part, all_exist, combined, data_blocks};
+use super::every_operation::every_operation;
+use super::operation::{Operation, Sum};
+use super::{Element, ON_CHIP, Part, all_exist, data_blocks, load_and_combine};
+use crate::grid::BlockOutput;
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[
@@ -33,20 +35,23 @@ unsafe fn smem<T: Element, O: Operation<T>, const BLOCK: usize, const N: usize>(
     output: *mut T,
     n: u32,
 ) {
-    let part = Part::of_block_of(BLOCK as u32, N as u32);
+    let part = Part::of_block_size(BLOCK as u32, N as u32);
     let first = part.first();
-    // SAFETY: the kernel's contract; a thread writes only its own element before the barrier.
-    unsafe {
-        *tile.add(part.tid as usize) = if all_exist::<N>(first, part.block, n) {
-            combined::<T, O, N, false>(input, first, part.block, n)
+    // SAFETY: as the kernel's contract says.
+    let own = unsafe {
+        if all_exist::<N>(first, part.block, n) {
+            load_and_combine::<T, O, N, false>(input, first, part.block, n)
         } else {
-            combined::<T, O, N, true>(input, first, part.block, n)
-        };
-        thread::sync_threads();
-        combine_unrolled::<T, O, BLOCK>(tile, part.tid, BLOCK as u32);
-        if part.tid == 0 {
-            *output.add(part.index as usize) = *tile;
+            load_and_combine::<T, O, N, true>(input, first, part.block, n)
         }
+    };
+    // SAFETY: a thread writes only its own element before the barrier.
+    unsafe { *tile.add(part.tid as usize) = own };
+    thread::sync_threads();
+    // SAFETY: as the kernel's contract says; the whole tile is written.
+    unsafe {
+        combine_unrolled::<T, O, BLOCK>(tile, part.tid, BLOCK as u32);
+        BlockOutput::new(output).write(|| *tile);
     }
 }
 
@@ -61,7 +66,7 @@ unsafe fn smem1<T: Element, O: Operation<T>, const BLOCK: usize>(
     output: *mut T,
     n: u32,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller promises.
     unsafe { smem::<T, O, BLOCK, 1>(tile, input, output, n) }
 }
 
@@ -78,7 +83,7 @@ entries! {
     rung ON_CHIP {
         lesson: "the block's words go to shared memory once, and the rounds touch global memory no more",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<i32, Sum, BLOCK, 1>(tile, input, output, n) }
 }
 
@@ -92,7 +97,7 @@ entries! {
     rung ON_CHIP {
         lesson: "shared memory sized by the launch: costs nothing against a size known to the compiler",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<i32, Sum, BLOCK, 1>(tile, input, output, n) }
 }
 
@@ -108,7 +113,7 @@ entries! {
         lesson: "four words summed in registers on the way to shared memory: a quarter of the rounds",
         geometry: data_blocks(4),
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<i32, Sum, BLOCK, 4>(tile, input, output, n) }
 }
 
@@ -123,6 +128,6 @@ entries! {
         lesson: "the same with shared memory sized by the launch",
         geometry: data_blocks(4),
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<i32, Sum, BLOCK, 4>(tile, input, output, n) }
 }

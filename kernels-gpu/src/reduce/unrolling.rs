@@ -16,15 +16,13 @@ pub const RUNGS: &[Rung] = &[REDUCE_UNROLLING2, REDUCE_UNROLLING4, REDUCE_UNROLL
 #[inline(always)]
 unsafe fn unrolling<const N: usize>(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_this_block(N as u32);
-    // SAFETY: the kernel's contract; a thread writes only its own element before the barrier.
+    // SAFETY: as the kernel's contract says; a thread writes only its own element before the barrier.
     unsafe {
         let data = input.add(part.start as usize);
         sum_into_first::<N>(input, part.first(), part.block, n);
         thread::sync_threads();
         sum_interleaved(data, part.tid, part.block, part.len(n), 0);
-        if part.tid == 0 {
-            *output.add(part.index as usize) = if n > 0 { *data } else { 0 };
-        }
+        part.write_sum(output, data, n);
     }
 }
 
@@ -38,14 +36,14 @@ pub const REDUCE_UNROLLING2: Rung = Rung {
     ..GLOBAL
 };
 
-/// Two data blocks a block: half as many blocks. The seed measures 3.3 times the first rung's speed.
-/// (Seed: `reduceUnrolling2`.)
+/// Two data blocks a block: half as many blocks. The article measures 3.3 times the first rung's speed. ("Reducing
+/// with Unrolling", `reduceUnrolling2`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
 #[kernel]
 pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe { unrolling::<2>(input, output, n) }
 }
 
@@ -58,13 +56,13 @@ pub const REDUCE_UNROLLING4: Rung = Rung {
     ..GLOBAL
 };
 
-/// Four data blocks a block. (Seed: named beside `reduceUnrolling2`.)
+/// Four data blocks a block. ("Reducing with Unrolling" names it beside `reduceUnrolling2`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
 #[kernel]
 pub unsafe fn reduce_unrolling4(input: *mut i32, output: *mut i32, n: u32) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe { unrolling::<4>(input, output, n) }
 }
 
@@ -77,13 +75,13 @@ pub const REDUCE_UNROLLING8: Rung = Rung {
     ..GLOBAL
 };
 
-/// Eight data blocks a block: the reading of the input dominates, at a rate that rises with the
-/// number of loads in flight. (Seed: named beside `reduceUnrolling2`.)
+/// Eight data blocks a block: the reading of the input dominates, at a rate that rises with the number of loads in
+/// flight. ("Reducing with Unrolling" names it beside `reduceUnrolling2`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.
 #[kernel]
 pub unsafe fn reduce_unrolling8(input: *mut i32, output: *mut i32, n: u32) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe { unrolling::<8>(input, output, n) }
 }

@@ -3,9 +3,11 @@
 use cuda_std::thread;
 use rung::Rung;
 
-use super::operation::{Element, ITEMS_PER_THREAD, Operation, Sum, every_operation};
+use super::every_operation::every_operation;
+use super::operation::{Element, ITEMS_PER_THREAD, Operation, Sum};
 use super::shfl::combine_block;
-use super::{ON_CHIP, combined, data_blocks};
+use super::{ON_CHIP, data_blocks, load_and_combine};
+use crate::grid::BlockOutput;
 use crate::warp::WARP_SIZE;
 
 /// This file's rungs.
@@ -31,10 +33,10 @@ entries! {
     /// A thread takes eight elements by loads of 16 bytes, all in flight before the first is added; the rest is
     /// `reduce_shfl`.
     ///
-    /// Against `reduce_grid_stride`: a quarter of the load instructions for the same bytes, and no loop to wait
-    /// in. A block reads 32 KB, adds it up and is gone, and the SM begins the next one while others still add:
-    /// the hardware's queue of blocks does what the loop did. Elements of 64 bits come two in a load, in twice
-    /// as many loads. The last block, whose part is no whole one, takes it by single elements.
+    /// Against `reduce_grid_stride`: a quarter of the load instructions for the same bytes, and no loop to wait in. A
+    /// block reads 32 KB, adds it up and ends, and the SM begins the next block while others still add: the
+    /// hardware's queue of blocks does what the loop did. Elements of 64 bits come two in a load, in twice as many
+    /// loads. The last block, whose part is not a whole one, loads single elements.
     ///
     /// Prediction: two loads of 16 bytes for each of 2048 threads of an SM are 64 KB in flight, more than the
     /// 40 KB that 3.3 TB/s at a latency of 1.5 µs want of each of 132 SMs; so memory is the limit, about 95 %
@@ -49,7 +51,7 @@ entries! {
     rung WIDE {
         lesson: "16-byte loads, two in flight for each thread, and no loop: memory is the limit",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { vector::<i32, Sum, BLOCK>(tile, input, output, n) }
 }
 
@@ -67,35 +69,33 @@ unsafe fn vector<T: Element, O: Operation<T>, const BLOCK: usize>(
     output: *mut T,
     n: u32,
 ) {
-    // SAFETY: the kernel's contract.
+    // SAFETY: as the kernel's contract says.
     unsafe {
-        let own = of_this_thread::<T, O, BLOCK>(input, n);
+        let own = load_and_combine_wide::<T, O, BLOCK>(input, n);
         let result = combine_block::<T, O, BLOCK>(warp_results, own);
-        if thread::thread_idx_x() == 0 {
-            *output.add(thread::block_idx_x() as usize) = result;
-        }
+        BlockOutput::new(output).write(|| result);
     }
 }
 
-/// What the elements of a thread give: [`ITEMS_PER_THREAD`] of its block's part, or those that there are.
+/// Loads this thread's [`ITEMS_PER_THREAD`] elements, or those that exist, and combines them.
 ///
 /// # Safety
 /// `input` points to `n` elements that no thread writes, and is a multiple of 16; the block has `BLOCK` threads.
 #[inline(always)]
-pub(super) unsafe fn of_this_thread<T: Element, O: Operation<T>, const BLOCK: usize>(
+pub(super) unsafe fn load_and_combine_wide<T: Element, O: Operation<T>, const BLOCK: usize>(
     input: *const T,
     n: u32,
 ) -> T {
     let part = (BLOCK * ITEMS_PER_THREAD) as u32;
     let start = thread::block_idx_x() * part;
     let tid = thread::thread_idx_x();
-    // SAFETY: the caller's; a whole part is in bounds, and parts begin at multiples of 16 bytes.
+    // SAFETY: as the caller promises; a whole part is in bounds, and parts begin at multiples of 16 bytes.
     unsafe {
         if start + part <= n {
-            let elements = T::wide(input.add(start as usize), tid as usize, BLOCK);
+            let elements = T::load_wide(input.add(start as usize), tid as usize, BLOCK);
             elements.into_iter().fold(O::IDENTITY, O::combine)
         } else {
-            combined::<T, O, ITEMS_PER_THREAD, true>(input, start + tid, BLOCK as u32, n)
+            load_and_combine::<T, O, ITEMS_PER_THREAD, true>(input, start + tid, BLOCK as u32, n)
         }
     }
 }

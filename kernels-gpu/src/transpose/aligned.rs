@@ -6,7 +6,7 @@ use cuda_std::thread;
 use rung::{BlockCount, Geometry, Rung};
 
 use super::TILED;
-use crate::tile::Tile;
+use crate::tile::TileWriter;
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[TRANSPOSE_ALIGNED];
@@ -74,7 +74,7 @@ entries! {
         },
         default_block: [THREADS as u32, 1, 1],
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
         const { assert!(BLOCK == THREADS) };
         aligned(tile, input, output, rows, cols);
@@ -91,7 +91,8 @@ pub(super) unsafe fn aligned(
     rows: u32,
     cols: u32,
 ) {
-    let tile = Tile::<f32, COLUMNS, 1>::new(tile);
+    // SAFETY: as the caller promises.
+    let mut tile = unsafe { TileWriter::<f32, COLUMNS, 1>::new(tile) };
     let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());
     let down = tiles_down(rows);
     let top = index % down * ROWS as u32;
@@ -121,7 +122,7 @@ pub(super) unsafe fn aligned(
         }
     }
 
-    thread::sync_threads();
+    let tile = tile.sync();
 
     let (down, along) = (tid / ROWS as u32, tid % ROWS as u32);
     for step in 0..COLUMNS / (THREADS / ROWS) {

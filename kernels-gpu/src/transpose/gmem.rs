@@ -1,4 +1,4 @@
-//! Through registers: the two bounds, and the other way to be slow.
+//! Through registers: the copy that no transpose outruns, and the two transposes that are strided on one side.
 
 use cuda_std::{kernel, thread};
 use rung::{PublishedSpeedup, Rung};
@@ -29,8 +29,8 @@ pub const COPY_GMEM: Rung = Rung {
 
 /// Copies and does not transpose: the upper bound.
 ///
-/// Neighbouring threads read and write neighbouring elements, so a warp's 32 floats are 4 sectors each
-/// way. No transpose moves fewer bytes. (Seed: `copyGmem`.)
+/// Neighbouring threads read and write neighbouring elements, so a warp's 32 floats are 4 sectors each way. No
+/// transpose moves fewer bytes. ("Baseline Transpose Kernel", `copyGmem`.)
 ///
 /// # Safety
 /// As [`transpose`](super) says.
@@ -59,9 +59,9 @@ pub const TRANSPOSE_NAIVE: Rung = Rung {
 
 /// Element by element: reads along a row, writes down a column. The lower bound.
 ///
-/// A warp's writes are `rows` elements apart and touch a sector each, 32 for its 32 floats: seven
-/// eighths of what moves is not asked for, unless the cache keeps a sector until its other elements
-/// come. The seed measures a third of the copy's speed. (Seed: `naiveGmem`.)
+/// A warp's writes are `rows` elements apart and touch a sector each, 32 for its 32 floats: seven eighths of what
+/// moves is not asked for, unless the cache keeps a sector until its other elements come. The article measures a third
+/// of the copy's speed. ("Baseline Transpose Kernel", `naiveGmem`.)
 ///
 /// # Safety
 /// As [`transpose`](super) says.
@@ -92,7 +92,7 @@ entries! {
     rung TILED {
         lesson: "strided reads instead: a cache keeps their sectors for the neighbouring column",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { strided_reads::<X, Y>(input, output, rows, cols) }
 }
 
@@ -106,7 +106,7 @@ unsafe fn strided_reads<const X: usize, const Y: usize>(
     cols: u32,
 ) {
     let place = Place::<X, Y, 1>::of_this_thread();
-    let (down, along) = place.turned();
+    let (down, along) = place.transposed();
     let (row, column) = (place.origin.0 + along, place.origin.1 + down);
     if row < rows && column < cols {
         // SAFETY: in bounds of both.

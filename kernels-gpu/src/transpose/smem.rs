@@ -1,16 +1,15 @@
 //! Through a tile in shared memory: coalesced on both sides.
 
-use cuda_std::thread;
 use rung::Rung;
 
 use super::{Place, TILED};
-use crate::tile::{Tile, padding};
+use crate::tile::{TileWriter, padding};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[TRANSPOSE_SMEM, TRANSPOSE_SMEM_PAD];
 
-/// The block reads its tile row by row, and writes the tile's transpose row by row: what runs down a
-/// column is the reading of shared memory, which has no sectors.
+/// The block reads its tile of the matrix row by row, and writes the tile's transpose row by row. The strided
+/// accesses are those to shared memory, which has no sectors.
 ///
 /// # Safety
 /// As [`transpose`](super) says, with blocks of `X` × `Y`; `tile` is `Y * (X + PAD)` elements of shared
@@ -23,7 +22,8 @@ unsafe fn smem<const X: usize, const Y: usize, const PAD: usize>(
     rows: u32,
     cols: u32,
 ) {
-    let tile = Tile::<f32, X, PAD>::new(tile);
+    // SAFETY: as the caller promises.
+    let mut tile = unsafe { TileWriter::<f32, X, PAD>::new(tile) };
     let place = Place::<X, Y, 1>::of_this_thread();
 
     let (down, along) = place.thread;
@@ -33,9 +33,9 @@ unsafe fn smem<const X: usize, const Y: usize, const PAD: usize>(
         unsafe { tile.set(down, along, *input.add((row * cols + column) as usize)) };
     }
 
-    thread::sync_threads();
+    let tile = tile.sync();
 
-    let (down, along) = place.turned();
+    let (down, along) = place.transposed();
     let (row, column) = (place.origin.0 + along, place.origin.1 + down);
     if row < rows && column < cols {
         // SAFETY: in bounds; the thread whose element that is has written it, before the barrier.
@@ -46,9 +46,9 @@ unsafe fn smem<const X: usize, const Y: usize, const PAD: usize>(
 entries! {
     /// Reads and writes of global memory both coalesced, 4 sectors a request; in between a tile.
     ///
-    /// Its columns are read down: for 32 × 16 a warp's 32 words lie in two banks, 16 words each, and
-    /// come one after the other, in 16 wavefronts where a write is one. The seed's ratio is 8. (Seed:
-    /// `transposeSmem`.)
+    /// Its columns are read down: for 32 × 16 a warp's 32 words lie in two banks, 16 words each, and come one after
+    /// the other, in 16 wavefronts where a write is one. The article counts 8 to 1. ("Matrix Transpose with Shared
+    /// Memory", `transposeSmem`.)
     ///
     /// # Safety
     /// As [`transpose`](super) says.
@@ -59,7 +59,7 @@ entries! {
         lesson: "a tile in shared memory: coalesced both ways, but its columns lie in one bank or two",
         published_count: "waves 8 : 1",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<X, Y, 0>(tile, input, output, rows, cols) }
 }
 
@@ -67,7 +67,8 @@ entries! {
     /// The same with unused words behind each row of the tile, as many as put the words of a column into
     /// different banks: [`padding`] says which number that is, 2 for 32 × 16, and why.
     ///
-    /// A read is one wavefront then, as a write is. (Seed: `transposeSmemPad`.)
+    /// A read is one wavefront then, as a write is. ("Matrix Transpose with Padded Shared Memory",
+    /// `transposeSmemPad`.)
     ///
     /// # Safety
     /// As [`transpose`](super) says.
@@ -78,6 +79,6 @@ entries! {
         lesson: "unused words behind each row put a column into different banks: 2 for 32x16",
         published_count: "waves 1 : 1",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { smem::<X, Y, { padding(X, Y) }>(tile, input, output, rows, cols) }
 }

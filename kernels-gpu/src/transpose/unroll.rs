@@ -61,7 +61,7 @@ unsafe fn unroll<const X: usize, const Y: usize, const PAD: usize>(
 
     thread::sync_threads();
 
-    let (down, along) = place.turned();
+    let (down, along) = place.transposed();
     let (row, column) = (place.origin.0 + along, place.origin.1 + down);
     // SAFETY: in bounds, by the two questions; all of the tile was written before the barrier.
     unsafe {
@@ -80,8 +80,8 @@ entries! {
     /// Two tiles side by side, in one padded tile of one dimension: half the blocks, and two loads and
     /// two stores of a thread in flight, which hide each other's latency.
     ///
-    /// The seed measures 1.13 times the memory throughput of `transpose_smem_pad`. (Seed:
-    /// `transposeSmemUnrollPad`, whose edges are wrong.)
+    /// The article measures 1.13 times the memory throughput of `transpose_smem_pad`. ("Matrix Transpose with
+    /// Unrolling", `transposeSmemUnrollPad`, which is wrong at the edges.)
     ///
     /// # Safety
     /// As [`transpose`](super) says.
@@ -92,13 +92,13 @@ entries! {
         lesson: "two tiles a block: each thread has two loads and two stores in flight",
         published: Some(PublishedSpeedup { factor: 1.13, over: "transpose_smem_pad" }),
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe { unroll::<X, Y, { padding(2 * X, Y) }>(tile, input, output, rows, cols) }
 }
 
 entries! {
-    /// The same with dynamic shared memory, whose size the launch chooses. (Seed: named beside
-    /// `transposeSmemUnrollPad`.)
+    /// The same with dynamic shared memory, whose size the launch chooses. ("Matrix Transpose with Unrolling" names it
+    /// beside `transposeSmemUnrollPad`.)
     ///
     /// # Safety
     /// As [`transpose`](super) says, launched with `4 * Y * (2 * X + padding(2 * X, Y))` bytes of shared
@@ -109,7 +109,7 @@ entries! {
     rung UNROLLED {
         lesson: "the same with shared memory sized by the launch",
     };
-    // SAFETY: the body's contract is the kernel's.
+    // SAFETY: the body has the kernel's contract.
     => unsafe {
         unroll::<X, Y, { padding(2 * X, Y) }>(tile, input, output, rows, cols);
     }

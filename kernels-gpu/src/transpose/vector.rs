@@ -1,5 +1,5 @@
 //! Wide accesses on both sides: squares turned in registers, and a swizzle in the place of padding.
-// An index is a place among registers here, and so a constant once the loop is written out.
+// The indices select registers: they are constants once the loops are unrolled.
 #![allow(clippy::needless_range_loop)]
 
 use core::array;
@@ -84,7 +84,7 @@ entries! {
         },
         default_block: [THREADS as u32, 1, 1],
     };
-    // SAFETY: the bodies' contracts are the kernel's; the tile has words enough for either.
+    // SAFETY: the bodies have the kernel's contract; the tile has words enough for either.
     => unsafe {
         const { assert!(BLOCK == THREADS && BLOCK == aligned::THREADS) };
         if is_wide(rows, cols) {

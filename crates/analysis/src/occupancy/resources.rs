@@ -58,7 +58,7 @@ pub fn source(
     if launch.code != Code::Kernels {
         return Err(OccupancyError::NoEntry { entry });
     }
-    let has_it = |ptx: &&'static Ptx| ptx.index().is_some_and(|index| index.has_entry(&entry));
+    let has_it = |ptx: &&'static Ptx| ptx.outline().has_entry(&entry);
     if let Some(own) = kernels.newest_for(Some(capability)).filter(has_it) {
         return Ok(own);
     }

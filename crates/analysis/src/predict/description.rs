@@ -7,7 +7,6 @@ use simt::critical_path::Latencies;
 
 use super::PredictError;
 use crate::occupancy::Limits;
-use engine::names::nearest;
 
 /// The descriptions that come with the program: what `--on` calls them, and their files.
 const KNOWN: [(&str, &str); 6] = [
@@ -146,7 +145,6 @@ impl Description {
             let known = Self::known();
             return Err(PredictError::UnknownDevice {
                 name: name.to_owned(),
-                nearest: nearest(name, &known),
                 known,
             });
         }

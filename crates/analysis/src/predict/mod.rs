@@ -53,12 +53,10 @@ pub enum PredictError {
     #[error(transparent)]
     Occupancy(#[from] OccupancyError),
     /// A name that is not a device's.
-    #[error("no device is named `{name}`; {}, or give a file (`./mine.toml`) as those of crates/analysis/devices", did_you_mean(.nearest, "devices", .known))]
+    #[error("no device is named `{name}`; {}, or give a file (`./mine.toml`) as those of crates/analysis/devices", did_you_mean(.name, "devices", .known))]
     UnknownDevice {
         /// What was asked for.
         name: String,
-        /// The device whose name is nearest.
-        nearest: Option<&'static str>,
         /// All of them.
         known: Vec<&'static str>,
     },

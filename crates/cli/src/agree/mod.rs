@@ -15,7 +15,7 @@ use clap::{Arg, ArgGroup, Args};
 use engine::device::{Choice, Device, Sim};
 use engine::run::Plan;
 
-use crate::command::{Command, On};
+use crate::command::{Command, CommandArgs};
 use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
 use crate::targets::Targets;
@@ -31,7 +31,7 @@ pub(crate) const AGREE: Command = Command {
     about: "Compare what the simulator counts of ladders with what Nsight Compute counts on a GPU; exit code 1 where a \
             difference is unexplained",
     arguments: |command, scope| {
-        let command = On::<Asked>::arguments(command, scope);
+        let command = CommandArgs::<Arguments>::arguments(command, scope);
         // A record has its own ladders, options and blocks.
         let is_shared =
             |arg: &Arg| arg.get_id() == "names" || scope.is_option(arg.get_id().as_str());
@@ -41,14 +41,14 @@ pub(crate) const AGREE: Command = Command {
         })
     },
     execute: |matches, env, to| {
-        let On { targets, own } = On::<Asked>::read(env, matches)?;
+        let CommandArgs { targets, own } = CommandArgs::<Arguments>::read(env, matches)?;
         run(&own, &targets, env, to.out)
     },
 };
 
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("record").args(["update_fixture", "from"])))]
-struct Asked {
+struct Arguments {
     /// Nsight Compute's program [default: found in PATH and where it is installed]
     #[arg(long, value_name = "PATH")]
     ncu: Option<PathBuf>,
@@ -65,7 +65,12 @@ struct Asked {
     update_doc: Option<PathBuf>,
 }
 
-fn run(asked: &Asked, targets: &Targets, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
+fn run(
+    asked: &Arguments,
+    targets: &Targets,
+    env: &Env<'_>,
+    out: &mut dyn Write,
+) -> Result<u8, Error> {
     // What cannot be written later is refused before minutes are spent.
     if let Some(doc) = &asked.update_doc {
         document::check(doc, MARKER)?;
@@ -109,7 +114,7 @@ fn run(asked: &Asked, targets: &Targets, env: &Env<'_>, out: &mut dyn Write) -> 
 fn report(
     shown: &Record,
     whole: Option<&Record>,
-    asked: &Asked,
+    asked: &Arguments,
     env: &Env<'_>,
     out: &mut dyn Write,
 ) -> Result<u8, Error> {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use clap::ArgMatches;
 use serde_json::{Value, to_value};
 
-use crate::command::{Command, On, Output};
+use crate::command::{Command, CommandArgs, Output};
 use crate::env::{Env, WRONG};
 use crate::error::Error;
 use crate::output::{Document, Format};
@@ -26,7 +26,7 @@ pub(crate) const DRAM: Command = Command {
 };
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let asked = On::<Arguments>::read(env, matches)?;
+    let asked = CommandArgs::<Arguments>::read(env, matches)?;
     let (mut format, mut code) = (asked.own.format, 0);
     let document = match &asked.own.figure {
         _ if !asked.targets.is_empty() => {
@@ -103,8 +103,8 @@ fn shown(figure: &Figure) -> Result<Shown, DramError> {
 }
 
 /// Runs the rung that is named, on the problem that is asked for.
-fn traced(asked: &On<Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
-    let On { targets, own } = asked;
+fn traced(asked: &CommandArgs<Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
+    let CommandArgs { targets, own } = asked;
     let memory = own.memory.or(Dram::H100)?;
     let mut plans = Vec::new();
     for selection in targets.select(env.catalog)? {

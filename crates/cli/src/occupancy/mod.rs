@@ -4,10 +4,11 @@ mod text;
 
 use clap::{ArgMatches, Args};
 
-use crate::command::{Command, On, Output};
+use crate::command::{Command, CommandArgs, Output};
 use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
 use crate::output::{Document, Format, Printer};
+use crate::targets::NAMES;
 use analysis::occupancy::check::{self, Checked, Compared};
 use analysis::occupancy::{EntryOccupancy, Limits, OccupancyError, RungOccupancy, source};
 use engine::device::{Choice, Resident};
@@ -21,8 +22,12 @@ pub(crate) const OCCUPANCY: Command = Command {
     name: "occupancy",
     about: "Compute how many blocks of a rung a multiprocessor holds at once, and what limits that",
     arguments: |command, scope| {
-        let command = On::<Arguments>::arguments(command, scope);
-        command.mut_arg("block", |arg| arg.conflicts_with("check"))
+        let command = CommandArgs::<Arguments>::arguments(command, scope);
+        command
+            .mut_arg("names", |arg| {
+                arg.help(format!("{NAMES} [default with --check: all]"))
+            })
+            .mut_arg("block", |arg| arg.conflicts_with("check"))
     },
     execute,
 };
@@ -43,7 +48,7 @@ struct Arguments {
 }
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let On { targets, own: args } = On::<Arguments>::read(env, matches)?;
+    let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let selected = targets.select(env.catalog)?;
     if args.check {
         return against_the_driver(&args, &selected, env, to);

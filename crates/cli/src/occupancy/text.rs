@@ -259,8 +259,8 @@ fn reason(limits: &Limits, own: &EntryOccupancy, limiter: Limiter) -> String {
 
 /// A bar for a share from 0 to 1: blocks in eighths of a cell on a terminal, ASCII elsewhere.
 fn bar(share: f64, style: OutputStyle) -> String {
-    // `max` makes 0 of what is not a number.
-    let cells = share.max(0.0).min(1.0) * BAR as f64;
+    // What is not a number becomes 0 where it is rounded.
+    let cells = share.clamp(0.0, 1.0) * BAR as f64;
     if !style.terminal {
         let full = cells.round() as usize;
         return "#".repeat(full) + &".".repeat(BAR - full);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
 
-use crate::command::{Command, On, Output};
+use crate::command::{Command, CommandArgs, Output};
 use crate::env::{Env, progress_bar};
 use crate::error::Error;
 use crate::output::Format;
@@ -18,7 +18,7 @@ use report::Report;
 pub(crate) const PREDICT: Command = Command {
     name: "predict",
     about: "Predict how long rungs take on a device that is not here, and compare with measured times",
-    arguments: On::<Arguments>::arguments,
+    arguments: CommandArgs::<Arguments>::arguments,
     execute,
 };
 
@@ -45,7 +45,7 @@ struct Arguments {
 const MARKER: &str = "predict";
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let On { targets, own: args } = On::<Arguments>::read(env, matches)?;
+    let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let device = Description::open(&args.on)?;
     let times = match &args.against {
         Some(path) => Some(against::read(env.catalog.ladders, path)?),

@@ -7,7 +7,7 @@ mod show;
 
 use clap::{Args, ValueEnum};
 
-use crate::command::{Command, On};
+use crate::command::{Command, CommandArgs};
 use crate::env::{Env, progress_bar};
 use crate::error::Error;
 use crate::output::Document;
@@ -24,7 +24,7 @@ use show::View;
 
 /// Where to profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Where {
+enum ProfileDevice {
     /// The first GPU if there is one, else the SIMT machine
     #[default]
     Auto,
@@ -39,16 +39,18 @@ enum Where {
 pub(crate) const PROFILE: Command = Command {
     name: "profile",
     about: "Profile rungs: the counters of Nsight Compute on either device, and what bounds each rung",
-    arguments: On::<Own>::arguments,
-    execute: |matches, env, to| profile(&On::<Own>::read(env, matches)?, env, to.out),
+    arguments: CommandArgs::<Arguments>::arguments,
+    execute: |matches, env, to| {
+        profile(&CommandArgs::<Arguments>::read(env, matches)?, env, to.out)
+    },
 };
 
 /// The arguments of `ladder profile` alone.
 #[derive(Args, Debug)]
-struct Own {
+struct Arguments {
     /// Where to profile
     #[arg(long, value_enum, default_value_t)]
-    device: Where,
+    device: ProfileDevice,
     /// Only these metrics: of those that are shown, of the simulator's counters, and on a GPU any of Nsight Compute's
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     metrics: Vec<String>,
@@ -63,14 +65,14 @@ struct Own {
     ncu: Option<PathBuf>,
 }
 
-fn profile(args: &On<Own>, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
+fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
     let own = &args.own;
     let block = args.targets.block();
     let selected = args.targets.select(env.catalog)?;
     let plans = selected.iter().map(|one| plan(one, block));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     // A name that no device knows is wrong wherever it runs.
-    asked(own, own.device != Where::Sim)?;
+    asked(own, own.device != ProfileDevice::Sim)?;
 
     let (mut sim, gpu) = devices(own.device, env)?;
     let metrics = asked(own, gpu.is_some())?;
@@ -162,7 +164,7 @@ fn profile(args: &On<Own>, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Err
 }
 
 /// The metrics that were asked for, each once, or those that are shown where none was.
-fn asked(own: &Own, on_gpu: bool) -> Result<Vec<Metric>, Error> {
+fn asked(own: &Arguments, on_gpu: bool) -> Result<Vec<Metric>, Error> {
     if own.metrics.is_empty() {
         return Ok(metrics::defaults());
     }
@@ -178,16 +180,16 @@ fn asked(own: &Own, on_gpu: bool) -> Result<Vec<Metric>, Error> {
 type MaybeDevice = Option<Box<dyn Device>>;
 
 /// Opens the simulator, the GPU, or both.
-fn devices(on: Where, env: &Env<'_>) -> Result<(MaybeDevice, MaybeDevice), Error> {
+fn devices(on: ProfileDevice, env: &Env<'_>) -> Result<(MaybeDevice, MaybeDevice), Error> {
     let open = |choice| (env.open)(choice).map(Some);
     Ok(match on {
-        Where::Sim => (open(Choice::Sim)?, None),
-        Where::Gpu => (None, open(Choice::Gpu)?),
-        Where::Both => {
+        ProfileDevice::Sim => (open(Choice::Sim)?, None),
+        ProfileDevice::Gpu => (None, open(Choice::Gpu)?),
+        ProfileDevice::Both => {
             let gpu = open(Choice::Gpu)?;
             (open(Choice::Sim)?, gpu)
         }
-        Where::Auto => {
+        ProfileDevice::Auto => {
             let best = (env.open)(Choice::Auto)?;
             if best.info().kind == "sim" {
                 (Some(best), None)
@@ -210,7 +212,7 @@ fn rows(
     gpu: Option<Vec<Numbers>>,
 ) -> Result<Vec<Row>, Error> {
     let problem = plan.problem();
-    // Where the GPU has counted, its numbers tell.
+    // The numbers that the GPU counted come before those of the model.
     let estimates = match (&gpu, &sim) {
         (None, Some(_)) => {
             let constants = &Constants::CALIBRATED;

@@ -1,12 +1,13 @@
 //! The codes that a device has, each entry compiled when it is first launched.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+
+use ptx::Outline;
+use ptx::extract::{SourceLines, extract};
 
 use crate::Ptx;
 use crate::error::Error;
 use crate::launch::{Code, Launch};
-use crate::ptx::{self, cut::Index, cut::SourceLines};
 
 /// Codes, and what a device's compiler has made of their entries: an `M` for each compiled text.
 pub(super) struct Codes<M> {
@@ -21,11 +22,7 @@ pub(super) struct Codes<M> {
 
 enum Source {
     Kernels(&'static Ptx),
-    Loaded {
-        text: String,
-        /// Made on first use.
-        index: OnceLock<Option<Index>>,
-    },
+    Loaded(Outline<'static>),
 }
 
 /// A text that was compiled.
@@ -55,10 +52,7 @@ impl<M> Codes<M> {
 
     pub(super) fn load(&mut self, text: String) -> Code {
         let place = self.sources.len();
-        self.sources.push(Source::Loaded {
-            text,
-            index: OnceLock::new(),
-        });
+        self.sources.push(Source::Loaded(Outline::new(text)));
         Code::Loaded(u32::try_from(place - 1).unwrap_or(u32::MAX))
     }
 
@@ -100,28 +94,26 @@ impl<M> Codes<M> {
             .sources
             .get(own.0)
             .ok_or_else(|| refused(format!("{:?} was not loaded into this device", launch.code)))?;
-        let ptx = source.text();
-        if !source.has_entry(&launch.entry) {
+        let outline = source.outline();
+        if !outline.has_entry(&launch.entry) {
             return Err(match self.lacks(launch) {
                 Some(error) => error,
                 None => refused("the PTX has no such entry".to_owned()),
             });
         }
-        let part = source
-            .index()
-            .and_then(|index| index.cut(ptx, &launch.entry, self.lines));
+        let part = extract(outline, &launch.entry, self.lines);
         // A part that is not taken may have been cut out wrongly. If the whole is not taken either, that is to
         // be told.
         if let Some(part) = part
             && let Ok(module) = compile(&part)
         {
-            self.compiled
-                .insert(own.clone(), Compiled::new(module, &part));
+            let compiled = Compiled::new(module, &Outline::new(part));
+            self.compiled.insert(own.clone(), compiled);
             return Ok(own);
         }
         let whole = (own.0, None);
         if !self.compiled.contains_key(&whole) {
-            let compiled = Compiled::new(compile(ptx)?, ptx);
+            let compiled = Compiled::new(compile(outline.text())?, outline);
             self.compiled.insert(whole.clone(), compiled);
         }
         Ok(whole)
@@ -130,11 +122,11 @@ impl<M> Codes<M> {
     /// The error for a kernel that only newer devices have.
     pub(super) fn lacks(&self, launch: &Launch) -> Option<Error> {
         let has = self.capability?;
-        if launch.code != Code::Kernels || self.sources[0].has_entry(&launch.entry) {
+        if launch.code != Code::Kernels || self.sources[0].outline().has_entry(&launch.entry) {
             return None;
         }
         let kernels: &'static [Ptx] = self.kernels;
-        let has_it = |ptx: &&'static Ptx| Source::Kernels(ptx).has_entry(&launch.entry);
+        let has_it = |ptx: &&'static Ptx| ptx.outline().has_entry(&launch.entry);
         let newer = kernels.iter().find(has_it)?;
         Some(Error::NeedsNewer {
             entry: launch.entry.clone(),
@@ -145,32 +137,17 @@ impl<M> Codes<M> {
 }
 
 impl Source {
-    fn text(&self) -> &str {
+    fn outline(&self) -> &Outline<'static> {
         match self {
-            Self::Kernels(ptx) => ptx.text,
-            Self::Loaded { text, .. } => text,
-        }
-    }
-
-    /// `None` where the code has to be used whole.
-    fn index(&self) -> Option<&Index> {
-        match self {
-            Self::Kernels(ptx) => ptx.index(),
-            Self::Loaded { text, index } => index.get_or_init(|| Index::new(text)).as_ref(),
-        }
-    }
-
-    fn has_entry(&self, name: &str) -> bool {
-        match self.index() {
-            Some(index) => index.has_entry(name),
-            None => ptx::entries(self.text()).any(|entry| entry.name == name),
+            Self::Kernels(ptx) => ptx.outline(),
+            Self::Loaded(outline) => outline,
         }
     }
 }
 
 impl<M> Compiled<M> {
-    fn new(module: M, ptx: &str) -> Self {
-        let entries = ptx::entries(ptx);
+    fn new(module: M, ptx: &Outline<'_>) -> Self {
+        let entries = ptx.entries();
         Self {
             module,
             parameters: entries

@@ -18,13 +18,13 @@ use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
+use ptx::extract::SourceLines;
 
 use super::code::{Codes, Compiled};
 use super::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, Ran, Resident};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
-use crate::ptx::cut::SourceLines;
 use compile::compile;
 
 /// The kernels behind `hold` and `read`.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ptx::extract::SourceLines;
 use simt::observe::Observer;
 use simt::{
     Buffer, Config, Function, Launch as SimLaunch, LaunchError, LoadError, Machine, MemoryError,
@@ -13,7 +14,6 @@ use super::{BufferId, Device, DeviceInfo, Ran};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
-use crate::ptx::cut::SourceLines;
 
 /// Instructions of warps after which a launch is taken to be endless: a hundred times what the slowest
 /// rung takes on the largest size.

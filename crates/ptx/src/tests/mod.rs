@@ -7,6 +7,9 @@ mod compilers;
 mod constants;
 mod declarations;
 mod errors;
+mod extracts;
+mod outlines;
+mod queries;
 mod random;
 mod statements;
 

@@ -1,7 +1,7 @@
 //! Labels, instructions, operands.
 
 use super::{HEAD, body, operands};
-use crate::ast::{AddressBase, Guard, Instruction, Loc, Number, Operand, Statement};
+use crate::ast::{AddressBase, Guard, Instruction, Loc, Number, Operand, Span, Statement};
 
 use Operand::{Element, Indexed, List, Name, NameOffset, Not, Pair, Tuple, Vector};
 
@@ -133,21 +133,26 @@ fn guards_and_places() {
     let start = (HEAD.len() + ".entry k() { ".len()) as u32;
     body(text, |body| {
         let guard = |register, negated| Some(Guard { register, negated });
-        let instruction = |guard, opcode, operands| {
-            let at = start + text.find(opcode).unwrap() as u32;
+        let place = |what: &str| start + text.find(what).unwrap() as u32;
+        let instruction = |guard, opcode, operands, whole: &str| {
+            let span = Span {
+                start: place(whole),
+                end: place(whole) + whole.len() as u32,
+            };
             Statement::Instruction(Instruction {
                 guard,
                 opcode,
-                at,
+                at: place(opcode),
+                span,
                 operands,
             })
         };
         assert_eq!(
             body,
             [
-                instruction(guard("%p1", false), "bra", vec![Name("L")]),
-                instruction(guard("p", true), "membar.gl", vec![]),
-                instruction(None, "ret", vec![]),
+                instruction(guard("%p1", false), "bra", vec![Name("L")], "@%p1 bra L;"),
+                instruction(guard("p", true), "membar.gl", vec![], "@ ! p\tmembar.gl ;"),
+                instruction(None, "ret", vec![], "ret;"),
             ]
         );
     });
@@ -223,9 +228,14 @@ fn scopes() {
 fn source_lines() {
     let text = ".loc 1 2 3\n.loc 2 408 9, function_name $L__info_string0, inlined_at 1 23 9 \
         .loc 1 0 0, function_name .debug_str+16, inlined_at 4 5 6 ret;";
+    let start = HEAD.len() + ".entry k() { ".len();
+    let mut places = text
+        .match_indices(".loc")
+        .map(|(at, _)| (start + at) as u32);
     body(text, |body| {
-        let loc = |file, line, column, inlined_at| {
+        let mut loc = |file, line, column, inlined_at| {
             Statement::Loc(Loc {
+                at: places.next().unwrap(),
                 file,
                 line,
                 column,

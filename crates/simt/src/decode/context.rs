@@ -4,7 +4,7 @@ mod operand;
 
 use std::collections::{HashMap, HashSet};
 
-use ptx::ast::{At, Function, Module, Operand};
+use ptx::ast::{At, Function, Instruction, Module, Operand};
 
 use crate::code::{FrameInit, Func, Pred, R32, R64, Reg};
 use crate::error::LowerError;
@@ -143,7 +143,7 @@ impl<'l, 'm> Context<'l, 'm> {
         let function = self.function;
         let read = self.read.get_or_insert_with(|| {
             let instructions = function.instructions();
-            instructions.iter().flat_map(|inst| inst.uses()).collect()
+            instructions.flat_map(Instruction::uses).collect()
         });
         read.contains(name)
     }

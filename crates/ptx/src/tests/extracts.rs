@@ -1,6 +1,7 @@
-#![allow(clippy::unwrap_used)]
+//! Entries cut out of a module.
 
-use super::*;
+use crate::extract::{SourceLines, extract};
+use crate::outline::Outline;
 
 const MODULE: &str = r#"// cuda_builder: not PTX
 .version 7.8
@@ -56,7 +57,7 @@ $L__info: .b8 99 // {
 "#;
 
 fn cut(entry: &str, lines: SourceLines) -> Option<String> {
-    Index::new(MODULE).unwrap().cut(MODULE, entry, lines)
+    extract(&Outline::new(MODULE), entry, lines)
 }
 
 /// The module-scope names of this file that a text has.
@@ -77,8 +78,8 @@ fn names(text: &str) -> Vec<&'static str> {
         "counts",
         "resets",
     ];
-    let index = Index::new(text).unwrap();
-    let declared = |name: &&str| index.by_name.contains_key(*name);
+    let outline = Outline::new(text);
+    let declared = |name: &&str| !outline.named(name).is_empty();
     ALL.into_iter().filter(declared).collect()
 }
 
@@ -135,16 +136,15 @@ fn entries_that_share_a_variable_stay_together() {
     assert_eq!(cut("counts", SourceLines::Drop), None);
     assert_eq!(cut("resets", SourceLines::Drop), None);
     let alone = MODULE.replace("st.global.u32 [counter], 0;", "");
-    let index = Index::new(&alone).unwrap();
-    let text = index.cut(&alone, "counts", SourceLines::Drop).unwrap();
+    let text = extract(&Outline::new(alone), "counts", SourceLines::Drop).unwrap();
     assert_eq!(names(&text), ["counter", "counts"]);
 }
 
 #[test]
 fn only_entries_are_cut_out() {
-    let index = Index::new(MODULE).unwrap();
+    let outline = Outline::new(MODULE);
     for name in ["hidden", "square", "counter", "", "nothing"] {
-        assert!(!index.has_entry(name), "{name}");
+        assert!(!outline.has_entry(name), "{name}");
         assert_eq!(cut(name, SourceLines::Drop), None, "{name}");
     }
 }
@@ -165,7 +165,11 @@ fn what_is_not_understood_is_not_cut() {
         ".func",
         "}",
     ] {
-        assert!(Index::new(module).is_none(), "{module}");
+        assert!(!Outline::new(module).is_divisible(), "{module}");
     }
-    assert!(Index::new("").is_some());
+    assert!(Outline::new("").is_divisible());
+    let unknown = ".alias a, b; .entry k(.param .u64 p) { ret; } '";
+    let outline = Outline::new(unknown);
+    assert!(outline.has_entry("k"), "the rest is found all the same");
+    assert_eq!(extract(&outline, "k", SourceLines::Drop), None);
 }

@@ -1,0 +1,203 @@
+//! A statement as parts: text, and names that the compiler made up.
+
+use std::collections::{HashMap, HashSet};
+
+use ptx::ast::{Function, Instruction, Statement};
+use ptx::{PieceKind, pieces};
+
+use crate::ptx::listing::Listing;
+
+/// A made-up name: what kind of thing it names, and the name. Two of the same kind are alike in shape.
+type Name<'a> = (&'a str, &'a str);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part<'a> {
+    Text(String),
+    Name(Name<'a>),
+}
+
+/// A label or an instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line<'a>(Vec<Part<'a>>);
+
+/// A function's labels that something branches to, and its instructions.
+pub(super) fn lines<'a>(listing: &Listing<'a>, function: &Function<'a>) -> Vec<Line<'a>> {
+    let reader = Reader::new(listing, function);
+    let used = function.used_labels();
+    let line = |statement: &Statement<'a>| match statement {
+        Statement::Label { name, .. } => used
+            .contains(name)
+            .then(|| Line(vec![reader.word(name), Part::Text(":".to_owned())])),
+        Statement::Instruction(instruction) => Some(reader.instruction(instruction)),
+        _ => None,
+    };
+    function.statements().filter_map(line).collect()
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    /// Names that mean something in this function, and what kind of thing each names.
+    known: HashMap<&'a str, &'a str>,
+    /// Parameters by name: a parameter is the same in both functions if its position is.
+    parameters: HashMap<&'a str, usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(listing: &Listing<'a>, function: &Function<'a>) -> Self {
+        let variables = listing.tree.variables.iter();
+        let mut known: HashMap<_, _> = variables
+            .map(|variable| (variable.name, variable.space.name()))
+            .collect();
+        known.extend(
+            function
+                .statements()
+                .filter_map(|statement| match statement {
+                    Statement::Variable(variable) => Some((variable.name, variable.space.name())),
+                    Statement::Label { name, .. } => Some((*name, "L")),
+                    _ => None,
+                }),
+        );
+        let parameters = function.params.iter().enumerate();
+        Self {
+            text: listing.source.text(),
+            known,
+            parameters: parameters
+                .map(|(index, parameter)| (parameter.name, index))
+                .collect(),
+        }
+    }
+
+    fn word(&self, word: &'a str) -> Part<'a> {
+        if let Some(index) = self.parameters.get(word) {
+            return Part::Text(format!("param{index}"));
+        }
+        let class = self.known.get(word).copied();
+        match class.or_else(|| register_class(word)) {
+            Some(class) => Part::Name((class, word)),
+            None => Part::Text(word.to_owned()),
+        }
+    }
+
+    /// `@%p1 st.global.b32 [%rd1], %r1;` with one blank behind the guard, the opcode and each comma.
+    fn instruction(&self, instruction: &Instruction<'a>) -> Line<'a> {
+        let text = |text: &str| Part::Text(text.to_owned());
+        let mut parts = Vec::new();
+        if let Some(guard) = instruction.guard {
+            let sign = if guard.negated { "@!" } else { "@" };
+            parts.extend([text(sign), self.word(guard.register), text(" ")]);
+        }
+        parts.push(text(instruction.opcode));
+        let behind = instruction.at as usize + instruction.opcode.len();
+        let operands = self.text.get(behind..instruction.span.end as usize);
+        let mut blank = true;
+        for piece in pieces(operands.unwrap_or_default()) {
+            if matches!(piece.kind, PieceKind::Blank | PieceKind::Comment) {
+                continue;
+            }
+            if std::mem::take(&mut blank) && piece.text != ";" {
+                parts.push(text(" "));
+            }
+            parts.push(match piece.kind {
+                PieceKind::Word => self.word(piece.text),
+                _ => text(piece.text),
+            });
+            blank = piece.text == ",";
+        }
+        Line(parts)
+    }
+}
+
+/// `%rd` of the virtual register `%rd12`; nothing for a special register such as `%tid.x` or `%clock64`.
+fn register_class(word: &str) -> Option<&str> {
+    let class = word.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    let letters = class.strip_prefix('%')?;
+    let special = ["clock", "globaltimer", "envreg", "pm"].contains(&letters);
+    let is_virtual =
+        class.len() < word.len() && letters.chars().all(|c| c.is_ascii_alphabetic()) && !special;
+    is_virtual.then_some(class)
+}
+
+impl<'a> Line<'a> {
+    fn names(&self) -> impl Iterator<Item = &Name<'a>> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Name(name) => Some(name),
+            Part::Text(_) => None,
+        })
+    }
+
+    /// The line with every made-up name replaced by its kind.
+    pub(super) fn shape(&self) -> String {
+        self.with(|(class, _)| (*class).to_owned())
+    }
+
+    fn with(&self, shown: impl Fn(&Name<'a>) -> String) -> String {
+        let text = |part: &Part<'a>| match part {
+            Part::Text(text) => text.clone(),
+            Part::Name(name) => shown(name),
+        };
+        self.0.iter().map(text).collect()
+    }
+}
+
+/// Numbers for made-up names, so that what is the same in both functions has the same one.
+#[derive(Debug, Default)]
+pub(super) struct Names<'a> {
+    left: HashMap<Name<'a>, usize>,
+    right: HashMap<Name<'a>, usize>,
+    /// Numbers on the left that a name on the right has.
+    taken: HashSet<(&'a str, usize)>,
+    /// The highest number of each kind.
+    last: HashMap<&'a str, usize>,
+}
+
+impl<'a> Names<'a> {
+    fn fresh(last: &mut HashMap<&'a str, usize>, class: &'a str) -> usize {
+        let number = last.entry(class).or_default();
+        *number += 1;
+        *number
+    }
+
+    /// Numbers a left line's names in the order they appear.
+    pub(super) fn number_left(&mut self, line: &Line<'a>) {
+        for name in line.names() {
+            self.left
+                .entry(*name)
+                .or_insert_with(|| Self::fresh(&mut self.last, name.0));
+        }
+    }
+
+    /// Gives the right line's names the numbers of the left line's, where neither has a partner yet.
+    pub(super) fn align(&mut self, left: &Line<'a>, right: &Line<'a>) {
+        for (left, right) in left.names().zip(right.names()) {
+            let Some(number) = self.left.get(left) else {
+                continue;
+            };
+            if !self.right.contains_key(right) && self.taken.insert((left.0, *number)) {
+                self.right.insert(*right, *number);
+            }
+        }
+    }
+
+    /// Numbers the names that only the right has, after all of the left's.
+    pub(super) fn number_right(&mut self, line: &Line<'a>) {
+        for name in line.names() {
+            self.right
+                .entry(*name)
+                .or_insert_with(|| Self::fresh(&mut self.last, name.0));
+        }
+    }
+
+    pub(super) fn left(&self, line: &Line<'a>) -> String {
+        line.with(|name| numbered(&self.left, name))
+    }
+
+    pub(super) fn right(&self, line: &Line<'a>) -> String {
+        line.with(|name| numbered(&self.right, name))
+    }
+}
+
+fn numbered(numbers: &HashMap<Name<'_>, usize>, name: &Name<'_>) -> String {
+    numbers
+        .get(name)
+        .map_or_else(|| name.1.to_owned(), |number| format!("{}{number}", name.0))
+}

@@ -1,0 +1,93 @@
+//! The table of kernels.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use toolkit::Usage;
+
+use ptx::ast::{Function, Module};
+
+use super::style::{rendered, table};
+
+/// One kernel's line, as `--json` prints it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Row {
+    /// The kernel.
+    pub(super) name: String,
+    /// The architecture it was assembled for; `None` if it was not assembled.
+    pub(super) arch: Option<String>,
+    /// PTX instructions.
+    pub(super) instructions: usize,
+    /// What `ptxas` said; its fields are null if it did not.
+    #[serde(flatten)]
+    pub(super) usage: Option<Usage>,
+}
+
+/// One row a kernel, by name; the numbers in names by their value, so that `_64` comes before `_1024`.
+pub(super) fn rows(
+    module: &Module<'_>,
+    assembled: Option<(&str, BTreeMap<String, Usage>)>,
+) -> Vec<Row> {
+    let row = |entry: &Function<'_>| {
+        let usage = |(arch, usages): &(&str, BTreeMap<String, Usage>)| {
+            let usage = usages.get(entry.name).copied()?;
+            Some(((*arch).to_owned(), usage))
+        };
+        let (arch, usage) = assembled.as_ref().and_then(usage).unzip();
+        Row {
+            name: entry.name.to_owned(),
+            arch,
+            instructions: entry.instructions().count(),
+            usage,
+        }
+    };
+    let mut rows: Vec<_> = (module.functions.iter())
+        .filter(|own| own.entry && own.body.is_some())
+        .map(row)
+        .collect();
+    rows.sort_by_cached_key(|row| by_value(&row.name));
+    rows
+}
+
+/// A name in pieces that compare as people count: text, then the number after it.
+fn by_value(name: &str) -> Vec<(String, Option<u64>)> {
+    name.split_inclusive(|c: char| c.is_ascii_digit())
+        .collect::<Vec<_>>()
+        .chunk_by(|_, next| next.len() == 1)
+        .map(|piece| {
+            let piece = piece.concat();
+            let text = piece.trim_end_matches(|c: char| c.is_ascii_digit());
+            (text.to_owned(), piece[text.len()..].parse().ok())
+        })
+        .collect()
+}
+
+/// The table for people.
+pub(super) fn text(rows: &[Row]) -> String {
+    let header = [
+        "kernel",
+        "registers",
+        "shared B",
+        "spilled B (st/ld)",
+        "stack B",
+        "PTX instructions",
+    ];
+    let mut table = table(&header, 1..6);
+    for row in rows {
+        let cell = |value: fn(&Usage) -> String| row.usage.as_ref().map_or_else(String::new, value);
+        table.add_row([
+            row.name.clone(),
+            cell(|usage| usage.registers.to_string()),
+            cell(|usage| usage.shared_bytes.to_string()),
+            cell(|usage| format!("{}/{}", usage.spill_store_bytes, usage.spill_load_bytes)),
+            cell(|usage| usage.stack_bytes.to_string()),
+            row.instructions.to_string(),
+        ]);
+    }
+    rendered(&table)
+}
+
+/// The rows as one JSON array.
+pub(super) fn json(rows: &[Row]) -> String {
+    serde_json::to_string_pretty(rows).expect("rows hold strings and numbers only") + "\n"
+}

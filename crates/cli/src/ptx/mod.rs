@@ -1,0 +1,300 @@
+//! `ladder ptx`: the kernels' PTX, SASS and LLVM IR, and what is in them.
+
+mod diff;
+mod error;
+mod highlight;
+mod list;
+mod listing;
+mod llvm;
+mod print;
+mod sass;
+mod select;
+mod source;
+mod stats;
+mod style;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{ArgGroup, Args, FromArgMatches};
+use toolkit::{Tool, ptxas};
+
+use self::error::{PtxError, Result};
+use self::listing::Listing;
+use self::source::{Interleave, Sources};
+use crate::command::Command;
+use crate::env::Env;
+use engine::{Catalog, Kernels};
+use ptx::ast::Function;
+
+pub(crate) use self::error::PtxError as Error;
+
+pub(crate) const PTX: Command = Command {
+    name: "ptx",
+    about: "Show the kernels' PTX, the Rust it comes from, their machine code, and what instructions they have; \
+            without a name, list the kernels",
+    arguments: |command, _| Ptx::augment_args(command),
+    execute: |matches, env, to| ptx(&Ptx::from_arg_matches(matches)?, env, to.out, to.err),
+};
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("form").args(["sass", "stats", "llvm", "diff", "json"])))]
+struct Ptx {
+    /// Kernels: a rung stands for its default entry, a ladder for those of its rungs; an entry's name, or a part of
+    /// it that no other has
+    #[arg(value_name = "LADDER|RUNG|ENTRY")]
+    names: Vec<String>,
+    /// Show the Rust lines that instructions come from
+    #[arg(long, requires = "names", conflicts_with_all = ["stats", "llvm", "diff", "json"])]
+    rust: bool,
+    /// Show SASS, the GPU's own instructions
+    #[arg(long, requires = "names")]
+    sass: bool,
+    /// Count instructions by class, and memory operations by space and width
+    #[arg(long, requires = "names")]
+    stats: bool,
+    /// Show LLVM IR
+    #[arg(long, requires = "names", conflicts_with = "file")]
+    llvm: bool,
+    /// Compare two kernels
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with = "names")]
+    diff: Option<Vec<String>>,
+    /// Keep .loc directives, comments and unused labels
+    #[arg(long, requires = "names", conflicts_with_all = ["form"])]
+    verbatim: bool,
+    /// The architecture, such as sm_75: of the PTX, one that the kernels are compiled for; for SASS and registers, any
+    /// from there on [default: the newest that they are compiled for]
+    #[arg(long, value_parser = Arch::parse)]
+    arch: Option<Arch>,
+    /// Look at this PTX file, not at the kernels of this program
+    #[arg(long, value_name = "PTX")]
+    file: Option<PathBuf>,
+    /// Print the list as JSON
+    #[arg(long, conflicts_with = "names")]
+    json: bool,
+}
+
+/// An architecture as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Arch {
+    /// As `ptxas` takes it: `sm_90`, `sm_90a`.
+    name: String,
+    capability: (u32, u32),
+}
+
+impl Arch {
+    /// The oldest that NVIDIA's tools still assemble for. PTX for those before runs on it.
+    const TURING: (u32, u32) = (7, 5);
+
+    /// `sm_90`, `sm_90a` or `compute_90`.
+    fn parse(text: &str) -> std::result::Result<Self, String> {
+        let number = text.strip_prefix("sm_").or(text.strip_prefix("compute_"));
+        let digits = number.map(|number| number.trim_end_matches(['a', 'f']));
+        digits
+            .filter(|digits| digits.len() >= 2)
+            .and_then(|digits| digits.parse::<u32>().ok())
+            .zip(number)
+            .map(|(digits, number)| Self {
+                name: format!("sm_{number}"),
+                capability: (digits / 10, digits % 10),
+            })
+            .ok_or_else(|| "an architecture is written sm_90 or compute_90".to_owned())
+    }
+
+    fn of((major, minor): (u32, u32)) -> Self {
+        Self {
+            name: format!("sm_{major}{minor}"),
+            capability: (major, minor),
+        }
+    }
+}
+
+/// The text that is looked at: a program's kernels, or a file.
+struct Subject {
+    text: Cow<'static, str>,
+    /// The file, or the architecture of the kernels.
+    name: String,
+    /// The LLVM IR that the text was made from.
+    llvm: Option<PathBuf>,
+    /// The architecture to assemble for; `None` for what a file was made for.
+    arch: Option<String>,
+    /// Where relative paths of source files may start; the first is the one that paths are shown relative to.
+    roots: Vec<PathBuf>,
+}
+
+/// Shows what was asked for.
+fn ptx(
+    args: &Ptx,
+    env: &Env<'_>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> std::result::Result<u8, crate::Error> {
+    let subject = Subject::new(args, env.catalog.kernels)?;
+    let listing = Listing::new(&subject.text).map_err(|error| PtxError::NotPtx {
+        name: subject.name.clone(),
+        error,
+    })?;
+    // A file has kernels of its own.
+    let catalog = args.file.is_none().then_some(env.catalog);
+    let mut text = String::new();
+    if let Some(pair) = &args.diff {
+        let one = |name: &String| one(&listing, catalog, name);
+        text += &diff::text(&listing, one(&pair[0])?, one(&pair[1])?);
+    } else if args.names.is_empty() {
+        text += &list(&subject, &listing, args.json, err);
+    } else {
+        let functions = select::select(&listing.tree, catalog, &args.names)?;
+        for (index, function) in functions.into_iter().enumerate() {
+            if index > 0 {
+                text.push('\n');
+            }
+            text += &show(&subject, &listing, function, args, err)?;
+        }
+    }
+    if !env.terminal {
+        text = anstream::adapter::strip_str(&text).to_string();
+    }
+    out.write_all(text.as_bytes())?;
+    Ok(0)
+}
+
+/// The one function that a name stands for.
+fn one<'m, 'a>(
+    listing: &'m Listing<'a>,
+    catalog: Option<&Catalog>,
+    name: &str,
+) -> Result<&'m Function<'a>> {
+    let found = select::select(&listing.tree, catalog, &[name.to_owned()])?;
+    match found[..] {
+        [function] => Ok(function),
+        _ => Err(PtxError::Several {
+            name: name.to_owned(),
+            found: found.iter().map(|own| own.name.to_owned()).collect(),
+        }),
+    }
+}
+
+impl Subject {
+    fn new(args: &Ptx, kernels: &'static Kernels) -> Result<Self> {
+        match &args.file {
+            Some(file) => Self::of_file(file, args.arch.as_ref()),
+            None => {
+                // Machine code is made for any architecture from the PTX's on.
+                let is_assembled = args.sass || (args.names.is_empty() && args.diff.is_none());
+                Self::of_kernels(kernels, args.arch.as_ref(), is_assembled)
+            }
+        }
+    }
+
+    fn of_kernels(
+        kernels: &'static Kernels,
+        asked: Option<&Arch>,
+        is_assembled: bool,
+    ) -> Result<Self> {
+        let capability = asked.map(|arch| arch.capability);
+        let module = kernels
+            .newest_for(capability)
+            .filter(|own| is_assembled || capability.is_none_or(|asked| asked == own.capability))
+            .ok_or_else(|| PtxError::NotCompiledFor {
+                arch: asked.map_or(String::new(), |arch| arch.name.clone()),
+                compiled: (kernels.modules.iter())
+                    .map(|own| Arch::of(own.capability).name)
+                    .collect(),
+            })?;
+        let own = Arch::of(module.capability).name;
+        let (major, minor) = module.capability;
+        let llvm = format!("kernels.compute_{major}{minor}.ll");
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+        let repository = repository.unwrap_or(Path::new(""));
+        Ok(Self {
+            text: Cow::Borrowed(module.text),
+            name: format!("the kernels for {own}"),
+            llvm: Some(Path::new(kernels.build_folder).join(llvm)),
+            arch: Some(asked.map_or(own, |arch| arch.name.clone())),
+            roots: vec![repository.to_owned(), repository.join("kernels-gpu")],
+        })
+    }
+
+    fn of_file(file: &Path, asked: Option<&Arch>) -> Result<Self> {
+        let text = std::fs::read_to_string(file).map_err(|error| PtxError::read(file, &error))?;
+        Ok(Self {
+            text: Cow::Owned(text),
+            name: file.display().to_string(),
+            llvm: None,
+            arch: asked.map(|arch| arch.name.clone()),
+            roots: file.parent().map(Path::to_owned).into_iter().collect(),
+        })
+    }
+
+    /// The architecture to assemble for.
+    fn arch(&self, listing: &Listing<'_>) -> String {
+        self.arch.clone().unwrap_or_else(|| {
+            let target = listing.tree.target.first();
+            let own = target.and_then(|target| Arch::parse(target).ok());
+            own.filter(|own| own.capability >= Arch::TURING)
+                .map_or(Arch::of(Arch::TURING).name, |own| own.name)
+        })
+    }
+}
+
+/// One function in the form that was asked for.
+fn show(
+    subject: &Subject,
+    listing: &Listing<'_>,
+    function: &Function<'_>,
+    args: &Ptx,
+    err: &mut dyn Write,
+) -> Result<String> {
+    let name = function.name;
+    let mut sources = Sources::new(subject.roots.clone());
+    if args.sass {
+        let [assembler, disassembler] = [find(Tool::Ptxas)?, find(Tool::Nvdisasm)?];
+        let arch = subject.arch(listing);
+        let what = format!("{name} for {arch} with ptxas {}", assembler.version);
+        style::status(err, "Assembling", &what);
+        let (text, lines) = (listing.source.text(), args.rust);
+        let code = ptxas::sass(&assembler, &disassembler, text, name, &arch, lines)?;
+        return sass::function(&code, name, lines.then(|| Interleave::new(&mut sources)));
+    }
+    if args.stats {
+        return Ok(stats::text(function));
+    }
+    if args.llvm {
+        let path = subject.llvm.as_ref().ok_or(PtxError::NoLlvm)?;
+        let text = std::fs::read_to_string(path).map_err(|error| PtxError::read(path, &error))?;
+        return llvm::function(&text, name);
+    }
+    let interleave = args.rust.then(|| Interleave::new(&mut sources));
+    Ok(print::function(
+        listing,
+        function,
+        args.verbatim,
+        interleave,
+    ))
+}
+
+fn find(tool: Tool) -> Result<toolkit::Found> {
+    Ok(toolkit::find(tool)?)
+}
+
+/// The list, with the registers where `ptxas` is to be had.
+fn list(subject: &Subject, listing: &Listing<'_>, json: bool, err: &mut dyn Write) -> String {
+    let arch = subject.arch(listing);
+    let assembled = find(Tool::Ptxas).and_then(|assembler| {
+        let usages = ptxas::usages(&assembler, listing.source.text(), &arch)?;
+        Ok((arch.as_str(), usages))
+    });
+    if let Err(error) = &assembled {
+        let what = format!("registers, shared memory and spills: {error}");
+        style::status(err, "Without", &what);
+    }
+    let rows = list::rows(&listing.tree, assembled.ok());
+    if json {
+        list::json(&rows)
+    } else {
+        list::text(&rows)
+    }
+}

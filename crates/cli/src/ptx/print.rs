@@ -1,0 +1,89 @@
+//! One kernel's PTX, with or without the Rust it comes from.
+
+use std::collections::BTreeSet;
+
+use ptx::ast::{Function, Statement};
+use ptx::{PieceKind, pieces};
+
+use super::highlight;
+use super::listing::Listing;
+use super::source::Interleave;
+
+/// A function's PTX: every line as the compiler wrote it if it is to be `verbatim`, else without `.loc` directives,
+/// comments, and labels that only debug information uses. With `interleave`, each run of instructions stands under the
+/// source lines it comes from.
+pub(super) fn function(
+    listing: &Listing<'_>,
+    function: &Function<'_>,
+    verbatim: bool,
+    mut interleave: Option<Interleave<'_>>,
+) -> String {
+    let noise = if verbatim {
+        BTreeSet::new()
+    } else {
+        noise(listing, function)
+    };
+    let mut instructions = function.located().peekable();
+    let mut out = String::new();
+    let (start, end) = (function.span.start, function.span.end);
+    for number in listing.line(start)..=listing.line(end.saturating_sub(1)) {
+        if noise.contains(&number) {
+            continue;
+        }
+        let line = listing.source.line_text(number);
+        let line = if verbatim {
+            line
+        } else {
+            without_comment(line)
+        };
+        if line.trim().is_empty() && !verbatim {
+            continue;
+        }
+        while let Some((_, loc)) =
+            instructions.next_if(|(instruction, _)| listing.line(instruction.at) <= number)
+        {
+            if let (Some(interleave), Some(loc)) = (&mut interleave, loc) {
+                out.push_str(&interleave.lines_for(listing, loc));
+            }
+        }
+        out.push_str(&highlight::ptx(line));
+        out.push('\n');
+    }
+    out.push_str(&interleave.map(Interleave::notes).unwrap_or_default());
+    out
+}
+
+/// Lines that say nothing about what runs: `.loc`, and labels that no instruction names.
+fn noise(listing: &Listing<'_>, function: &Function<'_>) -> BTreeSet<u32> {
+    let used = function.used_labels();
+    let mut noise: BTreeSet<u32> = function
+        .statements()
+        .filter_map(|statement| match statement {
+            Statement::Label { name, at } if !used.contains(name) => Some(listing.line(*at)),
+            _ => None,
+        })
+        .collect();
+    // A label may share its line with an instruction; then the line stays.
+    for instruction in function.instructions() {
+        noise.remove(&listing.line(instruction.at));
+    }
+    noise.extend(
+        function
+            .statements()
+            .filter_map(|statement| match statement {
+                Statement::Loc(loc) => Some(listing.line(loc.at)),
+                _ => None,
+            }),
+    );
+    noise
+}
+
+/// The line up to its comment.
+fn without_comment(line: &str) -> &str {
+    let code: usize = pieces(line)
+        .iter()
+        .take_while(|piece| piece.kind != PieceKind::Comment)
+        .map(|piece| piece.text.len())
+        .sum();
+    line[..code].trim_end()
+}

@@ -1,0 +1,130 @@
+//! One kernel's SASS, out of `nvdisasm`'s text.
+
+use super::error::{PtxError, Result};
+use super::highlight;
+use super::source::Interleave;
+
+/// A function's instructions and the labels that they branch to, without addresses and encodings.
+///
+/// `disassembly` is what `nvdisasm -c` prints, or with `-gi` what has source lines in it; these are shown if
+/// there is an `interleave`.
+pub(super) fn function(
+    disassembly: &str,
+    name: &str,
+    mut interleave: Option<Interleave<'_>>,
+) -> Result<String> {
+    let header = format!(".text.{name}:");
+    let body: Vec<&str> = disassembly
+        .lines()
+        .skip_while(|line| line.trim() != header)
+        .skip(1)
+        .take_while(|line| !line.starts_with("//-"))
+        .collect();
+    if body.is_empty() {
+        return Err(PtxError::NoFunction {
+            what: "nvdisasm's output",
+            name: name.to_owned(),
+        });
+    }
+    let mut out = String::new();
+    // Frames since the last instruction: the innermost first, as nvdisasm prints them.
+    let mut frames = Vec::new();
+    // NOPs fill the end up; they are kept only if something follows them.
+    let mut padding = String::new();
+    for line in &body {
+        if let Some(frame) = source_line(line) {
+            frames.push(frame);
+        } else if let Some(instruction) = instruction(line) {
+            if instruction == "NOP" {
+                padding.push_str("        NOP\n");
+                continue;
+            }
+            out.push_str(&std::mem::take(&mut padding));
+            let mut frames = std::mem::take(&mut frames);
+            if let Some(interleave) = &mut interleave
+                && !frames.is_empty()
+            {
+                frames.reverse();
+                out.push_str(&interleave.frames(frames));
+            }
+            out.push_str(&highlight::sass(&format!("        {instruction}")));
+            out.push('\n');
+        } else if let Some(label) = label(line)
+            && body
+                .iter()
+                .any(|other| other.contains(&format!("({label})")))
+        {
+            out.push_str(&std::mem::take(&mut padding));
+            out.push_str(&highlight::sass(&format!("{label}:")));
+            out.push('\n');
+        }
+    }
+    out.push_str(&interleave.map(Interleave::notes).unwrap_or_default());
+    Ok(out)
+}
+
+/// `        /*0070*/               @P0 EXIT ;` without what is around `@P0 EXIT`.
+fn instruction(line: &str) -> Option<String> {
+    let (address, rest) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
+    let is_address = !address.is_empty() && address.chars().all(|digit| digit.is_ascii_hexdigit());
+    let (text, _) = rest.split_once(';')?;
+    // Labels are quoted: `(.L_x_3).
+    is_address.then(|| text.trim().replace('`', ""))
+}
+
+fn label(line: &str) -> Option<&str> {
+    line.strip_suffix(':')
+        .filter(|label| label.starts_with(".L") || label.starts_with('$'))
+}
+
+/// `//## File "a.rs", line 9 inlined at "b.rs", line 47`: the first of the two. The call site follows on a
+/// line of its own.
+fn source_line(line: &str) -> Option<(String, u32)> {
+    let rest = line.trim_start().strip_prefix("//## File \"")?;
+    let (path, rest) = rest.split_once("\", line ")?;
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some((path.to_owned(), digits.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::function;
+
+    const TEXT: &str = "\
+//--------------------- .text.sum                --------------------------
+\t.section\t.text.sum,\"ax\",@progbits
+sum:
+.text.sum:
+\t//## File \"sum.rs\", line 3
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+.L_x_1:
+        /*0010*/               @P0 BRA `(.L_x_1) ;
+.L_x_9:
+        /*0020*/                   EXIT ;
+        /*0030*/                   NOP;
+
+//--------------------- .nv.info                 --------------------------
+        /*0000*/                   OTHER ;
+";
+
+    #[test]
+    fn instructions_and_the_labels_in_use() {
+        let text = function(TEXT, "sum", None).expect("it is there");
+        insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string(), @r"
+                LDC R1, c[0x0][0x28]
+        .L_x_1:
+                @P0 BRA (.L_x_1)
+                EXIT
+        ");
+    }
+
+    #[test]
+    fn a_function_that_is_not_there() {
+        assert_eq!(
+            function(TEXT, "su", None)
+                .expect_err("only sum")
+                .to_string(),
+            "nvdisasm's output has no function `su`"
+        );
+    }
+}

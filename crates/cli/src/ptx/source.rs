@@ -1,0 +1,158 @@
+//! The source lines that instructions come from.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use ptx::Place;
+use ptx::ast::Loc;
+
+use super::listing::Listing;
+use super::style::{DIM, SOURCE, paint};
+
+/// Reads source files, each once.
+#[derive(Debug)]
+pub(super) struct Sources {
+    /// Where a relative path may start.
+    roots: Vec<PathBuf>,
+    /// Lines by path; `None` for a file that is not there.
+    read: HashMap<String, Option<Vec<String>>>,
+}
+
+impl Sources {
+    /// Looks for relative paths in these folders, in order. The first is also the one that paths are shown
+    /// relative to.
+    pub(super) fn new(roots: Vec<PathBuf>) -> Self {
+        Self {
+            roots,
+            read: HashMap::new(),
+        }
+    }
+
+    /// A line of a file, from 1, without its indentation; `None` where there is no such file or line.
+    fn line(&mut self, path: &str, line: u32) -> Option<&str> {
+        let lines = self.lines(path)?;
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        lines.get(index).map(|line| line.trim())
+    }
+
+    fn lines(&mut self, path: &str) -> Option<&Vec<String>> {
+        if !self.read.contains_key(path) {
+            let text = std::iter::once(PathBuf::from(path))
+                .chain(self.roots.iter().map(|root| root.join(path)))
+                .find_map(|candidate| std::fs::read_to_string(candidate).ok());
+            self.read.insert(
+                path.to_owned(),
+                text.map(|text| text.lines().map(str::to_owned).collect()),
+            );
+        }
+        self.read.get(path)?.as_ref()
+    }
+
+    /// The path as it is shown: relative to the first root, and a library's from its crate on.
+    pub(super) fn shown(&self, path: &str) -> String {
+        let inside = self
+            .roots
+            .first()
+            .and_then(|root| Path::new(path).strip_prefix(root).ok());
+        if let Some(inside) = inside {
+            return inside.display().to_string();
+        }
+        match library_part(path) {
+            Some(part) => part.to_owned(),
+            None => path.to_owned(),
+        }
+    }
+}
+
+/// The part of a path in Rust's own library after `library/`: `core/src/ptr/mut_ptr.rs`.
+fn library_part(path: &str) -> Option<&str> {
+    let (_, part) = path.rsplit_once("/library/")?;
+    // The library includes some parts through `../..`; what follows is the readable name.
+    Some(part.rsplit_once("../").map_or(part, |(_, part)| part))
+}
+
+/// The state of walking through a function's instructions.
+#[derive(Debug)]
+pub(super) struct Interleave<'a> {
+    sources: &'a mut Sources,
+    /// The frames shown last, the outermost first.
+    shown: Vec<(String, u32)>,
+    missing: BTreeSet<String>,
+}
+
+impl<'a> Interleave<'a> {
+    /// Before the first instruction.
+    pub(super) fn new(sources: &'a mut Sources) -> Self {
+        Self {
+            sources,
+            shown: Vec::new(),
+            missing: BTreeSet::new(),
+        }
+    }
+
+    /// The lines to print before an instruction: the frames that differ from the previous instruction's, the
+    /// outermost first, each indented under its caller. Nothing where the place is the same.
+    pub(super) fn lines_for(&mut self, listing: &Listing<'_>, loc: &Loc) -> String {
+        let calls = loc.inlined_through(listing.source.text());
+        let places = calls.into_iter().rev().chain([loc.place()]);
+        let frames = places.filter_map(|place| frame(listing, place)).collect();
+        self.frames(frames)
+    }
+
+    /// The same from paths and lines, the outermost first.
+    pub(super) fn frames(&mut self, mut frames: Vec<(String, u32)>) -> String {
+        // The library calls itself on the way: of it, only where the instruction is.
+        let innermost = frames.len().saturating_sub(1);
+        let mut depth = 0..;
+        frames.retain(|(path, _)| depth.next() == Some(innermost) || library_part(path).is_none());
+        if frames == self.shown {
+            return String::new();
+        }
+        let same = frames
+            .iter()
+            .zip(&self.shown)
+            .take_while(|(a, b)| a == b)
+            .count();
+        // An instruction of a caller, after one that was inlined into it: its own line again.
+        let from = same.min(frames.len().saturating_sub(1));
+        let mut out = String::new();
+        for (depth, (path, line)) in frames.iter().enumerate().skip(from) {
+            self.frame_line(&mut out, depth, path, *line);
+        }
+        self.shown = frames;
+        out
+    }
+
+    fn frame_line(&mut self, out: &mut String, depth: usize, path: &str, line: u32) {
+        let header = format!(
+            "//{:width$} {}:{line}",
+            "",
+            self.sources.shown(path),
+            width = depth * 2
+        );
+        out.push_str(&paint(DIM, header));
+        // What the library does inside `add` or `sync_threads` is known by its name; its text would only
+        // come between the kernel's own lines.
+        if library_part(path).is_none() {
+            if let Some(text) = self.sources.line(path, line) {
+                let _ = write!(out, "  {}", paint(SOURCE, text));
+            } else if self.sources.lines(path).is_none() {
+                self.missing.insert(path.to_owned());
+            }
+        }
+        out.push('\n');
+    }
+
+    /// What could not be shown, for the end of the output.
+    pub(super) fn notes(self) -> String {
+        let note = |path: &String| paint(DIM, format_args!("// no such file here: {path}")) + "\n";
+        self.missing.iter().map(note).collect()
+    }
+}
+
+/// A place's path and line. Line 0 means that the compiler knew none; then the place says nothing.
+fn frame<'a>(listing: &Listing<'a>, place: Place<'a>) -> Option<(String, u32)> {
+    let path = listing.tree.path_of(&place)?;
+    (place.line > 0).then(|| (path.to_owned(), place.line))
+}

@@ -1,0 +1,64 @@
+//! Colours and tables. Everything is styled where it is made; the styles are taken out of what no terminal shows.
+
+use std::fmt::Display;
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{CellAlignment, Table, presets};
+
+/// Opcodes and mnemonics.
+pub(super) const OPCODE: Style = AnsiColor::Blue.on_default().bold();
+/// Registers.
+pub(super) const REGISTER: Style = AnsiColor::Cyan.on_default();
+/// Directives.
+pub(super) const DIRECTIVE: Style = AnsiColor::Magenta.on_default();
+/// Labels.
+pub(super) const LABEL: Style = AnsiColor::Yellow.on_default();
+/// Numbers.
+pub(super) const NUMBER: Style = AnsiColor::Green.on_default();
+/// Comments, and whatever is beside the point.
+pub(super) const DIM: Style = Style::new().dimmed();
+/// Source lines.
+pub(super) const SOURCE: Style = AnsiColor::Green.on_default().bold();
+/// What is right or was added.
+pub(super) const GOOD: Style = AnsiColor::Green.on_default();
+/// What is wrong or was taken away.
+pub(super) const BAD: Style = AnsiColor::Red.on_default();
+
+/// The text in a style.
+pub(super) fn paint(style: Style, text: impl Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// A status line: a word in bold, and what it is about.
+pub(super) fn status(err: &mut dyn Write, word: &str, about: &str) {
+    let word = paint(
+        AnsiColor::Green.on_default().bold(),
+        format_args!("{word:>12}"),
+    );
+    // Nobody is left to tell.
+    let _ = writeln!(err, "{word} {about}");
+}
+
+/// A table, its columns from `numbers` on aligned to the right.
+pub(super) fn table(header: &[&str], numbers: std::ops::Range<usize>) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .force_no_tty()
+        .set_header(header.iter().copied());
+    for column in numbers {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// The table as text without the blanks that cells leave at line ends.
+pub(super) fn rendered(table: &Table) -> String {
+    table
+        .lines()
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
+}

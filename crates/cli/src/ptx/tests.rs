@@ -1,0 +1,233 @@
+//! What `ladder ptx` shows of a small PTX file, as snapshots. Needs no compiler and no tool of NVIDIA's.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use clap::Args as _;
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use ptx::{PieceKind, pieces};
+use toolkit::usage;
+
+use super::listing::Listing;
+use super::source::{Interleave, Sources};
+use super::{Arch, Ptx, diff, list, print, sass, select, stats};
+
+const PTX: &str = include_str!("../../../ptx/tests/fixtures/ptx/sums.ptx");
+const PTXAS: &str = include_str!("fixtures/sums.ptxas");
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ptx/fixtures")
+}
+
+fn listing() -> Listing<'static> {
+    Listing::new(PTX).unwrap()
+}
+
+/// The index of a function in the fixture.
+fn function(name: &str) -> usize {
+    let listing = listing();
+    let mut functions = listing.tree.functions.iter();
+    functions.position(|own| own.name == name).unwrap()
+}
+
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+fn printed(name: &str, verbatim: bool, rust: bool) -> String {
+    let listing = listing();
+    let mut sources = Sources::new(vec![fixtures()]);
+    let interleave = rust.then(|| Interleave::new(&mut sources));
+    let function = &listing.tree.functions[function(name)];
+    print::function(&listing, function, verbatim, interleave)
+}
+
+#[test]
+fn the_list() {
+    let listing = listing();
+    let rows = list::rows(&listing.tree, Some(("sm_75", usage::parse(PTXAS))));
+    assert_snapshot!(list::text(&rows));
+    assert_snapshot!("the_list_as_json", list::json(&rows));
+    assert_snapshot!(
+        "the_list_without_ptxas",
+        list::text(&list::rows(&listing.tree, None))
+    );
+}
+
+#[test]
+fn one_kernel() {
+    assert_snapshot!(plain(&printed("fill", false, false)));
+}
+
+#[test]
+fn one_kernel_verbatim_is_the_file_s_own_text() {
+    let text = plain(&printed("sum_64", true, false));
+    assert!(PTX.contains(&text), "{text}");
+    assert!(
+        text.contains(".loc\t1 14 0 ") && text.contains("$L__tmp0:"),
+        "{text}"
+    );
+}
+
+#[test]
+fn one_kernel_in_colour() {
+    assert_snapshot!(printed("sum_64", false, false).replace('\u{1b}', "␛"));
+}
+
+#[test]
+fn one_kernel_with_its_rust() {
+    assert_snapshot!(plain(&printed("sum_64", false, true)));
+}
+
+#[test]
+fn statistics() {
+    let listing = listing();
+    let of = |name| plain(&stats::text(&listing.tree.functions[function(name)]));
+    assert_snapshot!(format!("{}\n{}", of("sum_64"), of("fill")));
+}
+
+#[test]
+fn two_kernels() {
+    let listing = listing();
+    let [a, b] = ["sum_64", "sum_128"].map(|name| &listing.tree.functions[function(name)]);
+    assert_snapshot!("two_kernels_unified", plain(&diff::text(&listing, a, b)));
+}
+
+#[test]
+fn choosing() {
+    let listing = listing();
+    let chosen = |name: &str| {
+        let found = select::select(&listing.tree, None, &[name.to_owned()])?;
+        Ok(found[0].name).map_err(|error: super::PtxError| error)
+    };
+    assert_eq!(chosen("128").unwrap(), "sum_128");
+    assert_eq!(chosen("fill").unwrap(), "fill");
+    let ambiguous = chosen("sum").unwrap_err();
+    assert_eq!(ambiguous.exit_code(), 2);
+    assert_snapshot!("ambiguous", ambiguous);
+    let unknown = chosen("sun_46").unwrap_err();
+    assert_eq!(unknown.exit_code(), 2);
+    assert_snapshot!("unknown", unknown);
+    assert_snapshot!("nothing_near", chosen("qqq").unwrap_err());
+    assert!(chosen("FILL").unwrap_err().to_string().contains("`fill`"));
+}
+
+#[test]
+fn what_goes_together_and_what_does_not() {
+    let accepts = |line: &str| {
+        let command = Ptx::augment_args(clap::Command::new("ptx"));
+        command.try_get_matches_from(line.split(' ')).is_ok()
+    };
+    for line in [
+        "ptx",
+        "ptx smem_64 --rust --sass --arch sm_90",
+        "ptx smem_64 --rust --verbatim",
+        "ptx reduce_shfl transpose --stats",
+        "ptx --diff a b",
+        "ptx --json --file k.ptx",
+        "ptx a --llvm --arch compute_75",
+    ] {
+        assert!(accepts(line), "{line}");
+    }
+    for line in [
+        "ptx --sass",
+        "ptx a --sass --llvm",
+        "ptx a --diff b c",
+        "ptx --diff a",
+        "ptx a --json",
+        "ptx a --llvm --file k.ptx",
+        "ptx a --stats --rust",
+        "ptx a --arch 90",
+        "ptx a --arch sm_",
+    ] {
+        assert!(!accepts(line), "{line}");
+    }
+}
+
+#[test]
+fn architectures() {
+    let arch = |text| Arch::parse(text).map(|own| (own.name, own.capability));
+    assert_eq!(arch("sm_90a"), Ok(("sm_90a".to_owned(), (9, 0))));
+    assert_eq!(arch("compute_120"), Ok(("sm_120".to_owned(), (12, 0))));
+    for text in [
+        "",
+        "90",
+        "sm_9",
+        "sm_x0",
+        "sm_-90",
+        "sm_99999999999999999999",
+    ] {
+        assert!(arch(text).is_err(), "{text}");
+    }
+}
+
+/// Reads a text and shows all that is in it: any text gives a module or an error with a line of that text, never a
+/// panic.
+fn read_and_show(text: &str) {
+    let listing = match Listing::new(text) {
+        Ok(listing) => listing,
+        Err(error) => {
+            assert!(
+                (1..=text.lines().count().max(1) + 1).contains(&(error.line as usize)),
+                "{error} in:\n{text}"
+            );
+            return;
+        }
+    };
+    let mut sources = Sources::new(Vec::new());
+    for function in &listing.tree.functions {
+        for verbatim in [false, true] {
+            let interleave = Interleave::new(&mut sources);
+            let _ = print::function(&listing, function, verbatim, Some(interleave));
+        }
+        let _ = stats::text(function);
+        let _ = diff::text(&listing, function, &listing.tree.functions[0]);
+    }
+    let _ = list::text(&list::rows(&listing.tree, None));
+}
+
+/// Pieces that PTX is made of.
+fn piece() -> impl Strategy<Value = &'static str> {
+    let words: Vec<_> = pieces(PTX)
+        .into_iter()
+        .filter(|piece| piece.kind != PieceKind::Blank)
+        .map(|piece| piece.text)
+        .collect();
+    prop::sample::select(words)
+}
+
+proptest! {
+    #[test]
+    fn random_text(text in "\\PC*") {
+        read_and_show(&text);
+        read_and_show(&format!(".version 6.3\n.target sm_75\n{text}"));
+    }
+
+    #[test]
+    fn random_pieces(pieces in prop::collection::vec((piece(), prop::sample::select(vec![" ", "\n", ""])), 0..200)) {
+        let text: String = pieces.iter().flat_map(|(word, space)| [*word, *space]).collect();
+        read_and_show(&text);
+        read_and_show(&format!(".version 6.3\n.target sm_75\n.entry k() {{ {text} ; }}"));
+    }
+
+    #[test]
+    fn changed_ptx(cuts in prop::collection::vec((any::<prop::sample::Index>(), 0usize..30, piece()), 1..6)) {
+        let mut characters: Vec<char> = PTX.chars().collect();
+        for (at, length, inserted) in cuts {
+            let at = at.index(characters.len());
+            let end = (at + length).min(characters.len());
+            characters.splice(at..end, inserted.chars());
+        }
+        read_and_show(&characters.into_iter().collect::<String>());
+    }
+
+    #[test]
+    fn tools_may_say_anything(text in "(\\PC|\n)*", at in any::<prop::sample::Index>(), name in "[a-z]{0,3}") {
+        let _ = usage::parse(&text);
+        let (before, after) = PTXAS.split_at(at.index(PTXAS.len()));
+        let _ = usage::parse(&format!("{before}{text}{after}"));
+        let _ = sass::function(&format!(".text.{name}:\n{text}"), &name, None);
+    }
+}

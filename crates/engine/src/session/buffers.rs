@@ -1,0 +1,316 @@
+//! A session's buffers on a device: filled, restored, poisoned, and taken in turn so that a timed launch finds its data
+//! outside of the L2 cache.
+
+use crate::device::{BufferId, Device, Enqueue, Ran};
+use crate::error::Error;
+use crate::launch::{Arg, Launch};
+use crate::problem::{Buffer, GUARD_BYTES, Problem, Role};
+use crate::registry::Rung;
+
+/// Device memory kept free beside the buffers, for the driver's own and the kernels' module.
+const HEADROOM: u64 = 64 << 20;
+
+/// What the sets of buffers that launches take in turn move together: so many times the L2 cache.
+const ROTATION: u64 = 4;
+/// The most sets. What is so small that these fit into the L2 is timed there.
+const MOST_SETS: u64 = 64;
+/// What is read to displace everything else from the L2: so many times the cache.
+const SCRATCH: u64 = 2;
+
+/// The buffers of a problem on a device.
+pub(super) struct Buffers<'a, D: Device + ?Sized> {
+    pub(super) device: &'a mut D,
+    problem: &'a dyn Problem,
+    sets: Vec<Set>,
+    /// The set that the last launch ran on.
+    current: usize,
+    /// A copy on the device of each buffer that is an input, to restore it from.
+    copies: Vec<Option<BufferId>>,
+    /// What is read to displace everything else from the L2.
+    scratch: Option<BufferId>,
+    /// Whether the L2 may hold changed inputs, which a timed launch would have to write back.
+    l2_contaminated: bool,
+}
+
+/// What a launch left behind.
+#[derive(Default)]
+pub(super) struct Outputs {
+    /// The bytes of each output and sum that the launch was to write.
+    pub(super) written: Vec<Vec<u8>>,
+    /// What it changed and should have left as it was.
+    pub(super) violation: Option<String>,
+}
+
+/// One set of the buffers.
+struct Set {
+    buffers: Vec<BufferId>,
+    /// Whether an in-place rung has destroyed the inputs.
+    dirty: bool,
+}
+
+impl<'a, D: Device + ?Sized> Buffers<'a, D> {
+    /// Allocates one set and fills its inputs, with copies of them on the device where they are `restorable`.
+    pub(super) fn new(
+        device: &'a mut D,
+        problem: &'a dyn Problem,
+        restorable: bool,
+    ) -> Result<Self, Error> {
+        check_room(device, problem, restorable)?;
+        let mut buffers = Self {
+            device,
+            problem,
+            sets: Vec::new(),
+            current: 0,
+            copies: Vec::new(),
+            scratch: None,
+            l2_contaminated: false,
+        };
+        buffers.add_set()?;
+        for (index, buffer) in problem.buffers().iter().enumerate() {
+            let id = buffers.sets[0].buffers[index];
+            let mut copy = None;
+            if buffer.role == Role::Input {
+                buffers.device.upload(id, problem.input(index))?;
+                if restorable {
+                    let new = buffers.device.alloc(host_size(buffer.bytes))?;
+                    copy = Some(new);
+                    buffers.device.copy(id, new)?;
+                }
+            }
+            buffers.copies.push(copy);
+        }
+        Ok(buffers)
+    }
+
+    /// Adds sets to take in turn, and memory to read between launches, so that a launch finds its data outside of the L2
+    /// cache of a device that has one.
+    pub(super) fn rotate(&mut self) -> Result<(), Error> {
+        let Some(l2) = self.device.info().l2_bytes.filter(|&l2| l2 > 0) else {
+            return Ok(());
+        };
+        let buffers = self.problem.buffers();
+        let of_a_set: u64 = buffers.iter().map(Buffer::allocated_bytes).sum();
+        let wanted = (ROTATION * l2).div_ceil(self.problem.bytes().max(1));
+        let fitting = 1 + self.room() / 2 / of_a_set.max(1);
+        for _ in 1..wanted.min(fitting).min(MOST_SETS) {
+            self.add_set()?;
+            self.restore(self.sets.len() - 1)?;
+        }
+        if SCRATCH * l2 <= self.room() {
+            self.scratch = Some(self.device.alloc(host_size(SCRATCH * l2))?);
+            self.l2_contaminated = true;
+        }
+        Ok(())
+    }
+
+    /// Bytes of device memory that further buffers may take.
+    fn room(&self) -> u64 {
+        let free = self.device.free_bytes().unwrap_or(u64::MAX);
+        free.saturating_sub(HEADROOM)
+    }
+
+    /// How many sets there are.
+    pub(super) fn sets(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// The buffers of the current set, in the problem's order.
+    pub(super) fn ids(&self) -> &[BufferId] {
+        &self.sets[self.current].buffers
+    }
+
+    /// The device and the buffers for a launch of this rung, whose effect on the inputs is remembered.
+    pub(super) fn for_launch_of(&mut self, rung: &Rung) -> (&mut D, &[BufferId]) {
+        let set = &mut self.sets[self.current];
+        set.dirty |= rung.in_place;
+        self.l2_contaminated |= rung.in_place;
+        (self.device, &set.buffers)
+    }
+
+    /// Calls other code on the current set.
+    pub(super) fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<Ran, Error> {
+        let ids = &self.sets[self.current].buffers;
+        self.device.call(what, ids, enqueue)
+    }
+
+    /// Reads one buffer of the current set once.
+    pub(super) fn read(&mut self, index: usize) -> Result<Ran, Error> {
+        self.device.read(self.sets[self.current].buffers[index])
+    }
+
+    fn add_set(&mut self) -> Result<(), Error> {
+        // In place before it is full, so that what there is of it is given back if the rest fails.
+        self.sets.push(Set {
+            buffers: Vec::new(),
+            dirty: false,
+        });
+        for buffer in self.problem.buffers() {
+            let id = self.device.alloc(host_size(buffer.allocated_bytes()))?;
+            let set = self.sets.last_mut().expect("pushed above");
+            set.buffers.push(id);
+            if buffer.role == Role::Workspace {
+                self.device.fill(id, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills the outputs of the current set with [`POISON`](crate::problem::POISON).
+    pub(super) fn poison(&mut self) -> Result<(), Error> {
+        let buffers = self.problem.buffers();
+        for (id, buffer) in self.sets[self.current].buffers.iter().zip(buffers) {
+            if buffer.role == Role::Output
+                && let Some(byte) = buffer.role.initial_byte()
+            {
+                self.device.fill(*id, byte)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Downloads what a launch left in the buffers among its arguments that are not inputs.
+    pub(super) fn download(&mut self, launch: &Launch) -> Result<Outputs, Error> {
+        let mut outputs = Outputs::default();
+        let buffers = self.problem.buffers();
+        for arg in &launch.args {
+            let &Arg::Buffer(index) = arg else { continue };
+            let buffer = buffers[index];
+            let Some(initial) = buffer.role.initial_byte() else {
+                continue;
+            };
+            let is_workspace = buffer.role == Role::Workspace;
+            let written = match is_workspace {
+                true => 0,
+                false => self.problem.written_bytes(launch, index).min(buffer.bytes),
+            };
+            // A workspace has to be zeros again, all of it.
+            let behind = match is_workspace {
+                true => buffer.allocated_bytes(),
+                false => GUARD_BYTES,
+            };
+            let mut bytes = vec![0; host_size(written + behind)];
+            let id = self.sets[self.current].buffers[index];
+            self.device.download(id, &mut bytes)?;
+            let guard = bytes.split_off(host_size(written));
+            let changed = guard.iter().position(|&byte| byte != initial);
+            if let (Some(place), None) = (changed, &outputs.violation) {
+                outputs.violation = Some(match is_workspace {
+                    true => format!(
+                        "byte {place} of the workspace is not 0 after the launch, and the next launch counts on that"
+                    ),
+                    false => format!(
+                        "byte {} was written, behind the {written} bytes of the output",
+                        written + place as u64
+                    ),
+                });
+            }
+            if !is_workspace {
+                outputs.written.push(bytes);
+            }
+        }
+        Ok(outputs)
+    }
+
+    /// Takes the next set of buffers, as a timed launch wants to find it.
+    pub(super) fn next(&mut self) -> Result<(), Error> {
+        self.current = (self.current + 1) % self.sets.len();
+        self.prepare()?;
+        if self.l2_contaminated
+            && let Some(scratch) = self.scratch
+        {
+            self.device.read(scratch)?;
+        }
+        self.l2_contaminated = false;
+        Ok(())
+    }
+
+    /// Makes the inputs and the sums of the set what they were.
+    pub(super) fn prepare(&mut self) -> Result<(), Error> {
+        if self.sets[self.current].dirty {
+            self.restore(self.current)?;
+        }
+        for (id, buffer) in self.sets[self.current]
+            .buffers
+            .iter()
+            .zip(self.problem.buffers())
+        {
+            if buffer.role == Role::Sum {
+                self.device.fill(*id, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, set: usize) -> Result<(), Error> {
+        let set = &mut self.sets[set];
+        for (index, buffer) in self.problem.buffers().iter().enumerate() {
+            let id = set.buffers[index];
+            match self.copies[index] {
+                Some(copy) => self.device.copy(copy, id)?,
+                None if buffer.role == Role::Input => {
+                    self.device.upload(id, self.problem.input(index))?;
+                }
+                None => {}
+            }
+        }
+        set.dirty = false;
+        self.l2_contaminated = true;
+        Ok(())
+    }
+}
+
+/// Whether a set of buffers fits, with a copy of the inputs or without.
+fn check_room<D: Device + ?Sized>(
+    device: &D,
+    problem: &dyn Problem,
+    restorable: bool,
+) -> Result<(), Error> {
+    let copies = |role| {
+        if restorable && role == Role::Input {
+            2
+        } else {
+            1
+        }
+    };
+    let buffers = problem.buffers();
+    let need: u64 = buffers
+        .iter()
+        .map(|buffer| buffer.allocated_bytes() * copies(buffer.role))
+        .sum();
+    // The host keeps the inputs and the outputs too, and is the SIMT machine's memory as well.
+    let on_host: u64 = buffers.iter().map(|buffer| buffer.bytes).sum();
+    let simulated = if device.info().kind == "sim" { need } else { 0 };
+    for (place, need, free) in [
+        ("device", need, device.free_bytes()),
+        ("host", on_host + simulated, simt::run::available_memory()),
+    ] {
+        let Some(free) = free else { continue };
+        let room = free.saturating_sub(HEADROOM);
+        if need > room {
+            let share = (room > 0).then(|| room as f64 / need as f64);
+            return Err(Error::NotEnoughMemory {
+                size: problem.size(),
+                place,
+                need,
+                free,
+                fits: share.and_then(|share| problem.smaller(share)),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What does not fit into the host's address space did not fit into the device either.
+fn host_size(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+impl<D: Device + ?Sized> Drop for Buffers<'_, D> {
+    fn drop(&mut self) {
+        let buffers = self.sets.iter().flat_map(|set| &set.buffers);
+        let others = self.copies.iter().flatten().chain(&self.scratch);
+        for &id in buffers.chain(others) {
+            self.device.free(id);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! One entry out of a module: what a driver has to compile to run it, and no more.
+//!
+//! A module of all kernels takes a driver seconds to compile, an entry of it milliseconds.
+
+use std::collections::BTreeSet;
+
+use logos::Logos;
+
+use super::outline::{Item, Kind, Outline, breaks};
+use super::token::Token;
+
+/// What becomes of the Rust or C++ lines in an extract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceLines {
+    /// `.file` and `.loc` stay.
+    Keep,
+    /// They go: a driver reads them for nothing.
+    Drop,
+}
+
+/// The part of a module that an entry needs: what it mentions, directly or through others, with empty lines in
+/// place of the rest, so that line numbers stay the module's.
+///
+/// `None` where there is no such entry, where the module has something that is not known here, and where the entry
+/// shares a variable in global memory with other code: in parts, each would have its own.
+#[must_use]
+pub fn extract(outline: &Outline<'_>, entry: &str, lines: SourceLines) -> Option<String> {
+    if !outline.is_divisible() || !outline.has_entry(entry) {
+        return None;
+    }
+    let needed = needed(outline, entry);
+    if shares_globals(outline, &needed) {
+        return None;
+    }
+    let mut out = String::new();
+    let mut line = 0;
+    for (place, item) in outline.items().iter().enumerate() {
+        let is_kept = match item.kind {
+            Kind::Header => true,
+            Kind::File => lines == SourceLines::Keep,
+            Kind::Section => false,
+            _ => needed.contains(&place),
+        };
+        if is_kept {
+            let text = &outline.text()[item.bytes.clone()];
+            // Two items may share a line.
+            out.push(' ');
+            out.extend(std::iter::repeat_n('\n', item.line - line));
+            match lines {
+                SourceLines::Keep => out.push_str(text),
+                SourceLines::Drop => push_without_lines(&mut out, text),
+            }
+            line = item.line + breaks(text);
+        }
+    }
+    out.push('\n');
+    Some(out)
+}
+
+/// The items that an entry mentions, and those that they mention.
+fn needed(outline: &Outline<'_>, entry: &str) -> BTreeSet<usize> {
+    let mut needed = BTreeSet::new();
+    let mut open = outline.named(entry).to_vec();
+    while let Some(place) = open.pop() {
+        if !needed.insert(place) {
+            continue;
+        }
+        let mut tokens = Token::lexer(&outline.text()[outline.items()[place].bytes.clone()]);
+        while let Some(token) = tokens.next() {
+            if token == Ok(Token::Word) {
+                // Opcodes and selectors have more behind the name.
+                let name = tokens.slice().split('.').next().unwrap_or_default();
+                open.extend(outline.named(name));
+            }
+        }
+    }
+    needed
+}
+
+fn shares_globals(outline: &Outline<'_>, needed: &BTreeSet<usize>) -> bool {
+    let items = || outline.items().iter().enumerate();
+    let globals: Vec<&str> = items()
+        .filter(|(place, item)| item.kind == Kind::Global && needed.contains(place))
+        .map(|(_, item)| outline.name_of(item))
+        .collect();
+    let is_other_code = |place: usize, item: &Item| {
+        !matches!(item.kind, Kind::Header | Kind::File | Kind::Section) && !needed.contains(&place)
+    };
+    !globals.is_empty()
+        && items().any(|(place, item)| {
+            let text = &outline.text()[item.bytes.clone()];
+            is_other_code(place, item) && globals.iter().any(|name| text.contains(name))
+        })
+}
+
+/// A text without its `.loc` directives, each of which is the last on its line.
+fn push_without_lines(out: &mut String, text: &str) {
+    let mut tokens = Token::lexer(text);
+    let mut kept = 0;
+    while let Some(token) = tokens.next() {
+        if token != Ok(Token::Directive) || tokens.slice() != ".loc" {
+            continue;
+        }
+        let start = tokens.span().start;
+        let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let code = text[start..end].split("//").next().unwrap_or_default();
+        if !code.contains(['{', '}', ';', '*']) {
+            out.push_str(text[kept..start].trim_end_matches([' ', '\t']));
+            kept = end;
+        }
+    }
+    out.push_str(&text[kept..]);
+}

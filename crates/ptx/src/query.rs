@@ -1,0 +1,166 @@
+//! Questions to the tree that every tool has: which instructions a function has, what an opcode's words say.
+
+use std::collections::HashSet;
+
+use super::ast::{Function, Instruction, Loc, Operand, Space, Statement, Variable};
+use super::opcode;
+
+impl<'a> Function<'a> {
+    /// Its statements in the order of the text, those of inner scopes among them.
+    pub fn statements(&self) -> impl Iterator<Item = &Statement<'a>> {
+        let mut open = vec![self.body.as_deref().unwrap_or_default().iter()];
+        std::iter::from_fn(move || {
+            loop {
+                match open.last_mut()?.next() {
+                    Some(Statement::Scope(inner)) => open.push(inner.iter()),
+                    Some(statement) => return Some(statement),
+                    None => drop(open.pop()),
+                }
+            }
+        })
+    }
+
+    /// Its instructions in the order of the text.
+    pub fn instructions(&self) -> impl Iterator<Item = &Instruction<'a>> {
+        self.statements().filter_map(Statement::instruction)
+    }
+
+    /// Its instructions, each with the `.loc` that covers it.
+    pub fn located(&self) -> impl Iterator<Item = (&Instruction<'a>, Option<&Loc>)> {
+        let mut last = None;
+        self.statements().filter_map(move |statement| {
+            if let Statement::Loc(loc) = statement {
+                last = Some(loc);
+            }
+            Some((statement.instruction()?, last))
+        })
+    }
+
+    /// The labels that instructions branch to or list as targets.
+    #[must_use]
+    pub fn used_labels(&self) -> HashSet<&'a str> {
+        let mut used = HashSet::new();
+        for statement in self.statements() {
+            match statement {
+                Statement::Instruction(instruction) => {
+                    used.extend(instruction.operands.iter().filter_map(Operand::name));
+                }
+                Statement::BranchTargets { targets, .. } => used.extend(targets),
+                _ => {}
+            }
+        }
+        used
+    }
+
+    /// The branches that go back to a label before them: one for each loop, or more.
+    pub fn backward_branches(&self) -> impl Iterator<Item = &Instruction<'a>> {
+        let mut behind = HashSet::new();
+        self.statements().filter_map(move |statement| {
+            if let Statement::Label { name, .. } = statement {
+                behind.insert(*name);
+            }
+            let instruction = statement.instruction()?;
+            let target = instruction.operands.first().and_then(Operand::name);
+            let goes_back =
+                instruction.operation() == "bra" && target.is_some_and(|own| behind.contains(own));
+            goes_back.then_some(instruction)
+        })
+    }
+}
+
+impl<'a> Statement<'a> {
+    /// The instruction that it is, if it is one.
+    #[must_use]
+    pub fn instruction(&self) -> Option<&Instruction<'a>> {
+        match self {
+            Self::Instruction(instruction) => Some(instruction),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Operand<'a> {
+    /// The name that it is, if it is nothing else.
+    #[must_use]
+    pub fn name(&self) -> Option<&'a str> {
+        match self {
+            Self::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Instruction<'a> {
+    /// The operation without its modifiers: `ld` of `ld.global.v4.b32`.
+    #[must_use]
+    pub fn operation(&self) -> &'a str {
+        self.opcode.split('.').next().unwrap_or(self.opcode)
+    }
+
+    /// The modifiers, in order: `global`, `v4`, `b32`.
+    pub fn modifiers(&self) -> impl Iterator<Item = &'a str> {
+        self.opcode.split('.').skip(1)
+    }
+
+    /// Whether it has this modifier.
+    #[must_use]
+    pub fn has(&self, modifier: &str) -> bool {
+        self.modifiers().any(|own| own == modifier)
+    }
+
+    /// Whether it reads or writes memory through an address: `ld`, `st`, `ldu`, `atom` or `red`.
+    #[must_use]
+    pub fn is_memory(&self) -> bool {
+        matches!(self.operation(), "ld" | "ldu" | "st" | "atom" | "red")
+    }
+
+    /// The state space a memory instruction names; `None` where it names none, which makes it generic. A space's
+    /// sub-qualifier (`shared::cta`, `param::entry`) is left out.
+    #[must_use]
+    pub fn space(&self) -> Option<Space> {
+        opcode::space(self.opcode)
+    }
+
+    /// Whether it is a memory instruction with a generic address, which the hardware has to resolve.
+    #[must_use]
+    pub fn is_generic(&self) -> bool {
+        self.is_memory() && self.space().is_none()
+    }
+
+    /// How many elements it moves at once (1, 2, 4 or 8), and how many bits each has. Without a type that has a
+    /// width (a matrix fragment, say), `None`.
+    #[must_use]
+    pub fn access(&self) -> Option<(u32, u32)> {
+        let mut elements = 1;
+        let mut bits = None;
+        for modifier in self.modifiers() {
+            let count = modifier
+                .strip_prefix('v')
+                .and_then(|count| count.parse().ok());
+            elements = count.unwrap_or(elements);
+            bits = type_bits(modifier).or(bits);
+        }
+        bits.map(|bits| (elements, bits))
+    }
+}
+
+impl Variable<'_> {
+    /// Its size; `None` where an array's is not given, or the type has none (`pred`, textures).
+    #[must_use]
+    pub fn bytes(&self) -> Option<u32> {
+        let element = type_bits(self.ty)? / 8 * self.vector;
+        self.dims.iter().try_fold(element, |bytes, dim| {
+            bytes.checked_mul(u32::try_from((*dim)?).ok()?)
+        })
+    }
+}
+
+/// The width of a type: 32 for `f32`, 64 for `b64`, 32 for the packed pair `f16x2`.
+fn type_bits(ty: &str) -> Option<u32> {
+    let digits = ty
+        .strip_prefix("bf")
+        .or_else(|| ty.strip_prefix(['b', 'u', 's', 'f']))?;
+    let (bits, count) = digits.split_once('x').unwrap_or((digits, "1"));
+    let (bits, count) = (bits.parse::<u32>().ok()?, count.parse::<u32>().ok()?);
+    bits.checked_mul(count)
+}

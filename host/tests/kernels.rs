@@ -1,0 +1,282 @@
+//! What the real kernels' PTX promises. Needs NVIDIA's tools, and no GPU.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use host::{KERNELS, Ptx};
+use ptx::ast::{Function, Instruction, Module, Number, Operand, Space};
+use toolkit::access::{self, Kind};
+use toolkit::{Found, Tool, ptxas};
+
+/// The GPUs that every kernel is assembled for: Turing, Ampere, Hopper, Blackwell.
+const ARCHITECTURES: [((u32, u32), &str); 4] = [
+    ((7, 5), "sm_75"),
+    ((8, 0), "sm_80"),
+    ((9, 0), "sm_90"),
+    ((10, 0), "sm_100"),
+];
+const BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
+
+/// The kernels for each architecture that they are compiled for, the oldest first.
+static MODULES: LazyLock<Vec<(&'static Ptx, Module<'static>)>> = LazyLock::new(|| {
+    let read = |own: &'static Ptx| (own, ptx::parse(own.text).unwrap());
+    KERNELS.modules.iter().map(read).collect()
+});
+
+/// The kernels of a module.
+fn entries<'m>(module: &'m Module<'static>) -> impl Iterator<Item = &'m Function<'static>> {
+    module.functions.iter().filter(|own| own.entry)
+}
+
+/// Every kernel of every architecture.
+fn all() -> impl Iterator<Item = &'static Function<'static>> {
+    MODULES.iter().flat_map(|(_, module)| entries(module))
+}
+
+fn assembler() -> Found {
+    toolkit::find(Tool::Ptxas).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A kernel, of the oldest architecture.
+fn kernel(name: &str) -> &'static Function<'static> {
+    entries(&MODULES[0].1)
+        .find(|own| own.name == name)
+        .unwrap_or_else(|| panic!("there is no kernel `{name}`"))
+}
+
+/// The kernels of the rungs that work in shared memory.
+fn in_shared_memory() -> Vec<&'static Function<'static>> {
+    let found: Vec<_> = all()
+        .filter(|entry| entry.name.contains("smem") || entry.name.contains("shfl"))
+        .collect();
+    assert!(
+        !found.is_empty(),
+        "no kernel is named after shared memory or shuffles"
+    );
+    found
+}
+
+fn count(function: &Function<'_>, what: impl Fn(&Instruction<'_>) -> bool) -> usize {
+    function
+        .instructions()
+        .filter(|instruction| what(instruction))
+        .count()
+}
+
+fn is_barrier(instruction: &Instruction<'_>) -> bool {
+    matches!(instruction.operation(), "bar" | "barrier") && !instruction.has("warp")
+}
+
+#[test]
+fn every_rung_is_there() {
+    let plain = [
+        "reduce_neighbored",
+        "reduce_neighbored_less",
+        "reduce_interleaved",
+        "reduce_unrolling2",
+        "reduce_unrolling4",
+        "reduce_unrolling8",
+        "reduce_unroll_warps8",
+        "reduce_complete_unroll_warps8",
+    ];
+    let by_block = [
+        "reduce_complete_unroll",
+        "reduce_gmem",
+        "reduce_gmem_unroll4",
+        "reduce_smem",
+        "reduce_smem_dyn",
+        "reduce_smem_unroll4",
+        "reduce_smem_unroll4_dyn",
+        "reduce_shfl",
+    ];
+    let by_block = by_block
+        .iter()
+        .flat_map(|rung| BLOCKS.map(|block| format!("{rung}_{block}")));
+    let missing: Vec<_> = plain
+        .map(str::to_owned)
+        .into_iter()
+        .chain(by_block)
+        .filter(|name| {
+            let has = |module| entries(module).any(|own| own.name == *name);
+            !MODULES.iter().all(|(_, module)| has(module))
+        })
+        .collect();
+    assert!(missing.is_empty(), "not in the PTX: {missing:?}");
+}
+
+#[test]
+fn every_kernel_assembles_without_spills() {
+    let assembler = assembler();
+    for (own, module) in &*MODULES {
+        let runs = ARCHITECTURES
+            .iter()
+            .filter(|(newer, _)| *newer >= own.capability);
+        for (_, arch) in runs {
+            let usages = ptxas::usages(&assembler, own.text, arch)
+                .unwrap_or_else(|failure| panic!("{failure}"));
+            for entry in entries(module) {
+                let usage = usages
+                    .get(entry.name)
+                    .unwrap_or_else(|| panic!("ptxas says nothing of {}", entry.name));
+                assert!(usage.registers > 0, "{} for {arch}: {usage:?}", entry.name);
+                let spilled = (usage.spill_store_bytes, usage.spill_load_bytes);
+                assert_eq!(
+                    spilled,
+                    (0, 0),
+                    "{} spills on {arch} (bytes stored, loaded)",
+                    entry.name
+                );
+            }
+        }
+    }
+}
+
+/// What the comparison with SASS counts is what instructions say of themselves.
+#[test]
+fn memory_accesses_are_counted_as_they_are_parsed() {
+    for (own, module) in &*MODULES {
+        for entry in entries(module) {
+            let counts = access::of_ptx(&own.part(entry.name), entry.name).unwrap();
+            let is_copy = |instruction: &&Instruction<'_>| {
+                instruction.operation() == "cp" && instruction.has("global")
+            };
+            let bits = |instruction: &Instruction<'_>| {
+                let (elements, bits) = instruction.access().unwrap();
+                elements * bits
+            };
+            // Without parameters, which no counter of memory counts.
+            let memory = entry.instructions().filter(|instruction| {
+                let space = instruction.space();
+                instruction.is_memory() && !matches!(space, Some(Space::Param | Space::Const))
+            });
+            let mut widths: BTreeMap<u32, u32> = BTreeMap::new();
+            for instruction in memory {
+                *widths.entry(bits(instruction)).or_default() += 1;
+            }
+            let mut counted: BTreeMap<u32, u32> = BTreeMap::new();
+            let own = |kind| kind != Kind::Ldgsts;
+            for (access, count) in counts.iter().filter(|(access, _)| own(access.kind)) {
+                *counted.entry(access.bits).or_default() += count;
+            }
+            assert_eq!(counted, widths, "{}", entry.name);
+            let copied = entry.instructions().filter(is_copy).count();
+            assert_eq!(counts.of(Kind::Ldgsts) as usize, copied, "{}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn older_drivers_can_load_the_ptx() {
+    for ((own, module), newest) in MODULES.iter().zip([(6, 5), (8, 0)]) {
+        let ((major, minor), version) = (own.capability, module.version);
+        assert!(
+            version <= newest,
+            "version {version:?} is newer than {major}.{minor} needs"
+        );
+        assert_eq!(module.target, [format!("sm_{major}{minor}")]);
+    }
+}
+
+#[test]
+fn shared_memory_is_accessed_as_such() {
+    for kernel in in_shared_memory() {
+        for operation in ["ld", "st"] {
+            let shared = count(kernel, |i| {
+                i.operation() == operation && i.space() == Some(Space::Shared)
+            });
+            assert!(shared > 0, "{} has no {operation}.shared", kernel.name);
+        }
+    }
+}
+
+#[test]
+fn no_access_is_generic() {
+    for kernel in all() {
+        let generic: Vec<_> = kernel.instructions().filter(|i| i.is_generic()).collect();
+        assert!(generic.is_empty(), "{}: {generic:?}", kernel.name);
+    }
+}
+
+#[test]
+fn a_block_size_known_at_compile_time_leaves_only_its_own_steps() {
+    let small = kernel("reduce_complete_unroll_64");
+    for threads in [512, 256, 128] {
+        let threads_operand = Operand::Number(Number::Integer(threads));
+        let compares = count(small, |i| {
+            i.operation() == "setp" && i.operands.contains(&threads_operand)
+        });
+        assert_eq!(compares, 0, "{} compares with {threads}", small.name);
+    }
+    let barriers: Vec<_> = BLOCKS
+        .iter()
+        .map(|block| {
+            count(
+                kernel(&format!("reduce_complete_unroll_{block}")),
+                is_barrier,
+            )
+        })
+        .collect();
+    assert!(
+        barriers.is_sorted_by(|fewer, more| fewer < more),
+        "barriers by block size: {barriers:?}"
+    );
+}
+
+#[test]
+fn a_complete_unroll_has_no_loop() {
+    for rung in [
+        "reduce_complete_unroll",
+        "reduce_gmem",
+        "reduce_smem",
+        "reduce_shfl",
+    ] {
+        for block in BLOCKS {
+            let kernel = kernel(&format!("{rung}_{block}"));
+            let back: Vec<_> = kernel.backward_branches().collect();
+            assert!(back.is_empty(), "{} goes back: {back:?}", kernel.name);
+        }
+    }
+    // The test can tell: these do have one.
+    assert!(kernel("reduce_neighbored").backward_branches().count() > 0);
+}
+
+#[test]
+fn shuffles_are_butterflies_over_a_whole_warp() {
+    let lanes: Vec<_> = kernel("reduce_shfl_128")
+        .instructions()
+        .filter(|instruction| instruction.opcode == "shfl.sync.bfly.b32")
+        .map(|instruction| &instruction.operands[2])
+        .collect();
+    for mask in [16, 8, 4, 2, 1] {
+        assert!(
+            lanes.contains(&&Operand::Number(Number::Integer(mask))),
+            "no shuffle with {mask}: {lanes:?}"
+        );
+    }
+}
+
+#[test]
+fn instructions_know_their_rust_line() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let source = repository.join("kernels-gpu/src");
+    for (own, module) in &*MODULES {
+        for kernel in entries(module) {
+            let located = kernel.located().filter_map(|(_, loc)| {
+                let loc = loc?;
+                // The outermost call is the kernel's own line.
+                let place = loc.inlined_through(own.text).pop();
+                module.path_of(&place.unwrap_or(loc.place()))
+            });
+            let inside = located.filter(|path| Path::new(path).starts_with(&source));
+            assert!(
+                inside.count() > 0,
+                "{} has no .loc in {}",
+                kernel.name,
+                source.display()
+            );
+        }
+    }
+}
