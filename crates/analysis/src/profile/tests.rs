@@ -221,7 +221,8 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
         selected(&["shuffle", "histogram"], &[("rows", "1")])
             .unwrap_err()
             .to_string(),
-        "--rows is an option of transpose, and what is profiled is shuffle, histogram"
+        "--rows is an option of transpose, and not of shuffle, histogram; it has --type, --src, --delta, --mask, --width, \
+         --n, --data"
     );
     // What was named beside its ladder has to be possible too.
     let max = selected(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
