@@ -205,7 +205,7 @@ pub fn contestants(
 /// # Errors
 /// [`host::Error::UnknownOption`] for an option that the ladder does not have.
 pub fn options(case: &Case, problem: &dyn Problem) -> Result<Options, host::Error> {
-    Ok(problem.settled(case.ladder.complete(&case.options)?))
+    Ok(problem.resolved_options(case.ladder.complete(&case.options)?))
 }
 
 /// Runs a case: tries and checks each contestant once, and then takes `runs` rounds of one launch of each that is
@@ -236,7 +236,7 @@ pub fn contest(
     let mut results: Vec<(Contestant, Result<f64, String>)> = Vec::new();
     let mut too_new = Vec::new();
     for contestant in all {
-        match contestant.lacks(&session) {
+        match contestant.check_supported(&session) {
             Some(error) if !names.is_empty() => return Err(error.into()),
             Some(error) => {
                 too_new.push(format!("left out: {}", Error::from(error)));

@@ -97,9 +97,9 @@ impl Contestant {
     }
 
     /// What keeps the device from running it: [`Session::lacks`].
-    pub fn lacks<D: Device + ?Sized>(&self, session: &Session<'_, D>) -> Option<Error> {
+    pub fn check_supported<D: Device + ?Sized>(&self, session: &Session<'_, D>) -> Option<Error> {
         match self {
-            Self::Launch { launch, .. } => session.lacks(launch),
+            Self::Launch { launch, .. } => session.check_supported(launch),
             Self::Baseline(..) | Self::Read => None,
         }
     }

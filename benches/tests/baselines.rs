@@ -51,7 +51,7 @@ fn of(name: &str, options: &[(&'static str, &str)]) -> (Box<dyn Problem>, Vec<Ba
         all.with(name, value)
     });
     let problem = ladder.problem(&options).unwrap();
-    let options = problem.settled(ladder.complete(&options).unwrap());
+    let options = problem.resolved_options(ladder.complete(&options).unwrap());
     let baselines = baseline::of(ladder, &*problem, &options);
     (problem, baselines)
 }

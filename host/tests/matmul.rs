@@ -5,7 +5,7 @@
 use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;
-use host::run::{Climb, Outcome, climb};
+use host::run::{self, RunRequest, Outcome};
 use host::{Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 
@@ -40,14 +40,14 @@ proptest! {
 
 /// The outcomes of a product of 128 × 256 × 64 by tiles of 32.
 fn counted() -> Vec<Outcome> {
-    let plan = Climb {
+    let plan = RunRequest {
         ladder: matmul(),
         rungs: &[],
         options: &sides(128, 256, 64),
         block: None,
         runs: Some(1),
     };
-    let report = climb(
+    let report = run::run(
         &mut Sim::open(&KERNELS, 0).unwrap(),
         plan.plan().unwrap(),
         |_| {},

@@ -1,4 +1,4 @@
-//! Tables, JSON and Markdown, from a climb with made-up times; and Markdown put into a file.
+//! Tables, JSON and Markdown, from a run with made-up times; and Markdown put into a file.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use cli::output::OutputStyle;
 use common::program::env;
 use common::toy::{TOY, TOYS};
 use common::{Fake, Fault};
-use host::run::{Climb, Report, climb};
+use host::run::{self, RunRequest, Report};
 use host::{Options, Provenance};
 
 const PLAIN: OutputStyle = OutputStyle { terminal: false };
@@ -25,14 +25,14 @@ fn provenance() -> Provenance {
 }
 
 fn report(n: u64, runs: Option<u32>, fault: Option<Fault>) -> Report {
-    let plan = Climb {
+    let plan = RunRequest {
         ladder: &TOYS.ladders[0],
         rungs: &[],
         options: &Options::default().with("n", n),
         block: None,
         runs,
     };
-    climb(&mut Fake::new(fault), plan.plan().unwrap(), |_| {}).unwrap()
+    run::run(&mut Fake::new(fault), plan.plan().unwrap(), |_| {}).unwrap()
 }
 
 fn text(report: &Report) -> String {

@@ -5,19 +5,19 @@
 use cli::output::{Document, OutputStyle};
 use cli::report;
 use host::device::Sim;
-use host::run::{Climb, Report, climb};
+use host::run::{self, RunRequest, Report};
 use host::{KERNELS, Options, Provenance, ladder};
 
 fn run(options: &Options, rungs: &[&str]) -> Report {
     let rungs: Vec<String> = rungs.iter().map(|&rung| rung.to_owned()).collect();
-    let plan = Climb {
+    let plan = RunRequest {
         ladder: ladder("shuffle").unwrap(),
         rungs: &rungs,
         options,
         block: None,
         runs: None,
     };
-    let report = climb(
+    let report = run::run(
         &mut Sim::open(&KERNELS, 1).unwrap(),
         plan.plan().unwrap(),
         |_| {},

@@ -8,7 +8,7 @@ use host::KERNELS;
 use host::device::Sim;
 use host::launch::{Arg, Code, Launch};
 use host::problem::Verdict;
-use host::run::{Climb, climb};
+use host::run::{self, RunRequest};
 use host::{Device as _, Effort, Error, Options, Rung, Session, ladder, ladders};
 use proptest::prelude::*;
 
@@ -107,7 +107,7 @@ proptest! {
 
 #[test]
 fn counters_do_not_depend_on_the_hosts_threads() {
-    let plan = Climb {
+    let plan = RunRequest {
         ladder: ladder("reduce").unwrap(),
         rungs: &[],
         options: &Options::default().with("n", 100_003),
@@ -116,7 +116,7 @@ fn counters_do_not_depend_on_the_hosts_threads() {
     };
     let counted = |threads| {
         let mut sim = Sim::open(&KERNELS, threads).unwrap();
-        let report = climb(&mut sim, plan.plan().unwrap(), |_| {}).unwrap();
+        let report = run::run(&mut sim, plan.plan().unwrap(), |_| {}).unwrap();
         assert!(report.all_right() && report.counted() && report.runs.is_none());
         let all: Vec<_> = report
             .outcomes

@@ -7,9 +7,9 @@ mod common;
 
 use cli::output::OutputStyle;
 use common::program::{Ended, env, within};
-use host::device::{BufferId, Device, DeviceInfo, Ran, Sim};
+use host::device::{BufferId, Device, DeviceInfo, LaunchResult, Sim};
 use host::launch::Launch;
-use host::run::{Climb, Report, climb};
+use host::run::{self, RunRequest, Report};
 use host::{Error, KERNELS, Options, Provenance, ladder};
 
 /// The machine with a clock: launches take 100 µs, 200 µs and so on, each entry the time of its first
@@ -68,26 +68,26 @@ impl Device for Clocked {
         self.machine.fill(buffer, byte)
     }
 
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
+    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         self.machine.launch(launch, bound)?;
         let known = self.entries.iter().position(|entry| *entry == launch.entry);
         let place = known.unwrap_or_else(|| {
             self.entries.push(launch.entry.clone());
             self.entries.len() - 1
         });
-        Ok(Ran::timed(1e5 * (place + 1) as f64))
+        Ok(LaunchResult::timed(1e5 * (place + 1) as f64))
     }
 }
 
 fn run(name: &str, options: &Options) -> Report {
-    let plan = Climb {
+    let plan = RunRequest {
         ladder: ladder(name).unwrap(),
         rungs: &[],
         options,
         block: None,
         runs: Some(3),
     };
-    let report = climb(&mut Clocked::new(), plan.plan().unwrap(), |_| {}).unwrap();
+    let report = run::run(&mut Clocked::new(), plan.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right(), "{name}");
     report
 }

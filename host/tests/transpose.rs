@@ -5,7 +5,7 @@
 use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;
-use host::run::{Climb, Outcome, climb};
+use host::run::{self, RunRequest, Outcome};
 use host::{Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 
@@ -97,7 +97,7 @@ fn more_rows_of_tiles_than_a_grid_has_in_y() {
 }
 
 fn counted(block: [u32; 3]) -> Vec<Outcome> {
-    let climb_of = Climb {
+    let request = RunRequest {
         ladder: transpose(),
         rungs: &[],
         options: &shape(256, 256),
@@ -105,7 +105,7 @@ fn counted(block: [u32; 3]) -> Vec<Outcome> {
         runs: Some(1),
     };
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
-    let report = climb(&mut sim, climb_of.plan().unwrap(), |_| {}).unwrap();
+    let report = run::run(&mut sim, request.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right());
     report.outcomes
 }
@@ -171,7 +171,7 @@ fn windows_reach_the_last_row_wherever_they_begin() {
 
 /// Counters of the two rungs with large tiles.
 fn counted_large(rows: u32, cols: u32) -> [Outcome; 2] {
-    let climb_of = Climb {
+    let request = RunRequest {
         ladder: transpose(),
         rungs: &[
             "transpose_aligned".to_owned(),
@@ -182,7 +182,7 @@ fn counted_large(rows: u32, cols: u32) -> [Outcome; 2] {
         runs: Some(1),
     };
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
-    let report = climb(&mut sim, climb_of.plan().unwrap(), |_| {}).unwrap();
+    let report = run::run(&mut sim, request.plan().unwrap(), |_| {}).unwrap();
     assert!(report.all_right());
     report.outcomes.try_into().unwrap()
 }
@@ -221,7 +221,7 @@ fn windows_write_whole_sectors_of_any_shape() {
             outcome.rung.name
         );
     }
-    let climb_of = Climb {
+    let request = RunRequest {
         ladder: transpose(),
         rungs: &["transpose_smem_unroll_pad".to_owned()],
         options: &shape(rows, cols),
@@ -229,7 +229,7 @@ fn windows_write_whole_sectors_of_any_shape() {
         runs: Some(1),
     };
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
-    let report = climb(&mut sim, climb_of.plan().unwrap(), |_| {}).unwrap();
+    let report = run::run(&mut sim, request.plan().unwrap(), |_| {}).unwrap();
     let before = report.outcomes[0].counter(sectors).unwrap();
     assert!(before > 1.15 * fewest, "{before}");
 }

@@ -95,7 +95,7 @@ fn group(
     }
     let mut session = Session::timed(device, problem)?;
     for contestant in all {
-        if let Some(error) = contestant.lacks(&session) {
+        if let Some(error) = contestant.check_supported(&session) {
             eprintln!("left out: {}", benches::Error::from(error));
             continue;
         }

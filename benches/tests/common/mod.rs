@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use benches::cuda_code::CudaCode;
 use benches::nvcc::Nvcc;
-use host::device::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, Ran, Sim};
+use host::device::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Sim};
 use host::launch::{Code, Launch};
 use host::{Error, KERNELS, Ptx};
 
@@ -179,19 +179,19 @@ impl Device for Clocked {
         self.machine.load(ptx)
     }
 
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
+    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         if !(self.is_idle && launch.code != Code::Kernels) {
             self.machine.launch(launch, bound)?;
         }
-        Ok(Ran::timed(self.time(launch.code, &launch.entry)))
+        Ok(LaunchResult::timed(self.time(launch.code, &launch.entry)))
     }
 
-    fn read(&mut self, _: BufferId) -> Result<Ran, Error> {
-        Ok(Ran::timed(5e4))
+    fn read(&mut self, _: BufferId) -> Result<LaunchResult, Error> {
+        Ok(LaunchResult::timed(5e4))
     }
 
     /// Other code works on a copy of the buffers in this process.
-    fn call(&mut self, what: &str, bound: &[BufferId], work: Enqueue<'_>) -> Result<Ran, Error> {
+    fn call(&mut self, what: &str, bound: &[BufferId], work: Enqueue<'_>) -> Result<LaunchResult, Error> {
         // Of words, so that elements of any type are aligned in them.
         let mut copies: Vec<Vec<u64>> = Vec::new();
         for id in bound {
@@ -218,7 +218,7 @@ impl Device for Clocked {
         }
         // What works on no buffer is the opening of the library.
         let is_call = !bound.is_empty();
-        Ok(Ran::timed(if is_call {
+        Ok(LaunchResult::timed(if is_call {
             self.time(Code::Kernels, what)
         } else {
             0.0

@@ -134,7 +134,7 @@ impl<'a> Plan<'a> {
             let restorable = launches.iter().any(|(rung, _)| rung.in_place);
             let mut session = Session::new(device, &*problem, restorable)?;
             for (rung, launch) in launches {
-                match session.lacks(&launch) {
+                match session.check_supported(&launch) {
                     Some(error) if !self.selected.whole => return Err(error.into()),
                     Some(error) => {
                         sweep.left_out.insert(error.to_string());

@@ -79,7 +79,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let mut code = 0;
     for (own, plan) in selected.iter().zip(plans) {
         let bar = progress_bar(plan.rungs().len(), env.terminal);
-        let report = run::climb(&mut *device, plan, |rung| {
+        let report = run::run(&mut *device, plan, |rung| {
             bar.set_message(rung.name);
             bar.inc(1);
         });

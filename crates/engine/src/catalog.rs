@@ -1,6 +1,5 @@
 //! The ladders of a program, and the PTX of their kernels.
 
-use crate::device::DeviceInfo;
 use crate::error::Error;
 use crate::ptx::Ptx;
 use crate::registry::Ladder;
@@ -51,9 +50,9 @@ impl Kernels {
         Ptx::newest(self.modules, capability)
     }
 
-    /// The compilers of the host code, and of the device code that `device` runs.
-    pub fn toolchain(&self, device: &DeviceInfo) -> String {
-        let module = self.newest_for(device.compute_capability);
+    /// The compilers of the host code, and of the device code that a device of this compute capability runs.
+    pub fn toolchain(&self, capability: Option<(u32, u32)>) -> String {
+        let module = self.newest_for(capability);
         format!(
             "host code by {}, device code by {}",
             self.host_compiler,

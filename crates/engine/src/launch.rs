@@ -4,7 +4,7 @@ use std::fmt;
 
 pub use rung::{BlockCount, Geometry, MULTIPROCESSORS};
 
-use crate::size::dims;
+use rung::dims;
 
 /// One argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::launch::{Arg, Launch};
 use crate::options::Options;
-use crate::registry::Rung;
+use rung::Rung;
 
 /// Each byte of an output is this before a checked launch, so that a word that the kernel does not
 /// write is no right answer by chance.
@@ -155,7 +155,7 @@ pub trait Problem {
     }
 
     /// The complete options that it was made from, with the values that it settled on itself.
-    fn settled(&self, options: Options) -> Options {
+    fn resolved_options(&self, options: Options) -> Options {
         options
     }
 

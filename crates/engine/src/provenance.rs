@@ -17,7 +17,7 @@ impl Provenance {
     pub fn now(kernels: &Kernels, device: &DeviceInfo) -> Self {
         Self {
             date: jiff::Zoned::now().date().to_string(),
-            toolchain: kernels.toolchain(device),
+            toolchain: kernels.toolchain(device.compute_capability),
         }
     }
 }

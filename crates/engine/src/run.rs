@@ -10,7 +10,7 @@ use crate::problem::{Picture, Problem, Verdict};
 use crate::registry::{Ladder, Rung};
 use crate::stats::Samples;
 
-pub use crate::session::{Session, Tried, WARM_UP};
+pub use crate::session::{Session, CheckedLaunch, WARM_UP};
 
 /// What one rung did.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Outcome {
     }
 }
 
-/// What a climb of a ladder brought.
+/// What a run of a ladder gave.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The ladder.
@@ -62,9 +62,9 @@ pub struct Report {
     pub left_out: Vec<String>,
 }
 
-/// What to climb, and how.
+/// What to run, and how.
 #[derive(Clone, Debug)]
-pub struct Climb<'a> {
+pub struct RunRequest<'a> {
     /// The ladder.
     pub ladder: &'static Ladder,
     /// The rungs by name; all that compute the problem where there is none.
@@ -77,7 +77,7 @@ pub struct Climb<'a> {
     pub runs: Option<u32>,
 }
 
-/// A climb that was found possible, before a device is opened for it.
+/// A run that was found possible, before a device is opened for it.
 pub struct Plan {
     ladder: &'static Ladder,
     options: Options,
@@ -132,7 +132,7 @@ impl Plan {
     }
 }
 
-impl Climb<'_> {
+impl RunRequest<'_> {
     /// Makes the problem and finds the rungs and their launches. Rungs that were not named and were not
     /// compiled for the block are left out, unless that leaves none.
     ///
@@ -166,7 +166,7 @@ impl Climb<'_> {
         }
         Ok(Plan {
             ladder,
-            options: problem.settled(ladder.complete(options)?),
+            options: problem.resolved_options(ladder.complete(options)?),
             problem,
             launches,
             named: !rungs.is_empty(),
@@ -182,12 +182,12 @@ impl Climb<'_> {
 /// # Errors
 /// Before anything runs, when the device is too old for a rung that was named or when the problem does not fit into
 /// its memory; and when the device fails. A wrong result is not an error: the report has it.
-pub fn climb(
+pub fn run(
     device: &mut dyn Device,
     mut plan: Plan,
     mut progress: impl FnMut(&Rung),
 ) -> Result<Report, Error> {
-    plan.leave_out(|_, launch| device.lacks(launch))?;
+    plan.leave_out(|_, launch| device.check_supported(launch))?;
     let Plan {
         ladder,
         problem,
@@ -210,7 +210,7 @@ pub fn climb(
     let mut outcomes = Vec::with_capacity(launches.len());
     for (rung, launch) in launches {
         progress(rung);
-        let tried = session.try_out(rung, &launch)?;
+        let tried = session.launch_checked(rung, &launch)?;
         let samples = match runs {
             // A device without a clock has said all that it can.
             Some(runs) if tried.ran.time_ns.is_some() => session.time(rung, &launch, runs)?,

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::names::near_names;
 use crate::options::{Opt, Options, Value, combinations};
 use crate::registry::{Ladder, Rung};
-use crate::run::{Climb, Plan};
+use crate::run::{RunRequest, Plan};
 
 /// The name that stands for every ladder.
 pub const ALL: &str = "all";
@@ -70,11 +70,11 @@ impl Selection {
     /// selected.
     ///
     /// # Errors
-    /// When the options, the block or a named rung are not possible, as [`Climb::plan`] says.
+    /// When the options, the block or a named rung are not possible, as [`RunRequest::plan`] says.
     pub fn plan(&self, block: Option<[u32; 3]>, runs: Option<u32>) -> Result<Plan, Error> {
         let options = self.options();
         let plan = |rungs: &[String]| {
-            Climb {
+            RunRequest {
                 ladder: self.ladder,
                 rungs,
                 options: &options,

@@ -5,7 +5,7 @@ mod buffers;
 use simt::Function;
 use simt::observe::Observer;
 
-use crate::device::{Device, Enqueue, Ran, Sim};
+use crate::device::{Device, Enqueue, LaunchResult, Sim};
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::problem::{Picture, Problem, Verdict};
@@ -60,9 +60,9 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.buffers.sets()
     }
 
-    /// As [`Device::lacks`].
-    pub fn lacks(&self, launch: &Launch) -> Option<Error> {
-        self.buffers.device.lacks(launch)
+    /// As [`Device::check_supported`].
+    pub fn check_supported(&self, launch: &Launch) -> Option<Error> {
+        self.buffers.device.check_supported(launch)
     }
 
     /// Launches once, into poisoned outputs, and compares what comes out with the reference.
@@ -70,7 +70,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// What the device refuses. A wrong result is a [`Verdict`].
     pub fn check(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
-        Ok(self.try_out(rung, launch)?.verdict)
+        Ok(self.launch_checked(rung, launch)?.verdict)
     }
 
     /// Launches once, into poisoned outputs, and gives what the launch left in them: what [`Problem::check`] takes.
@@ -88,12 +88,12 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     ///
     /// # Errors
     /// As there.
-    pub fn try_out(&mut self, rung: &Rung, launch: &Launch) -> Result<Tried, Error> {
+    pub fn launch_checked(&mut self, rung: &Rung, launch: &Launch) -> Result<CheckedLaunch, Error> {
         self.buffers.prepare()?;
         self.buffers.poison()?;
         let ran = self.launch(rung, launch)?;
         let outputs = self.buffers.download(launch)?;
-        Ok(Tried {
+        Ok(CheckedLaunch {
             verdict: self.verdict_of(rung, launch, &outputs),
             picture: self.problem.picture(rung, launch, &outputs.written),
             ran,
@@ -127,7 +127,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     ) -> Result<Option<Samples>, Error> {
         let mut samples = Vec::with_capacity(runs as usize);
         for run in 0..WARM_UP.saturating_add(runs) {
-            let Ran { time_ns, .. } = self.once(rung, launch)?;
+            let LaunchResult { time_ns, .. } = self.once(rung, launch)?;
             let Some(time_ns) = time_ns else {
                 return Ok(None);
             };
@@ -142,7 +142,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     ///
     /// # Errors
     /// What the device refuses.
-    pub fn once(&mut self, rung: &Rung, launch: &Launch) -> Result<Ran, Error> {
+    pub fn once(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
         self.buffers.next()?;
         self.buffers.device.hold(HOLD_NS)?;
         self.launch(rung, launch)
@@ -171,7 +171,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     ///
     /// # Errors
     /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does.
-    pub fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<Ran, Error> {
+    pub fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
         self.buffers.next()?;
         self.buffers.device.hold(HOLD_NS)?;
         self.buffers.call(what, enqueue)
@@ -208,7 +208,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         }
     }
 
-    fn launch(&mut self, rung: &Rung, launch: &Launch) -> Result<Ran, Error> {
+    fn launch(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
         let (device, ids) = self.buffers.for_launch_of(rung);
         device.launch(launch, ids)
     }
@@ -254,11 +254,11 @@ impl Session<'_, Sim> {
 
 /// What a checked launch brought.
 #[derive(Clone, Debug)]
-pub struct Tried {
+pub struct CheckedLaunch {
     /// Whether its result was right.
     pub verdict: Verdict,
     /// What there is to see of it.
     pub picture: Option<Picture>,
     /// What the device says of it.
-    pub ran: Ran,
+    pub ran: LaunchResult,
 }

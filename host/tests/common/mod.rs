@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use host::device::{BufferId, Device, DeviceInfo, Ran};
+use host::device::{BufferId, Device, DeviceInfo, LaunchResult};
 use host::launch::{Arg, Launch};
 use host::{Error, Rung, ladder};
 
@@ -171,12 +171,12 @@ impl Device for Fake {
         Ok(())
     }
 
-    fn read(&mut self, _: BufferId) -> Result<Ran, Error> {
+    fn read(&mut self, _: BufferId) -> Result<LaunchResult, Error> {
         self.note("read");
-        Ok(Ran::timed(1e3))
+        Ok(LaunchResult::timed(1e3))
     }
 
-    fn lacks(&self, launch: &Launch) -> Option<Error> {
+    fn check_supported(&self, launch: &Launch) -> Option<Error> {
         let Some(Fault::TooOld(name)) = self.fault else {
             return None;
         };
@@ -188,7 +188,7 @@ impl Device for Fake {
         })
     }
 
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
+    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         self.note(launch.to_string());
         let (index, rung) = rung_of(&launch.entry);
         let [Arg::Buffer(input), Arg::Buffer(output), .., Arg::U32(n)] = launch.args[..] else {
@@ -238,9 +238,9 @@ impl Device for Fake {
         // Each rung takes a little less than the one before.
         let time = 1_000_000.0 / (1.0 + index as f64 / 4.0);
         Ok(if self.clock {
-            Ran::timed(time)
+            LaunchResult::timed(time)
         } else {
-            Ran::default()
+            LaunchResult::default()
         })
     }
 }

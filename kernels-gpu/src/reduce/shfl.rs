@@ -1,13 +1,13 @@
 //! Warp shuffles: partial results stay in registers.
 
-use cuda_std::thread;
+use cuda_std::{thread, warp};
 use rung::{PublishedSpeedup, Rung};
 
 use super::every_operation::every_operation;
 use super::operation::{Operation, Sum};
 use super::{Element, ON_CHIP, Part, load_and_combine};
 use crate::grid::BlockOutput;
-use crate::warp::{WARP_SIZE, combine_warp};
+use crate::warp::{FULL_MASK, WARP_SIZE};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[Rung {
@@ -87,4 +87,25 @@ pub(super) unsafe fn combine_block<T: Element, O: Operation<T>, const BLOCK: usi
             result
         }
     }
+}
+
+/// Combines the warp's values by five butterfly exchanges. Every lane gets the result.
+///
+/// In each step a lane takes in the value of the lane whose number differs in one bit, so the results cover 2, 4, … 32
+/// lanes, and no memory is touched. (*Warp Shuffle Instruction*, "Parallel Reduction Using the Warp Shuffle
+/// Instruction", `warpReduce`.)
+///
+/// # Safety
+/// All 32 lanes call it together.
+#[inline(always)]
+unsafe fn combine_warp<T: Element, O: Operation<T>>(value: T) -> T {
+    let mut result = value;
+    let mut lane_mask = WARP_SIZE / 2;
+    while lane_mask > 0 {
+        // SAFETY: all lanes are here, so each has a partner.
+        let (other, _) = unsafe { warp::warp_shuffle_xor(FULL_MASK, result, lane_mask, WARP_SIZE) };
+        result = O::combine(result, other);
+        lane_mask /= 2;
+    }
+    result
 }

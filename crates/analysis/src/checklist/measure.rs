@@ -104,7 +104,7 @@ fn counted(
 ) -> Result<(String, Numbers), Error> {
     let rung = ladder.rung(name)?;
     let launch = ladder.launch(rung, problem, None)?;
-    let tried = Session::new(device, problem, false)?.try_out(rung, &launch)?;
+    let tried = Session::new(device, problem, false)?.launch_checked(rung, &launch)?;
     if let Verdict::Wrong(why) = tried.verdict {
         return Err(failed(format!("{launch} is wrong: {why}")));
     }

@@ -62,7 +62,7 @@ pub fn check(
     let mut found = LadderComparison::default();
     for rung in rungs {
         for launch in launches(ladder, rung)? {
-            if let Some(lacks) = device.lacks(&launch) {
+            if let Some(lacks) = device.check_supported(&launch) {
                 found.left_out.push(lacks.to_string());
                 continue;
             }

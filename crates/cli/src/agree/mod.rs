@@ -143,7 +143,7 @@ fn measure(
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     let (gpu, device) = gpu(named, env)?;
     for plan in &mut plans {
-        plan.leave_out(|_, launch| device.lacks(launch))?;
+        plan.leave_out(|_, launch| device.check_supported(launch))?;
         if plan.launches().is_empty() {
             let why = plan.left_out().join("; ");
             return Err(Error::Profile(ProfileError::Nothing { why }));

@@ -1,7 +1,6 @@
 //! `ladder ptx`: the kernels' PTX, SASS and LLVM IR, and what is in them.
 
 mod diff;
-mod error;
 mod highlight;
 mod list;
 mod listing;
@@ -22,7 +21,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args, FromArgMatches};
 use toolkit::{Tool, ptxas};
 
-use self::error::{PtxError, Result};
+use crate::error::ptx::{PtxError, Result};
 use self::listing::Listing;
 use self::source::{Interleave, Sources};
 use crate::command::Command;
@@ -30,7 +29,6 @@ use crate::env::Env;
 use engine::{Catalog, Kernels};
 use ptx::ast::Function;
 
-pub(crate) use self::error::PtxError as Error;
 
 pub(crate) const PTX: Command = Command {
     name: "ptx",

@@ -1,6 +1,6 @@
 //! One kernel's SASS, out of `nvdisasm`'s text.
 
-use super::error::{PtxError, Result};
+use crate::error::ptx::{PtxError, Result};
 use super::highlight;
 use super::source::Interleave;
 

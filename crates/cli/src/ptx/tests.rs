@@ -100,7 +100,7 @@ fn choosing() {
     let listing = listing();
     let chosen = |name: &str| {
         let found = select::select(&listing.tree, None, &[name.to_owned()])?;
-        Ok(found[0].name).map_err(|error: super::PtxError| error)
+        Ok(found[0].name).map_err(|error: crate::error::ptx::PtxError| error)
     };
     assert_eq!(chosen("128").unwrap(), "sum_128");
     assert_eq!(chosen("fill").unwrap(), "fill");

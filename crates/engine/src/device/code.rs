@@ -96,7 +96,7 @@ impl<M> Codes<M> {
             .ok_or_else(|| refused(format!("{:?} was not loaded into this device", launch.code)))?;
         let outline = source.outline();
         if !outline.has_entry(&launch.entry) {
-            return Err(match self.lacks(launch) {
+            return Err(match self.check_supported(launch) {
                 Some(error) => error,
                 None => refused("the PTX has no such entry".to_owned()),
             });
@@ -120,7 +120,7 @@ impl<M> Codes<M> {
     }
 
     /// The error for a kernel that only newer devices have.
-    pub(super) fn lacks(&self, launch: &Launch) -> Option<Error> {
+    pub(super) fn check_supported(&self, launch: &Launch) -> Option<Error> {
         let has = self.capability?;
         if launch.code != Code::Kernels || self.sources[0].outline().has_entry(&launch.entry) {
             return None;

@@ -21,7 +21,7 @@ use cust::sys;
 use ptx::extract::SourceLines;
 
 use super::code::{Codes, Compiled};
-use super::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, Ran, Resident};
+use super::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Resident};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
@@ -92,11 +92,11 @@ impl Gpu {
     }
 
     /// Waits for what was enqueued since `start` was recorded, and takes its time.
-    fn finish(&self) -> Result<Ran, CudaError> {
+    fn finish(&self) -> Result<LaunchResult, CudaError> {
         self.stop.record(&self.stream.stream)?;
         self.stop.synchronize()?;
         let milliseconds = self.stop.elapsed_time_f32(&self.start)?;
-        Ok(Ran::timed(f64::from(milliseconds) * 1e6))
+        Ok(LaunchResult::timed(f64::from(milliseconds) * 1e6))
     }
 
     fn buffer(&self, id: BufferId) -> Result<&DeviceBuffer<u8>, Error> {
@@ -251,8 +251,8 @@ impl Device for Gpu {
         unsafe { target.set_8_async(byte, &self.stream.stream) }.map_err(failed("filling a buffer"))
     }
 
-    fn lacks(&self, launch: &Launch) -> Option<Error> {
-        self.codes.lacks(launch)
+    fn check_supported(&self, launch: &Launch) -> Option<Error> {
+        self.codes.check_supported(launch)
     }
 
     fn resident(&mut self, launch: &Launch) -> Result<Option<Resident>, Error> {
@@ -280,7 +280,7 @@ impl Device for Gpu {
         self.enqueue(&launch, &[], false)
     }
 
-    fn read(&mut self, buffer: BufferId) -> Result<Ran, Error> {
+    fn read(&mut self, buffer: BufferId) -> Result<LaunchResult, Error> {
         let vectors = self.buffer(buffer)?.len() as u64 / 16;
         // As many threads as a multiprocessor can have.
         let blocks = 8 * self.info.multiprocessors.unwrap_or(1);
@@ -295,12 +295,12 @@ impl Device for Gpu {
         self.launch(&launch, &[buffer])
     }
 
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
+    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         self.enqueue(launch, bound, true)?;
         self.finish().map_err(refused_by_cuda(launch))
     }
 
-    fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<Ran, Error> {
+    fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
         let failed = |reason| Error::Call {
             what: what.to_owned(),
             reason,

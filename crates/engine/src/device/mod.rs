@@ -25,7 +25,7 @@ pub struct BufferId(pub u32);
 /// What a launch brought besides its outputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Ran {
+pub struct LaunchResult {
     /// How long the kernel ran, in nanoseconds of the device's own clock. `None` where a device has no
     /// such thing.
     pub time_ns: Option<f64>,
@@ -33,7 +33,7 @@ pub struct Ran {
     pub counters: Vec<Metric>,
 }
 
-impl Ran {
+impl LaunchResult {
     /// A launch that took this long.
     pub fn timed(time_ns: f64) -> Self {
         Self {
@@ -152,7 +152,7 @@ pub trait Device {
 
     /// What keeps the device from running this launch whatever its arguments: [`Error::NeedsNewer`] for a
     /// kernel that is not compiled for one so old.
-    fn lacks(&self, launch: &Launch) -> Option<Error> {
+    fn check_supported(&self, launch: &Launch) -> Option<Error> {
         let _ = launch;
         None
     }
@@ -188,8 +188,8 @@ pub trait Device {
     ///
     /// # Errors
     /// [`Error::Launch`] where there is no such kernel, the arguments are not its parameters, or it fails;
-    /// [`Error::NeedsNewer`] as [`Device::lacks`] has it; [`Error::Ptx`] where its code cannot be loaded.
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error>;
+    /// [`Error::NeedsNewer`] as [`Device::check_supported`] has it; [`Error::Ptx`] where its code cannot be loaded.
+    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error>;
 
     /// Keeps the device busy for so many nanoseconds and does not wait for it: what is launched meanwhile is
     /// enqueued before the device comes to it, so that its time has nothing of the driver's. A device
@@ -208,9 +208,9 @@ pub trait Device {
     ///
     /// # Errors
     /// As [`Device::launch`].
-    fn read(&mut self, buffer: BufferId) -> Result<Ran, Error> {
+    fn read(&mut self, buffer: BufferId) -> Result<LaunchResult, Error> {
         let _ = buffer;
-        Ok(Ran::default())
+        Ok(LaunchResult::default())
     }
 
     /// Has other code than this program's kernels, such as a library of NVIDIA's, put work into the device's stream,
@@ -219,7 +219,7 @@ pub trait Device {
     ///
     /// # Errors
     /// [`Error::Call`] when `enqueue` or its work fails, and from a device that has no stream.
-    fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<Ran, Error> {
+    fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
         let _ = (bound, enqueue);
         Err(Error::Call {
             what: what.to_owned(),

@@ -10,7 +10,7 @@ use simt::{
 };
 
 use super::code::Codes;
-use super::{BufferId, Device, DeviceInfo, Ran};
+use super::{BufferId, Device, DeviceInfo, LaunchResult};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
@@ -223,7 +223,7 @@ impl Device for Sim {
         Ok(self.codes.load(ptx))
     }
 
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<Ran, Error> {
+    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         let refused = |error: LaunchError| refused(launch, error.to_string());
         let (function, args) = self.prepare(launch, bound)?;
         let Launch {
@@ -247,7 +247,7 @@ impl Device for Sim {
                 .map_err(refused)?;
             Vec::new()
         };
-        Ok(Ran {
+        Ok(LaunchResult {
             time_ns: None,
             counters,
         })

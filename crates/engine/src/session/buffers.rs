@@ -1,7 +1,7 @@
 //! A session's buffers on a device: filled, restored, poisoned, and taken in turn so that a timed launch finds its data
 //! outside of the L2 cache.
 
-use crate::device::{BufferId, Device, Enqueue, Ran};
+use crate::device::{BufferId, Device, Enqueue, LaunchResult};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
 use crate::problem::{Buffer, GUARD_BYTES, Problem, Role};
@@ -128,13 +128,13 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     }
 
     /// Calls other code on the current set.
-    pub(super) fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<Ran, Error> {
+    pub(super) fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
         let ids = &self.sets[self.current].buffers;
         self.device.call(what, ids, enqueue)
     }
 
     /// Reads one buffer of the current set once.
-    pub(super) fn read(&mut self, index: usize) -> Result<Ran, Error> {
+    pub(super) fn read(&mut self, index: usize) -> Result<LaunchResult, Error> {
         self.device.read(self.sets[self.current].buffers[index])
     }
 

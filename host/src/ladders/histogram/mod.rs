@@ -154,7 +154,7 @@ impl Problem for Histogram {
         Some(format!("--n {}", round_down(self.n, share)))
     }
 
-    fn settled(&self, options: Options) -> Options {
+    fn resolved_options(&self, options: Options) -> Options {
         options.with_size("n", self.n)
     }
 

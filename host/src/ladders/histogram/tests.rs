@@ -61,7 +61,7 @@ fn a_file_is_counted_whole_or_to_a_size() {
         (problem.input(0), problem.shape()),
         (&b"hello world"[..], vec![11])
     );
-    let settled = problem.settled(LADDER.complete(&data).unwrap());
+    let settled = problem.resolved_options(LADDER.complete(&data).unwrap());
     assert_eq!(settled.get("n").unwrap().to_string(), "11");
     assert_eq!(of(&data.clone().with("n", 5)).unwrap().input(0), b"hello");
     let error = of(&data.with("n", 12)).err().unwrap().to_string();

@@ -115,8 +115,8 @@ fn a_part_that_is_refused_gives_way_to_the_whole() {
 fn an_old_device_is_told_what_it_lacks() {
     let mut turing = Device::new(Some((8, 6)), NOTHING);
     assert_eq!(turing.get(Code::Kernels, "other").unwrap(), 0);
-    assert!(turing.codes.lacks(&launch(Code::Kernels, "old")).is_none());
-    let told = turing.codes.lacks(&launch(Code::Kernels, "new")).unwrap();
+    assert!(turing.codes.check_supported(&launch(Code::Kernels, "old")).is_none());
+    let told = turing.codes.check_supported(&launch(Code::Kernels, "new")).unwrap();
     assert_eq!(
         told.to_string(),
         "new needs compute capability 9.0, the device has 8.6; --device sim runs it"
@@ -136,10 +136,10 @@ fn an_old_device_is_told_what_it_lacks() {
     assert!(
         newest
             .codes
-            .lacks(&launch(Code::Kernels, "other"))
+            .check_supported(&launch(Code::Kernels, "other"))
             .is_none()
     );
     // Loaded code is for whatever it is for.
     let code = turing.codes.load(KERNELS[0].text.to_owned());
-    assert!(turing.codes.lacks(&launch(code, "new")).is_none());
+    assert!(turing.codes.check_supported(&launch(code, "new")).is_none());
 }

@@ -6,11 +6,11 @@ mod common;
 
 use common::{Fake, Fault};
 use host::problem::Verdict;
-use host::run::{Climb, Plan, Report, WARM_UP, climb};
+use host::run::{self, RunRequest, Plan, Report, WARM_UP};
 use host::{Error, Options, Session, ladder};
 
 fn plan(rungs: &[String], n: u64, runs: Option<u32>) -> Result<Plan, Error> {
-    Climb {
+    RunRequest {
         ladder: ladder("reduce")?,
         rungs,
         options: &Options::default().with("n", n),
@@ -21,7 +21,7 @@ fn plan(rungs: &[String], n: u64, runs: Option<u32>) -> Result<Plan, Error> {
 }
 
 fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
-    climb(device, plan(&[], n, runs)?, |_| {})
+    run::run(device, plan(&[], n, runs)?, |_| {})
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn speedups_are_over_the_first_rung_of_the_ladder_and_the_one_that_ran_before() 
 
     let two = ["reduce_shfl".into(), "reduce_smem".into()];
     let plan = plan(&two, 1000, Some(1)).unwrap();
-    let report = climb(&mut Fake::new(None), plan, |_| {}).unwrap();
+    let report = run::run(&mut Fake::new(None), plan, |_| {}).unwrap();
     let names: Vec<_> = report
         .outcomes
         .iter()
@@ -274,7 +274,7 @@ fn a_rung_that_the_device_is_too_old_for_is_left_out_unless_it_was_named() {
         "reduce_unrolling4".to_owned(),
     ];
     let plan = plan(&names, 1000, None).unwrap();
-    let error = climb(&mut too_old(), plan, |_| {}).unwrap_err();
+    let error = run::run(&mut too_old(), plan, |_| {}).unwrap_err();
     assert_eq!(
         (error.to_string().as_str(), error.is_failure()),
         (why, false)
@@ -288,20 +288,20 @@ fn a_rung_that_was_not_compiled_for_a_block_is_left_out_unless_it_was_named() {
         .with("op", "max")
         .with("type", "f32");
     let plan = |rungs: &[String], block| {
-        let climb = Climb {
+        let request = RunRequest {
             ladder: ladder("reduce").unwrap(),
             rungs,
             options: &options,
             block: Some([block, 1, 1]),
             runs: None,
         };
-        climb.plan()
+        request.plan()
     };
     let large = plan(&[], 1024).unwrap();
     let names: Vec<_> = large.rungs().iter().map(|rung| rung.name).collect();
     assert_eq!(names, ["reduce_vector", "reduce_one_launch"]);
     let mut sim = host::device::Sim::open(&host::KERNELS, 1).unwrap();
-    let report = climb(&mut sim, large, |_| {}).unwrap();
+    let report = run::run(&mut sim, large, |_| {}).unwrap();
     assert!(report.all_right());
     let whys = ["reduce_smem", "reduce_shfl", "reduce_grid_stride"]
         .map(|rung| format!("{rung} was not compiled for a block of 1024: it was for 128"));
