@@ -1,5 +1,7 @@
 //! What the program answers where it cannot do what was asked, with its exit code.
 
+pub(crate) mod ptx;
+
 use analysis::agree::AgreeError;
 use analysis::document::DocumentError;
 use analysis::dram::DramError;
@@ -31,7 +33,7 @@ pub enum Error {
     Profile(#[from] ProfileError),
     /// A kernel cannot be shown.
     #[error(transparent)]
-    Ptx(#[from] crate::ptx::Error),
+    Ptx(#[from] ptx::PtxError),
     /// The arguments cannot be read, or ask for help.
     #[error(transparent)]
     Arguments(#[from] clap::Error),

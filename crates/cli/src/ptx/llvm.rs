@@ -1,6 +1,6 @@
 //! One kernel's LLVM IR.
 
-use super::error::{PtxError, Result};
+use crate::error::ptx::{PtxError, Result};
 
 /// The `define` of a function in a module's text, to its closing brace, without the `!dbg` that follows
 /// instructions.

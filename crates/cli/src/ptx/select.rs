@@ -7,7 +7,7 @@ use engine::registry::{Ladder, Rung};
 use engine::selection;
 use ptx::ast::{Function, Module};
 
-use super::error::{PtxError, Result};
+use crate::error::ptx::{PtxError, Result};
 
 /// The functions that names stand for: a function's own name, a rung for its default entry, a ladder for those of its
 /// rungs that the module has, or else a part of one function's name.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// What the commands' parts return.
-pub(super) type Result<T> = std::result::Result<T, PtxError>;
+pub(crate) type Result<T> = std::result::Result<T, PtxError>;
 
 /// Why a kernel cannot be shown.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +75,7 @@ pub enum PtxError {
 
 impl PtxError {
     /// A file that cannot be read.
-    pub(super) fn read(path: &Path, error: &std::io::Error) -> Self {
+    pub(crate) fn read(path: &Path, error: &std::io::Error) -> Self {
         Self::Read {
             path: path.to_owned(),
             reason: error.to_string(),
