@@ -6,7 +6,7 @@ mod common;
 
 use common::{Fake, Fault};
 use host::problem::Verdict;
-use host::run::{self, RunRequest, Plan, Report, WARM_UP};
+use host::run::{self, Plan, Report, RunRequest, WARM_UP};
 use host::{Error, Options, Session, ladder};
 
 fn plan(rungs: &[String], n: u64, runs: Option<u32>) -> Result<Plan, Error> {

@@ -12,7 +12,7 @@ use cli::output::OutputStyle;
 use common::program::env;
 use common::toy::{TOY, TOYS};
 use common::{Fake, Fault};
-use host::run::{self, RunRequest, Report};
+use host::run::{self, Report, RunRequest};
 use host::{Options, Provenance};
 
 const PLAIN: OutputStyle = OutputStyle { terminal: false };

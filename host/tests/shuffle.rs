@@ -5,7 +5,7 @@
 use cli::output::{Document, OutputStyle};
 use cli::report;
 use host::device::Sim;
-use host::run::{self, RunRequest, Report};
+use host::run::{self, Report, RunRequest};
 use host::{KERNELS, Options, Provenance, ladder};
 
 fn run(options: &Options, rungs: &[&str]) -> Report {

@@ -9,7 +9,7 @@ use cli::output::OutputStyle;
 use common::program::{Ended, env, within};
 use host::device::{BufferId, Device, DeviceInfo, LaunchResult, Sim};
 use host::launch::Launch;
-use host::run::{self, RunRequest, Report};
+use host::run::{self, Report, RunRequest};
 use host::{Error, KERNELS, Options, Provenance, ladder};
 
 /// The machine with a clock: launches take 100 µs, 200 µs and so on, each entry the time of its first

@@ -5,7 +5,7 @@
 use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;
-use host::run::{self, RunRequest, Outcome};
+use host::run::{self, Outcome, RunRequest};
 use host::{Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 

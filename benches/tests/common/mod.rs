@@ -14,7 +14,9 @@ use std::sync::LazyLock;
 
 use benches::cuda_code::CudaCode;
 use benches::nvcc::Nvcc;
-use host::device::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Sim};
+use host::device::{
+    BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Sim,
+};
 use host::launch::{Code, Launch};
 use host::{Error, KERNELS, Ptx};
 
@@ -191,7 +193,12 @@ impl Device for Clocked {
     }
 
     /// Other code works on a copy of the buffers in this process.
-    fn call(&mut self, what: &str, bound: &[BufferId], work: Enqueue<'_>) -> Result<LaunchResult, Error> {
+    fn call(
+        &mut self,
+        what: &str,
+        bound: &[BufferId],
+        work: Enqueue<'_>,
+    ) -> Result<LaunchResult, Error> {
         // Of words, so that elements of any type are aligned in them.
         let mut copies: Vec<Vec<u64>> = Vec::new();
         for id in bound {

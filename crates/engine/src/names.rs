@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn names_are_suggested_by_part_and_by_letters() {
         let known = ["dram__bytes_read.sum", "dram__bytes_write.sum", "reduce"];
-        let near = |given| near_names(given, known.into_iter());
+        let near = |given| near_names(given, known);
         assert_eq!(near("bytes_read"), ["dram__bytes_read.sum"]);
         assert_eq!(
             near("dram__bytes"),

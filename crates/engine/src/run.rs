@@ -10,7 +10,7 @@ use crate::problem::{Picture, Problem, Verdict};
 use crate::registry::{Ladder, Rung};
 use crate::stats::Samples;
 
-pub use crate::session::{Session, CheckedLaunch, WARM_UP};
+pub use crate::session::{CheckedLaunch, Session, WARM_UP};
 
 /// What one rung did.
 #[derive(Clone, Debug)]

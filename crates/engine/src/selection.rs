@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::names::near_names;
 use crate::options::{Opt, Options, Value, combinations};
 use crate::registry::{Ladder, Rung};
-use crate::run::{RunRequest, Plan};
+use crate::run::{Plan, RunRequest};
 
 /// The name that stands for every ladder.
 pub const ALL: &str = "all";

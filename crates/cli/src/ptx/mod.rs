@@ -21,14 +21,13 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args, FromArgMatches};
 use toolkit::{Tool, ptxas};
 
-use crate::error::ptx::{PtxError, Result};
 use self::listing::Listing;
 use self::source::{Interleave, Sources};
 use crate::command::Command;
 use crate::env::Env;
+use crate::error::ptx::{PtxError, Result};
 use engine::{Catalog, Kernels};
 use ptx::ast::Function;
-
 
 pub(crate) const PTX: Command = Command {
     name: "ptx",
@@ -129,7 +128,7 @@ fn ptx(
     env: &Env<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> std::result::Result<u8, crate::Error> {
+) -> std::result::Result<u8, crate::error::Error> {
     let subject = Subject::new(args, env.catalog.kernels)?;
     let listing = Listing::new(&subject.text).map_err(|error| PtxError::NotPtx {
         name: subject.name.clone(),

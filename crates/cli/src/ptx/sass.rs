@@ -1,8 +1,8 @@
 //! One kernel's SASS, out of `nvdisasm`'s text.
 
-use crate::error::ptx::{PtxError, Result};
 use super::highlight;
 use super::source::Interleave;
+use crate::error::ptx::{PtxError, Result};
 
 /// A function's instructions and the labels that they branch to, without addresses and encodings.
 ///

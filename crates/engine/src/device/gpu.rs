@@ -21,7 +21,9 @@ use cust::sys;
 use ptx::extract::SourceLines;
 
 use super::code::{Codes, Compiled};
-use super::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Resident};
+use super::{
+    BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Resident,
+};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
@@ -300,7 +302,12 @@ impl Device for Gpu {
         self.finish().map_err(refused_by_cuda(launch))
     }
 
-    fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
+    fn call(
+        &mut self,
+        what: &str,
+        bound: &[BufferId],
+        enqueue: Enqueue<'_>,
+    ) -> Result<LaunchResult, Error> {
         let failed = |reason| Error::Call {
             what: what.to_owned(),
             reason,

@@ -219,7 +219,12 @@ pub trait Device {
     ///
     /// # Errors
     /// [`Error::Call`] when `enqueue` or its work fails, and from a device that has no stream.
-    fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
+    fn call(
+        &mut self,
+        what: &str,
+        bound: &[BufferId],
+        enqueue: Enqueue<'_>,
+    ) -> Result<LaunchResult, Error> {
         let _ = (bound, enqueue);
         Err(Error::Call {
             what: what.to_owned(),

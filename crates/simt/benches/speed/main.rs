@@ -64,7 +64,9 @@ fn may_be_asked_for(args: &[String], group: &str) -> bool {
     alone.all(|(filter, _)| {
         let is_plain = |c: char| c.is_alphanumeric() || "_/ ".contains(c);
         !filter.chars().all(is_plain)
-            || IDS.iter().any(|id| format!("{group}/{id}").contains(&**filter))
+            || IDS
+                .iter()
+                .any(|id| format!("{group}/{id}").contains(&**filter))
     })
 }
 

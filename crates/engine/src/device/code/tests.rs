@@ -115,8 +115,16 @@ fn a_part_that_is_refused_gives_way_to_the_whole() {
 fn an_old_device_is_told_what_it_lacks() {
     let mut turing = Device::new(Some((8, 6)), NOTHING);
     assert_eq!(turing.get(Code::Kernels, "other").unwrap(), 0);
-    assert!(turing.codes.check_supported(&launch(Code::Kernels, "old")).is_none());
-    let told = turing.codes.check_supported(&launch(Code::Kernels, "new")).unwrap();
+    assert!(
+        turing
+            .codes
+            .check_supported(&launch(Code::Kernels, "old"))
+            .is_none()
+    );
+    let told = turing
+        .codes
+        .check_supported(&launch(Code::Kernels, "new"))
+        .unwrap();
     assert_eq!(
         told.to_string(),
         "new needs compute capability 9.0, the device has 8.6; --device sim runs it"
