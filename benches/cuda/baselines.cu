@@ -4,8 +4,8 @@
 // of the library would call, and nothing else: a size of temporary storage is asked for once and remembered,
 // so that calls after the first of their kind consist of the library's own work alone.
 //
-// What is exported is one table, `ladder_baselines`. The functions in it that give a number give 0, or a code that is
-// not 0 and whose words `message` has. The calling thread has the device's primary context current, and a handle is
+// What is exported is the function `ladder_baselines`, which gives one table. The functions in it that give a number
+// give 0, or a code that is not 0 and whose words `message` has. The calling thread has the device's primary context current, and a handle is
 // used by one thread at a time. Pointers are to device memory.
 //
 // nvcc -shared -Xcompiler -fPIC -O3 -std=c++17 -arch=native baselines.cu -lcublas -o libladder_baselines.so
@@ -355,9 +355,9 @@ struct Table {
     int (*call)(Handle* handle, const char* name, void* const* buffers, const uint64_t* numbers);
 };
 
+const Table table = {versions, open_handle, close_handle, last_message, call};
+
 }  // namespace
 
-extern "C" {
-extern const Table ladder_baselines;
-const Table ladder_baselines = {versions, open_handle, close_handle, last_message, call};
-}
+// A function, because a variable of a type from an unnamed namespace cannot be seen from outside.
+extern "C" const void* ladder_baselines() { return &table; }

@@ -32,7 +32,7 @@ pub struct Library {
     stream: GpuStream,
 }
 
-/// What the library exports as `ladder_baselines`. Functions that give a number give 0 when all went well.
+/// What the library's function `ladder_baselines` gives. Functions that give a number give 0 when all went well.
 #[repr(C)]
 struct Functions {
     versions: unsafe extern "C" fn() -> *const c_char,
@@ -76,11 +76,12 @@ impl Library {
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             cause.unwrap_or_else(|| error.to_string())
         })?;
-        // SAFETY: the name is of nobody else's table, and it stays where it is while the library is open.
+        // SAFETY: the name is of nobody else's function, which gives a table of this form, and the table stays where it is while the library is open.
         let functions = unsafe {
-            let table = library.get::<*const Functions>("ladder_baselines");
+            let table =
+                library.get::<unsafe extern "C" fn() -> *const Functions>("ladder_baselines");
             let table = table.map_err(|_| "it has no ladder_baselines".to_owned())?;
-            &**table
+            &*table()
         };
         // A CUDA runtime is not made to be closed before the process ends. So it never is, and the table stays.
         std::mem::forget(library);

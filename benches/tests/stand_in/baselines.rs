@@ -18,8 +18,12 @@ pub struct Table {
     call: unsafe extern "C" fn(*mut Handle, *const c_char, *const u64, *const u64) -> c_int,
 }
 
+static TABLE: Table = Table { versions, open, close, message, call };
+
 #[unsafe(no_mangle)]
-pub static ladder_baselines: Table = Table { versions, open, close, message, call };
+pub extern "C" fn ladder_baselines() -> *const Table {
+    &TABLE
+}
 
 const REFUSED: c_int = 7;
 

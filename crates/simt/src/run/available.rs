@@ -20,7 +20,7 @@ fn address_space_limit(limits: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// The line `VmSize:	  123456 kB`.
+/// The line `VmSize: 123456 kB`, with a tab before the number.
 fn address_space_used(status: &str) -> Option<u64> {
     let line = status
         .lines()
