@@ -96,7 +96,7 @@ impl Contestant {
         }
     }
 
-    /// What keeps the device from running it: [`Session::lacks`].
+    /// What keeps the device from running it: [`Session::check_supported`].
     pub fn check_supported<D: Device + ?Sized>(&self, session: &Session<'_, D>) -> Option<Error> {
         match self {
             Self::Launch { launch, .. } => session.check_supported(launch),

@@ -17,7 +17,7 @@ const MOST: usize = 3;
 pub struct Call {
     /// The name that `cuda/baselines.cu` has for it.
     pub function: &'static CStr,
-    /// The buffers that it works on, [`MOST`] at most: each one's index in the problem's buffers, and how many bytes
+    /// The buffers that it works on, `MOST` at most: each one's index in the problem's buffers, and how many bytes
     /// the work needs it to have.
     pub buffers: Vec<(usize, u64)>,
     /// The numbers that `cuda/baselines.cu` documents for it, and zeros behind them.

@@ -49,7 +49,7 @@ fn every_pair_gains_what_it_says() {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let mut heard = Vec::new();
     let all = measure(&CATALOG, &mut sim, |pair| {
-        heard.push((&pair.before, &pair.after))
+        heard.push((&pair.before, &pair.after));
     })
     .unwrap();
     assert_eq!(heard.len(), all.len());

@@ -142,7 +142,7 @@ fn each_timed_launch_finds_its_inputs_whole_and_outside_the_cache() {
             is_soiled = false;
             held += 1;
         }
-        let rung = ladder("reduce").unwrap().rungs[nth / (1 + WARM_UP as usize + 5)].clone();
+        let rung = ladder("reduce").unwrap().rungs[nth / (1 + WARM_UP as usize + 5)];
         is_soiled |= rung.in_place || (checked && copied);
     }
     assert_eq!(held, rungs * (WARM_UP as usize + 5));

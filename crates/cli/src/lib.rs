@@ -4,8 +4,8 @@
 //! writers and an exit code. This crate alone knows how results are shown and what an exit code means; it must not
 //! know which ladders there are.
 //!
-//! Each command is a module with a [`Command`](command::Command) in [`COMMANDS`]. Commands read their arguments with
-//! [`targets`], and show what they found with [`output`].
+//! Each command is a module with a `Command` in the list `COMMANDS`. Commands read their arguments with
+//! `targets`, and show what they found with `output`.
 
 mod agree;
 mod check;

@@ -26,7 +26,7 @@ pub const REDUCE_UNROLL_WARPS8: Rung = Rung {
 ///
 /// Six barriers fewer for every warp, and no loop control for the steps where 31 warps of 32 would only wait. The
 /// article measures 5.3 times the first rung's speed and fewer warps stalled at barriers. ("Reducing with Unrolled
-/// Warps", `reduceUnrollWarps8`. That kernel counts on lockstep; [`last_warp`] does not.)
+/// Warps", `reduceUnrollWarps8`. That kernel counts on lockstep; `last_warp` does not.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.

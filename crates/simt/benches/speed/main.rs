@@ -18,7 +18,8 @@ fn main() {
     // Without `--bench`, criterion runs everything once: a test that the benchmarks work.
     let measured = has("--bench") && !has("--list") && !has("--test");
     let [transpose, matmul] = if measured { [1024, 128] } else { [64, 16] };
-    let kernels: [(&str, fn(u32) -> Kernel, u32); 2] = [
+    type Make = fn(u32) -> Kernel;
+    let kernels: [(&str, Make, u32); 2] = [
         ("transpose", Kernel::transpose, transpose),
         ("matmul", Kernel::matmul, matmul),
     ];
