@@ -6,7 +6,7 @@ mod common;
 
 use analysis::dram::{Dram, trace};
 use common::Fake;
-use common::program::{Ended, alone, on};
+use common::program::{Ended, alone, on, with_option};
 use host::device::Sim;
 use host::problem::Verdict;
 use host::{KERNELS, Options, ladder};
@@ -269,6 +269,10 @@ fn a_wrong_result_is_in_the_trace() {
 
 #[test]
 fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
+    let foreign_n = format!(
+        "--n is an option of {}, and not of transpose; it has --rows, --cols",
+        with_option("n")
+    );
     let cases: &[(&str, &str)] = &[
         (
             "map --channels 0",
@@ -340,10 +344,7 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
             "required arguments were not provided: --trace <RUNG>",
         ),
         ("--json map", "cannot be used with"),
-        (
-            "--trace transpose_naive --n 8",
-            "--n is an option of reduce, matmul, histogram, and not of transpose; it has --rows, --cols",
-        ),
+        ("--trace transpose_naive --n 8", &foreign_n),
         (
             "--trace transpose_naive --rows 0",
             "rows = 0 is out of bounds",

@@ -10,7 +10,7 @@ use engine::Error;
 use engine::launch::Launch;
 use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Problem, Role, Verdict, round_down, with_power};
-use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
+use engine::registry::{Effort, Ladder, Rung, ShownColumns};
 
 /// The most elements: the kernels count them in 31 bits.
 const MAX_N: u64 = (1 << 31) - 1;
@@ -25,32 +25,16 @@ pub(super) const LADDER: Ladder = Ladder {
     block_rule: "64, 128, 256, 512 or 1024",
     sweep,
     problem,
-    shown: ShownColumns {
-        timed: &[
-            Column::Time,
-            Column::OverFirst,
-            Column::OverBefore,
-            Column::Bandwidth,
-            Column::OfPeak,
-        ],
-        counted: &[Column::Instructions, Column::Sectors, Column::Used],
-        pictures: false,
-    },
+    shown: ShownColumns::MEMORY,
 };
 
 /// The sizes of `ladder check`: those where a kernel goes wrong first.
 fn sweep(effort: Effort) -> Vec<Options> {
-    let sizes: &[u64] = match effort {
-        Effort::Full => &[1, 31, 1000, 4096, (1 << 20) + 7, 1 << 24],
-        Effort::Quick => &[1, 31, 1000, 4096, (1 << 20) + 7],
-        Effort::Least => &[1, 31, 1000],
-    };
-    let with = |n| Options::default().with("n", n);
-    sizes.iter().map(with).collect()
+    effort.sizes("n")
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let n = options.size_within("n", 1..=MAX_N)?;
+    let n = options.size_within("n", 0..=MAX_N)?;
     let input = OnceLock::new();
     Ok(Box::new({{Name}} { n, input }))
 }

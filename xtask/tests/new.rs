@@ -161,55 +161,61 @@ fn without(text: &str, modules: &[&str]) -> String {
 #[test]
 fn a_rung_and_a_ladder() {
     let copy = Workspace::copy();
-    let wrong = failed(&copy.xtask("new rung reduce_foo --after reduce_shlf"), 2);
+    let wrong = failed(
+        &copy.xtask("new rung reduce_new_in_test --after reduce_shlf"),
+        2,
+    );
     assert!(
         wrong.contains("did you mean `--after reduce_shfl`?"),
         "{wrong}"
     );
     let taken = failed(&copy.xtask("new rung reduce_smem --after reduce_shfl"), 2);
     assert!(taken.contains("already"), "{taken}");
-    let no_name = failed(&copy.xtask("new rung reduce-foo --after reduce_shfl"), 2);
+    let no_name = failed(&copy.xtask("new rung reduce-new --after reduce_shfl"), 2);
     assert!(no_name.contains("not a name"), "{no_name}");
 
-    succeeded(copy.xtask("new rung reduce_foo --after reduce_shfl"));
-    failed(&copy.xtask("new rung reduce_foo --after reduce_shfl"), 2);
-    succeeded(copy.xtask("new ladder scan"));
+    succeeded(copy.xtask("new rung reduce_new_in_test --after reduce_shfl"));
+    failed(
+        &copy.xtask("new rung reduce_new_in_test --after reduce_shfl"),
+        2,
+    );
+    succeeded(copy.xtask("new ladder ladder_in_test"));
     let taken = failed(&copy.xtask("new ladder reduce"), 2);
     assert!(taken.contains("already"), "{taken}");
     copy.build();
     let list = succeeded(copy.ladder("list"));
     assert!(
-        list.contains("reduce_foo") && list.contains("scan_naive"),
+        list.contains("reduce_new_in_test") && list.contains("ladder_in_test_naive"),
         "{list}"
     );
-    for rung in ["reduce_foo", "scan_naive"] {
+    for rung in ["reduce_new_in_test", "ladder_in_test_naive"] {
         let check = format!("check {rung} --n 1000 --device sim");
         let said = failed(&copy.ladder(&check), 1);
         assert!(said.contains(rung) && said.contains("wrong"), "{said}");
     }
 
-    copy.edit("kernels-gpu/src/reduce/foo.rs", |text| {
+    copy.edit("kernels-gpu/src/reduce/new_in_test.rs", |text| {
         text.replace("    let _ = (input, output, n);\n", SUM)
     });
-    copy.edit("kernels-gpu/src/scan/naive.rs", |text| {
+    copy.edit("kernels-gpu/src/ladder_in_test/naive.rs", |text| {
         text.replace("    let _ = (input, output, n);\n", PLUS_ONE)
     });
     copy.build();
     for command in [
-        "list scan",
-        "check reduce --rung reduce_foo --n 1000 --device sim",
-        "check scan --device sim",
-        "run reduce --rung reduce_foo --n 1000 --device sim",
-        "run scan --n 1000 --device sim",
-        "profile reduce_foo --n 1000 --device sim",
-        "profile scan --n 1000 --device sim",
-        "ptx reduce_foo",
-        "ptx scan_naive",
+        "list ladder_in_test",
+        "check reduce --rung reduce_new_in_test --n 1000 --device sim",
+        "check ladder_in_test --device sim",
+        "run reduce --rung reduce_new_in_test --n 1000 --device sim",
+        "run ladder_in_test --n 1000 --device sim",
+        "profile reduce_new_in_test --n 1000 --device sim",
+        "profile ladder_in_test --n 1000 --device sim",
+        "ptx reduce_new_in_test",
+        "ptx ladder_in_test_naive",
     ] {
         let said = succeeded(copy.ladder(command));
-        let rung = match command.contains("scan") {
-            true => "scan_naive",
-            false => "reduce_foo",
+        let rung = match command.contains("ladder_in_test") {
+            true => "ladder_in_test_naive",
+            false => "reduce_new_in_test",
         };
         assert!(said.contains(rung), "{command}: {said}");
     }

@@ -8,6 +8,15 @@ use cli::Env;
 use host::device::Choice;
 use host::{Device, Error, Provenance};
 
+/// The ladders that have an option, as messages list them.
+pub fn with_option(option: &str) -> String {
+    let all = host::CATALOG.ladders.iter();
+    let with = all.filter(|ladder| ladder.options.iter().any(|own| own.name == option));
+    with.map(|ladder| ladder.name)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
 /// What it left behind.
 pub struct Ended {
     pub code: u8,

@@ -6,6 +6,8 @@ mod output;
 mod source;
 
 use std::io::stdout;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::console::{Failure, Result, status};
@@ -80,7 +82,11 @@ pub(crate) fn everything() -> Result<()> {
         time: start.elapsed(),
         failed: tools.map_err(|failure| vec![failure.to_string()]),
     }];
-    reports.push(run(&FORMATTING)?.0);
+    let mut formatting = run(&FORMATTING)?.0;
+    if let (Ok(()), Err(lines)) = (&formatting.failed, format_of_kernels()) {
+        formatting.failed = Err(lines);
+    }
+    reports.push(formatting);
     let time = Instant::now();
     status(
         "Checking",
@@ -103,6 +109,36 @@ pub(crate) fn everything() -> Result<()> {
         }
     }
     summary(&reports, passed, start.elapsed())
+}
+
+/// Whether the files of rungs are formatted. `cargo fmt` does not find them, because the macro `rungs!` declares them.
+fn format_of_kernels() -> std::result::Result<(), Vec<String>> {
+    let ladders = root().join("kernels-gpu/src");
+    let entries_of = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.sort();
+        paths
+    };
+    let folders = entries_of(&ladders)
+        .into_iter()
+        .filter(|path| path.is_dir());
+    let files = folders.flat_map(|folder| entries_of(&folder));
+    let files: Vec<PathBuf> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect();
+    let formatted = Command::new("rustfmt")
+        .args(["--edition", "2024", "--check"])
+        .args(files)
+        .current_dir(root())
+        .status();
+    match formatted {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(vec![
+            "`rustfmt --edition 2024 kernels-gpu/src/*/*.rs` formats the kernels".to_owned(),
+        ]),
+        Err(error) => Err(vec![format!("rustfmt cannot be started: {error}")]),
+    }
 }
 
 /// Runs the check for import circles over each crate of the workspace.
