@@ -55,13 +55,7 @@ pub(super) const LADDER: Ladder = Ladder {
     sweep,
     problem,
     shown: ShownColumns {
-        timed: &[
-            Column::Time,
-            Column::OverFirst,
-            Column::OverBefore,
-            Column::Bandwidth,
-            Column::OfPeak,
-        ],
+        timed: ShownColumns::MEMORY.timed,
         counted: &[
             Column::Instructions,
             Column::SectorsLoaded,
