@@ -142,7 +142,7 @@ pub enum Column {
     Wavefronts,
     /// The share of branches that do not split a warp.
     Uniform,
-    /// Atomics on global memory.
+    /// Atomic operations on global memory.
     GlobalAtomics,
     /// Sectors changed by an atomic, each counted as often as its most contended word has threads.
     AtomicSectors,

@@ -114,7 +114,7 @@ impl Plan {
     /// Leaves out the launches for which `check` returns an error, and keeps the error's text as the reason.
     ///
     /// # Errors
-    /// The first of those errors, when the rungs were requested by name or when no launch is left.
+    /// The first of those errors, when the rungs were requested by name.
     pub fn leave_out<E: fmt::Display>(
         &mut self,
         mut check: impl FnMut(&Rung, &Launch) -> Option<E>,
