@@ -159,7 +159,7 @@ fn options(catalog: &Catalog) -> Vec<&'static str> {
     names
 }
 
-/// A line of help: `--n <N>  Elements [default: 2^24]`.
+/// A line of the help text: `--n <N>  Elements [default: 2^24]`.
 fn described_option(option: &Opt) -> String {
     let words = match option.kind {
         Kind::Word(words) => format!(": {}", words.join(", ")),
@@ -173,10 +173,10 @@ fn described_option(option: &Opt) -> String {
 }
 
 impl Targets {
-    /// The values of a command line that [`Scope::targets`] described.
+    /// Extracts the values from a command line that [`Scope::targets`] described.
     pub fn read(catalog: &Catalog, matches: &ArgMatches) -> Self {
         let texts = |name: &str| -> Vec<String> {
-            // Not every command takes all of them.
+            // Not every command has all of these arguments.
             let values = matches.try_get_many::<String>(name).ok().flatten();
             values.into_iter().flatten().cloned().collect()
         };
@@ -198,26 +198,26 @@ impl Targets {
         self.names.is_empty() && self.rungs.is_empty()
     }
 
-    /// What is named, with `--rung` or without.
+    /// The names that were given, with `--rung` or without.
     pub(crate) fn names(&self) -> Vec<String> {
         [&self.names[..], &self.rungs].concat()
     }
 
-    /// The options of problems, as they were written.
+    /// The options of problems, as they were written on the command line.
     pub(crate) fn given(&self) -> &[Given] {
         &self.given
     }
 
-    /// The block, where there can be one.
+    /// The block, if one was given.
     pub fn block(&self) -> Option<[u32; 3]> {
         self.blocks.last().copied()
     }
 
-    /// The ladders that are named, with their rungs and options; all of them where none is named.
+    /// The ladders that were named, with their rungs and options; all ladders if none was named.
     ///
     /// # Errors
-    /// When a name is neither a ladder's nor a rung's, with the nearest ones; when no selected ladder has an option or
-    /// a rung.
+    /// [`Error::Engine`](crate::error::Error::Engine) with the nearest names when a name is neither a ladder's nor a
+    /// rung's, and when no selected ladder has an option or a rung.
     pub fn select(&self, catalog: &Catalog) -> Result<Vec<Selection>, Error> {
         if self.names.is_empty() || self.rungs.is_empty() {
             return select_with(catalog, &self.names(), &self.given);

@@ -77,7 +77,7 @@ macro_rules! functions {
     };
 }
 
-/// What looking for the driver came to; the first call looks.
+/// The result of looking for the driver. The first call looks.
 pub(crate) fn found() -> &'static Found<Table> {
     static FOUND: OnceLock<Found<Table>> = OnceLock::new();
     FOUND.get_or_init(|| {
