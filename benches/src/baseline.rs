@@ -1,4 +1,4 @@
-//! The baselines of each ladder: what NVIDIA's own libraries have for the same job.
+//! The baselines of each ladder: functions of NVIDIA's libraries that compute the same.
 
 use std::ffi::CStr;
 
@@ -7,16 +7,16 @@ use host::{Ladder, Options, Problem, Rung};
 
 use crate::library::Call;
 
-/// A library's call for the job of a problem.
+/// A library function that computes the same as a problem.
 #[derive(Clone, Debug)]
 pub struct Baseline {
-    /// What the library calls it: `CUB DeviceReduce`.
+    /// The library's name for it: `CUB DeviceReduce`.
     pub name: &'static str,
-    /// A rung that gives the same result from the same buffers: the baseline is checked as this rung is.
+    /// A rung that computes the same result from the same buffers. The baseline is checked like this rung.
     pub rung: &'static Rung,
-    /// How that rung is launched on the problem.
+    /// The launch of that rung on the problem.
     pub launch: Launch,
-    /// What the library is asked to do.
+    /// The request to the library.
     pub call: Call,
 }
 

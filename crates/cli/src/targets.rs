@@ -216,8 +216,8 @@ impl Targets {
     /// The ladders that were named, with their rungs and options; all ladders if none was named.
     ///
     /// # Errors
-    /// [`Error::Engine`](crate::error::Error::Engine) with the nearest names when a name is neither a ladder's nor a
-    /// rung's, and when no selected ladder has an option or a rung.
+    /// [`Error::UnknownName`] with the nearest names when a name is neither a ladder's nor a rung's,
+    /// [`Error::UnknownRung`] when no selected ladder has a rung, [`Error::OptionOfOthers`] when none has an option.
     pub fn select(&self, catalog: &Catalog) -> Result<Vec<Selection>, Error> {
         if self.names.is_empty() || self.rungs.is_empty() {
             return select_with(catalog, &self.names(), &self.given);
