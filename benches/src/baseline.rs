@@ -20,12 +20,12 @@ pub struct Baseline {
     pub call: Call,
 }
 
-/// What a problem with certain options asks of a library: the numbers that `cuda/baselines.cu` documents, and the bytes
-/// that the work needs in each of the rung's first buffers. `None` for a problem that the library has nothing for.
+/// The request of a problem with certain options to a library: the numbers that `cuda/baselines.cu` documents, and the
+/// bytes that the work needs in each of the rung's first buffers. `None` when the library cannot compute the problem.
 type Request = Option<([u64; 3], Vec<u64>)>;
 
-/// A baseline of a ladder: the ladder, what the library calls it, its name in `cuda/baselines.cu`, whether it gives what
-/// the ladder's upper bound gives (and not what the other rungs do), and its request.
+/// A baseline of a ladder: the ladder, the library's name for the function, its name in `cuda/baselines.cu`, whether
+/// it computes the same as the ladder's upper bound (and not as the other rungs), and its request.
 type Registered = (
     &'static str,
     &'static str,
@@ -34,7 +34,7 @@ type Registered = (
     fn(&Options) -> Request,
 );
 
-/// All baselines. A ladder that is not here has none.
+/// All baselines. A ladder that is not in this list has none.
 #[rustfmt::skip] // A line each.
 const BASELINES: &[Registered] = &[
     ("reduce", "CUB DeviceReduce", c"reduce", false, reduce),

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
-/// A file whose table could not be replaced. It is as it was before.
+/// The error when a file's table could not be replaced. The file is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot update {path}: {why}")]
 pub struct DocumentError {

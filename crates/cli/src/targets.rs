@@ -1,8 +1,7 @@
-//! What all commands share: the ladders and rungs that they are for, the options of those ladders' problems, and the
-//! block.
+//! The arguments that all commands share: ladders and rungs, the options of their problems, and the block.
 //!
-//! A program reads these with [`Scope`], which adds the arguments, and [`Targets`], which has their values. The values
-//! stay text until a ladder is selected: ladders may have options of the same name that take different values.
+//! [`Scope`] adds these arguments to a parser, and [`Targets`] holds their values. The values stay text until a ladder
+//! is selected, because ladders may have options of the same name that take different values.
 
 use std::ffi::OsStr;
 
@@ -12,14 +11,14 @@ use engine::selection::{Given, Selection, select_with};
 use engine::size::parse_block;
 use engine::{Catalog, Error, Ladder};
 
-/// What help says of the names of ladders and rungs.
+/// The help text about the names of ladders and rungs.
 pub(crate) const NAMES: &str = "Ladders and rungs; a rung's name without the number at its end stands for all that \
                                 differ in it, `all` for every ladder";
 
 /// The ladders that a command line is about.
 pub struct Scope {
     pub(crate) catalog: &'static Catalog,
-    /// Those that help describes: the ladders that are named, or all.
+    /// The ladders whose options the help describes: those that were named, or all.
     described: Vec<&'static Ladder>,
 }
 
@@ -37,7 +36,7 @@ pub struct Targets {
 }
 
 impl Scope {
-    /// Finds out which ladders this command line is about, so that help shows their options alone.
+    /// Finds the ladders that this command line names, so that the help only shows their options.
     pub fn of<'a>(
         catalog: &'static Catalog,
         args: impl IntoIterator<Item = &'a (impl AsRef<OsStr> + 'a)>,

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::ptx::Ptx;
 use crate::registry::Ladder;
 
-/// What a program can run: its ladders, and the kernels that they launch.
+/// The contents of a program: its ladders, and the kernels that they launch.
 #[derive(Debug)]
 pub struct Catalog {
     /// The ladders, in the order in which they are taught.

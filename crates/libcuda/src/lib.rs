@@ -149,8 +149,8 @@ impl fmt::Display for Status {
     }
 }
 
-/// What looking for the driver came to. The first call, or the first call of a driver function, looks; the
-/// answer stays the same for as long as the process runs.
+/// The result of looking for the driver. The first call of this function, or of any driver function, looks for it; the
+/// result stays the same until the process ends.
 #[must_use]
 pub fn status() -> &'static Status {
     &table::found().status

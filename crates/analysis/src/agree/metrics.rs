@@ -24,11 +24,11 @@ pub struct ComparedMetric {
     pub kinds: Vec<String>,
     /// The counter that counts the same by instruction, without arbitration, if there is one.
     pub by_instruction: Option<String>,
-    /// Of a counter by instruction of copies from global to shared memory: the unit's own counter of those through
-    /// L1, and the one by instruction of those that bypass it. The latter may count a sector more than once.
+    /// For a by-instruction counter of copies from global to shared memory: the unit's own counter of copies through
+    /// L1, and the by-instruction counter of copies that bypass it. The latter may count a sector more than once.
     pub copies: Option<[String; 2]>,
-    /// Of a counter of atomics: that of the other kind. What one side has as one kind may be the other's on the other
-    /// side, and together they have to agree.
+    /// For a counter of atomics: the counter of the other kind. An atomic that is of one kind on one side may be of
+    /// the other kind on the other side; the sums of both kinds have to agree.
     pub together: Option<String>,
     /// The source of the simulator's number.
     #[serde(default)]

@@ -25,7 +25,7 @@ pub struct Record {
     pub runs: Vec<Run>,
 }
 
-/// A run of a ladder: a problem, with one block for all rungs or each one's own.
+/// A recorded run of a ladder: a problem, with one block for all rungs or each rung's default block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
@@ -35,16 +35,16 @@ pub struct Run {
     pub title: String,
     /// The options that were given.
     pub options: BTreeMap<String, String>,
-    /// The block, where one was given.
+    /// The block, if one was given.
     pub block: Option<String>,
-    /// Where the GPU's numbers are from.
+    /// The circumstances in which the GPU was measured.
     pub measured: Circumstances,
-    /// The metrics that were compared. One that a rung does not have below was 0 on both sides, or a quotient
-    /// with nothing to divide by on both.
+    /// The metrics that were compared. A metric that is missing in a rung's row was 0 on both sides, or a quotient
+    /// whose divisor was 0 on both sides.
     pub metrics: Vec<String>,
-    /// Why rungs are not among them.
+    /// The reasons why other rungs are left out.
     pub left_out: Vec<String>,
-    /// What was counted of each rung.
+    /// The counters of each rung.
     pub rungs: Vec<Row>,
 }
 

@@ -99,7 +99,7 @@ fn common(numbers: &Numbers, lanes: &str, problem_bytes: u64) -> Utilization {
 }
 
 impl Utilization {
-    /// As Nsight Compute measured them, of a launch whose problem has this many bytes.
+    /// The utilization as Nsight Compute measured it, for a launch whose problem has this many bytes.
     pub fn from_ncu(numbers: &Numbers, problem_bytes: u64) -> Self {
         let share = |name| numbers.get(name).map(|percent| percent / 100.0);
         Self {
@@ -118,9 +118,10 @@ impl Utilization {
         }
     }
 
-    /// By the model's prediction for a device, and by what the simulator counted: each resource's share is what
-    /// it alone would take of the predicted time. L1 and shared memory are one there, and which is meant is seen by
-    /// whether there are wavefronts of the latter; the pipe of integers counts among the issue slots.
+    /// The utilization from the model's prediction for a device and from the simulator's counters: each resource's
+    /// share is the time that it alone would take, divided by the predicted time. The model treats L1 and shared
+    /// memory as one resource; its time is attributed to shared memory if there are wavefronts of it, and else to L1.
+    /// The pipe of integers counts among the issue slots.
     pub fn from_model(
         device: &Description,
         estimate: &Estimate,

@@ -67,9 +67,9 @@ pub enum ProfileError {
     Failed {
         /// Its version.
         version: String,
-        /// Its exit status, where it has one.
+        /// Its exit status, if it has one.
         status: Option<i32>,
-        /// What it said.
+        /// Its output.
         said: String,
     },
     /// The output of `ncu` has an unknown format.

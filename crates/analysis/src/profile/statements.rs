@@ -59,9 +59,9 @@ pub static STATEMENTS: LazyLock<Vec<Statement>> = LazyLock::new(|| {
 /// The result of checking a statement on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// It holds, with the numbers.
+    /// The statement holds; the text gives the numbers.
     Holds(String),
-    /// It does not, with the numbers.
+    /// The statement does not hold; the text gives the numbers.
     DoesNot(String),
     /// Only a GPU has the metric.
     NeedsGpu,

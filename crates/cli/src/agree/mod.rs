@@ -175,10 +175,10 @@ fn measure(
     Ok(())
 }
 
-/// Finds the GPU and all that it is asked with.
+/// Opens the GPU and finds the tools that measure and explain.
 ///
 /// # Errors
-/// [`AgreeError::Missing`] with everything that is missing, so that it can be mended at once.
+/// [`AgreeError::Missing`] with everything that is missing, so that the user can fix it all at once.
 fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Device>), Error> {
     let mut missing = Vec::new();
     let device = match (env.open)(Choice::Gpu) {
