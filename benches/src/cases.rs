@@ -87,11 +87,11 @@ impl Case {
         }
     }
 
-    /// The rungs of these names that compute the problem, or all that do if no name is given.
+    /// The rungs of these names that compute the problem, or all that do if no name is given. A named rung that does
+    /// not compute the problem is left out.
     ///
     /// # Errors
-    /// [`Error::UnknownRung`] for the first name that is not a rung's, [`Error::NotOffered`] for the first named rung
-    /// that does not compute the problem.
+    /// [`Error::UnknownRung`] for the first name that is not a rung's.
     pub fn rungs(
         &self,
         names: &[String],

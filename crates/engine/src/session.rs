@@ -182,7 +182,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// bandwidth that this memory can be read at. `None` when the device has no clock.
     ///
     /// # Errors
-    /// When [`Device::read`] fails.
+    /// When [`Device::hold`] or [`Device::read`] fails.
     pub fn read(&mut self) -> Result<Option<(f64, u64)>, Error> {
         let sizes = self
             .problem

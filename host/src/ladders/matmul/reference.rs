@@ -133,8 +133,8 @@ fn weighted(row: &[f32], scale: f32, weights: &[u64]) -> Option<u64> {
     let mut sum = 0u64;
     for (&value, &weight) in row.iter().zip(weights) {
         let scaled = value * scale;
-        // A NaN converts to 0, and a value that is too large to the largest integer: neither equals the original
-        // value, or else it is exact.
+        // A NaN converts to 0, which does not equal it. A value that is too large converts to the largest integer,
+        // which exceeds the bound on exact values.
         let multiple = scaled as i32;
         are_multiples &= multiple as f32 == scaled && multiple.unsigned_abs() <= 1 << SIGNIFICAND;
         sum = sum.wrapping_add(i64::from(multiple).cast_unsigned().wrapping_mul(weight));
