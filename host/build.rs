@@ -1,4 +1,4 @@
-//! Builds the kernels to PTX, for the program to embed, and notes the compiler of the host code.
+//! Compiles the kernels to PTX, which the program embeds, and records the version of the compiler of the host code.
 
 use std::collections::HashMap;
 use std::env;
@@ -14,15 +14,15 @@ fn main() -> ExitCode {
     match build() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // What is to be read is the message, not where in this file it was passed on.
+            // Only the message is of interest, not the line in this file at which it was passed on.
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// What the kernels are compiled for, oldest first: what every supported device runs, and what has the newer
-/// instructions.
+/// The architectures that the kernels are compiled for, oldest first: one that every supported device can run, and one
+/// with newer instructions.
 const ARCHITECTURES: [NvvmArch; 2] = [NvvmArch::Compute75, NvvmArch::Compute90];
 
 /// PTX with short remarks. LLVM repeats behind each `.loc` its line, and adds the calls through which the line was
@@ -75,7 +75,7 @@ fn build() -> Result<(), Box<dyn Error>> {
                 .final_module_path(file(arch).with_extension("ll"));
             scope.spawn(|| builder.build())
         });
-        // All of them, so that none is left running.
+        // Waits for all compilers, so that none is left running.
         let results = builds.map(|build| build.join().expect("cuda_builder does not panic"));
         results.into_iter().collect::<Result<Vec<_>, _>>()
     })?;
@@ -96,7 +96,7 @@ fn build() -> Result<(), Box<dyn Error>> {
 
     let rustc = env::var_os("RUSTC").ok_or("cargo sets RUSTC")?;
     let version = Command::new(rustc).arg("--version").output()?.stdout;
-    // `rustc 1.95.0 (hash date)`: the hash says nothing that the number does not.
+    // `rustc 1.95.0 (hash date)`: the hash and the date add nothing to the version.
     let version = String::from_utf8_lossy(&version);
     let version: Vec<&str> = version.split_whitespace().take(2).collect();
     println!("cargo::rustc-env=LADDER_HOST_RUSTC={}", version.join(" "));

@@ -1,4 +1,4 @@
-//! The baselines of each ladder: what NVIDIA's own libraries have for the same job.
+//! The baselines of each ladder: functions of NVIDIA's libraries that compute the same.
 
 use std::ffi::CStr;
 
@@ -7,25 +7,25 @@ use host::{Ladder, Options, Problem, Rung};
 
 use crate::library::Call;
 
-/// A library's call for the job of a problem.
+/// A library function that computes the same as a problem.
 #[derive(Clone, Debug)]
 pub struct Baseline {
-    /// What the library calls it: `CUB DeviceReduce`.
+    /// The library's name for it: `CUB DeviceReduce`.
     pub name: &'static str,
-    /// A rung that gives the same result from the same buffers: the baseline is checked as this rung is.
+    /// A rung that computes the same result from the same buffers. The baseline is checked like this rung.
     pub rung: &'static Rung,
-    /// How that rung is launched on the problem.
+    /// The launch of that rung on the problem.
     pub launch: Launch,
-    /// What the library is asked to do.
+    /// The request to the library.
     pub call: Call,
 }
 
-/// What a problem with certain options asks of a library: the numbers that `cuda/baselines.cu` documents, and the bytes
-/// that the work needs in each of the rung's first buffers. `None` for a problem that the library has nothing for.
+/// The request of a problem with certain options to a library: the numbers that `cuda/baselines.cu` documents, and the
+/// bytes that the work needs in each of the rung's first buffers. `None` when the library cannot compute the problem.
 type Request = Option<([u64; 3], Vec<u64>)>;
 
-/// A baseline of a ladder: the ladder, what the library calls it, its name in `cuda/baselines.cu`, whether it gives what
-/// the ladder's upper bound gives (and not what the other rungs do), and its request.
+/// A baseline of a ladder: the ladder, the library's name for the function, its name in `cuda/baselines.cu`, whether
+/// it computes the same as the ladder's upper bound (and not as the other rungs), and its request.
 type Registered = (
     &'static str,
     &'static str,
@@ -34,7 +34,7 @@ type Registered = (
     fn(&Options) -> Request,
 );
 
-/// All baselines. A ladder that is not here has none.
+/// All baselines. A ladder that is not in this list has none.
 #[rustfmt::skip] // A line each.
 const BASELINES: &[Registered] = &[
     ("reduce", "CUB DeviceReduce", c"reduce", false, reduce),

@@ -1,4 +1,4 @@
-//! The problems that are measured when no other is asked for.
+//! The problems that are measured by default.
 
 use host::{Error, Ladder, Options, Problem, Rung};
 
@@ -7,7 +7,7 @@ use host::{Error, Ladder, Options, Problem, Rung};
 pub struct Case {
     /// The ladder.
     pub ladder: &'static Ladder,
-    /// What the targets call it; empty for a problem of the command line.
+    /// The label in the targets; empty for a problem of the command line.
     pub label: &'static str,
     /// The problem's options.
     pub options: Options,
@@ -16,8 +16,9 @@ pub struct Case {
 /// A case in a table: the ladder, the label, and the options as `n=2^28 type=f32`.
 pub type Written = (&'static str, &'static str, &'static str);
 
-/// What `versus` measures. The first case of a ladder is the one on which its rungs are compared with their CUDA
-/// ports; a rung that takes too long for it is compared on the first case that it does not take too long for.
+/// The problems that `versus` measures. The first case of a ladder is the one on which its rungs are compared with
+/// their CUDA ports; a rung that takes too long for it is compared on the first case that it does not take too long
+/// for.
 const VERSUS: &[Written] = &[
     ("reduce", "2^28", "n=2^28"),
     ("reduce", "2^24", "n=2^24"),
@@ -38,7 +39,7 @@ const VERSUS: &[Written] = &[
     ("histogram", "2^28 constant", "n=2^28 data=constant"),
 ];
 
-/// What `versus` measures of a ladder, or of all that are timed.
+/// The cases of a ladder, or of all ladders that are timed.
 pub fn versus(ladder: Option<&'static Ladder>) -> Vec<Case> {
     match ladder {
         Some(ladder) => from_table(VERSUS, [ladder]),
@@ -49,7 +50,7 @@ pub fn versus(ladder: Option<&'static Ladder>) -> Vec<Case> {
     }
 }
 
-/// The cases that a table has of each of these ladders; of a ladder that the table lacks, the usual problem.
+/// The cases that a table has for each of these ladders; the default problem for a ladder without cases.
 pub fn from_table(
     table: &[Written],
     ladders: impl IntoIterator<Item = &'static Ladder>,
@@ -86,10 +87,11 @@ impl Case {
         }
     }
 
-    /// The rungs of these names that compute the problem, or all that do when none is named.
+    /// The rungs of these names that compute the problem, or all that do if no name is given. A named rung that does
+    /// not compute the problem is left out.
     ///
     /// # Errors
-    /// [`Error::UnknownRung`] for the first name that is no rung of the ladder.
+    /// [`Error::UnknownRung`] for the first name that is not a rung's.
     pub fn rungs(
         &self,
         names: &[String],

@@ -1,4 +1,4 @@
-//! One problem and everything that computes it, run in turn.
+//! Measures all contestants of one problem in turn.
 
 use host::problem::Verdict;
 use host::run::WARM_UP;
@@ -12,9 +12,9 @@ use crate::contestant::{Contestant, Kind, port_name};
 use crate::cuda_code::CudaCode;
 use crate::error::Error;
 
-/// A launch of more nanoseconds than this is long,
+/// A launch of more nanoseconds than this is long.
 const LONG: f64 = 50e6;
-/// and too long for the time there is if it takes so many times the shortest's.
+/// A long launch is left out if it takes this many times as long as the shortest one.
 const TOO_LONG: f64 = 5.0;
 
 /// A median and the quartiles around it.
@@ -29,7 +29,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these values. `None` for none.
+    /// The quartiles of these values. `None` if there are none.
     pub fn of(values: Vec<f64>) -> Option<Self> {
         let samples = Samples::new(values)?;
         let (first_quartile, third_quartile) = samples.quartiles();
@@ -41,31 +41,31 @@ impl Spread {
     }
 }
 
-/// How a contestant ended.
+/// The outcome of a contestant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It was timed: nanoseconds, round by round.
+    /// It was timed: nanoseconds per round.
     Timed(Vec<f64>),
-    /// It was not timed, because its result was wrong or it failed: how.
+    /// It was not timed, because its result was wrong or it failed. The text gives the reason.
     Wrong(String),
-    /// It was not timed, because it takes too long: nanoseconds of the launch that was tried.
+    /// It was not timed, because it takes too long: the nanoseconds of the one launch that was tried.
     LeftOut(f64),
 }
 
-/// A contestant and how it ended.
+/// A contestant with its outcome.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// Its name.
     pub name: String,
     /// Its kind.
     pub kind: Kind,
-    /// The rung that it is or is a CUDA port of.
+    /// The rung that it is, or that it is a CUDA port of.
     pub rung: Option<&'static Rung>,
     /// Whether it does less than the problem asks for.
     pub is_bound: bool,
     /// The least bytes that it moves.
     pub bytes: u64,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
@@ -78,17 +78,18 @@ impl Measured {
         }
     }
 
-    /// The middle of its times, in nanoseconds.
+    /// The median of its times, in nanoseconds.
     pub fn spread(&self) -> Option<Spread> {
         Spread::of(self.times()?.to_vec())
     }
 
-    /// The bytes that it moved in a second.
+    /// The bytes that it moved per second.
     pub fn bytes_per_s(&self) -> Option<f64> {
         Some(self.bytes as f64 / (self.spread()?.median * 1e-9))
     }
 
-    /// The ratio of its time to another's: of each round's two launches, which ran close to each other.
+    /// The ratio of its time to another contestant's, from the two launches of each round, which ran close to each
+    /// other.
     pub fn over(&self, other: &Self) -> Option<Spread> {
         let rounds = self.times()?.iter().zip(other.times()?);
         Spread::of(rounds.map(|(own, other)| own / other).collect())
@@ -100,21 +101,21 @@ impl Measured {
 pub struct Contest {
     /// The ladder.
     pub ladder: &'static Ladder,
-    /// What the targets call the case.
+    /// The case's label in the targets.
     pub label: &'static str,
     /// The problem's options, complete.
     pub options: Options,
     /// The problem in words.
     pub title: String,
-    /// The bytes that effective bandwidth is reckoned from.
+    /// The number of bytes for computing effective bandwidth.
     pub bytes: u64,
     /// The floating-point operations, when the ladder is measured by them.
     pub flops: Option<u64>,
     /// Whether the data are in the L2 cache when a launch begins, in words; `None` when its size is not known.
     pub regime: Option<String>,
-    /// All that took part: rungs, each before its CUDA port, then baselines.
+    /// All contestants: rungs, each followed by its CUDA port, then baselines.
     pub contestants: Vec<Measured>,
-    /// What could not take part, and why.
+    /// The contestants that could not take part, with the reasons.
     pub missing: Vec<String>,
 }
 
@@ -133,14 +134,14 @@ impl Contest {
             .filter(move |contestant| contestant.kind == kind)
     }
 
-    /// A rung's time over its CUDA port's.
+    /// The ratio of a rung's time to its CUDA port's.
     pub fn over_port(&self, contestant: &Measured) -> Option<Spread> {
         let rung = contestant.rung.filter(|_| contestant.kind == Kind::Rung)?;
         contestant.over(self.named(&port_name(rung))?)
     }
 
-    /// The rung that computes the problem to its end in the shortest time. Rungs that leave a part of it to the host
-    /// count only when all of the ladder do.
+    /// The fastest rung that computes the whole result. Rungs that leave a last step to the host count only if all
+    /// rungs of the ladder do.
     pub fn top(&self) -> Option<&Measured> {
         let median = |contestant: &Measured| contestant.spread().map(|spread| spread.median);
         self.of_kind(Kind::Rung)
@@ -150,14 +151,14 @@ impl Contest {
             .map(|(contestant, _)| contestant)
     }
 
-    /// Whether a contestant gives as much of the result as any rung of the ladder does.
+    /// Whether a contestant computes as much of the result as any rung of the ladder.
     fn solves(&self, contestant: &Measured) -> bool {
         let is_whole = |rung: &Rung| rung.single_pass;
         let all_are_parts = !self.ladder.rungs.iter().any(is_whole);
         all_are_parts || contestant.rung.is_some_and(is_whole)
     }
 
-    /// Whether everything that ran was right.
+    /// Whether all results were right.
     pub fn all_right(&self) -> bool {
         !self
             .contestants
@@ -166,12 +167,12 @@ impl Contest {
     }
 }
 
-/// Everything that takes part in a case: each rung followed by its CUDA port, the baselines, and plain reading when the
-/// ladder is measured by its bytes.
+/// All contestants of a case: each rung followed by its CUDA port, the baselines, and plain reading if the ladder is
+/// measured in bytes per second.
 ///
 /// # Errors
-/// [`host::Error::UnknownRung`] for a name that is no rung of the ladder, [`host::Error::NotCompiled`] for a rung
-/// without an entry for its block.
+/// [`host::Error::UnknownRung`] when a name is not a rung's, [`host::Error::NotCompiled`] when a rung has no entry for
+/// its block.
 pub fn contestants(
     case: &Case,
     names: &[String],
@@ -203,21 +204,22 @@ pub fn contestants(
 /// The complete options of a case's problem.
 ///
 /// # Errors
-/// [`host::Error::UnknownOption`] for an option that the ladder does not have.
+/// [`host::Error::UnknownOption`] when the ladder does not have an option.
 pub fn options(case: &Case, problem: &dyn Problem) -> Result<Options, host::Error> {
     Ok(problem.resolved_options(case.ladder.complete(&case.options)?))
 }
 
-/// Runs a case: tries and checks each contestant once, and then takes `runs` rounds of one launch of each that is
-/// right and does not take too long, after [`WARM_UP`] that do not count. Every other round goes backwards,
-/// so that none always has the same one before it. `progress` hears of what is done.
+/// Runs a case: tries and checks each contestant once, and then times it in `runs` rounds, after [`WARM_UP`] rounds
+/// that do not count. A round launches each contestant once, except those that are wrong or take too long. Every other
+/// round runs in reverse order, so that no contestant always has the same predecessor. `progress` is called with each
+/// step.
 ///
 /// Each launch is timed as [`Session::time`] documents.
 ///
 /// # Errors
-/// [`host::Error::NotEnoughMemory`] for a problem that does not fit, [`host::Error::UnknownRung`] for a name that is no
-/// rung, [`Error::NeedsNewer`] for a named rung that the device is too old for, [`Error::NoGpu`] for a device without a
-/// clock. Whatever else the device refuses is the contestant's [`Outcome::Wrong`].
+/// [`host::Error::NotEnoughMemory`] when the problem does not fit, [`host::Error::UnknownRung`] when a name is not a
+/// rung's, [`Error::NeedsNewer`] when the device is too old for a named rung, [`Error::NoGpu`] when the device has no
+/// clock. Any other failure of a contestant is its [`Outcome::Wrong`].
 pub fn contest(
     device: &mut dyn Device,
     case: &Case,
@@ -251,7 +253,7 @@ pub fn contest(
                 let what = format!("{} has no clock", info.name);
                 return Err(Error::NoGpu { what });
             }
-            // The driver is older than the nvcc: that is not the port's fault.
+            // The driver is older than nvcc, which is not an error of the port.
             Err(error @ host::Error::Ptx { .. }) if contestant.kind() == Kind::CudaPort => {
                 cuda.refuse_ports(case.ladder.name, error.to_string());
                 continue;
@@ -272,7 +274,7 @@ pub fn contest(
     for (contestant, tried) in &results {
         outcomes.push(match tried {
             Err(why) => Outcome::Wrong(why.clone()),
-            // A library's first call makes it ready, which can take longer than what it is called for.
+            // A library initializes itself in its first call, which can take longer than the work itself.
             &Ok(time) if too_long(time) && contestant.kind() != Kind::Baseline => {
                 Outcome::LeftOut(time)
             }
@@ -317,7 +319,7 @@ pub fn contest(
     })
 }
 
-/// Takes the times of those whose outcome is a time, in rounds.
+/// Times the contestants whose outcome is a time, in rounds.
 fn rounds<D: Device + ?Sized>(
     results: &[(Contestant, Result<f64, String>)],
     outcomes: &mut [Outcome],

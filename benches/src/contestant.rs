@@ -1,4 +1,4 @@
-//! What takes part in a measurement: rungs, their CUDA ports, baselines, and plain reading.
+//! The contestants of a measurement: rungs, their CUDA ports, baselines, and plain reading.
 
 use std::rc::Rc;
 
@@ -24,21 +24,21 @@ pub enum Kind {
     Read,
 }
 
-/// Something that takes part, and how it is run.
+/// A contestant, and how it is run.
 #[derive(Clone)]
 pub enum Contestant {
     /// A launch of a rung or of its CUDA port.
     Launch {
         /// The rung.
         rung: &'static Rung,
-        /// How it is launched.
+        /// Its launch.
         launch: Launch,
         /// Whether the launch is of the CUDA port.
         is_port: bool,
     },
     /// A baseline, and the library that has it.
     Baseline(Baseline, Rc<Library>),
-    /// Reading.
+    /// Plain reading.
     Read,
 }
 
@@ -58,7 +58,7 @@ impl Contestant {
         }
     }
 
-    /// What kind of contestant it is.
+    /// The kind of contestant.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Launch { is_port: false, .. } => Kind::Rung,
@@ -68,7 +68,7 @@ impl Contestant {
         }
     }
 
-    /// The rung that it is or is a CUDA port of.
+    /// The rung that it is, or that it is a CUDA port of.
     pub fn rung(&self) -> Option<&'static Rung> {
         match self {
             Self::Launch { rung, .. } => Some(rung),
@@ -96,7 +96,7 @@ impl Contestant {
         }
     }
 
-    /// What keeps the device from running it: [`Session::check_supported`].
+    /// The reason why the device cannot run it: [`Session::check_supported`].
     pub fn check_supported<D: Device + ?Sized>(&self, session: &Session<'_, D>) -> Option<Error> {
         match self {
             Self::Launch { launch, .. } => session.check_supported(launch),
@@ -104,10 +104,10 @@ impl Contestant {
         }
     }
 
-    /// Runs it once and compares what comes out with the reference.
+    /// Runs it once and compares its result with the reference.
     ///
     /// # Errors
-    /// When the device or the library refuses it or fails. A wrong result is a [`Verdict`].
+    /// When the device or the library refuses the work or fails. A wrong result is a [`Verdict`].
     pub fn check<D: Device + ?Sized>(
         &self,
         session: &mut Session<'_, D>,
@@ -123,11 +123,10 @@ impl Contestant {
         }
     }
 
-    /// Runs it once, and gives the nanoseconds that it took on the device's clock. `None` from a device without a
-    /// clock.
+    /// Runs it once and returns its time in nanoseconds of the device's clock. `None` when the device has no clock.
     ///
     /// # Errors
-    /// When the device or the library refuses it or fails.
+    /// When the device or the library refuses the work or fails.
     pub fn once<D: Device + ?Sized>(
         &self,
         session: &mut Session<'_, D>,

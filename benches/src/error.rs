@@ -1,26 +1,26 @@
-//! What can go wrong here, in words that say what to do about it.
+//! The errors of a measurement. Each message says what to do about it.
 
-/// Anything that keeps a measurement from being made.
+/// Everything that can keep a measurement from being made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A ladder, a device or the output failed as it does in the program `ladder`.
     #[error(transparent)]
     Ladder(#[from] cli::Error),
-    /// There is no driver, or no GPU behind it.
+    /// There is no CUDA driver, or the driver finds no GPU.
     #[error("{what}; times are a GPU's, and `cargo xtask doctor` shows what this machine lacks")]
     NoGpu {
-        /// What was found instead.
+        /// The reason why there is none.
         what: String,
     },
-    /// A kernel that is compiled for newer devices only.
+    /// The kernel is compiled for newer devices only.
     #[error("{entry} needs compute capability {}.{}, the device has {}.{}", .needs.0, .needs.1, .has.0, .has.1)]
     NeedsNewer {
         /// The kernel.
         entry: String,
-        /// The least compute capability that has it.
+        /// The oldest compute capability that has the kernel.
         needs: (u32, u32),
-        /// The device's.
+        /// The device's compute capability.
         has: (u32, u32),
     },
     /// There is no CUDA C++ compiler.
@@ -28,15 +28,15 @@ pub enum Error {
         "no nvcc: {why}; NVCC names one, or have it on PATH, or `cargo xtask setup --nvidia` installs it"
     )]
     NoNvcc {
-        /// Where it was looked for, or what is wrong with it.
+        /// The places that were searched, or the reason why it cannot be used.
         why: String,
     },
-    /// nvcc would not compile a file.
+    /// nvcc cannot compile a file.
     #[error("nvcc could not compile {file}: {output}")]
     Nvcc {
         /// The file.
         file: &'static str,
-        /// What nvcc wrote.
+        /// The output of nvcc.
         output: String,
     },
     /// A file of the cache could not be written or read.
@@ -44,7 +44,7 @@ pub enum Error {
     Cache {
         /// The file or folder.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// The library of baselines cannot be loaded.
@@ -54,16 +54,16 @@ pub enum Error {
     Library {
         /// The library.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// A number of rounds that says nothing of their spread.
+    /// The number of rounds is too small for quartiles.
     #[error("{0} runs are too few for quartiles; --runs takes 5 or more")]
     FewRuns(u32),
 }
 
 impl From<host::Error> for Error {
-    /// Errors whose hint names an option of `ladder` get a hint of their own.
+    /// Errors whose hint names an option of `ladder` get another hint here.
     fn from(error: host::Error) -> Self {
         match error {
             host::Error::NoGpu { what } => Self::NoGpu { what },
@@ -74,7 +74,7 @@ impl From<host::Error> for Error {
 }
 
 impl Error {
-    /// The exit code: 1 where something failed, 2 where what was asked for cannot be done.
+    /// The exit code: 1 when something failed, 2 when the request cannot be fulfilled.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Ladder(error) => error.exit_code(),

@@ -1,12 +1,12 @@
-//! Measures the ladders against what else computes the same: *CUDA ports*, rungs written once more in CUDA C++, and
-//! *baselines*, NVIDIA's own libraries (CUB, cuBLAS, a copy of memory).
+//! Measures the ladders against other implementations of the same computation: *CUDA ports*, which are rungs written
+//! once more in CUDA C++, and *baselines*, which are NVIDIA's own libraries (CUB, cuBLAS, a copy of memory).
 //!
-//! What flows in: the ladders of `host`, the CUDA C++ in `cuda/`, which the machine's nvcc compiles, and a GPU. What
-//! flows out: tables and JSON of the program `versus`, which runs all contestants in turn in one process.
-//! Criterion's benchmarks of the same contestants are beside it, in `ladders/`.
+//! The input are the ladders of `host`, the CUDA C++ in `cuda/`, which the machine's nvcc compiles, and a GPU. The
+//! output are tables and JSON of the program `versus`, which runs all contestants in turn in one process. Criterion's
+//! benchmarks of the same contestants are in `ladders/`.
 //!
 //! CUDA ports and baselines are registered here by the name of their ladder; a ladder may have neither. This crate
-//! must not know how a rung computes or how it is checked: a baseline is checked as a rung is.
+//! must not know how a rung computes or how it is checked: a baseline is checked like a rung.
 
 pub mod baseline;
 pub mod cases;

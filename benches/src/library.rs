@@ -9,10 +9,10 @@ use host::device::{DeviceMemory, GpuStream};
 
 use crate::error::Error;
 
-/// The most buffers, and the most numbers, that a call takes.
+/// The largest number of buffers, and of numbers, that a call takes.
 const MOST: usize = 3;
 
-/// What a library is asked to do.
+/// A request to the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The name that `cuda/baselines.cu` has for it.
@@ -32,7 +32,8 @@ pub struct Library {
     stream: GpuStream,
 }
 
-/// What the library's function `ladder_baselines` gives. Functions that give a number give 0 when all went well.
+/// The table that the library's function `ladder_baselines` returns. Functions that return a number return 0 on
+/// success.
 #[repr(C)]
 struct Functions {
     versions: unsafe extern "C" fn() -> *const c_char,
@@ -47,7 +48,7 @@ impl Library {
     /// does when it is loaded cannot be checked.
     ///
     /// # Errors
-    /// [`Error::Library`] when the file is no such library, and when it refuses the stream.
+    /// [`Error::Library`] when the file is not such a library, and when it refuses the stream.
     pub fn open(path: &Path, device: &mut dyn Device) -> Result<Self, Error> {
         let mut library = None;
         let opened = device.call("opening it", &[], &mut |stream, _| {
@@ -112,8 +113,8 @@ impl Library {
     /// Puts a call into the stream. `memory[i]` is the buffer of index `i`.
     ///
     /// # Errors
-    /// In words, when a buffer is missing or too small, when the stream is not the library's, and when the library
-    /// refuses the call.
+    /// When a buffer is missing or too small, when the stream is not the library's, and when the library refuses the
+    /// call. The error is a message.
     pub fn enqueue(
         &self,
         call: &Call,
@@ -134,7 +135,7 @@ impl Library {
         }
     }
 
-    /// The library's words for what went wrong last.
+    /// The library's message about its last error.
     fn message(&self, code: c_int) -> String {
         // SAFETY: the function takes an open handle or null, and gives a text that is good until the next call.
         let words = unsafe { text((self.functions.message)(self.handle)) };
@@ -172,7 +173,7 @@ fn addresses(buffers: &[(usize, u64)], memory: &[DeviceMemory]) -> Result<[u64; 
     Ok(addresses)
 }
 
-/// A C text in one line; `None` where there is none.
+/// A C string as one line; `None` for a null pointer.
 ///
 /// # Safety
 /// `words` is null, or points to a text that ends with a NUL and is not changed meanwhile.

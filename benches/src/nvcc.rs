@@ -15,7 +15,7 @@ use crate::error::Error;
 
 /// The environment variable that names an nvcc.
 pub const NVCC: &str = "NVCC";
-/// The environment variable that names the folder for what nvcc makes.
+/// The environment variable that names the folder for nvcc's results.
 pub const CACHE: &str = "LADDER_CACHE";
 
 /// A CUDA C++ compiler.
@@ -32,11 +32,11 @@ pub struct Unit {
     pub file: &'static str,
     /// The CUDA C++ in it.
     pub text: &'static str,
-    /// What to make of it.
+    /// The kind of result.
     pub product: Product,
 }
 
-/// What nvcc makes.
+/// The results that nvcc can make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Product {
     /// PTX for a virtual architecture, `compute_90`.
@@ -50,7 +50,7 @@ impl Nvcc {
     /// an installation in a usual place.
     ///
     /// # Errors
-    /// [`Error::NoNvcc`] when there is none, and when the program that was found does not say its version.
+    /// [`Error::NoNvcc`] when no nvcc is found, and when the program that was found does not report its version.
     pub fn find() -> Result<Self, Error> {
         let named = env::var_os(NVCC).filter(|name| !name.is_empty());
         if let Some(name) = named {
@@ -76,7 +76,7 @@ impl Nvcc {
     /// This program.
     ///
     /// # Errors
-    /// [`Error::NoNvcc`] when it cannot be run or does not say its version.
+    /// [`Error::NoNvcc`] when the program cannot be run or does not report its version.
     pub fn at(program: PathBuf) -> Result<Self, Error> {
         let broken = |why| Error::NoNvcc { why };
         let said = locate::output(Command::new(&program).arg("--version")).map_err(broken)?;
@@ -99,8 +99,8 @@ impl Nvcc {
         &self.program
     }
 
-    /// Compiles all units at once, each in a process of its own, into `folder`. What is there already from
-    /// the same text, architecture and compiler is left as it is.
+    /// Compiles all units at once, each in its own process, into `folder`. A result that exists for the same text,
+    /// architecture and compiler is used again.
     pub fn compile(&self, units: &[Unit], folder: &Path) -> Vec<Result<PathBuf, Error>> {
         thread::scope(|scope| {
             let running: Vec<_> = units
@@ -131,7 +131,8 @@ impl Nvcc {
             }
         };
         fs::create_dir_all(folder).map_err(io(folder))?;
-        // In a folder of its own: nvcc writes its result bit by bit, and two runs may meet.
+        // Each run compiles in its own folder: nvcc writes its result piece by piece, and two runs may happen at the
+        // same time.
         let scratch = tempfile::Builder::new()
             .prefix(".nvcc-")
             .tempdir_in(folder)
@@ -203,7 +204,7 @@ impl Nvcc {
         })
     }
 
-    /// The file name of what is made of a unit. It differs for another text, another compiler, or another way to call it.
+    /// The file name of a unit's result. It depends on the text, the compiler, and the compiler's arguments.
     fn name(&self, unit: &Unit) -> String {
         let mut hasher = DefaultHasher::new();
         unit.text.hash(&mut hasher);
@@ -219,7 +220,8 @@ impl Nvcc {
     }
 }
 
-/// What is linked. It comes behind the source, because a linker may leave out a library that nothing before it needs.
+/// The libraries to link. They come behind the source, because a linker may leave out a library that nothing before it
+/// needs.
 fn libraries(product: &Product) -> &'static [&'static str] {
     match product {
         Product::Ptx(_) => &[],
@@ -227,8 +229,8 @@ fn libraries(product: &Product) -> &'static [&'static str] {
     }
 }
 
-/// The folder for what nvcc makes: the one that [`CACHE`] names, else one in cargo's target folder where
-/// this program lies in one, else in the user's cache.
+/// The folder for nvcc's results: the one that [`CACHE`] names, else one in cargo's target folder if this program is
+/// in one, else one in the user's cache.
 pub fn cache() -> PathBuf {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
     if let Some(folder) = variable(CACHE) {

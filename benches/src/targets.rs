@@ -1,24 +1,24 @@
-//! What the ladders' tops and the compiler are to reach, as data, and whether they do.
+//! The targets for the ladders' fastest rungs and for the compiler, as data, and whether they are reached.
 
 use serde::Serialize;
 
 use crate::contest::{Contest, Measured};
 
-/// What is to be reached, and what it is about.
+/// A target, with the ladder or case that it is about.
 pub type Target = (&'static str, Wants);
 
-/// What there is to reach. A case is a ladder's name and a label of [`cases`](crate::cases).
+/// The kinds of targets. A case is the name of a ladder and a label of [`cases`](crate::cases).
 #[derive(Clone, Copy, Debug)]
 pub enum Wants {
-    /// No rung takes more than so many times its CUDA port's time.
+    /// No rung takes more than this many times its CUDA port's time.
     EachPort(f64),
-    /// The geometric mean of these ratios is at most so much.
+    /// The geometric mean of these ratios is at most this.
     MeanPort(f64),
-    /// In this case, the top rung's time is at most so many times that of the contestant whose name begins so.
+    /// In this case, the top rung takes at most this many times as long as the contestant whose name has this prefix.
     Baseline(Case, &'static str, f64),
-    /// In this case, the top rung moves at least so many 10^9 bytes a second.
+    /// In this case, the top rung moves at least this many 10^9 bytes per second.
     Bandwidth(Case, f64),
-    /// In this case, the top rung's time is at most so many times that of another case's top rung.
+    /// In this case, the top rung takes at most this many times as long as another case's top rung.
     OtherCase(Case, Case, f64),
 }
 
@@ -26,7 +26,7 @@ type Case = (&'static str, &'static str);
 
 use Wants::{Bandwidth, Baseline, EachPort, MeanPort, OtherCase};
 
-/// How much longer two runs of the same may take and count as the same.
+/// The tolerance: the ratio by which two measurements of the same work may differ.
 const SAME: f64 = 1.01;
 const FLOAT_SUM: Case = ("reduce", "2^28 f32");
 
@@ -57,22 +57,22 @@ pub const TARGETS: &[Target] = &[
      OtherCase(("histogram", "2^28 constant"), ("histogram", "2^28 uniform"), 1.5)),
 ];
 
-/// A target and what was measured for it.
+/// A target, with its measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reached {
-    /// What it is about.
+    /// The ladder or case that it is about.
     pub what: &'static str,
-    /// What is to be reached, in words.
+    /// The target, in words.
     pub target: String,
-    /// What was measured.
+    /// The measured value.
     pub measured: f64,
-    /// Of what: the rung that it is about.
+    /// The rung that was measured.
     pub by: String,
-    /// Whether it is reached.
+    /// Whether the target is reached.
     pub met: bool,
 }
 
-/// A rung's time over its CUDA port's, on the first case on which both ran.
+/// The ratio of a rung's time to its CUDA port's, on the first case on which both ran.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ratio {
     /// The ladder.
@@ -113,20 +113,20 @@ pub fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0.0).then(|| (logarithms.iter().sum::<f64>() / count).exp())
 }
 
-/// What the device can do at the most, measured in the same run.
+/// The device's limit, measured in the same run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ceiling {
-    /// What was measured: a copy, or reading alone.
+    /// The measurement: a copy, or reading alone.
     pub name: String,
     /// The ladder.
     pub ladder: &'static str,
     /// The problem whose bytes were moved.
     pub title: String,
-    /// 10^9 bytes a second: read and written for a copy.
+    /// The bandwidth in 10^9 bytes per second; a copy counts both reads and writes.
     pub gb_per_s: f64,
 }
 
-/// The ceilings: of each kind the fastest.
+/// The ceilings: the fastest measurement of each kind.
 pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
     let mut all: Vec<Ceiling> = Vec::new();
     for contest in contests {
@@ -154,7 +154,7 @@ pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
     all
 }
 
-/// The targets for which there are measurements.
+/// The targets that were measured.
 pub fn reached(contests: &[Contest]) -> Vec<Reached> {
     TARGETS
         .iter()

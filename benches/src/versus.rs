@@ -24,7 +24,7 @@ const WRONG: u8 = 1;
 /// The least rounds that are worth quartiles.
 const FEWEST_RUNS: u32 = 5;
 
-/// What the program finds around it.
+/// The environment of the program.
 pub struct Env<'a> {
     /// The ladders that can be named.
     pub catalog: &'static Catalog,
@@ -32,9 +32,9 @@ pub struct Env<'a> {
     pub open: &'a dyn Fn() -> Result<Box<dyn Device>, host::Error>,
     /// Finds the compiler of the CUDA C++ to measure against.
     pub cuda: &'a dyn Fn() -> CudaCode,
-    /// Whether a person reads the output on a terminal.
+    /// Whether the output is read by a person on a terminal.
     pub terminal: bool,
-    /// The day, and the compilers for a device.
+    /// The date, and the compilers for a device.
     pub provenance: &'a dyn Fn(&DeviceInfo) -> Provenance,
 }
 
@@ -60,8 +60,8 @@ fn program(catalog: &'static Catalog, args: &[OsString]) -> Command {
     )
 }
 
-/// Runs the program and gives its exit code: 0, 1 for a wrong result or what failed, 2 for what cannot be done
-/// as asked.
+/// Runs the program and returns its exit code: 0 for success, 1 for a wrong result or a failure, 2 for a request that
+/// cannot be fulfilled.
 pub fn main(
     args: impl IntoIterator<Item = OsString>,
     env: &Env<'_>,
@@ -198,12 +198,12 @@ fn run(
     Ok(0)
 }
 
-/// What the markers of a ladder's tables in the README are called.
+/// The name of the markers of a ladder's tables in the README.
 fn marker(ladder: &Ladder) -> String {
     format!("versus-{}", ladder.name)
 }
 
-/// The cases of a ladder: one when options are given, else those of the table. A ladder whose rungs are not timed has
+/// The cases of a ladder: one if options are given, else those of the table. A ladder whose rungs are not timed has
 /// none unless it is named.
 fn cases(selected: &Selection, is_named: bool) -> Vec<Case> {
     if !selected.given.is_empty() {

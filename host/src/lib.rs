@@ -1,9 +1,10 @@
 //! The host's side of every ladder: its inputs, its reference on the CPU and its check, with the kernels' PTX.
 //!
-//! The kernels are Rust (`kernels-gpu`), compiled to PTX when this crate is built and embedded in [`KERNELS`]. Devices,
-//! sessions and everything else that is the same for all ladders is the crate [`engine`], under this crate's names too.
+//! The kernels are written in Rust (`kernels-gpu`), compiled to PTX when this crate is built, and embedded in
+//! [`KERNELS`]. Devices, sessions and everything else that all ladders share is in the crate [`engine`], which this
+//! crate re-exports.
 //!
-//! It is the one crate that knows which ladders there are: [`CATALOG`]. It must not know how results are shown.
+//! This is the one crate that knows which ladders exist: [`CATALOG`]. It must not know how results are shown.
 //!
 //! ```no_run
 //! use host::{KERNELS, Options, Session, device, ladder};
@@ -25,7 +26,7 @@
 //! # }
 //! ```
 //!
-//! What needs no GPU works without one: the registry, the geometry, the references.
+//! The registry, the geometry and the references need no GPU.
 //!
 //! ```
 //! let reduce = host::ladder("reduce").unwrap();

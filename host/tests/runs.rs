@@ -1,4 +1,4 @@
-//! Climbing on a device that is not one: what is launched and restored, and what becomes of it.
+//! Running ladders on a fake device: which launches and restores happen, and how their results are reported.
 
 #![allow(clippy::unwrap_used)]
 

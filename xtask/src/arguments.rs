@@ -46,7 +46,7 @@ const LADDER: [&str; 11] = [
 
 const OWN: [&str; 6] = ["setup", "doctor", "test", "circles", "new", "versus"];
 
-/// What to do.
+/// The task to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Print [`HELP`].
@@ -66,7 +66,7 @@ pub(crate) enum Task {
     NewRung {
         /// Its name.
         name: String,
-        /// The rung that it stands behind.
+        /// The rung that it comes after.
         after: String,
     },
     /// Write a new ladder.
@@ -80,10 +80,10 @@ pub(crate) enum Task {
     Versus(Vec<OsString>),
 }
 
-/// Reads the arguments behind `cargo xtask`.
+/// Parses the arguments of `cargo xtask`.
 ///
 /// # Errors
-/// When there is no such task, with the nearest name, and when a task does not take an argument.
+/// With the nearest name when there is no such task, and when a task does not take an argument.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Task> {
     let mut arguments = arguments.into_iter();
     let Some(task) = arguments.next() else {

@@ -1,4 +1,4 @@
-//! What is said on the terminal: status lines, colours, and why a task cannot go on.
+//! Messages on the terminal: status lines, colours, and errors.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display};
@@ -6,20 +6,20 @@ use std::io::{IsTerminal, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// A message, a hint at what to do about it, and the exit code that goes with it.
+/// An error: a message, a hint what to do about it, and the exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
-    /// 1 for work that failed, 2 for a request that cannot be met as it was made.
+    /// 1 for work that failed, 2 for a request that cannot be fulfilled.
     pub(crate) code: u8,
 }
 
-/// What tasks return.
+/// The result of a task.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
-    /// Work that failed: exit code 1.
+    /// An error of work that failed: exit code 1.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -28,7 +28,7 @@ impl Failure {
         }
     }
 
-    /// A request that cannot be met as it was made: exit code 2.
+    /// An error of a request that cannot be fulfilled: exit code 2.
     pub(crate) fn request(message: impl Into<String>) -> Self {
         Self {
             code: 2,
@@ -70,11 +70,11 @@ impl Display for Failure {
     }
 }
 
-/// What is right, as ANSI codes.
+/// The style of something right, as ANSI codes.
 pub(crate) const GOOD: &str = "32";
-/// What is wrong.
+/// The style of something wrong.
 pub(crate) const BAD: &str = "1;31";
-/// What stands out.
+/// The style of emphasized text.
 pub(crate) const BOLD: &str = "1";
 const STATUS: &str = "1;32";
 
@@ -89,7 +89,7 @@ fn coloured(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && !is_set("NO_COLOR") && !dumb
 }
 
-/// The text in a style, where colours are wanted.
+/// The text in a style, if colours are wanted.
 pub(crate) fn paint(on: bool, style: &str, text: &str) -> String {
     if on {
         format!("\x1b[{style}m{text}\x1b[0m")
@@ -98,7 +98,7 @@ pub(crate) fn paint(on: bool, style: &str, text: &str) -> String {
     }
 }
 
-/// A status line on standard error, as cargo's: a word in bold, and what it is about.
+/// A status line on standard error, like cargo's: a word in bold, and its subject.
 pub(crate) fn status(word: &str, rest: impl Display) {
     let word = format!("{word:>12}");
     eprintln!("{} {rest}", paint(coloured(&stderr()), STATUS, &word));

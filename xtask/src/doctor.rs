@@ -13,11 +13,11 @@ use crate::process::{output, root};
 /// One thing that this machine may have.
 struct Part {
     name: &'static str,
-    /// What was found, with version and place; or why there is none, and how to get it.
+    /// Its version and place; or the reason why it is missing, and how to get it.
     found: Result<String, String>,
 }
 
-/// What this machine has, and what works on it: a line each.
+/// The things that this machine has, and whether they work, one per line.
 pub(crate) fn report() -> String {
     let rustc = device::find_rustc();
     // Which LLVM will do depends on the compiler.

@@ -1,12 +1,12 @@
-//! `cargo xtask`: what a developer of this repository needs besides cargo.
+//! `cargo xtask`: the tasks that a developer of this repository needs besides cargo.
 //!
-//! It sets a machine up ([`install`]), says what the machine has ([`doctor`]), and checks everything that a
-//! change must not break ([`check`]), and writes the files of a new rung or ladder ([`new`]). For the rest it starts the workspace's own programs: `cargo xtask run`
-//! is `ladder run`.
+//! It sets a machine up ([`install`]), reports what is installed on it ([`doctor`]), runs all checks ([`check`]), and
+//! writes the files of a new rung or ladder ([`new`]). Its other tasks start the workspace's own programs: `cargo
+//! xtask run` is `ladder run`.
 //!
-//! In go the command line and this repository's files; out come other programs' runs. It has to build in
-//! seconds from nothing, so it uses hardly any crate and none of the workspace's but `locate`, and no crate
-//! uses it. It knows rungs and ladders only as text to write beside; what runs or shows them is a command of `ladder`.
+//! The input is the command line and this repository's files; the output are runs of other programs. It has to build
+//! from scratch in seconds, so it uses hardly any crate and, of the workspace's, only `locate`; no crate uses it. It
+//! knows rungs and ladders only as text to write; running or showing them is a command of `ladder`.
 
 mod arguments;
 mod check;
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         .unwrap_or_else(|failure| failure.report())
 }
 
-/// Does a task. The exit code is 0, or that of the program that the task ended in.
+/// Does a task. The exit code is 0, or that of the program that the task started last.
 fn perform(task: &Task) -> Result<ExitCode> {
     match task {
         Task::Help => print!("{}", arguments::HELP),
@@ -63,7 +63,7 @@ fn versus(arguments: &[OsString]) -> Result<ExitCode> {
     let only_help = arguments
         .iter()
         .any(|word| word == "--help" || word == "-h");
-    // Better said before minutes of building than after.
+    // Reported now, before minutes of building.
     if !only_help && let Err(why) = gpu::driver().and_then(|driver| driver.usable_gpus()) {
         return Err(Failure::request(format!(
             "versus measures on a GPU, and there is none here: {why}"

@@ -26,13 +26,13 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Builds a program of this workspace for release and runs it with these arguments: its exit code.
+/// Builds a program of this workspace for release, runs it with these arguments, and returns its exit code.
 ///
 /// # Errors
-/// When cargo cannot be started. What the program has to complain of, it says itself.
+/// When cargo cannot be started. The program reports its own errors.
 pub(crate) fn run_program(program: &str, arguments: &[OsString]) -> Result<ExitCode> {
-    // Without `--package`: cargo then gives every crate the features that all of the workspace asks for, the
-    // same for each program, and what one program was built with serves the next.
+    // `--package` is not used: without it, cargo gives every crate the features that the whole workspace asks for.
+    // They are the same for each program, so programs share their builds.
     let status = cargo()
         .args(["run", "--release", "--bin", program])
         .arg("--manifest-path")
@@ -45,10 +45,10 @@ pub(crate) fn run_program(program: &str, arguments: &[OsString]) -> Result<ExitC
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// What a program prints to standard output.
+/// Runs a program and returns its standard output.
 ///
 /// # Errors
-/// When it cannot be run, and when it fails: with what it said.
+/// When it cannot be run, and when it fails, with its output.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -66,8 +66,8 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     )))
 }
 
-/// Runs a program whose output the user should see. It goes to standard error: standard output is for what
-/// was asked for.
+/// Runs a program whose output the user should see. It is written to standard error, because standard output is for
+/// the results of the task.
 ///
 /// # Errors
 /// When it cannot be run, and when it fails.

@@ -54,7 +54,7 @@ impl Measurement for DeviceTime {
 struct Formatter;
 
 impl Formatter {
-    /// What is divided by, and the unit that this gives, for a number of amounts a second.
+    /// The divisor and the unit for a throughput of this many amounts per second.
     fn scale(throughput: &Throughput, per_second: f64) -> (f64, &'static str) {
         let units = match throughput {
             Throughput::Bits(_) => ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"],

@@ -4,7 +4,7 @@ use crate::contest::{Contest, Measured, Outcome, Spread};
 use crate::contestant::{Kind, port_name};
 use crate::targets::{Ratio, Reached, geometric_mean};
 
-/// The cell of a value that there is not.
+/// The cell of a missing value.
 pub(super) const NOTHING: &str = "–";
 /// The cell of the time of a wrong contestant, and the begin of the cell of one that was left out.
 pub(super) const WRONG: &str = "WRONG";
@@ -48,7 +48,7 @@ fn ratio(spread: Option<Spread>) -> String {
     })
 }
 
-/// What a contestant did in a second.
+/// The rate at which a contestant worked.
 fn rate(contest: &Contest, contestant: &Measured) -> String {
     let Some(spread) = contestant.spread() else {
         return NOTHING.to_owned();
@@ -60,7 +60,7 @@ fn rate(contest: &Contest, contestant: &Measured) -> String {
     }
 }
 
-/// The name of what [`rate`] gives.
+/// The name of the unit of [`rate`].
 fn rate_unit(contest: &Contest) -> &'static str {
     if contest.flops.is_some() {
         "TFLOP/s"
@@ -69,7 +69,7 @@ fn rate_unit(contest: &Contest) -> &'static str {
     }
 }
 
-/// The cells of a time: median and quartiles, or what became of it.
+/// The cells of a time: median and quartiles, or the reason why there is none.
 fn time_cells(contestant: &Measured) -> [String; 2] {
     match (&contestant.outcome, contestant.spread()) {
         (_, Some(spread)) => [time(spread.median), quartiles(spread)],
@@ -200,7 +200,7 @@ pub(super) fn targets(reached: &[Reached]) -> Grid {
     }
 }
 
-/// What was wrong with the contestants, a line each.
+/// The errors of the contestants, one line each.
 pub(super) fn wrong(contest: &Contest) -> Vec<String> {
     let line = |contestant: &Measured| match &contestant.outcome {
         Outcome::Wrong(why) => Some(format!("wrong: {}: {why}", contestant.name)),

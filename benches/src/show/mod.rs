@@ -1,4 +1,4 @@
-//! What was measured, shown: tables for people, JSON for programs, Markdown for the README.
+//! The output of measurements: tables for people, JSON for programs, Markdown for the README.
 
 mod cells;
 mod json;
@@ -11,10 +11,10 @@ use crate::contest::Contest;
 pub use json::json;
 pub use text::{caption, markdown, table};
 
-/// When, where and with which compilers it was measured.
+/// The circumstances of a measurement.
 #[derive(Clone, Debug)]
 pub struct Circumstances {
-    /// The day and the compilers of this program.
+    /// The date, and the compilers of this program.
     pub provenance: Provenance,
     /// The device and its driver.
     pub device: String,
@@ -22,7 +22,7 @@ pub struct Circumstances {
     pub nvcc: Option<String>,
     /// The versions of the baselines' libraries, when there are baselines.
     pub baselines: Option<String>,
-    /// How many rounds there were.
+    /// The number of rounds.
     pub runs: u32,
     /// The command line.
     pub command: String,
@@ -31,16 +31,16 @@ pub struct Circumstances {
 /// The results of a run of `versus`.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// When, where and with which compilers.
+    /// The circumstances.
     pub circumstances: Circumstances,
     /// The cases, in order.
     pub contests: Vec<Contest>,
-    /// The cases that could not be measured: what, and why.
+    /// The cases that could not be measured, with the reasons.
     pub failed: Vec<(String, String)>,
 }
 
 impl Results {
-    /// Whether everything was measured, and right.
+    /// Whether everything was measured and all results were right.
     pub fn all_right(&self) -> bool {
         self.failed.is_empty() && self.contests.iter().all(Contest::all_right)
     }

@@ -5,13 +5,13 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
-/// A file whose table could not be replaced. It is as it was before.
+/// The error when a file's table could not be replaced. The file is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot update {path}: {why}")]
 pub struct DocumentError {
     /// The file.
     pub path: String,
-    /// What is wrong with it, and what to do.
+    /// The reason, and what to do about it.
     pub why: String,
 }
 
@@ -25,7 +25,7 @@ pub fn end(ladder: &str) -> String {
     format!("<!-- ladder:{ladder}:end -->")
 }
 
-/// What lies between a ladder's markers in a text. `None` unless both are there, once each and in order.
+/// The text between a ladder's markers. `None` unless both markers are there, once each and in order.
 pub fn body<'a>(text: &'a str, ladder: &str) -> Option<&'a str> {
     between(text, ladder).ok().map(|range| &text[range])
 }
@@ -45,8 +45,8 @@ pub fn check(path: &Path, ladder: &str) -> Result<(), DocumentError> {
 /// replaced in one step, and not at all if it holds `body` already.
 ///
 /// # Errors
-/// [`DocumentError`] when the file cannot be read or replaced, or does not have the markers once each and in order. It is
-/// untouched then.
+/// [`DocumentError`] when the file cannot be read or replaced, or does not have the markers once each and in order.
+/// The file is then unchanged.
 pub fn update(path: &Path, ladder: &str, body: &str) -> Result<(), DocumentError> {
     let text = read(path)?;
     let range = between(&text, ladder).map_err(|why| rewrite(path, why))?;
@@ -67,19 +67,20 @@ pub fn update(path: &Path, ladder: &str, body: &str) -> Result<(), DocumentError
     replace(path, &text).map_err(|error| rewrite(path, error.to_string()))
 }
 
-/// Writes a file in one step: it is as it was or as it shall be. What a link points to is written, and permissions stay.
+/// Writes a file atomically: it has either its old or its new contents. If the path is a symbolic link, its target is
+/// written. Permissions are kept.
 ///
 /// # Errors
-/// When the file cannot be written beside itself or put in its own place.
+/// When no temporary file can be written next to it, or when that file cannot be renamed.
 pub fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().filter(|folder| *folder != Path::new(""));
-    // Beside the target, so that the renaming stays on one file system.
+    // The temporary file is in the target's folder, so that the renaming stays on one file system.
     let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     file.write_all(text.as_bytes())?;
     match fs::metadata(&target) {
         Ok(old) => file.as_file().set_permissions(old.permissions())?,
-        // A temporary file is nobody else's to read; a new one of the user's is.
+        // A temporary file is only readable by the user; a new file gets the user's default permissions.
         #[cfg(unix)]
         Err(_) => {
             let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
@@ -96,7 +97,7 @@ fn read(path: &Path) -> Result<String, DocumentError> {
     fs::read_to_string(path).map_err(|error| rewrite(path, error.to_string()))
 }
 
-/// What lies between the markers: from behind the first to before the last.
+/// The range between the markers.
 fn between(text: &str, ladder: &str) -> Result<Range<usize>, String> {
     let (begin, end) = (begin(ladder), end(ladder));
     let start = only(text, &begin)? + begin.len();

@@ -1,10 +1,10 @@
-//! What a ladder's rungs can be measured and judged with: metrics of both devices, occupancy, predictions, DRAM,
-//! a checklist of optimizations, and the agreement of the simulator with Nsight Compute.
+//! The analysis of a ladder's rungs: metrics of both devices, occupancy, predictions, DRAM, a checklist of
+//! optimizations, and the agreement of the simulator with Nsight Compute.
 //!
-//! What flows in: a [`Catalog`](engine::Catalog) and what a user asks for. What flows out: numbers and verdicts, as
+//! The input is a [`Catalog`](engine::Catalog) and the request of a user. The output are numbers and verdicts, as
 //! data.
 //!
-//! It must not know which ladders there are, and not how its numbers are shown.
+//! This crate must not know which ladders exist, nor how its numbers are shown.
 
 pub mod agree;
 pub mod checklist;

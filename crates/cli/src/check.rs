@@ -1,4 +1,4 @@
-//! `ladder check`: rungs × problems × blocks, one launch each.
+//! `ladder check`: checks rungs × problems × blocks, with one launch of each.
 
 use std::collections::BTreeSet;
 
@@ -59,11 +59,11 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     Ok(code)
 }
 
-/// What to check of one ladder. What was asked for is found possible before a device is opened.
+/// The checks of one ladder. The request is validated before a device is opened.
 struct Plan<'a> {
     selected: &'a Selection,
     blocks: &'a [[u32; 3]],
-    /// What was asked for; `None` for the ladder's own sweep.
+    /// The problems that were asked for; `None` stands for the ladder's own sweep.
     problems: Option<Vec<Options>>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Plan<'a> {
             blocks,
             problems: selected.combinations()?,
         };
-        // A block that no rung takes is refused before the sweep: the default problem shows it.
+        // A block that no rung supports is refused before the sweep, by trying it on the default problem.
         let some = [Options::default()];
         for options in plan.problems.as_deref().unwrap_or(&some) {
             plan.launches(&*selected.ladder.problem(options)?)?;
@@ -82,9 +82,9 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
-    /// What to launch on a problem. In the ladder's own sweep a rung that does not compute it is left out, and so is a
-    /// block that the rung was not compiled for; where the problem was asked for, both are errors, the second one for
-    /// rungs that were named, or if nothing is left to launch.
+    /// The launches for a problem. In the ladder's own sweep, rungs that do not compute the problem and blocks that a
+    /// rung was not compiled for are left out. When the user gave the problem, both are errors; a missing block is an
+    /// error only for rungs that were named, or if no launch is left.
     fn launches(&self, problem: &dyn Problem) -> Result<Vec<(&'static Rung, Launch)>, Error> {
         let (ladder, names) = (self.selected.ladder, self.selected.rung_names());
         let is_asked = self.problems.is_some();
@@ -163,7 +163,8 @@ impl<'a> Plan<'a> {
 struct Sweep {
     /// The checks, in the order in which they were made.
     checks: Vec<Checked>,
-    /// What the device lacks for kernels that were not asked for by name, which are left out.
+    /// The kernels that the device does not support, with the reason. They were not asked for by name and are left
+    /// out.
     left_out: BTreeSet<String>,
 }
 
@@ -247,7 +248,7 @@ impl Sweep {
     }
 }
 
-/// What came of a rung's checks in a column: nothing, right, or the blocks with which it was wrong.
+/// The result of a rung's checks in a column: no check, right, or the blocks with which it was wrong.
 fn cell(checks: &[&Checked], column: &str) -> Cell {
     let here = || checks.iter().filter(|check| check.column == column);
     let wrong = here().filter(|check| !check.verdict.is_right());

@@ -1,5 +1,5 @@
-//! What a command of `ladder` is, and how its arguments are read: those that all commands share, [`Targets`], and its
-//! own.
+//! The commands of `ladder`, and how their arguments are parsed: the arguments that all commands share, [`Targets`],
+//! and the command's own.
 
 use std::io::Write;
 
@@ -13,43 +13,44 @@ use crate::targets::{Scope, Targets};
 pub(crate) struct Command {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// The help text, in one line.
     pub about: &'static str,
-    /// Adds its arguments.
+    /// Adds its arguments to the parser.
     pub arguments: fn(clap::Command, &Scope) -> clap::Command,
-    /// Does it, and gives the exit code.
+    /// Runs the command and returns the exit code.
     pub execute: fn(&ArgMatches, &Env<'_>, &mut Output<'_>) -> Result<u8, Error>,
 }
 
-/// Where a command writes.
+/// The outputs of a command.
 pub(crate) struct Output<'a> {
-    /// What was asked for.
+    /// The output for the results.
     pub out: &'a mut dyn Write,
-    /// What else there is to say.
+    /// The output for messages.
     pub err: &'a mut dyn Write,
 }
 
 /// A command's own arguments, and the ladders and rungs that it was given.
 #[derive(Debug)]
 pub(crate) struct CommandArgs<A> {
-    /// Ladders, rungs, options of problems and blocks.
+    /// The ladders, rungs, options of problems and blocks.
     pub targets: Targets,
-    /// The other arguments.
+    /// The command's own arguments.
     pub own: A,
 }
 
 impl<A: Args> CommandArgs<A> {
-    /// Adds [`Targets`] and the other arguments to a command.
+    /// Adds [`Targets`] and the command's own arguments to a parser.
     pub(crate) fn arguments(command: clap::Command, scope: &Scope) -> clap::Command {
         A::augment_args(scope.targets(command))
     }
 
-    /// As [`CommandArgs::arguments`], for a command in which blocks and options of problems can have several values.
+    /// Adds the arguments like [`CommandArgs::arguments`], for a command that accepts several values of blocks and
+    /// options.
     pub(crate) fn arguments_of_several(command: clap::Command, scope: &Scope) -> clap::Command {
         A::augment_args(scope.targets_with_several_values(command))
     }
 
-    /// Reads the arguments.
+    /// Parses the arguments.
     pub(crate) fn read(env: &Env<'_>, matches: &ArgMatches) -> Result<Self, clap::Error> {
         Ok(Self {
             targets: Targets::read(env.catalog, matches),

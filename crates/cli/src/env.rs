@@ -1,4 +1,4 @@
-//! What a command finds around it, and what a number that it ends with means.
+//! The environment of a command, and its exit codes.
 
 use analysis::agree::Explain;
 use analysis::profile::ncu::Runner;
@@ -8,31 +8,31 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::OutputStyle;
 
-/// Exit code where a result was wrong, or a difference is unexplained.
+/// The exit code when a result was wrong or a difference is unexplained.
 pub(crate) const WRONG: u8 = 1;
 
-/// What the program finds around it.
+/// The environment of the program.
 pub struct Env<'a> {
     /// The ladders, and their kernels.
     pub catalog: &'static Catalog,
-    /// Opens the device that is asked for.
+    /// Opens the requested device.
     pub open: &'a dyn Fn(Choice) -> Result<Box<dyn Device>, engine::Error>,
-    /// Whether a person reads the output on a terminal.
+    /// Whether the output is read by a person on a terminal.
     pub terminal: bool,
     /// Starts Nsight Compute.
     pub runner: &'a dyn Runner,
-    /// Finds what explains differences between the simulator and a GPU.
+    /// Finds the tools that explain differences between the simulator and a GPU.
     pub explain: &'a FindExplain<'a>,
-    /// The day, and the compilers for a device.
+    /// The date, and the compilers for a device.
     pub provenance: &'a dyn Fn(&DeviceInfo) -> Provenance,
 }
 
-/// Finds what explains differences on a GPU of this compute capability; otherwise what is missing for that, each with
-/// how to get it.
+/// Finds the tools that explain differences on a GPU of this compute capability. Otherwise returns the missing tools,
+/// each with how to get it.
 pub type FindExplain<'a> = dyn Fn(Option<(u32, u32)>) -> Result<Box<dyn Explain>, Vec<String>> + 'a;
 
 impl Env<'_> {
-    /// How output meets its reader.
+    /// The style of the output.
     pub(crate) fn style(&self) -> OutputStyle {
         OutputStyle {
             terminal: self.terminal,
@@ -40,7 +40,7 @@ impl Env<'_> {
     }
 }
 
-/// A bar on stderr, and only where a person sees it.
+/// Shows a progress bar on stderr, if a person reads it.
 pub fn progress_bar(length: usize, terminal: bool) -> ProgressBar {
     if !terminal {
         return ProgressBar::hidden();

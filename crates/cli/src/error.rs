@@ -1,4 +1,4 @@
-//! What the program answers where it cannot do what was asked, with its exit code.
+//! The errors of the program, with their exit codes.
 
 pub(crate) mod ptx;
 
@@ -9,7 +9,7 @@ use analysis::occupancy::OccupancyError;
 use analysis::predict::PredictError;
 use analysis::profile::ProfileError;
 
-/// Anything that keeps a command from being done. Each message is one line and ends with a hint.
+/// Everything that can keep a command from being done. Each message is one line and ends with a hint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -25,16 +25,16 @@ pub enum Error {
     /// A prediction cannot be made.
     #[error(transparent)]
     Predict(#[from] PredictError),
-    /// The model of DRAM cannot show what was asked for.
+    /// The model of DRAM cannot be computed or drawn.
     #[error(transparent)]
     Dram(#[from] DramError),
-    /// There is no profile.
+    /// A profile cannot be made.
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// A kernel cannot be shown.
     #[error(transparent)]
     Ptx(#[from] ptx::PtxError),
-    /// The arguments cannot be read, or ask for help.
+    /// The arguments cannot be parsed, or ask for help.
     #[error(transparent)]
     Arguments(#[from] clap::Error),
     /// A command that needs a ladder was given none.
@@ -43,7 +43,7 @@ pub enum Error {
         /// The names of all ladders.
         known: Vec<&'static str>,
     },
-    /// A name stands for several rungs where one is needed.
+    /// A name matches several rungs where one is needed.
     #[error("`{name}` is several rungs: {rungs}; which one?")]
     SeveralRungs {
         /// The name.
@@ -51,13 +51,13 @@ pub enum Error {
         /// The rungs.
         rungs: String,
     },
-    /// Only a part of a ladder's table would replace the whole.
+    /// The result would replace a ladder's whole table by only a part of it.
     #[error("--update-readme replaces a whole table: name the ladder {ladder}, not its rungs")]
     PartOfATable {
         /// The ladder.
         ladder: &'static str,
     },
-    /// A median of no runs was asked for.
+    /// A median of zero runs was asked for.
     #[error("0 runs measure nothing; --runs takes 1 or more, --no-time checks without timing")]
     NoRuns,
     /// A file could not be rewritten.
@@ -69,7 +69,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The exit code: 1 where the device, a tool or the output failed, 2 where what was asked for cannot be done.
+    /// The exit code: 1 when the device, a tool or the output failed, 2 when the request cannot be fulfilled.
     pub fn exit_code(&self) -> u8 {
         let has_failed = match self {
             Self::Engine(error) => error.is_failure(),

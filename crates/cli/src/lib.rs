@@ -1,11 +1,11 @@
 //! The commands of the program `ladder`: its arguments, what each command shows, and its exit codes.
 //!
-//! What flows in: a command line and [what is around the program](Env), with the ladders. What flows out: text on two
-//! writers and an exit code. This crate alone knows how results are shown and what an exit code means; it must not
-//! know which ladders there are.
+//! The input is a command line and the [environment of the program](Env), with the ladders. The output is text on two
+//! writers, and an exit code. Only this crate knows how results are shown and what an exit code means; it must not
+//! know which ladders exist.
 //!
-//! Each command is a module with a `Command` in the list `COMMANDS`. Commands read their arguments with
-//! `targets`, and show what they found with `output`.
+//! Each command is a module with a `Command` in the list `COMMANDS`. Commands parse their arguments with `targets` and
+//! show their results with `output`.
 
 mod agree;
 mod check;
@@ -57,7 +57,7 @@ const COMMANDS: &[Command] = &[
     list::DEVICES,
 ];
 
-/// Runs the program `ladder` with what this process finds around it: its arguments, devices, tools and terminal.
+/// Runs the program `ladder` in the environment of this process: its arguments, devices, tools and terminal.
 pub fn run_process(catalog: &'static Catalog) -> ExitCode {
     let env = Env {
         catalog,
@@ -80,8 +80,8 @@ pub fn run_process(catalog: &'static Catalog) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Runs the program and gives its exit code: 0, 1 for a wrong result or a device that fails, 2 for what cannot be done
-/// as asked. Errors are one line on `err`.
+/// Runs the program and returns its exit code: 0 for success, 1 for a wrong result or a failure of a device, 2 for a
+/// request that cannot be fulfilled. Errors are one line on `err`.
 pub fn main(
     args: impl IntoIterator<Item = OsString>,
     env: &Env<'_>,
@@ -102,7 +102,7 @@ pub fn main(
     };
     match done.and_then(|code| Ok((code, out.flush()?))) {
         Ok((code, ())) => code,
-        // `ladder list | head`: nobody is left to tell.
+        // The reader closed the pipe, as in `ladder list | head`, so there is nobody to report to.
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
         Err(Error::Arguments(error)) => refuse(&error, args.get(1), &scope, out, err),
         Err(error) => {
@@ -127,8 +127,8 @@ fn program(scope: &Scope) -> clap::Command {
         .subcommands(subcommands)
 }
 
-/// Says what is wrong with arguments, in one line and with the nearest names, or answers a question for help; gives the
-/// exit code.
+/// Reports an error in the arguments in one line with the nearest names, or prints the help that was asked for.
+/// Returns the exit code.
 fn refuse(
     error: &clap::Error,
     command: Option<&OsString>,
@@ -144,7 +144,7 @@ fn refuse(
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = write!(err, "{}", error.render().ansi());
         }
-        // A command's own subcommands are clap's to suggest.
+        // clap suggests the subcommands of a command.
         ErrorKind::InvalidSubcommand
             if command.is_some_and(|own| *own == *text(ContextKind::InvalidSubcommand)) =>
         {
@@ -169,14 +169,14 @@ fn refuse(
     2
 }
 
-/// Says what keeps a program from running, arguments that are wrong (`help` says what it takes), or answers a question
-/// for help; gives the exit code.
+/// Reports the error that keeps a program from running (for wrong arguments with the hint `help`), or prints the help
+/// that was asked for. Returns the exit code.
 pub fn not_run(error: &clap::Error, help: &str, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     if error.use_stderr() {
         complain(err, &one_line(error, help));
         return 2;
     }
-    // A reader that went away has seen what it wanted of the help.
+    // The reader closed the pipe, so it has read all that it wanted.
     let _ = write!(out, "{}", error.render().ansi());
     0
 }

@@ -1,4 +1,4 @@
-//! `ladder list` and `ladder devices`: what can be run, and where.
+//! `ladder list` and `ladder devices`: the ladders and rungs, and the devices that run them.
 
 use clap::{ArgMatches, Args, FromArgMatches};
 use engine::device::{Choice, DeviceInfo};
@@ -137,7 +137,7 @@ fn capability(info: &DeviceInfo) -> Option<String> {
     Some(format!("{major}.{minor}"))
 }
 
-/// What is known of a device.
+/// The properties of a device.
 fn facts(info: &DeviceInfo) -> impl Iterator<Item = (&'static str, String)> {
     let peak = info.peak_bytes_per_s;
     let facts = [

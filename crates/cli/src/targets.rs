@@ -1,8 +1,7 @@
-//! What all commands share: the ladders and rungs that they are for, the options of those ladders' problems, and the
-//! block.
+//! The arguments that all commands share: ladders and rungs, the options of their problems, and the block.
 //!
-//! A program reads these with [`Scope`], which adds the arguments, and [`Targets`], which has their values. The values
-//! stay text until a ladder is selected: ladders may have options of the same name that take different values.
+//! [`Scope`] adds these arguments to a parser, and [`Targets`] holds their values. The values stay text until a ladder
+//! is selected, because ladders may have options of the same name that take different values.
 
 use std::ffi::OsStr;
 
@@ -12,14 +11,14 @@ use engine::selection::{Given, Selection, select_with};
 use engine::size::parse_block;
 use engine::{Catalog, Error, Ladder};
 
-/// What help says of the names of ladders and rungs.
+/// The help text about the names of ladders and rungs.
 pub(crate) const NAMES: &str = "Ladders and rungs; a rung's name without the number at its end stands for all that \
                                 differ in it, `all` for every ladder";
 
 /// The ladders that a command line is about.
 pub struct Scope {
     pub(crate) catalog: &'static Catalog,
-    /// Those that help describes: the ladders that are named, or all.
+    /// The ladders whose options the help describes: those that were named, or all.
     described: Vec<&'static Ladder>,
 }
 
@@ -37,7 +36,7 @@ pub struct Targets {
 }
 
 impl Scope {
-    /// Finds out which ladders this command line is about, so that help shows their options alone.
+    /// Finds the ladders that this command line names, so that the help only shows their options.
     pub fn of<'a>(
         catalog: &'static Catalog,
         args: impl IntoIterator<Item = &'a (impl AsRef<OsStr> + 'a)>,
@@ -159,7 +158,7 @@ fn options(catalog: &Catalog) -> Vec<&'static str> {
     names
 }
 
-/// A line of help: `--n <N>  Elements [default: 2^24]`.
+/// A line of the help text: `--n <N>  Elements [default: 2^24]`.
 fn described_option(option: &Opt) -> String {
     let words = match option.kind {
         Kind::Word(words) => format!(": {}", words.join(", ")),
@@ -173,10 +172,10 @@ fn described_option(option: &Opt) -> String {
 }
 
 impl Targets {
-    /// The values of a command line that [`Scope::targets`] described.
+    /// Extracts the values from a command line that [`Scope::targets`] described.
     pub fn read(catalog: &Catalog, matches: &ArgMatches) -> Self {
         let texts = |name: &str| -> Vec<String> {
-            // Not every command takes all of them.
+            // Not every command has all of these arguments.
             let values = matches.try_get_many::<String>(name).ok().flatten();
             values.into_iter().flatten().cloned().collect()
         };
@@ -198,26 +197,26 @@ impl Targets {
         self.names.is_empty() && self.rungs.is_empty()
     }
 
-    /// What is named, with `--rung` or without.
+    /// The names that were given, with `--rung` or without.
     pub(crate) fn names(&self) -> Vec<String> {
         [&self.names[..], &self.rungs].concat()
     }
 
-    /// The options of problems, as they were written.
+    /// The options of problems, as they were written on the command line.
     pub(crate) fn given(&self) -> &[Given] {
         &self.given
     }
 
-    /// The block, where there can be one.
+    /// The block, if one was given.
     pub fn block(&self) -> Option<[u32; 3]> {
         self.blocks.last().copied()
     }
 
-    /// The ladders that are named, with their rungs and options; all of them where none is named.
+    /// The ladders that were named, with their rungs and options; all ladders if none was named.
     ///
     /// # Errors
-    /// When a name is neither a ladder's nor a rung's, with the nearest ones; when no selected ladder has an option or
-    /// a rung.
+    /// [`Error::UnknownName`] with the nearest names when a name is neither a ladder's nor a rung's,
+    /// [`Error::UnknownRung`] when no selected ladder has a rung, [`Error::OptionOfOthers`] when none has an option.
     pub fn select(&self, catalog: &Catalog) -> Result<Vec<Selection>, Error> {
         if self.names.is_empty() || self.rungs.is_empty() {
             return select_with(catalog, &self.names(), &self.given);

@@ -1,10 +1,10 @@
-//! The ladders of a program, and the PTX of their kernels.
+//! The ladders of a program, together with the PTX of their kernels.
 
 use crate::error::Error;
 use crate::ptx::Ptx;
 use crate::registry::Ladder;
 
-/// What a program can run: its ladders, and the kernels that they launch.
+/// The contents of a program: its ladders, and the kernels that they launch.
 #[derive(Debug)]
 pub struct Catalog {
     /// The ladders, in the order in which they are taught.
@@ -21,8 +21,8 @@ pub struct Kernels {
     pub modules: &'static [Ptx],
     /// The compiler of the host code: `rustc 1.95.0`.
     pub host_compiler: &'static str,
-    /// Where the kernels were compiled: `kernels.compute_90.ll` there is the LLVM IR that a module was made from. The
-    /// folder is gone where only the program is.
+    /// The folder in which the kernels were compiled. It holds the LLVM IR that each module was made from, as in
+    /// `kernels.compute_90.ll`. It does not exist on a machine that only has the built program.
     pub build_folder: &'static str,
 }
 
@@ -44,13 +44,13 @@ impl Catalog {
 }
 
 impl Kernels {
-    /// The newest module that a device of this compute capability runs; the newest of all for `None`, a device that
-    /// has no compute capability.
+    /// The newest module that a device of this compute capability can run. `None` stands for a device without a
+    /// compute capability, which runs the newest module of all.
     pub fn newest_for(&self, capability: Option<(u32, u32)>) -> Option<&'static Ptx> {
         Ptx::newest(self.modules, capability)
     }
 
-    /// The compilers of the host code, and of the device code that a device of this compute capability runs.
+    /// The compilers of the host code, and of the module that a device of this compute capability runs.
     pub fn toolchain(&self, capability: Option<(u32, u32)>) -> String {
         let module = self.newest_for(capability);
         format!(

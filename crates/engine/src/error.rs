@@ -1,62 +1,62 @@
-//! What can go wrong, in words that say what to do about it.
+//! The errors of running ladders. Each message says what to do about it.
 
 use crate::launch::Launch;
 use crate::names::{did_you_mean, near};
 
-/// Anything that keeps a ladder from being climbed.
+/// Everything that can keep a ladder from being run.
 ///
-/// Each message is one line and ends with a hint. [`Error::is_failure`] tells the device's failures
-/// from the user's mistakes.
+/// Each message is one line and ends with a hint. [`Error::is_failure`] distinguishes failures of the device from
+/// mistakes of the user.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No ladder of that name.
+    /// No ladder has this name.
     #[error("no ladder is named `{name}`; {}", did_you_mean(.name, "ladders", .known))]
     UnknownLadder {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// All names.
+        /// The names of all ladders.
         known: Vec<&'static str>,
     },
-    /// Neither a ladder nor a rung of any.
+    /// The name is neither a ladder's nor a rung's.
     #[error("no ladder or rung is named `{name}`; {}", near(.nearest, "`ladder list` names them"))]
     UnknownName {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// The closest names there are, nearest first.
+        /// The most similar names, nearest first.
         nearest: Vec<String>,
     },
-    /// No rung of that name on this ladder.
+    /// The ladder has no rung of this name.
     #[error("the ladder {ladder} has no rung `{name}`; {}", did_you_mean(.name, "rungs", .known))]
     UnknownRung {
         /// The ladder that was searched.
         ladder: &'static str,
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// All names.
+        /// The names of all its rungs.
         known: Vec<&'static str>,
     },
-    /// A size that cannot be read.
+    /// The text is not a size.
     #[error(
         "`{given}` is not a size: {why}; write 16777216, 1_000_000, 2^24 or 16M (k, M, G: 2^10, 2^20, 2^30)"
     )]
     BadSize {
-        /// What was given.
+        /// The text that was given.
         given: String,
-        /// What is wrong with it.
+        /// The reason why it is not a size.
         why: &'static str,
     },
-    /// An option that the ladder does not have.
+    /// The ladder does not have this option.
     #[error("the ladder {ladder} has no option --{name}; {}", options_hint(.known))]
     UnknownOption {
         /// The ladder.
         ladder: &'static str,
-        /// What was asked for.
+        /// The option that was asked for.
         name: String,
-        /// The options it has.
+        /// The options that the ladder has.
         known: Vec<&'static str>,
     },
-    /// An option that none of the selected ladders has.
+    /// None of the selected ladders has this option.
     #[error(
         "--{option} is an option of {}, and not of {}; {}",
         .has.join(", "), .selected.join(", "), options_hint(.known)
@@ -68,20 +68,20 @@ pub enum Error {
         has: Vec<&'static str>,
         /// The ladders that were selected.
         selected: Vec<&'static str>,
-        /// The options that these have.
+        /// The options of the selected ladders.
         known: Vec<&'static str>,
     },
-    /// A word that an option does not take.
+    /// The word is not among those that the option takes.
     #[error("`{given}` is not possible for --{option}; {}", did_you_mean(.given, "words", .known))]
     BadWord {
         /// The option.
         option: &'static str,
-        /// What was given.
+        /// The word that was given.
         given: String,
-        /// All words.
+        /// All words that the option takes.
         known: Vec<&'static str>,
     },
-    /// A value that the ladder does not take.
+    /// The ladder does not take this value.
     #[error("{option} = {value} is out of bounds for the ladder {ladder}: it takes {takes}")]
     OutOfBounds {
         /// The ladder.
@@ -93,55 +93,55 @@ pub enum Error {
         /// The values it takes, in words.
         takes: String,
     },
-    /// Sizes that are possible each and not together.
+    /// Each size is possible, but not all of them together.
     #[error("{what} is too large for the ladder {ladder}: {limit}")]
     TooLarge {
         /// The ladder.
         ladder: &'static str,
-        /// What was asked for.
+        /// The sizes that were asked for.
         what: String,
-        /// What is possible.
+        /// The limit that they exceed.
         limit: String,
     },
-    /// A file that cannot be read.
+    /// A file cannot be read.
     #[error("cannot read {path}: {why}; --{option} takes {takes}")]
     Unreadable {
         /// The option that named it.
         option: &'static str,
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The reason why it cannot be read.
         why: String,
-        /// What the option takes.
+        /// The kind of file that the option takes.
         takes: &'static str,
     },
-    /// A block that cannot be read.
+    /// The text is not the size of a block.
     #[error("`{given}` is not a block; write its threads, as in 256, or 32x16 for two dimensions")]
     BadBlock {
-        /// What was given.
+        /// The text that was given.
         given: String,
     },
-    /// A block that the ladder does not take.
+    /// The ladder does not take blocks of this size.
     #[error("a block of {block} is not possible on the ladder {ladder}: it must be {rule}")]
     BlockOutOfBounds {
         /// The ladder.
         ladder: &'static str,
         /// The block asked for.
         block: String,
-        /// What its blocks are.
+        /// The rule for blocks of this ladder.
         rule: &'static str,
     },
-    /// A const-generic rung without an entry for this.
+    /// A const-generic rung was not compiled for this request.
     #[error("{rung} was not compiled for {what}: it was for {}", .compiled.join(", "))]
     NotCompiled {
         /// The rung.
         rung: &'static str,
-        /// What was asked for.
+        /// The value that was asked for.
         what: String,
-        /// What there are entries for.
+        /// The values that it was compiled for.
         compiled: Vec<String>,
     },
-    /// More shared memory than a block can have.
+    /// The launch needs more shared memory than a block can have.
     #[error(
         "{rung} with a block of {block} needs {needed} bytes of shared memory and a block has {most}; \
          the block must be {rule}"
@@ -151,24 +151,24 @@ pub enum Error {
         rung: &'static str,
         /// The block asked for.
         block: String,
-        /// Bytes that it needs.
+        /// The bytes that it needs.
         needed: u32,
-        /// Bytes that there are.
+        /// The bytes that a block can have.
         most: u32,
-        /// What the ladder's blocks are.
+        /// The rule for blocks of this ladder.
         rule: &'static str,
     },
-    /// A rung that does not compute what is asked for.
+    /// The rung does not compute this variant of the ladder's problem.
     #[error("{rung} was not compiled for {variant}; it is in {}", .others.join(", "))]
     NotOffered {
         /// The rung.
         rung: &'static str,
-        /// What was asked for.
+        /// The variant that was asked for.
         variant: String,
-        /// The rungs that compute it.
+        /// The rungs that compute this variant.
         others: Vec<&'static str>,
     },
-    /// The buffers do not fit.
+    /// The buffers do not fit into the device's or the host's memory.
     #[error(
         "{size} needs {} of the {place}'s memory, which has {} free; {}",
         gib(*.need), gib(*.free), fits_hint(.fits)
@@ -176,22 +176,22 @@ pub enum Error {
     NotEnoughMemory {
         /// The size asked for, in words.
         size: String,
-        /// Whose memory: `device` or `host`.
+        /// The owner of the memory: `device` or `host`.
         place: &'static str,
-        /// Bytes that it needs there.
+        /// The bytes that are needed there.
         need: u64,
-        /// Bytes that are free there.
+        /// The bytes that are free there.
         free: u64,
-        /// Options with which it would fit, where there are any.
+        /// Options with which the problem would fit, when there are any.
         fits: Option<String>,
     },
-    /// There is no driver, or no GPU behind it.
+    /// There is no CUDA driver, or the driver finds no GPU.
     #[error("{what}; `cargo xtask doctor` shows what is missing, --device sim needs no GPU")]
     NoGpu {
-        /// What was found instead.
+        /// The reason why there is none.
         what: String,
     },
-    /// The driver would not compile PTX.
+    /// The driver cannot compile the PTX.
     #[error(
         "the driver cannot load the PTX: {reason}{}; a driver older than the PTX's .version does this, a newer driver mends it",
         log_suffix(.log)
@@ -199,39 +199,39 @@ pub enum Error {
     Ptx {
         /// The driver's error.
         reason: String,
-        /// What its PTX compiler wrote.
+        /// The log of its PTX compiler.
         log: String,
     },
-    /// A kernel that is compiled for newer devices only.
+    /// The kernel is compiled for newer devices only.
     #[error("{entry} needs compute capability {}.{}, the device has {}.{}; --device sim runs it", .needs.0, .needs.1, .has.0, .has.1)]
     NeedsNewer {
         /// The kernel.
         entry: String,
-        /// The least that has it.
+        /// The oldest compute capability that has the kernel.
         needs: (u32, u32),
-        /// What the device is.
+        /// The device's compute capability.
         has: (u32, u32),
     },
-    /// A launch was refused, or the kernel failed while it ran.
+    /// The device refused a launch, or the kernel failed while it ran.
     #[error("{launch} failed: {reason}")]
     Launch {
-        /// What was launched.
+        /// The launch that failed.
         launch: Box<Launch>,
-        /// The device's error, and where more can be learned of it.
+        /// The device's error, and a hint where to learn more about it.
         reason: String,
     },
-    /// A [call](crate::Device::call) of code that is no kernel of this program failed.
+    /// A [call](crate::Device::call) of code that is not one of this program's kernels failed.
     #[error("{what} failed: {reason}")]
     Call {
-        /// What was called: `CUB DeviceReduce`.
+        /// The name of the code: `CUB DeviceReduce`.
         what: String,
-        /// Its own words, or the device's error.
+        /// Its own message, or the device's error.
         reason: String,
     },
-    /// Any other failure of the device.
+    /// The device failed in another way.
     #[error("the device failed while {doing}: {reason}")]
     Device {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
         /// The device's error.
         reason: String,
@@ -239,8 +239,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the device failed. Otherwise what was asked for cannot be done, and the user has to ask for
-    /// something else.
+    /// Whether the device failed. Any other error means that the request cannot be fulfilled, and the user has to ask
+    /// for something else.
     pub fn is_failure(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What a device is asked to run.
+//! The description of a kernel launch.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use rung::dims;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Arg {
-    /// The address of the problem's buffer of this index.
+    /// The address of the problem's buffer with this index.
     Buffer(usize),
     /// A 32-bit unsigned number.
     U32(u32),
@@ -22,40 +22,40 @@ pub enum Arg {
     F32(f32),
 }
 
-/// Which code a launch's entry is looked up in.
+/// The code in which a launch's entry is looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Code {
     /// The kernels of this program.
     #[default]
     Kernels,
-    /// As [`Device::load`](crate::Device::load) gave it.
+    /// Code that was returned by [`Device::load`](crate::Device::load).
     Loaded(u32),
 }
 
-/// One launch of a kernel, as any device takes it.
+/// One launch of a kernel, in the form that every device takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
-    /// The code that has the entry.
+    /// The code that contains the entry.
     pub code: Code,
     /// The name of the `.entry` in its PTX.
     pub entry: String,
-    /// Blocks in x, y and z.
+    /// The size of the grid in blocks, in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y and z.
+    /// The size of a block in threads, in x, y and z.
     pub block: [u32; 3],
-    /// Bytes of *dynamic* shared memory of a block. What a kernel declares statically comes on top.
+    /// The bytes of *dynamic* shared memory of a block. Memory that the kernel declares statically is not included.
     pub shared_bytes: u32,
     /// The arguments, in the order of the kernel's parameters.
     pub args: Vec<Arg>,
 }
 
 impl Launch {
-    /// Blocks in all.
+    /// The number of blocks of the grid.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&side| u64::from(side)).product()
     }
 
-    /// Threads of a block.
+    /// The number of threads of a block.
     pub fn threads(&self) -> u64 {
         self.block.iter().map(|&side| u64::from(side)).product()
     }

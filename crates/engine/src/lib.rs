@@ -1,10 +1,10 @@
 //! Runs ladders of GPU kernels: what a [`Ladder`] is, the [`Problem`] that its rungs compute, the [`Device`]s that
 //! run them, and the sessions in which a rung is checked and timed.
 //!
-//! What flows in: a [`Catalog`] of ladders with the PTX of their kernels, made by the program that has them. What
-//! flows out: [reports](run::Report) of runs, as data.
+//! The input is a [`Catalog`] of ladders with the PTX of their kernels, which the program provides. The output are
+//! [reports](run::Report) of runs, as data.
 //!
-//! It must not know which ladders there are, how results are shown, or what is computed from them.
+//! This crate must not know which ladders exist, how results are shown, or what is computed from them.
 
 pub mod catalog;
 pub mod device;

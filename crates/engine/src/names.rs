@@ -1,6 +1,6 @@
-//! Names that are not known, and what they were meant to be.
+//! Suggestions for unknown names.
 
-/// The hint for a name that is not known, from [`near_names`].
+/// The hint for an unknown name; `nearest` comes from [`near_names`].
 pub fn near(nearest: &[String], otherwise: &str) -> String {
     match nearest {
         [] => otherwise.to_owned(),
@@ -9,11 +9,11 @@ pub fn near(nearest: &[String], otherwise: &str) -> String {
     }
 }
 
-/// How many names are suggested.
+/// The number of names that are suggested.
 const SUGGESTED: usize = 3;
 
-/// The names that `given` was most likely meant to be, whatever their case: those it is part of, or else those the
-/// fewest letters away.
+/// The names that `given` was most likely meant to be, ignoring case: those that contain it, or else those with the
+/// smallest edit distance.
 pub fn near_names<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let given = given.to_lowercase();
     let mut all: Vec<(bool, usize, &str)> = known
@@ -27,7 +27,7 @@ pub fn near_names<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> 
         .collect();
     all.sort_unstable();
     all.dedup();
-    // Of the names that it is not part of, the nearest.
+    // When no name contains `given`, keep only the nearest.
     if let Some(&(is_no_part, least, _)) = all.first() {
         all.retain(|&(other, distance, _)| !other || (is_no_part && distance == least));
     }
@@ -35,7 +35,7 @@ pub fn near_names<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> 
     names.take(SUGGESTED).collect()
 }
 
-/// The hint for a name that is not one of those known: the nearest ones, or all of them.
+/// The hint for an unknown name: the nearest known names, or all of them.
 pub fn did_you_mean(given: &str, kind: &str, known: &[&'static str]) -> String {
     let nearest = near_names(given, known.iter().copied());
     near(&nearest, &format!("the {kind} are {}", known.join(", ")))

@@ -1,8 +1,8 @@
-//! What a ladder can be asked for besides a block: sizes, shapes, operations, data.
+//! The options of a ladder: sizes, shapes, operations and data.
 //!
-//! A ladder declares its options as data ([`Opt`]); the command line, the sweeps and JSON are made from
-//! that. What was asked for and what a problem is made from are both [`Options`], without and with the
-//! ladder's defaults.
+//! A ladder declares its options as data ([`Opt`]); the command line, the sweeps and the JSON output are made from
+//! these declarations. [`Options`] are the values: those that the user gave, and, once completed with the ladder's
+//! defaults, those that a problem is made from.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -15,19 +15,19 @@ use crate::size::parse_size;
 /// An option of a ladder: `--name VALUE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opt {
-    /// Its name, without the dashes.
+    /// The name, without the dashes.
     pub name: &'static str,
-    /// What stands for its value in help.
+    /// The placeholder for its value in the help text.
     pub metavar: &'static str,
-    /// What kind of value it takes.
+    /// The kind of value that it takes.
     pub kind: Kind,
-    /// The value where none is given, as it is written on the command line.
+    /// The default value, as it is written on the command line.
     pub default: &'static str,
-    /// What it says, in one line.
+    /// The line of the help text.
     pub help: &'static str,
 }
 
-/// What an option takes.
+/// The kind of value that an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A size, as [`parse_size`] reads it.
@@ -36,7 +36,7 @@ pub enum Kind {
     SizeOr(&'static str),
     /// One of these words.
     Word(&'static [&'static str]),
-    /// Any text; what it has to be is the ladder's to say.
+    /// Any text. The ladder checks it.
     Text,
 }
 
@@ -44,9 +44,9 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// Of [`Kind::Size`].
+    /// The value of a [`Kind::Size`].
     Size(u64),
-    /// Of [`Kind::Word`] and [`Kind::Text`].
+    /// The value of a [`Kind::Word`] or a [`Kind::Text`].
     Text(String),
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for Value {
 }
 
 impl Opt {
-    /// An option that takes a size.
+    /// Declares an option that takes a size.
     pub const fn size(
         name: &'static str,
         metavar: &'static str,
@@ -76,7 +76,7 @@ impl Opt {
         }
     }
 
-    /// An option that takes one of these words; the first is its default.
+    /// Declares an option that takes one of these words; the first is its default.
     pub const fn word(
         name: &'static str,
         metavar: &'static str,
@@ -92,10 +92,10 @@ impl Opt {
         }
     }
 
-    /// Reads a value of this option.
+    /// Parses a value of this option.
     ///
     /// # Errors
-    /// [`Error::BadSize`], or [`Error::BadWord`] with the words that there are.
+    /// [`Error::BadSize`] when the text is not a size, [`Error::BadWord`] when the option does not take this word.
     pub fn parse(&self, text: &str) -> Result<Value, Error> {
         match self.kind {
             Kind::Size => parse_size(text).map(Value::Size),
@@ -115,7 +115,7 @@ impl Opt {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct Options {
-    /// The ladder that completed them, for messages; empty before.
+    /// The ladder that completed these options, for messages; empty before that.
     #[serde(skip)]
     ladder: &'static str,
     #[serde(serialize_with = "as_map")]
@@ -130,7 +130,7 @@ fn as_map<S: serde::Serializer>(
 }
 
 impl Options {
-    /// These options and this one, its value as it is written on the command line.
+    /// Adds an option, with its value as it is written on the command line.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
         self.set(name, Value::Text(value.to_string()));
@@ -145,17 +145,17 @@ impl Options {
         }
     }
 
-    /// The value of an option, where it has one.
+    /// The value of an option, when it was given.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let found = self.values.iter().find(|(own, _)| *own == name);
         found.map(|(_, value)| value)
     }
 
-    /// These options in the order in which they are `declared`, with the defaults of those that are missing.
+    /// Sorts the options in the order in which they are `declared`, and adds the defaults of those that are missing.
     ///
     /// # Errors
-    /// [`Error::UnknownOption`] for one that is not declared, and as [`Opt::parse`] for a value that is not
-    /// of its option's kind.
+    /// [`Error::UnknownOption`] when an option is not declared, [`Error::BadSize`] or [`Error::BadWord`] when a value
+    /// does not have the kind of its option.
     pub fn complete(&self, ladder: &'static str, declared: &'static [Opt]) -> Result<Self, Error> {
         let known = || declared.iter().map(|option| option.name).collect();
         if let Some((name, _)) = self
@@ -183,7 +183,7 @@ impl Options {
         Ok(complete)
     }
 
-    /// A size that the ladder declares. Only for options that are complete.
+    /// The value of a size option. The options must be complete.
     pub fn size(&self, name: &str) -> u64 {
         match self.get(name) {
             Some(Value::Size(size)) => *size,
@@ -191,10 +191,10 @@ impl Options {
         }
     }
 
-    /// A size that the ladder declares, and that has to be in this range. Only for options that are complete.
+    /// The value of a size option that has to be in this range. The options must be complete.
     ///
     /// # Errors
-    /// [`Error::OutOfBounds`] when it is not in the range.
+    /// [`Error::OutOfBounds`] when the size is not in the range.
     pub fn size_within(
         &self,
         name: &'static str,
@@ -212,7 +212,8 @@ impl Options {
         }
     }
 
-    /// A size that the ladder declares, or `None` for the word in its place. Only for options that are complete.
+    /// The value of a size option, or `None` when it is the word that is allowed instead of a size. The options must
+    /// be complete.
     pub fn maybe_size(&self, name: &str) -> Option<u64> {
         match self.get(name) {
             Some(Value::Size(size)) => Some(*size),
@@ -220,14 +221,14 @@ impl Options {
         }
     }
 
-    /// These options with the size that a problem settled on.
+    /// Replaces an option by the size that the problem chose.
     #[must_use]
     pub fn with_size(mut self, name: &'static str, size: u64) -> Self {
         self.set(name, Value::Size(size));
         self
     }
 
-    /// A word or a text that the ladder declares. Only for options that are complete.
+    /// The value of a word or text option. The options must be complete.
     pub fn text(&self, name: &str) -> &str {
         match self.get(name) {
             Some(Value::Text(text)) => text,
@@ -236,8 +237,8 @@ impl Options {
     }
 }
 
-/// Every combination of values of options, the last option changing fastest. One combination, of nothing,
-/// for no options.
+/// Every combination of the options' values; the last option changes fastest. Without options there is one
+/// combination, which is empty.
 pub fn combinations(choices: &[(&'static str, Vec<Value>)]) -> Vec<Options> {
     choices
         .iter()

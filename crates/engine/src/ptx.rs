@@ -1,4 +1,4 @@
-//! The kernels' PTX as this program has it: a text for each architecture.
+//! The PTX of the kernels, one text for each architecture.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use ptx::Outline;
 use ptx::extract::{SourceLines, extract};
 
-/// Kernels' PTX for one architecture.
+/// The PTX of the kernels for one architecture.
 #[derive(Debug)]
 pub struct Ptx {
     /// The least compute capability that a device must have to run it, major and minor.
@@ -17,7 +17,7 @@ pub struct Ptx {
 }
 
 impl Ptx {
-    /// A text for devices from this compute capability on.
+    /// A text for devices of at least this compute capability.
     pub const fn new(capability: (u32, u32), text: &'static str) -> Self {
         Self {
             capability,
@@ -26,20 +26,20 @@ impl Ptx {
         }
     }
 
-    /// The newest of `all`, which are in order, that a device of this compute capability runs; for `None`,
-    /// which is no device's, the newest.
+    /// The newest text in `all`, which is sorted, that a device of this compute capability can run; for `None`, the
+    /// newest of all.
     pub fn newest(all: &[Self], capability: Option<(u32, u32)>) -> Option<&Self> {
         let runs = |ptx: &&Self| capability.is_none_or(|own| own >= ptx.capability);
         all.iter().rfind(runs)
     }
 
-    /// Where its entries are, read once.
+    /// The outline of the text, with the positions of its entries. It is read once.
     pub fn outline(&self) -> &Outline<'static> {
         self.outline.get_or_init(|| Outline::new(self.text))
     }
 
-    /// The text of an entry alone, with all that it needs and without lines of the source; the whole text where
-    /// the entry does not stand alone.
+    /// The text of one entry with everything that it needs, without source lines; the whole text when the entry cannot
+    /// stand alone.
     pub fn part(&self, entry: &str) -> Cow<'static, str> {
         extract(self.outline(), entry, SourceLines::Drop)
             .map_or(Cow::Borrowed(self.text), Cow::Owned)

@@ -1,4 +1,4 @@
-//! The ladders and their rungs, as data: every tool walks these, and none matches on a name.
+//! The ladders and their rungs, as data. Every tool iterates over these and none matches on a name.
 
 use crate::error::Error;
 use crate::launch::{Code, Launch};
@@ -8,12 +8,12 @@ use crate::size::dims;
 pub use rung::{ChooseBlock, Entries, Form, PublishedSpeedup, Rung, SharedMemory};
 use rung::{NotCompiled, variant_in_words};
 
-/// Bytes of shared memory that a block can have on every device without asking (CUDA C++ Programming Guide,
+/// The bytes of shared memory that a block can have on every device without an opt-in (CUDA C++ Programming Guide,
 /// "Compute Capabilities").
 const MAX_SHARED: u32 = 48 << 10;
 
-/// Bytes of shared memory that a block can have on any device, if the launch asks for it (the same source): a
-/// device that has less refuses the launch.
+/// The most bytes of shared memory that a block can have with an opt-in on any device (same source). A device with
+/// less refuses the launch.
 const MAX_DYNAMIC: u32 = 227 << 10;
 
 /// Kernels that compute the same thing, from the naive one to the fastest.
@@ -21,37 +21,37 @@ const MAX_DYNAMIC: u32 = 227 << 10;
 pub struct Ladder {
     /// The name that `ladder run` takes.
     pub name: &'static str,
-    /// What its kernels compute, in one line.
+    /// A one-line summary of the computation.
     pub summary: &'static str,
     /// The rungs, from the first to the last.
     pub rungs: &'static [Rung],
-    /// What it can be asked for, with the defaults.
+    /// The options of the ladder, with their defaults.
     pub options: &'static [Opt],
-    /// The blocks that its kernels are right for.
+    /// The sizes of blocks that its kernels support.
     pub blocks: &'static [[u32; 3]],
-    /// Those blocks in words.
+    /// The rule for these sizes, in words.
     pub block_rule: &'static str,
-    /// What `ladder check` sweeps: edges, primes, and what is a multiple of nothing.
+    /// The problems that `ladder check` sweeps: edge cases, primes, and sizes that are not a multiple of any tile.
     pub sweep: fn(Effort) -> Vec<Options>,
-    /// Makes the problem that complete options ask for.
+    /// Makes the problem that complete options describe.
     pub problem: fn(&Options) -> Result<Box<dyn Problem>, Error>,
-    /// What is shown of a run.
+    /// The columns that are shown of a run.
     pub shown: ShownColumns,
 }
 
-/// How much a sweep may take.
+/// How long a sweep may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// What a GPU checks in seconds.
+    /// Takes seconds on a GPU.
     Full,
-    /// What the SIMT machine checks in a minute or two.
+    /// Takes a minute or two on the SIMT machine.
     Quick,
-    /// What a test checks in a second or two.
+    /// Takes a second or two in a test.
     Least,
 }
 
 impl Effort {
-    /// The one of three choices that this effort stands for.
+    /// Picks the choice for this effort.
     pub fn pick<T>(self, full: T, quick: T, least: T) -> T {
         match self {
             Self::Full => full,
@@ -60,8 +60,8 @@ impl Effort {
         }
     }
 
-    /// Problems for a ladder with one size: nothing, one element, a warp less one, sizes that are a multiple of nothing,
-    /// and one that fills a device.
+    /// Problems for a ladder with one size: nothing, one element, one less than a warp, sizes that are not a multiple
+    /// of any tile, and one that fills a device.
     pub fn sizes(self, option: &'static str) -> Vec<Options> {
         let sizes: &[u64] = self.pick(
             &[0, 1, 31, 1000, (1 << 20) + 3, (1 << 24) + 1],
@@ -73,19 +73,20 @@ impl Effort {
     }
 }
 
-/// What a ladder shows of a run.
+/// The columns that a ladder shows of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownColumns {
-    /// The columns where the rungs were timed.
+    /// The columns when the rungs were timed.
     pub timed: &'static [Column],
-    /// The columns where they were counted.
+    /// The columns when the rungs were counted.
     pub counted: &'static [Column],
-    /// Whether the launches' [pictures](crate::problem::Picture) are shown instead of numbers: then nothing is timed.
+    /// Whether the launches' [pictures](crate::problem::Picture) are shown instead of numbers. Such a ladder is not
+    /// timed.
     pub pictures: bool,
 }
 
 impl ShownColumns {
-    /// What shows a ladder that is limited by memory: times, bandwidth, sectors and bank conflicts.
+    /// The columns of a ladder that is limited by memory: times, bandwidth, sectors and bank conflicts.
     pub const MEMORY: Self = Self {
         timed: &[
             Column::Time,
@@ -104,48 +105,48 @@ impl ShownColumns {
     };
 }
 
-/// A column of a report. A ladder lists those that tell its story.
+/// A column of a report. Each ladder lists the columns that show its lessons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// The median time of a launch.
     Time,
-    /// How many times faster than the ladder's first rung.
+    /// The speedup over the ladder's first rung.
     OverFirst,
-    /// The speed in percent of the first rung's, where that is a copy: the ladder's upper bound.
+    /// The speed in percent of the first rung's. The first rung is a copy, which is the ladder's upper bound.
     OfCopy,
-    /// How many times faster than the rung before.
+    /// The speedup over the previous rung.
     OverBefore,
     /// Effective bandwidth.
     Bandwidth,
-    /// Effective bandwidth in percent of what the device's memory can move.
+    /// Effective bandwidth in percent of the memory's peak bandwidth.
     OfPeak,
-    /// Floating-point operations a second.
+    /// Floating-point operations per second.
     Flops,
-    /// The speedup that the text behind the ladder gives.
+    /// The speedup that the ladder's source text publishes.
     Published,
-    /// What that text counted.
+    /// The count that the source text publishes.
     PublishedCount,
-    /// PTX instructions of a warp.
+    /// PTX instructions per warp.
     Instructions,
-    /// Sectors of a request to global memory, for loads and stores.
+    /// Sectors per request to global memory, for loads and stores.
     Sectors,
-    /// Bytes that loads move from global memory and its caches.
+    /// Bytes that loads read from global memory and its caches.
     Read,
-    /// Sectors of a load.
+    /// Sectors per load.
     SectorsLoaded,
-    /// The share of those sectors' bytes that is used.
+    /// The share of the bytes of these sectors that is used.
     Used,
-    /// Wavefronts of shared memory that bank conflicts cost.
+    /// Shared memory wavefronts caused by bank conflicts.
     Conflicts,
-    /// Wavefronts of an access to shared memory.
+    /// Wavefronts per access to shared memory.
     Wavefronts,
     /// The share of branches that do not split a warp.
     Uniform,
-    /// Atomics on global memory.
+    /// Atomic operations on global memory.
     GlobalAtomics,
-    /// Sectors that an atomic changes, counted once for every thread on its most wanted word.
+    /// Sectors changed by an atomic, each counted as often as its most contended word has threads.
     AtomicSectors,
-    /// Wavefronts of the atomics on shared memory.
+    /// Wavefronts of the atomic operations on shared memory.
     SharedAtomics,
 }
 
@@ -153,7 +154,7 @@ impl Ladder {
     /// The rung of this name.
     ///
     /// # Errors
-    /// [`Error::UnknownRung`] with the nearest name.
+    /// [`Error::UnknownRung`] with the nearest name, when the ladder has no rung of this name.
     pub fn rung(&self, name: &str) -> Result<&'static Rung, Error> {
         self.rungs
             .iter()
@@ -168,11 +169,11 @@ impl Ladder {
             })
     }
 
-    /// The rungs of these names in the ladder's order, or all of them where none is named. A name without the
-    /// number at its end stands for all rungs that differ in that number only.
+    /// The rungs with these names in the ladder's order; all of them when `names` is empty. A name without the number
+    /// at its end stands for all rungs that differ only in that number.
     ///
     /// # Errors
-    /// [`Error::UnknownRung`] for the first name that is none.
+    /// [`Error::UnknownRung`] for the first name that is not a rung's.
     pub fn named(&self, names: &[String]) -> Result<Vec<&'static Rung>, Error> {
         let is = |rung: &Rung, name: &str| rung.name == name || rung.family() == name;
         for name in names {
@@ -184,11 +185,12 @@ impl Ladder {
         Ok(self.rungs.iter().filter(named).collect())
     }
 
-    /// The rungs of these names that compute `problem`, in the ladder's order, or all that do where none is
-    /// named.
+    /// The rungs with these names that compute `problem`, in the ladder's order; all that compute it when no name is
+    /// given.
     ///
     /// # Errors
-    /// As [`Ladder::named`]; [`Error::NotOffered`] for the first named rung that does not compute it.
+    /// [`Error::UnknownRung`] for the first name that is not a rung's, [`Error::NotOffered`] for the first named rung
+    /// that does not compute the problem.
     pub fn select(
         &self,
         names: &[String],
@@ -209,28 +211,30 @@ impl Ladder {
         Ok(named.into_iter().filter(computes).collect())
     }
 
-    /// The problem that the options ask for, with the ladder's defaults where they ask for nothing.
+    /// The problem that the options describe, with the ladder's defaults for missing options.
     ///
     /// # Errors
-    /// Where the ladder does not have these options or does not take their values.
+    /// [`Error::UnknownOption`] when the ladder does not have an option, and [`Error::BadSize`], [`Error::BadWord`],
+    /// [`Error::OutOfBounds`] or another error of the ladder when it does not take a value.
     pub fn problem(&self, options: &Options) -> Result<Box<dyn Problem>, Error> {
         (self.problem)(&self.complete(options)?)
     }
 
-    /// The options with the ladder's defaults for those that are missing.
+    /// Adds the ladder's defaults for the options that are missing.
     ///
     /// # Errors
-    /// For an option that the ladder does not have, and for a value that is not of the option's kind.
+    /// [`Error::UnknownOption`] when the ladder does not have an option, [`Error::BadSize`] or [`Error::BadWord`] when
+    /// a value does not have the kind of its option.
     pub fn complete(&self, options: &Options) -> Result<Options, Error> {
         options.complete(self.name, self.options)
     }
 
-    /// How `rung` is launched on `problem`, with `block` or the one that the rung has for such a problem.
+    /// The launch of `rung` on `problem`, with `block` or else with the rung's default block for this problem.
     ///
     /// # Errors
-    /// [`Error::BlockOutOfBounds`] for a block that no rung of the ladder takes, [`Error::NotCompiled`]
-    /// for one that a const-generic rung has no entry for and for a rung that does not compute the problem,
-    /// [`Error::TooMuchShared`] for one with which a tile and what belongs to it do not fit.
+    /// [`Error::BlockOutOfBounds`] when the ladder does not support the block, [`Error::NotCompiled`] when a
+    /// const-generic rung has no entry for the block or does not compute the problem, [`Error::TooMuchShared`] when
+    /// the tile for this block does not fit into shared memory.
     pub fn launch(
         &self,
         rung: &Rung,
@@ -248,7 +252,8 @@ impl Ladder {
                 rule: self.block_rule,
             });
         }
-        // Before the shared memory: that of a tile is only defined for the blocks that the rung was compiled for.
+        // The entry is looked up before the shared memory is computed, because the size of a tile is only defined for
+        // blocks that the rung was compiled for.
         let entry = rung.entry(&problem.variant(), block)?;
         let needed = rung.shared.bytes(block);
         let most = match rung.shared {
@@ -274,7 +279,7 @@ impl Ladder {
         })
     }
 
-    /// The blocks that `rung` can be launched with on `problem`.
+    /// The blocks with which `rung` can be launched on `problem`.
     pub fn blocks_of(&self, rung: &Rung, problem: &dyn Problem) -> Vec<[u32; 3]> {
         if let Some(fixed) = rung.geometry.block(&problem.shape()) {
             return vec![fixed];

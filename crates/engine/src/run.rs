@@ -1,4 +1,4 @@
-//! Climbing a ladder: upload once, then check and time each rung.
+//! Running a ladder: the problem is uploaded once, then each rung is checked and timed.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::stats::Samples;
 
 pub use crate::session::{CheckedLaunch, Session, WARM_UP};
 
-/// What one rung did.
+/// The results of one rung.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The rung.
@@ -21,100 +21,100 @@ pub struct Outcome {
     pub launch: Launch,
     /// Whether its result was right.
     pub verdict: Verdict,
-    /// What there is to see of it besides numbers.
+    /// A picture of its values, when the ladder shows one.
     pub picture: Option<Picture>,
-    /// Its times, where it was timed.
+    /// Its times, when it was timed.
     pub samples: Option<Samples>,
-    /// What was counted of it, where the device counts.
+    /// Its counters, when the device counts.
     pub counters: Vec<Metric>,
 }
 
 impl Outcome {
-    /// A counter's value: `None` where it was not counted or has nothing to divide by.
+    /// The value of a counter: `None` when it was not counted, or when it is a quotient whose divisor is 0.
     pub fn counter(&self, name: &str) -> Option<f64> {
         let metric = self.counters.iter().find(|metric| metric.name == name)?;
         metric.value.number()
     }
 }
 
-/// What a run of a ladder gave.
+/// The results of a run of a ladder.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The ladder.
     pub ladder: &'static Ladder,
-    /// Where it ran.
+    /// The device that it ran on.
     pub device: DeviceInfo,
     /// The problem's options, complete.
     pub options: Options,
     /// The problem in words.
     pub title: String,
-    /// The bytes that effective bandwidth is reckoned from.
+    /// The number of bytes for computing effective bandwidth.
     pub bytes: u64,
-    /// The floating-point operations, where the ladder is measured by them.
+    /// The number of floating-point operations, when the ladder is measured in operations per second.
     pub flops: Option<u64>,
-    /// How many launches of each rung were timed; `None` for none, as on a device without a clock.
+    /// The number of timed launches of each rung; `None` when none was timed, as on a device without a clock.
     pub runs: Option<u32>,
-    /// How many sets of buffers the launches took in turn, to find their data outside the L2.
+    /// The number of sets of buffers that the launches rotate through, so that their data are not in the L2 cache.
     pub sets: usize,
     /// The rungs that ran, in the ladder's order.
     pub outcomes: Vec<Outcome>,
-    /// Why others did not: what the device lacks for them.
+    /// The reasons why other rungs did not run.
     pub left_out: Vec<String>,
 }
 
-/// What to run, and how.
+/// A request to run rungs of a ladder.
 #[derive(Clone, Debug)]
 pub struct RunRequest<'a> {
     /// The ladder.
     pub ladder: &'static Ladder,
-    /// The rungs by name; all that compute the problem where there is none.
+    /// The names of the rungs; all rungs that compute the problem when it is empty.
     pub rungs: &'a [String],
-    /// What the problem is made from.
+    /// The options of the problem.
     pub options: &'a Options,
-    /// The block for all of them, or each one's default.
+    /// The block for all rungs; `None` takes the default block of each.
     pub block: Option<[u32; 3]>,
-    /// How many launches of each rung to time; `None` checks only.
+    /// The number of timed launches of each rung; `None` only checks.
     pub runs: Option<u32>,
 }
 
-/// A run that was found possible, before a device is opened for it.
+/// A request that was checked for errors, before a device is opened for it.
 pub struct Plan {
     ladder: &'static Ladder,
     options: Options,
     problem: Box<dyn Problem>,
     launches: Vec<(&'static Rung, Launch)>,
     runs: Option<u32>,
-    /// Whether the rungs were asked for by name.
+    /// Whether the rungs were requested by name.
     named: bool,
-    /// Why rungs are not climbed that were not asked for by name.
+    /// The reasons why rungs that were not requested by name are left out.
     left_out: Vec<String>,
 }
 
 impl Plan {
-    /// The rungs that will be climbed, in the ladder's order.
+    /// The rungs that will be run, in the ladder's order.
     pub fn rungs(&self) -> Vec<&'static Rung> {
         self.launches.iter().map(|(rung, _)| *rung).collect()
     }
 
-    /// Those rungs, and how each is launched.
+    /// The rungs that will be run, with the launch of each.
     pub fn launches(&self) -> &[(&'static Rung, Launch)] {
         &self.launches
     }
 
-    /// Why rungs are left out that were not asked for by name.
+    /// The reasons why rungs that were not requested by name are left out.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
     }
 
-    /// The problem that they compute.
+    /// The problem that the rungs compute.
     pub fn problem(&self) -> &dyn Problem {
         &*self.problem
     }
 
-    /// Leaves out the launches for which `check` gives an error, and keeps the error's text as the reason.
+    /// Leaves out the launches for which `check` returns an error, and keeps the error's text as the reason.
     ///
     /// # Errors
-    /// The first of those errors, when the rungs were asked for by name.
+    /// The first of those errors, when the rungs were requested by name.
     pub fn leave_out<E: fmt::Display>(
         &mut self,
         mut check: impl FnMut(&Rung, &Launch) -> Option<E>,
@@ -133,12 +133,13 @@ impl Plan {
 }
 
 impl RunRequest<'_> {
-    /// Makes the problem and finds the rungs and their launches. Rungs that were not named and were not
-    /// compiled for the block are left out, unless that leaves none.
+    /// Makes the problem and the launches of the rungs. Rungs that were not requested by name and that were not
+    /// compiled for the block are left out, unless no rung would be left.
     ///
     /// # Errors
-    /// Options that the ladder does not take, names that are no rungs, a block that a rung cannot be launched
-    /// with.
+    /// When the ladder does not take the options, as [`Ladder::problem`] says; when a name is not a rung's or the rung
+    /// does not compute the problem, as [`Ladder::select`] says; and when a rung cannot be launched with the block, as
+    /// [`Ladder::launch`] says.
     pub fn plan(&self) -> Result<Plan, Error> {
         let Self {
             ladder,
@@ -176,12 +177,13 @@ impl RunRequest<'_> {
     }
 }
 
-/// Checks each rung of `plan` and, when it asks for runs, times it. `progress` is called with each rung before it runs.
-/// Rungs that the device is too old for are left out of the plan.
+/// Checks each rung of `plan`, and times it when the plan asks for timed launches. `progress` is called with each rung
+/// before it runs. Rungs that the device does not support are left out of the plan.
 ///
 /// # Errors
-/// Before anything runs, when the device is too old for a rung that was named or when the problem does not fit into
-/// its memory; and when the device fails. A wrong result is not an error: the report has it.
+/// [`Error::NeedsNewer`], before anything runs, when the device does not support a rung that was requested by name;
+/// [`Error::NotEnoughMemory`] when the problem does not fit into its memory; and the device's error when it fails. A
+/// wrong result is not an error but part of the report.
 pub fn run(
     device: &mut dyn Device,
     mut plan: Plan,
@@ -212,7 +214,7 @@ pub fn run(
         progress(rung);
         let tried = session.launch_checked(rung, &launch)?;
         let samples = match runs {
-            // A device without a clock has said all that it can.
+            // A device without a clock has nothing more to measure.
             Some(runs) if tried.ran.time_ns.is_some() => session.time(rung, &launch, runs)?,
             _ => None,
         };
@@ -248,36 +250,36 @@ impl Report {
             .all(|outcome| outcome.verdict.is_right())
     }
 
-    /// Whether the rungs were counted.
+    /// Whether any rung has counters.
     pub fn counted(&self) -> bool {
         self.outcomes
             .iter()
             .any(|outcome| !outcome.counters.is_empty())
     }
 
-    /// How many times faster `outcome` was than the rung of this name, where both were timed.
+    /// The speedup of `outcome` over the rung of this name, when both were timed.
     pub fn speedup_over(&self, outcome: &Outcome, name: &str) -> Option<f64> {
         let base = self.outcomes.iter().find(|other| other.rung.name == name)?;
         speedup(base, outcome)
     }
 
-    /// How many times faster it was than the ladder's first rung, where both were timed.
+    /// The speedup over the ladder's first rung, when both were timed.
     pub fn speedup_vs_first(&self, outcome: &Outcome) -> Option<f64> {
         self.speedup_over(outcome, self.ladder.rungs.first()?.name)
     }
 
-    /// How many times faster the rung at `index` was than the one that ran before it.
+    /// The speedup of the rung at `index` over the one that ran before it.
     pub fn speedup_vs_before(&self, index: usize) -> Option<f64> {
         let before = self.outcomes.get(index.checked_sub(1)?)?;
         speedup(before, self.outcomes.get(index)?)
     }
 
-    /// Its effective bandwidth in bytes a second, where it was timed.
+    /// The effective bandwidth in bytes per second, when the rung was timed.
     pub fn bytes_per_s(&self, outcome: &Outcome) -> Option<f64> {
         per_second(self.bytes, outcome)
     }
 
-    /// Its floating-point operations a second, where it was timed and is measured by them.
+    /// The floating-point operations per second, when the rung was timed and the ladder counts operations.
     pub fn flops_per_s(&self, outcome: &Outcome) -> Option<f64> {
         per_second(self.flops?, outcome)
     }

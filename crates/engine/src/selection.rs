@@ -1,5 +1,4 @@
-//! What a command line selects: ladders and rungs by name, whichever ladder they are of, with the options that were
-//! given for their problems.
+//! The ladders and rungs that a command line selects by name, with the options that were given for their problems.
 
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -8,13 +7,13 @@ use crate::options::{Opt, Options, Value, combinations};
 use crate::registry::{Ladder, Rung};
 use crate::run::{Plan, RunRequest};
 
-/// The name that stands for every ladder.
+/// The name that selects every ladder.
 pub const ALL: &str = "all";
 
-/// An option of ladders and its value, as it was written on the command line.
+/// The name of an option and its value, as it was written on the command line.
 pub type Given = (&'static str, String);
 
-/// A ladder or some of its rungs, and the problem that they shall compute.
+/// A ladder or some of its rungs, with the options of the problem.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// The ladder.
@@ -30,16 +29,16 @@ pub struct Selection {
 impl Selection {
     /// The selected rungs, in the ladder's order.
     pub fn rungs(&self) -> Vec<&'static Rung> {
-        // The names were found when they were selected.
+        // The names were already resolved when they were selected.
         self.ladder.named(self.rung_names()).unwrap_or_default()
     }
 
-    /// The names of the selected rungs as [`Ladder::named`] takes them: none for all.
+    /// The names of the selected rungs, as [`Ladder::named`] takes them. Empty when all rungs are selected.
     pub fn rung_names(&self) -> &[String] {
         if self.whole { &[] } else { &self.named }
     }
 
-    /// The options, of those that were given more than once the last.
+    /// The options. The last value counts when an option was given more than once.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         for (name, text) in &self.given {
@@ -48,10 +47,11 @@ impl Selection {
         options
     }
 
-    /// Every combination of the options' values, where options were given more than once; `None` where none was given.
+    /// Every combination of the options' values, when options were given more than once; `None` when no option was
+    /// given.
     ///
     /// # Errors
-    /// When a value is not of its option's kind.
+    /// [`Error::BadSize`] or [`Error::BadWord`] when a value does not have the kind of its option.
     pub fn combinations(&self) -> Result<Option<Vec<Options>>, Error> {
         let mut choices: Vec<(&'static str, Vec<Value>)> = Vec::new();
         for option in self.ladder.options {
@@ -66,7 +66,7 @@ impl Selection {
         Ok((!choices.is_empty()).then(|| combinations(&choices)))
     }
 
-    /// Makes the problem and finds the launches. What was named has to be possible, also where the whole ladder is
+    /// Makes the problem and the launches. A rung that was named must be possible, even when the whole ladder is
     /// selected.
     ///
     /// # Errors
@@ -91,9 +91,9 @@ impl Selection {
     }
 }
 
-/// What these names stand for, in the order of the ladders. A name is a ladder's, a rung's, one without the number at
-/// its end for the rungs that differ in that number only, or [`ALL`]; no names stand for all ladders. An option goes to
-/// each selected ladder that has it.
+/// Resolves names into selections, in the order of the ladders. A name is a ladder's, a rung's, a rung's without the
+/// number at its end (for all rungs that differ only in that number), or [`ALL`]; an empty list selects all ladders.
+/// An option applies to each selected ladder that has it.
 ///
 /// # Errors
 /// [`Error::UnknownName`] with the nearest names when a name is none of these, [`Error::OptionOfOthers`] when no
@@ -154,7 +154,7 @@ pub fn select_with(
     Ok(selected)
 }
 
-/// As [`select_with`], without options.
+/// Resolves names like [`select_with`], without options.
 ///
 /// # Errors
 /// [`Error::UnknownName`] with the nearest names when a name is neither a ladder's nor a rung's.

@@ -1,4 +1,4 @@
-//! A problem on a device: uploaded once, then launched, checked and timed.
+//! A problem on a device: its data are uploaded once, then launches are checked and timed on them.
 
 mod buffers;
 
@@ -13,22 +13,22 @@ use crate::registry::Rung;
 use crate::stats::Samples;
 use buffers::{Buffers, Outputs};
 
-/// Launches before the first that is timed.
+/// The number of launches before the first timed one.
 pub const WARM_UP: u32 = 3;
 
-/// How long the device is held before a timed launch, in nanoseconds: longer than the driver takes to
-/// enqueue it.
+/// How long the device is kept busy before a timed launch, in nanoseconds: longer than the driver takes to enqueue the
+/// launch.
 const HOLD_NS: u64 = 30_000;
 
-/// A problem on a device: its buffers, filled, and what was learned of each launch.
+/// A problem whose buffers are allocated and filled on a device.
 pub struct Session<'a, D: Device + ?Sized = dyn Device + 'a> {
     buffers: Buffers<'a, D>,
     problem: &'a dyn Problem,
 }
 
 impl<'a, D: Device + ?Sized> Session<'a, D> {
-    /// Allocates the problem's buffers and fills its inputs. `restorable` keeps a second copy of them on
-    /// the device, to restore them from; without it they are uploaded again when a rung destroyed them.
+    /// Allocates the problem's buffers and fills its inputs. With `restorable`, a second copy of the inputs stays on
+    /// the device to restore them from; without it, they are uploaded again after a rung has destroyed them.
     ///
     /// # Errors
     /// [`Error::NotEnoughMemory`] when the buffers do not fit into what the device or the host has free, before
@@ -42,10 +42,10 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(Self { buffers, problem })
     }
 
-    /// A session for [`Session::time`]: with copies to restore inputs from, and on a device with a known L2
-    /// cache with what it takes to find the data outside it. Where the data of a launch are less than 4
-    /// times the cache there are as many sets of buffers as are that much together, at most 64 and in at
-    /// most half of the free memory, and launches take them in turn.
+    /// Makes a session for [`Session::time`], which can restore inputs and, on a device with a known L2 cache, runs
+    /// launches on data outside of that cache. When the data of a launch are smaller than 4 times the cache, the
+    /// session allocates several sets of buffers that are this large together, at most 64 sets and at most half of the
+    /// free memory, and launches rotate through them.
     ///
     /// # Errors
     /// When [`Session::new`] fails, and when the further buffers cannot be allocated.
@@ -55,28 +55,29 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(session)
     }
 
-    /// How many sets of buffers launches take in turn.
+    /// The number of sets of buffers that launches rotate through.
     pub fn sets(&self) -> usize {
         self.buffers.sets()
     }
 
-    /// As [`Device::check_supported`].
+    /// The reason why the device does not support the launch: [`Device::check_supported`].
     pub fn check_supported(&self, launch: &Launch) -> Option<Error> {
         self.buffers.device.check_supported(launch)
     }
 
-    /// Launches once, into poisoned outputs, and compares what comes out with the reference.
+    /// Launches once with poisoned outputs, and compares the outputs with the reference.
     ///
     /// # Errors
-    /// What the device refuses. A wrong result is a [`Verdict`].
+    /// [`Error::Launch`], [`Error::NeedsNewer`] or [`Error::Ptx`] when the device cannot run the launch,
+    /// [`Error::Device`] when a copy fails. A wrong result is a [`Verdict`].
     pub fn check(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
         Ok(self.launch_checked(rung, launch)?.verdict)
     }
 
-    /// Launches once, into poisoned outputs, and gives what the launch left in them: what [`Problem::check`] takes.
+    /// Launches once with poisoned outputs, and returns the outputs in the form that [`Problem::check`] takes.
     ///
     /// # Errors
-    /// What the device refuses.
+    /// When [`Session::check`] fails.
     pub fn written(&mut self, rung: &Rung, launch: &Launch) -> Result<Vec<Vec<u8>>, Error> {
         self.buffers.prepare()?;
         self.buffers.poison()?;
@@ -84,10 +85,10 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(self.buffers.download(launch)?.written)
     }
 
-    /// [`Session::check`], with what the device says of the launch and what there is to see of it.
+    /// Launches like [`Session::check`], and returns the device's measurements and the picture of the launch as well.
     ///
     /// # Errors
-    /// As there.
+    /// When [`Session::check`] fails.
     pub fn launch_checked(&mut self, rung: &Rung, launch: &Launch) -> Result<CheckedLaunch, Error> {
         self.buffers.prepare()?;
         self.buffers.poison()?;
@@ -100,25 +101,25 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         })
     }
 
-    /// Launches [`WARM_UP`] times and then `runs` times, and takes each of those launches' time on the
-    /// device's clock. `None` from a device that has none.
+    /// Launches [`WARM_UP`] times and then `runs` times, and measures each of the latter with the device's clock.
+    /// `None` when the device has no clock.
     ///
-    /// # What is in a launch's time
-    /// The kernel from its first block to its last, and nothing of what happens around it:
+    /// # What a launch's time includes
+    /// The time of the kernel from its first block to its last, and nothing around it:
     /// - Inputs that a rung has destroyed are restored before the launch, from a copy on the device.
-    /// - The data of a launch are not in the L2 cache when it begins, wherever [`Session::timed`] found room
-    ///   for that: either they are several times larger than the cache, or the launch takes the next of
-    ///   several sets of buffers, which was last used that much memory ago. A launch does share the memory
-    ///   with what its predecessor left in the cache to be written back, as it leaves its own outputs to its
-    ///   successor: a rung at a time, each launch pays for one.
-    /// - Restored inputs, and those that an in-place rung has changed, do not count as such: where the cache
-    ///   may hold some, memory of twice its size is read before the launch, by a kernel that writes nothing,
-    ///   until they are gone.
-    /// - The launch is enqueued while the device is still busy, with [`Device::hold`], so that the time has
-    ///   nothing of the driver's.
+    /// - The data of a launch are not in the L2 cache when it begins, if [`Session::timed`] found enough memory:
+    ///   either they are several times larger than the cache, or the launch runs on the next of several sets of
+    ///   buffers. The cache does hold modified data of the preceding launch, which have to be written back, just as
+    ///   this launch leaves its own outputs to its successor. As rungs are timed one at a time, each launch pays for
+    ///   one such write-back.
+    /// - Restored inputs, and inputs that an in-place rung has changed, may still be in the cache. In this case a
+    ///   kernel that writes nothing reads memory of twice the cache's size before the launch, until they are evicted.
+    /// - The launch is enqueued while the device is still busy with [`Device::hold`], so that the time does not
+    ///   include the driver's.
     ///
     /// # Errors
-    /// What the device refuses.
+    /// When [`Session::check`] fails, and with [`Error::Ptx`] or [`Error::Device`] when [`Device::hold`] or
+    /// [`Device::read`] fails.
     pub fn time(
         &mut self,
         rung: &Rung,
@@ -138,18 +139,18 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(Samples::new(samples))
     }
 
-    /// Launches once as [`Session::time`] does, and gives what the device says of it.
+    /// Launches once as [`Session::time`] does, and returns the device's measurements.
     ///
     /// # Errors
-    /// What the device refuses.
+    /// When [`Session::time`] fails.
     pub fn once(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
         self.buffers.next()?;
         self.buffers.device.hold(HOLD_NS)?;
         self.launch(rung, launch)
     }
 
-    /// [Calls](Device::call) other code on the problem's buffers, in their order, into poisoned outputs, and compares
-    /// what comes out with what this launch of `rung` should give. The call must leave its inputs as they are.
+    /// [Calls](Device::call) other code on the problem's buffers, in their order, with poisoned outputs, and compares
+    /// the outputs with the result that this launch of `rung` should give. The call must not change its inputs.
     ///
     /// # Errors
     /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does. A wrong result is a [`Verdict`].
@@ -167,7 +168,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     }
 
     /// [Calls](Device::call) other code on the problem's buffers, in their order, timed as [`Session::time`] times a
-    /// launch. The call must leave its inputs as they are.
+    /// launch. The call must not change its inputs.
     ///
     /// # Errors
     /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does.
@@ -177,11 +178,11 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.buffers.call(what, enqueue)
     }
 
-    /// How long it takes to read the problem's largest buffer once, as [`Device::read`] does: with its bytes,
-    /// what this memory can be read at. `None` from a device without a clock.
+    /// Reads the problem's largest buffer once with [`Device::read`], and returns the time and the buffer's size: the
+    /// bandwidth that this memory can be read at. `None` when the device has no clock.
     ///
     /// # Errors
-    /// As [`Device::read`].
+    /// When [`Device::hold`] or [`Device::read`] fails.
     pub fn read(&mut self) -> Result<Option<(f64, u64)>, Error> {
         let sizes = self
             .problem
@@ -197,7 +198,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(ran.time_ns.map(|time| (time, bytes / 16 * 16)))
     }
 
-    /// What is wrong inside of the outputs comes before what is wrong behind them.
+    /// An error inside of the outputs is reported before one behind them.
     fn verdict_of(&self, rung: &Rung, launch: &Launch, outputs: &Outputs) -> Verdict {
         match self.problem.check(rung, launch, &outputs.written) {
             Verdict::Right => match &outputs.violation {
@@ -214,12 +215,12 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     }
 }
 
-/// On the SIMT machine, launches can be watched.
+/// Launches on the SIMT machine can be observed.
 impl Session<'_, Sim> {
     /// Launches once, as [`Session::check`] does, with an observer: [`Sim::observe`].
     ///
     /// # Errors
-    /// As there.
+    /// When [`Sim::observe`] fails, and with [`Error::Device`] when a copy fails.
     pub fn observe<O: Observer>(
         &mut self,
         rung: &Rung,
@@ -233,32 +234,32 @@ impl Session<'_, Sim> {
         device.observe(launch, ids, chosen, observer)
     }
 
-    /// Compares what the last launch left with the reference.
+    /// Compares the outputs of the last launch with the reference.
     ///
     /// # Errors
-    /// What the device refuses. A wrong result is a [`Verdict`].
+    /// [`Error::Device`] when an output cannot be copied. A wrong result is a [`Verdict`].
     pub fn verdict(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
         let outputs = self.buffers.download(launch)?;
         Ok(self.verdict_of(rung, launch, &outputs))
     }
 
-    /// Where the problem's buffers are in memory: their first addresses and their bytes.
+    /// The places of the problem's buffers in memory: their first addresses and their sizes in bytes.
     ///
     /// # Errors
-    /// None while the session has its buffers.
+    /// [`Error::Device`] when a buffer is not in use, which does not happen while the session exists.
     pub fn ranges(&self) -> Result<Vec<(u64, u64)>, Error> {
         let ids = self.buffers.ids().iter();
         ids.map(|&id| self.buffers.device.range(id)).collect()
     }
 }
 
-/// What a checked launch brought.
+/// The results of a checked launch.
 #[derive(Clone, Debug)]
 pub struct CheckedLaunch {
     /// Whether its result was right.
     pub verdict: Verdict,
-    /// What there is to see of it.
+    /// A picture of its values, when the ladder shows one.
     pub picture: Option<Picture>,
-    /// What the device says of it.
+    /// The device's measurements.
     pub ran: LaunchResult,
 }

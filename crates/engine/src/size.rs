@@ -16,7 +16,7 @@ use crate::error::Error;
 /// ```
 ///
 /// # Errors
-/// [`Error::BadSize`] for anything else, and for a value beyond 64 bits.
+/// [`Error::BadSize`] when the text is not a size, and when the value does not fit into 64 bits.
 pub fn parse_size(text: &str) -> Result<u64, Error> {
     let bad = |why| Error::BadSize {
         given: text.to_owned(),
@@ -62,7 +62,7 @@ fn digits(text: &str) -> Result<u64, &'static str> {
 /// Reads a block of threads: `256`, or `32x16` for two dimensions and `8x8x4` for three.
 ///
 /// # Errors
-/// [`Error::BadBlock`] for anything else. Which blocks a ladder takes is the ladder's to say.
+/// [`Error::BadBlock`] when the text is not a block. The ladder decides which blocks it supports.
 pub fn parse_block(text: &str) -> Result<[u32; 3], Error> {
     let bad = || Error::BadBlock {
         given: text.to_owned(),

@@ -1,11 +1,11 @@
-//! Samples of a number, and what is said of them.
+//! Samples of a measurement, and their statistics.
 
-/// Numbers of the same kind, sorted: times of the same work, in nanoseconds.
+/// Samples of the same measurement, sorted: times of the same work, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Samples(Vec<f64>);
 
 impl Samples {
-    /// Sorts the samples. `None` for none.
+    /// Sorts the samples. `None` when there are none.
     pub fn new(mut samples: Vec<f64>) -> Option<Self> {
         samples.sort_by(f64::total_cmp);
         if samples.is_empty() {
@@ -15,7 +15,7 @@ impl Samples {
         }
     }
 
-    /// All of them, from the least.
+    /// All samples, in ascending order.
     pub fn sorted(&self) -> &[f64] {
         &self.0
     }
@@ -25,7 +25,7 @@ impl Samples {
         self.0[0]
     }
 
-    /// The one in the middle; between the two in the middle of an even number.
+    /// The median: the mean of the two middle samples when their number is even.
     pub fn median(&self) -> f64 {
         self.quantile(0.5)
     }

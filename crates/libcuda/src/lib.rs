@@ -1,6 +1,6 @@
 //! Lets one program use [`cust`] on machines with and without an NVIDIA driver.
 //!
-//! # Two things that stop it otherwise
+//! # The two problems that it solves
 //!
 //! cust calls the CUDA driver, a library that comes with NVIDIA's kernel module: `libcuda.so.1` on Linux,
 //! `nvcuda.dll` on Windows. It links that library in the ordinary way. So, first, cust *builds* only where a
@@ -63,7 +63,7 @@
 //! An executable does not export these functions, so the real driver, and other libraries that open it,
 //! never meet them.
 //!
-//! # What is checked where
+//! # How errors are checked
 //!
 //! The compiler compares each signature here with the one in cust's bindings. A result that those bindings
 //! do not know, from a driver newer than they are, arrives as `CudaError::UnknownError`; unchecked, it would
@@ -82,7 +82,7 @@ use std::fmt;
 /// looked for. A value without a slash is a name for the system's loader to find.
 pub const OVERRIDE: &str = "LADDER_LIBCUDA";
 
-/// What looking for the CUDA driver came to.
+/// The result of looking for the CUDA driver.
 ///
 /// ```
 /// let tried = vec![("libcuda.so.1".to_owned(), "no such file".to_owned())];
@@ -127,7 +127,7 @@ impl fmt::Display for Status {
                 }
                 Ok(())
             }
-            // The user named this one library, so what is wrong with it is the news.
+            // The user named this one library, so its error is reported.
             Status::NotFound {
                 tried,
                 overridden: true,
@@ -149,8 +149,8 @@ impl fmt::Display for Status {
     }
 }
 
-/// What looking for the driver came to. The first call, or the first call of a driver function, looks; the
-/// answer stays the same for as long as the process runs.
+/// The result of looking for the driver. The first call of this function, or of any driver function, looks for it; the
+/// result stays the same until the process ends.
 #[must_use]
 pub fn status() -> &'static Status {
     &table::found().status

@@ -1,4 +1,4 @@
-//! Finds the real library.
+//! Finds and loads the real library.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,10 +7,10 @@ use libloading::Library;
 
 use crate::{OVERRIDE, Status};
 
-/// What looking for the driver came to.
+/// The result of looking for the driver.
 pub(crate) struct Found<T> {
     pub(crate) status: Status,
-    /// What was read from the library, where there is one.
+    /// The functions of the library, if it was loaded.
     pub(crate) table: Option<T>,
 }
 

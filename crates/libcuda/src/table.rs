@@ -77,7 +77,7 @@ macro_rules! functions {
     };
 }
 
-/// What looking for the driver came to; the first call looks.
+/// The result of looking for the driver. The first call looks.
 pub(crate) fn found() -> &'static Found<Table> {
     static FOUND: OnceLock<Found<Table>> = OnceLock::new();
     FOUND.get_or_init(|| {
@@ -95,13 +95,13 @@ fn driver() -> Option<&'static Table> {
     found().table.as_ref()
 }
 
-/// What every function returns where there is no driver. It is the driver's own word for a machine without
-/// a GPU, and cust has it too, as `CudaError::NoDevice`. (`CUDA_ERROR_STUB_LIBRARY` would say it better,
-/// but cust makes "unknown error" of that.)
+/// The result of every function when there is no driver. It is the driver's own result on a machine without a GPU, and
+/// cust knows it as `CudaError::NoDevice`. (`CUDA_ERROR_STUB_LIBRARY` would be more precise, but cust turns it into
+/// "unknown error".)
 const NO_DRIVER: CUresult = CUresult::CUDA_ERROR_NO_DEVICE;
 
-/// What a function returns where there is a driver that lacks it. Not `CUDA_ERROR_NOT_FOUND`: that is also
-/// the answer to asking a module for a kernel it does not have.
+/// The result of a function that the driver lacks. It is not `CUDA_ERROR_NOT_FOUND`, because that is also the result
+/// of looking up a kernel that a module does not have.
 const LACKS_FUNCTION: CUresult = CUresult::CUDA_ERROR_NOT_SUPPORTED;
 
 /// Gives `cuGetErrorString` a text where the driver gave none: cust's `Display` for an error calls it, and

@@ -51,13 +51,13 @@ pub struct DeviceRustc {
     pub version: String,
     /// The major version of its LLVM: older LLVM tools cannot read its IR.
     pub llvm_major: u32,
-    /// Where it was found, in words.
+    /// The place where it was found, in words.
     pub origin: String,
-    /// Where `core` comes from.
+    /// The source of its `core`.
     pub core: CoreLibrary,
 }
 
-/// Where `core` for the device comes from.
+/// The source of `core` for the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CoreLibrary {
     /// The toolchain has the target installed.
@@ -75,23 +75,23 @@ pub struct LlvmTools {
     pub llc: PathBuf,
     /// Their version, such as `22.1.8`.
     pub version: String,
-    /// Where they were found, in words.
+    /// The place where they were found, in words.
     pub origin: String,
 }
 
-/// One place that was looked at, and what it lacks.
+/// A place that was searched, and the reason why it cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The place, in words: `rustup toolchain 1.95.0`, `/usr/bin/rustc`.
     pub name: String,
-    /// What is missing there.
+    /// The missing part.
     pub missing: String,
 }
 
 /// There is no device compiler on this machine, or half of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotFound {
-    /// What was looked for.
+    /// The thing that was looked for.
     pub wanted: String,
     /// Every place that was looked at.
     pub looked: Vec<Place>,
@@ -115,7 +115,7 @@ impl std::error::Error for NotFound {}
 /// Finds a device compiler, in the order that the [module](self) gives.
 ///
 /// # Errors
-/// [`NotFound`] lists every place that was looked at, with what is missing there.
+/// [`NotFound`], with every place that was searched and the missing part there, when none can be used.
 pub fn discover() -> Result<DeviceToolchain, NotFound> {
     let mut looked = Vec::new();
     for found in rustc::candidates() {
@@ -144,7 +144,7 @@ pub fn discover() -> Result<DeviceToolchain, NotFound> {
     })
 }
 
-/// What a program prints, or why it could not be asked.
+/// The output of a program, or the reason why it could not be run.
 fn output_of(program: &Path, args: &[&str]) -> Result<String, String> {
     // rustup's proxies would try to install what rust-toolchain.toml lists and this machine lacks.
     let output = Command::new(program)

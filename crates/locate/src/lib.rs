@@ -1,10 +1,10 @@
-//! Where the programs are that this workspace runs but does not build: the compiler for the device
-//! ([`device`]) and NVIDIA's tools ([`nvidia`]).
+//! Finds the programs that this workspace runs but does not build: the compiler for the device ([`device`]) and
+//! NVIDIA's tools ([`nvidia`]).
 //!
-//! In go environment variables, `PATH`, rustup's folders and the usual places of an installation; out come
-//! paths with versions, or a list of every place that was looked at and what is missing there. This crate
-//! starts the programs only to ask for their version. It installs nothing (`cargo xtask setup` does), knows
-//! nothing of PTX, and has no dependencies.
+//! The input are environment variables, `PATH`, rustup's folders and the usual places of an installation; the output
+//! are paths with versions, or a list of every place that was searched and the missing part there. This crate runs the
+//! programs only to ask for their version. It installs nothing (`cargo xtask setup` does), knows nothing of PTX, and
+//! has no dependencies.
 
 pub mod device;
 pub mod nvidia;
@@ -68,10 +68,10 @@ fn target_variable() -> Option<PathBuf> {
     Some(std::path::absolute(&folder).unwrap_or_else(|_| folder.into()))
 }
 
-/// What a program prints to standard output.
+/// Runs a program and returns its standard output.
 ///
 /// # Errors
-/// When it cannot be started, and when it fails: in one line.
+/// When it cannot be started, and when it fails. The message is one line.
 pub fn output(command: &mut Command) -> Result<String, String> {
     let name = Path::new(command.get_program()).display().to_string();
     let done = command

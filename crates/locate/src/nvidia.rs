@@ -1,4 +1,4 @@
-//! Where NVIDIA's tools are: `ptxas`, `nvcc`, `cuobjdump`, `nvdisasm` and `ncu`.
+//! Finds NVIDIA's tools: `ptxas`, `nvcc`, `cuobjdump`, `nvdisasm` and `ncu`.
 //!
 //! Nothing is installed here: `cargo xtask setup --nvidia` does that, into a [`folder`] that [`find`] looks in
 //! first.
@@ -60,7 +60,7 @@ impl Tool {
         }
     }
 
-    /// How to get it, for people.
+    /// Instructions for getting it.
     #[must_use]
     pub fn remedy(self) -> &'static str {
         match self {
@@ -79,14 +79,14 @@ pub struct Found {
     pub path: PathBuf,
     /// Its release, such as `13.5.37`.
     pub version: String,
-    /// Where it was found, in words.
+    /// The place where it was found, in words.
     pub origin: String,
 }
 
 /// This machine has no such tool that will do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unavailable {
-    /// What was looked for.
+    /// The tool that was looked for.
     pub tool: Tool,
     /// Why each that was found does not do: too old, which release is needed, or that it does not run. Empty
     /// where none was found.
@@ -109,7 +109,7 @@ impl std::error::Error for Unavailable {}
 /// usual places of a toolkit (`CUDA_PATH`, `CUDA_HOME`, `/usr/local/cuda`, and Nsight Compute's own).
 ///
 /// # Errors
-/// When there is none at all, and when none of those that there are will do.
+/// When no tool is found, and when those that were found cannot be used.
 pub fn find(tool: Tool) -> Result<Found, Unavailable> {
     first_of(tool, places(tool))
 }
@@ -151,7 +151,7 @@ pub fn folder() -> Option<PathBuf> {
     target_dir().map(|target| target.join("nvidia").join(RELEASE))
 }
 
-/// Where a tool may be, in order, and that place in words.
+/// The places where a tool can be, in the order of the search, each with its description.
 fn places(tool: Tool) -> Vec<(PathBuf, String)> {
     let name = tool.name();
     let mut places: Vec<(PathBuf, String)> = Vec::new();

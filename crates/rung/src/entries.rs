@@ -1,4 +1,4 @@
-//! Which entries a rung has, what they are named, and the shared memory that they take.
+//! The entry points of a rung, their names, and the shared memory that they use.
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use names::{NotCompiled, dims, variant_in_words};
@@ -6,12 +6,12 @@ pub use names::{NotCompiled, dims, variant_in_words};
 /// The `.entry` points of a rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entries {
-    /// One, of the rung's name, for any block.
+    /// A single entry with the rung's name, which supports every block.
     Any,
-    /// The block is a constant of the kernel: one entry a block, `<rung>_<block>`.
+    /// The block is a constant of the kernel, so there is one entry per block: `<rung>_<block>`.
     PerBlock(&'static [[u32; 3]]),
-    /// Entries for each variant of the ladder's computation that the rung does: `<rung>_<variant>`, and what follows
-    /// from the inner entries. The variant `""` adds nothing.
+    /// Entries for each variant of the ladder's computation that the rung supports: `<rung>_<variant>`, followed by
+    /// the suffix of the inner entries. The variant `""` has no suffix.
     PerVariant(&'static [(&'static str, Entries)]),
 }
 
@@ -20,14 +20,14 @@ pub enum Entries {
 pub enum SharedMemory {
     /// None.
     None,
-    /// Declared by the kernel at its size.
+    /// Declared statically by the kernel.
     Static(fn(block: [u32; 3]) -> u32),
-    /// Sized by the launch.
+    /// Sized by the launch (dynamic shared memory).
     Dynamic(fn(block: [u32; 3]) -> u32),
 }
 
 impl Entries {
-    /// Those of a variant. `None` where there are none.
+    /// The entries of a variant. `None` if the rung does not support it.
     pub fn of(self, variant: &str) -> Option<Self> {
         match self {
             Self::PerVariant(variants) => {
@@ -40,7 +40,7 @@ impl Entries {
 }
 
 impl SharedMemory {
-    /// Bytes that a launch has to ask for.
+    /// The bytes of dynamic shared memory that a launch has to request.
     pub fn dynamic_bytes(&self, block: [u32; 3]) -> u32 {
         match self {
             Self::Dynamic(bytes) => bytes(block),
@@ -48,7 +48,7 @@ impl SharedMemory {
         }
     }
 
-    /// Bytes that a block uses, however they are declared.
+    /// The bytes that a block uses, static and dynamic together.
     pub fn bytes(&self, block: [u32; 3]) -> u32 {
         match self {
             Self::None => 0,
@@ -57,7 +57,7 @@ impl SharedMemory {
     }
 }
 
-/// The names of entries, which only a host asks for.
+/// The names of entries, which only the host needs.
 #[cfg(not(target_arch = "nvptx64"))]
 mod names {
     use alloc::borrow::ToOwned;
@@ -74,9 +74,9 @@ mod names {
     pub struct NotCompiled {
         /// The rung.
         pub rung: &'static str,
-        /// What it was asked for, in words: `a block of 512`.
+        /// The block or variant that was asked for, in words: `a block of 512`.
         pub what: String,
-        /// What there is instead, in words.
+        /// The ones that the rung has, in words.
         pub compiled: Vec<String>,
     }
 
@@ -101,7 +101,7 @@ mod names {
         /// The entry that serves a variant of the computation and a block.
         ///
         /// # Errors
-        /// [`NotCompiled`] when the rung has no entry for this variant, or none for this block.
+        /// [`NotCompiled`] when the rung has no entry for this variant or for this block.
         pub fn entry(&self, variant: &str, block: [u32; 3]) -> Result<String, NotCompiled> {
             let not_compiled = |what, compiled| NotCompiled {
                 rung: self.name,

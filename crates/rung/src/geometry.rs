@@ -1,28 +1,28 @@
-//! How work is divided over the blocks of a grid.
+//! The division of a problem over the blocks of a grid.
 
 use core::ptr;
 
 /// Blocks of a grid in y and in z, at most (CUDA C++ Programming Guide, "Compute Capabilities").
 const MAX_GRID_Y: u32 = 65_535;
 
-/// How a rung divides a problem's shape over blocks.
+/// The division of a problem's shape over blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Geometry {
-    /// One dimension: a block of `b` threads takes `b` × `items_per_thread` neighbouring elements, one
-    /// block's after the other's.
+    /// One dimension: a block of `b` threads processes `b` × `items_per_thread` neighbouring elements, and the next
+    /// block the elements behind them.
     Line {
         /// Elements for each thread of a block.
         items_per_thread: u32,
     },
-    /// As `Line`, but no more than so many blocks, which then take the parts in turn: a block every so many.
+    /// One dimension with a limit on the number of blocks: each block processes several parts, in a grid-stride loop.
     Stride {
-        /// Elements for each thread of a block in a turn.
+        /// Elements for each thread of a block per iteration.
         items_per_thread: u32,
         /// The most blocks.
         most_blocks: u32,
     },
-    /// One block, with a thread for every so many elements.
+    /// One block, with one thread for this many elements.
     OneBlock {
         /// Elements of a thread.
         items_per_thread: u32,
@@ -35,16 +35,16 @@ pub enum Geometry {
         /// Columns for each thread of a block.
         columns_per_thread: u32,
     },
-    /// As `Tiles`, with tiles of a size that is not the block's.
+    /// Two dimensions like `Tiles`, with tiles whose size differs from the block's.
     LargeTiles {
         /// Rows of a tile.
         rows: u32,
         /// Columns of a tile.
         columns: u32,
     },
-    /// Tiles of rows and columns, numbered along the grid's x; in its y, slices of the depth, which is the
-    /// shape's third side: as many, up to `most_slices`, as make enough blocks of them for a device of
-    /// [`MULTIPROCESSORS`] to be busy to the end.
+    /// Tiles of rows and columns, numbered along the grid's x. The grid's y counts slices of the depth, the third
+    /// length of the shape: as many slices, up to `most_slices`, as are needed to keep a device of [`MULTIPROCESSORS`]
+    /// busy to the end.
     NumberedTiles {
         /// Rows of a tile.
         rows: u32,
@@ -53,24 +53,24 @@ pub enum Geometry {
         /// The most slices.
         most_slices: u32,
     },
-    /// One dimension, and the kernel's own way to count the parts of the problem, whatever the block.
+    /// One dimension, with a function of the kernel that counts the parts of the problem, independent of the block.
     Own {
         /// Elements that a block takes.
         elements: u32,
-        /// The blocks for a shape.
+        /// The function from a shape to its number of blocks.
         blocks: BlockCount,
     },
 }
 
-/// The multiprocessors of the device whose blocks are balanced by [`Geometry::NumberedTiles`]: an H100's. On
-/// another the results are as right.
+/// The number of multiprocessors for which [`Geometry::NumberedTiles`] balances the blocks: that of an H100. On
+/// another device only the speed differs, not the results.
 pub const MULTIPROCESSORS: u32 = 132;
 
-/// The least part of a slice: fewer multiplications than this do not pay for adding one more to the product.
+/// The least depth of a slice. With fewer multiplications, a further slice costs more for its addition than it gains.
 const LEAST_DEPTH: u64 = 128;
 
-/// How many slices of `depth` keep [`MULTIPROCESSORS`] busy to the end, where each takes `tiles` blocks in turn: the
-/// fewest with which nine in ten have something to do on average.
+/// The number of slices of `depth` that keeps [`MULTIPROCESSORS`] busy to the end, when each slice has `tiles` blocks:
+/// the fewest slices with which nine in ten multiprocessors are busy on average.
 fn slices(tiles: u64, depth: u64, most: u32) -> u32 {
     let busy = |slices: &u32| {
         let blocks = tiles * u64::from(*slices);
@@ -81,7 +81,7 @@ fn slices(tiles: u64, depth: u64, most: u32) -> u32 {
     (1..=most).find(busy).unwrap_or(most)
 }
 
-/// How many blocks a shape takes. Two are alike when they are the same function.
+/// Computes the number of blocks of a shape. Two values are equal when they are the same function.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockCount(pub fn(&[u64]) -> u32);
 
@@ -94,7 +94,7 @@ impl PartialEq for BlockCount {
 impl Eq for BlockCount {}
 
 impl Geometry {
-    /// Elements that one block takes, in one turn where it takes several.
+    /// The elements that one block processes, per iteration if there are several.
     pub fn elements(&self, block: [u32; 3]) -> u64 {
         let threads: u64 = block.iter().map(|&side| u64::from(side)).product();
         match self {
@@ -118,7 +118,7 @@ impl Geometry {
         }
     }
 
-    /// The block, where there is no choice.
+    /// The size of the block, if it is fixed.
     pub fn block(&self, shape: &[u64]) -> Option<[u32; 3]> {
         match self {
             Self::OneBlock {
@@ -131,8 +131,7 @@ impl Geometry {
         }
     }
 
-    /// The grid that covers `shape` with blocks of this size: at least one block, and none that has
-    /// nothing to do otherwise.
+    /// The grid that covers `shape` with blocks of this size: at least one block, and no idle blocks beyond it.
     ///
     /// The ladders bound their shapes so that the grid fits into the hardware's 2^31 - 1 blocks.
     pub fn grid(&self, shape: &[u64], block: [u32; 3]) -> [u32; 3] {
@@ -169,7 +168,7 @@ impl Geometry {
     }
 }
 
-/// A side of a shape, 1 where it has fewer.
+/// A length of a shape, or 1 for a dimension that it does not have.
 fn side(shape: &[u64], index: usize) -> u64 {
     shape.get(index).copied().unwrap_or(1)
 }
@@ -185,7 +184,7 @@ fn tiles(shape: &[u64], rows: u32, columns: u32) -> [u32; 3] {
     ]
 }
 
-/// Blocks that take `each` and together `all`, at least one.
+/// The number of blocks for `all` elements at `each` elements per block, at least one.
 fn enough(all: u64, each: u64) -> u32 {
     u32::try_from(all.div_ceil(each).max(1)).unwrap_or(u32::MAX)
 }

@@ -1,8 +1,8 @@
-//! What a rung of a ladder is, as data: a kernel, how it is launched, and what it teaches.
+//! The description of a ladder's rung, as data: a kernel, how it is launched, and what it teaches.
 //!
 //! The device crate writes a [`Rung`] beside each kernel, and the host reads it from there, so a rung is described in
-//! one place. That is why this crate has no dependencies and no `std`: it compiles for `nvptx64` as well, where the
-//! descriptions are constants that nobody reads. It knows nothing of ladders, problems or devices.
+//! one place. This crate therefore has no dependencies and no `std`: it also compiles for `nvptx64`, where the
+//! descriptions are unused constants. It knows nothing of ladders, problems or devices.
 #![no_std]
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -21,64 +21,65 @@ pub use geometry::{BlockCount, Geometry, MULTIPROCESSORS};
 pub struct Rung {
     /// The name of the rung and of its kernel.
     pub name: &'static str,
-    /// The file with its device code, from the root of the repository: `file!()` there.
+    /// The file with its device code, relative to the root of the repository: the `file!()` of that file.
     pub source: &'static str,
-    /// What it teaches, in one line.
+    /// The lesson that it teaches, in one line.
     pub lesson: &'static str,
-    /// The `.entry` points that it has.
+    /// The `.entry` points of the rung.
     pub entries: Entries,
-    /// How its blocks divide the problem.
+    /// The division of the problem over its blocks.
     pub geometry: Geometry,
-    /// The block where none is asked for.
+    /// The default block.
     pub default_block: [u32; 3],
-    /// The block where none is asked for, for rungs to which another suits other shapes better. It is the one of
-    /// [`Rung::default_block`] for the ladder's default problem.
+    /// The default block as a function of the shape, for rungs whose best block depends on it. For the ladder's
+    /// default problem it equals [`Rung::default_block`].
     pub choose: Option<ChooseBlock>,
     /// The shared memory that a block uses.
     pub shared: SharedMemory,
-    /// Whether it destroys its input, which is then restored before the next launch.
+    /// Whether the rung overwrites its input, which is then restored before the next launch.
     pub in_place: bool,
-    /// Whether it is an upper bound and no solution: it moves the bytes and leaves out the work.
+    /// Whether it is an upper bound and not a solution: it moves the bytes without doing the work.
     pub is_bound: bool,
-    /// Whether one launch gives the problem's whole result where other rungs of its ladder leave the rest to the host.
+    /// Whether one launch computes the problem's whole result, while other rungs of its ladder leave a last step to
+    /// the host.
     pub single_pass: bool,
-    /// Which arguments it takes.
+    /// The arguments that it takes.
     pub form: Form,
-    /// What the text that the ladder comes from measured for it.
+    /// The speedup that the ladder's source text measured for it.
     pub published: Option<PublishedSpeedup>,
-    /// What that text counted for it, in words; empty where it counted nothing.
+    /// The count that the source text gives for it, in words; empty if it gives none.
     pub published_count: &'static str,
 }
 
-/// Which block suits a problem of a shape.
+/// A function from a shape to the best block for it.
 pub type ChooseBlock = fn(shape: &[u64]) -> [u32; 3];
 
-/// Which arguments a rung takes, where they are not its ladder's usual ones.
+/// The arguments of a rung, if they differ from those of its ladder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// The usual arguments of its ladder.
+    /// The arguments of its ladder.
     #[default]
     Usual,
-    /// The second matrix lies column after column.
+    /// The second matrix is stored in column-major order.
     ColumnMajor,
-    /// The kernel adds to its output, which is zero before each launch.
+    /// The kernel adds to its output, which is zeroed before each launch.
     ZeroedOutput,
-    /// Blocks pass something on to each other through a workspace, which is one more argument. It is zero before the
-    /// first launch, and each launch leaves it so.
+    /// The kernel takes a workspace as an additional argument, through which blocks communicate. It is zeroed before
+    /// the first launch, and each launch leaves it zeroed.
     Workspace,
 }
 
-/// A speedup that the text behind a ladder gives for a rung.
+/// A speedup that the ladder's source text gives for a rung.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PublishedSpeedup {
-    /// How many times faster; below 1, slower.
+    /// The factor; below 1 the rung is slower.
     pub factor: f64,
-    /// Than which rung.
+    /// The rung that it is compared with.
     pub over: &'static str,
 }
 
 impl Rung {
-    /// What most rungs have; a description says what differs.
+    /// The defaults of most rungs. A description overrides the fields that differ.
     pub const USUAL: Self = Self {
         name: "",
         source: "",
@@ -98,13 +99,13 @@ impl Rung {
         published_count: "",
     };
 
-    /// The block for a problem of this shape where none is asked for.
+    /// The default block for a problem of this shape.
     pub fn block_for(&self, shape: &[u64]) -> [u32; 3] {
         self.choose
             .map_or(self.default_block, |choose| choose(shape))
     }
 
-    /// Whether it has entries for a variant of its ladder's computation.
+    /// Whether it has entries for this variant of its ladder's computation.
     pub fn computes(&self, variant: &str) -> bool {
         self.entries.of(variant).is_some()
     }
@@ -115,10 +116,10 @@ impl Rung {
     }
 }
 
-/// Lists of rungs one behind the other, `N` rungs in all.
+/// Concatenates lists of rungs, with `N` rungs in total.
 ///
 /// # Panics
-/// When the lists have fewer or more rungs than `N`; in a constant, that is an error of compilation.
+/// When the lists do not have exactly `N` rungs. In a constant this is a compile error.
 #[must_use]
 pub const fn concat<const N: usize>(lists: &[&[Rung]]) -> [Rung; N] {
     let mut all = [Rung::USUAL; N];

@@ -1,7 +1,7 @@
-//! Which memory instructions an entry has in PTX, and which `ptxas` made of them: why a hardware counter, which
-//! counts SASS, differs from what the PTX says.
+//! The memory instructions of an entry in PTX, and in the SASS that `ptxas` makes of it. They explain why a hardware
+//! counter, which counts SASS, differs from a count of the PTX.
 //!
-//! Both are static counts: each instruction once, however often it runs.
+//! Both are static counts: each instruction counts once, however often it is executed.
 
 mod compare;
 mod ptx;
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::ptxas;
 use crate::{Found, Tool};
 
-/// What a memory instruction does, named after SASS.
+/// The kind of a memory instruction, named after SASS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// LDG, `ld.global`.
@@ -33,15 +33,16 @@ pub enum Kind {
     Sts,
     /// LDGSTS, `cp.async`: from global to shared memory.
     Ldgsts,
-    /// ATOMG or ATOM, `atom.global`: gives back what was there.
+    /// ATOMG or ATOM, `atom.global`: returns the previous value.
     Atom,
     /// REDG or RED, `red.global`, and `atom.global` whose result is not used.
     Red,
     /// ATOMS, `atom.shared` and `red.shared`.
     Atoms,
-    /// ATOMS.POPC.INC, an `atom.shared` that adds 1: lanes that add to one word are counted and do it together.
+    /// ATOMS.POPC.INC, an `atom.shared` that adds 1: the lanes that add to the same word are counted and added at
+    /// once.
     AtomsPopc,
-    /// LDL, `ld.local`; in SASS registers that were spilled, too.
+    /// LDL, `ld.local`; in SASS also the reload of spilled registers.
     Ldl,
     /// STL, `st.local`.
     Stl,
@@ -76,11 +77,11 @@ impl Kind {
 /// A form of a memory instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Access {
-    /// What it does.
+    /// The kind.
     pub kind: Kind,
-    /// What a thread moves with it, in bits.
+    /// The size that a thread accesses, in bits.
     pub bits: u32,
-    /// Whether a predicate decides if a thread does it.
+    /// Whether it is predicated.
     pub predicated: bool,
 }
 
@@ -97,7 +98,7 @@ impl Serialize for Access {
     }
 }
 
-/// How many instructions of each form there are.
+/// The number of instructions of each form.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Counts(BTreeMap<Access, u32>);
@@ -107,24 +108,24 @@ impl Counts {
         *self.0.entry(access).or_default() += 1;
     }
 
-    /// The forms that there are, with how many of each.
+    /// The forms that occur, with the number of instructions of each.
     pub fn iter(&self) -> impl Iterator<Item = (Access, u32)> {
         self.0.iter().map(|(&access, &count)| (access, count))
     }
 
-    /// Instructions of a kind.
+    /// The number of instructions of a kind.
     #[must_use]
     pub fn of(&self, kind: Kind) -> u32 {
         self.sum(kind, |_| 1)
     }
 
-    /// Those of them that are predicated.
+    /// The number of predicated instructions of a kind.
     #[must_use]
     pub fn predicated(&self, kind: Kind) -> u32 {
         self.sum(kind, |access| u32::from(access.predicated))
     }
 
-    /// Bytes that a thread moves if it does each of them once.
+    /// The bytes that a thread accesses if it executes each of them once.
     #[must_use]
     pub fn bytes(&self, kind: Kind) -> u32 {
         self.sum(kind, |access| access.bits / 8)
@@ -165,10 +166,11 @@ pub struct Accesses {
     pub sass: Counts,
 }
 
-/// Counts an entry's memory instructions in a PTX text and in what `ptxas` makes of it for an architecture.
+/// Counts an entry's memory instructions in a PTX text and in the machine code that `ptxas` makes of it for an
+/// architecture.
 ///
 /// # Errors
-/// As [`ptxas::sass`], and [`Error::Unread`] where the PTX or the machine code has no such entry.
+/// When [`ptxas::sass`] fails, and with [`Error::Unread`] when the PTX or the machine code has no such entry.
 pub fn of_entry(
     ptxas: &Found,
     nvdisasm: &Found,

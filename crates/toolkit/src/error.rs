@@ -1,64 +1,64 @@
-//! What can go wrong with a tool.
+//! The errors of running a tool.
 
 use std::path::PathBuf;
 
 use locate::nvidia::{Tool, Unavailable};
 
-/// Why a tool did not do what it was asked for.
+/// The reason why a tool did not do its work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is none in any place where it could be.
+    /// The tool was not found in any place.
     #[error("{}", unavailable(*.tool, &[]))]
     NotFound {
-        /// What was looked for.
+        /// The tool that was looked for.
         tool: Tool,
     },
-    /// There is one, and it does not do.
+    /// The tool was found but cannot be used.
     #[error("{}", unavailable(*.tool, .refused))]
     Unusable {
-        /// What was looked for.
+        /// The tool that was looked for.
         tool: Tool,
-        /// Why each that was found does not do: too old, which release is needed, or that it does not run.
+        /// The reason for each one that was found: it is too old and which release is needed, or it does not run.
         refused: Vec<String>,
     },
-    /// It does not start.
+    /// The tool cannot be started.
     #[error("cannot run {}: {why}", .program.display())]
     Start {
         /// The program.
         program: PathBuf,
-        /// The system's reason.
+        /// The system's error.
         why: String,
     },
-    /// It ended with a failure.
+    /// The tool failed.
     #[error("{} refused{}: {said}", .tool.name(), .what)]
     Refused {
         /// The tool.
         tool: Tool,
-        /// What it refused, with a space before it; empty where that is clear.
+        /// The input that it refused, with a space before it; empty when that is clear.
         what: String,
-        /// What it said. Its lines are as it wrote them.
+        /// The tool's message, with its line breaks.
         said: String,
     },
-    /// An architecture that `ptxas` does not know.
+    /// `ptxas` does not know the architecture.
     #[error("ptxas {version} knows no {arch}; it knows {}", .known.join(", "))]
     UnknownArch {
-        /// What was asked for.
+        /// The architecture that was asked for.
         arch: String,
         /// The assembler's version.
         version: String,
         /// The architectures that it assembles for, oldest first.
         known: Vec<String>,
     },
-    /// It succeeded and said nothing of what was asked for.
+    /// The tool succeeded, but its output does not contain what was asked for.
     #[error("{} says nothing of {what}: its output has a form that is not known here", .tool.name())]
     Unread {
         /// The tool.
         tool: Tool,
-        /// What it should have spoken of.
+        /// The missing content.
         what: String,
     },
-    /// No place for temporary files.
+    /// No temporary folder can be created.
     #[error("cannot write a temporary file: {0}")]
     Scratch(String),
 }

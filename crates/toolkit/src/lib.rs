@@ -1,5 +1,5 @@
-//! NVIDIA's tools, for every program of this workspace: what `ptxas` says of a kernel, and what is in the
-//! machine code that it makes. Where they are, the crate `locate` says.
+//! NVIDIA's tools, for every program of this workspace: the resource usage that `ptxas` reports for a kernel, and the
+//! machine code that it makes. The crate `locate` finds the tools.
 //!
 //! ```no_run
 //! use toolkit::{Tool, ptxas};
@@ -25,8 +25,7 @@ pub use usage::Usage;
 /// Looks for a tool, as [`locate::nvidia::find`] does.
 ///
 /// # Errors
-/// [`Error::NotFound`] where there is none at all, [`Error::Unusable`] where none of those that there are
-/// will do.
+/// [`Error::NotFound`] when there is none, [`Error::Unusable`] when those that were found cannot be used.
 pub fn find(tool: Tool) -> Result<Found, Error> {
     locate::nvidia::find(tool).map_err(Error::from)
 }

@@ -11,26 +11,26 @@ use crate::error::Error;
 use crate::usage::{self, Usage};
 use crate::{Found, Tool};
 
-/// What the text is called in `ptxas`'s messages.
+/// The name of the text in `ptxas`'s messages.
 const SOURCE: &str = "kernels.ptx";
 
-/// Assembles a PTX text for an architecture, `sm_90`, and reports what each of its functions takes, by name.
-/// The machine code is thrown away.
+/// Assembles a PTX text for an architecture such as `sm_90`, and returns the resource usage of each of its functions,
+/// by name. The machine code is discarded.
 ///
 /// # Errors
-/// [`Error::UnknownArch`] for an architecture that this `ptxas` does not know, [`Error::Refused`] for any
-/// other refusal.
+/// [`Error::UnknownArch`] when this `ptxas` does not know the architecture, [`Error::Refused`] when it rejects the
+/// text for another reason.
 pub fn usages(ptxas: &Found, ptx: &str, arch: &str) -> Result<BTreeMap<String, Usage>, Error> {
     let folder = scratch()?;
     let said = assemble(ptxas, ptx, arch, folder.path(), &["-v"])?;
     Ok(usage::parse(&said))
 }
 
-/// Disassembles one entry of a PTX text as assembled for an architecture. With `lines`, the source lines of
-/// instructions stand between them.
+/// Assembles a PTX text for an architecture and disassembles one entry of it. With `lines`, the source lines are
+/// written between the instructions.
 ///
 /// # Errors
-/// As [`usages`], and [`Error::Refused`] by `nvdisasm`.
+/// When [`usages`] fails for the text, and with [`Error::Refused`] when `nvdisasm` fails.
 pub fn sass(
     ptxas: &Found,
     nvdisasm: &Found,
@@ -65,7 +65,7 @@ pub fn sass(
 /// The architectures that this `ptxas` assembles for, in the order of their numbers.
 ///
 /// # Errors
-/// Where it does not run, or does not say.
+/// When `ptxas` does not run, or does not list its architectures.
 pub fn architectures(ptxas: &Found) -> Result<Vec<String>, Error> {
     let done = run(Command::new(&ptxas.path).arg("--help"))?;
     let known = parse_architectures(&done.out);
@@ -84,7 +84,7 @@ fn parse_architectures(help: &str) -> Vec<String> {
     let end = paragraph.find("\n--").unwrap_or(paragraph.len());
     let mut known: Vec<String> = paragraph[..end]
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        // `sm_MN` is a manner of speaking.
+        // `sm_MN` is a placeholder in the text.
         .filter(|word| {
             word.strip_prefix("sm_")
                 .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -120,10 +120,10 @@ fn assemble(
         .args([&folder.join(CUBIN), &source]);
     let done = run(&mut command)?;
     if done.success {
-        // The report of `-v` comes on standard error, where errors would.
+        // The report of `-v` is on standard error, like errors.
         return Ok(done.err);
     }
-    // Asked after the fact: it takes a second process.
+    // Determined only after a failure, because it takes a second process.
     if let Ok(known) = architectures(ptxas)
         && !known.iter().any(|name| name == arch)
     {

@@ -1,10 +1,10 @@
-//! What `ptxas -v` says about each function.
+//! Parses the report of `ptxas -v` about each function.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What one kernel takes of a multiprocessor.
+/// The resources of a multiprocessor that one kernel uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// Registers a thread.
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn older_wording_and_noise() {
-        // CUDA 12 has no barrier count where there is none; warnings come in between.
+        // CUDA 12 writes no barrier count when there are no barriers; warnings can come in between.
         let usages = parse(
             "ptxas info    : Compiling entry function 'a' for 'sm_90'\n\
              ptxas warning : Unresolved extern variable 'tile', 3 times\n\

@@ -1,4 +1,4 @@
-//! One module a ladder: its rungs, its input, its reference and its check.
+//! One module per ladder: its rungs, its input, its reference and its check.
 
 use engine::Ladder;
 
@@ -8,7 +8,7 @@ pub mod reduce;
 pub mod shuffle;
 pub mod transpose;
 
-/// All ladders, in the order in which they are taught. Adding one is a module and a line here.
+/// All ladders, in the order in which they are taught. A new ladder is a module and a line here.
 pub(crate) static ALL: &[Ladder] = &[
     reduce::LADDER,
     transpose::LADDER,

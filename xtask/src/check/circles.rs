@@ -232,7 +232,8 @@ fn re_exports<'a>(
     }
 }
 
-/// The circles of a graph, the shortest through the first module of each knot, as the text of an error.
+/// The circles of a graph, as the text of an error: for each strongly connected component, the shortest circle through
+/// its first module.
 fn circles(graph: &Graph) -> Vec<String> {
     let mut told: BTreeSet<&str> = BTreeSet::new();
     let mut circles = Vec::new();

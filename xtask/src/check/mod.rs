@@ -1,5 +1,5 @@
-//! `cargo xtask test`: everything that a change must not break, in steps. A step that fails does not keep the
-//! next from running; at the end stands what failed.
+//! `cargo xtask test`: all checks of the repository, in steps. When a step fails, the others still run; the failures
+//! are summed up at the end.
 
 mod circles;
 mod output;
@@ -19,9 +19,9 @@ use output::Outcome;
 struct Step {
     name: &'static str,
     arguments: &'static [&'static str],
-    /// A variable for it.
+    /// An environment variable for it.
     environment: Option<(&'static str, &'static str)>,
-    /// What to do when it fails.
+    /// The advice if it fails.
     remedy: &'static str,
 }
 
@@ -32,7 +32,7 @@ const FORMATTING: Step = Step {
     remedy: "`cargo fmt` formats everything",
 };
 
-/// The steps that compile, in order. The tests come last: what they say is what the reader looks for.
+/// The steps that compile, in order. The tests come last, because the reader looks for their output.
 const COMPILED: [Step; 3] = [
     Step {
         name: "lints",
@@ -61,18 +61,18 @@ const COMPILED: [Step; 3] = [
     },
 ];
 
-/// What became of a step.
+/// The result of a step.
 struct Report {
     name: &'static str,
     time: Duration,
-    /// What failed, a line each, and what to do about it.
+    /// The failures, one per line, with the advice.
     failed: Result<(), Vec<String>>,
 }
 
 /// Runs all checks.
 ///
 /// # Errors
-/// When one fails: with everything that failed.
+/// When a check fails, with everything that failed.
 pub(crate) fn everything() -> Result<()> {
     let start = Instant::now();
     install::device()?;
@@ -104,7 +104,7 @@ pub(crate) fn everything() -> Result<()> {
         passed += outcome.passed;
         reports.push(report);
         if outcome.does_not_compile {
-            // The other steps would say the same once more.
+            // The other steps would report the same error again.
             break;
         }
     }
@@ -144,7 +144,7 @@ fn format_of_kernels() -> std::result::Result<(), Vec<String>> {
 /// Runs the check for import circles over each crate of the workspace.
 ///
 /// # Errors
-/// When there are circles: all of them, with a place for each of their imports.
+/// When there are circles, with a source line for each of their imports.
 pub(crate) fn circles() -> Result<()> {
     let found = circles::in_workspace(&root())?;
     if found.is_empty() {

@@ -1,15 +1,15 @@
-//! What cargo prints while it checks: passed on as it comes, and read for what failed.
+//! The output of cargo's checks: it is passed on as it comes, and failures are collected from it.
 
 use std::io::{BufRead, BufReader, IsTerminal, Write, stdout};
 use std::process::Command;
 
 use crate::console::{Failure, Result};
 
-/// What became of a run of cargo.
+/// The result of a run of cargo.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) success: bool,
-    /// Whether the compiler, and not a lint or a test, stopped it.
+    /// Whether it was stopped by the compiler, and not by a lint or a test.
     pub(super) does_not_compile: bool,
     /// How many tests passed.
     pub(super) passed: usize,
@@ -81,14 +81,14 @@ pub(super) fn follow(command: &mut Command, to: &mut impl Write) -> Result<Outco
         command.env("CARGO_TERM_COLOR", "always");
     }
     let mut child = command.spawn().map_err(failure)?;
-    // The command holds the pipe's other end, and the end of what is read is when nobody does.
+    // The command holds the writing end of the pipe, and reading ends when that is closed.
     let program = command.get_program().to_owned();
     *command = Command::new(program);
     let mut outcome = Outcome::default();
     let mut reader = BufReader::new(reader);
     let mut bytes = Vec::new();
     while reader.read_until(b'\n', &mut bytes).map_err(failure)? > 0 {
-        // Nobody may be reading what we print; the checks go on.
+        // The reader of our output may be gone; the checks go on.
         let _ = to.write_all(&bytes);
         outcome.read(&plain(&String::from_utf8_lossy(&bytes)));
         bytes.clear();

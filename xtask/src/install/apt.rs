@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::console::{Failure, Result, status};
 use crate::process::{output, visibly};
 
-/// Installs packages, saying what for.
+/// Installs packages. The message names their purpose.
 ///
 /// # Errors
 /// When there is no apt-get or we are not root (exit code 2, with the command to run), and when apt fails.

@@ -1,4 +1,4 @@
-//! Installing what this repository needs and the machine lacks: the device compiler, and NVIDIA's tools.
+//! Installs the device compiler and NVIDIA's tools, which this repository needs.
 
 mod apt;
 pub(crate) mod nvidia;
@@ -11,11 +11,11 @@ use crate::console::{Failure, Result, status};
 /// Debian's current Rust, kept for building browsers, its library's sources, and the LLVM it is built with.
 const DEBIAN: [&str; 3] = ["rustc-web", "rust-web-src", "llvm-22"];
 
-/// The device compiler, after installing what is missing of it: by rustup where it can fetch, else by apt.
+/// The device compiler, after its missing parts were installed: by rustup if it can fetch them, else by apt.
 ///
 /// # Errors
-/// When installing takes root and we are not (exit code 2, with the command to run), and when what was
-/// installed will not do.
+/// When the installation needs root and we are not root (exit code 2, with the command to run), and when the installed
+/// compiler cannot be used.
 pub(crate) fn device() -> Result<DeviceToolchain> {
     match device::discover() {
         Ok(found) => return Ok(found),
@@ -42,7 +42,7 @@ pub(crate) fn device() -> Result<DeviceToolchain> {
     })
 }
 
-/// What was looked for and where, without the advice to run what is running.
+/// A message about the places that were searched, without the advice to run the setup that is running.
 fn described(not_found: &NotFound) -> String {
     let mut text = format!("no {} on this machine", not_found.wanted);
     for place in &not_found.looked {

@@ -22,21 +22,21 @@ const PACKAGES: [(&str, &str); 7] = [
     ("nvidia-cuda-nvdisasm", "13.5.*"),
 ];
 
-/// What the packages take on disk, for people.
+/// The disk space of the packages, for messages.
 const SIZE: &str = "350 MB";
 
-/// Those of the tools that the packages hold.
+/// The tools that the packages contain.
 const INSTALLED: [Tool; 4] = [Tool::Ptxas, Tool::Nvcc, Tool::Cuobjdump, Tool::Nvdisasm];
 
-/// Whether all tools that the packages hold are there.
+/// Whether all tools that the packages contain are installed.
 pub(crate) fn complete() -> bool {
     INSTALLED.iter().all(|tool| find(*tool).is_ok())
 }
 
-/// Installs them all if one is missing.
+/// Installs all of them if one is missing.
 ///
 /// # Errors
-/// When they could not be installed.
+/// When the packages could not be installed.
 pub(crate) fn install_if_missing() -> Result<()> {
     if !complete() {
         install()?;
@@ -58,8 +58,8 @@ fn requirements() -> impl Iterator<Item = String> {
 
 /// Installs all of them from PyPI.
 ///
-/// The folder gets its name when everything is in it, so that what an interruption leaves behind is never
-/// taken for an installation.
+/// The folder gets its final name when it is complete, so that the rest of an interrupted installation is never taken
+/// for an installation.
 fn install() -> Result<()> {
     let folder = locate::nvidia::folder()
         .unwrap_or_else(|| root().join("target").join("nvidia").join(RELEASE));
@@ -76,12 +76,13 @@ fn install() -> Result<()> {
     remove_abandoned(parent);
     let partial = parent.join(format!("{PARTIAL}{}", std::process::id()));
     if let Err(failure) = pip_install(&partial) {
-        // What is left of it is removed by the next installation if it cannot be removed now.
+        // If the rest of the folder cannot be removed now, the next installation removes it.
         let _ = std::fs::remove_dir_all(&partial);
         return Err(failure);
     }
     if folder.exists() {
-        // Of another process that was quicker, or damaged: either way a whole one is at hand now.
+        // The other folder is another process's that was faster, or it is damaged. In both cases a complete one is
+        // available now.
         std::fs::remove_dir_all(&folder)
             .map_err(|error| Failure::file("replace", &folder, &error))?;
     }
@@ -104,12 +105,12 @@ fn pip_install(folder: &PathBuf) -> Result<()> {
     })
 }
 
-/// What the names of folders begin with that are being filled.
+/// The prefix of the names of incomplete folders.
 const PARTIAL: &str = ".partial-";
-/// An installation that takes longer than this has ended without saying so.
+/// An installation that is older than this was interrupted.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// Removes what interrupted installations left behind.
+/// Removes the folders of interrupted installations.
 fn remove_abandoned(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let age = entry

@@ -1,4 +1,4 @@
-//! What rustup can fetch for the pinned toolchain.
+//! The components that rustup can fetch for the pinned toolchain.
 
 use std::process::Command;
 

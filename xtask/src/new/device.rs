@@ -1,30 +1,31 @@
-//! The kernels' crate as text: which rungs there are, where, and how their kernels are declared.
+//! Reads the kernels' crate as text: its rungs, their files, and the declarations of their kernels.
 
 use std::path::{Path, PathBuf};
 
 use super::read;
 use crate::console::{Failure, Result};
 
-/// A rung that is there.
+/// A rung that exists.
 #[derive(Debug)]
 pub(super) struct Rung {
     pub(super) name: String,
-    /// Its ladder: the module that its file's module is in.
+    /// Its ladder, which is the parent of its file's module.
     pub(super) ladder: String,
     /// The file.
     pub(super) path: PathBuf,
 }
 
-/// How a kernel is declared.
+/// The declaration of a kernel.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Signature {
     /// `input: *const i32, output: *mut i32, n: u32`
     pub(super) parameters: String,
-    /// The constants and the sizes of a kernel that is there for some blocks: `X x Y` and `32 x 16, 16 x 16`.
+    /// The const generics of a kernel that is compiled for several blocks, and their values: `X x Y` and `32 x 16, 16
+    /// x 16`.
     pub(super) blocks: Option<(String, String)>,
 }
 
-/// The rungs that stand in files of their ladder, in no order.
+/// The rungs that have files in their ladder's folder, in no particular order.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -49,7 +50,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries.flatten().map(|entry| entry.path()).collect())
 }
 
-/// The names in a file's `RUNGS`: those of its constants that a kernel has too.
+/// The names in a file's `RUNGS`: those of its constants for which there is a kernel of the same name.
 fn listed(text: &str) -> Vec<String> {
     let list = text
         .split_once("pub const RUNGS: &[Rung] = &[")
@@ -62,9 +63,9 @@ fn listed(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// How the kernel of this name is declared in its file's text.
+/// The declaration of the kernel of this name in its file's text.
 pub(super) fn signature(text: &str, name: &str) -> Option<Signature> {
-    // A file whose kernels a macro writes declares them once, by the macro's own variable.
+    // A file whose kernels are written by a macro declares them once, with the macro's own variable as the name.
     let after = after_word(text, &format!("{name}(")).or_else(|| after_word(text, "$name("))?;
     let (parameters, rest) = after.split_once(')')?;
     let words: Vec<&str> = parameters.split_whitespace().collect();
@@ -92,7 +93,7 @@ fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
         })
 }
 
-/// The text of a ladder's module with a file more in its `rungs!`, behind another.
+/// The text of a ladder's module with one more file in its `rungs!`, after another.
 pub(super) fn with_file(text: &str, file: &str, behind: &str) -> Option<String> {
     let start = text.find("rungs! {")? + "rungs! {".len();
     let end = start + text[start..].find('}')?;

@@ -1,5 +1,5 @@
-//! `cargo xtask new ladder`: a module of kernels with a first one that does nothing yet, a module of the host with a
-//! reference to replace, and the lines that name them.
+//! `cargo xtask new ladder`: writes a module of kernels with a first kernel that does nothing yet, a module of the
+//! host with a reference to replace, and the lines that name them.
 
 use super::{Changes, check_name, read};
 use crate::console::{Failure, Result, status};
@@ -12,7 +12,7 @@ const HOST: &str = include_str!("../../templates/ladder_host.rs");
 /// Writes a ladder of one rung.
 ///
 /// # Errors
-/// When the name is taken or none, and when a file cannot be read or written. Nothing is overwritten.
+/// When the name is taken or is not a valid name, and when a file cannot be read or written. Nothing is overwritten.
 pub(crate) fn new(name: &str) -> Result<()> {
     check_name(name)?;
     let kernels = root().join("kernels-gpu").join("src");
@@ -68,8 +68,8 @@ fn camel_case(name: &str) -> String {
         .collect()
 }
 
-/// The text of a file with a module more, among the others in alphabetical order. Modules with attributes, such as
-/// `#[macro_use]`, stay in front.
+/// The text of a file with one more module, in alphabetical order. Modules with attributes, such as `#[macro_use]`,
+/// stay in front.
 fn with_module(text: &str, name: &str) -> Option<String> {
     let mut lines: Vec<&str> = text.lines().collect();
     let is_plain = |index: usize| lines[index].starts_with("pub mod ");
@@ -87,7 +87,7 @@ fn with_module(text: &str, name: &str) -> Option<String> {
     Some(lines.join("\n") + "\n")
 }
 
-/// The text of the list of ladders with one more at its end.
+/// The text of the list of ladders, with one more at its end.
 fn with_ladder(text: &str, name: &str) -> Option<String> {
     let start = text.find("[Ladder] = &[")?;
     let end = start + text[start..].find("\n];")?;

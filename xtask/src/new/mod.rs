@@ -1,5 +1,5 @@
-//! `cargo xtask new`: writes the files of a new rung or a new ladder, and the lines that name them. What is
-//! written compiles, and its kernel does nothing yet. The texts are in `xtask/templates`.
+//! `cargo xtask new`: writes the files of a new rung or a new ladder, and the lines that name them. The new files
+//! compile, and the new kernel does nothing yet. The templates are in `xtask/templates`.
 
 mod device;
 mod ladder;
@@ -14,7 +14,7 @@ use crate::process::{from_root, output};
 pub(crate) use ladder::new as ladder;
 pub(crate) use rung::new as rung;
 
-/// Files to write and files to change, all of them or none.
+/// Files to write and files to change. Either all of them are written or none.
 #[derive(Debug, Default)]
 struct Changes(Vec<Change>);
 
@@ -26,10 +26,10 @@ struct Change {
 }
 
 impl Changes {
-    /// A file that is not there yet, from a template with `{{name}}` for each name.
+    /// Adds a new file, from a template in which `{{name}}` is replaced by the value of each name.
     ///
     /// # Errors
-    /// When there is such a file.
+    /// When the file exists.
     fn create(&mut self, path: PathBuf, template: &str, values: &[(&str, &str)]) -> Result<()> {
         if path.exists() {
             let shown = from_root(&path);
@@ -45,13 +45,13 @@ impl Changes {
         Ok(())
     }
 
-    /// Another text for a file.
+    /// Replaces the text of a file.
     fn edit(&mut self, path: PathBuf, text: String) {
         let is_new = false;
         self.0.push(Change { path, text, is_new });
     }
 
-    /// Writes them.
+    /// Writes all files.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -65,7 +65,7 @@ impl Changes {
         }
         let new = self.0.iter().filter(|change| change.is_new);
         let mut rustfmt = Command::new("rustfmt");
-        // Names have lengths, and with them lines.
+        // The lengths of names change the lengths of lines, so the new files are formatted.
         output(
             rustfmt
                 .args(["--edition", "2024"])
@@ -75,10 +75,10 @@ impl Changes {
     }
 }
 
-/// Whether a name is one for a module and a kernel.
+/// Checks that a name can be the name of a module and a kernel.
 ///
 /// # Errors
-/// When it is not: with what a name looks like.
+/// When it cannot. The message describes valid names.
 fn check_name(name: &str) -> Result<()> {
     const KEYWORDS: [&str; 39] = [
         "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum",

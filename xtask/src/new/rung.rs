@@ -1,5 +1,5 @@
-//! `cargo xtask new rung`: a file with a kernel that does nothing yet and its description, and a word in its
-//! ladder's list.
+//! `cargo xtask new rung`: writes a file with a kernel that does nothing yet and its description, and adds its name to
+//! its ladder's list.
 
 use super::{Changes, check_name, device, read};
 use crate::console::{Failure, Result, nearest, status};
@@ -8,11 +8,11 @@ use crate::process::{from_root, root};
 const BY_BLOCK: &str = include_str!("../../templates/rung_by_block.rs");
 const ANY_BLOCK: &str = include_str!("../../templates/rung.rs");
 
-/// Writes a rung behind another one of the same ladder, with the other's parameters, geometry and blocks.
+/// Writes a rung that comes after another one of the same ladder, with the other's parameters, geometry and blocks.
 ///
 /// # Errors
-/// When the name is taken or none, when there is no such rung to stand behind, and when a file cannot be read or
-/// written. Nothing is overwritten.
+/// When the name is taken or is not a valid name, when the rung that it should come after does not exist, and when a
+/// file cannot be read or written. Nothing is overwritten.
 pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     check_name(name)?;
     let sources = root().join("kernels-gpu").join("src");

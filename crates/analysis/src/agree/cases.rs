@@ -1,4 +1,4 @@
-//! What is compared: a problem for each ladder, or two, that the simulator counts in seconds.
+//! The problems that are compared: one or two for each ladder, which the simulator counts in seconds.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,12 +13,12 @@ use engine::registry::Ladder;
 use engine::run::Plan;
 use engine::selection::{ALL, Given, Selection, select_with};
 
-/// A ladder's problem, with one block for all its rungs or each one's own.
+/// A problem of a ladder, with one block for all its rungs or each rung's default block.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The ladder and its options.
     pub selection: Selection,
-    /// The block, where one is given.
+    /// The block, when one was given.
     pub block: Option<[u32; 3]>,
 }
 
@@ -39,8 +39,8 @@ static DEFAULTS: LazyLock<Vec<DefaultCase>> = LazyLock::new(|| {
     embedded::<File>("cases.toml", include_str!("cases.toml")).case
 });
 
-/// The cases of these ladders, of all for none, in the ladders' order. Where an option or a block is given, each
-/// has the one case of it: the options of its first with the given ones in their place.
+/// The cases of these ladders in the ladders' order; no names select all ladders. When an option or a block is given,
+/// each ladder has a single case: the options of its first default case, replaced by the given ones.
 ///
 /// # Errors
 /// [`AgreeError::Engine`] when a name is not a ladder's, and when none of the ladders has an option.
@@ -70,7 +70,7 @@ pub fn cases(
     Ok(cases)
 }
 
-/// A ladder's cases where nothing is given.
+/// The cases of a ladder when no option is given.
 fn of_ladder(ladder: &'static Ladder) -> Vec<Case> {
     let own = DEFAULTS.iter().filter(|case| case.ladder == ladder.name);
     let mut own: Vec<DefaultCase> = own.cloned().collect();

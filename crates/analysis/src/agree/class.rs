@@ -1,11 +1,11 @@
-//! How two numbers compare, and why they may differ.
+//! The classes of agreement between two numbers, and the reasons why they may differ.
 
 use serde::{Deserialize, Serialize};
 use toolkit::access::Change;
 
 use super::metrics::{ComparedMetric, Rule};
 
-/// How the simulator's number and the GPU's compare.
+/// The agreement of the simulator's number with the GPU's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Class {
     /// They are the same, to as many places as Nsight Compute writes.
@@ -14,17 +14,17 @@ pub enum Class {
     /// They differ by at most 1 %.
     #[serde(rename = "within 1 %")]
     Within,
-    /// Wavefronts of shared memory of which the GPU counts at most 6 % more: it counts arbitration, too.
+    /// The GPU counts at most 6 % more wavefronts of shared memory, because it also counts arbitration.
     #[serde(rename = "arbitration")]
     Arbitration,
     /// They differ, and `ptxas` changed instructions that the metric counts.
     #[serde(rename = "explained")]
     Explained,
-    /// They differ, and on the GPU itself from run to run: the kernel waits for other blocks, and how often it looks
-    /// whether they are there is nothing that its code says.
+    /// They differ, and the GPU's own number changes from run to run: the kernel waits for other blocks, and the
+    /// number of times that it polls is not determined by its code.
     #[serde(rename = "waits")]
     Waits,
-    /// They differ, and nothing was found that explains it.
+    /// They differ, and no reason was found.
     #[serde(rename = "unexplained")]
     Unexplained,
     /// They count different things.
@@ -32,17 +32,17 @@ pub enum Class {
     Information,
 }
 
-/// What may differ and still be close.
+/// The relative difference up to which two numbers are close.
 const CLOSE: f64 = 0.01;
-/// By how much wavefronts of a GPU may exceed those of the simulator.
+/// The relative amount by which the GPU's wavefronts may exceed the simulator's.
 const ARBITRATION: f64 = 0.06;
 /// Half of the last place that Nsight Compute writes.
 const LAST_PLACE: f64 = 0.005;
-/// For numbers that are not written exactly.
+/// The relative rounding error of numbers that are not written exactly.
 const ROUNDING: f64 = 1e-9;
 
 impl Class {
-    /// How it is called.
+    /// The name in reports and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -55,8 +55,8 @@ impl Class {
         }
     }
 
-    /// The class of two numbers by themselves; `None` where a difference needs an explanation. A side without a
-    /// number differs from any number.
+    /// The class of two numbers by themselves; `None` when a difference needs an explanation. A missing number differs
+    /// from any number.
     pub fn of(rule: Rule, sim: Option<f64>, gpu: Option<f64>) -> Option<Self> {
         if rule == Rule::Information {
             return Some(Self::Information);
@@ -81,7 +81,7 @@ impl Class {
     }
 }
 
-/// Those of the changes, in words, that can be why the GPU's number differs so from the simulator's.
+/// The changes, in words, that can explain why the GPU's number differs from the simulator's in this direction.
 pub fn explanations(
     metric: &ComparedMetric,
     sim: Option<f64>,

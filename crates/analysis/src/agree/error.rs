@@ -1,42 +1,42 @@
-//! What keeps a comparison from being made.
+//! The errors of a comparison.
 
 use crate::profile::ProfileError;
 
-/// Why there is no comparison. Each message is one line and says what to do about it.
+/// The reason why a comparison is not possible. Each message is one line and says what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgreeError {
     /// A rung cannot be run.
     #[error(transparent)]
     Engine(#[from] engine::Error),
-    /// There is no profile to compare.
+    /// One side cannot be profiled.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// What is needed and not here.
+    /// A tool or a GPU that is needed is missing.
     #[error("sim and GPU cannot be compared here: {}", .missing.join("; "))]
     Missing {
-        /// What is missing and how to get it.
+        /// The missing things, and how to get them.
         missing: Vec<String>,
     },
-    /// A file of recorded comparisons that cannot be read or written.
+    /// A file of recorded comparisons cannot be read or written.
     #[error("cannot use {path}: {why}")]
     File {
         /// The file.
         path: String,
-        /// What is wrong, and what to do.
+        /// The reason, and what to do about it.
         why: String,
     },
-    /// A recorded run that is none of any ladder here.
+    /// A recorded run does not match any ladder of this program.
     #[error(
         "a recorded run of the ladder {ladder} cannot be repeated: {why}; `cargo xtask agree` records it anew on a GPU"
     )]
     Unrepeatable {
         /// The ladder.
         ladder: String,
-        /// What is not as it was.
+        /// The difference between the record and the ladder.
         why: String,
     },
-    /// What compares PTX with SASS failed.
+    /// The comparison of PTX with SASS failed.
     #[error("what ptxas made of {entry} is not known: {error}")]
     Tool {
         /// The kernel.
@@ -47,7 +47,7 @@ pub enum AgreeError {
 }
 
 impl AgreeError {
-    /// The exit code: 1 where a tool failed, 2 where what was asked for cannot be done.
+    /// The exit code: 1 when a tool failed, 2 when the request cannot be fulfilled.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Tool { .. } => 1,

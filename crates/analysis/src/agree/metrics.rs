@@ -1,4 +1,4 @@
-//! What is compared: the metrics that the simulator and Nsight Compute both count.
+//! The metrics that are compared: those that the simulator and Nsight Compute both count.
 
 use std::sync::LazyLock;
 
@@ -11,72 +11,74 @@ use crate::counters::{Source, embedded};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComparedMetric {
-    /// Nsight Compute's name; one of our own, without two underscores behind its first word, where it is
-    /// computed from several.
+    /// Nsight Compute's name. A metric that is computed from several counters has a name of our own, without two
+    /// underscores behind its first word.
     pub name: String,
-    /// What it is, in a few words.
+    /// A short description.
     pub heading: String,
-    /// When the two sides agree.
+    /// The rule for when the two sides agree.
     pub rule: Rule,
-    /// The memory instructions that it counts, by their SASS names: what `ptxas` did to them can explain a difference.
+    /// The memory instructions that the metric counts, by their SASS names. Changes that `ptxas` made to them can
+    /// explain a difference.
     #[serde(default)]
     pub kinds: Vec<String>,
-    /// The counter of the same that counts by instruction, without arbitration, where there is one.
+    /// The counter that counts the same by instruction, without arbitration, if there is one.
     pub by_instruction: Option<String>,
-    /// Of a counter by instruction of copies from global to shared memory: the unit's own counter of those through
-    /// L1, and the one by instruction of those that bypass it. The latter may count a sector more than once.
+    /// For a by-instruction counter of copies from global to shared memory: the unit's own counter of copies through
+    /// L1, and the by-instruction counter of copies that bypass it. The latter may count a sector more than once.
     pub copies: Option<[String; 2]>,
-    /// Of a counter of atomics: that of the other kind. What one side has as one kind may be the other's on the other
-    /// side, and together they have to agree.
+    /// For a counter of atomics: the counter of the other kind. An atomic that is of one kind on one side may be of
+    /// the other kind on the other side; the sums of both kinds have to agree.
     pub together: Option<String>,
-    /// Where the simulator's number comes from.
+    /// The source of the simulator's number.
     #[serde(default)]
     pub sim: Source,
-    /// Where the GPU's comes from.
+    /// The source of the GPU's number.
     #[serde(default)]
     pub gpu: Source,
-    /// Whether a chip may lack it; it is not compared then, and the report says so.
+    /// Whether a chip may lack the metric. It is then not compared, and the report says so.
     #[serde(default, rename = "optional")]
     pub is_optional: bool,
 }
 
-/// When two numbers agree.
+/// The rule for when two numbers agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
-    /// Where they are the same. A difference in requests has to go the way that an explanation says.
+    /// The numbers must be equal. A difference in requests must have the direction that an explanation gives.
     Requests,
-    /// Where they are the same.
+    /// The numbers must be equal.
     Counts,
-    /// Where they are the same to the two places that Nsight Compute writes.
+    /// The numbers must be equal to the two places that Nsight Compute writes.
     #[serde(rename = "two places")]
     TwoPlaces,
-    /// Where the GPU's is at most 6 % larger: it counts passes that requests take because they get in each
-    /// other's way.
+    /// The GPU's number may be at most 6 % larger, because it counts the additional passes of requests that conflict
+    /// with each other.
     Arbitrated,
-    /// Never: one counts PTX and the other what `ptxas` makes of it. The numbers are shown.
+    /// The numbers are shown and never compared: one side counts PTX and the other the machine code that `ptxas` makes
+    /// of it.
     Information,
 }
 
 impl ComparedMetric {
-    /// Whether this change can be why the GPU's number is `higher`, or lower, than the simulator's.
+    /// Whether this change can explain a GPU number that is `higher` than the simulator's, or lower.
     ///
-    /// A predicate in the place of a branch cannot: an instruction that is kept from all threads of a warp is not
-    /// counted. (On an H100 all warps of a block of `reduce_shfl` come by the load of its second half, and the one
-    /// that loads is counted.) Code that was copied, to both sides of a branch, is executed by the parts of a warp
-    /// one after the other where the whole warp would have executed it once.
+    /// Predication instead of a branch cannot: an instruction whose predicate is false for all threads of a warp is
+    /// not counted. (On an H100 all warps of a block of `reduce_shfl` reach the load of its second half, and only the
+    /// one that loads is counted.) Code that was duplicated into both sides of a branch is executed by the parts of a
+    /// diverged warp one after the other, where the whole warp would have executed it once.
     pub fn is_explained_by(&self, change: &Change, higher: bool) -> bool {
-        // Several lanes need one pass.
+        // One pass serves several lanes.
         if change.effect == Effect::Counted {
             return !higher && self.counts(Kind::Atoms);
         }
-        // Such an atomic operation counts as the other kind.
+        // An atomic operation without a result is counted as the other kind.
         if change.effect == Effect::Resultless {
             return self.counts(if higher { Kind::Red } else { Kind::Atom });
         }
         let can = match (change.effect, self.rule) {
             (Effect::Predicated, _) => false,
-            // A share is a quotient: it may go either way.
+            // A share is a quotient and can change in either direction.
             (_, Rule::TwoPlaces) => true,
             (Effect::Removed, _) | (Effect::Widened, Rule::Requests) => !higher,
             (Effect::Copied, _) | (Effect::Split, Rule::Requests) => higher,
@@ -85,7 +87,7 @@ impl ComparedMetric {
         can && self.counts(change.kind)
     }
 
-    /// Whether it counts these instructions.
+    /// Whether the metric counts these instructions.
     fn counts(&self, kind: Kind) -> bool {
         self.kinds.iter().any(|own| own == kind.name())
     }
@@ -100,11 +102,11 @@ pub static METRICS: LazyLock<Vec<ComparedMetric>> = LazyLock::new(|| {
     embedded::<File>("metrics.toml", include_str!("metrics.toml")).metric
 });
 
-/// Branches that can go two ways.
+/// Conditional branches.
 pub const BRANCHES: &str = "smsp__sass_branch_targets.sum";
-/// Those of them at which a warp stays together.
+/// The conditional branches at which a warp does not diverge.
 pub const UNIFORM: &str = "smsp__sass_branch_targets_threads_uniform.sum";
-/// Instructions a warp: of SASS on a GPU, of PTX in the simulator.
+/// Instructions per warp: of SASS on a GPU, of PTX in the simulator.
 pub const INSTRUCTIONS: &str = "smsp__average_inst_executed_per_warp.ratio";
 
 /// The metric of this name.

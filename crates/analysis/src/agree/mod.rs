@@ -1,15 +1,15 @@
-//! Agreement: what the simulator counts of every rung against what Nsight Compute counts of it on a GPU.
+//! Agreement: compares the simulator's counters of every rung with Nsight Compute's on a GPU.
 //!
-//! - [`metrics`] are the metrics that both have, and what has to hold of each.
-//! - [`class`] says how two numbers compare, and finds why they differ in what `ptxas` made of the PTX.
-//! - [`cases`] are the runs that are compared, [`compare`] compares one.
-//! - [`record`] keeps comparisons as a file, which holds the simulator to its numbers where there is no GPU.
+//! - [`metrics`] are the metrics that both sides have, with the rule for when they agree.
+//! - [`class`] classifies two numbers, and explains differences by the changes that `ptxas` made to the PTX.
+//! - [`cases`] are the runs that are compared; [`compare`] compares one.
+//! - [`record`] keeps comparisons in a file, with which tests check the simulator's numbers without a GPU.
 //!
-//! What the simulator counts, it counts of PTX; a GPU counts the machine code that `ptxas` makes of it. Where the
-//! two differ the instructions of both are compared: a change of instructions that a metric counts explains a
-//! difference of that metric, and a difference without one is unexplained.
+//! The simulator counts PTX; a GPU counts the machine code that `ptxas` makes of it. When the two numbers differ, the
+//! instructions of both are compared: a change of instructions that a metric counts explains a difference of that
+//! metric, and a difference without such a change is unexplained.
 //!
-//! A kernel that waits for other blocks counts otherwise in every run, on either side. Where nothing explains a
+//! A kernel that waits for other blocks has different counts in every run, on both sides. When nothing explains a
 //! difference of such a kernel, it is counted on the GPU again.
 
 pub mod cases;
@@ -38,15 +38,15 @@ use engine::{Kernels, Provenance, Ptx};
 use metrics::{ComparedMetric, METRICS};
 use record::{Circumstances, Comparison, Row, Run};
 
-/// Finds what `ptxas` made of an entry's memory instructions.
+/// Finds the changes that `ptxas` made to an entry's memory instructions.
 pub trait Explain {
-    /// What it changed.
+    /// The changes to the entry's memory instructions.
     ///
     /// # Errors
     /// When one of the tools fails.
     fn changes(&self, entry: &str) -> Result<Vec<Change>, toolkit::Error>;
 
-    /// Whether an entry may wait for what other threads write, so that its loads and branches are as many as it takes.
+    /// Whether an entry may wait for the writes of other threads, so that the number of its loads and branches varies.
     fn waits(&self, entry: &str) -> bool;
 
     /// The assembler's version.
@@ -62,10 +62,10 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// The tools for a GPU of this compute capability.
+    /// Finds the tools for a GPU of this compute capability.
     ///
     /// # Errors
-    /// When something is missing: what, each with how to get it.
+    /// When tools are missing. The error names each of them, and how to get it.
     pub fn find(
         kernels: &'static Kernels,
         capability: Option<(u32, u32)>,
@@ -111,20 +111,20 @@ impl Explain for Tools {
     }
 }
 
-/// The GPU's side.
+/// The GPU's side of a comparison.
 pub struct Gpu<'a> {
     /// The GPU.
     pub info: DeviceInfo,
-    /// What counts on it.
+    /// Nsight Compute, which counts on it.
     pub ncu: Ncu<'a>,
-    /// What finds out why numbers differ.
+    /// The tools that explain differences.
     pub explain: Box<dyn Explain>,
-    /// The day and the toolchain.
+    /// The date and the compilers.
     pub provenance: Provenance,
 }
 
 impl Gpu<'_> {
-    /// What became of an entry's memory instructions on it.
+    /// The changes that `ptxas` made to an entry's memory instructions for this GPU.
     ///
     /// # Errors
     /// [`AgreeError::Tool`] when the tools fail.
@@ -137,7 +137,7 @@ impl Gpu<'_> {
             })
     }
 
-    /// Where, when and with what it is asked.
+    /// The circumstances of its measurements.
     pub fn measured(&self) -> Circumstances {
         Circumstances {
             device: self.info.name.clone(),
@@ -151,11 +151,11 @@ impl Gpu<'_> {
     }
 }
 
-/// Counts a case on both sides and compares. `plan` has the launches that the GPU can run.
+/// Counts a case on both sides and compares the numbers. `plan` holds the launches that the GPU can run.
 ///
 /// # Errors
-/// [`AgreeError::Profile`] when Nsight Compute or the simulator fails, [`AgreeError::Tool`] when the tools do that look
-/// for explanations.
+/// [`AgreeError::Profile`] when Nsight Compute or the simulator fails, [`AgreeError::Tool`] when a tool fails that
+/// looks for explanations.
 pub fn compare(
     case: &Case,
     plan: &Plan,
@@ -184,7 +184,7 @@ pub fn compare(
         .collect();
     let mut rungs = Vec::new();
     for ((rung, launch), numbers) in launches.iter().zip(on_sim.iter().zip(&on_gpu)) {
-        // Asked for when it is first needed: it takes the tools a moment.
+        // Computed when it is first needed, because the tools take a moment.
         let mut changes = None;
         let find = || gpu.changes(&launch.entry);
         let mut metrics = BTreeMap::new();
@@ -217,7 +217,7 @@ pub fn compare(
     })
 }
 
-/// Compares one metric; nothing where both sides have nothing or 0.
+/// Compares one metric; `None` when both sides have no number or 0.
 fn compare_metric(
     metric: &ComparedMetric,
     numbers: (&Numbers, &Numbers),
@@ -235,7 +235,7 @@ fn compare_metric(
     let by_instruction = by_instruction.and_then(|name| gpu.get(name));
     let (class, why) = match Class::of(metric.rule, sim, ncu) {
         Some(class) => (class, Vec::new()),
-        // The counter of the instructions themselves says more than what ptxas did.
+        // The by-instruction counter is a better explanation than the changes of ptxas.
         None if sim.is_some() && by_instruction == sim && ncu > sim => {
             (Class::Explained, vec![ARBITRATION.to_owned()])
         }
@@ -263,15 +263,15 @@ fn compare_metric(
     }))
 }
 
-/// Why wavefronts differ of which a counter by instruction has as many as the simulator.
+/// The explanation when the by-instruction counter equals the simulator's number.
 const ARBITRATION: &str = "all of it is arbitration: by instruction the GPU counts as many as sim";
 
-/// What the GPU may have more of sectors of atomics: where the words of a request lie in more than four lines of 128
-/// bytes, it goes through some line twice. (On an H100, of single requests that change 32 words in one to four lines
-/// 24 of 24 count each sector once, and of those in five or more lines 13 of 58 count one again.)
+/// The relative excess of a GPU's atomic sectors that is tolerated: when the words of a request lie in more than four
+/// lines of 128 bytes, the GPU passes some line twice. (On an H100, all 24 tested requests that change 32 words in one
+/// to four lines count each sector once; of 58 requests in five or more lines, 13 count one sector twice.)
 const AGAIN_THROUGH_A_LINE: f64 = 0.02;
 
-/// Explanations of a counter of atomics hold where both kinds together agree.
+/// Accepts an explanation of a counter of atomics only if the sums of both kinds agree.
 fn with_the_other_kind(
     metric: &ComparedMetric,
     (sim, gpu): (&Numbers, &Numbers),
@@ -298,7 +298,7 @@ fn with_the_other_kind(
     Vec::new()
 }
 
-/// Why sectors of copies differ, where all that is too many are those of copies that pass by L1.
+/// The explanation when all excess sectors are those of copies that bypass the L1.
 fn copies_that_bypass_l1(
     metric: &ComparedMetric,
     sim: Option<f64>,
@@ -317,13 +317,13 @@ fn copies_that_bypass_l1(
     })
 }
 
-/// A number as it is kept: with six places, which are read back as they were written.
+/// Rounds a number to six places, as it is written to a record and read back.
 pub fn rounded(number: f64) -> f64 {
     const PLACES: f64 = 1e6;
     (number * PLACES).round() / PLACES
 }
 
-/// The counters that Nsight Compute is asked for.
+/// The counters that Nsight Compute has to collect.
 fn counters(metrics: &[&ComparedMetric]) -> BTreeSet<String> {
     let all = metrics
         .iter()

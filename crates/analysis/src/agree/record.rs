@@ -1,5 +1,5 @@
-//! Comparisons as they are kept: what both sides counted, where and when, as a JSON file. It is the fixture that
-//! holds the simulator to its numbers, and what the report is written from.
+//! Recorded comparisons: the numbers of both sides and the circumstances, as a JSON file. Tests check the simulator's
+//! numbers against it, and the report is written from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,7 +25,7 @@ pub struct Record {
     pub runs: Vec<Run>,
 }
 
-/// A run of a ladder: a problem, with one block for all rungs or each one's own.
+/// A recorded run of a ladder: a problem, with one block for all rungs or each rung's default block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
@@ -35,40 +35,40 @@ pub struct Run {
     pub title: String,
     /// The options that were given.
     pub options: BTreeMap<String, String>,
-    /// The block, where one was given.
+    /// The block, if one was given.
     pub block: Option<String>,
-    /// Where the GPU's numbers are from.
+    /// The circumstances in which the GPU was measured.
     pub measured: Circumstances,
-    /// The metrics that were compared. One that a rung does not have below was 0 on both sides, or a quotient
-    /// with nothing to divide by on both.
+    /// The metrics that were compared. A metric that is missing in a rung's row was 0 on both sides, or a quotient
+    /// whose divisor was 0 on both sides.
     pub metrics: Vec<String>,
-    /// Why rungs are not among them.
+    /// The reasons why other rungs are left out.
     pub left_out: Vec<String>,
-    /// What was counted of each rung.
+    /// The counters of each rung.
     pub rungs: Vec<Row>,
 }
 
-/// Where, when and with what the GPU was asked.
+/// The circumstances in which the GPU was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Circumstances {
     /// The GPU.
     pub device: String,
-    /// Its compute capability: which PTX it ran.
+    /// Its compute capability, which determines the PTX that it ran.
     pub capability: Option<(u32, u32)>,
     /// Its driver.
     pub driver: Option<String>,
     /// Nsight Compute and its version.
     pub ncu: Option<String>,
-    /// The assembler whose code explains differences, and its version.
+    /// The assembler whose code explains differences, with its version.
     pub ptxas: Option<String>,
-    /// The day.
+    /// The date.
     pub date: String,
     /// The compilers of host and device code.
     pub toolchain: String,
 }
 
-/// What was counted of a rung.
+/// The counters of a rung.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
@@ -80,7 +80,7 @@ pub struct Row {
     pub metrics: BTreeMap<String, Comparison>,
 }
 
-/// What both sides counted.
+/// The numbers of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
@@ -90,9 +90,9 @@ pub struct Comparison {
     /// Nsight Compute's.
     #[serde(serialize_with = "whole")]
     pub ncu: Option<f64>,
-    /// How they compare.
+    /// The agreement of the two numbers.
     pub class: Class,
-    /// Why they differ, where that was found.
+    /// The reasons why they differ, when any were found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
 }
@@ -101,7 +101,7 @@ fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("strings, numbers and maps by name serialize")
 }
 
-/// Whole numbers without a point.
+/// Writes whole numbers without a decimal point.
 fn whole<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     const EXACT: f64 = (1_u64 << 53) as f64;
     match *number {
@@ -113,7 +113,7 @@ fn whole<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S:
 }
 
 impl Row {
-    /// What was compared of the rung: the metrics of its run, with both sides' numbers and their class.
+    /// The comparisons of the rung: every metric of its run, with the numbers of both sides and their class.
     pub fn comparisons<'a>(
         &'a self,
         run: &'a Run,
@@ -124,11 +124,11 @@ impl Row {
 }
 
 impl Run {
-    /// Its problem and launches, as they are now.
+    /// Makes the problem and the launches of the recorded run with the ladders of this program.
     ///
     /// # Errors
-    /// [`AgreeError::Engine`] when the ladder, a rung or the block is not there any more,
-    /// [`AgreeError::Unrepeatable`] when an option is not.
+    /// [`AgreeError::Engine`] when the ladder, a rung or the block does not exist any more,
+    /// [`AgreeError::Unrepeatable`] when an option does not.
     pub fn plan(&self, catalog: &Catalog) -> Result<Plan, AgreeError> {
         let ladder = catalog.ladder(&self.ladder)?;
         let mut given = Vec::new();
@@ -150,14 +150,14 @@ impl Run {
         Ok(selection.plan(block, None)?)
     }
 
-    /// Its JSON, with a line for each rung.
+    /// The JSON of the run, with a line for each rung.
     fn text(&self) -> String {
         let rungs: Vec<String> = self.rungs.iter().map(to_json).collect();
         let own = to_json(&Self {
             rungs: Vec::new(),
             ..self.clone()
         });
-        // The rungs are its last field, and an empty array here.
+        // The rungs are its last field, which is an empty array here.
         let begin = own.trim_end_matches("]}");
         format!("{begin}\n{}\n]}}", rungs.join(",\n"))
     }
@@ -171,12 +171,12 @@ impl Run {
     }
 }
 
-/// How many comparisons came out how.
+/// The number of comparisons in each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Rungs that were compared.
     pub rungs: usize,
-    /// The same number, and not 0.
+    /// Equal numbers that are not 0.
     pub exact: usize,
     /// 0 on both sides.
     pub zero: usize,
@@ -193,7 +193,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The numbers, each with what it is called in a report.
+    /// The numbers, each with its name in a report.
     pub fn columns(self) -> [(&'static str, usize); 8] {
         [
             ("rungs", self.rungs),
@@ -224,7 +224,7 @@ impl std::iter::Sum for Summary {
 }
 
 impl Run {
-    /// How many comparisons came out how.
+    /// Counts the comparisons in each class.
     pub fn summary(&self) -> Summary {
         let mut summary = Summary {
             rungs: self.rungs.len(),
@@ -255,7 +255,7 @@ impl Record {
         self.runs.iter().all(|run| run.summary().unexplained == 0)
     }
 
-    /// Puts these runs in, in the place of all earlier ones of their ladders.
+    /// Adds these runs, and removes all earlier runs of their ladders.
     pub fn replace(&mut self, catalog: &Catalog, runs: Vec<Run>) {
         self.runs
             .retain(|old| runs.iter().all(|new| new.ladder != old.ladder));
@@ -269,7 +269,7 @@ impl Record {
         self.runs.sort_by_key(place);
     }
 
-    /// The rungs of the catalog that are in none of the runs, by ladder: those that were not measured yet.
+    /// The rungs of the catalog that no run contains, by ladder: those that are not yet measured.
     pub fn missing(&self, catalog: &Catalog) -> Vec<(&'static str, Vec<&'static str>)> {
         let of_ladder = |ladder: &'static Ladder| {
             let runs = self.runs.iter().filter(|run| run.ladder == ladder.name);
@@ -282,7 +282,7 @@ impl Record {
         catalog.ladders.iter().filter_map(of_ladder).collect()
     }
 
-    /// Reads a record. A file that is not there is an empty one, where `or_new`.
+    /// Reads a record. With `or_new`, a file that does not exist is an empty record.
     ///
     /// # Errors
     /// [`AgreeError::File`] when the file cannot be read or is not a record, with the line.
@@ -307,7 +307,7 @@ impl Record {
     /// Reads a record's text.
     ///
     /// # Errors
-    /// When it is not a record: what of it, and where.
+    /// When the text is not a record. The message says what is wrong, and where.
     pub fn parse(text: &str) -> Result<Self, String> {
         let record: Self = serde_json::from_str(text)
             .map_err(|error| format!("it is no record of `cargo xtask agree` ({error})"))?;
@@ -324,7 +324,7 @@ impl Record {
         format!("{{\"runs\":[\n{}\n]}}\n", runs.join(",\n"))
     }
 
-    /// Writes a record in one step: the file is as it was or as it shall be.
+    /// Writes a record atomically: the file has either its old or its new contents.
     ///
     /// # Errors
     /// [`AgreeError::File`] when it cannot be written.

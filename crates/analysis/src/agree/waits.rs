@@ -1,4 +1,4 @@
-//! Kernels that wait for other blocks: what they count is another number in every run.
+//! Kernels that wait for other blocks, whose counts change from run to run.
 
 use super::class::Class;
 use super::metrics::{ComparedMetric, METRICS, Rule, find};
@@ -9,17 +9,17 @@ use crate::profile::ProfileError;
 use engine::launch::Launch;
 use engine::registry::Rung;
 
-/// How often a kernel that waits is counted again.
+/// The number of times that a waiting kernel is counted again.
 const REMEASUREMENTS: usize = 4;
 
 /// A rung and its launch.
 type RungLaunch = (&'static Rung, Launch);
 
-/// Counts those rungs again that wait and have differences which nothing explains, and marks these where they are
-/// another on the GPU itself from run to run. `on_gpu` is the first run; `count` makes another of some launches.
+/// Counts those rungs again that wait for other blocks and have unexplained differences, and marks the differences
+/// that change on the GPU itself from run to run. `on_gpu` is the first run; `count` runs some launches once more.
 ///
 /// # Errors
-/// Those of `count`, when it fails.
+/// When `count` fails.
 pub(super) fn remeasure(
     rungs: &mut [Row],
     launches: &[RungLaunch],
@@ -49,10 +49,10 @@ pub(super) fn remeasure(
     Ok(())
 }
 
-/// Marks those of a rung's unexplained differences whose numbers are not the same in these runs of it on the GPU, or
-/// those of another metric of the same instructions: a share in two places hides what its parts show.
+/// Marks the unexplained differences of a rung whose numbers change between these runs on the GPU, or for which
+/// another metric of the same instructions changes: a share with two places hides changes of its parts.
 ///
-/// Wavefronts that are arbitrated for are another number in any kernel's every run, and so excuse nothing.
+/// Arbitrated wavefronts change from run to run in every kernel, so their changes are no evidence.
 fn mark(row: &mut Row, runs: &[&Numbers]) {
     let is_steady = |metric: &&ComparedMetric| metric.rule != Rule::Arbitrated;
     let seen = |metric: &ComparedMetric| {

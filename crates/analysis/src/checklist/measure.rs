@@ -1,4 +1,4 @@
-//! The numbers before and after, counted in this very run.
+//! Measures the numbers before and after each optimization.
 
 use super::{Entry, Gain, Optimization, Pair, entries, gain};
 use crate::counters::Numbers;
@@ -9,10 +9,10 @@ use engine::registry::Ladder;
 use engine::run::Session;
 use engine::{Catalog, Error};
 
-/// A pair of rungs, measured.
+/// The measured gains of a pair of rungs.
 #[derive(Clone, Debug)]
 pub struct MeasuredPair {
-    /// What the pair shows.
+    /// The optimization that the pair shows.
     pub optimization: Optimization,
     /// The pair.
     pub pair: &'static Pair,
@@ -25,25 +25,25 @@ pub struct MeasuredPair {
 /// A number before and after.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredGain {
-    /// What it is, in a few words.
+    /// A short description of the number.
     pub what: &'static str,
-    /// Where it comes from.
+    /// The expression that it is computed from.
     pub gain: &'static Gain,
-    /// Without the optimization.
+    /// The number without the optimization.
     pub before: f64,
-    /// With it.
+    /// The number with the optimization.
     pub after: f64,
 }
 
 impl MeasuredGain {
-    /// Whether the optimization made it better.
+    /// Whether the optimization improved the number.
     pub fn is_gain(&self) -> bool {
         self.gain.better.is_gain(self.before, self.after)
     }
 }
 
-/// Runs every pair of the checklist on a device that counts, and checks the results. `progress` hears of each pair
-/// before it runs.
+/// Runs every pair of the checklist on a device that counts, and checks the results. `progress` is called with each
+/// pair before it runs.
 ///
 /// # Errors
 /// [`Error::Device`] when the device does not count, when a result is wrong, and when it fails; [`Error`] when the
@@ -95,7 +95,7 @@ fn measure_pair(
     })
 }
 
-/// The launch of a rung, in words, and what was counted of it.
+/// The launch of a rung in words, and its counters.
 fn counted(
     device: &mut dyn Device,
     ladder: &Ladder,
@@ -122,7 +122,7 @@ fn failed(reason: String) -> Error {
 }
 
 impl Pair {
-    /// The options that show it, as far as the ladder has them.
+    /// The options of the problem that shows the pair, as far as the ladder has them.
     pub fn options(&self, ladder: &Ladder) -> Options {
         let declared = ladder.options.iter();
         let given =

@@ -3,8 +3,8 @@
 //! The six optimizations, and what each of them is good for, are those of the chapter on performance
 //! considerations that the matmul ladder comes from (its table 6.1). The rungs are this repository's.
 //!
-//! [`entries`] are data (`checklist.toml`): `ladder checklist` prints it, and whoever has found a bottleneck looks up what is done
-//! about it.
+//! [`entries`] are read from data (`checklist.toml`). `ladder checklist` prints them, and the verdict of a profile
+//! refers to the entry that addresses its bottleneck.
 //!
 //! ```
 //! use analysis::checklist::Optimization;
@@ -29,38 +29,38 @@ pub use measure::{MeasuredGain, MeasuredPair, measure};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Optimization {
-    /// As many threads on a multiprocessor as it takes to hide latencies.
+    /// Enough threads on a multiprocessor to hide latencies.
     Occupancy,
     /// Neighbouring threads of a warp access neighbouring words of global memory.
     Coalescing,
-    /// The threads of a warp take the same way.
+    /// The threads of a warp take the same branches.
     Divergence,
-    /// What a block uses more than once lies in shared memory or in registers.
+    /// Data that a block uses more than once are kept in shared memory or in registers.
     Tiling,
-    /// Threads that update the same data update copies of their own first.
+    /// Threads that update the same data first update private copies.
     Privatization,
-    /// A thread does the work of several.
+    /// One thread does the work of several.
     Coarsening,
 }
 
-/// What the checklist says of an optimization.
+/// An entry of the checklist.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The optimization.
     #[serde(rename = "name")]
     pub optimization: Optimization,
-    /// What it gains for the cores. Empty for nothing.
+    /// The gain for the cores. Empty if there is none.
     pub compute: String,
-    /// What it gains for the memory. Empty for nothing.
+    /// The gain for the memory. Empty if there is none.
     pub memory: String,
-    /// How it is done.
+    /// The ways to do it.
     pub strategies: Vec<String>,
     /// The rungs that show it.
     pub pairs: Vec<Pair>,
 }
 
-/// Two rungs of a ladder, of which the second does what the first does not.
+/// Two rungs of a ladder, of which only the second applies the optimization.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
@@ -70,31 +70,31 @@ pub struct Pair {
     pub before: String,
     /// The rung with it.
     pub after: String,
-    /// The ladder's options for a problem that shows it and is counted in a moment, as they are written on the
-    /// command line; the ladder's defaults for what is not there.
+    /// The ladder's options, as they are written on the command line, for a problem that shows the gain and is counted
+    /// quickly. Missing options have the ladder's defaults.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// What is measured of both, and better of the second: names of [gains](gain).
+    /// The names of the [gains](gain): numbers that are measured of both rungs, and that are better for the second.
     pub gains: Vec<String>,
 }
 
-/// A number that an optimization makes better.
+/// A number that an optimization improves.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gain {
-    /// Where it comes from: counters of the simulator, and `shared_bytes_per_block`.
+    /// The expression of the number, of the simulator's counters and `shared_bytes_per_block`.
     pub number: Expression,
-    /// Which way is better.
+    /// Whether less or more is better.
     pub better: Better,
 }
 
-/// Which way a number is better.
+/// Whether less or more of a number is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
-    /// Less of it.
+    /// Less is better.
     Less,
-    /// More of it.
+    /// More is better.
     More,
 }
 
@@ -123,7 +123,7 @@ pub fn entries() -> &'static [Entry] {
     &FILE.entries
 }
 
-/// The gain of this name, where the checklist has one.
+/// The gain of this name, if the checklist has it.
 pub fn gain(name: &str) -> Option<&'static Gain> {
     FILE.gains.get(name)
 }
@@ -151,7 +151,7 @@ impl Optimization {
         }
     }
 
-    /// What the checklist says of it.
+    /// The entry of the checklist for this optimization.
     pub fn entry(self) -> &'static Entry {
         entries()
             .iter()
@@ -161,7 +161,7 @@ impl Optimization {
 }
 
 impl Entry {
-    /// The pair that leads from this rung on, where there is one.
+    /// The pair whose first rung is this one, if there is one.
     pub fn pair(&self, ladder: &str, rung: &str) -> Option<&Pair> {
         let mut pairs = self.pairs.iter();
         pairs.find(|pair| pair.ladder == ladder && pair.before == rung)

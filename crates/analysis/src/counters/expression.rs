@@ -5,8 +5,9 @@ use std::str::{FromStr, SplitWhitespace};
 
 use serde::Deserialize;
 
-/// A number that is computed from counters, read from text. Operators stand between blanks; `*` and `/` bind more
-/// strongly than `+` and `-`, and these more strongly than `where`; of operators that bind alike the left one is first.
+/// A number that is computed from counters, parsed from text. Operators are surrounded by blanks. `*` and `/` bind
+/// more strongly than `+` and `-`, and these more strongly than `where`; operators of the same precedence associate to
+/// the left.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Expression {
@@ -14,11 +15,11 @@ pub enum Expression {
     Counter(String),
     /// A number.
     Number(f64),
-    /// What becomes of two.
+    /// An operation on two expressions.
     Operation(Box<[Expression; 2]>, Operator),
 }
 
-/// What becomes of two numbers.
+/// An operation on two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// `a + b`.
@@ -34,7 +35,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// The operator that is written so, and how strongly it binds.
+    /// The operator with this symbol, and its precedence.
     fn read(text: &str) -> Option<(Self, u8)> {
         Some(match text {
             "where" => (Self::Where, 0),
@@ -48,7 +49,7 @@ impl Operator {
 }
 
 impl Expression {
-    /// The number; `None` where a counter that it needs was not counted, or where there is nothing to divide by.
+    /// The value; `None` when a counter that it needs was not counted, or when a divisor is 0.
     pub fn of(&self, counter: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         match self {
             Self::Counter(name) => counter(name),
@@ -66,7 +67,7 @@ impl Expression {
         }
     }
 
-    /// The counters that it needs.
+    /// The counters that the expression uses.
     pub fn counters(&self) -> Vec<String> {
         match self {
             Self::Counter(name) => vec![name.clone()],
@@ -97,7 +98,7 @@ impl TryFrom<String> for Expression {
     }
 }
 
-/// Reads operands and the operators between them that bind at least so strongly.
+/// Parses operands and the operators between them, as long as the precedence is at least `least`.
 fn read(words: &mut Peekable<SplitWhitespace<'_>>, least: u8) -> Result<Expression, String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let mut left = match words.next() {

@@ -1,4 +1,4 @@
-//! Numbers by the names of counters, and what is computed from them.
+//! Counters by name, and expressions of them.
 //!
 //! Every table of this crate that names counters (the metrics of a profile, what is compared with a GPU, what the
 //! checklist measures) is a TOML file whose numbers are [`Expression`]s.
@@ -11,17 +11,17 @@ use serde::Deserialize;
 
 pub use expression::Expression;
 
-/// What was counted of a launch, by name.
+/// The counters of a launch, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Numbers(BTreeMap<String, f64>);
 
 impl Numbers {
-    /// The number of this name, where it was counted.
+    /// The value of this counter, if it was counted.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.0.get(name).copied()
     }
 
-    /// Puts a number in.
+    /// Sets the value of a counter.
     pub fn insert(&mut self, name: impl Into<String>, number: f64) {
         self.0.insert(name.into(), number);
     }
@@ -48,7 +48,7 @@ impl Numbers {
     }
 }
 
-/// Where a device has the number of a metric from.
+/// The source of a device's number for a metric.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Source {
@@ -60,7 +60,7 @@ pub enum Source {
     Counted(Expression),
     /// The device does not have it.
     Missing {
-        /// Why.
+        /// The reason.
         missing: String,
     },
 }
@@ -73,7 +73,7 @@ impl Source {
         }
     }
 
-    /// The counters that it needs, for a metric of this name.
+    /// The counters that a metric of this name needs.
     pub fn needs(&self, name: &str) -> Vec<String> {
         match self {
             Self::Same => vec![name.to_owned()],
@@ -82,7 +82,7 @@ impl Source {
         }
     }
 
-    /// The number of a metric of this name, where all that it needs was counted and there is something to divide by.
+    /// The number for a metric of this name, if all counters that it needs were counted and no divisor is 0.
     pub fn of(&self, name: &str, numbers: &Numbers) -> Option<f64> {
         match self {
             Self::Same => numbers.get(name),
@@ -91,7 +91,7 @@ impl Source {
         }
     }
 
-    /// Why the device does not have it.
+    /// The reason why the device does not have it.
     pub fn missing(&self) -> Option<&str> {
         match self {
             Self::Missing { missing } => Some(missing),

@@ -7,67 +7,70 @@ use super::{DramError, within};
 /// The largest ratio and the most banks whose timeline fits on a page.
 const MOST: u64 = 48;
 
-/// A channel whose banks are all asked for bursts all the time. The unit of time is that of one burst on the bus.
+/// A channel whose banks are always requested to send bursts. The unit of time is the transfer of one burst on the
+/// bus.
 #[derive(Clone, Debug, Serialize)]
 pub struct Bus {
     /// Bits of the bus.
     pub width_bits: u64,
     /// Its clock in GHz. It sends on both edges (DDR).
     pub clock_ghz: f64,
-    /// What it moves while there is a burst on it, in GB/s.
+    /// The bandwidth in GB/s while a burst is on the bus.
     pub peak_gb_per_s: f64,
-    /// How long a bank looks for a burst: the ratio of its latency to the time of a transfer, R.
+    /// The time that a bank takes to find a burst, as the ratio R of its latency to the time of a transfer.
     pub ratio: u64,
     /// The channel with its own number of banks.
     #[serde(flatten)]
     pub own: BusUse,
     /// The fewest banks that keep the bus busy all the time: R + 1.
     pub banks_to_saturate: u64,
-    /// The same channel with other numbers of banks: powers of two up to what saturates the bus, that, and its own.
+    /// The same channel with other numbers of banks: powers of two up to the number that saturates the bus, that
+    /// number, and its own.
     pub by_banks: Vec<BusUse>,
-    /// How many such channels a bandwidth takes.
+    /// The number of such channels that each bandwidth needs.
     pub channels_for: Vec<ChannelsFor>,
-    /// What each bank does in each unit of time, for two rounds of all banks.
+    /// The activity of each bank in each unit of time, for two rounds of all banks.
     pub timeline: Vec<Vec<Moment>>,
 }
 
-/// How busy a number of banks keeps the bus.
+/// The utilisation of the bus with a number of banks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BusUse {
     /// Banks of the channel, B.
     pub banks: u64,
     /// The share of the time in which there is a burst on the bus: B / (R + 1), and no more than 1.
     pub utilisation: f64,
-    /// What the bus moves, in GB/s.
+    /// The bandwidth in GB/s.
     pub gb_per_s: f64,
 }
 
-/// The channels that a bandwidth takes.
+/// The number of channels that a bandwidth needs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChannelsFor {
     /// The bandwidth in GB/s.
     pub gb_per_s: f64,
-    /// Channels, each busy all the time.
+    /// The number of channels, each busy all the time.
     pub channels: f64,
 }
 
-/// What a bank does in a unit of time.
+/// The activity of a bank in a unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Moment {
-    /// It has not begun: each bank begins a unit later than the one before.
+    /// It has not started: each bank starts one unit later than the one before.
     Idle,
-    /// It looks for its burst.
+    /// It is finding its burst.
     Access,
     /// Its burst is on the bus.
     Transfer,
-    /// It has found its burst and waits, because another one's is on the bus.
+    /// It has found its burst and waits until the bus is free.
     Waits,
 }
 
 impl Bus {
-    /// A DDR bus of `width_bits` bits at `clock_ghz` with `banks` banks, each of which looks for a burst `ratio` times as
-    /// long as it sends it; and how many of them each of `demands`, in GB/s, takes.
+    /// A DDR bus of `width_bits` bits at `clock_ghz` with `banks` banks, each of which takes `ratio` times as long to
+    /// find a burst as to send it. `demands` are bandwidths in GB/s, for each of which the number of channels is
+    /// computed.
     ///
     /// # Errors
     /// [`DramError::OutOfRange`] when `ratio` or `banks` is larger than 48, or any other number is not above 0 or larger
@@ -94,7 +97,7 @@ impl Bus {
         };
         let channels_for = |&gb_per_s: &f64| -> Result<ChannelsFor, DramError> {
             within("demand", gb_per_s, 0.001..=1e9)?;
-            // The last digits of a quotient of decimals are rounding's.
+            // The last digits of a quotient of decimals are rounding errors.
             let channels = (gb_per_s / peak_gb_per_s * (1.0 - 1e-12)).ceil();
             Ok(ChannelsFor { gb_per_s, channels })
         };
@@ -123,12 +126,12 @@ impl Bus {
     }
 }
 
-/// The time from one burst of a bank to its next: its own, or that of all banks in turn if that is longer.
+/// The time from one burst of a bank to its next: the bank's own, or that of all banks in turn if it is longer.
 pub(super) fn period(ratio: u64, banks: u64) -> u64 {
     (ratio + 1).max(banks)
 }
 
-/// What a bank does at a time.
+/// The activity of a bank at a time.
 pub(super) fn at(ratio: u64, banks: u64, bank: u64, time: u64) -> Moment {
     let Some(since) = time.checked_sub(bank) else {
         return Moment::Idle;

@@ -1,4 +1,4 @@
-//! DRAM as a kernel's accesses meet it: bursts, banks and channels.
+//! DRAM as kernels use it: bursts, banks and channels.
 //!
 //! This is the model of the chapter on performance considerations that the matmul ladder comes from (its sections
 //! on coalescing and on hiding memory latency, figures 6.7 to 6.11), and not of any one GPU:
@@ -29,11 +29,11 @@ pub use bus::{Bus, BusUse, ChannelsFor, Moment};
 pub use map::{Element, Map};
 pub use tiles::{Load, Matrix, Phase, Tiles};
 
-/// Why the model of DRAM cannot show what was asked for.
+/// The reason why the model of DRAM cannot be computed or drawn.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DramError {
-    /// A number outside what can be computed or drawn.
+    /// A number is outside of the range that can be computed or drawn.
     #[error("--{option} {given} is not possible here; it takes {least} to {most}")]
     OutOfRange {
         /// The option.
@@ -45,7 +45,7 @@ pub enum DramError {
         /// The largest value that it takes.
         most: String,
     },
-    /// A burst that ends within an element.
+    /// A burst ends within an element.
     #[error(
         "a burst of {burst} bytes is no whole number of elements of {element}; --burst takes a multiple of --element"
     )]
@@ -160,7 +160,7 @@ impl Dram {
         }
     }
 
-    /// Refuses what a figure has no room for, and bursts that end within an element.
+    /// Checks that a figure has room for the memory, and that bursts do not end within an element.
     fn check_figure(&self, element: u64) -> Result<(), DramError> {
         within("channels", self.channels, 1..=8)?;
         within("banks", self.banks, 1..=8)?;

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::{Dram, DramError, Place, within};
 
-/// The product of two square matrices by tiles: a block of tile × tile threads makes a tile of the product, and in
-/// each phase loads a tile of each matrix, a row of which is one coalesced access.
+/// The product of two square matrices by tiles: a block of tile × tile threads computes a tile of the product, and in
+/// each phase loads a tile of each matrix. A row of a tile is one coalesced access.
 ///
-/// Each matrix lies row by row and begins in bank 0 of channel 0.
+/// Each matrix is stored in row-major order and begins in bank 0 of channel 0.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tiles {
     /// The memory.
@@ -20,7 +20,7 @@ pub struct Tiles {
     pub n: u64,
     /// Rows and columns of a tile.
     pub tile: u64,
-    /// What all blocks load together, for each phase of both matrices.
+    /// The loads of all blocks together, for each phase and matrix.
     pub phases: Vec<Phase>,
     #[serde(skip)]
     element: u64,
@@ -35,7 +35,7 @@ pub enum Matrix {
     N,
 }
 
-/// A coalesced access: what the threads of one row of a block load.
+/// A coalesced access: the load of the threads of one row of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The row of the matrix.
@@ -44,11 +44,11 @@ pub struct Load {
     pub columns: Range<u64>,
     /// The elements, by their index in the matrix.
     pub elements: Range<u64>,
-    /// The first byte of each burst that has some of them.
+    /// The first byte of each burst that contains some of the elements.
     pub bursts: Vec<Place>,
 }
 
-/// What all blocks together load of one matrix in a phase.
+/// The loads of all blocks together from one matrix in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Phase {
     /// The phase's index.
@@ -57,11 +57,12 @@ pub struct Phase {
     pub matrix: Matrix,
     /// Coalesced accesses of all blocks.
     pub accesses: u64,
-    /// Bursts that have what they load. Several blocks load the same tile; each burst counts once, as if a cache kept it.
+    /// The bursts that contain the loaded elements. Several blocks load the same tile; each burst counts once, as if
+    /// it were cached.
     pub bursts: u64,
-    /// The channels that have something to do.
+    /// The channels that are accessed.
     pub channels: Vec<u64>,
-    /// The banks that have something to do, each as channel and bank.
+    /// The banks that are accessed, each as channel and bank.
     pub banks: BTreeSet<(u64, u64)>,
     /// Bursts of each channel.
     pub bursts_by_channel: Vec<u64>,
@@ -100,8 +101,8 @@ impl Tiles {
         (0..side).flat_map(move |down| (0..side).map(move |across| (down, across)))
     }
 
-    /// What a block, given by row and column of the product's tiles, loads of a matrix in a phase, access by access. Empty
-    /// for a phase or a block outside the matrices.
+    /// The loads of a block from a matrix in a phase, one per access. The block is given by the row and column of its
+    /// tile of the product. Empty for a phase or a block outside the matrices.
     pub fn loads(&self, matrix: Matrix, phase: u64, block: (u64, u64)) -> Vec<Load> {
         let (down, across) = match matrix {
             Matrix::M => (block.0, phase),

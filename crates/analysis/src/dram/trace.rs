@@ -23,7 +23,7 @@ use traffic::Traffic;
 
 pub use traffic::{Accesses, Kind, Window};
 
-/// What became of a rung's accesses.
+/// The distribution of a rung's accesses.
 #[derive(Clone, Debug, Serialize)]
 pub struct Trace {
     /// The rung's ladder.

@@ -1,4 +1,4 @@
-//! The calculation: from what a multiprocessor has and a block takes to how many blocks fit.
+//! The occupancy calculation: how many blocks fit, from the resources of a multiprocessor and the use of a block.
 
 use serde::Serialize;
 use toolkit::Usage;
@@ -6,7 +6,7 @@ use toolkit::Usage;
 use super::limits::{Limits, WARP};
 use engine::launch::Launch;
 
-/// What a kernel takes of a multiprocessor with any launch.
+/// The resources that a kernel uses with any launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Registers of a thread.
@@ -27,12 +27,12 @@ impl From<Usage> for Resources {
     }
 }
 
-/// What a launch adds for each of its blocks.
+/// The resources that a launch adds for each of its blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// Its threads.
     pub threads: u32,
-    /// Bytes of dynamic shared memory. More than [`Limits::shared_per_block`] are taken to be allowed before the launch, as
+    /// Bytes of dynamic shared memory. For more than [`Limits::shared_per_block`] bytes an opt-in is assumed, which
     /// [`Device::launch`](engine::Device::launch) does.
     pub dynamic_shared: u32,
 }
@@ -46,51 +46,51 @@ impl From<&Launch> for Block {
     }
 }
 
-/// A resource of a multiprocessor that can be the first to be used up.
+/// A resource of a multiprocessor that can limit the number of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limiter {
-    /// Its warps, which are its threads.
+    /// Its warps, and with them its threads.
     Warps,
     /// Its blocks.
     Blocks,
-    /// Its registers, or those that one block or thread can have.
+    /// Its registers, or the limit of registers for one block or thread.
     Registers,
-    /// Its shared memory, or that which one block can have.
+    /// Its shared memory, or the limit for one block.
     SharedMemory,
     /// Its barriers.
     Barriers,
 }
 
-/// How many blocks of a kernel a multiprocessor holds at once.
+/// The number of blocks of a kernel that a multiprocessor holds at once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Occupancy {
-    /// Blocks; 0 where not even one fits, and then the launch fails.
+    /// The number of blocks; 0 when not even one fits, in which case the launch fails.
     pub blocks: u32,
     /// Their warps.
     pub warps: u32,
-    /// Those warps, of the ones that the multiprocessor has room for: 0 to 1.
+    /// The fraction of the multiprocessor's warps that they fill: 0 to 1.
     #[serde(rename = "occupancy")]
     pub fraction: f64,
-    /// What is used up by so many blocks: one resource at least, and more where several end at the same number.
+    /// The resources that limit the number of blocks: at least one, and more when several give the same number.
     pub limited_by: Vec<Limiter>,
-    /// Registers that a block is given.
+    /// The registers that are allocated for a block.
     #[serde(skip)]
     pub registers_per_block: u32,
-    /// Bytes of shared memory that a block is given, with those that the driver keeps in it.
+    /// The bytes of shared memory that are allocated for a block, including those that the driver reserves.
     #[serde(skip)]
     pub shared_per_block: u32,
 }
 
-/// How many blocks a multiprocessor holds at once, by the rules of NVIDIA's occupancy calculator
-/// (`cuda_occupancy.h` of the CUDA toolkit 13.5), with the largest carveout for shared memory, which is what the
-/// driver takes where nobody asks for another.
+/// The number of blocks that a multiprocessor holds at once, by the rules of NVIDIA's occupancy calculator
+/// (`cuda_occupancy.h` of the CUDA toolkit 13.5), with the largest carveout for shared memory, which is the driver's
+/// default.
 pub fn of(limits: &Limits, resources: impl Into<Resources>, block: impl Into<Block>) -> Occupancy {
     let (resources, block) = (resources.into(), block.into());
     let warps = block.threads.div_ceil(WARP).max(1);
     let registers = warp_registers(limits, resources);
     let shared = block_shared(limits, resources, block);
-    // How many blocks there would be if one resource alone were limited; `None` where nothing is taken of it.
+    // The number of blocks if only one resource were limited; `None` when the kernel does not use the resource.
     let barriers = limits.barriers;
     let bounds = [
         (Limiter::Warps, Some(by_warps(limits, block, warps))),
@@ -128,7 +128,7 @@ fn by_warps(limits: &Limits, block: Block, warps: u32) -> u32 {
     }
 }
 
-/// Registers that a warp is given.
+/// The registers that are allocated for a warp.
 fn warp_registers(limits: &Limits, resources: Resources) -> u64 {
     (u64::from(resources.registers) * u64::from(WARP))
         .next_multiple_of(u64::from(limits.register_unit))
@@ -151,7 +151,7 @@ fn by_registers(limits: &Limits, resources: Resources, registers: u64, warps: u3
     u32::try_from(held / u64::from(warps)).ok()
 }
 
-/// Bytes of shared memory that a block is given.
+/// The bytes of shared memory that are allocated for a block.
 fn block_shared(limits: &Limits, resources: Resources, block: Block) -> u64 {
     let parts = [
         resources.static_shared,

@@ -1,4 +1,4 @@
-//! The calculator against the driver.
+//! Compares the calculator with the driver.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use engine::launch::{Code, Launch};
 use engine::options::Options;
 use engine::registry::{Entries, Ladder, Rung};
 
-/// One entry with one block: what the driver says, and what is calculated from what it says of the entry.
+/// The occupancy of one entry with one block, from the driver and from the calculator.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// The rung.
@@ -21,25 +21,25 @@ pub struct Comparison {
     pub block: [u32; 3],
     /// Bytes of shared memory that the launch asks for.
     pub dynamic_shared: u32,
-    /// Blocks an SM, calculated.
+    /// The calculated number of blocks per SM.
     pub calculated: u32,
-    /// The driver's.
+    /// The driver's figures.
     pub driver: Resident,
 }
 
 impl Comparison {
-    /// Whether both say the same.
+    /// Whether both give the same number of blocks.
     pub fn agrees(&self) -> bool {
         self.calculated == self.driver.blocks
     }
 }
 
-/// What was compared of a ladder.
+/// The comparisons of a ladder's entries.
 #[derive(Clone, Debug, Default)]
 pub struct LadderComparison {
     /// Each entry with each of its blocks.
     pub comparisons: Vec<Comparison>,
-    /// What the device lacks for the rest.
+    /// The reasons why entries were left out.
     pub left_out: Vec<String>,
 }
 
@@ -69,7 +69,8 @@ pub fn check(
             let Some(driver) = device.resident(&launch)? else {
                 return Err(no_driver);
             };
-            // The driver does not give a kernel's barriers. With one a block they never end before the blocks do.
+            // The driver does not report a kernel's barriers. With one per block they never limit the number of blocks
+            // before the blocks do.
             let resources = Resources {
                 registers: driver.registers,
                 static_shared: driver.static_shared,
@@ -88,8 +89,8 @@ pub fn check(
     Ok(found)
 }
 
-/// A launch of each of a rung's entries with each block that it takes. They cannot be run: they have no arguments, and one
-/// block.
+/// A launch of each of a rung's entries with each block that it supports. These launches cannot be run: they have no
+/// arguments and a single block.
 ///
 /// # Errors
 /// [`OccupancyError::Engine`] when the ladder's default problem cannot be made.

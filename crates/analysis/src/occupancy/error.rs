@@ -1,56 +1,56 @@
-//! Why an occupancy cannot be computed.
+//! The errors of computing an occupancy.
 
 use super::limits::Limits;
 
-/// Why an occupancy cannot be computed.
+/// The reason why an occupancy cannot be computed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OccupancyError {
     /// A rung cannot be run.
     #[error(transparent)]
     Engine(#[from] engine::Error),
-    /// An architecture that is not in the tables.
+    /// The architecture is not in the tables.
     #[error("no limits are known of `{arch}`; the architectures are {}", .known.join(", "))]
     NoLimits {
-        /// What was asked for.
+        /// The name that was asked for.
         arch: String,
         /// All names.
         known: Vec<String>,
     },
-    /// An entry that is compiled for newer architectures only.
+    /// The entry is compiled for newer architectures only.
     #[error("{entry} needs sm_{}{} or newer, not {arch}", .needs.0, .needs.1)]
     NeedsNewer {
         /// The entry.
         entry: String,
-        /// The oldest that has it.
+        /// The oldest architecture that has it.
         needs: (u32, u32),
-        /// What was asked for.
+        /// The architecture that was asked for.
         arch: String,
     },
-    /// An entry that is not among this program's kernels.
+    /// The entry is not one of this program's kernels.
     #[error("{entry} is no entry of this program's kernels")]
     NoEntry {
-        /// What was asked for.
+        /// The name that was asked for.
         entry: String,
     },
-    /// No rung that was asked for fits the architecture.
+    /// No requested rung fits the architecture.
     #[error("{reason}")]
     NothingFits {
-        /// Why each does not.
+        /// The reasons why each does not fit.
         reason: String,
     },
     /// No rung was named.
     #[error("which rung? `ladder list` names them; --check takes all where none is named")]
     NoRung,
-    /// A device without a driver to ask.
+    /// The device has no driver to ask.
     #[error(
         "--check asks a GPU's driver, and a {kind} has none; --arch shows the occupancy without one"
     )]
     NoDriver {
-        /// What the device is.
+        /// The kind of the device.
         kind: &'static str,
     },
-    /// One of NVIDIA's tools.
+    /// One of NVIDIA's tools failed.
     #[error("{}", one_line(.0))]
     Tool(#[from] toolkit::Error),
 }
@@ -63,7 +63,7 @@ impl OccupancyError {
         }
     }
 
-    /// 1 where a tool failed, 2 for what cannot be done as asked.
+    /// The exit code: 1 when a tool failed, 2 when the request cannot be fulfilled.
     pub fn exit_code(&self) -> u8 {
         use toolkit::Error::{Refused, Scratch, Start, Unread};
         match self {
@@ -74,7 +74,7 @@ impl OccupancyError {
     }
 }
 
-/// What a tool wrote, on one line.
+/// A tool's message, on one line.
 fn one_line(error: &toolkit::Error) -> String {
     let text = error.to_string();
     let lines = text.lines().map(str::trim);

@@ -1,8 +1,8 @@
-//! What a multiprocessor has, by compute capability.
+//! The resources of a multiprocessor, by compute capability.
 
 use super::error::OccupancyError;
 
-/// What a multiprocessor (SM) of one compute capability has, and in which units it gives it out.
+/// The resources of a multiprocessor (SM) of one compute capability, and their allocation units.
 ///
 /// The amounts are those of the CUDA C++ Programming Guide, "Compute Capabilities", table "Technical
 /// Specifications per Compute Capability" (releases 12.9 for 7.0 and 7.2, and 13.0 from 7.5 on) and of
@@ -33,17 +33,17 @@ pub struct Limits {
     pub partitions: u32,
     /// Bytes of shared memory of an SM, at the largest carveout.
     pub shared: u32,
-    /// Bytes of shared memory that a block can have without asking.
+    /// Bytes of shared memory that a block can have without an opt-in.
     pub shared_per_block: u32,
-    /// Bytes of shared memory that a block can have if its launch asks for it.
+    /// Bytes of shared memory that a block can have with an opt-in.
     pub shared_opt_in: u32,
-    /// Bytes of shared memory that the driver keeps in each block.
+    /// Bytes of shared memory that the driver reserves in each block.
     pub shared_reserved: u32,
     /// Shared memory is given to a block in multiples of this many bytes.
     pub shared_unit: u32,
     /// How much of an SM's memory for L1 and shared memory can be shared memory, in KiB, least first.
     pub carveouts: &'static [u32],
-    /// Barriers of an SM, where blocks with several of them are limited by that.
+    /// Barriers of an SM, if they limit the number of blocks.
     pub barriers: Option<u32>,
 }
 
@@ -52,7 +52,7 @@ pub(super) const WARP: u32 = 32;
 
 const KIB: u32 = 1 << 10;
 
-/// What all of them have in common with those of 8.0.
+/// The figures that most architectures have in common with 8.0.
 const USUAL: Limits = Limits {
     capability: (8, 0),
     warps: 64,
@@ -72,7 +72,7 @@ const USUAL: Limits = Limits {
     barriers: None,
 };
 
-/// Volta's, where nothing is reserved.
+/// The figures of Volta, which reserves no shared memory.
 const VOLTA: Limits = Limits {
     capability: (7, 0),
     shared: 96 * KIB,
@@ -83,7 +83,7 @@ const VOLTA: Limits = Limits {
     ..USUAL
 };
 
-/// Those of the smaller chips from 8.6 on: less shared memory, fewer warps.
+/// The figures of the smaller chips from 8.6 on: less shared memory, fewer warps.
 const SMALL: Limits = Limits {
     capability: (8, 6),
     warps: 48,
@@ -168,23 +168,24 @@ static ALL: [Limits; 14] = [
 ];
 
 impl Limits {
-    /// All that are known, oldest first.
+    /// The limits of all known architectures, oldest first.
     pub fn all() -> &'static [Self] {
         &ALL
     }
 
-    /// Those of a compute capability, major and minor.
+    /// The limits of a compute capability, major and minor.
     ///
     /// # Errors
-    /// [`OccupancyError::NoLimits`] when it is not in the tables.
+    /// [`OccupancyError::NoLimits`] when the compute capability is not in the tables.
     pub fn of(capability: (u32, u32)) -> Result<&'static Self, OccupancyError> {
         Self::known(capability).ok_or_else(|| OccupancyError::no_limits(&sm(capability)))
     }
 
-    /// Those of an architecture by NVIDIA's name for it, `sm_90`. An `a` or `f` at its end changes nothing.
+    /// The limits of an architecture by NVIDIA's name for it, `sm_90`. A suffix `a` or `f` is ignored.
     ///
     /// # Errors
-    /// [`OccupancyError::NoLimits`] when the name is not an architecture's, or that of one that is not in the tables.
+    /// [`OccupancyError::NoLimits`] when the name is not an architecture's, or when the architecture is not in the
+    /// tables.
     pub fn named(arch: &str) -> Result<&'static Self, OccupancyError> {
         parse(arch)
             .and_then(Self::known)

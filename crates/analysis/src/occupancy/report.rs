@@ -32,7 +32,7 @@ pub struct EntryOccupancy {
     pub spill_load_bytes: u32,
     /// Named barriers.
     pub barriers: u32,
-    /// How many blocks fit, and why not more.
+    /// The number of blocks that fit, and the resources that limit it.
     #[serde(flatten)]
     pub occupancy: Occupancy,
 }
@@ -41,7 +41,8 @@ impl EntryOccupancy {
     /// The occupancy of a launch on an architecture, `sm_90`.
     ///
     /// # Errors
-    /// When [`usage`] is not known: without `ptxas`, or for an architecture or entry that it does not take.
+    /// [`OccupancyError`](super::OccupancyError) when [`usage`] fails: without `ptxas`, or for an architecture or
+    /// entry that it does not know.
     pub fn new(
         kernels: &'static Kernels,
         launch: &Launch,
@@ -71,7 +72,7 @@ impl EntryOccupancy {
     }
 }
 
-/// A range of amounts of a resource with which the same number of blocks fits.
+/// A range of amounts of a resource for which the same number of blocks fits.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
     /// The least amount.
@@ -101,9 +102,9 @@ pub struct RungOccupancy {
     pub by_shared_bytes: Vec<Step>,
     /// With other numbers of registers a thread.
     pub by_registers: Vec<Step>,
-    /// What the driver of a GPU of this architecture says of it.
+    /// The driver's figures for the entry, on a GPU of this architecture.
     pub driver: Option<Resident>,
-    /// What the architecture has.
+    /// The limits of the architecture.
     #[serde(skip)]
     pub limits: &'static Limits,
 }
@@ -112,8 +113,8 @@ impl RungOccupancy {
     /// The occupancy of a rung's launch on `problem`, on an architecture, `sm_90`.
     ///
     /// # Errors
-    /// When [`usage`] is not known of the entry for a block: without `ptxas`, or for an architecture or entry that it does
-    /// not take.
+    /// [`OccupancyError`](super::OccupancyError) when [`usage`] fails for an entry of the rung: without `ptxas`, or
+    /// for an architecture or entry that it does not know.
     pub fn new(
         kernels: &'static Kernels,
         ladder: &'static Ladder,
@@ -128,7 +129,7 @@ impl RungOccupancy {
         for block in ladder.blocks_of(rung, problem) {
             match ladder.launch(rung, problem, Some(block)) {
                 Ok(launch) => by_block.push(EntryOccupancy::new(kernels, &launch, arch)?),
-                // With this block no device can launch it.
+                // No device can launch it with this block.
                 Err(Error::TooMuchShared { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -166,8 +167,8 @@ impl RungOccupancy {
     }
 }
 
-/// The occupancies with `least` to `most` of something that is given in units, neighbours with as many blocks
-/// together.
+/// The occupancies with `least` to `most` of a resource that is allocated in units. Neighbouring amounts with the same
+/// number of blocks are combined.
 fn steps(least: u32, most: u32, unit: u32, with: impl Fn(u32) -> Occupancy) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for amount in (least..=most).step_by(unit as usize) {

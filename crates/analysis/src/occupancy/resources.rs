@@ -1,4 +1,4 @@
-//! What `ptxas` says of a launch's entry.
+//! The resource usage that `ptxas` reports for a launch's entry.
 
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
@@ -15,12 +15,12 @@ type UsageByEntry = BTreeMap<(String, String), Usage>;
 
 static KNOWN: LazyLock<Mutex<UsageByEntry>> = LazyLock::new(Mutex::default);
 
-/// What a launch's entry takes when it is assembled for an architecture, `sm_90`, by the `ptxas` that
-/// [`toolkit::find`] finds. Of the kernels' PTX only this entry is assembled, which takes milliseconds, and once in
-/// a process.
+/// The resource usage of a launch's entry when it is assembled for an architecture such as `sm_90`, by the `ptxas`
+/// that [`toolkit::find`] finds. Only this entry of the kernels' PTX is assembled, which takes milliseconds. The
+/// result is cached for the process.
 ///
 /// # Errors
-/// [`OccupancyError::Tool`] when there is no `ptxas` or it refuses, and what [`source`] says of the entry.
+/// [`OccupancyError::Tool`] when there is no `ptxas` or it fails, and when [`source`] fails.
 pub fn usage(
     kernels: &'static Kernels,
     launch: &Launch,
@@ -28,7 +28,7 @@ pub fn usage(
 ) -> Result<Usage, OccupancyError> {
     let entry = &launch.entry;
     let key = (entry.clone(), arch.to_owned());
-    // A thread that panicked leaves the map whole: an entry is put in at once.
+    // A thread that panicked cannot leave the map inconsistent, because an entry is inserted in one step.
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(usage) = known().get(&key) {
         return Ok(*usage);
@@ -43,7 +43,7 @@ pub fn usage(
     Ok(usage)
 }
 
-/// The PTX that a device of this architecture would be given for a launch.
+/// The PTX that a device of this architecture would run for a launch.
 ///
 /// # Errors
 /// [`OccupancyError::NoLimits`] when the architecture is not in the tables, [`OccupancyError::NeedsNewer`] when only newer
@@ -72,7 +72,7 @@ pub fn source(
     })
 }
 
-/// Looked for once: asking a tool for its version starts a process.
+/// Found once, because asking a tool for its version starts a process.
 fn assembler() -> Result<&'static Found, OccupancyError> {
     static FOUND: OnceLock<Result<Found, toolkit::Error>> = OnceLock::new();
     let found = FOUND.get_or_init(|| toolkit::find(Tool::Ptxas));

@@ -7,11 +7,11 @@ use super::sample::Sample;
 /// A launch that was sampled and measured.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    /// What its blocks ask for.
+    /// The resources that its blocks use.
     pub sample: Sample,
-    /// Its blocks.
+    /// The number of its blocks.
     pub blocks: u64,
-    /// Of which a multiprocessor holds so many.
+    /// The number of blocks that a multiprocessor holds at once.
     pub resident: u32,
     /// Its time in microseconds.
     pub us: f64,
@@ -32,7 +32,7 @@ pub fn error(device: &Description, constants: &Constants, observations: &[Observ
     squares.sum::<f64>() / observations.len().max(1) as f64
 }
 
-/// A constant by its place in [`Constants`], and the range that means something.
+/// A constant, given by its place in [`Constants`], and its range of meaningful values.
 type Knob = (fn(&mut Constants) -> &mut f64, (f64, f64));
 
 const KNOBS: [Knob; 5] = [
@@ -43,8 +43,8 @@ const KNOBS: [Knob; 5] = [
     (|constants| &mut constants.norm, (1.0, 16.0)),
 ];
 
-/// The constants with the least [`error`], from where `start` is: one is changed at a time, by a step that
-/// halves when none helps.
+/// Finds the constants with the least [`error`], beginning with `start`: one constant is changed at a time, by a step
+/// that is halved when no change improves the error.
 pub fn fit(device: &Description, start: Constants, observations: &[Observation]) -> Constants {
     let mut best = start;
     let mut least = error(device, &best, observations);

@@ -1,4 +1,4 @@
-//! Descriptions of devices: a TOML file each, with the source of every figure.
+//! Descriptions of devices: one TOML file each, with the source of every figure.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use simt::critical_path::Latencies;
 use super::PredictError;
 use crate::occupancy::Limits;
 
-/// The descriptions that come with the program: what `--on` calls them, and their files.
+/// The descriptions that come with the program: the names that `--on` takes, and the files.
 const KNOWN: [(&str, &str); 6] = [
     ("h100", include_str!("../../devices/h100.toml")),
     ("a100", include_str!("../../devices/a100.toml")),
@@ -18,13 +18,13 @@ const KNOWN: [(&str, &str); 6] = [
     ("t4", include_str!("../../devices/t4.toml")),
 ];
 
-/// A device, as far as a prediction needs it.
+/// The figures of a device that a prediction needs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
-    /// Its maker's name for it.
+    /// The name that its maker gave it.
     pub name: String,
-    /// What `ptxas` calls its architecture: `sm_90`.
+    /// The name of its architecture for `ptxas`: `sm_90`.
     pub arch: String,
     /// Streaming multiprocessors.
     pub multiprocessors: u32,
@@ -38,7 +38,7 @@ pub struct Description {
     pub l2: L2,
     /// One of its multiprocessors.
     pub multiprocessor: Multiprocessor,
-    /// Cycles until results are there.
+    /// The latencies of operations in cycles.
     #[serde(with = "LatenciesInFile")]
     pub latency: Latencies,
 }
@@ -47,7 +47,7 @@ pub struct Description {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// What it can move in a second at its peak, in 10^9 bytes.
+    /// The peak bandwidth in 10^9 bytes per second.
     pub gb_per_s: f64,
 }
 
@@ -55,17 +55,17 @@ pub struct Memory {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L2 {
-    /// Its bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// What it can deliver in a second, in 10^9 bytes.
+    /// The bandwidth in 10^9 bytes per second.
     pub gb_per_s: f64,
-    /// Passes of atomics through sectors of a few lines, a clock of the multiprocessors.
+    /// Passes of atomics through sectors of a few lines, per clock of the multiprocessors.
     pub atomics_per_clock: f64,
-    /// The parts of it that make those passes at once: a sector lies in one.
+    /// The partitions that make these passes in parallel. Each sector belongs to one of them.
     pub partitions: u32,
 }
 
-/// What a multiprocessor does in a clock.
+/// The throughput of a multiprocessor per clock.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Multiprocessor {
@@ -98,7 +98,7 @@ struct LatenciesInFile {
     barrier: u32,
 }
 
-/// The figures of a file, and what they can be at least and at most.
+/// The figures of a file, with the least and the largest value of each.
 const BOUNDS: [(&str, f64, f64); 23] = [
     ("multiprocessors", 1.0, 4096.0),
     ("clock_mhz", 100.0, 10_000.0),

@@ -1,6 +1,5 @@
-//! How long a rung would take on a device that is not here: an analytic model of counters that the SIMT machine
-//! makes ([`sample`]), of what `ptxas` says of the kernel ([`occupancy`]), and of a device's
-//! [`description`].
+//! Predicts how long a rung would take on another device. The model is analytic: it combines counters of the SIMT
+//! machine ([`sample`]), the resource usage that `ptxas` reports ([`occupancy`]), and a device's [`description`].
 //!
 //! ```no_run
 //! use analysis::predict::{self, Description, model::Constants};
@@ -42,7 +41,7 @@ use sample::{Sample, Sampler};
 pub use score::{RESOLUTION_US, Score, observations, score};
 use toolkit::Usage;
 
-/// Why a prediction cannot be made.
+/// The reason why a prediction cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PredictError {
@@ -52,33 +51,33 @@ pub enum PredictError {
     /// The occupancy of a rung is not known.
     #[error(transparent)]
     Occupancy(#[from] OccupancyError),
-    /// A name that is not a device's.
+    /// The name is not a device's.
     #[error("no device is named `{name}`; {}, or give a file (`./mine.toml`) as those of crates/analysis/devices", did_you_mean(.name, "devices", .known))]
     UnknownDevice {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// All of them.
+        /// The names of all devices.
         known: Vec<&'static str>,
     },
-    /// A file that cannot be read.
+    /// A file cannot be read.
     #[error("cannot read {path}: {reason}")]
     File {
         /// The file.
         path: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// A file that does not describe a device.
+    /// A file does not describe a device.
     #[error("{path}{}: {problem}", .line.map_or(String::new(), |line| format!(", line {line}")))]
     Description {
         /// The file.
         path: String,
-        /// The line, from 1, where it is at one.
+        /// The line, counted from 1, if the error is in one.
         line: Option<usize>,
-        /// What is wrong.
+        /// The error.
         problem: String,
     },
-    /// A file without measured times, or without those of the ladders that were asked for.
+    /// A file has no measured times, or none of the requested ladders.
     #[error(
         "{path} has no times of {of}: it is neither what `ladder run --json` prints nor a file with the tables that `ladder run --update-readme` writes"
     )]
@@ -90,7 +89,7 @@ pub enum PredictError {
     },
 }
 
-/// A rung and its time on a device.
+/// The predicted time of a rung on a device.
 #[derive(Clone, Debug)]
 pub struct Prediction {
     /// The rung.
@@ -99,7 +98,7 @@ pub struct Prediction {
     pub launch: Launch,
     /// Its time.
     pub estimate: Estimate,
-    /// What it was computed from.
+    /// The sample that it was computed from.
     pub sample: Sample,
 }
 
@@ -120,20 +119,21 @@ pub struct LadderPrediction {
     pub title: String,
     /// Its bytes, for the effective bandwidth.
     pub bytes: u64,
-    /// Those of its rungs that run on the device.
+    /// The predictions of the rungs that run on the device.
     pub predictions: Vec<Prediction>,
-    /// Why others do not.
+    /// The reasons why other rungs do not.
     pub left_out: Vec<String>,
 }
 
 /// Measured times in microseconds, by rung.
 pub type Times = BTreeMap<String, f64>;
 
-/// Predicts the rungs of a ladder's plan. Those that do not run on the device are left out of it, unless they were named.
+/// Predicts the rungs of a ladder's plan. Rungs that do not run on the device are left out, unless they were requested
+/// by name.
 ///
 /// # Errors
-/// [`PredictError::Occupancy`] when there is no `ptxas`, when the device is too old or too small for a rung that was named,
-/// and when it is for all; [`PredictError::Engine`] when the SIMT machine fails.
+/// [`PredictError::Occupancy`] when there is no `ptxas`, when the device does not support a rung that was requested by
+/// name, and when it supports none of the rungs; [`PredictError::Engine`] when the SIMT machine fails.
 pub fn ladder(
     kernels: &'static Kernels,
     device: &Description,
@@ -184,8 +184,8 @@ pub fn ladder(
     })
 }
 
-/// The times of launches of one problem. Without `ptxas` their registers are taken not to limit how many blocks
-/// a multiprocessor holds.
+/// Predicts the times of launches of one problem. Without `ptxas`, registers are assumed not to limit the number of
+/// blocks on a multiprocessor.
 ///
 /// # Errors
 /// [`PredictError::Engine`] when the SIMT machine fails.

@@ -1,6 +1,6 @@
-//! From what a launch asks for to how long it takes.
+//! The model: computes a launch's time from its use of resources.
 //!
-//! Each resource of the device has a time: what it would take if everything else were free.
+//! Each resource of the device has a time, which the launch would take if all other resources were unlimited.
 //!
 //! | resource | time |
 //! |---|---|
@@ -33,19 +33,19 @@ const SECTOR: f64 = 32.0;
 /// Waves up to which the last, partly filled one takes as long as the others. With more, blocks have drifted apart.
 const FEW_WAVES: f64 = 8.0;
 
-/// What the model does not derive.
+/// The constants of the model, which are calibrated and not derived.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Constants {
     /// The share of the memory's peak that a kernel can reach.
     pub memory_share: f64,
     /// The share of the schedulers' slots that can be used.
     pub issue_share: f64,
-    /// How many times the L2 bandwidth of a sector that is read one takes that is written.
+    /// The L2 bandwidth that a written sector takes, relative to a sector that is read.
     pub write_cost: f64,
-    /// Cycles from a block's turn to its first instruction, and from its last until another has its place;
-    /// what a loaded memory system adds to a latency is in them.
+    /// Cycles from the start of a block to its first instruction, and from its last instruction until another block
+    /// takes its place. They include the latency that a loaded memory system adds.
     pub start_cycles: f64,
-    /// The exponent that resources' times are combined with.
+    /// The exponent of the norm that combines the resources' times.
     pub norm: f64,
 }
 
@@ -80,7 +80,7 @@ pub enum Resource {
     Floats,
     /// The pipes for doubles and special functions.
     Special,
-    /// The time that one block takes, and how many are there at once.
+    /// The time that one block takes, and the number of blocks that run at once.
     Latency,
 }
 
@@ -114,12 +114,12 @@ impl Resource {
     }
 }
 
-/// A predicted time, in microseconds, and what it is made of.
+/// A predicted time in microseconds, and the time of each resource.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The time.
     pub us: f64,
-    /// What each resource alone would take, in the order of [`Resource::ALL`].
+    /// The time that each resource alone would take, in the order of [`Resource::ALL`].
     pub alone: Vec<(Resource, f64)>,
     /// Blocks that a multiprocessor holds at once.
     pub resident: u32,
@@ -133,7 +133,7 @@ impl Estimate {
         longest.copied().unwrap_or((Resource::Latency, 0.0))
     }
 
-    /// What a resource alone would take, as a share of the predicted time.
+    /// The time that a resource alone would take, as a share of the predicted time.
     pub fn share(&self, resource: Resource) -> f64 {
         let mut all = self.alone.iter();
         let time = all.find(|(own, _)| *own == resource);
@@ -141,7 +141,7 @@ impl Estimate {
     }
 }
 
-/// The time of a launch of `blocks` blocks that was sampled, where a multiprocessor holds `resident` of them.
+/// The time of a sampled launch of `blocks` blocks, of which a multiprocessor holds `resident`.
 pub fn estimate(
     device: &Description,
     constants: &Constants,
@@ -195,7 +195,7 @@ pub fn estimate(
     } else {
         waves
     };
-    // Of the loads that miss the L1, the first of each sector goes to memory.
+    // Of the loads that miss the L1, only the first one of each sector goes to memory.
     let from_memory = (read / all(demand.l2_reads).max(1.0)).min(1.0);
     let ran = demand.blocks.max(1) as f64;
     let [near, far] = demand.cycles.map(|cycles| cycles as f64 / ran);

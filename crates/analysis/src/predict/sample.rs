@@ -1,4 +1,4 @@
-//! What a launch asks of a multiprocessor, sampled from some of its blocks on the SIMT machine.
+//! The resources that a launch uses, sampled by running some of its blocks on the SIMT machine.
 
 use simt::critical_path::{CriticalPath, Latencies, ResourceUse};
 use simt::observe::Observer as _;
@@ -10,27 +10,27 @@ use engine::problem::Problem;
 use engine::registry::Rung;
 use engine::run::Session;
 
-/// Blocks that are run of a launch that has more. The blocks of a launch are alike, but for those at the
-/// edges of a problem.
+/// The number of blocks that are run of a larger launch. The blocks of a launch are alike, except those at the edges
+/// of a problem.
 const BLOCKS: u64 = 24;
-/// Instructions of warps that a sample takes at most, unless one block takes more: seconds.
+/// The most warp instructions of a sample, unless a single block takes more. They take seconds.
 const INSTRUCTIONS: u64 = 20_000_000;
 
 /// A problem on the SIMT machine, whose launches are sampled.
 pub struct Sampler<'a> {
     session: Session<'a, Sim>,
-    /// Where its buffers are.
+    /// The places of its buffers in memory.
     ranges: Vec<(u64, u64)>,
 }
 
-/// What a launch asks for, as a sample of its blocks shows it.
+/// The resources that a launch uses, estimated from a sample of its blocks.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// What the blocks that were run asked for.
+    /// The resources that the sampled blocks used.
     pub resource_use: ResourceUse,
-    /// The blocks of the launch for each of them.
+    /// The number of blocks of the launch per sampled block.
     pub scale: f64,
-    /// For each of the problem's buffers, its sectors.
+    /// The number of sectors of each of the problem's buffers.
     pub sectors: Vec<u64>,
 }
 

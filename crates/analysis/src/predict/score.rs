@@ -1,10 +1,10 @@
-//! How near predictions come to measured times.
+//! The accuracy of predictions.
 
 use super::calibrate::Observation;
 use super::{LadderPrediction, Times};
 use engine::stats::Samples;
 
-/// The predictions' samples with the measured times, of those rungs that have one.
+/// Pairs the predictions' samples with the measured times, for the rungs that have one.
 pub fn observations(ladders: &[LadderPrediction], times: &Times) -> Vec<Observation> {
     let all = ladders.iter().flat_map(|ladder| &ladder.predictions);
     all.filter_map(|own| {
@@ -18,17 +18,17 @@ pub fn observations(ladders: &[LadderPrediction], times: &Times) -> Vec<Observat
     .collect()
 }
 
-/// How near predictions come to measured times.
+/// The accuracy of predictions against measured times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
-    /// How many rungs have both.
+    /// The number of rungs that have both times.
     pub rungs: usize,
     /// The median of the errors' absolute values, as shares of the measured times.
     pub median: f64,
-    /// The largest of them, and whose it is.
+    /// The largest absolute error, and its rung.
     pub worst: (f64, &'static str),
-    /// For each ladder with measured times: Spearman's rank correlation. `None` where all of a ladder's times are
-    /// alike. Measured times that are nearer to each other than [`RESOLUTION_US`] are.
+    /// Spearman's rank correlation for each ladder with measured times; `None` when all of a ladder's times are equal.
+    /// Measured times within [`RESOLUTION_US`] of each other count as equal.
     pub ranks: Vec<(&'static str, Option<f64>)>,
 }
 

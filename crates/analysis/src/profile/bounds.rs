@@ -1,5 +1,5 @@
-//! How near a launch is to its device's limits: as Nsight Compute measured it, or as the model of
-//! [`predict`](crate::predict) has it.
+//! The utilization of a device's limits by a launch, as measured by Nsight Compute or as predicted by
+//! [`predict`](crate::predict).
 
 use super::verdict::Utilization;
 use crate::counters::Numbers;
@@ -8,8 +8,8 @@ use crate::predict::Description;
 use crate::predict::model::{Estimate, Resource};
 use engine::launch::Launch;
 
-/// What Nsight Compute is asked for besides the metrics that are shown. What a chip does not have is left out of
-/// the verdict.
+/// The metrics that Nsight Compute collects in addition to those that are shown. A metric that the chip does not have
+/// is left out of the verdict.
 pub const METRICS: &[&str] = &[
     DRAM,
     L2,
@@ -62,7 +62,7 @@ const CONFLICTS_ST: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st
 /// A sector in bytes.
 const SECTOR: f64 = 32.0;
 
-/// The sum of those that were counted; `None` where none was.
+/// The sum of those metrics that were counted; `None` when none was.
 fn sum(numbers: &Numbers, names: &[&str]) -> Option<f64> {
     names
         .iter()
@@ -75,7 +75,7 @@ fn quotient(part: Option<f64>, whole: Option<f64>) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// What both devices count: how the bytes, lanes and wavefronts are used.
+/// The utilization that both devices count: how the bytes, lanes and wavefronts are used.
 fn common(numbers: &Numbers, lanes: &str, problem_bytes: u64) -> Utilization {
     let get = |name| numbers.get(name);
     let used = |name, sectors| Some(get(name)? / 100.0 * get(sectors)?);
@@ -99,7 +99,7 @@ fn common(numbers: &Numbers, lanes: &str, problem_bytes: u64) -> Utilization {
 }
 
 impl Utilization {
-    /// As Nsight Compute measured them, of a launch whose problem has this many bytes.
+    /// The utilization as Nsight Compute measured it, for a launch whose problem has this many bytes.
     pub fn from_ncu(numbers: &Numbers, problem_bytes: u64) -> Self {
         let share = |name| numbers.get(name).map(|percent| percent / 100.0);
         Self {
@@ -118,9 +118,10 @@ impl Utilization {
         }
     }
 
-    /// By the model's prediction for a device, and by what the simulator counted: each resource's share is what
-    /// it alone would take of the predicted time. L1 and shared memory are one there, and which is meant is seen by
-    /// whether there are wavefronts of the latter; the pipe of integers counts among the issue slots.
+    /// The utilization from the model's prediction for a device and from the simulator's counters: each resource's
+    /// share is the time that it alone would take, divided by the predicted time. The model treats L1 and shared
+    /// memory as one resource; its time is attributed to shared memory if there are wavefronts of it, and else to L1.
+    /// The pipe of integers counts among the issue slots.
     pub fn from_model(
         device: &Description,
         estimate: &Estimate,

@@ -1,41 +1,41 @@
-//! What keeps a profile from being made.
+//! The errors of making a profile.
 
 use super::metrics::nearest;
 use engine::names::near;
 
-/// Why there is no profile. Each message is one line and says what to do about it.
+/// The reason why a profile cannot be made. Each message is one line and says what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
     /// A rung cannot be run.
     #[error(transparent)]
     Engine(#[from] engine::Error),
-    /// No metric of that name.
+    /// No metric has this name.
     #[error("no metric is named `{name}`; {}", near(.nearest, "`ladder profile --explain` names those that are shown"))]
     UnknownMetric {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// The closest names there are, nearest first.
+        /// The most similar names, nearest first.
         nearest: Vec<String>,
     },
-    /// A metric of Nsight Compute's, without a GPU to ask for it.
+    /// The metric is one of Nsight Compute's, and there is no GPU to count it.
     #[error(
         "the SIMT machine does not count {name}; --device gpu asks Nsight Compute for it, if it has it"
     )]
     NotOnSim {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
     },
-    /// A problem that no rung of a selected ladder is launched for.
+    /// No rung of a selected ladder is launched for the problem.
     #[error("nothing is left to profile: {why}")]
     Nothing {
-        /// Why the rungs were left out.
+        /// The reasons why the rungs were left out.
         why: String,
     },
-    /// Nsight Compute is not there, or too old.
+    /// Nsight Compute is missing or too old.
     #[error("{0}; --ncu names one, --device sim needs none")]
     NoNcu(#[from] toolkit::Error),
-    /// What was named as `ncu` cannot be started.
+    /// The program that was named as `ncu` cannot be started.
     #[error("cannot start {program}: {why}; name Nsight Compute's `ncu` with --ncu")]
     Start {
         /// The program.
@@ -43,14 +43,14 @@ pub enum ProfileError {
         /// The system's error.
         why: String,
     },
-    /// The driver keeps the counters from this user.
+    /// The driver does not allow this user to read the counters.
     #[error(
         "the driver does not let this user read performance counters (ERR_NVGPUCTRPERM): run as root, or have the \
          machine's owner load the driver with the option NVreg_RestrictProfilingToAdminUsers=0 (in a container: \
          grant CAP_SYS_ADMIN); --device sim needs neither"
     )]
     Refused,
-    /// Metrics that the chip does not have.
+    /// The chip does not have these metrics.
     #[error(
         "{device} has no metric {}; {}`ncu --query-metrics` lists what it has",
         .metrics.join(", "),
@@ -62,35 +62,35 @@ pub enum ProfileError {
         /// The GPU.
         device: String,
     },
-    /// `ncu` or what it ran failed.
+    /// `ncu`, or the program that it ran, failed.
     #[error("{version} failed{}: {}", with_code(.status), lines(.said))]
     Failed {
         /// Its version.
         version: String,
-        /// Its exit status, where it has one.
+        /// Its exit status, if it has one.
         status: Option<i32>,
-        /// What it said.
+        /// Its output.
         said: String,
     },
-    /// `ncu` wrote something that is not known here.
+    /// The output of `ncu` has an unknown format.
     #[error("cannot read what {version} wrote: {why}; it begins: {}", lines(.text))]
     Form {
         /// Its version.
         version: String,
-        /// What is wrong.
+        /// The error in it.
         why: String,
-        /// What it wrote.
+        /// The output.
         text: String,
     },
 }
 
-/// How many lines of another program's output an error shows.
+/// The number of lines that an error shows of another program's output.
 const SHOWN_LINES: usize = 6;
 
-/// How many characters of each.
+/// The number of characters that it shows of each line.
 const SHOWN_CHARACTERS: usize = 120;
 
-/// The first lines, in one.
+/// The first lines, joined into one.
 fn lines(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let shown: Vec<String> = lines.take(SHOWN_LINES).map(begin).collect();
@@ -108,9 +108,9 @@ fn begin(line: &str) -> String {
     }
 }
 
-/// What names that a chip does not have were most likely meant to be, in front of what else there is to say.
+/// Suggestions for names that a chip does not have, put in front of the message.
 fn did_you_mean(metrics: &[String]) -> String {
-    // One that is known here is the chip's to lack.
+    // A name that we know is not misspelled: the chip lacks the metric.
     let unknown = metrics.iter().map(|name| (name, nearest(name)));
     let unknown = unknown.filter(|(name, nearest)| !nearest.contains(name));
     let nearest: Vec<String> = unknown.flat_map(|(_, nearest)| nearest).collect();

@@ -1,5 +1,5 @@
-//! The metrics by Nsight Compute's names: what each means, where its number comes from on either device, and
-//! which of them are shown where none is asked for.
+//! The metrics by Nsight Compute's names: their meaning, the source of their numbers on each device, and whether they
+//! are shown by default.
 
 use std::sync::LazyLock;
 
@@ -13,34 +13,35 @@ use engine::names::near_names;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// Nsight Compute's name; one of our own, without two underscores behind its first word, where that has none.
+    /// Nsight Compute's name. A metric that Nsight Compute does not have has a name of our own, without two
+    /// underscores behind its first word.
     pub name: String,
     /// The heading of its column.
     pub heading: String,
-    /// What it belongs with: columns of a group stay together.
+    /// The group of the metric. Columns of a group stay together.
     pub group: Group,
-    /// How its number is written.
+    /// The format of its number.
     pub form: Form,
-    /// What it says, in one sentence.
+    /// Its meaning, in one sentence.
     pub meaning: String,
-    /// Where the simulator's number comes from: names are those of [`simt::counters::METRICS`].
+    /// The source of the simulator's number; the names are those of [`simt::counters::METRICS`].
     #[serde(default)]
     pub sim: Source,
     /// Whether the simulator's number is that of the PTX, of which `ptxas` makes other instructions and branches.
     #[serde(default)]
     pub of_ptx: bool,
-    /// What else there is to know of the simulator's number.
+    /// A remark about the simulator's number.
     #[serde(default)]
     pub sim_note: String,
-    /// Where the GPU's number comes from: names are what `ncu` is asked for.
+    /// The source of the GPU's number; the names are those that `ncu` takes.
     #[serde(default)]
     pub gpu: Source,
-    /// Whether it is shown where no metric is asked for.
+    /// Whether it is shown by default.
     #[serde(default, rename = "default")]
     pub is_default: bool,
 }
 
-/// The metrics that are known here, in the order in which they are shown.
+/// The known metrics, in the order in which they are shown.
 pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
     #[derive(Deserialize)]
     struct File {
@@ -49,7 +50,7 @@ pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
     embedded::<File>("metrics.toml", include_str!("metrics.toml")).metric
 });
 
-/// What a metric is about.
+/// The subject of a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
@@ -57,18 +58,18 @@ pub enum Group {
     Instructions,
     /// Shared memory.
     Shared,
-    /// What the kernel asks global memory for.
+    /// The kernel's accesses to global memory.
     Global,
     /// Rates and times.
     Rates,
-    /// What warps wait for.
+    /// The reasons why warps wait.
     Stalls,
     /// Anything else.
     #[default]
     Other,
 }
 
-/// How a number is written. In JSON it is always as Nsight Compute has it in base units.
+/// The format of a number. In JSON every number is written as Nsight Compute gives it in base units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
@@ -84,13 +85,13 @@ pub enum Form {
     Rate,
     /// Nanoseconds, in microseconds.
     Time,
-    /// A number of which nothing is known.
+    /// A number without a known unit.
     #[default]
     Plain,
 }
 
 impl Form {
-    /// A number without its unit, which is in the heading or the legend.
+    /// Formats a number without its unit, which is in the heading or the legend.
     pub fn write(self, number: f64) -> String {
         match self {
             Self::Count => format!("{number:.0}"),
@@ -104,7 +105,7 @@ impl Form {
         }
     }
 
-    /// A number in a sentence.
+    /// Formats a number with its unit, for a sentence.
     pub fn write_with_unit(self, number: f64) -> String {
         let unit = match self {
             Self::Rate => " GB/s",
@@ -115,17 +116,17 @@ impl Form {
     }
 }
 
-/// Why a GPU does not have what is a count of the simulator's own.
+/// The reason why a GPU does not have a counter of the simulator's.
 const PTX_ONLY: &str = "a count of the PTX, which the hardware never sees";
 
-/// The metrics that are shown where none is asked for.
+/// The metrics that are shown by default.
 pub fn defaults() -> Vec<Metric> {
     let all = METRICS.iter().filter(|metric| metric.is_default);
     all.cloned().collect()
 }
 
-/// The metric of this name: one of [`METRICS`], a counter of the simulator, or, on a GPU, whatever has the form
-/// of a name of Nsight Compute's.
+/// The metric of this name: one of [`METRICS`], a counter of the simulator, or, on a GPU, any name in the form of
+/// Nsight Compute's.
 ///
 /// # Errors
 /// [`ProfileError::UnknownMetric`] with the nearest names when neither device can have it;
@@ -167,7 +168,7 @@ pub fn find(name: &str, on_gpu: bool) -> Result<Metric, ProfileError> {
     })
 }
 
-/// The names of metrics that this was most likely meant to be.
+/// The names of metrics that this name was most likely meant to be.
 pub(super) fn nearest(name: &str) -> Vec<String> {
     let known = METRICS.iter().map(|metric| metric.name.as_str());
     let counters = simt::counters::METRICS.iter();

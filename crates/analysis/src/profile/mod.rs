@@ -1,11 +1,12 @@
-//! Profiles: what Nsight Compute counts of a rung on a GPU and what the simulator counts of it, under the same
-//! names, what the numbers mean, and which resource bounds the rung.
+//! Profiles: the counters of a rung from Nsight Compute on a GPU and from the simulator, under the same names, with
+//! their meaning and the resource that bounds the rung.
 //!
-//! - [`metrics`] is the list of what can be asked for and where each device has it from.
-//! - [`plan`] finds the launches; [`on_sim`] counts them; [`ncu`] has Nsight Compute count them, by running this program
-//!   under it.
-//! - [`statements`] are what the texts say that the ladders come from, checked against the numbers.
-//! - [`verdict`] says what bounds a rung, from [`Utilization`](verdict::Utilization) of the device's limits.
+//! - [`metrics`] lists the metrics, and the source of each on both devices.
+//! - [`plan`] makes the launches; [`on_sim`] counts them on the simulator; [`ncu`] counts them with Nsight Compute,
+//!   which runs this program.
+//! - [`statements`] are statements of the texts that the ladders come from, checked against the numbers.
+//! - [`verdict`] finds the resource that bounds a rung, from its [`Utilization`](verdict::Utilization) of the device's
+//!   limits.
 //!
 //! A profile does not check results; `ladder run` and `ladder check` do.
 //!
@@ -63,16 +64,16 @@ pub struct Row {
     pub rung: &'static Rung,
     /// How it was launched.
     pub launch: Launch,
-    /// What the simulator counted, where it was asked.
+    /// The simulator's counters, if it was asked.
     pub sim: Option<Numbers>,
-    /// What the GPU counted, where it was asked.
+    /// The GPU's counters, if it was asked.
     pub gpu: Option<Numbers>,
-    /// What bounds it: by the GPU's numbers where there are some, else by a bound from the simulator's.
+    /// The resource that bounds it, judged by the GPU's numbers if there are any, and else by the simulator's.
     pub verdict: Option<Verdict>,
 }
 
 impl Row {
-    /// What that device counted.
+    /// The counters of that device.
     pub fn on(&self, side: Side) -> Option<&Numbers> {
         match side {
             Side::Sim => self.sim.as_ref(),
@@ -87,7 +88,7 @@ impl Row {
 }
 
 impl Metric {
-    /// Where that device has it from.
+    /// The source of the metric's number on that device.
     pub fn source(&self, side: Side) -> &Source {
         match side {
             Side::Sim => &self.sim,
@@ -105,12 +106,12 @@ pub struct Profile {
     pub title: String,
     /// The rungs, in the ladder's order.
     pub rows: Vec<Row>,
-    /// Why others are not among them.
+    /// The reasons why other rungs are left out.
     pub left_out: Vec<String>,
 }
 
 impl Side {
-    /// What `--device` calls it.
+    /// The device's name on the command line (`--device`).
     pub fn name(self) -> &'static str {
         match self {
             Self::Sim => "sim",
@@ -119,7 +120,7 @@ impl Side {
     }
 }
 
-/// Makes the problem of a selection and finds the launches, one of each rung.
+/// Makes the problem of a selection and one launch of each rung.
 ///
 /// # Errors
 /// [`ProfileError::Engine`] when the options, the block or a rung that was named are not possible,
@@ -134,7 +135,7 @@ pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, Prof
     }
 }
 
-/// Counts a launch of each rung of a plan on a device that counts. `progress` hears of each before it runs.
+/// Counts a launch of each rung of a plan on a device that counts. `progress` is called with each rung before it runs.
 ///
 /// # Errors
 /// [`ProfileError::Engine`] when the problem does not fit into the device's memory, and when the device fails.

@@ -1,4 +1,4 @@
-//! What the texts say of these numbers that the ladders come from, and whether it holds here.
+//! Statements about these numbers in the texts that the ladders come from, and whether they hold here.
 
 use std::sync::LazyLock;
 
@@ -16,13 +16,13 @@ pub struct Statement {
     pub ladder: String,
     /// The metric.
     pub metric: String,
-    /// What is said, in a sentence.
+    /// The statement, in a sentence.
     pub text: String,
     /// The rungs that it is about.
     pub rungs: Vec<String>,
-    /// What that means for their numbers.
+    /// The relation between the rungs' numbers that it states.
     pub relation: Relation,
-    /// The number that the relation is about, 1 where there is none.
+    /// The number in the relation; 1 if it has none.
     #[serde(default = "one")]
     pub number: f64,
 }
@@ -31,15 +31,15 @@ fn one() -> f64 {
     1.0
 }
 
-/// What a statement says of its rungs' numbers.
+/// The relation that a statement claims for its rungs' numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
-    /// The first rung has less than so many times what the second has.
+    /// The first rung has less than this many times the second's number.
     Below,
-    /// The first rung has so many times what the second has, give or take a tenth.
+    /// The first rung has this many times the second's number, give or take a tenth.
     Times,
-    /// Both rungs have the same, to half a per cent.
+    /// Both rungs have the same number, to half a per cent.
     Same,
     /// The rung has about this number, give or take a tenth.
     About,
@@ -56,26 +56,26 @@ pub static STATEMENTS: LazyLock<Vec<Statement>> = LazyLock::new(|| {
     embedded::<File>("statements.toml", include_str!("statements.toml")).statement
 });
 
-/// What became of a statement on a device.
+/// The result of checking a statement on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// It holds, with the numbers.
+    /// The statement holds; the text gives the numbers.
     Holds(String),
-    /// It does not, with the numbers.
+    /// The statement does not hold; the text gives the numbers.
     DoesNot(String),
     /// Only a GPU has the metric.
     NeedsGpu,
-    /// Rungs that it is about were not profiled, or have no number.
+    /// Rungs that the statement is about were not profiled, or have no number.
     Unknown(Vec<String>),
 }
 
-/// How near "about" is.
+/// The relative tolerance of "about".
 const ABOUT: f64 = 0.1;
-/// How near "the same" is.
+/// The relative tolerance of "the same".
 const SAME: f64 = 0.005;
 
 impl Relation {
-    /// Whether it holds for these numbers of the rungs and the statement's own.
+    /// Whether the relation holds for these numbers of the rungs and the statement's own number.
     pub fn holds(self, numbers: &[f64], number: f64) -> bool {
         let near = |number: f64, wanted: f64, by: f64| (number - wanted).abs() <= wanted.abs() * by;
         match (self, numbers) {
@@ -104,7 +104,7 @@ impl Statement {
         })
     }
 
-    /// Whether it holds by a device's numbers.
+    /// Checks the statement with a device's numbers.
     pub fn check(&self, metric: &Metric, profile: &Profile, side: Side) -> Finding {
         if side == Side::Sim && metric.sim.missing().is_some() {
             return Finding::NeedsGpu;

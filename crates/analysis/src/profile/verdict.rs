@@ -1,16 +1,17 @@
-//! What bounds a rung, and what is done about it.
+//! The verdict: the resource that bounds a rung, and the optimization that addresses it.
 
 use crate::checklist::Optimization;
 use engine::registry::{Ladder, Rung};
 
-/// How near a launch is to the limits of a device, from 0 to 1, and what else tells why. `None` is not known.
+/// How near a launch is to the limits of a device, from 0 to 1, with the figures that explain why. An unknown figure
+/// is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Utilization {
     /// DRAM bandwidth.
     pub dram: Option<f64>,
     /// L2 bandwidth.
     pub l2: Option<f64>,
-    /// Atomics of global memory, in that slice of the L2 which has the most of them.
+    /// Atomics on global memory, in the slice of the L2 that has the most of them.
     pub l2_atomics: Option<f64>,
     /// The L1 cache, of which shared memory is a part.
     pub l1: Option<f64>,
@@ -18,27 +19,27 @@ pub struct Utilization {
     pub shared: Option<f64>,
     /// Issue slots of the schedulers.
     pub issue: Option<f64>,
-    /// The pipe of multiplications and additions of floats.
+    /// The pipe for floating-point multiplications and additions.
     pub fma: Option<f64>,
-    /// Occupancy: warps that are there, of as many as there can be.
+    /// Achieved occupancy: active warps, as a share of the most possible.
     pub warps_active: Option<f64>,
-    /// Theoretical occupancy: as many as the kernel's registers, shared memory and blocks leave room for.
+    /// Theoretical occupancy: the occupancy that the kernel's registers, shared memory and blocks allow.
     pub warps_possible: Option<f64>,
     /// How often the launch's blocks fill the device.
     pub waves: Option<f64>,
     /// The share of their time that warps wait at barriers.
     pub barrier: Option<f64>,
-    /// Bytes used of the sectors moved to and from global memory.
+    /// The share of used bytes in the sectors moved to and from global memory.
     pub used: Option<f64>,
-    /// Threads that take part in an instruction, of 32.
+    /// The share of threads of a warp that take part in an instruction.
     pub lanes: Option<f64>,
-    /// Wavefronts lost to bank conflicts, of all.
+    /// The share of wavefronts that bank conflicts cause.
     pub conflicts: Option<f64>,
-    /// Wavefronts of atomics on shared memory, of all.
+    /// The share of wavefronts that atomics on shared memory cause.
     pub shared_atomics: Option<f64>,
     /// How often a byte of the problem's data is moved between global memory and the multiprocessors.
     pub moved: Option<f64>,
-    /// The time that all this is of, where it is predicted and not measured, in nanoseconds.
+    /// The time in nanoseconds, when the utilization is predicted and not measured.
     pub predicted_ns: Option<f64>,
 }
 
@@ -53,14 +54,14 @@ impl Utilization {
     }
 }
 
-/// What bounds a launch.
+/// The resource that bounds a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// DRAM bandwidth.
     Dram,
     /// L2 bandwidth.
     L2,
-    /// Atomics on few words of global memory, which one slice of the L2 does one after the other.
+    /// Atomics on few words of global memory, which one slice of the L2 performs one after the other.
     Atomics,
     /// The L1 cache: sectors of global memory that go through it.
     L1,
@@ -72,11 +73,11 @@ pub enum Resource {
     Fma,
     /// Latency: too few warps are there to hide it.
     Warps,
-    /// Latency: the problem has not enough blocks for the device.
+    /// Latency: the problem does not have enough blocks for the device.
     Size,
     /// Latency: warps wait at barriers.
     Barriers,
-    /// Latency: the warps are there, and each waits for its own data.
+    /// Latency: there are enough warps, but each waits for its own data.
     Latency,
 }
 
@@ -99,54 +100,56 @@ impl Resource {
     }
 }
 
-/// What was found.
+/// The verdict about a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// What bounds the launch.
+    /// The resource that bounds the launch.
     pub bound: Resource,
     /// How near it is to that limit, from 0 to 1. For [`Resource::Warps`] and [`Resource::Size`] it is the occupancy, for
     /// [`Resource::Barriers`] the share of the time that goes there, for [`Resource::Latency`] the most that any
     /// resource is used.
     pub share: f64,
-    /// The entry of the checklist that addresses it; none where the limit is the memory's or the arithmetic's own.
+    /// The optimization that addresses it; `None` when the launch is at the limit of the memory or of the arithmetic
+    /// itself.
     pub helps: Option<Optimization>,
-    /// The time, where it is predicted and not measured, in nanoseconds.
+    /// The time in nanoseconds, when it is predicted and not measured.
     pub predicted_ns: Option<f64>,
 }
 
-/// From this share of its limit on a resource bounds a kernel; below it, latency does (the rule behind Nsight
-/// Compute's section "GPU Speed Of Light Throughput" has the same 60 %).
+/// The share of a resource's limit from which on it bounds a kernel. Below it, latency bounds the kernel (the rule
+/// behind Nsight Compute's section "GPU Speed Of Light Throughput" has the same 60 %).
 pub const NEAR: f64 = 0.6;
-/// Warps that wait at barriers for more of their time than this are bound by them.
+/// Barriers bound a kernel whose warps wait at them for more than this share of their time.
 const MANY_BARRIERS: f64 = 0.25;
-/// With less than this occupancy there are too few warps.
+/// Below this occupancy there are too few warps.
 const FEW_WARPS: f64 = 0.5;
-/// Where this much more occupancy is possible than there is, blocks end sooner than others take their place.
+/// When the possible occupancy exceeds the achieved one by this factor, blocks end faster than others take their
+/// place.
 const SHORT_BLOCKS: f64 = 1.5;
-/// From this share of the L1's traffic on it is shared memory's.
+/// From this share of the L1's traffic on, shared memory is named as the resource.
 const MOSTLY: f64 = 0.5;
-/// Less of the sectors used than this is waste.
+/// Sectors are wasted when less than this share of their bytes is used.
 const WASTED: f64 = 0.6;
-/// Fewer lanes at work than this is divergence.
+/// Warps are diverged when less than this share of their lanes is active.
 const PARTED: f64 = 0.75;
-/// Utilization that differ by no more than this factor are nearly alike.
+/// Utilizations that differ by no more than this factor count as equal.
 const ALIKE: f64 = 1.05;
-/// A memory that is at work for this share of the time is one whose accesses are waited for.
+/// Accesses to a memory are considered the cause of latency from this utilization on.
 const AT_WORK: f64 = 0.5;
-/// More of the wavefronts lost than this are many conflicts.
+/// More than this share of wavefronts lost to bank conflicts is many.
 const CONFLICTS: f64 = 0.25;
-/// More of the wavefronts than this are many atomics.
+/// More than this share of wavefronts due to atomics is many.
 const MANY_ATOMICS: f64 = 0.5;
-/// Data moved more often than this could be kept.
+/// Data that are moved more often than this could be kept on chip.
 const MOVED_AGAIN: f64 = 2.0;
 
-/// What bounds a launch. `None` where no share of a resource is known.
+/// The resource that bounds a launch. `None` when no share of a resource is known.
 ///
-/// The resource nearest to its limit does, if it is as near as [`NEAR`]; of those that are nearly as near, the first of
-/// DRAM, L2, its atomics, L1, shared memory, FP32 pipe, issue slots. What goes through the pipe takes issue slots too:
-/// the pipe it is where both are near. Shared memory is a part of the L1, and is meant where it has most of its
-/// traffic. Else it is latency: at barriers, where warps spend their time there; for want of warps, where there are
-/// few; of each warp's own accesses otherwise.
+/// It is the resource nearest to its limit, if it reaches [`NEAR`]. Among resources that are nearly as near, it is the
+/// first of DRAM, L2, the L2's atomics, L1, shared memory, FP32 pipe and issue slots. FP32 instructions take issue
+/// slots too, so the pipe is named when both are near. Shared memory is a part of the L1, and is named when it has
+/// most of the L1's traffic. Otherwise latency bounds the launch: barriers when warps spend their time there, too few
+/// warps when the occupancy is low, and each warp's own accesses in all other cases.
 pub fn verdict(shares: &Utilization) -> Option<Verdict> {
     let (l1, shared) = shares.l1_or_shared();
     let resources = [
@@ -161,7 +164,7 @@ pub fn verdict(shares: &Utilization) -> Option<Verdict> {
     let known = resources
         .into_iter()
         .filter_map(|(resource, share)| Some((resource, share?)));
-    // The first of those that are nearly alike: what comes from DRAM passes the L2 as well.
+    // Takes the first of those that are nearly equal, because data from DRAM pass the L2 as well.
     let (nearest, most) = known.reduce(|best, other| {
         if other.1 > best.1 * ALIKE {
             other
@@ -169,7 +172,7 @@ pub fn verdict(shares: &Utilization) -> Option<Verdict> {
             best
         }
     })?;
-    // Slots that hold arithmetic are full of the work itself.
+    // Issue slots that are filled with arithmetic do the work itself.
     let (nearest, most) = match (nearest, shares.fma) {
         (Resource::Issue, Some(fma)) if fma >= NEAR => (Resource::Fma, fma),
         _ => (nearest, most),
@@ -199,14 +202,14 @@ pub fn verdict(shares: &Utilization) -> Option<Verdict> {
     })
 }
 
-/// What addresses a bound.
+/// The optimization that addresses a bound.
 fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
     let below = |share: Option<f64>, limit| share.is_some_and(|share| share < limit);
     let above = |share: Option<f64>, limit| share.is_some_and(|share| share > limit);
     match bound {
         Resource::Dram | Resource::L2 | Resource::L1 | Resource::Shared => traffic(bound, shares),
         Resource::Fma | Resource::Size => None,
-        // What each block adds of its own copy: fewer, larger blocks' work has fewer copies.
+        // Each block adds its private copy to global memory: fewer blocks that do more work each have fewer copies.
         Resource::Atomics if above(shares.shared_atomics, 0.0) => Some(Optimization::Coarsening),
         Resource::Atomics => Some(Optimization::Privatization),
         Resource::Issue if below(shares.lanes, PARTED) => Some(Optimization::Divergence),
@@ -217,22 +220,22 @@ fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
                 .zip(shares.warps_active)
                 .is_some_and(|(possible, active)| possible >= active * SHORT_BLOCKS);
             Some(match is_possible {
-                // There is room for more, and blocks end too soon to fill it.
+                // There is room for more blocks, but they end too soon to fill it.
                 true => Optimization::Coarsening,
                 false => Optimization::Occupancy,
             })
         }
-        // Fewer accesses to wait for, where they are more than they need be; else more of them at once.
+        // Reduce the accesses when there are more than necessary; otherwise have more of them in flight.
         Resource::Latency => waited_for(shares)
             .and_then(|memory| traffic(memory, shares))
             .or(Some(Optimization::Coarsening)),
     }
 }
 
-/// The memory whose accesses are what is waited for, if one is [`AT_WORK`]: the nearest to its limit.
+/// The memory whose accesses the warps wait for, if one is [`AT_WORK`]: the one nearest to its limit.
 fn waited_for(shares: &Utilization) -> Option<Resource> {
     let (l1, shared) = shares.l1_or_shared();
-    // Without conflicts a wavefront is what an access takes at the least.
+    // Without conflicts, an access takes the least number of wavefronts.
     let has_conflicts = shares.conflicts.is_some_and(|lost| lost > CONFLICTS);
     let memories = [
         (Resource::Dram, shares.dram),
@@ -249,7 +252,7 @@ fn waited_for(shares: &Utilization) -> Option<Resource> {
         .map(|(memory, _)| memory)
 }
 
-/// What makes less traffic of a kind of memory; nothing where it is as little as it can be.
+/// The optimization that reduces the traffic of a memory; `None` when it is already minimal.
 fn traffic(memory: Resource, shares: &Utilization) -> Option<Optimization> {
     let above = |share: Option<f64>, limit| share.is_some_and(|share| share > limit);
     let is_wasted = shares.used.is_some_and(|used| used < WASTED);
@@ -261,16 +264,16 @@ fn traffic(memory: Resource, shares: &Utilization) -> Option<Optimization> {
         Resource::Shared if above(shares.shared_atomics, MANY_ATOMICS) => {
             Some(Optimization::Privatization)
         }
-        // Where the words lie is what the checklist calls the layout of the data.
+        // The checklist calls the placement of words the layout of the data.
         Resource::Shared if above(shares.conflicts, CONFLICTS) => Some(Optimization::Coalescing),
-        // More of what is read again in registers.
+        // Keep more of the data that are read again in registers.
         Resource::Shared => Some(Optimization::Tiling),
         _ => None,
     }
 }
 
-/// The rung of the ladder that does it next: the one that the checklist pairs with this rung, or else the first of
-/// its pairs further up.
+/// The next rung of the ladder that applies this optimization: the one that the checklist pairs with this rung, or
+/// else the first of its later pairs.
 pub fn next_rung(ladder: &Ladder, rung: &Rung, optimization: Optimization) -> Option<&'static str> {
     let entry = optimization.entry();
     if let Some(pair) = entry.pair(ladder.name, rung.name) {

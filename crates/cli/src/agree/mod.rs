@@ -1,4 +1,4 @@
-//! `ladder agree`: the counters of the simulator against those of Nsight Compute.
+//! `ladder agree`: compares the counters of the simulator with those of Nsight Compute.
 
 mod show;
 
@@ -20,10 +20,10 @@ use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
 use crate::targets::Targets;
 
-/// What is said where there is no Nsight Compute: nothing but it counts on a GPU.
+/// The message when Nsight Compute is missing, without which nothing counts on a GPU.
 const NO_NCU: &str = "Nsight Compute's `ncu` is neither in PATH nor where it is usually installed; install \
                       nsight-compute (part of the CUDA toolkit) or name it with --ncu";
-/// What the report's markers in a file are called.
+/// The name of the report's markers in a file.
 pub(crate) const MARKER: &str = "agreement";
 
 pub(crate) const AGREE: Command = Command {
@@ -175,10 +175,10 @@ fn measure(
     Ok(())
 }
 
-/// Finds the GPU and all that it is asked with.
+/// Opens the GPU and finds the tools that measure and explain.
 ///
 /// # Errors
-/// [`AgreeError::Missing`] with everything that is missing, so that it can be mended at once.
+/// [`AgreeError::Missing`] with everything that is missing, so that the user can fix it all at once.
 fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Device>), Error> {
     let mut missing = Vec::new();
     let device = match (env.open)(Choice::Gpu) {

@@ -6,8 +6,8 @@ use analysis::agree::record::{Circumstances, Comparison, Record, Run, Summary};
 
 use crate::output::{Column, Document, Table};
 
-/// The report of a record: how many comparisons came out how, every number that is not exact, what cannot be
-/// compared, and where it was measured.
+/// The report of a record: the number of comparisons in each class, every number that is not exact, the numbers that
+/// cannot be compared, and where the record was measured.
 pub(super) fn report(record: &Record) -> Document {
     let mut report = Document::default();
     if record.runs.is_empty() {
@@ -29,7 +29,7 @@ pub(super) fn report(record: &Record) -> Document {
     report
 }
 
-/// Adds the rungs of which a record has no numbers.
+/// Adds the rungs without numbers in a record.
 pub(super) fn not_measured(missing: &[(&str, Vec<&str>)], report: &mut Document) {
     if !missing.is_empty() {
         report.heading("What has not been measured yet", "");
@@ -106,7 +106,7 @@ fn class(comparison: &Comparison) -> String {
     }
 }
 
-/// A number, with two decimals where it is no whole one.
+/// Formats a number, with two decimals if it is not a whole number.
 fn number(number: Option<f64>) -> String {
     match number {
         None => "none".to_owned(),
@@ -147,7 +147,7 @@ fn information(run: &Run) -> Table {
     table
 }
 
-/// The metrics and what has to hold of each.
+/// The metrics, with the rule for when each agrees.
 fn compared() -> Table {
     let mut table = Table::new([
         Column::text("metric"),
@@ -166,7 +166,7 @@ fn compared() -> Table {
     table
 }
 
-/// Adds each place once, with the runs that are from there, and what they lack.
+/// Adds each place of measurement once, with the runs that were measured there and the rungs that they lack.
 fn circumstances(record: &Record, report: &mut Document) {
     let mut places: Vec<(&Circumstances, Vec<&str>)> = Vec::new();
     for run in &record.runs {
@@ -185,7 +185,7 @@ fn circumstances(record: &Record, report: &mut Document) {
         let lacking = METRICS.iter().filter(|metric| is_lacking(&metric.name));
         let lacking: Vec<&str> = lacking.map(|metric| metric.heading.as_str()).collect();
         let line = format!("{}: not counted: {}", run.ladder, lacking.join("; "));
-        // Of several runs on one GPU once.
+        // Several runs on the same GPU are listed once.
         if !lacking.is_empty() && line != last {
             report.note(line.clone());
             last = line;

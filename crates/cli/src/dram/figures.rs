@@ -1,4 +1,4 @@
-//! The chapter's figures as pictures and tables, and what they come to in words.
+//! The chapter's figures as pictures and tables, with their results in words.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ pub(super) fn map(map: &Map) -> Document {
     document
 }
 
-/// What the first blocks load of the first matrix, and what the loads of all blocks come to in each phase.
+/// The loads of the first matrix by the first blocks, and a summary of all blocks' loads in each phase.
 pub(super) fn tiles(tiles: &Tiles) -> Document {
     let mut document = Document::default();
     let (blocks, all) = (tiles.blocks().take(BLOCKS), tiles.blocks().count());
@@ -106,7 +106,7 @@ pub(super) fn tiles(tiles: &Tiles) -> Document {
     document
 }
 
-/// What the banks do over time, how busy that keeps the bus, and what other numbers of banks would.
+/// The activity of the banks over time, the bus utilisation that results, and that of other numbers of banks.
 pub(super) fn bus(bus: &Bus) -> Document {
     let mut document = Document::default();
     document.paragraph(format!(

@@ -99,7 +99,7 @@ fn row(traced: &Accesses, channels: u64) -> [String; 9] {
     ]
 }
 
-/// How many blocks a window has.
+/// The number of blocks in a window.
 fn blocks(blocks: u64, windows: u64) -> String {
     let (least, most) = (blocks / windows, blocks.div_ceil(windows));
     if least == most {

@@ -1,25 +1,25 @@
-//! Why a kernel cannot be shown.
+//! The errors of showing a kernel.
 
 use std::path::{Path, PathBuf};
 
-/// What the commands' parts return.
+/// The result of the functions of `ladder ptx`.
 pub(crate) type Result<T> = std::result::Result<T, PtxError>;
 
-/// Why a kernel cannot be shown.
+/// The reason why a kernel cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum PtxError {
-    /// No kernel has this name, nor a part of it.
+    /// The name is not part of any kernel's name.
     #[error("no kernel's name contains `{name}`; {}", engine::names::near(.nearest, "`ladder ptx` lists the kernels"))]
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// The nearest names of kernels, rungs and ladders.
+        /// The most similar names of kernels, rungs and ladders.
         nearest: Vec<String>,
     },
-    /// A name stands for several kernels where one is needed.
+    /// A name matches several kernels where one is needed.
     #[error("`{name}` matches {} kernels, give one of their names in full:\n  {}", .found.len(), .found.join("\n  "))]
     Several {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// The kernels.
         found: Vec<String>,
@@ -33,9 +33,9 @@ pub enum PtxError {
     /// The kernels are not compiled for an architecture.
     #[error("there are no kernels for {arch}: they are compiled for {}; --sass assembles them for any from there on", .compiled.join(" and "))]
     NotCompiledFor {
-        /// What was asked for.
+        /// The architecture that was asked for.
         arch: String,
-        /// What there is.
+        /// The architectures that the kernels are compiled for.
         compiled: Vec<String>,
     },
     /// A file cannot be read.
@@ -51,21 +51,21 @@ pub enum PtxError {
     NotPtx {
         /// The text.
         name: String,
-        /// Where it is not.
+        /// The position of the first error.
         error: ptx::ParseError,
     },
-    /// LLVM IR was asked for, of a file.
+    /// LLVM IR was requested for a PTX file.
     #[error("a PTX file has no LLVM IR; without --file, this program's kernels are shown")]
     NoLlvm,
-    /// A tool's output, or the compiler's, does not have a function.
+    /// The output of a tool or of the compiler does not contain a function.
     #[error("{what} has no function `{name}`")]
     NoFunction {
-        /// What was looked through.
+        /// The output that was searched.
         what: &'static str,
         /// The function.
         name: String,
     },
-    /// A tool is missing, or refuses.
+    /// A tool is missing or failed.
     #[error(transparent)]
     Tool(#[from] toolkit::Error),
     /// A ladder cannot make its problem.
@@ -82,7 +82,7 @@ impl PtxError {
         }
     }
 
-    /// The exit code: 2 where what was asked for cannot be done, 1 where a file or a tool failed.
+    /// The exit code: 2 when the request cannot be fulfilled, 1 when a file or a tool failed.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Unknown { .. }

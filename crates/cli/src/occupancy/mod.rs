@@ -1,4 +1,4 @@
-//! `ladder occupancy`: how many blocks of a rung a multiprocessor holds, and why not more.
+//! `ladder occupancy`: the number of a rung's blocks that a multiprocessor holds, and the resource that limits it.
 
 mod text;
 

@@ -7,7 +7,7 @@ use engine::size::{self, dims};
 /// Cells of a full bar.
 const BAR: usize = 12;
 
-/// One rung: what it takes, how many blocks that makes, and how it changes.
+/// Shows one rung: its resources, the number of blocks that fit, and how this number changes.
 pub(super) fn details(report: &RungOccupancy, style: OutputStyle) -> Document {
     let own = &report.own;
     let mut document = Document::default();
@@ -259,7 +259,7 @@ fn reason(limits: &Limits, own: &EntryOccupancy, limiter: Limiter) -> String {
 
 /// A bar for a share from 0 to 1: blocks in eighths of a cell on a terminal, ASCII elsewhere.
 fn bar(share: f64, style: OutputStyle) -> String {
-    // What is not a number becomes 0 where it is rounded.
+    // A value that is not a number is rounded to 0.
     let cells = share.clamp(0.0, 1.0) * BAR as f64;
     if !style.terminal {
         let full = cells.round() as usize;

@@ -1,11 +1,11 @@
-//! A document: what a command shows, in the order in which it is read.
+//! A document: the output of a command, in reading order.
 
 use serde::Serialize;
 
 use super::style::OutputStyle;
 use super::table::Table;
 
-/// What a command shows: blocks for people, records for programs.
+/// The output of a command: blocks for people, records for programs.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     blocks: Vec<Block>,
@@ -30,7 +30,7 @@ enum Block {
     },
 }
 
-/// What JSON has: an array, or one object. Each is JSON already.
+/// The JSON output: an array or one object. Its parts are JSON texts.
 #[derive(Clone, Debug)]
 enum Records {
     Array(Vec<String>),
@@ -43,11 +43,11 @@ impl Default for Records {
     }
 }
 
-/// The least width of what facts are of, so that the facts of several documents stand below each other.
+/// The least width of the facts' labels, so that the facts of several documents are aligned.
 const FACTS: usize = 18;
 
 impl Document {
-    /// Adds `title: rest`, the title in bold; without the colon where there is no rest.
+    /// Adds `title: rest`, with the title in bold; without the colon if `rest` is empty.
     pub fn heading(&mut self, title: impl Into<String>, rest: impl Into<String>) {
         self.blocks.push(Block::Heading {
             title: title.into(),
@@ -56,7 +56,7 @@ impl Document {
         });
     }
 
-    /// As [`Document::heading`], apart from what is before it.
+    /// Adds a heading like [`Document::heading`], with a blank line before it.
     pub fn section(&mut self, title: impl Into<String>, rest: impl Into<String>) {
         self.blocks.push(Block::Heading {
             title: title.into(),
@@ -65,7 +65,7 @@ impl Document {
         });
     }
 
-    /// Adds a sentence or several; as text, lines as they are.
+    /// Adds a paragraph; as text, its line breaks are kept.
     pub fn paragraph(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Paragraph(text.into()));
     }
@@ -75,19 +75,19 @@ impl Document {
         self.blocks.push(Block::Table(table));
     }
 
-    /// Adds what is known of something, a line each: what, and its value. A fact without a "what" continues the one
-    /// before it.
+    /// Adds facts about something, one per line: a label and a value. A fact without a label continues the one before
+    /// it.
     pub fn facts<W: Into<String>>(&mut self, facts: impl IntoIterator<Item = (W, String)>) {
         let facts = facts.into_iter().map(|(what, value)| (what.into(), value));
         self.blocks.push(Block::Facts(facts.collect()));
     }
 
-    /// Adds what belongs under tables: as text a line each, in Markdown one sentence.
+    /// Adds notes below a table: as text one per line, in Markdown one sentence.
     pub fn caption(&mut self, lines: Vec<String>) {
         self.blocks.push(Block::Caption(lines));
     }
 
-    /// Adds a remark: a line, in Markdown an item of a list.
+    /// Adds a remark: a line, or in Markdown an item of a list.
     pub fn note(&mut self, line: impl Into<String>) {
         match self.blocks.last_mut() {
             Some(Block::Notes(notes)) => notes.push(line.into()),
@@ -95,13 +95,13 @@ impl Document {
         }
     }
 
-    /// Adds text that is drawn in the style in which the document will be written.
+    /// Adds text that a function draws in the style in which the document will be written.
     pub fn picture(&mut self, drawn: impl Fn(OutputStyle) -> String) {
         let [plain, terminal] = [false, true].map(|terminal| drawn(OutputStyle { terminal }));
         self.blocks.push(Block::Picture { plain, terminal });
     }
 
-    /// Adds an element to the array that the document is in JSON.
+    /// Adds an element to the JSON array.
     pub fn record(&mut self, record: &impl Serialize) {
         let record = to_json(record);
         match &mut self.records {
@@ -110,7 +110,7 @@ impl Document {
         }
     }
 
-    /// Makes this one value the document in JSON, in the place of an array.
+    /// Makes this value the JSON output, instead of an array.
     pub fn value(&mut self, value: &impl Serialize) {
         self.records = Records::One(to_json(value));
     }
@@ -124,7 +124,7 @@ impl Document {
         }
     }
 
-    /// The document for people.
+    /// Writes the document as text.
     pub fn text(&self, style: OutputStyle) -> String {
         let mut text = String::new();
         for block in &self.blocks {
@@ -163,7 +163,7 @@ impl Document {
         text
     }
 
-    /// The document in Markdown. One with pictures is plain text, fenced.
+    /// Writes the document as Markdown. A document with pictures is written as fenced plain text.
     pub fn markdown(&self) -> String {
         let is_picture = |block: &Block| matches!(block, Block::Picture { .. });
         if self.blocks.iter().any(is_picture) {
@@ -188,7 +188,7 @@ impl Document {
         blocks.join("\n")
     }
 
-    /// The records as JSON: an array with an element a line, or one value.
+    /// Writes the records as JSON: an array with one element per line, or one value.
     pub fn json(&self) -> String {
         match &self.records {
             Records::Array(records) => format!("[\n{}\n]\n", records.join(",\n")),

@@ -1,5 +1,5 @@
-//! What a command shows, as data: a [`Document`] of headings, tables, facts and notes for people, and of records for
-//! programs. It is written as text, as Markdown or as JSON; commands build it and know nothing of the three.
+//! The output of a command, as data: a [`Document`] of headings, tables, facts and notes for people, and of records
+//! for programs. It is written as text, Markdown or JSON; commands build it and do not know the three formats.
 
 mod document;
 mod printer;

@@ -1,4 +1,4 @@
-//! Writes documents in the form that was asked for.
+//! Writes documents in the requested format.
 
 use std::io::Write;
 
@@ -22,7 +22,7 @@ impl Format {
     /// Writes a document in this form.
     ///
     /// # Errors
-    /// When `out` does not take it.
+    /// When `out` cannot be written.
     pub fn write(
         self,
         document: &Document,
@@ -38,17 +38,17 @@ impl Format {
     }
 }
 
-/// Writes documents one after the other, each when it is done; as JSON all together at the end.
+/// Writes documents one after the other, each when it is complete; as JSON, all together at the end.
 pub struct Printer<'a> {
     format: Format,
     style: OutputStyle,
     out: &'a mut dyn Write,
-    /// What waits to be written as JSON.
+    /// The records that will be written as JSON.
     records: Document,
 }
 
 impl<'a> Printer<'a> {
-    /// A printer to `out`.
+    /// A printer that writes to `out`.
     pub fn new(format: Format, style: OutputStyle, out: &'a mut dyn Write) -> Self {
         Self {
             format,
@@ -58,10 +58,10 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Writes a document, or keeps its records.
+    /// Writes a document or, for JSON, keeps its records.
     ///
     /// # Errors
-    /// When the output does not take it.
+    /// When the output cannot be written.
     pub fn show(&mut self, document: &Document) -> std::io::Result<()> {
         if self.format.json {
             self.records.append(document.clone());
@@ -74,7 +74,7 @@ impl<'a> Printer<'a> {
     /// Writes the records.
     ///
     /// # Errors
-    /// When the output does not take them.
+    /// When the output cannot be written.
     pub fn finish(self) -> std::io::Result<()> {
         match self.format.json {
             true => self.out.write_all(self.records.json().as_bytes()),

@@ -1,8 +1,8 @@
-//! How text meets its reader.
+//! The style of text output.
 
 use anstyle::Style;
 
-/// What stands in a table where there is no value.
+/// The cell of a missing value.
 pub const NOTHING: &str = "–";
 
 /// Who reads the text.

@@ -5,7 +5,7 @@ use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, ContentArra
 
 use super::style::OutputStyle;
 
-/// How wide a table is that is [wrapped](Table::wrapped) where no terminal says it.
+/// The width of a [wrapped](Table::wrapped) table when there is no terminal.
 const WIDTH: u16 = 120;
 
 /// A table: headed columns and rows of cells. A row may have fewer cells than there are columns.
@@ -52,7 +52,7 @@ impl Column {
         }
     }
 
-    /// The same column, whose cells are not broken into lines however narrow the terminal is.
+    /// The same column, with cells that are never broken into lines.
     #[must_use]
     pub fn unbroken(self) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl Column {
     }
 }
 
-/// A cell: its text, which may have several lines, and whether it is good or bad news.
+/// A cell: its text, which may have several lines, and its colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
     text: String,
@@ -70,7 +70,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A cell in green: a result that is right, the row that is the case.
+    /// A green cell: a right result, or the row that applies.
     pub fn good(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -78,7 +78,7 @@ impl Cell {
         }
     }
 
-    /// A cell in red: a result that is wrong.
+    /// A red cell: a wrong result.
     pub fn bad(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -108,7 +108,7 @@ impl Table {
         }
     }
 
-    /// The same table, broken to 120 columns where there is no terminal: for tables of many words.
+    /// The same table, wrapped to 120 columns when there is no terminal, for tables of many words.
     #[must_use]
     pub fn wrapped(self) -> Self {
         Self {
@@ -122,16 +122,16 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Whether it has no rows.
+    /// Whether the table has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The width that it takes where nothing is broken into lines.
+    /// The width of the table when no cell is broken into lines.
     pub fn width(&self) -> usize {
         let widths = self.drawn(OutputStyle::default());
         let widths = widths.column_max_content_widths();
-        // A cell has a blank on each side, and a line between it and the next.
+        // Each cell has a blank on both sides, and there is a line between cells.
         widths
             .iter()
             .map(|&own| usize::from(own) + 3)
@@ -139,7 +139,7 @@ impl Table {
             + 1
     }
 
-    /// How wide tables should be for this reader.
+    /// The width of tables in this style.
     pub fn available_width(style: OutputStyle) -> usize {
         let terminal = style.terminal.then(|| comfy_table::Table::new().width());
         usize::from(terminal.flatten().unwrap_or(WIDTH))

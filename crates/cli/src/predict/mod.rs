@@ -1,4 +1,4 @@
-//! `ladder predict`: times on a device that is not here.
+//! `ladder predict`: predicts times on another device.
 
 mod report;
 

@@ -1,4 +1,4 @@
-//! Predictions as a document: a table for each ladder, and how near they come to what was measured.
+//! Predictions as a document: a table for each ladder, and their accuracy against measured times.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use analysis::predict::model::{Constants, Resource};
 use analysis::predict::{Description, LadderPrediction, Prediction, Times, score};
 use engine::size::dims;
 
-/// What there is to show.
+/// The data of the report.
 pub(super) struct Report<'a> {
     /// The device.
     pub device: &'a Description,
-    /// What the model was given.
+    /// The inputs of the model.
     pub constants: &'a Constants,
     /// Whether the constants were fitted to the times that are compared with.
     pub is_fitted: bool,
@@ -35,7 +35,7 @@ struct Record<'a> {
     predicted_ns: f64,
     measured_ns: Option<f64>,
     bound_by: Resource,
-    /// What each resource alone would take.
+    /// The time that each resource alone would take.
     alone_ns: BTreeMap<&'static str, f64>,
 }
 
@@ -131,7 +131,7 @@ impl Report<'_> {
         }
     }
 
-    /// What belongs under the tables.
+    /// The notes under the tables.
     fn caption(&self) -> Vec<String> {
         let Constants {
             memory_share,

@@ -1,4 +1,4 @@
-//! What `ladder profile` shows: tables and their legend, verdicts, explanations; and its records for programs.
+//! The output of `ladder profile`: tables with their legend, verdicts, explanations, and records for programs.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use analysis::profile::statements::{Finding, Statement};
 use analysis::profile::verdict::{self, Resource};
 use analysis::profile::{Profile, Row, Side};
 
-/// What to show of profiles.
+/// The choices for showing profiles.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
     /// The metrics, in their order.
@@ -115,7 +115,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What the columns and the verdicts mean, below all tables.
+    /// The meaning of the columns and verdicts, below all tables.
     pub(super) fn legend(&self, profiles: &[Profile], document: &mut Document) {
         let missing = |metric: &'a Metric, side: Side| metric.source(side).missing();
         let mut elsewhere = "";
@@ -209,7 +209,7 @@ fn cell(row: &Row, (metric, side): Column<'_>) -> String {
     text.unwrap_or(NOTHING.to_owned())
 }
 
-/// How much more the GPU has than the simulator: in per cent, or as it is where that has none.
+/// The GPU's excess over the simulator: in per cent, or as a difference when the simulator has 0.
 fn difference(form: Form, sim: f64, gpu: f64) -> String {
     if sim == gpu {
         "0.0 %".to_owned()
@@ -220,7 +220,7 @@ fn difference(form: Form, sim: f64, gpu: f64) -> String {
     }
 }
 
-/// What bounds each rung, and what helps.
+/// The resource that bounds each rung, and the optimization that addresses it.
 fn verdicts(profile: &Profile) -> Table {
     let is_predicted = |row: &Row| row.verdict.is_some_and(|own| own.predicted_ns.is_some());
     let predicted = profile.rows.iter().any(is_predicted);

@@ -9,7 +9,7 @@ use ptx::ast::{Function, Module};
 
 use super::style::{rendered, table};
 
-/// One kernel's line, as `--json` prints it.
+/// The line of one kernel, as `--json` prints it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Row {
     /// The kernel.
@@ -18,12 +18,13 @@ pub(super) struct Row {
     pub(super) arch: Option<String>,
     /// PTX instructions.
     pub(super) instructions: usize,
-    /// What `ptxas` said; its fields are null if it did not.
+    /// The report of `ptxas`; the fields are null if it failed.
     #[serde(flatten)]
     pub(super) usage: Option<Usage>,
 }
 
-/// One row a kernel, by name; the numbers in names by their value, so that `_64` comes before `_1024`.
+/// The table with one row per kernel, by name. Numbers in names are compared by value, so that `_64` comes before
+/// `_1024`.
 pub(super) fn rows(
     module: &Module<'_>,
     assembled: Option<(&str, BTreeMap<String, Usage>)>,

@@ -144,7 +144,7 @@ impl<'a> Interleave<'a> {
         out.push('\n');
     }
 
-    /// What could not be shown, for the end of the output.
+    /// The files that could not be shown, reported at the end of the output.
     pub(super) fn notes(self) -> String {
         let note = |path: &String| paint(DIM, format_args!("// no such file here: {path}")) + "\n";
         self.missing.iter().map(note).collect()

@@ -1,4 +1,4 @@
-//! What a kernel's instructions are: by class, and its memory operations by space and width.
+//! Statistics of a kernel's instructions: by class, and for memory operations by space and width.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -110,7 +110,7 @@ fn by_count(operations: &BTreeMap<&str, usize>) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// What memory instructions have in common.
+/// The properties by which memory instructions are grouped.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Access {
     operation: String,

@@ -1,4 +1,5 @@
-//! Colours and tables. Everything is styled where it is made; the styles are taken out of what no terminal shows.
+//! Colours and tables. All text is styled when it is made, and the styles are removed when the output is not a
+//! terminal.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -20,9 +21,9 @@ pub(super) const NUMBER: Style = AnsiColor::Green.on_default();
 pub(super) const DIM: Style = Style::new().dimmed();
 /// Source lines.
 pub(super) const SOURCE: Style = AnsiColor::Green.on_default().bold();
-/// What is right or was added.
+/// The style of something right or added.
 pub(super) const GOOD: Style = AnsiColor::Green.on_default();
-/// What is wrong or was taken away.
+/// The style of something wrong or removed.
 pub(super) const BAD: Style = AnsiColor::Red.on_default();
 
 /// The text in a style.

@@ -1,4 +1,4 @@
-//! The columns of a report that a ladder can choose from. A ladder lists those that tell its story.
+//! The columns of a report. Each ladder lists the columns that show its lessons.
 
 use engine::Column;
 use engine::run::{Outcome, Report};
@@ -9,9 +9,9 @@ use crate::output::{self, NOTHING, duration};
 /// A column: its heading and the text of each row.
 pub(super) struct ColumnText {
     heading: &'static str,
-    /// What it means, for the caption, where its heading does not say.
+    /// The explanation for the caption, if the heading is not enough.
     pub(super) legend: &'static str,
-    /// The text of an outcome, which is the report's at an index.
+    /// Formats an outcome, given the report and the outcome's index.
     cell: fn(&Report, usize, &Outcome) -> Option<String>,
     is_number: bool,
 }
@@ -169,7 +169,8 @@ fn used(op: &str) -> String {
     format!("smsp__sass_average_data_bytes_per_sector_mem_global_op_{op}.pct")
 }
 
-/// Wavefronts that an access to shared memory takes on average. Without conflicts an access of 32-bit words is one.
+/// The average number of wavefronts per access to shared memory. Without conflicts, an access of 32-bit words takes
+/// one.
 fn wavefronts(outcome: &Outcome, op: &str) -> Option<String> {
     let of = |what| format!("l1tex__data_{what}_mem_shared_op_{op}.sum");
     let all = outcome.counter(&of("pipe_lsu_wavefronts"))?;
@@ -183,7 +184,7 @@ fn atomics(outcome: &Outcome, what: &str) -> Option<f64> {
     sum(outcome, &prefix, ["atom", "red"])
 }
 
-/// The counters of two operations added.
+/// The sum of the counters of two operations.
 fn sum(outcome: &Outcome, prefix: &str, operations: [&str; 2]) -> Option<f64> {
     let counters = operations.map(|op| outcome.counter(&format!("{prefix}{op}.sum")));
     counters.into_iter().sum()
@@ -193,7 +194,7 @@ fn number(outcome: &Outcome, name: &str, decimals: usize) -> Option<String> {
     Some(format!("{:.decimals$}", outcome.counter(name)?))
 }
 
-/// `a / b`, either of which may be missing.
+/// `a / b`; `None` if either is missing.
 fn pair(values: [Option<String>; 2]) -> Option<String> {
     if values.iter().all(Option::is_none) {
         return None;
@@ -202,7 +203,8 @@ fn pair(values: [Option<String>; 2]) -> Option<String> {
     Some(format!("{first} / {second}"))
 }
 
-/// The speedup that was published; where it is over another rung than the first, over which, and what it is here.
+/// The published speedup. If it is relative to another rung than the first, the cell names that rung and gives our
+/// speedup over it.
 fn published(report: &Report, outcome: &Outcome) -> String {
     let Some(speedup) = outcome.rung.published else {
         return String::new();

@@ -1,4 +1,4 @@
-//! What a run brought: a table, or pictures, with a caption.
+//! The report of a run: a table or pictures, with a caption.
 
 mod columns;
 mod picture;
@@ -12,8 +12,8 @@ use engine::size::{self, dims};
 use crate::output::{Cell, Column, Document, Table};
 use columns::ColumnText;
 
-/// A run's report: a row for each rung, or a picture of its launch, and below them the caption and what was wrong. In
-/// JSON one object a rung.
+/// The report of a run: a row for each rung or a picture of its launch, followed by the caption and the wrong results.
+/// In JSON one object per rung.
 pub fn document(report: &Report, provenance: &Provenance) -> Document {
     let mut document = Document::default();
     match report.ladder.shown.pictures {
@@ -66,7 +66,7 @@ fn result(verdict: &Verdict) -> Cell {
     }
 }
 
-/// What belongs under a table: where, of what, when, with what, and in which regime of the memory.
+/// The caption of a table: the device, the problem, the date, the compilers, and whether the data are in the L2 cache.
 fn caption(report: &Report, provenance: &Provenance) -> Vec<String> {
     let Report {
         ladder,
@@ -97,7 +97,7 @@ fn caption(report: &Report, provenance: &Provenance) -> Vec<String> {
         let legends: Vec<&str> = legends.filter(|legend| !legend.is_empty()).collect();
         lines.push(legends.join("; "));
     }
-    // What is measured by its operations says nothing of the memory.
+    // A ladder that is measured in operations per second says nothing about the memory.
     if let (Some(l2), Some(_), None) = (device.l2_bytes, runs, report.flops)
         && *bytes < l2
     {
@@ -106,7 +106,7 @@ fn caption(report: &Report, provenance: &Provenance) -> Vec<String> {
     lines
 }
 
-/// Where the data of a launch are when it begins.
+/// Whether the data of a launch are in the L2 cache when it begins.
 pub fn regime(bytes: u64, sets: usize, l2: u64) -> String {
     let (data, cache) = (size::bytes(bytes), size::bytes(l2));
     let all = bytes.saturating_mul(sets as u64);

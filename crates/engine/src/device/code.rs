@@ -1,4 +1,4 @@
-//! The codes that a device has, each entry compiled when it is first launched.
+//! The PTX modules that a device knows, with each entry compiled when it is first launched.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::Ptx;
 use crate::error::Error;
 use crate::launch::{Code, Launch};
 
-/// Codes, and what a device's compiler has made of their entries: an `M` for each compiled text.
+/// PTX sources, and the result `M` of compiling each of their entries.
 pub(super) struct Codes<M> {
     kernels: &'static [Ptx],
-    /// The kernels first, then what was loaded.
+    /// The program's own kernels first, then the sources that were loaded later.
     sources: Vec<Source>,
-    /// By code and entry; without an entry, the whole code.
+    /// The results by source and entry. The entry is `None` when the whole source was compiled at once.
     compiled: BTreeMap<(usize, Option<String>), Compiled<M>>,
     capability: Option<(u32, u32)>,
     lines: SourceLines,
@@ -25,21 +25,21 @@ enum Source {
     Loaded(Outline<'static>),
 }
 
-/// A text that was compiled.
+/// The result of compiling one text.
 pub(super) struct Compiled<M> {
     pub(super) module: M,
-    /// The bytes of each parameter of its entries.
+    /// The size in bytes of each parameter, by entry.
     pub(super) parameters: BTreeMap<String, Vec<u32>>,
 }
 
 impl<M> Codes<M> {
-    /// The newest of `kernels` for a device of this compute capability, or for none.
+    /// Takes the newest of `kernels` that a device of this compute capability can run.
     pub(super) fn new(
         kernels: &'static [Ptx],
         capability: Option<(u32, u32)>,
         lines: SourceLines,
     ) -> Self {
-        // What is too old for all of them hears so from its driver.
+        // A device too old for all modules gets the oldest, so that its driver reports why it cannot run it.
         let own = Ptx::newest(kernels, capability).or(kernels.first());
         Self {
             kernels,
@@ -56,11 +56,11 @@ impl<M> Codes<M> {
         Code::Loaded(u32::try_from(place - 1).unwrap_or(u32::MAX))
     }
 
-    /// What has the launch's entry, compiled now if it has not been.
+    /// Returns the compiled module that has the launch's entry, and compiles it first if necessary.
     ///
     /// # Errors
-    /// [`Error::Launch`] for a code or an entry that is not there, [`Error::NeedsNewer`] for one that only
-    /// newer devices have, and what the compiler says.
+    /// [`Error::Launch`] when the code or the entry does not exist, [`Error::NeedsNewer`] when only newer devices have
+    /// the entry, and the compiler's error when the entry does not compile.
     pub(super) fn get(
         &mut self,
         launch: &Launch,
@@ -79,7 +79,8 @@ impl<M> Codes<M> {
         Ok(&self.compiled[&key])
     }
 
-    /// Compiles the entry, or the whole code where it cannot be had alone. Gives the place of the result.
+    /// Compiles the entry alone, or the whole source when the entry cannot be extracted. Returns the key of the
+    /// result.
     fn compile(
         &mut self,
         launch: &Launch,
@@ -102,8 +103,8 @@ impl<M> Codes<M> {
             });
         }
         let part = extract(outline, &launch.entry, self.lines);
-        // A part that is not taken may have been cut out wrongly. If the whole is not taken either, that is to
-        // be told.
+        // The compiler may reject an extracted entry because the extraction was wrong. The error is only reported if
+        // the compiler rejects the whole source too.
         if let Some(part) = part
             && let Ok(module) = compile(&part)
         {

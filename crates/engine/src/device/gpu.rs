@@ -29,16 +29,16 @@ use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
 use compile::compile;
 
-/// The kernels behind `hold` and `read`.
+/// The PTX of the two kernels that [`Device::hold`] and [`Device::read`] launch.
 const TIMING_PTX: &str = include_str!("timing.ptx");
 
-/// The first GPU of the machine, with the kernels loaded on first use.
+/// The first GPU of the machine. It loads the kernels when they are first used.
 pub struct Gpu {
-    // Dropped in this order: what lives in the context before the context.
+    // Fields are dropped in this order: buffers and modules have to be freed before the context that they live in.
     buffers: BTreeMap<BufferId, DeviceBuffer<u8>>,
-    /// The kernels, and what was loaded.
+    /// The program's kernels and the sources that were loaded later.
     codes: Codes<Module>,
-    /// What was loaded from [`TIMING_PTX`], once it was.
+    /// The code loaded from [`TIMING_PTX`]; `None` before its first use.
     timing: Option<Code>,
     start: Event,
     stop: Event,
@@ -47,18 +47,17 @@ pub struct Gpu {
     next_id: u32,
 }
 
-/// A stream, and the context that it is in. The stream is dropped first.
+/// A stream together with its context. The stream is dropped first.
 struct StreamInContext {
     stream: Stream,
     _context: Context,
 }
 
 impl Gpu {
-    /// Opens the machine's first GPU for the newest kernels in `kernels` that it runs.
+    /// Opens the machine's first GPU and takes the newest of `kernels` that it can run.
     ///
     /// # Errors
-    /// [`Error::NoGpu`] without a CUDA driver or without a GPU behind it, [`Error::Device`] where the GPU
-    /// cannot be used.
+    /// [`Error::NoGpu`] without a CUDA driver or without a GPU, [`Error::Device`] when the GPU cannot be used.
     pub fn open(kernels: &'static Kernels) -> Result<Self, Error> {
         let status = libcuda::status();
         if !status.is_loaded() {
@@ -82,8 +81,8 @@ impl Gpu {
             timing: None,
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
-            // Ordered with the null stream, on which cust's synchronous copies run: those may return while
-            // a last piece of host memory is still on its way.
+            // The stream synchronizes with the null stream, on which cust's synchronous copies run. Such a copy may
+            // return while the last part of the host memory is still being transferred.
             stream: Rc::new(StreamInContext {
                 stream: Stream::new(StreamFlags::DEFAULT, None).map_err(&opening)?,
                 _context: context,
@@ -93,7 +92,7 @@ impl Gpu {
         })
     }
 
-    /// Waits for what was enqueued since `start` was recorded, and takes its time.
+    /// Waits for the work that was enqueued since the event `start` was recorded, and measures its time.
     fn finish(&self) -> Result<LaunchResult, CudaError> {
         self.stop.record(&self.stream.stream)?;
         self.stop.synchronize()?;
@@ -105,7 +104,7 @@ impl Gpu {
         self.buffers.get(&id).ok_or_else(|| unknown(id))
     }
 
-    /// The code in which `hold` and `read` are.
+    /// The code that contains the kernels of `hold` and `read`.
     fn timing(&mut self) -> Code {
         let codes = &mut self.codes;
         *self
@@ -113,7 +112,7 @@ impl Gpu {
             .get_or_insert_with(|| codes.load(TIMING_PTX.to_owned()))
     }
 
-    /// Puts a kernel into the stream, behind the event `start` where it is timed.
+    /// Enqueues a kernel on the stream, after the event `start` when the launch is timed.
     fn enqueue(
         &mut self,
         launch: &Launch,
@@ -284,7 +283,7 @@ impl Device for Gpu {
 
     fn read(&mut self, buffer: BufferId) -> Result<LaunchResult, Error> {
         let vectors = self.buffer(buffer)?.len() as u64 / 16;
-        // As many threads as a multiprocessor can have.
+        // Launches as many threads as all multiprocessors can hold at once.
         let blocks = 8 * self.info.multiprocessors.unwrap_or(1);
         let launch = Launch {
             code: self.timing(),
@@ -340,23 +339,23 @@ fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
     }
 }
 
-/// Dynamic shared memory that a launch gets without asking before (CUDA C++ Programming Guide, "Compute
+/// The dynamic shared memory in bytes that a block can have without an opt-in (CUDA C++ Programming Guide, "Compute
 /// Capabilities": shared memory per block).
 const MAX_SHARED: u32 = 48 << 10;
 
-/// Lets launches of `function` have so much dynamic shared memory. cust does not ask.
+/// Opts `function` in to this much dynamic shared memory, which cust does not do.
 fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
     let attribute = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     // SAFETY: the function's module is loaded as long as the borrow lasts; the call takes numbers.
     match unsafe { sys::cuFuncSetAttribute(function.to_raw(), attribute, bytes) } {
         sys::cudaError_enum::CUDA_SUCCESS => Ok(()),
-        // The driver's words for more than the device has.
+        // The driver reports a size beyond the device's limit as an invalid value.
         _ => Err(CudaError::InvalidValue),
     }
 }
 
-/// Room for one argument. The driver reads as many of its bytes as the kernel's parameter has.
+/// The storage of one argument. The driver reads as many of its bytes as the kernel's parameter has.
 #[repr(C)]
 union Slot {
     pointer: sys::CUdeviceptr,
@@ -394,7 +393,7 @@ fn sizes(doing: &'static str, buffer: usize, asked: usize) -> Error {
     }
 }
 
-/// The error's name. cust's own text asks the driver for a sentence and panics where there is none.
+/// The name of the error. cust's own text asks the driver for a message and panics when there is none.
 fn describe(error: CudaError) -> String {
     format!("{error:?}")
 }

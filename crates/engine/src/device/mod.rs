@@ -1,4 +1,4 @@
-//! What runs a rung: buffers, launches and their times, behind a trait that a GPU and a simulator fit.
+//! The devices that run a rung: buffers, launches and their times, behind one trait for GPUs and the simulator.
 
 mod code;
 mod gpu;
@@ -18,23 +18,22 @@ pub use sim::Sim;
 pub use simt::counters::{Metric, Value};
 pub use stream::{DeviceMemory, Enqueue, GpuStream};
 
-/// A buffer on a device, as [`Device::alloc`] gave it.
+/// The handle of a buffer, returned by [`Device::alloc`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BufferId(pub u32);
 
-/// What a launch brought besides its outputs.
+/// The measurements of a launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LaunchResult {
-    /// How long the kernel ran, in nanoseconds of the device's own clock. `None` where a device has no
-    /// such thing.
+    /// The duration of the kernel in nanoseconds of the device's own clock. `None` when the device has no clock.
     pub time_ns: Option<f64>,
-    /// What was counted of it. Empty where nothing was.
+    /// The counters of the launch. Empty when nothing was counted.
     pub counters: Vec<Metric>,
 }
 
 impl LaunchResult {
-    /// A launch that took this long.
+    /// The result of a launch that took this long.
     pub fn timed(time_ns: f64) -> Self {
         Self {
             time_ns: Some(time_ns),
@@ -43,26 +42,26 @@ impl LaunchResult {
     }
 }
 
-/// What is known of a device. `None` is what it does not tell.
+/// The properties of a device. A property that the device does not report is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceInfo {
-    /// What `--device` calls it: `gpu` or `sim`.
+    /// The device's name on the command line (`--device`): `gpu` or `sim`.
     pub kind: &'static str,
-    /// Its maker's name for it.
+    /// The name that its maker gave it.
     pub name: String,
-    /// The driver and its CUDA version.
+    /// The version of the driver, and of CUDA as the driver supports it.
     pub driver: Option<String>,
     /// Major and minor compute capability.
     pub compute_capability: Option<(u32, u32)>,
-    /// Streaming multiprocessors.
+    /// The number of streaming multiprocessors.
     pub multiprocessors: Option<u32>,
     /// The highest clock of the multiprocessors, in MHz.
     pub clock_mhz: Option<f64>,
-    /// The L2 cache in bytes.
+    /// The size of the L2 cache in bytes.
     pub l2_bytes: Option<u64>,
-    /// The memory in bytes.
+    /// The size of the device's memory in bytes.
     pub memory_bytes: Option<u64>,
-    /// What the memory can move in a second, in bytes: twice its clock times the width of its bus.
+    /// The peak bandwidth of the memory in bytes per second: twice its clock times the width of its bus.
     pub peak_bytes_per_s: Option<f64>,
 }
 
@@ -85,93 +84,93 @@ impl fmt::Display for DeviceInfo {
     }
 }
 
-/// What a GPU's driver says of an entry, and of its blocks.
+/// The figures of a GPU's driver for an entry and for blocks of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Resident {
-    /// Registers of a thread.
+    /// The registers of a thread.
     pub registers: u32,
-    /// Bytes of shared memory that the entry declares for a block.
+    /// The bytes of shared memory that the entry declares statically for a block.
     pub static_shared: u32,
-    /// Bytes of local memory of a thread: its stack, and registers that were spilled.
+    /// The bytes of local memory of a thread: its stack and its spilled registers.
     pub local_bytes: u32,
     /// The most threads that a block of this entry can have.
     pub max_threads: u32,
-    /// Blocks that a multiprocessor holds at once.
+    /// The number of blocks that a multiprocessor holds at once.
     pub blocks: u32,
 }
 
 /// A place where kernels run.
 ///
-/// Everything happens in the order in which it is asked for: a launch sees the copies before it, a
-/// download waits for the launches before it. Failures of a kernel surface at the latest in the
-/// [`Device::launch`] that started it.
+/// The operations take effect in the order of the calls: a launch sees the copies before it, and a download waits for
+/// the launches before it. A failure of a kernel is reported by the [`Device::launch`] that started it.
 pub trait Device {
-    /// What it is.
+    /// The device's properties.
     fn info(&self) -> &DeviceInfo;
 
-    /// Bytes that can be allocated now. `None` where it does not say.
+    /// The number of bytes that can be allocated now. `None` when the device does not report it.
     fn free_bytes(&self) -> Option<u64>;
 
-    /// Allocates `bytes` bytes, 0 included. What they hold is undefined.
+    /// Allocates a buffer of `bytes` bytes, which may be 0. Its contents are undefined.
     ///
     /// # Errors
-    /// [`Error::Device`] where there is no room.
+    /// [`Error::Device`] when there is not enough memory.
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error>;
 
-    /// Gives a buffer back. An id that is not in use is ignored.
+    /// Frees a buffer. An id that is not in use is ignored.
     fn free(&mut self, buffer: BufferId);
 
     /// Copies `bytes` from the host to the whole of `buffer`.
     ///
     /// # Errors
-    /// [`Error::Device`] for a buffer that is not in use or of another size, and for the device's own.
+    /// [`Error::Device`] when the buffer is not in use or has another size, and when the device fails.
     fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error>;
 
-    /// Copies the first bytes of `buffer` to the host, as many as `bytes` holds.
+    /// Copies the first `bytes.len()` bytes of `buffer` to the host.
     ///
     /// # Errors
-    /// [`Error::Device`] for a buffer that is not in use or is smaller, and for the device's own.
+    /// [`Error::Device`] when the buffer is not in use or is smaller than `bytes`, and when the device fails.
     fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error>;
 
     /// Copies the whole of `from` to `to` on the device.
     ///
     /// # Errors
-    /// [`Error::Device`] for buffers that are not in use or differ in size, and for the device's own.
+    /// [`Error::Device`] when a buffer is not in use, when their sizes differ, and when the device fails.
     fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error>;
 
-    /// Sets every byte of `buffer`.
+    /// Sets every byte of `buffer` to `byte`.
     ///
     /// # Errors
-    /// [`Error::Device`] for a buffer that is not in use, and for the device's own.
+    /// [`Error::Device`] when the buffer is not in use, and when the device fails.
     fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error>;
 
-    /// Whether launches from now on shall be counted. A device that cannot count does not.
+    /// Turns counting on or off for the following launches. A device that cannot count ignores this.
     fn set_counting(&mut self, counting: bool) {
         let _ = counting;
     }
 
-    /// What keeps the device from running this launch whatever its arguments: [`Error::NeedsNewer`] for a
-    /// kernel that is not compiled for one so old.
+    /// Why the device cannot run this launch, whatever its arguments: [`Error::NeedsNewer`] when the kernel is only
+    /// compiled for newer devices.
     fn check_supported(&self, launch: &Launch) -> Option<Error> {
         let _ = launch;
         None
     }
 
-    /// What the driver says of a launch's entry and of blocks like the launch's; its grid and arguments play no
-    /// part. `None` from a device without a driver.
+    /// The driver's figures for the launch's entry and for blocks of the launch's size; the grid and the arguments
+    /// play no part. `None` from a device without a driver.
     ///
     /// # Errors
-    /// As [`Device::launch`] where the entry cannot be had.
+    /// [`Error::Launch`] when the entry does not exist, [`Error::NeedsNewer`] when only newer devices have it,
+    /// [`Error::Ptx`] when its code cannot be loaded, and [`Error::Device`] when the device fails.
     fn resident(&mut self, launch: &Launch) -> Result<Option<Resident>, Error> {
         let _ = launch;
         Ok(None)
     }
 
-    /// Takes further code, in which launches can name entries. It is compiled when an entry is first
-    /// launched, and stays as long as the device.
+    /// Adds PTX whose entries launches can then name. An entry is compiled when it is first launched. The code stays
+    /// loaded until the device is dropped.
     ///
     /// # Errors
-    /// [`Error::Device`] from a device that takes none.
+    /// [`Error::Device`] when the device does not take further code.
     fn load(&mut self, ptx: String) -> Result<Code, Error> {
         drop(ptx);
         Err(Error::Device {
@@ -183,42 +182,43 @@ pub trait Device {
         })
     }
 
-    /// Runs a kernel to its end. `bound[i]` is what
+    /// Runs a kernel and waits for its end. `bound[i]` is the buffer that
     /// [`Arg::Buffer(i)`](crate::launch::Arg::Buffer) stands for.
     ///
     /// # Errors
-    /// [`Error::Launch`] where there is no such kernel, the arguments are not its parameters, or it fails;
-    /// [`Error::NeedsNewer`] as [`Device::check_supported`] has it; [`Error::Ptx`] where its code cannot be loaded.
+    /// [`Error::Launch`] when there is no such kernel, when the arguments do not match its parameters, or when it
+    /// fails; [`Error::NeedsNewer`] when only newer devices have the kernel; [`Error::Ptx`] when its code cannot be
+    /// loaded.
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error>;
 
-    /// Keeps the device busy for so many nanoseconds and does not wait for it: what is launched meanwhile is
-    /// enqueued before the device comes to it, so that its time has nothing of the driver's. A device
-    /// without a clock does nothing.
+    /// Keeps the device busy for so many nanoseconds and returns at once. What is launched meanwhile is enqueued
+    /// before the device reaches it, so that its time does not include the driver's. A device without a clock does
+    /// nothing.
     ///
     /// # Errors
-    /// [`Error::Ptx`] and [`Error::Device`] where the kernel for it cannot be run.
+    /// [`Error::Ptx`] when the kernel that keeps it busy cannot be loaded, [`Error::Device`] when it fails.
     fn hold(&mut self, nanoseconds: u64) -> Result<(), Error> {
         let _ = nanoseconds;
         Ok(())
     }
 
-    /// Reads every byte of `buffer` once (but the last 15 at most) and does nothing else, timed as a launch
-    /// is: to displace everything else from a cache, and to see how fast memory can be read. A device
-    /// without a clock does nothing.
+    /// Reads every byte of `buffer` once (except at most the last 15) and does nothing else, timed like a launch. This
+    /// displaces everything else from a cache and measures how fast memory can be read. A device without a clock does
+    /// nothing.
     ///
     /// # Errors
-    /// As [`Device::launch`].
+    /// [`Error::Ptx`] when the kernel that reads cannot be loaded, [`Error::Launch`] when it fails.
     fn read(&mut self, buffer: BufferId) -> Result<LaunchResult, Error> {
         let _ = buffer;
         Ok(LaunchResult::default())
     }
 
-    /// Has other code than this program's kernels, such as a library of NVIDIA's, put work into the device's stream,
-    /// waits for the end of that work, and times it as a launch. `enqueue` gets the stream, and where each of the
-    /// buffers `bound` is; `what` names the work in messages.
+    /// Runs code that is not one of this program's kernels, such as a library of NVIDIA's, and times it like a launch.
+    /// `enqueue` puts the work into the device's stream; it receives the stream and the address of each buffer in
+    /// `bound`. The call waits for the end of that work. `what` names the work in messages.
     ///
     /// # Errors
-    /// [`Error::Call`] when `enqueue` or its work fails, and from a device that has no stream.
+    /// [`Error::Call`] when `enqueue` or its work fails, and when the device has no stream.
     fn call(
         &mut self,
         what: &str,
@@ -251,8 +251,8 @@ pub enum Choice {
 /// Opens a device.
 ///
 /// # Errors
-/// [`Error::NoGpu`] for [`Choice::Gpu`] on a machine without a CUDA driver or a GPU, [`Error::Device`] for a
-/// GPU that cannot be used.
+/// [`Error::NoGpu`] for [`Choice::Gpu`] on a machine without a CUDA driver or a GPU, [`Error::Device`] when the GPU
+/// cannot be used or the simulator cannot be started.
 pub fn open(choice: Choice, kernels: &'static Kernels) -> Result<Box<dyn Device>, Error> {
     if choice == Choice::Sim {
         return Ok(Box::new(Sim::open(kernels, 0)?));

@@ -1,4 +1,4 @@
-//! The SIMT machine: the same PTX, run warp by warp on the CPU.
+//! The SIMT machine, which runs the same PTX on the CPU, warp by warp.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
 
-/// Instructions of warps after which a launch is taken to be endless: a hundred times what the slowest
-/// rung takes on the largest size.
+/// The number of warp instructions after which a launch is considered endless: a hundred times as many as the slowest
+/// rung executes on the largest size.
 const MAX_INSTRUCTIONS: u64 = 1 << 40;
 
-/// A [`simt::Machine`] with the kernels loaded on first use.
+/// A [`simt::Machine`]. It loads the kernels when they are first used.
 pub struct Sim {
     machine: Machine,
     codes: Codes<Module>,
@@ -30,19 +30,19 @@ pub struct Sim {
 }
 
 impl Sim {
-    /// A machine on `threads` host threads, 0 for one each core.
+    /// Opens a machine on `threads` host threads; 0 stands for one per core.
     ///
     /// # Errors
-    /// [`Error::Device`] where the host gives it no threads.
+    /// [`Error::Device`] when the host cannot start the threads.
     pub fn open(kernels: &'static Kernels, threads: usize) -> Result<Self, Error> {
         Self::open_as(kernels, threads, None)
     }
 
-    /// A machine that runs the PTX that a GPU of this compute capability runs; for `None`, the newest. As
-    /// there, kernels that only newer GPUs have are refused.
+    /// Opens a machine that runs the same PTX as a GPU of this compute capability; `None` takes the newest PTX.
+    /// Kernels that only newer GPUs have are refused, as they are on that GPU.
     ///
     /// # Errors
-    /// As [`Sim::open`].
+    /// [`Error::Device`] when the host cannot start the threads.
     pub fn open_as(
         kernels: &'static Kernels,
         threads: usize,
@@ -70,7 +70,7 @@ impl Sim {
                 ..DeviceInfo::default()
             },
             machine,
-            // Faults name the lines of Rust.
+            // Source lines are kept, so that faults can name the lines of Rust.
             codes: Codes::new(kernels.modules, capability, SourceLines::Keep),
             buffers: BTreeMap::new(),
             next_id: 0,
@@ -85,11 +85,13 @@ impl Sim {
         })
     }
 
-    /// Runs a launch, or the blocks of it that are `chosen`, with an observer that is made for its kernel, and
-    /// gives that back. Of chosen blocks the results are worth nothing: [`simt::Launch::with_blocks`].
+    /// Runs a launch with an observer that is made for its kernel, and returns the observer. When blocks are `chosen`,
+    /// only they run, and the contents of the buffers are meaningless afterwards: see [`simt::Launch::with_blocks`].
     ///
     /// # Errors
-    /// As [`Device::launch`].
+    /// [`Error::Launch`] when there is no such kernel, when the arguments do not match its parameters, or when it
+    /// fails; [`Error::NeedsNewer`] when only newer devices have the kernel; [`Error::Ptx`] when its code cannot be
+    /// loaded.
     pub fn observe<O: Observer>(
         &mut self,
         launch: &Launch,
@@ -115,16 +117,16 @@ impl Sim {
             .map_err(|error| refused(launch, error.to_string()))
     }
 
-    /// Where a buffer is in memory: its first address and its bytes.
+    /// The place of a buffer in memory: its first address and its size in bytes.
     ///
     /// # Errors
-    /// [`Error::Device`] for one that is not in use.
+    /// [`Error::Device`] when the buffer is not in use.
     pub fn range(&self, id: BufferId) -> Result<(u64, u64), Error> {
         let buffer = self.buffer(id)?;
         Ok((buffer.address(), buffer.len() as u64))
     }
 
-    /// The kernel of a launch and its arguments.
+    /// Finds the kernel of a launch and binds its arguments.
     fn prepare(
         &mut self,
         launch: &Launch,
@@ -173,7 +175,7 @@ impl Device for Sim {
 
     fn free(&mut self, buffer: BufferId) {
         if let Some(buffer) = self.buffers.remove(&buffer) {
-            // What was in the map is this machine's and not yet freed.
+            // Every buffer in the map belongs to this machine and has not been freed yet.
             let freed = self.machine.free(buffer);
             debug_assert_eq!(freed, Ok(()));
         }

@@ -1,11 +1,11 @@
-//! What code that is not this program's kernels needs to work on a GPU's buffers: the stream, and addresses.
+//! Access to a GPU's stream and to the addresses of its buffers, for code that is not one of this program's kernels.
 
 use std::any::Any;
 use std::ffi::c_void;
 use std::rc::Rc;
 
-/// A GPU's stream. It stays open, with its context, as long as one clone of this is left, also when the device is
-/// dropped before.
+/// A GPU's stream. The stream and its context stay open as long as one clone of this value exists, even when the
+/// device is dropped before.
 #[derive(Clone)]
 pub struct GpuStream {
     raw: *mut c_void,
@@ -21,15 +21,16 @@ pub struct DeviceMemory {
     pub bytes: u64,
 }
 
-/// Puts work into a stream, on buffers whose places it is told; when it cannot, it gives the reason.
+/// Puts work into a stream. The function receives the addresses of the buffers, and returns the reason when it cannot
+/// enqueue the work.
 pub type Enqueue<'a> = &'a mut dyn FnMut(&GpuStream, &[DeviceMemory]) -> Result<(), String>;
 
 impl GpuStream {
     /// The stream with this handle.
     ///
     /// # Safety
-    /// `raw` is a stream of the context that is current, a device's primary one, and both stay open for as long as
-    /// `owner` is not dropped.
+    /// `raw` is a stream of the current context, which is a device's primary context, and both stay open until `owner`
+    /// is dropped.
     pub unsafe fn new(raw: *mut c_void, owner: Rc<dyn Any>) -> Self {
         Self { raw, _owner: owner }
     }

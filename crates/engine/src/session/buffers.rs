@@ -7,14 +7,14 @@ use crate::launch::{Arg, Launch};
 use crate::problem::{Buffer, GUARD_BYTES, Problem, Role};
 use crate::registry::Rung;
 
-/// Device memory kept free beside the buffers, for the driver's own and the kernels' module.
+/// The device memory that is kept free for the driver and the kernels' module.
 const HEADROOM: u64 = 64 << 20;
 
-/// What the sets of buffers that launches take in turn move together: so many times the L2 cache.
+/// The combined size of the sets of buffers that launches rotate through, as a multiple of the L2 cache.
 const ROTATION: u64 = 4;
-/// The most sets. What is so small that these fit into the L2 is timed there.
+/// The most sets. If this many sets fit into the L2 cache, launches are timed with their data in the cache.
 const MOST_SETS: u64 = 64;
-/// What is read to displace everything else from the L2: so many times the cache.
+/// The size of the memory that is read to displace everything else from the L2, as a multiple of the cache.
 const SCRATCH: u64 = 2;
 
 /// The buffers of a problem on a device.
@@ -26,18 +26,18 @@ pub(super) struct Buffers<'a, D: Device + ?Sized> {
     current: usize,
     /// A copy on the device of each buffer that is an input, to restore it from.
     copies: Vec<Option<BufferId>>,
-    /// What is read to displace everything else from the L2.
+    /// The memory that is read to displace everything else from the L2.
     scratch: Option<BufferId>,
     /// Whether the L2 may hold changed inputs, which a timed launch would have to write back.
     l2_contaminated: bool,
 }
 
-/// What a launch left behind.
+/// The buffers' contents after a launch.
 #[derive(Default)]
 pub(super) struct Outputs {
-    /// The bytes of each output and sum that the launch was to write.
+    /// The bytes of each output and sum that the launch had to write.
     pub(super) written: Vec<Vec<u8>>,
-    /// What it changed and should have left as it was.
+    /// A description of memory that the launch changed although it must not.
     pub(super) violation: Option<String>,
 }
 
@@ -139,7 +139,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     }
 
     fn add_set(&mut self) -> Result<(), Error> {
-        // In place before it is full, so that what there is of it is given back if the rest fails.
+        // The set is stored before it is filled, so that its buffers are freed if a later allocation fails.
         self.sets.push(Set {
             buffers: Vec::new(),
             dirty: false,
@@ -183,7 +183,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
                 true => 0,
                 false => self.problem.written_bytes(launch, index).min(buffer.bytes),
             };
-            // A workspace has to be zeros again, all of it.
+            // A workspace has to be all zeros again.
             let behind = match is_workspace {
                 true => buffer.allocated_bytes(),
                 false => GUARD_BYTES,
@@ -211,7 +211,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(outputs)
     }
 
-    /// Takes the next set of buffers, as a timed launch wants to find it.
+    /// Switches to the next set of buffers and prepares it for a timed launch.
     pub(super) fn next(&mut self) -> Result<(), Error> {
         self.current = (self.current + 1) % self.sets.len();
         self.prepare()?;
@@ -224,7 +224,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(())
     }
 
-    /// Makes the inputs and the sums of the set what they were.
+    /// Restores the inputs and zeroes the sums of the set.
     pub(super) fn prepare(&mut self) -> Result<(), Error> {
         if self.sets[self.current].dirty {
             self.restore(self.current)?;
@@ -277,7 +277,7 @@ fn check_room<D: Device + ?Sized>(
         .iter()
         .map(|buffer| buffer.allocated_bytes() * copies(buffer.role))
         .sum();
-    // The host keeps the inputs and the outputs too, and is the SIMT machine's memory as well.
+    // The host keeps the inputs and outputs too. For the SIMT machine, the host's memory is also the device's.
     let on_host: u64 = buffers.iter().map(|buffer| buffer.bytes).sum();
     let simulated = if device.info().kind == "sim" { need } else { 0 };
     for (place, need, free) in [
@@ -300,7 +300,7 @@ fn check_room<D: Device + ?Sized>(
     Ok(())
 }
 
-/// What does not fit into the host's address space did not fit into the device either.
+/// A size beyond the host's address space did not fit into the device either.
 fn host_size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use super::rustc::parse_version;
 use super::{LLVM_OVERRIDE, LlvmTools, NotFound, Place, on_path, output_of, rustup_toolchains};
 
-/// How many major versions newer than rustc's LLVM are tried: LLVM reads the IR of older versions.
+/// The number of newer major versions than rustc's LLVM that are tried: LLVM reads the IR of older versions.
 const NEWER: u32 = 4;
 
 /// Finds `opt` and `llc` of LLVM `oldest` or newer that generate PTX.
 ///
 /// # Errors
-/// [`NotFound`] lists every place that was looked at, with what is missing there.
+/// [`NotFound`], with every place that was searched and the missing part there, when none can be used.
 pub fn find_llvm(oldest: u32) -> Result<LlvmTools, NotFound> {
     let places = match std::env::var_os(LLVM_OVERRIDE) {
         Some(folder) => {

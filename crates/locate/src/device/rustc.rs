@@ -13,7 +13,7 @@ const OLDEST: (u32, u32) = (1, 95);
 /// Finds the first `rustc` that can compile for the device, whether or not LLVM's tools are there.
 ///
 /// # Errors
-/// [`NotFound`] lists every `rustc` that was looked at, with what it lacks.
+/// [`NotFound`], with every `rustc` that was tried and the part that it lacks, when none can be used.
 pub fn find_rustc() -> Result<DeviceRustc, NotFound> {
     let mut looked = Vec::new();
     for found in candidates() {
@@ -30,7 +30,7 @@ pub fn find_rustc() -> Result<DeviceRustc, NotFound> {
 
 /// Every `rustc` of this machine in the order of preference, judged as it is reached.
 pub(super) fn candidates() -> impl Iterator<Item = Result<DeviceRustc, Place>> {
-    // An override is the whole search: whoever names a compiler wants that one or an error.
+    // An override is the only candidate: a user who names a compiler wants that one or an error.
     let places = match std::env::var_os(RUSTC_OVERRIDE) {
         Some(path) => vec![(RUSTC_OVERRIDE.to_owned(), PathBuf::from(path))],
         None => places(),

@@ -1,4 +1,4 @@
-//! What `ptxas` did, read from the counts before and after.
+//! The changes that `ptxas` made, derived from the counts before and after.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Accesses, Kind};
 
-/// What became of the instructions of one kind.
+/// The change to the instructions of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Fewer instructions move the same bytes.
@@ -18,7 +18,8 @@ pub enum Effect {
     Removed,
     /// There are more, and they move more: code was copied, as by unrolling a loop, or moved out of registers.
     Copied,
-    /// As many move as much, and another number of them is predicated instead of branched around.
+    /// Equally many instructions access the same sizes, but another number of them is predicated instead of branched
+    /// around.
     Predicated,
     /// An atomic operation whose result nobody reads is a reduction in the machine code.
     Resultless,
@@ -26,16 +27,16 @@ pub enum Effect {
     Counted,
 }
 
-/// What became of one kind of instruction.
+/// The change to one kind of instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
-    /// Which instructions.
+    /// The kind of instruction.
     pub kind: Kind,
-    /// What became of them.
+    /// The change.
     pub effect: Effect,
-    /// How many there are in the PTX; those that are predicated, for [`Effect::Predicated`].
+    /// Their number in the PTX; for [`Effect::Predicated`], the number of predicated ones.
     pub ptx: u32,
-    /// How many there are in the machine code, or are predicated there.
+    /// Their number in the machine code; for [`Effect::Predicated`], the number of predicated ones.
     pub sass: u32,
 }
 
@@ -55,14 +56,14 @@ const KINDS: [Kind; 13] = [
     Kind::St,
 ];
 
-/// What becomes of an instruction of the first kind where it is one of the second in the machine code.
+/// The effect when instructions of the first kind become instructions of the second in the machine code.
 const TURNS: [(Kind, Kind, Effect); 2] = [
     (Kind::Atom, Kind::Red, Effect::Resultless),
     (Kind::Atoms, Kind::AtomsPopc, Effect::Counted),
 ];
 
 impl Accesses {
-    /// What `ptxas` changed, kind by kind; empty where the machine code has the PTX's instructions one to one.
+    /// The changes that `ptxas` made, kind by kind; empty when the machine code has the PTX's instructions one to one.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
         let turns = TURNS.into_iter().filter_map(|(from, to, effect)| {
@@ -78,7 +79,7 @@ impl Accesses {
         turns.chain(others).collect()
     }
 
-    /// How many of a kind in the PTX are of another in the machine code.
+    /// The number of instructions of one kind in the PTX that are of another kind in the machine code.
     fn turned(&self, from: Kind, to: Kind) -> u32 {
         let fewer = self.ptx.of(from).saturating_sub(self.sass.of(from));
         let more = self.sass.of(to).saturating_sub(self.ptx.of(to));
@@ -101,7 +102,7 @@ impl Accesses {
         let effect = match ptx.cmp(&sass) {
             std::cmp::Ordering::Equal => {
                 let predicated = [self.ptx.predicated(kind), self.sass.predicated(kind)];
-                // Which of those are predicated is not known.
+                // It is not known which of them are predicated.
                 return (predicated[0] != predicated[1] && !is_turned).then_some(Change {
                     kind,
                     effect: Effect::Predicated,

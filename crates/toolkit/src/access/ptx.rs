@@ -57,7 +57,7 @@ fn access(instruction: &Instruction<'_>) -> Option<Access> {
         Some(Space::Shared) => shared,
         Some(Space::Local) => local,
         None => generic,
-        // Parameters and constants, which the counters of memory do not count.
+        // Parameters and constants are not counted, as by the hardware's memory counters.
         Some(_) => return None,
     };
     let (elements, bits) = instruction.access()?;

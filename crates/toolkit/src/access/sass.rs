@@ -9,7 +9,7 @@ pub fn of_sass(code: &str, entry: &str) -> Option<Counts> {
     let label = format!(".text.{entry}:");
     let mut lines = code.lines().map(str::trim);
     lines.find(|line| *line == label)?;
-    // The next function's code has a label of its own.
+    // The next function's code begins with its own label.
     let own = lines.take_while(|line| !line.starts_with(".text."));
     Some(own.filter_map(access).collect())
 }
@@ -19,7 +19,8 @@ fn access(line: &str) -> Option<Access> {
     let (_, instruction) = line.strip_prefix("/*")?.split_once("*/")?;
     let mut words = instruction.split_whitespace().peekable();
     let predicate = words.next_if(|word| word.starts_with('@'));
-    // `PT` is always true. What it keeps from running is padding: ptxas puts `@!PT LDS RZ, [RZ]` in front of LDGSTS.
+    // `PT` is always true, so an instruction with `@!PT` never runs. It is padding: ptxas puts `@!PT LDS RZ, [RZ]` in
+    // front of LDGSTS.
     let predicated = match predicate {
         Some("@!PT" | "@!UPT") => return None,
         Some("@PT" | "@UPT") | None => false,

@@ -1,25 +1,25 @@
-//! The two factors: numbers of so few bits that no sum of their products is rounded.
+//! The two factors: numbers with so few bits that no sum of their products is rounded.
 
 use rayon::prelude::*;
 
 use crate::ladders::reduce::element;
 
-/// How many bits the elements have: those of the first matrix are odd multiples of 2^-`a` in -1 to 1, and
-/// those of the second of 2^-`b`.
+/// The number of bits of the elements: those of the first matrix are odd multiples of 2^-`a` in -1 to 1, and those of
+/// the second of 2^-`b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bits {
     pub(super) a: u32,
     pub(super) b: u32,
 }
 
-/// The bits where sums are short enough. TF32 and bfloat16 keep 11 and 8 bits: they round the first
-/// matrix's 12, so that a product which goes by them is not the right one.
+/// The number of bits when sums are short. TF32 and bfloat16 keep 11 and 8 bits, so they round the first matrix's 12
+/// bits, and a product computed with them is wrong.
 const MOST: Bits = Bits { a: 12, b: 3 };
 
 /// The bits of an f32's significand: a whole multiple of 2^-p is exact up to 2^(24 - p).
 pub(super) const SIGNIFICAND: u32 = f32::MANTISSA_DIGITS;
 
-/// How many standard deviations of a sum of k products fit between 0 and what is exact.
+/// The number of standard deviations of a sum of k products that fit into the range of exact numbers.
 const MARGIN: u128 = 16;
 
 impl Bits {
@@ -43,7 +43,7 @@ impl Bits {
         bits
     }
 
-    /// Those of a product: it is an odd multiple of 2^-`product()`, and sums are multiples of it.
+    /// The number of bits of a product: it is an odd multiple of 2^-`product()`, and sums are multiples of that.
     pub(super) fn product(self) -> u32 {
         self.a + self.b
     }
@@ -51,7 +51,7 @@ impl Bits {
 
 /// Two matrices to multiply.
 pub(super) struct Inputs {
-    /// m, n, k.
+    /// The sizes m, n and k.
     pub(super) sides: [usize; 3],
     pub(super) bits: Bits,
     pub(super) a: Vec<f32>,
@@ -122,8 +122,8 @@ mod tests {
         }
     }
 
-    /// The largest sum on the way, as a share of what is exact, when every `step`th product is summed up
-    /// from each of the first `step`, as threads or slices of the depth would share them.
+    /// The largest intermediate sum, as a share of the exact range, when every `step`th product is summed up, starting
+    /// at each of the first `step`, as threads or slices of the depth divide the products.
     fn largest(inputs: &Inputs, step: usize) -> f64 {
         let [m, n, k] = inputs.sides;
         let mut most = 0f64;

@@ -1,30 +1,30 @@
-//! The product of two matrices of 32-bit floats: from a thread's own reads to shared tiles and coarsening.
+//! The product of two matrices of 32-bit floats: from naive reads of every thread to shared tiles and coarsening.
 //!
-//! Each kernel takes `(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)` and writes `c`, m × n,
-//! the product of `a`, m × k, and `b`, k × n. For the rungs that take it so, `b` lies column after column.
+//! Each kernel takes `(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)` and writes `c`, m × n, the
+//! product of `a`, m × k, and `b`, k × n. For rungs that ask for it, `b` is stored in column-major order.
 //!
-//! Speed is reckoned as 2 m n k floating-point operations by the time.
+//! The speed is 2 m n k floating-point operations divided by the time.
 //!
 //! # How it is checked
-//! By exact comparison, because nothing is rounded. The elements are odd multiples of 2^-12 in the first
-//! matrix and of 2^-3 in the second, between -1 and 1, so that products and their sums are multiples of
-//! 2^-15, and exact in an f32 below 2^9. The signs are random: a sum of k products is 0 with a standard
-//! deviation below √k / 3, which 16 times is less than 2^9 up to k = 9216. From there on, elements have fewer
-//! bits, for the same 16 standard deviations. So any order of summation, split in any way that does not go by
-//! the values, fused or not, gives the same number, and each element is right if it is that one (-0 is 0). A
-//! product in TF32 or bfloat16 is wrong: these round the first matrix's 12 bits.
+//! The comparison is exact, because nothing is rounded. The elements are odd multiples of 2^-12 in the first matrix
+//! and of 2^-3 in the second, between -1 and 1, so that products and their sums are multiples of 2^-15, and exact in
+//! an f32 below 2^9. The signs are random: a sum of k products has mean 0 and a standard deviation below √k / 3, and
+//! 16 standard deviations are less than 2^9 up to k = 9216. For larger k, elements have fewer bits, for the same 16
+//! standard deviations. So every order of summation that does not depend on the values, split in any way, fused or
+//! not, gives the same number, and an element is right only if it equals that number (-0 is 0). A product in TF32 or
+//! bfloat16 is wrong: these formats round the first matrix's 12 bits.
 //!
-//! Up to 2^30 multiplications, the product is computed in double precision, which holds every sum whatever
-//! the signs. Beyond, each row's weighted sum is compared (Freivalds, *Probabilistic Machines Can Use Less
-//! Running Time*, 1977): for the product C of A and B and weights x, the elements of C x and A (B x) in units
-//! of 2^-15 and modulo 2^64. An element that is no multiple of 2^-15 or above 2^9 is wrong by itself. Of a row
-//! that differs all elements are computed, and the first wrong one is named.
+//! Up to 2^30 multiplications, the product is computed in double precision, which holds every sum exactly, whatever
+//! the signs. Beyond that, a weighted sum of each row is compared (Freivalds, *Probabilistic Machines Can Use Less
+//! Running Time*, 1977): for the product C of A and B and weights x, the elements of C x and A (B x) in units of 2^-15
+//! and modulo 2^64. An element that is not a multiple of 2^-15, or that is above 2^9, is always wrong. When a row
+//! differs, all of its elements are computed, and the first wrong one is reported.
 //!
-//! A row with errors d, in units, passes if d · x = 0 modulo 2^64. The weights are odd, so that one wrong
-//! element in a row is always found. With more of them, the other 63 bits of a weight being random, the
-//! probability is at most 2^-(63 - v), where 2^v is the highest power of two that divides all of d: 2^-63 if
-//! any error is odd. Errors are below 2^25, so that v is at most 24, and no row of errors passes with more than
-//! 2^-39. A wrong product passes only if all its wrong rows do.
+//! A row with errors d, in units, passes if d · x = 0 modulo 2^64. The weights are odd, so that a single wrong element
+//! in a row is always found. With several wrong elements, as the other 63 bits of a weight are random, the probability
+//! is at most 2^-(63 - v), where 2^v is the highest power of two that divides all of d: 2^-63 if any error is odd.
+//! Errors are below 2^25, so v is at most 24, and a row with errors passes with a probability of at most 2^-39. A
+//! wrong product passes only if all its wrong rows pass.
 
 mod inputs;
 mod reference;
@@ -131,7 +131,7 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
 
 /// Two matrices to multiply.
 struct Matmul {
-    /// m, n, k.
+    /// The sizes m, n and k.
     sides: [usize; 3],
     inputs: OnceLock<Inputs>,
     reference: OnceLock<Reference>,
@@ -150,7 +150,7 @@ impl Matmul {
 }
 
 impl Matmul {
-    /// Words of the workspace: one for each tile of the rung that has the most.
+    /// The number of words of the workspace: one for each tile of the rung with the most tiles.
     fn turns(&self) -> u64 {
         let in_turns = LADDER
             .rungs

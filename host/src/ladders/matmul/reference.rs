@@ -1,20 +1,19 @@
-//! What the product is checked against: itself, or where that takes too long, weighted sums of its rows.
+//! The reference of the product: the product itself or, when that takes too long, weighted sums of its rows.
 
 use rayon::prelude::*;
 
 use super::inputs::{Inputs, SIGNIFICAND};
 use crate::ladders::reduce::element;
 
-/// Up to so many multiplications the whole product is computed.
+/// The number of multiplications up to which the whole product is computed.
 const WHOLE: u128 = 1 << 30;
 
-/// How a product is checked.
+/// The method of checking a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// Against each right element.
+    /// Compares every element.
     Whole,
-    /// Against the right weighted sum of each row (Freivalds, *Probabilistic Machines Can Use Less Running
-    /// Time*, 1977).
+    /// Compares a weighted sum of each row (Freivalds, *Probabilistic Machines Can Use Less Running Time*, 1977).
     Sums,
 }
 
@@ -28,21 +27,21 @@ impl Method {
     }
 }
 
-/// What is right.
+/// The right result.
 pub(super) enum Reference {
-    /// The product, row after row.
+    /// The product in row-major order.
     Whole(Vec<f32>),
-    /// The columns' weights, and the weighted sum of each row of the product. In units of the products of
-    /// elements, and modulo 2^64.
+    /// The columns' weights, and the weighted sum of each row of the product, in units of the products of elements and
+    /// modulo 2^64.
     Sums { weights: Vec<u64>, sums: Vec<u64> },
 }
 
-/// An element that is wrong.
+/// A wrong element.
 #[derive(Debug, PartialEq)]
 pub(super) struct Wrong {
-    /// Its index.
+    /// The index of the element.
     pub(super) at: usize,
-    /// What is right there.
+    /// The right value.
     pub(super) right: f32,
 }
 
@@ -53,7 +52,8 @@ impl Reference {
             Method::Sums => {
                 let [_, n, _] = inputs.sides;
                 let weights: Vec<u64> = (0..n as u32).into_par_iter().map(weight).collect();
-                // The product's rows times the weights, by way of the second matrix times the weights.
+                // The weighted sums of the product's rows: the first matrix times the weighted sums of the second
+                // matrix's rows.
                 let second = times(&inputs.b[0], inputs.bits.b, &weights);
                 let sums = times(&inputs.a, inputs.bits.a, &second);
                 Self::Sums { weights, sums }
@@ -90,7 +90,8 @@ impl Reference {
     }
 }
 
-/// Where `found` is not `right`, from index `start` on. NaNs are wrong, and -0 is 0.
+/// The index of the first element, counted from `start`, at which `found` differs from `right`. NaNs are wrong, and -0
+/// is 0.
 fn first_difference(found: &[f32], right: &[f32], start: usize) -> Option<Wrong> {
     let mut pairs = found.iter().zip(right).enumerate();
     let (at, (_, &right)) = pairs.find(|(_, (found, right))| found != right)?;
@@ -100,8 +101,8 @@ fn first_difference(found: &[f32], right: &[f32], start: usize) -> Option<Wrong>
     })
 }
 
-/// The weight of a column: 63 bits that have nothing to do with the inputs, and a 1, so that a row in which
-/// one element is wrong has another sum, whatever the element's error.
+/// The weight of a column: 63 bits that are independent of the inputs, followed by a 1, so that a row with a single
+/// wrong element always has another sum, whatever the element's error.
 fn weight(column: u32) -> u64 {
     let half = |salt: u32| {
         let mixed = element(element(column).cast_unsigned() ^ salt);
@@ -110,7 +111,8 @@ fn weight(column: u32) -> u64 {
     half(0x51ed_270b) << 32 | half(0x2545_f491) | 1
 }
 
-/// `matrix`, odd multiples of 2^-`bits` row after row, times `weights`, modulo 2^64.
+/// The product of `matrix`, whose elements are odd multiples of 2^-`bits` in row-major order, and `weights`, modulo
+/// 2^64.
 fn times(matrix: &[f32], bits: u32, weights: &[u64]) -> Vec<u64> {
     let scale = (1u32 << bits) as f32;
     let rows = matrix.par_chunks(weights.len());
@@ -124,14 +126,15 @@ fn times(matrix: &[f32], bits: u32, weights: &[u64]) -> Vec<u64> {
     .collect()
 }
 
-/// The weighted sum of a row of the product, in units of 1 / `scale` and modulo 2^64. None if an element is no
-/// multiple of the unit, or so large that it would have been rounded.
+/// The weighted sum of a row of the product, in units of 1 / `scale` and modulo 2^64. `None` if an element is not a
+/// multiple of the unit, or is so large that it would have been rounded.
 fn weighted(row: &[f32], scale: f32, weights: &[u64]) -> Option<u64> {
     let mut are_multiples = true;
     let mut sum = 0u64;
     for (&value, &weight) in row.iter().zip(weights) {
         let scaled = value * scale;
-        // A NaN becomes 0, and what is too large the largest: neither is equal to what it was, or exact.
+        // A NaN converts to 0, which does not equal it. A value that is too large converts to the largest integer,
+        // which exceeds the bound on exact values.
         let multiple = scaled as i32;
         are_multiples &= multiple as f32 == scaled && multiple.unsigned_abs() <= 1 << SIGNIFICAND;
         sum = sum.wrapping_add(i64::from(multiple).cast_unsigned().wrapping_mul(weight));
@@ -139,11 +142,12 @@ fn weighted(row: &[f32], scale: f32, weights: &[u64]) -> Option<u64> {
     are_multiples.then_some(sum)
 }
 
-/// Rows of the product that are computed at once, and columns: the sums stay in a core's nearest cache.
+/// The number of rows and of columns of the product that are computed at once: the sums stay in a core's nearest
+/// cache.
 const ROWS: usize = 8;
 const COLUMNS: usize = 256;
 
-/// The product, row after row, by bands of rows on all cores.
+/// The product in row-major order, computed in bands of rows on all cores.
 fn product(inputs: &Inputs) -> Vec<f32> {
     let [m, n, k] = inputs.sides;
     let mut product = vec![0.0; m * n];
@@ -156,7 +160,7 @@ fn product(inputs: &Inputs) -> Vec<f32> {
 
 /// Up to `ROWS` rows of the product of `a` and `b`, which has `k` rows of `n`.
 ///
-/// In double precision, whose 53 bits hold any sum of as many products as there can be, of 15 bits each.
+/// Computed in double precision, whose 53 bits hold any possible sum of products of 15 bits each.
 fn band(a: &[f32], b: &[f32], product: &mut [f32], [n, k]: [usize; 2]) {
     for left in (0..n).step_by(COLUMNS) {
         let width = COLUMNS.min(n - left);

@@ -1,37 +1,37 @@
-//! The sum of n 32-bit integers, wrapping: from neighboured pairs in global memory to warp shuffles. And, in
-//! some of the rungs, product, min and max of five types.
+//! The sum of n 32-bit integers, wrapping: from neighboured pairs in global memory to warp shuffles. Some of the rungs
+//! also compute the product, min and max of five types.
 //!
-//! Each kernel takes `(input: *mut T, output: *mut T, n: u32)` and writes one element a block, the sum
-//! of the elements that the block takes. The host adds these partial sums. As in the text that the ladder
-//! comes from, that last step belongs to checking: it is not timed.
+//! Each kernel takes `(input: *mut T, output: *mut T, n: u32)` and writes one element per block, the sum of the
+//! block's elements. The host adds these partial sums. As in the ladder's source text, that last step belongs to
+//! checking: it is not timed.
 //!
-//! The last two rungs write the one result of all elements. `reduce_one_launch` takes a workspace as well, before
-//! `n`, in which blocks pass their results on to the last one, and the check sees that it leaves zeros there for the
-//! next launch. `reduce_atomic` adds to an output of its own, which is zeroed before every launch, out of the
-//! time.
+//! The last two rungs write the one result of all elements. `reduce_one_launch` also takes a workspace, before `n`, in
+//! which blocks pass their results on to the last one. The check verifies that it is left zeroed for the next launch.
+//! `reduce_atomic` adds to an output of its own, which is zeroed before every launch; zeroing is not timed.
 //!
-//! Effective bandwidth is reckoned as that text does: n elements' bytes, each element read once, by the time.
-//! What an in-place rung writes back and reads again is its own affair, and so are the partial sums.
+//! Effective bandwidth is computed as in that text: the bytes of n elements, each read once, divided by the time. Data
+//! that an in-place rung writes and reads again do not count, and neither do the partial sums.
 //!
 //! # How it is checked
-//! Integers, min and max exactly; NaNs among the elements of a min or max are to be ignored.
+//! Integers, min and max are compared exactly; NaNs among the elements of a min or max must be ignored.
 //!
-//! Sums of floats exactly as well, in whatever order they were added: the elements are odd multiples of 2^-6
-//! for `f32` and of 2^-32 for `f64`, between -1 and 1 and as often negative as positive. While a sum's
-//! magnitude stays below 2^18 (2^21), it is a multiple of that step of no more than 24 (53) bits, and nothing is
-//! rounded. An order that does not look at the elements makes sums that grow as a random walk does: one of 2^31
-//! elements ends 2^14.7 from 0, a tenth of the bound. So there is no rounding to make allowance for, and one
-//! element too few or too many always shows: it changes an even multiple of the step into an odd one.
+//! Sums of floats are compared exactly as well, in whatever order they were added: the elements are odd multiples of
+//! 2^-6 for `f32` and of 2^-32 for `f64`, between -1 and 1, and equally often negative and positive. While a sum's
+//! magnitude stays below 2^18 (2^21), it is a multiple of that step with no more than 24 (53) bits, and nothing is
+//! rounded. If the order does not depend on the elements, sums grow like a random walk: the sum of 2^31 elements ends
+//! 2^14.7 from 0, a tenth of the bound. So no tolerance for rounding is necessary, and one element too few or too many
+//! is always detected: it changes an even multiple of the step into an odd one.
 //!
-//! A product of floats to within what its roundings come to, in whatever order, because each one's relative
-//! error stays in it: with a unit roundoff u, the lesser of γ(n) = n u / (1 - n u) (Higham, *Accuracy and Stability
-//! of Numerical Algorithms*, §3.1) and exp((8 √n + n / 32) u) - 1. The first part of that is for roundings that are
-//! as often up as down (Higham and Mary, *A New Approach to Probabilistic Rounding Error Analysis*, 2019, with their
-//! λ = 8). Those of products near 1 are not quite: the numbers below 1 lie half as far apart as those above. A 64th
-//! of u a multiplication was the most that was measured, for products of two to twenty thousand neighbouring or
-//! distant elements and then of pairs of those, and twice that is allowed. The reference's own error, in double
-//! precision, is added by the same rule. The factors' signs are as random as their magnitudes: a missing one is
-//! wrong by its sign half of the time, whatever is allowed for rounding.
+//! A product of floats may differ by a bound on its rounding errors, in whatever order it is computed, because the
+//! relative error of each multiplication remains in it. With a unit roundoff u, the bound is the lesser of γ(n) = n u
+//! / (1 - n u) (Higham, *Accuracy and Stability of Numerical Algorithms*, §3.1) and exp((8 √n + n / 32) u) - 1. The
+//! term 8 √n is for roundings that are equally often up and down (Higham and Mary, *A New Approach to Probabilistic
+//! Rounding Error Analysis*, 2019, with their λ = 8). Roundings of products near 1 are slightly biased, because the
+//! numbers below 1 are half as far apart as those above. The largest measured bias was u / 64 per multiplication, for
+//! products of two to twenty thousand neighbouring or distant elements and then of pairs of those; the term n / 32
+//! allows twice that. The reference's own error, in double precision, is added by the same rule. The factors' signs
+//! are as random as their magnitudes: a missing factor makes the sign wrong half of the time, whatever the tolerance
+//! for rounding.
 
 mod cpu;
 mod number;
@@ -52,7 +52,7 @@ use reduction::Reduction;
 /// The largest size: the kernels count elements in 31 bits.
 pub const MAX_N: u64 = (1 << 31) - 1;
 
-/// The powers of two from two warps to the most threads that a block can have.
+/// The powers of two from two warps to the maximum number of threads of a block.
 const BLOCKS: &[[u32; 3]] = &[
     [64, 1, 1],
     [128, 1, 1],

@@ -1,4 +1,4 @@
-//! The types that are reduced: their elements, and what is right of a result.
+//! The types that are reduced: their elements, and the check of a result.
 
 use std::fmt::Display;
 
@@ -28,27 +28,27 @@ impl Op {
 
 /// A type of element.
 pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
-    /// What the reference computes in: exact for integers, and double precision for floats.
+    /// The type that the reference computes in: exact for integers, and double precision for floats.
     type Wide: Copy + Display + Send + Sync;
 
-    /// Element `index` of the input: as [`element`](super::element), in a range in which the operation
-    /// tells one element from another.
+    /// Element `index` of the input: made from [`element`](super::element), in a range in which the operation depends
+    /// on every element.
     fn element(index: u32, op: Op) -> Self;
 
     fn widen(self) -> Self::Wide;
 
-    /// What no elements give.
+    /// The result for no elements.
     fn identity(op: Op) -> Self::Wide;
 
     fn combine(op: Op, a: Self::Wide, b: Self::Wide) -> Self::Wide;
 
-    /// The absolute value, which errors are measured by; 0 where there are none.
+    /// The absolute value, which errors are measured by; 0 for types without rounding.
     fn magnitude(wide: Self::Wide) -> f64;
 
-    /// Whether this is `right`, give or take `error` where the type rounds.
+    /// Whether this equals `right`, within `error` if the type rounds.
     fn is(self, right: Self::Wide, error: f64) -> bool;
 
-    /// Half the distance of 1 and the next number; 0 where nothing is rounded.
+    /// Half the distance between 1 and the next number; 0 for types without rounding.
     const ROUNDOFF: f64;
 }
 
@@ -60,7 +60,7 @@ macro_rules! integers {
             fn element(index: u32, op: Op) -> Self {
                 let element: Self = $element(index);
                 match op {
-                    // A product of even numbers is soon 0.
+                    // A product of even numbers soon becomes 0.
                     Op::Product => element | 1,
                     Op::Sum | Op::Min | Op::Max => element,
                 }
@@ -107,11 +107,11 @@ integers! {
     i64: |index: u32| i64::from(super::element(index)) << 32 | i64::from(super::element(!index).cast_unsigned());
 }
 
-/// Every so many elements of a min or max of floats is a NaN, which is to be ignored.
+/// Among the elements of a min or max of floats, one in this many is a NaN, which must be ignored.
 const NAN_EVERY: u32 = 997;
 
-/// The factors of a product are 1 or -1, give or take one in so many: near enough for as many of them as there
-/// can be to stay in the range of `f32`, and far enough for missing ones to be noticed.
+/// The factors of a product are 1 or -1 with a relative deviation of up to one over this: small enough that the
+/// product of the most factors stays in the range of `f32`, and large enough that a missing factor is detected.
 const FACTORS: f64 = 1024.0;
 
 macro_rules! floats {
@@ -124,7 +124,8 @@ macro_rules! floats {
                 let element = f64::from(super::element(index) >> 8) / f64::from(1 << 23);
                 match op {
                     Op::Sum => $summand(super::element(index)),
-                    // The logarithm's mean is 0: that of -x²/2, where x² is a third on average, is made up for.
+                    // Compensates the mean of the logarithm's term -x²/2, where x² is a third on average, so that the
+                    // logarithm's mean is 0.
                     Op::Product => {
                         let factor = 1.0 + element / FACTORS + 1.0 / (6.0 * FACTORS * FACTORS);
                         // The lowest bit is not in `element`.
@@ -164,7 +165,7 @@ macro_rules! floats {
 
             fn is(self, right: f64, error: f64) -> bool {
                 let own = f64::from(self);
-                // Infinities first: their difference is none.
+                // Infinities are compared first, because their difference is not a number.
                 own == right || (own - right).abs() <= error
             }
 

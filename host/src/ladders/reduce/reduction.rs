@@ -1,4 +1,4 @@
-//! One reduction to compute, and the check of its partial results.
+//! A reduction, and the check of its partial results.
 
 use std::sync::OnceLock;
 
@@ -22,14 +22,15 @@ const WORKSPACE: usize = 3;
 pub(super) struct Reduction<T: Number> {
     pub(super) n: u64,
     pub(super) op: Op,
-    /// `max_f32`, and empty for the ladder's usual sum.
+    /// The name of the variant, as in `max_f32`; empty for the ladder's default sum.
     pub(super) variant: String,
     pub(super) data: OnceLock<Data<T>>,
 }
 
 pub(super) struct Data<T: Number> {
     input: Vec<T>,
-    /// What each `GRAIN` elements give, so that a launch's blocks need not go through all of them again.
+    /// The results of every `GRAIN` elements, so that the check of a launch's blocks does not have to read all
+    /// elements again.
     grains: Vec<T::Wide>,
 }
 
@@ -54,13 +55,13 @@ impl<T: Number> Reduction<T> {
         self.data.get_or_init(|| Data::new(self.n, self.op))
     }
 
-    /// What these give together.
+    /// The reduction of these partial results.
     fn together(&self, before: T::Wide, grains: &[T::Wide]) -> T::Wide {
         let combine = |all, &grain| T::combine(self.op, all, grain);
         grains.iter().fold(before, combine)
     }
 
-    /// What is right for each block: the parts of the input go to the blocks in turn.
+    /// The right result of each block: the parts of the input are assigned to the blocks in turn.
     fn expected(&self, rung: &Rung, launch: &Launch) -> Vec<T::Wide> {
         let mut blocks = vec![T::identity(self.op); launch.blocks() as usize];
         let part = rung.geometry.elements(launch.block) / GRAIN;
@@ -71,13 +72,13 @@ impl<T: Number> Reduction<T> {
         blocks
     }
 
-    /// What is right for all elements together.
+    /// The right result of all elements.
     pub(super) fn expected_whole(&self) -> T::Wide {
         self.together(T::identity(self.op), &self.data().grains)
     }
 
-    /// How far the result of so many elements, taken in any order, may be from the right one, as the
-    /// ladder's documentation has it.
+    /// The largest error that the result of so many elements, reduced in any order, may have. The ladder's
+    /// documentation derives it.
     pub(super) fn error(&self, elements: u64, right: T::Wide) -> f64 {
         match self.op {
             Op::Product => {
@@ -88,14 +89,14 @@ impl<T: Number> Reduction<T> {
         }
     }
 
-    /// The bytes of the workspace of so many blocks.
+    /// The bytes of the workspace for so many blocks.
     fn workspace_bytes(blocks: u64) -> u64 {
         blocks * (words::<T>() * size_of::<u64>()) as u64
     }
 }
 
-/// What the relative errors of so many multiplications add up to at most: Higham's γ, or where that is less,
-/// a bound for errors that are nearly as often up as down, as the ladder's documentation has it.
+/// The bound on the sum of the relative errors of so many multiplications: Higham's γ or, if it is smaller, a bound
+/// for errors that are nearly unbiased. The ladder's documentation derives it.
 fn gamma(operations: u64, roundoff: f64) -> f64 {
     const LAMBDA: f64 = 8.0;
     const BIAS: f64 = 1.0 / 32.0;

@@ -1,8 +1,8 @@
-//! Warp shuffles, to look at: what each lane has before and after.
+//! Demonstrations of warp shuffles: the values of each lane before and after.
 //!
-//! Not a ladder of speeds but of the four modes, with the argument and the width to play with. Each kernel
-//! takes `(input: *const T, output: *mut T, argument: u32, width: u32)` and runs on 16 lanes, or on the whole
-//! warp where the width is 32.
+//! This ladder does not compare speeds but shows the four modes, with the argument and the width as options. Each
+//! kernel takes `(input: *const T, output: *mut T, argument: u32, width: u32)` and runs on 16 lanes, or on the whole
+//! warp if the width is 32.
 
 mod model;
 
@@ -18,7 +18,7 @@ use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Picture, Problem, Role, Verdict, elements};
 use engine::registry::{Effort, Ladder, Rung, ShownColumns};
 
-/// The lanes that take part, unless the width is larger.
+/// The number of lanes, unless the width is larger.
 const LANES: u32 = 16;
 
 const WIDTHS: [u64; 5] = [2, 4, 8, 16, 32];
@@ -109,13 +109,13 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     }))
 }
 
-/// The demonstration that a rung is.
+/// The demonstration of a rung.
 fn demonstration(rung: &Rung) -> &'static Demonstration {
     let shown = DEMONSTRATIONS.iter().find(|own| own.rung.name == rung.name);
     shown.expect("a rung of this ladder")
 }
 
-/// Values to shuffle.
+/// The values to shuffle.
 struct Shuffle {
     options: Options,
     width: u32,
@@ -128,7 +128,7 @@ impl Shuffle {
         LANES.max(self.width)
     }
 
-    /// A value, as bits: its place, and a half more for floats.
+    /// The bits of a value: the index of its lane, plus a half for floats.
     fn value(&self, place: u32) -> u32 {
         if self.is_float {
             (place as f32 + 0.5).to_bits()
@@ -154,13 +154,13 @@ impl Shuffle {
         self.options.size(demonstration(rung).option) as u32
     }
 
-    /// The width that a rung's lanes can have: no more than there are of them.
+    /// The width for a rung's lanes: no more than the number of lanes.
     fn width(&self, rung: &Rung) -> u32 {
         self.width
             .min(self.values() / demonstration(rung).registers)
     }
 
-    /// What each place has after a rung.
+    /// The value of each lane after a rung.
     fn expected(&self, rung: &Rung) -> Vec<u32> {
         let shown = demonstration(rung);
         let (value, width) = (self.argument(rung), self.width(rung));

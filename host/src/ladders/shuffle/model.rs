@@ -2,15 +2,15 @@
 
 use kernels_gpu::shuffle::Mode;
 
-/// The lane whose value `lane` has after a shuffle with this argument, 0 to 31, in segments of `width`
-/// lanes: its own where the one to read is outside of the segment.
+/// The lane whose value `lane` receives from a shuffle with this argument, 0 to 31, in segments of `width` lanes: the
+/// lane itself if the source is outside of the segment.
 pub fn source(mode: Mode, lane: u32, argument: u32, width: u32) -> u32 {
     let (place, first) = (lane % width, lane - lane % width);
     match mode {
         Mode::Idx => first + argument % width,
         Mode::Up if argument <= place => lane - argument,
         Mode::Down if place + argument < width => lane + argument,
-        // The hardware compares with the segment's end alone: a lane of a lower segment is read.
+        // The hardware only compares with the end of the segment, so a lane of a lower segment can be read.
         Mode::Xor if lane ^ argument < first + width => lane ^ argument,
         Mode::Up | Mode::Down | Mode::Xor => lane,
     }

@@ -1,10 +1,10 @@
 //! The transpose of a matrix of 32-bit floats: from strided writes to padded tiles in shared memory.
 //!
-//! Each kernel takes `(input: *const f32, output: *mut f32, rows: u32, cols: u32)`. The first rung copies
-//! and does not transpose: it is what the memory can do.
+//! Each kernel takes `(input: *const f32, output: *mut f32, rows: u32, cols: u32)`. The first rung copies without
+//! transposing: it shows the bandwidth that the memory can reach.
 //!
-//! Effective bandwidth is reckoned as the text does that the ladder comes from: one read and one write of
-//! every element, rows × cols × 8 bytes, by the time.
+//! Effective bandwidth is computed as in the ladder's source text: one read and one write of every element, rows ×
+//! cols × 8 bytes, divided by the time.
 
 use std::sync::OnceLock;
 
@@ -19,7 +19,7 @@ use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 /// The most elements: the kernels count them in 31 bits.
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
-/// The blocks of all rungs: the tiles' own shapes, and the one of the rungs whose tile is larger than their block.
+/// The blocks of all rungs: the shapes of the tiles, and the block of the rungs whose tile is larger than their block.
 const BLOCKS: &[[u32; 3]] = &[[32, 16, 1], [32, 32, 1], [16, 16, 1], [512, 1, 1]];
 
 const WORD: u64 = size_of::<f32>() as u64;
@@ -95,16 +95,15 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     }))
 }
 
-/// Element `index` of the input, as bits that show where an element came from: finite floats, of which
-/// hardly two are alike.
+/// Element `index` of the input: a finite float whose bits identify its index almost uniquely.
 ///
-/// A product with an odd number takes no two indices to the same bits. Bit 30 is the highest of the
-/// exponent: without it the exponent is never the one of infinities and NaNs.
+/// Multiplication by an odd number maps all indices to different bits. Bit 30, the highest of the exponent, is
+/// cleared, so that the exponent is never that of infinities and NaNs.
 fn element(index: u32) -> u32 {
     index.wrapping_mul(0x9e37_79b1) & !(1 << 30)
 }
 
-/// One matrix to transpose.
+/// The matrix to transpose.
 struct Transpose {
     rows: u32,
     cols: u32,
@@ -189,9 +188,9 @@ impl Problem for Transpose {
     }
 }
 
-/// Where `found` first is not the transpose of `input`, square by square, because a walk down the columns
-/// of a large matrix misses every cache: a square is turned in the nearest one. By bands of the input's rows
-/// on all cores, of which the first with a difference has the last word.
+/// The first place at which `found` is not the transpose of `input`. The comparison goes square by square, because
+/// reading a large matrix column by column misses every cache, while a square fits into the nearest one. Bands of the
+/// input's rows are compared on all cores, and the first band with a difference determines the result.
 fn first_difference(found: &[u32], input: &[u32], rows: usize, cols: usize) -> Option<usize> {
     const SIDE: usize = 64;
     let bands = input.par_chunks(SIDE * cols).enumerate();

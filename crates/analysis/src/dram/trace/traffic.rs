@@ -39,40 +39,40 @@ pub struct Accesses {
     pub kind: Kind,
     /// Accesses of warps.
     pub requests: u64,
-    /// Bursts that they want, each counted once for a request.
+    /// The bursts that they touch, each counted once per request.
     pub bursts: u64,
-    /// Channels that a request wants bursts of, on average.
+    /// The average number of channels per request.
     pub channels_per_request: f64,
-    /// Bursts that a request wants of the channel of which it wants most, on average: they go over one bus, one after the
-    /// other.
+    /// The average number of bursts of a request in its busiest channel. These bursts are transferred one after the
+    /// other on the same bus.
     pub queue: f64,
     /// The same if each request's bursts were spread evenly over all channels.
     pub best_queue: f64,
-    /// Bursts of the busiest channel, over those of a channel on average: 1 for an even spread, the number of channels if
-    /// all are in one.
+    /// The bursts of the busiest channel, divided by the average over all channels: 1 for an even distribution, and
+    /// the number of channels if all bursts are in one.
     pub busiest_channel_over_mean: Option<f64>,
     /// The same for banks.
     pub busiest_bank_over_mean: Option<f64>,
     /// Bursts of each channel.
     pub bursts_by_channel: Vec<u64>,
-    /// The same window by window.
+    /// The bursts of each window.
     pub windows: Vec<Window>,
 }
 
-/// What the blocks of a window want.
+/// The bursts that the blocks of a window touch.
 #[derive(Clone, Debug, Serialize)]
 pub struct Window {
     /// The first of its blocks.
     pub first_block: u64,
-    /// How many blocks it has.
+    /// The number of its blocks.
     pub blocks: u64,
-    /// Bursts in all.
+    /// The number of bursts.
     pub bursts: u64,
-    /// Channels with any.
+    /// The number of channels that are accessed.
     pub channels_busy: u64,
-    /// Banks with any.
+    /// The number of banks that are accessed.
     pub banks_busy: u64,
-    /// As [`Accesses::busiest_channel_over_mean`]; `None` for a window without bursts.
+    /// The same as [`Accesses::busiest_channel_over_mean`]; `None` for a window without bursts.
     pub busiest_channel_over_mean: Option<f64>,
     /// Bursts of each channel.
     #[serde(skip)]
@@ -83,13 +83,13 @@ pub struct Window {
 #[derive(Clone, Debug, Default)]
 struct Counts {
     requests: u64,
-    /// Channels that each request wants, added up.
+    /// The sum over all requests of the channels that each touches.
     channels: u64,
-    /// Bursts that each request wants of the channel it wants most of, added up.
+    /// The sum over all requests of the bursts in each one's busiest channel.
     queue: u64,
-    /// The same for requests whose bursts are dealt out evenly.
+    /// The same sum if each request's bursts were distributed evenly.
     best_queue: u64,
-    /// By window, and in it by bank.
+    /// The bursts of each window and bank, ordered by window first.
     bursts: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Where `ncu` is.
+//! Finds `ncu`.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use toolkit::Tool;
 
 use crate::profile::error::ProfileError;
 
-/// `ncu`: the file that was named, or what [`toolkit::find`] finds.
+/// The path of `ncu`: the file that was named, or else the one that [`toolkit::find`] finds.
 ///
 /// # Errors
-/// [`ProfileError::Start`] when the file that was named is not there, [`ProfileError::NoNcu`] when nothing is found.
+/// [`ProfileError::Start`] when the named file does not exist, [`ProfileError::NoNcu`] when none is found.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, ProfileError> {
     match named {
         Some(named) if named.is_file() => Ok(named.to_owned()),

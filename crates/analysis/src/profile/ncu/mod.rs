@@ -1,7 +1,8 @@
-//! Nsight Compute, run on this very program: one launch of each rung, its metrics read back as CSV.
+//! Nsight Compute, run on this very program: it profiles one launch of each rung, and its metrics are read back as
+//! CSV.
 //!
-//! The card's settings are left as they are: `--clock-control none`, so that its clocks are what they are, and
-//! where the driver keeps the counters from the user, nothing is done about it.
+//! The card's settings are not changed: `--clock-control none` leaves its clocks as they are, and when the driver does
+//! not allow the user to read counters, this is only reported.
 
 mod find;
 mod table;
@@ -23,10 +24,10 @@ use engine::registry::Rung;
 use engine::selection::Selection;
 use engine::size::dims;
 
-/// What a program left behind.
+/// The exit code and the output of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// Its exit code; `None` where a signal ended it.
+    /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
     /// Its standard output.
     pub out: String,
@@ -34,7 +35,7 @@ pub struct Ended {
     pub err: String,
 }
 
-/// Runs a program to its end. [`System`] does; tests have what was recorded.
+/// Runs a program and waits for its end. [`System`] starts a process; tests replay recorded output.
 pub trait Runner {
     /// Runs it.
     ///
@@ -49,7 +50,7 @@ pub struct System;
 
 impl Runner for System {
     fn run(&self, program: &Path, args: &[OsString]) -> std::io::Result<Ended> {
-        // Numbers are written as this locale has them: with a point.
+        // This locale writes numbers with a decimal point.
         let output = Command::new(program)
             .args(args)
             .env("LC_ALL", "C")
@@ -63,7 +64,7 @@ impl Runner for System {
     }
 }
 
-/// Nsight Compute, and what it is run on.
+/// Nsight Compute and the program that it profiles.
 pub struct Ncu<'a> {
     /// `ncu`.
     pub program: PathBuf,
@@ -71,25 +72,25 @@ pub struct Ncu<'a> {
     pub own: PathBuf,
     /// The GPU's name, for errors.
     pub device: String,
-    /// What runs it.
+    /// Starts it.
     pub runner: &'a dyn Runner,
 }
 
 /// The metrics to collect.
 #[derive(Clone, Debug, Default)]
 pub struct MetricSet {
-    /// What has to be there.
+    /// The metrics that the chip must have.
     pub needed: BTreeSet<String>,
-    /// What is left out where the chip does not have it.
+    /// The metrics that are left out when the chip does not have them.
     pub optional: BTreeSet<String>,
 }
 
 impl Ncu<'_> {
-    /// Profiles each of these launches of a ladder once, and gives their numbers in the same order.
+    /// Profiles each of these launches of a ladder once, and returns their numbers in the same order.
     ///
     /// # Errors
-    /// [`ProfileError`] when `ncu` cannot be started, is refused the counters, does not know a metric that has to
-    /// be there, fails, or writes a table that cannot be read or lacks a launch.
+    /// [`ProfileError`] when `ncu` cannot be started, may not read the counters, does not know a required metric, or
+    /// fails, and when its table cannot be read or lacks a launch.
     pub fn profile(
         &self,
         selection: &Selection,
@@ -108,7 +109,7 @@ impl Ncu<'_> {
         let ended = loop {
             let args = args(&entries, &metrics, &self.own, &own);
             let ended = self.run(&args)?;
-            // Each turn has fewer metrics.
+            // The loop ends because each attempt has fewer metrics.
             let unknown = unknown_metrics(&ended, &metrics);
             let needed: Vec<&String> = unknown
                 .iter()
@@ -193,7 +194,7 @@ impl Ncu<'_> {
         }
     }
 
-    /// Its name and version, as far as it says one.
+    /// Its name and version, as far as it reports one.
     pub fn version(&self) -> String {
         let told = self.runner.run(&self.program, &["--version".into()]);
         let out = told.map(|ended| ended.out).unwrap_or_default();
@@ -208,7 +209,7 @@ impl Ncu<'_> {
     }
 }
 
-/// What `ncu` is asked for: these metrics of launches of these entries, in what `own` does with `own_args`.
+/// The arguments of `ncu`: to collect these metrics of launches of these entries, while `own` runs with `own_args`.
 fn args(
     entries: &[&str],
     metrics: &BTreeSet<&str>,
@@ -238,8 +239,8 @@ fn args(
     args
 }
 
-/// The arguments with which this program launches each of the rungs once: checks of a ladder, without times. The
-/// kernels with which it keeps time are not launched then.
+/// The arguments with which this program launches each of the rungs once: a check of the ladder without times, so that
+/// the kernels for timing are not launched.
 fn own_args(
     selection: &Selection,
     launches: &[(&'static Rung, Launch)],
@@ -257,7 +258,7 @@ fn own_args(
     args
 }
 
-/// The lines in which `ncu`, and what it ran, complains; all of them where none does.
+/// The lines with the error messages of `ncu` and of the program that it ran; all lines when there are none.
 fn said(ended: &Ended) -> String {
     let both = format!("{}\n{}", ended.err, ended.out);
     let complaints: Vec<&str> = both
@@ -275,8 +276,8 @@ fn said(ended: &Ended) -> String {
     }
 }
 
-/// Those of the metrics that `ncu` says it does not find. It names them in regular expressions, some with all the
-/// endings that a name could have.
+/// The metrics that `ncu` reports as not found. It names them in regular expressions, some with all possible suffixes
+/// of the name.
 fn unknown_metrics(ended: &Ended, metrics: &BTreeSet<&str>) -> Vec<String> {
     let both = format!("{}\n{}", ended.out, ended.err).replace('\\', "");
     let lines: Vec<&str> = both

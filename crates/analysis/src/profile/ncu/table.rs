@@ -1,4 +1,4 @@
-//! What `ncu --csv` writes, read back.
+//! Parses the output of `ncu --csv`.
 //!
 //! Before the table come lines of its own, which begin with `==`, and whatever the profiled program wrote. The
 //! table of `--page raw` has a row for each launch, under a header and a row of units; that of other pages, and of
@@ -18,11 +18,11 @@ pub struct Profiled {
     pub kernel: String,
     /// Its metrics that have a value.
     pub numbers: Numbers,
-    /// Its metrics that have none in this launch, as a quotient of zeros.
+    /// Its metrics that have no value in this launch, such as a quotient of zeros.
     pub without: Vec<String>,
 }
 
-/// The columns of a launch, of which the first is how the table is found.
+/// The column with the number of a launch. The header is recognized by it, because it comes first.
 const ID: &str = "ID";
 const KERNEL: &str = "Kernel Name";
 const METRIC: [&str; 3] = ["Metric Name", "Metric Unit", "Metric Value"];
@@ -32,10 +32,10 @@ const ABSENT: &[&str] = &["n/a", ""];
 /// The value of a quotient of zeros.
 const NO_VALUE: &[&str] = &["nan", "-nan"];
 
-/// Reads the launches out of what `ncu` wrote, in their order, and of each the metrics that were asked for.
+/// Parses the launches in the output of `ncu` in their order, with those of their metrics that are wanted.
 ///
 /// # Errors
-/// When the text is not as described above: what is wrong with it.
+/// When the text does not have the format described above. The message says what is wrong.
 pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Profiled>, String> {
     let table = find(text).ok_or("there is no table in it")?;
     let mut reader = csv::ReaderBuilder::new()
@@ -54,7 +54,7 @@ pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Profiled
     }
 }
 
-/// The lines of the table: from its header to what is none of its rows.
+/// The lines of the table, from its header to the last of its rows.
 fn find(text: &str) -> Option<String> {
     let is_header = |line: &str| {
         let plain = line.trim_start().replace('"', "");
@@ -68,7 +68,7 @@ fn find(text: &str) -> Option<String> {
     (!rows.is_empty()).then(|| rows.join("\n") + "\n")
 }
 
-/// A row a launch.
+/// Parses a table with one row per launch.
 fn wide(
     header: &StringRecord,
     rows: &[StringRecord],
@@ -101,7 +101,7 @@ fn wide(
     Ok(all)
 }
 
-/// A row a metric of a launch; those of a launch have its number in the first column.
+/// Parses a table with one row per metric of a launch. The rows of a launch have its number in the first column.
 fn long(
     rows: &[StringRecord],
     kernel: usize,
@@ -123,7 +123,7 @@ fn long(
 
 impl Profiled {
     fn new(kernel: &str) -> Self {
-        // Without the parameters, where ncu writes them.
+        // Some versions of ncu write the parameters, which are removed.
         let name = kernel.split('(').next().unwrap_or(kernel);
         Self {
             kernel: name.trim().to_owned(),
@@ -133,7 +133,7 @@ impl Profiled {
     }
 
     fn put(&mut self, name: &str, unit: &str, value: &str) -> Result<(), String> {
-        // "(!) n/a" in some versions.
+        // Some versions write "(!) n/a".
         let plain = value.trim_start_matches("(!)").trim();
         if ABSENT.contains(&plain) {
             return Ok(());
@@ -149,8 +149,8 @@ impl Profiled {
     }
 }
 
-/// A number, with commas between thousands or without. Commas elsewhere are those of another locale, which could
-/// mean anything.
+/// Parses a number, with or without commas between thousands. Commas at other places come from another locale and are
+/// ambiguous, so they are rejected.
 fn number(text: &str) -> Option<f64> {
     let whole = text.split('.').next().unwrap_or(text);
     let mut groups = whole.split(',').skip(1);
@@ -161,8 +161,8 @@ fn number(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// What a unit is in the base unit of its kind: bytes, bytes a second, nanoseconds. `--print-units base` is asked
-/// for, but versions differ in what they call a base. One that is no multiple of anything is 1.
+/// The factor from a unit to the base unit of its kind: bytes, bytes per second or nanoseconds. We ask for
+/// `--print-units base`, but versions differ in their base units. The factor of any other unit is 1.
 fn scale(unit: &str) -> Option<f64> {
     let (unit, per) = match unit.split_once('/') {
         Some((unit, per)) => (unit, per),

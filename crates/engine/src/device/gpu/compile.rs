@@ -1,4 +1,4 @@
-//! PTX to a module that the driver runs.
+//! Compiles PTX into a module with the driver's compiler.
 
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -9,7 +9,7 @@ use cust::sys;
 use super::describe;
 use crate::error::Error;
 
-/// Has the driver compile a text, which takes a while.
+/// Compiles a text with the driver, which takes a while.
 pub(super) fn compile(ptx: &str) -> Result<Module, Error> {
     Module::from_ptx(ptx, &[]).map_err(|error| Error::Ptx {
         reason: describe(error),
@@ -17,7 +17,7 @@ pub(super) fn compile(ptx: &str) -> Result<Module, Error> {
     })
 }
 
-/// What the driver's PTX compiler has to say about `ptx`, which it would not take. cust does not ask.
+/// The log of the driver's PTX compiler for a `ptx` that it rejected. cust does not request this log.
 fn jit_log(ptx: &str) -> String {
     const BYTES: usize = 4096;
     let Ok(image) = CString::new(ptx) else {
@@ -45,7 +45,7 @@ fn jit_log(ptx: &str) -> String {
         )
     };
     if result == sys::cudaError_enum::CUDA_SUCCESS {
-        // SAFETY: the module was loaded just now and nobody else knows it.
+        // SAFETY: the module was loaded just now and nothing else refers to it.
         unsafe { sys::cuModuleUnload(module) };
     }
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(BYTES);

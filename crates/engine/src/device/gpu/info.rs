@@ -1,11 +1,11 @@
-//! What a GPU is.
+//! The properties of a GPU.
 
 use cust::device::{Device as CudaDevice, DeviceAttribute};
 use cust::error::CudaError;
 
 use crate::device::DeviceInfo;
 
-/// Asks the driver and its kernel module.
+/// Asks the driver and its kernel module for the device's properties.
 pub(super) fn device_info(device: CudaDevice) -> Result<DeviceInfo, CudaError> {
     let attribute = |which| {
         device
@@ -44,7 +44,7 @@ pub(super) fn device_info(device: CudaDevice) -> Result<DeviceInfo, CudaError> {
     })
 }
 
-/// The version of the driver's kernel module. The CUDA API gives only that of CUDA.
+/// The version of the driver's kernel module. The CUDA API only gives the version of CUDA.
 fn kernel_driver_version() -> Option<String> {
     module_version(&std::fs::read_to_string("/proc/driver/nvidia/version").ok()?)
 }

@@ -1,4 +1,4 @@
-//! What the driver says of a function, and of the blocks that a multiprocessor holds of it.
+//! The driver's figures for a function: its registers and memory, and how many of its blocks a multiprocessor holds.
 
 use cust::error::CudaError;
 use cust::function::{BlockSize, Function, FunctionAttribute};
@@ -7,10 +7,11 @@ use super::{MAX_SHARED, allow_shared};
 use crate::device::Resident;
 use crate::launch::Launch;
 
-/// Asks for the attributes, and for the blocks with the launch's threads and shared memory.
+/// Asks for the function's attributes, and for the number of resident blocks with the launch's threads and shared
+/// memory.
 pub(super) fn resident(function: &Function<'_>, launch: &Launch) -> Result<Resident, CudaError> {
     let attribute = |which| function.get_attribute(which).map(i32::unsigned_abs);
-    // More than a block gets without asking, and the device may have less.
+    // This is more than a block has without an opt-in, and the device may not have as much.
     let fits =
         launch.shared_bytes <= MAX_SHARED || allow_shared(function, launch.shared_bytes).is_ok();
     let [x, y, z] = launch.block;
