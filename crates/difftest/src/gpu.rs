@@ -40,7 +40,7 @@ impl Gpu {
     /// The first GPU.
     ///
     /// # Errors
-    /// [`GpuError`] without a driver or a device.
+    /// [`GpuError`] when there is no driver or no device.
     pub fn open() -> Result<Self, GpuError> {
         let status = libcuda::status();
         if !status.is_loaded() {
@@ -61,7 +61,7 @@ impl Gpu {
     /// The results of all instances, [`LANES`] each.
     ///
     /// # Errors
-    /// [`GpuError`] where the driver refuses the PTX or a launch.
+    /// [`GpuError`] when the driver refuses the PTX or a launch.
     pub fn run(&self, ptx: &str, instances: &[Instance]) -> Result<Vec<u64>, GpuError> {
         let module = Module::from_ptx(
             ptx,

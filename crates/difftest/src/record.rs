@@ -47,7 +47,8 @@ impl Record {
     /// Reads a file, and makes its instances again.
     ///
     /// # Errors
-    /// [`NoRecord`] for a file of another kind, or one whose instances are no longer what they were.
+    /// [`NoRecord`] when the file is no record, or when its seed no longer gives the instances that the
+    /// answers are for.
     pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Vec<Instance>), NoRecord> {
         let fail = |what: &str| NoRecord(what.to_owned());
         let end = bytes

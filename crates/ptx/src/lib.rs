@@ -41,8 +41,8 @@ pub use token::{Piece, PieceKind, pieces};
 /// Parses a module.
 ///
 /// # Errors
-/// The first thing in the text that is not PTX, and where it stands. Braces, parentheses and operators
-/// may be nested up to 64 deep.
+/// [`ParseError`] when the text is not PTX, or nests braces, parentheses or operators more than 64 deep. The error
+/// names the first such place and says what is wrong there.
 pub fn parse(text: &str) -> Result<ast::Module<'_>, ParseError> {
     cursor::Cursor::new(text)?.module()
 }

@@ -142,7 +142,7 @@ impl<'a> Outline<'a> {
     /// The tree of an entry with its body; `None` where the text has no such entry.
     ///
     /// # Errors
-    /// When the entry is not PTX: the first place that is not.
+    /// [`ParseError`] when the text of the entry is not PTX. It names the first place that is wrong.
     pub fn entry(&self, name: &str) -> Option<Result<Function<'_>, ParseError>> {
         let place = self
             .named(name)

@@ -221,7 +221,8 @@ impl Machine {
     /// Runs a kernel to its end and counts what it does: [`Machine::launch_observed`] by [`Counters`].
     ///
     /// # Errors
-    /// Those of [`Machine::launch`].
+    /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
+    /// variable of the module, or when the kernel faults: see [`Machine::launch`].
     pub fn launch_counted(&mut self, launch: &Launch<'_>) -> Result<Counters, LaunchError> {
         // Not generic: compiled with this crate's optimization, whatever that of the crate that calls.
         self.launch_observed(launch, Counters::new(launch.function))

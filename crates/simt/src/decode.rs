@@ -32,7 +32,7 @@ type Decoded<T> = Result<T, LowerError>;
 /// Decodes any instruction but branches and calls.
 ///
 /// # Errors
-/// A [`LowerError`] when the instruction is none that this machine runs, or its operands do not fit it.
+/// A [`LowerError`] when this machine does not run the instruction, or the operands do not fit it.
 pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decoded<Op> {
     let words: Vec<&str> = inst.opcode.split('.').collect();
     let mut decoder = Decoder {

@@ -211,7 +211,8 @@ impl HostSimd {
     /// what it accesses. `at` is room for addresses.
     ///
     /// # Errors
-    /// The lowest lane's [`AccessFault`] when an address is bad. Then no lane's access has been done.
+    /// An [`AccessFault`] when a lane's address is misaligned, out of bounds, or written although its space is
+    /// read-only. It is that of the lowest such lane, and then no lane has accessed memory.
     #[inline(always)]
     pub(crate) fn run_memory(
         &self,

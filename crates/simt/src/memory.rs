@@ -169,7 +169,8 @@ impl Memory {
     /// what it accesses. `at` is room for addresses. Compiled once for all observers.
     ///
     /// # Errors
-    /// The lowest lane's [`AccessFault`] when an address is bad. Then no lane's access has been done.
+    /// An [`AccessFault`] when a lane's address is misaligned, out of bounds, or written although its space is
+    /// read-only. It is that of the lowest such lane, and then no lane has accessed memory.
     #[inline(never)]
     pub(crate) fn execute_slow_path(
         &self,

@@ -112,7 +112,7 @@ impl Warp {
     /// Runs it on the lanes of `mask`.
     ///
     /// # Errors
-    /// [`AbsentLanes`] where a `membermask` names a lane that is not here.
+    /// [`AbsentLanes`] when a `membermask` names a lane that does not execute this instruction now.
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) -> Result<(), AbsentLanes> {
         if let Some(members) = self.members() {
             check_members(regs.get32(members), mask)?;

@@ -22,7 +22,7 @@ entries! {
     /// every shape takes the same way.
     ///
     /// # Safety
-    /// As `matmul_large_register_tile`, with dynamic shared memory for three pairs of tiles.
+    /// As [`matmul`](super) says; the grid's x counts tiles of 128 × 256; dynamic shared memory holds 3 pairs of tiles.
     matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
     for BLOCK in [256];
     dynamic stages: [Wide<f32, 4>; stages_len::<LargeTile>() / 4];
@@ -37,7 +37,7 @@ entries! {
 }
 
 /// # Safety
-/// As [`matmul_async_copies_256`] says; `stages` is its shared memory.
+/// The contract of [`matmul_async_copies_256`], whose dynamic shared memory `stages` points to.
 #[inline(always)]
 unsafe fn async_copies(stages: *mut f32, product: &Product) {
     let part = Part::of_this_block::<LargeTile>(product);

@@ -60,7 +60,7 @@ entries! {
 }
 
 /// # Safety
-/// As [`matmul_register_tile_16x16`] says; the tiles are its two.
+/// The contract of [`matmul_register_tile_16x16`]; the two tiles are its shared arrays.
 #[inline(always)]
 unsafe fn register_tile(
     (tile_a, tile_b): (*mut f32, *mut f32),

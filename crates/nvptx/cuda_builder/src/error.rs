@@ -1,4 +1,4 @@
-//! What can go wrong in a device build.
+//! The errors of a device build.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub enum CudaBuilderError {
         /// The crate's folder.
         krate: PathBuf,
     },
-    /// The crate compiles, and its IR cannot be lowered.
+    /// The crate compiles, but its IR cannot be lowered.
     #[error("{krate}: {source}")]
     Lower {
         /// The crate's folder.

@@ -199,9 +199,9 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
 
 /// A memory fence for all threads of the launch: `membar.gl` (PTX ISA §9.7.13.4).
 ///
-/// Who sees a write of this thread made after the fence also sees those made before it. It orders
-/// memory and waits for nobody. The launch's threads are all on one device, so this is
-/// [`device_fence`].
+/// A thread that sees a write made by this thread after the fence also sees the writes made before it.
+/// The fence orders memory and waits for no other thread. The launch's threads are all on one device, so
+/// this is [`device_fence`].
 #[gpu_only]
 #[inline(always)]
 pub fn grid_fence() {

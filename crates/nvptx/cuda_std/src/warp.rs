@@ -39,8 +39,8 @@ pub fn lane_id() -> u32 {
 
 /// The lanes that execute this call together: `activemask.b32` (PTX ISA §9.7.13.11).
 ///
-/// Threads on the same path need not run together, so this is no way to find out who takes a branch;
-/// [`warp_vote_ballot`] before the branch is.
+/// Threads on the same path need not run together, so this does not tell which lanes take a branch.
+/// [`warp_vote_ballot`] before the branch does.
 #[gpu_only]
 #[inline(always)]
 #[must_use]

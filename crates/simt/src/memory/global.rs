@@ -126,7 +126,8 @@ impl GlobalMemory {
     /// at which nothing can be accessed.
     ///
     /// # Errors
-    /// [`MemoryError::Limit`], [`MemoryError::Addresses`] or [`MemoryError::Host`] when there is no such memory.
+    /// [`MemoryError::Limit`] when the machine's limit would be exceeded, [`MemoryError::Addresses`] when no
+    /// addresses are left, [`MemoryError::Host`] when the host gives no more memory.
     pub fn allocate(&mut self, bytes: u64) -> Result<u64, MemoryError> {
         self.allocate_aligned(bytes, ALIGN)
     }
@@ -134,7 +135,8 @@ impl GlobalMemory {
     /// The same, at a multiple of `align` too, which is a power of two.
     ///
     /// # Errors
-    /// [`MemoryError::Limit`], [`MemoryError::Addresses`] or [`MemoryError::Host`] when there is no such memory.
+    /// [`MemoryError::Limit`] when the machine's limit would be exceeded, [`MemoryError::Addresses`] when no
+    /// addresses are left, [`MemoryError::Host`] when the host gives no more memory.
     pub fn allocate_aligned(&mut self, bytes: u64, align: u64) -> Result<u64, MemoryError> {
         let used = self.used.checked_add(bytes);
         let used = used

@@ -153,7 +153,8 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Machine::launch`].
+    /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
+    /// variable of the module, or when the kernel faults: see [`Machine::launch`].
     pub fn launch_observed<O: Observer>(
         &mut self,
         launch: &Launch<'_>,

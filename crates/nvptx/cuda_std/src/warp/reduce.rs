@@ -59,7 +59,8 @@ pub trait WarpReduceValue: Sized {
     /// See [`warp_reduce`].
     ///
     /// # Safety
-    /// As there.
+    /// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call with
+    /// the same `mask` and `op`.
     unsafe fn reduce(mask: u32, value: Self, op: WarpReductionOp) -> Self;
 }
 
