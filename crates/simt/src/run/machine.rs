@@ -32,8 +32,8 @@ pub struct Config {
     /// have.
     pub max_local_bytes: u32,
     /// Bytes of device memory that may be allocated at a time: buffers, and the module-scope variables of
-    /// the kernel that runs. 64 GiB by default. The host's memory is taken when it is first written, so
-    /// without a limit one could allocate more than there is, and find out in the middle of a launch.
+    /// the kernel that runs. 64 GiB by default. The host's memory is taken when it is first written, so without a
+    /// limit a program could allocate more than the host has, and fail in the middle of a launch.
     pub max_memory_bytes: u64,
 }
 
@@ -84,7 +84,7 @@ impl<T> Buffer<T> {
         self.len
     }
 
-    /// Whether it holds none.
+    /// Whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -103,7 +103,7 @@ impl<T> Buffer<T> {
 /// ```
 #[derive(Debug)]
 pub struct Machine {
-    /// No other machine of this process has it.
+    /// The number of this machine, unique within the process.
     number: u64,
     pub(crate) config: Config,
     pub(crate) global: GlobalMemory,
