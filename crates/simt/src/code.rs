@@ -63,7 +63,7 @@ pub enum Op {
     Barrier(Barrier),
     /// `mov` from a counter that runs: `%clock`, `%clock64`, `%globaltimer`.
     Clock {
-        /// The target.
+        /// The destination register.
         to: Reg,
         /// Whether the upper half (`%clock_hi`, `%globaltimer_hi`).
         high: bool,

@@ -21,7 +21,7 @@ use crate::regs::{ALL, Pred, R32, R64, Regs};
 use exact::Rounding;
 
 /// One instruction: the operation, and the numbers of its destination and sources. Sources that the
-/// operation lacks repeat the first. All are of the operation's type, but a test writes a predicate.
+/// operation lacks repeat the first. All registers have the operation's type, except that a test writes a predicate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Float {
     pub(crate) op: FloatOp,
@@ -29,7 +29,7 @@ pub struct Float {
     pub(crate) from: [u32; 3],
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FloatOp {
     /// Of `f32`, to nearest; and whether subnormal operands and results become zero.
