@@ -8,7 +8,7 @@ use cust::stream::{Stream, StreamFlags};
 
 use crate::generate::{IN_KERNEL, Instance, LANES, operands};
 
-/// Why a GPU did not run them.
+/// The reason why a GPU did not run the instances.
 #[derive(Debug, thiserror::Error)]
 pub enum GpuError {
     /// There is no driver.
@@ -17,7 +17,7 @@ pub enum GpuError {
     /// The driver refused something.
     #[error("{doing}: {error:?}")]
     Cuda {
-        /// What was being done.
+        /// The action that failed.
         doing: &'static str,
         /// The driver's answer.
         error: CudaError,

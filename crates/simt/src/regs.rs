@@ -127,7 +127,7 @@ impl Regs<'_> {
     }
 }
 
-/// A number of a register that holds 32 or 64 bits for each lane.
+/// The number of a register that holds a value of 32 or of 64 bits for each lane.
 pub(crate) trait Register: Copy {
     type Value: Copy + Default;
 

@@ -102,7 +102,7 @@ pub(crate) fn to_ir(
         .args(["--config", &format!("profile.{profile}.lto=\"fat\"")])
         .args(["--config", &format!("profile.{profile}.codegen-units=1")])
         .args(["--config", &format!("profile.{profile}.panic=\"abort\"")])
-        // The profile's settings for line tables are meant for host code only.
+        // A setting for line tables in the host's profile does not apply to device code.
         .args(["--config", &format!("profile.{profile}.debug=false")])
         .args(&builder.build_args)
         .env("RUSTC", &toolchain.rustc.path)

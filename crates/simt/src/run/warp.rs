@@ -136,7 +136,7 @@ impl WarpState {
         !self.ended
     }
 
-    /// Where the warp is in its grid.
+    /// The place of the instruction that the warp is at.
     pub(super) fn site(&self) -> Site {
         let function = self.frames.last().map_or(0, |frame| frame.function);
         Site {
@@ -145,7 +145,7 @@ impl WarpState {
         }
     }
 
-    /// Where the instruction is that the warp executed last.
+    /// The place of the instruction that the warp executed last.
     pub(super) fn site_before(&self) -> Site {
         let site = self.site();
         Site {

@@ -82,7 +82,7 @@ fn store(value: f64, format: Format, spec: Conversion) -> u64 {
     finish(format.round(value, spec.rounding), format, flags)
 }
 
-/// The clamping of a rounded result.
+/// Applies the modifiers to a rounded result, and places the bits of `tf32`.
 fn finish(bits: u64, format: Format, flags: Modifiers) -> u64 {
     let infinite = bits & !format.sign() == format.infinity();
     let bits = bits - u64::from(flags.has(Modifiers::SATFINITE) && infinite);

@@ -14,8 +14,8 @@ pub(super) fn top_shift(zeros: u32, top: u32) -> u32 {
 }
 
 /// The parts of a field's position and length that the hardware uses. The ISA restricts them to 0 to 255. Of larger
-/// ones, the instructions of 32 bits take the low byte, as the ISA's pseudo-code has it; those of 64 bits are several
-/// of the GPU's, and ptxas has them take all (seen on an H100, which is followed here).
+/// numbers, the 32-bit instructions use the low byte, as the ISA's pseudo-code does. ptxas translates the 64-bit ones
+/// into several instructions that use all bits (seen on an H100, which is followed here).
 const LIMIT32: u32 = 0xff;
 const LIMIT64: u32 = u32::MAX;
 

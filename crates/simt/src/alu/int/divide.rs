@@ -2,8 +2,7 @@
 //!
 //! Division by zero gives all ones: see the family's documentation.
 
-/// Added to a number that is less than this, it gives a float whose low bits are those of the number rounded to an
-/// integer.
+/// Adding this to a smaller number gives a float whose low bits are those of that number rounded to an integer.
 const ROUND: f64 = (1u64 << 52) as f64;
 
 /// `a / b`, rounded down.
