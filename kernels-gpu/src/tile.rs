@@ -38,7 +38,7 @@ impl<T: Copy, const WIDTH: usize, const PAD: usize> TileWriter<T, WIDTH, PAD> {
     /// The element is in the tile, and no other thread writes it before the next [`sync`](TileWriter::sync).
     #[inline(always)]
     pub unsafe fn set(&mut self, row: u32, column: u32, value: T) {
-        // SAFETY: as the caller promises; nobody reads before the barrier.
+        // SAFETY: as the caller promises; no thread reads before the barrier.
         unsafe { *self.0.wrapping_add(index::<WIDTH, PAD>(row, column)) = value };
     }
 
@@ -69,7 +69,7 @@ impl<T: Copy, const WIDTH: usize, const PAD: usize> TileReader<T, WIDTH, PAD> {
     /// The element is in the tile, and a thread of the block has written it.
     #[inline(always)]
     pub unsafe fn get(&self, row: u32, column: u32) -> T {
-        // SAFETY: as the caller promises; nobody writes before the next barrier.
+        // SAFETY: as the caller promises; no thread writes before the next barrier.
         unsafe { *self.0.wrapping_add(index::<WIDTH, PAD>(row, column)) }
     }
 

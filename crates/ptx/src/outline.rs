@@ -385,7 +385,7 @@ impl<'t> Reader<'t> {
             match self.next()?.0 {
                 Token::Semicolon => return Some(()),
                 Token::OpenBrace => self.close_brace()?,
-                // Of a second variable.
+                // A second variable in the same declaration.
                 Token::Comma => self.is_divisible = false,
                 _ => {}
             }

@@ -4,7 +4,7 @@
 //! SM nothing else is done in that time. Here three stages of shared memory hold a pair of tiles each. A copy from global
 //! to shared memory passes by the registers ([`copy_async`](crate::copy_async)): a thread starts it and goes on. So
 //! while a block multiplies one stage, the next two fill by themselves, and one barrier for each pair of tiles is
-//! enough: behind it the pair has arrived for all threads, and nobody reads the stage any more that is filled next.
+//! enough: behind it the pair has arrived for all threads, and no thread reads the stage any more that is filled next.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use rung::Rung;

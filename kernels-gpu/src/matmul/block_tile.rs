@@ -100,7 +100,7 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
     const THREADS: usize = WARPS_DOWN * WARPS_ALONG * WARP_SIZE as usize;
 }
 
-/// What a thread multiplies in one step: a column of its rows of `a`, and a row of its columns of `b`.
+/// The factors that a thread multiplies in one step: a column of its rows of `a`, and a row of its columns of `b`.
 #[derive(Clone, Copy)]
 pub(super) struct Fragments<const DOWN: usize, const ALONG: usize> {
     pub(super) a: [f32; DOWN],

@@ -60,7 +60,7 @@ unsafe fn shfl<T: Element, O: Operation<T>, const BLOCK: usize>(
 ///
 /// # Safety
 /// All threads of a block of `BLOCK` call it; `warp_results` is shared memory of an element for each warp,
-/// used by nobody else.
+/// used by nothing else.
 #[inline(always)]
 pub(super) unsafe fn combine_block<T: Element, O: Operation<T>, const BLOCK: usize>(
     warp_results: *mut T,

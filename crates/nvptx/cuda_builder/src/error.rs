@@ -30,7 +30,7 @@ pub enum CudaBuilderError {
     Lower {
         /// The crate's folder.
         krate: PathBuf,
-        /// What cannot be lowered, and why.
+        /// The item that cannot be lowered, and the reason.
         #[source]
         source: LowerError,
     },
@@ -58,7 +58,7 @@ pub enum CudaBuilderError {
     Tool {
         /// The program.
         tool: PathBuf,
-        /// What happened, with what it said.
+        /// How the program failed, with its output.
         problem: String,
     },
     /// The PTX could not be copied to where it was wanted.

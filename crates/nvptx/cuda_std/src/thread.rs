@@ -163,8 +163,8 @@ pub fn warp_size() -> u32 {
 
 /// Waits until every thread of the block is here: `bar.sync 0` (PTX ISA §9.7.13.1).
 ///
-/// What a thread of the block wrote to shared or global memory before it, every thread of the block
-/// sees after it.
+/// After the barrier, every thread of the block sees what the block's threads wrote to shared or global
+/// memory before it.
 ///
 /// All threads of the block that have not ended must call it, and the same call: in a branch that
 /// some threads do not take, the block hangs or goes on with memory half written.

@@ -50,7 +50,7 @@ pub fn activemask() -> u32 {
 
 /// Waits until every lane in `mask` is here: `bar.warp.sync` (PTX ISA §9.7.13.2).
 ///
-/// What a lane in `mask` wrote to memory before it, every lane in `mask` sees after it.
+/// After the call, every lane in `mask` sees what the lanes in `mask` wrote to memory before it.
 ///
 /// # Safety
 /// The calling lane is in `mask`, no lane in `mask` has ended, and all of them call with the same

@@ -68,7 +68,7 @@ struct Form {
     sources: usize,
     /// The modifiers that it has to have.
     required: Modifiers,
-    /// Those that it may have besides.
+    /// The modifiers that it may have besides.
     optional: Modifiers,
     implementation: Implementation,
 }

@@ -58,7 +58,7 @@ pub enum FaultKind {
     },
     /// A warp operation's `membermask` names lanes that do not execute it.
     AbsentLanes {
-        /// Those lanes.
+        /// The lanes that are named but absent.
         lanes: u32,
     },
     /// `trap`

@@ -22,7 +22,7 @@ unsafe extern "unadjusted" {
     fn llvm_redux_xor(value: u32, mask: u32) -> u32;
 }
 
-/// What [`warp_reduce`] does with the values.
+/// The operation by which [`warp_reduce`] combines the values.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarpReductionOp {

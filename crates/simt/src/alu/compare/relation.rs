@@ -90,7 +90,7 @@ fn floats<W: Word, F: PartialOrd>(
         Relation::Equal => both(r, regs, |a, b| read(a) == read(b)),
         Relation::Less => both(r, regs, |a, b| read(a) < read(b)),
         Relation::LessOrEqual => both(r, regs, |a, b| read(a) <= read(b)),
-        // Either is one comparison of the CPU's.
+        // The CPU has either as a single comparison.
         Relation::Unequal => both(r, regs, |a, b| {
             let (a, b) = (read(a), read(b));
             (a < b) | (a > b)

@@ -31,7 +31,7 @@ macro_rules! extract {
             fn extract(self, at: u32, length: u32) -> Self {
                 let (at, length) = (at & $limit, length & $limit);
                 let field = self.checked_shr(at).unwrap_or(0);
-                // Of a field that is as wide as the register, all bits.
+                // All bits, for a field that is as wide as the register.
                 field & !$unsigned::MAX.checked_shl(length).unwrap_or(0)
             }
         }
