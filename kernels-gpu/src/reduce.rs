@@ -64,7 +64,7 @@ const ON_CHIP: Rung = Rung {
     ..Rung::USUAL
 };
 
-/// The geometry of blocks that take this many elements for each of their threads.
+/// The geometry of blocks that take so many elements for each of their threads.
 const fn data_blocks(items_per_thread: u32) -> Geometry {
     Geometry::Line { items_per_thread }
 }

@@ -111,7 +111,7 @@ impl<'m> Variables<'m> {
     pub(crate) fn new(module: &'m Module<'m>) -> Self {
         let mut module_scope = HashMap::new();
         for variable in &module.variables {
-            // A definition counts for more than a declaration of the same name.
+            // A definition takes precedence over a declaration of the same name.
             let known = module_scope.entry(variable.name).or_insert(variable);
             if known.linkage == Linkage::Extern {
                 *known = variable;
