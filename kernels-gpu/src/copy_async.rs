@@ -15,7 +15,7 @@ use crate::wide::Wide;
 pub struct Shared(u32);
 
 impl Shared {
-    /// Of a pointer to shared memory.
+    /// The offset of a pointer to shared memory.
     ///
     /// `cuda_builder` makes a cast of this instruction, so that the compiler sees through it.
     #[inline(always)]
@@ -40,7 +40,7 @@ impl Shared {
         Self(address as u32)
     }
 
-    /// So many bytes further.
+    /// The offset `bytes` further on.
     #[inline(always)]
     #[must_use]
     pub fn byte_add(self, bytes: u32) -> Self {
@@ -51,8 +51,8 @@ impl Shared {
 /// Starts a copy of one 32-bit float, or of a zero unless `exists`.
 ///
 /// # Safety
-/// `to` is 4 bytes of this block's shared memory, which nobody else accesses before the copy was waited for;
-/// `from` is a float in global memory, unless not `exists`.
+/// `to` is 4 bytes of this block's shared memory, which no thread accesses before the copy has been waited for. If
+/// `exists`, `from` points to a float in global memory.
 #[inline(always)]
 pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
     let read = if exists { 4 } else { 0 };
@@ -74,7 +74,7 @@ pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
 /// Starts a copy of four floats, or of zeros unless `exist`. They pass by the L1 cache.
 ///
 /// # Safety
-/// As [`copy_one`], for 16 bytes on both sides, at addresses that are multiples of 16.
+/// The caller guarantees what [`copy_one`] asks for, of 16 bytes on both sides, at addresses that are multiples of 16.
 #[inline(always)]
 pub unsafe fn copy_four(to: Shared, from: *const Wide<f32, 4>, exist: bool) {
     let read = if exist { 16 } else { 0 };
@@ -93,7 +93,7 @@ pub unsafe fn copy_four(to: Shared, from: *const Wide<f32, 4>, exist: bool) {
     let _ = (to, from, read);
 }
 
-/// Ends a group: the copies that this thread has started since the last.
+/// Ends a group of copies: those that this thread has started since it ended the last group.
 #[inline(always)]
 pub fn commit() {
     #[cfg(target_arch = "nvptx64")]

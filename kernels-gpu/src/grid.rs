@@ -5,7 +5,7 @@ use cuda_std::thread;
 /// The turns of a grid that strides over a problem in one dimension: each turn, a block takes `items` neighbouring
 /// elements, and the next turn lies a whole grid's elements further.
 ///
-/// It has no end of its own; whoever takes the turns knows how many elements there are.
+/// The iterator has no end of its own: the kernel that takes the turns checks each against the number of elements.
 #[derive(Clone, Copy, Debug)]
 pub struct GridStride {
     first: u32,
@@ -13,7 +13,7 @@ pub struct GridStride {
 }
 
 impl GridStride {
-    /// The turns of this block, whose blocks take `items` elements in each.
+    /// The turns of this block, in a grid whose blocks take `items` elements in each turn.
     #[inline(always)]
     #[must_use]
     pub fn of_this_block(items: u32) -> Self {
@@ -43,7 +43,7 @@ impl Iterator for GridStride {
 pub struct BlockOutput<T>(*mut T);
 
 impl<T> BlockOutput<T> {
-    /// The output from `data` on.
+    /// The output whose first element is `data`.
     ///
     /// # Safety
     /// `data` points to an element for each block of the grid, which nothing else accesses during the launch. The grid
@@ -53,7 +53,7 @@ impl<T> BlockOutput<T> {
         Self(data)
     }
 
-    /// Has the block's first thread write its element: what `result` gives, which the others do not ask.
+    /// Has the block's first thread write the result of `result`, which only that thread calls.
     #[inline(always)]
     pub fn write(self, result: impl FnOnce() -> T) {
         if thread::thread_idx_x() == 0 {

@@ -80,7 +80,7 @@ unsafe fn with_block_bins<const BLOCK: usize>(
     count();
     thread::sync_threads();
     for bin in (tid..BINS).step_by(BLOCK) {
-        // SAFETY: nobody counts any more behind the second barrier.
+        // SAFETY: no thread counts any more behind the second barrier.
         let counted = unsafe { *copy.add(bin) };
         // Bytes that do not occur cost nothing.
         if counted > 0 {

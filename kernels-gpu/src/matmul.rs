@@ -86,7 +86,7 @@ impl Matrix {
     /// An element, and 0 for what lies outside: it adds nothing to a product.
     ///
     /// # Safety
-    /// The matrix is there, and nothing writes it.
+    /// The pointer is valid for reads of the whole matrix, and no thread writes the matrix meanwhile.
     #[inline(always)]
     unsafe fn get(self, row: u32, column: u32) -> f32 {
         if row < self.rows && column < self.columns {

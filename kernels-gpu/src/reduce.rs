@@ -64,7 +64,7 @@ const ON_CHIP: Rung = Rung {
     ..Rung::USUAL
 };
 
-/// The geometry of blocks that take this many elements for each of their threads.
+/// The geometry of blocks that take so many elements for each of their threads.
 const fn data_blocks(items_per_thread: u32) -> Geometry {
     Geometry::Line { items_per_thread }
 }
@@ -124,8 +124,8 @@ impl Part {
     /// Has the block's first thread write the block's sum, `data[0]`, or 0 where the block has no elements.
     ///
     /// # Safety
-    /// `output` has an element for each block; `data[0]` is there unless `len` is 0, and was written before a barrier
-    /// or by the first thread.
+    /// `output` has an element for each block. Unless `len` is 0, `data[0]` exists, and was written before a barrier or
+    /// by the first thread.
     #[inline(always)]
     unsafe fn write_sum(&self, output: *mut i32, data: *const i32, len: u32) {
         if self.tid == 0 {
@@ -138,7 +138,7 @@ impl Part {
 /// Adds `data[i + stride]` to `data[i]`.
 ///
 /// # Safety
-/// As [`combine_at`].
+/// `data[i]` and `data[i + stride]` exist, and no other thread accesses `data[i]` or writes `data[i + stride]`.
 #[inline(always)]
 unsafe fn add_at(data: *mut i32, i: u32, stride: u32) {
     // SAFETY: as the caller promises.
@@ -148,7 +148,7 @@ unsafe fn add_at(data: *mut i32, i: u32, stride: u32) {
 /// Combines `data[i + stride]` into `data[i]`.
 ///
 /// # Safety
-/// Both are in bounds, and no other thread accesses `data[i]` or writes `data[i + stride]`.
+/// `data[i]` and `data[i + stride]` exist, and no other thread accesses `data[i]` or writes `data[i + stride]`.
 #[inline(always)]
 unsafe fn combine_at<T: Element, O: Operation<T>>(data: *mut T, i: u32, stride: u32) {
     // SAFETY: as the caller promises.
@@ -194,7 +194,7 @@ fn all_exist<const N: usize>(first: u32, block: u32, n: u32) -> bool {
 /// Adds a thread's `N` elements up into the first of them.
 ///
 /// # Safety
-/// `input` points to `n` elements; those of this thread no other thread accesses.
+/// `input` points to `n` elements, and no other thread accesses those of this thread.
 #[inline(always)]
 unsafe fn sum_into_first<const N: usize>(input: *mut i32, first: u32, block: u32, n: u32) {
     // SAFETY: every access is below `n`.

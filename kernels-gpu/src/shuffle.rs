@@ -51,7 +51,7 @@ pub struct Demonstration {
     pub option: &'static str,
     /// The argument that the mode gets, from a lane and the option's value.
     pub argument: fn(lane: u32, value: u32) -> u32,
-    /// What stands before the option's value where that argument is written: `lane + `.
+    /// The text before the option's value where that argument is shown: `lane + `.
     pub written_before: &'static str,
     /// Values of a lane.
     pub registers: u32,

@@ -19,14 +19,14 @@ use crate::warp::WARP_SIZE;
 /// ```
 pub struct TileWriter<T, const WIDTH: usize, const PAD: usize>(*mut T);
 
-/// A tile that a block's threads read: a [`TileWriter`] behind a barrier.
+/// A tile that a block's threads read: what a [`TileWriter`] becomes behind a barrier.
 pub struct TileReader<T, const WIDTH: usize, const PAD: usize>(*mut T);
 
 impl<T: Copy, const WIDTH: usize, const PAD: usize> TileWriter<T, WIDTH, PAD> {
     /// The tile in the memory from `data` on.
     ///
     /// # Safety
-    /// `data` points to the tile's elements in shared memory, which nothing else accesses while there is a tile.
+    /// `data` points to the tile's elements in shared memory, which nothing else accesses while the tile exists.
     #[inline(always)]
     pub unsafe fn new(data: *mut T) -> Self {
         Self(data)
@@ -35,10 +35,10 @@ impl<T: Copy, const WIDTH: usize, const PAD: usize> TileWriter<T, WIDTH, PAD> {
     /// Writes an element.
     ///
     /// # Safety
-    /// It is in the tile, and no other thread writes it before the next [`sync`](TileWriter::sync).
+    /// The element is in the tile, and no other thread writes it before the next [`sync`](TileWriter::sync).
     #[inline(always)]
     pub unsafe fn set(&mut self, row: u32, column: u32, value: T) {
-        // SAFETY: as the caller promises; nobody reads before the barrier.
+        // SAFETY: as the caller promises; no thread reads before the barrier.
         unsafe { *self.0.wrapping_add(index::<WIDTH, PAD>(row, column)) = value };
     }
 
@@ -66,10 +66,10 @@ impl<T: Copy, const WIDTH: usize, const PAD: usize> TileReader<T, WIDTH, PAD> {
     /// Reads an element.
     ///
     /// # Safety
-    /// It is in the tile, and it was written.
+    /// The element is in the tile, and a thread of the block has written it.
     #[inline(always)]
     pub unsafe fn get(&self, row: u32, column: u32) -> T {
-        // SAFETY: as the caller promises; nobody writes before the next barrier.
+        // SAFETY: as the caller promises; no thread writes before the next barrier.
         unsafe { *self.0.wrapping_add(index::<WIDTH, PAD>(row, column)) }
     }
 
@@ -110,9 +110,9 @@ fn index<const WIDTH: usize, const PAD: usize>(row: u32, column: u32) -> usize {
 /// one, and the next odd one is `side` words further.
 ///
 /// Hence 1 for 32 × 32, where a warp reads one column; 2 for 32 × 16, where it reads two: with 1, a pitch
-/// of 33, row 1's second column would lie in the bank of row 2's first. And 2 for 16 × 16, where writing
-/// still costs a second wavefront: a warp writes two rows of 16, which overlap in two banks unless
-/// they lie 16 apart, and that is the pitch whose columns conflict the most.
+/// of 33, row 1's second column would lie in the bank of row 2's first. And 2 for 16 × 16, where writing still costs a
+/// second wavefront: a warp writes two rows of 16, which overlap in two banks unless they lie 16 apart, and columns of
+/// that pitch conflict the most.
 #[must_use]
 pub const fn padding(width: usize, height: usize) -> usize {
     assert!(

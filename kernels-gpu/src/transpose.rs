@@ -20,7 +20,7 @@
 //! # Safety
 //! All kernels: `input` and `output` each point to `rows * cols` elements, fewer than 2^31, in device
 //! memory that nothing else uses during the launch; the block has the shape in the kernel's name, where
-//! there is one; the grid covers the matrix as above.
+//! there is one; the grid covers the matrix with tiles as described.
 
 use cuda_std::thread;
 use rung::{Geometry, Rung};

@@ -1,9 +1,9 @@
-//! Whether two answers are the same, as far as an instruction promises.
+//! The comparison of two answers, as exact as the instruction's specification.
 
 use crate::forms::{Bound, Ty};
 use crate::generate::{Instance, LANES};
 
-/// An instance on which the two differ.
+/// A lane of an instance for which the GPU and `simt` differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The instruction.
@@ -12,7 +12,7 @@ pub struct Difference {
     pub operands: Vec<u64>,
     /// The GPU's answer.
     pub gpu: u64,
-    /// `simt`'s.
+    /// `simt`'s answer.
     pub sim: u64,
 }
 
@@ -34,7 +34,7 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// All lanes of all instances on which the two differ.
+/// All lanes of all instances for which the GPU and `simt` differ.
 pub fn differences(instances: &[Instance], gpu: &[u64], sim: &[u64]) -> Vec<Difference> {
     let mut found = Vec::new();
     let answers = gpu.chunks(LANES).zip(sim.chunks(LANES));

@@ -1,9 +1,9 @@
-//! The instructions: each in all the forms that are compared.
+//! The instructions, each in all forms that are compared.
 
 mod convert;
 mod float;
 
-/// How many bits an operand has, and what they mean to the choice of random ones.
+/// The type of an operand: its width, and the kind of random values chosen for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are PTX's types")]
 pub enum Ty {
@@ -17,7 +17,7 @@ pub enum Ty {
     Bf16x2,
     F32,
     F64,
-    /// 32 bits that say how far or how many.
+    /// A distance or a count of 32 bits.
     Shift,
 }
 
@@ -32,7 +32,7 @@ impl Ty {
         }
     }
 
-    /// The bits that it uses.
+    /// A mask of the bits that it uses.
     pub fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
@@ -50,14 +50,14 @@ impl Ty {
     }
 }
 
-/// How close an answer has to be.
+/// How close `simt`'s answer has to be to the GPU's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
-    /// Every bit the same; any NaN where the GPU has one of a float result.
+    /// Every bit is the same. Where the GPU's float result is NaN, any NaN will do.
     Exact,
     /// Within so many units in the last place of each other.
     Ulps(u64),
-    /// Within so much of each other, absolutely, or within so many units in the last place.
+    /// Within this absolute difference, or within so many units in the last place.
     Absolute(f64, u64),
 }
 
@@ -70,11 +70,11 @@ pub struct Form {
     pub to: Ty,
     /// The operands.
     pub from: Vec<Ty>,
-    /// A constant operand behind them: the largest value that it may have.
+    /// The largest value of a constant operand that follows the others, if there is one.
     pub constant: Option<u64>,
     /// How close the answer has to be.
     pub bound: Bound,
-    /// Operands that no answer is defined for.
+    /// Whether the result is undefined for these operands.
     pub undefined: fn(&[u64]) -> bool,
 }
 

@@ -1,4 +1,4 @@
-//! From a seed to PTX.
+//! The generation of instances and their PTX from a seed.
 
 use std::fmt::Write as _;
 
@@ -64,7 +64,8 @@ pub fn instances(seed: u64, count: usize) -> Vec<Instance> {
             }
         })
         .map(|mut instance| {
-            // Lanes before an immediate was given up have the value of lane 0 or their own: both do.
+            // Where an immediate was given up, earlier lanes have the value of lane 0 or their own;
+            // either is fine.
             for at in 0..OPERANDS {
                 if instance.immediate[at] {
                     // ptxas refuses larger immediates where only the lowest byte counts.

@@ -8,7 +8,7 @@ use cust::stream::{Stream, StreamFlags};
 
 use crate::generate::{IN_KERNEL, Instance, LANES, operands};
 
-/// Why a GPU did not run them.
+/// The reason why a GPU did not run the instances.
 #[derive(Debug, thiserror::Error)]
 pub enum GpuError {
     /// There is no driver.
@@ -17,7 +17,7 @@ pub enum GpuError {
     /// The driver refused something.
     #[error("{doing}: {error:?}")]
     Cuda {
-        /// What was being done.
+        /// The action that failed.
         doing: &'static str,
         /// The driver's answer.
         error: CudaError,
@@ -40,7 +40,7 @@ impl Gpu {
     /// The first GPU.
     ///
     /// # Errors
-    /// [`GpuError`] without a driver or a device.
+    /// [`GpuError`] when there is no driver or no device.
     pub fn open() -> Result<Self, GpuError> {
         let status = libcuda::status();
         if !status.is_loaded() {
@@ -61,7 +61,7 @@ impl Gpu {
     /// The results of all instances, [`LANES`] each.
     ///
     /// # Errors
-    /// [`GpuError`] where the driver refuses the PTX or a launch.
+    /// [`GpuError`] when the driver refuses the PTX or a launch.
     pub fn run(&self, ptx: &str, instances: &[Instance]) -> Result<Vec<u64>, GpuError> {
         let module = Module::from_ptx(
             ptx,

@@ -1,4 +1,4 @@
-//! A GPU's answers, kept: a header line, then the results of each instance, as narrow as their type.
+//! Recorded answers of a GPU: a header line, then the results of each instance, as narrow as their type.
 
 use crate::forms::Ty;
 use crate::generate::{Instance, LANES, instances};
@@ -6,17 +6,17 @@ use crate::generate::{Instance, LANES, instances};
 /// A GPU's answers to the instances of a seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Where the instances come from.
+    /// The seed of the instances.
     pub seed: u64,
-    /// How many were asked for.
+    /// The number of instances.
     pub count: usize,
-    /// The GPU and the day.
+    /// The GPU and the day of the recording.
     pub origin: String,
     /// The answers.
     pub results: Vec<u64>,
 }
 
-/// A file that is no record.
+/// The error of reading a file that is no record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a record of answers: {0}")]
 pub struct NoRecord(String);
@@ -47,7 +47,8 @@ impl Record {
     /// Reads a file, and makes its instances again.
     ///
     /// # Errors
-    /// [`NoRecord`] for a file of another kind, or one whose instances are no longer what they were.
+    /// [`NoRecord`] when the file is no record, or when its seed no longer gives the instances that the
+    /// answers are for.
     pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Vec<Instance>), NoRecord> {
         let fail = |what: &str| NoRecord(what.to_owned());
         let end = bytes

@@ -21,7 +21,7 @@ pub enum SimError {
 /// The results of all instances, [`LANES`] each.
 ///
 /// # Errors
-/// Where `simt` refuses an instruction.
+/// [`SimError`] when `simt` cannot load the PTX or refuses one of its instructions.
 pub fn run(ptx: &str, instances: &[Instance]) -> Result<Vec<u64>, SimError> {
     let module = Module::from_ptx(ptx)?;
     let mut machine =

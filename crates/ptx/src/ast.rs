@@ -1,4 +1,4 @@
-//! A PTX module as its text has it: names unresolved, types and opcodes as words.
+//! The syntax tree of a PTX module: names are unresolved, types and opcodes are words of the text.
 //!
 //! Everything borrows from the text. Places are byte offsets into it; [`Source`](crate::Source) turns
 //! them into lines and columns.
@@ -6,17 +6,17 @@
 /// A place in the text: the byte offset of a token's first character.
 pub type At = u32;
 
-/// A stretch of the text, in bytes.
+/// A range of the text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Its first byte.
+    /// The offset of its first byte.
     pub start: At,
-    /// The byte after its last.
+    /// The offset behind its last byte.
     pub end: At,
 }
 
 impl Span {
-    /// The stretch itself. `text` is the text that was read; of another, the answer may be empty.
+    /// The text of this range. `text` has to be the text that was parsed; for another, the result may be empty.
     #[must_use]
     pub fn of(self, text: &str) -> &str {
         text.get(self.start as usize..self.end as usize)
@@ -39,7 +39,7 @@ pub struct Module<'a> {
     pub variables: Vec<Variable<'a>>,
     /// Entries and functions, declarations included, in order.
     pub functions: Vec<Function<'a>>,
-    /// The bodies of `.section` directives, kept as they are: name and text.
+    /// The bodies of `.section` directives, unparsed: name and text.
     pub sections: Vec<(&'a str, &'a str)>,
     /// `.alias name, function;` directives: the alias, then the function.
     pub aliases: Vec<(&'a str, &'a str)>,
@@ -104,11 +104,12 @@ impl Space {
 /// A declared variable or parameter: `.shared .align 4 .b8 tile[512]`, `.param .u64 .ptr .align 1 p`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variable<'a> {
-    /// How it is seen from outside.
+    /// Its linkage.
     pub linkage: Linkage,
-    /// Where it lives.
+    /// The state space that it lies in.
     pub space: Space,
-    /// `.align`, in bytes. That behind `.ptr` is not kept: it is said of what a parameter points to.
+    /// `.align`, in bytes. An alignment behind `.ptr` is not kept, because it belongs to the memory that a parameter
+    /// points to.
     pub align: Option<u32>,
     /// The element type without the dot: `b8`, `f32`, `pred`.
     pub ty: &'a str,
@@ -142,7 +143,7 @@ pub enum Init<'a> {
     },
     /// `mask(address)`: one byte of an address (`0xff00` selects the second).
     Mask {
-        /// Which bits.
+        /// The mask, which selects a byte.
         mask: u64,
         /// The address or number.
         of: Box<Init<'a>>,
@@ -163,7 +164,7 @@ pub enum Number {
 /// `.entry` or `.func`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Function<'a> {
-    /// How it is seen from outside.
+    /// Its linkage.
     pub linkage: Linkage,
     /// Whether it is a kernel (`.entry`).
     pub entry: bool,
@@ -171,7 +172,7 @@ pub struct Function<'a> {
     pub name: &'a str,
     /// Where the name stands.
     pub at: At,
-    /// All of it, from the linkage directive to the closing brace or `;`.
+    /// The range of the whole function, from the linkage directive to the closing brace or `;`.
     pub span: Span,
     /// Return parameters of a `.func`.
     pub returns: Vec<Variable<'a>>,
@@ -252,7 +253,7 @@ pub struct Loc {
     pub line: u32,
     /// From 1; 0 where the compiler knows none.
     pub column: u32,
-    /// File, line and column that the code is inlined at, if it is.
+    /// File, line and column of the call that the code was inlined into, if it was inlined.
     pub inlined_at: Option<(u32, u32, u32)>,
 }
 
@@ -265,7 +266,7 @@ pub struct Instruction<'a> {
     pub opcode: &'a str,
     /// Where the opcode stands.
     pub at: At,
-    /// All of it, from the guard to the `;`.
+    /// The range of the whole instruction, from the guard to the `;`.
     pub span: Span,
     /// The operands, in order.
     pub operands: Vec<Operand<'a>>,
@@ -283,8 +284,8 @@ pub struct Guard<'a> {
 /// One operand.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operand<'a> {
-    /// A register, variable, label, function or special register: `%r1`, `tile`, `%tid.x`, `_`. Selectors
-    /// that are no vector's elements stay in the name: `%r1.b0`.
+    /// A register, variable, label, function or special register: `%r1`, `tile`, `%tid.x`, `_`. Selectors that do not
+    /// name an element of a vector stay in the name: `%r1.b0`.
     Name(&'a str),
     /// `!%p`
     Not(&'a str),
@@ -294,7 +295,7 @@ pub enum Operand<'a> {
     NameOffset(&'a str, i64),
     /// `[%rd1+16]`, `[tile]`, `[param_0]`, `[1024]`
     Address {
-        /// What stands first.
+        /// The base of the address.
         base: AddressBase<'a>,
         /// Bytes behind it.
         offset: i64,
@@ -311,11 +312,11 @@ pub enum Operand<'a> {
     /// `[texture, {%f1, %f2}]`: several values in one pair of brackets, as textures, surfaces and tensors
     /// take them.
     Tuple(Vec<Operand<'a>>),
-    /// `tile[3]`: an element of an array, by a constant index. No compiler writes it.
+    /// `tile[3]`: an element of an array, by a constant index. No CUDA compiler writes it.
     Indexed(&'a str, u64),
 }
 
-/// What an address operand starts with.
+/// The base of an address operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressBase<'a> {
     /// A register or a variable.

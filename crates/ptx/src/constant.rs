@@ -4,8 +4,8 @@ use super::ast::Number;
 use super::cursor::{Cursor, Parsed};
 use super::token::Token;
 
-/// A constant while it is worked out. Integers are signed unless they do not fit or have a `U`, and an
-/// operation is unsigned if one of its operands is (PTX ISA §4.5.6).
+/// The value of a constant expression during its evaluation. Integers are signed unless they do not fit or have a
+/// `U`, and an operation is unsigned if one of its operands is (PTX ISA §4.5.6).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Value {
     Signed(i64),
@@ -54,7 +54,7 @@ impl Value {
 }
 
 impl Cursor<'_> {
-    /// A constant; `what` could stand here if it is none.
+    /// A constant. `what` says in an error message what was expected here.
     pub(super) fn number(&mut self, what: &str) -> Parsed<Number> {
         Ok(self.constant(what)?.into())
     }
@@ -71,7 +71,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// One integer of at most 32 bits, without operators: what directives take.
+    /// One integer of at most 32 bits, without operators, as directives take it.
     pub(super) fn small(&mut self, what: &str) -> Parsed<u32> {
         let at = self.at;
         if self.token != Token::Integer {
@@ -84,12 +84,12 @@ impl Cursor<'_> {
         value.ok_or_else(|| self.error(at, format!("{what} has to fit 32 bits")))
     }
 
-    /// A product or less: what an offset's `+` and `-` stand between.
+    /// A product, or an operand that binds tighter: a term between an offset's `+` and `-`.
     pub(super) fn term(&mut self) -> Parsed<Value> {
         self.binary("a number", PRODUCT)
     }
 
-    /// `condition ? a : b`, or anything less.
+    /// `condition ? a : b`, or an expression that binds tighter.
     fn constant(&mut self, what: &str) -> Parsed<Value> {
         let value = self.binary(what, 0)?;
         if self.token != Token::Question {
@@ -198,7 +198,7 @@ impl Cursor<'_> {
     }
 }
 
-/// The lexer lets only digits through, so this is said of octal numbers only.
+/// The lexer lets only digits through, so only octal numbers can fail here.
 const DIGITS: &str = "a digit that the number's base does not have (a leading 0 means octal)";
 
 /// `12`, `0x1F`, `017`, `0b101`, each with or without `U`.
@@ -253,7 +253,7 @@ fn apply(operator: Token, left: Value, right: Value) -> Result<Value, &'static s
         return apply_double(operator, left.double(), right.double());
     };
     let count = || u32::try_from(b).ok();
-    // A shift's sign is that of what is shifted (PTX ISA §4.5.6); a count of 64 or more shifts all out.
+    // A shift has the signedness of its left operand (PTX ISA §4.5.6); a count of 64 or more shifts all bits out.
     match (operator, left) {
         (Token::ShiftLeft, Signed(_)) => {
             return Ok(Signed(
@@ -306,7 +306,7 @@ fn apply(operator: Token, left: Value, right: Value) -> Result<Value, &'static s
     })
 }
 
-/// What a comparison says of an order; nothing if the operator is none.
+/// The result of a comparison for operands in this order; `None` if the operator is not a comparison.
 fn ordered(operator: Token, order: std::cmp::Ordering) -> Option<bool> {
     Some(match operator {
         Token::Equal => order.is_eq(),

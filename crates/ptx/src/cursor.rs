@@ -1,4 +1,4 @@
-//! The parser's place in the text: one token ahead, and how to go on from there.
+//! The parser's position in the text, with one token of lookahead, and the steps that advance it.
 
 use logos::{Lexer, Logos};
 
@@ -7,11 +7,11 @@ use super::error::ParseError;
 use super::source::Source;
 use super::token::Token;
 
-/// What a parser function gives.
+/// The result of a parser function.
 pub(super) type Parsed<T> = Result<T, ParseError>;
 
-/// How deep braces, parentheses and operators may be nested, so that neither the parser nor anyone who
-/// walks the tree by recursion runs out of stack.
+/// How deep braces, parentheses and operators may be nested, so that neither the parser nor a recursive walk of the
+/// tree runs out of stack.
 const DEEPEST: u32 = 64;
 
 /// A parser between two tokens.
@@ -25,17 +25,17 @@ pub(super) struct Cursor<'a> {
     /// Where the token before the next one ends.
     behind: At,
     depth: u32,
-    /// What has been read so far.
+    /// The parts of the module that have been read so far.
     pub(super) tree: Module<'a>,
 }
 
 impl<'a> Cursor<'a> {
-    /// Stands before the text's first token.
+    /// A cursor before the text's first token.
     pub(super) fn new(text: &'a str) -> Parsed<Self> {
         Self::within(text, 0, text.len())
     }
 
-    /// Stands before the first token of a part of the text, which ends as if the text did.
+    /// A cursor before the first token of a part of the text, whose end counts as the end of the text.
     pub(super) fn within(text: &'a str, start: usize, end: usize) -> Parsed<Self> {
         if At::try_from(text.len()).is_err() {
             let message = "the text is longer than 4 GiB, which no PTX compiler writes";
@@ -100,7 +100,7 @@ impl<'a> Cursor<'a> {
         Ok(body)
     }
 
-    /// From a place to where the last token that was stepped over ends.
+    /// The range from a place to the end of the last token that was stepped over.
     pub(super) fn since(&self, start: At) -> Span {
         Span {
             start,
@@ -186,7 +186,7 @@ impl<'a> Cursor<'a> {
         self.error(self.at, format!("expected {what}, found {found}"))
     }
 
-    /// An error at what the lexer could not read.
+    /// An error at text that the lexer could not read.
     fn not_a_token(&self, at: At) -> ParseError {
         let rest = self.text.get(at as usize..).unwrap_or_default();
         let message = match rest.chars().next() {

@@ -4,7 +4,7 @@ use super::ast::{At, Init, Linkage, Number, Space, Variable};
 use super::cursor::{Cursor, Parsed};
 use super::token::Token;
 
-/// What stands before a variable's name.
+/// The part of a declaration before a variable's name.
 struct Head<'a> {
     linkage: Linkage,
     space: Space,
@@ -14,8 +14,8 @@ struct Head<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// `.shared .align 4 .b8 a[512], b = 1;`, each variable to `push`. `what` is what could stand here
-    /// if it is no state space.
+    /// `.shared .align 4 .b8 a[512], b = 1;`, each variable given to `push`. `what` says in an error message what was
+    /// expected if this is no state space.
     pub(super) fn variables(
         &mut self,
         linkage: Linkage,
@@ -52,7 +52,7 @@ impl<'a> Cursor<'a> {
         Ok((head.ty, head.vector))
     }
 
-    /// `.attribute(.managed)`, which says nothing about what a program computes.
+    /// `.attribute(.managed)`, which has no influence on what a program computes.
     pub(super) fn attribute(&mut self) -> Parsed<()> {
         self.advance()?;
         self.expect(Token::OpenParen, "`(`")?;
@@ -93,7 +93,7 @@ impl<'a> Cursor<'a> {
                             self.error(at, format!("an alignment of {align} is no power of two"))
                         );
                     }
-                    // Behind `.ptr` it is the alignment of what the parameter points to.
+                    // Behind `.ptr` it is the alignment of the memory that the parameter points to.
                     head.align = if pointer { head.align } else { Some(align) };
                 }
                 ".v2" | ".v4" | ".v8" => {
@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
         Ok(head)
     }
 
-    /// What may follow the name.
+    /// The part of a declaration behind the name.
     fn variable(&mut self, head: &Head<'a>, name: &'a str, at: At) -> Parsed<Variable<'a>> {
         let mut dims = Vec::new();
         while self.take(Token::OpenBracket)? {

@@ -1,4 +1,4 @@
-//! What is wrong with a text, and where.
+//! Errors of parsing: the reason and the place in the text.
 
 use super::ast::At;
 use super::source::Source;
@@ -10,15 +10,15 @@ use super::source::Source;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}\n{}", excerpt(.source_line, *.column))]
 pub struct ParseError {
-    /// What was wrong.
+    /// The reason, in words.
     pub message: String,
-    /// Where, as a byte offset into the text.
+    /// The place, as a byte offset into the text.
     pub at: At,
-    /// Where, as a line from 1.
+    /// The line, from 1.
     pub line: u32,
-    /// Where in the line, in bytes from 1.
+    /// The column, in bytes from 1.
     pub column: u32,
-    /// The whole line.
+    /// The text of the whole line.
     pub source_line: String,
 }
 

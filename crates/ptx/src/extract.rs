@@ -1,4 +1,4 @@
-//! One entry out of a module: what a driver has to compile to run it, and no more.
+//! Extracting one entry from a module: the text that a driver has to compile to run the entry, and no more.
 //!
 //! A module of all kernels takes a driver seconds to compile, an entry of it milliseconds.
 
@@ -9,20 +9,20 @@ use logos::Logos;
 use super::outline::{Item, Kind, Outline, breaks};
 use super::token::Token;
 
-/// What becomes of the Rust or C++ lines in an extract.
+/// The treatment of source lines (Rust or C++) in an extract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceLines {
     /// `.file` and `.loc` stay.
     Keep,
-    /// They go: a driver reads them for nothing.
+    /// `.file` and `.loc` are left out, because a driver reads them in vain.
     Drop,
 }
 
-/// The part of a module that an entry needs: what it mentions, directly or through others, with empty lines in
-/// place of the rest, so that line numbers stay the module's.
+/// The part of a module that an entry needs: the items that it mentions, directly or through others, with empty lines
+/// in place of the rest, so that line numbers stay the module's.
 ///
-/// `None` where there is no such entry, where the module has something that is not known here, and where the entry
-/// shares a variable in global memory with other code: in parts, each would have its own.
+/// `None` if there is no such entry, if the module has something that this crate does not know, or if the entry
+/// shares a variable in global memory with other code: once separated, each would have its own copy.
 #[must_use]
 pub fn extract(outline: &Outline<'_>, entry: &str, lines: SourceLines) -> Option<String> {
     if !outline.is_divisible() || !outline.has_entry(entry) {
@@ -68,7 +68,7 @@ fn needed(outline: &Outline<'_>, entry: &str) -> BTreeSet<usize> {
         let mut tokens = Token::lexer(&outline.text()[outline.items()[place].bytes.clone()]);
         while let Some(token) = tokens.next() {
             if token == Ok(Token::Word) {
-                // Opcodes and selectors have more behind the name.
+                // In opcodes and names with selectors, only the part before the first dot is a name.
                 let name = tokens.slice().split('.').next().unwrap_or_default();
                 open.extend(outline.named(name));
             }

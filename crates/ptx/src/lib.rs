@@ -1,4 +1,4 @@
-//! The only reader of PTX: from a module's text to its [syntax tree](ast), and what tools ask of one.
+//! The only reader of PTX: from a module's text to its [syntax tree](ast), with the queries that tools need.
 //!
 //! In flows a text of PTX ISA 6.0 to 9.x, as LLVM, nvcc and NVRTC write it. Out flow
 //! - the tree of a whole module, by [`parse`], for the SIMT machine and for showing kernels;
@@ -8,7 +8,7 @@
 //!
 //! It knows PTX's syntax, not what instructions do: opcodes and names stay words, so that a newer instruction needs no
 //! change here. It must not know devices, kernels, ladders or how anything is shown. It takes linear time and memory,
-//! borrows from the text, and answers any text at all with a tree or a [`ParseError`].
+//! borrows from the text, and gives a tree or a [`ParseError`] for any text at all.
 //!
 //! Not part of what [`parse`] accepts, because no CUDA compiler writes it: registers of the module's scope,
 //! samplers' initializers, numbered names (`x<4>`) of anything but registers, and blanks inside an opcode.
@@ -41,8 +41,8 @@ pub use token::{Piece, PieceKind, pieces};
 /// Parses a module.
 ///
 /// # Errors
-/// The first thing in the text that is not PTX, and where it stands. Braces, parentheses and operators
-/// may be nested up to 64 deep.
+/// [`ParseError`] when the text is not PTX, or nests braces, parentheses or operators more than 64 deep. The error
+/// names the first such place and says what is wrong there.
 pub fn parse(text: &str) -> Result<ast::Module<'_>, ParseError> {
     cursor::Cursor::new(text)?.module()
 }

@@ -1,4 +1,4 @@
-//! Where in its source an instruction comes from, and through which calls it was inlined there.
+//! The source locations of instructions, and the calls through which they were inlined.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub enum FileName<'a> {
 }
 
 impl Loc {
-    /// Where the instructions come from.
+    /// The source location of the instructions that follow.
     #[must_use]
     pub fn place(&self) -> Place<'static> {
         place((self.file, self.line, self.column))
@@ -33,8 +33,9 @@ impl Loc {
 
     /// The calls that the instructions were inlined through, the innermost first. LLVM writes the chain in a comment
     /// behind the directive, `// src/a.rs:9:14 @[ src/a.rs:47:42 @[ src/a.rs:51:13 ] ]`, and with PTX ISA 7.2 or
-    /// newer its first step also in the directive; nvcc writes the directive alone. What is not understood of a
-    /// comment is left out; a `.file` number may stand for a path. `text` is the text that the directive was read from.
+    /// newer its first step also in the directive; nvcc writes the directive alone. Parts of a comment that are not
+    /// understood are left out. A `.file` number may stand for a path. `text` is the text that the directive was read
+    /// from.
     #[must_use]
     pub fn inlined_through<'a>(&self, text: &'a str) -> Vec<Place<'a>> {
         let directive = text.get(self.at as usize..).unwrap_or_default();

@@ -144,7 +144,7 @@ impl<'a> Cursor<'a> {
         Ok(linkage)
     }
 
-    /// The function that the text consists of; without a body, of its statements nothing is read.
+    /// The function that the text consists of. Unless `with_body`, its statements are not read.
     pub(super) fn only_function(mut self, with_body: bool) -> Parsed<Function<'a>> {
         let start = self.at;
         let linkage = self.linkage()?;
@@ -234,7 +234,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether a directive begins a declaration, so that a function's head cannot go on with it.
+/// Whether a directive begins a declaration, and so cannot be part of a function's head.
 fn is_declaration(word: &str) -> bool {
     matches!(
         word,

@@ -1,4 +1,4 @@
-//! What PTX's opcodes are: one table of their classes and of the operands that they write.
+//! The opcodes of PTX: one table of their classes and of the operands that they write.
 //!
 //! A row stands for all forms of an opcode: `add` for `add.s32`, `add.rn.f32` and so on. Where the forms
 //! differ, the functions here look at the modifiers too: [`class`] tells integer from floating-point
@@ -6,7 +6,7 @@
 
 use super::ast::{AddressBase, Instruction, Operand, Space};
 
-/// What an instruction is for.
+/// The class of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
     /// Arithmetic on integers, and bit fields: `add.s32`, `popc.b32`.
@@ -28,9 +28,9 @@ pub enum Class {
     Control,
     /// Barriers of a block: `bar`, `barrier`.
     Barrier,
-    /// What the lanes of a warp do together: `shfl`, `vote`, `bar.warp.sync`.
+    /// Instructions that the lanes of a warp execute together: `shfl`, `vote`, `bar.warp.sync`.
     Warp,
-    /// What leaves registers and memory alone: `prefetch`, `nanosleep`, `pmevent`.
+    /// Instructions that change neither registers nor memory: `prefetch`, `nanosleep`, `pmevent`.
     Hint,
     /// Textures, surfaces and tensor cores.
     Other,
@@ -177,7 +177,7 @@ impl Opcode {
     }
 }
 
-/// The class of an opcode with its modifiers; `None` for one that is not in the table.
+/// The class of an opcode with its modifiers; `None` for an opcode that is not in the table.
 pub fn class(opcode: &str) -> Option<Class> {
     let ty = opcode.rsplit('.').next().unwrap_or(opcode);
     Some(match Opcode::of(opcode)?.class {

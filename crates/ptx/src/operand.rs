@@ -42,7 +42,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What starts with a name.
+    /// An operand that starts with a name.
     fn named(&mut self) -> Parsed<Operand<'a>> {
         let word = self.advance()?;
         match self.token {
@@ -115,8 +115,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A name, or one element of it. Selectors that are none of a vector's elements (`.b0`, `.h1`) stay in
-/// the name.
+/// A name, or one element of it. Selectors that do not name an element of a vector (`.b0`, `.h1`) stay in the name.
 fn selected(word: &str) -> Operand<'_> {
     if let Some((name, element @ ("x" | "y" | "z" | "w" | "r" | "g" | "b" | "a"))) =
         word.split_once('.')

@@ -1,8 +1,8 @@
-//! What stands at the top of a module, found without reading what is inside: where each entry, function and
-//! variable begins and ends (PTX ISA, "Syntax" and "Directives").
+//! The outline of a module: where each entry, function and variable begins and ends, found without parsing their
+//! bodies (PTX ISA, "Syntax" and "Directives").
 //!
-//! A tree of a whole module takes several times as long. Whoever needs one entry of many makes an [`Outline`]
-//! and asks it for the tree of that entry, or for [its part of the text](crate::extract()).
+//! Parsing a whole module takes several times as long. A caller that needs one entry of many makes an [`Outline`] and
+//! asks it for the tree of that entry, or for [its part of the text](crate::extract()).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,9 +15,10 @@ use super::cursor::Cursor;
 use super::error::ParseError;
 use super::token::Token;
 
-/// A text, and what stands at its top.
+/// A text with the items at its top level.
 ///
-/// Any text has one. Of what is not understood, [`Outline::is_divisible`] tells, and everything else is found.
+/// Any text has an outline. Items that are not understood are left out, and [`Outline::is_divisible`] tells whether
+/// there are any.
 #[derive(Clone, Debug)]
 pub struct Outline<'a> {
     text: Cow<'a, str>,
@@ -38,7 +39,7 @@ pub(super) struct Item {
     name: Range<usize>,
 }
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `.version`, `.target`, `.address_size`, `.pragma`: every part needs it.
@@ -49,7 +50,7 @@ pub(super) enum Kind {
     Section,
     Entry,
     Function,
-    /// Global memory, which launches can leave something in.
+    /// Global memory, whose contents persist between launches.
     Global,
     /// Constant or shared memory, textures and the like.
     Variable,
@@ -110,8 +111,8 @@ impl<'a> Outline<'a> {
         &self.text
     }
 
-    /// Whether everything in the text is known, so that parts of it may stand alone. A text that is not is best
-    /// used whole.
+    /// Whether everything in the text is known, so that parts of it may stand alone. A text that is not divisible is
+    /// best used whole.
     #[must_use]
     pub fn is_divisible(&self) -> bool {
         self.is_divisible
@@ -125,7 +126,7 @@ impl<'a> Outline<'a> {
             .any(|&place| self.items[place].kind == Kind::Entry)
     }
 
-    /// The entries, in the order of the text, with their parameters: none of those that cannot be read.
+    /// The entries with their parameters, in the order of the text, without those that cannot be parsed.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         let entries = self.items.iter().filter(|item| item.kind == Kind::Entry);
         entries.map(|item| {
@@ -142,7 +143,7 @@ impl<'a> Outline<'a> {
     /// The tree of an entry with its body; `None` where the text has no such entry.
     ///
     /// # Errors
-    /// When the entry is not PTX: the first place that is not.
+    /// [`ParseError`] when the text of the entry is not PTX. It names the first place that is wrong.
     pub fn entry(&self, name: &str) -> Option<Result<Function<'_>, ParseError>> {
         let place = self
             .named(name)
@@ -151,14 +152,14 @@ impl<'a> Outline<'a> {
         Some(self.tree(&self.items[*place], true))
     }
 
-    /// What the module says of itself: `PTX 6.3 for sm_75`, and the compilers behind it where `cuda_builder` has
-    /// written them into the first line.
+    /// A description of the module from its own directives, such as `PTX 6.3 for sm_75`, followed by the compilers if
+    /// `cuda_builder` has written them into the first line.
     #[must_use]
     pub fn header(&self) -> String {
         let first = self.text.lines().next();
         let compilers = first
             .and_then(|line| line.strip_prefix("// cuda_builder ")?.split_once(": "))
-            // The architecture is the last of them, and the module's own directive says it too.
+            // The last word is the architecture, which the module's own directive names too.
             .and_then(|(_, made_by)| made_by.rsplit_once(", "))
             .map_or(String::new(), |(compilers, _)| format!("{compilers}, "));
         let directive = |name: &str| {
@@ -241,11 +242,11 @@ struct Reader<'t> {
     is_divisible: bool,
 }
 
-/// What an item is, and where its name stands: empty for none.
+/// The kind of an item, and the range of its name, which is empty if it has none.
 type Known = (Kind, Range<usize>);
 
 impl<'t> Reader<'t> {
-    /// The next token that is one.
+    /// The next token. Text that the lexer cannot read makes the module indivisible and is passed over.
     fn next(&mut self) -> Option<(Token, &'t str)> {
         loop {
             match self.lexer.next()? {
@@ -298,8 +299,8 @@ impl<'t> Reader<'t> {
         length.map(drop)
     }
 
-    /// Reads the rest of an item: what it is, and where the name that it declares stands. `None` for what is not
-    /// known, and for what the text ends in.
+    /// Reads the rest of an item: its kind, and the range of the name that it declares. `None` if the item is not
+    /// known, or if the text ends within it.
     fn item(&mut self, token: Token, word: &str) -> Option<Known> {
         let kind = match word {
             _ if token != Token::Directive => return None,
@@ -310,7 +311,7 @@ impl<'t> Reader<'t> {
             ".target" => {
                 self.next()?;
                 while self.take(Token::Comma) {
-                    // All of its debug information has to be there.
+                    // Debug information is needed as a whole.
                     self.is_divisible &= self.next()?.1 != "debug";
                 }
                 Kind::Header
@@ -356,14 +357,14 @@ impl<'t> Reader<'t> {
                 Token::OpenParen => self.close_parenthesis()?,
                 Token::Semicolon => break,
                 Token::OpenBrace => {
-                    // An entry without an end is one still, but none that can stand alone.
+                    // An entry without an end is still an entry, but cannot stand alone.
                     let is_whole = self.close_brace().is_some();
                     self.is_divisible &= is_whole;
                     if is_code || !is_whole {
                         break;
                     }
                 }
-                // The value of a variable: what it mentions is not what it declares.
+                // The value of a variable. The names in it are mentioned, not declared.
                 Token::Assign => {
                     self.value()?;
                     break;
@@ -378,13 +379,13 @@ impl<'t> Reader<'t> {
         Some((kind, declared?))
     }
 
-    /// What follows `=`, with its `;`.
+    /// Takes the initializer behind `=`, with its `;`.
     fn value(&mut self) -> Option<()> {
         loop {
             match self.next()?.0 {
                 Token::Semicolon => return Some(()),
                 Token::OpenBrace => self.close_brace()?,
-                // Of a second variable.
+                // A second variable in the same declaration.
                 Token::Comma => self.is_divisible = false,
                 _ => {}
             }

@@ -1,4 +1,4 @@
-//! Questions to the tree that every tool has: which instructions a function has, what an opcode's words say.
+//! Queries on the tree that every tool needs: the instructions of a function, the parts of an opcode.
 
 use std::collections::HashSet;
 
@@ -69,7 +69,7 @@ impl<'a> Function<'a> {
 }
 
 impl<'a> Statement<'a> {
-    /// The instruction that it is, if it is one.
+    /// The instruction, if the statement is one.
     #[must_use]
     pub fn instruction(&self) -> Option<&Instruction<'a>> {
         match self {
@@ -80,7 +80,7 @@ impl<'a> Statement<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// The name that it is, if it is nothing else.
+    /// The name, if the operand is only a name.
     #[must_use]
     pub fn name(&self) -> Option<&'a str> {
         match self {
@@ -127,8 +127,8 @@ impl<'a> Instruction<'a> {
         self.is_memory() && self.space().is_none()
     }
 
-    /// How many elements it moves at once (1, 2, 4 or 8), and how many bits each has. Without a type that has a
-    /// width (a matrix fragment, say), `None`.
+    /// How many elements it moves at once (1, 2, 4 or 8), and how many bits each has. `None` if it has no type with a
+    /// width (a matrix fragment, say).
     #[must_use]
     pub fn access(&self) -> Option<(u32, u32)> {
         let mut elements = 1;

@@ -11,7 +11,7 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Makes the table: one pass over the text. What lies beyond 4 GiB belongs to the last line before.
+    /// Makes the table: one pass over the text. Text beyond 4 GiB counts as part of the last line before.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
         let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');

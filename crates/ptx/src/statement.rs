@@ -24,7 +24,7 @@ impl<'a> Cursor<'a> {
     fn statement(&mut self, out: &mut Vec<Statement<'a>>) -> Parsed<()> {
         match self.token {
             Token::OpenBrace => out.push(Statement::Scope(self.body()?)),
-            // Inline assembly leaves these behind.
+            // Inline assembly can leave empty statements behind.
             Token::Semicolon => {
                 self.advance()?;
             }
@@ -55,7 +55,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// What follows a label's name.
+    /// The statement that a label's name begins.
     fn label(&mut self, label: &'a str, at: At) -> Parsed<Statement<'a>> {
         if label.contains(['.', ':']) {
             return Err(self.error(
@@ -188,7 +188,7 @@ impl<'a> Cursor<'a> {
         ))
     }
 
-    /// What follows the opcode.
+    /// The operands behind the opcode.
     fn instruction(
         &mut self,
         start: At,

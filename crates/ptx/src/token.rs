@@ -2,7 +2,7 @@
 
 use logos::Logos;
 
-/// What a token is; its text comes from its place.
+/// The kind of a token. Its text is found by its range.
 #[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
 #[logos(skip r"[ \t\r\n\x0b\x0c]+")]
 #[logos(skip(r"//[^\n]*", allow_greedy = true))]
@@ -30,7 +30,7 @@ pub(super) enum Token {
     /// `"nounroll"`, quotes included. A backslash is a character like any other, as ptxas has it.
     #[regex(r#""[^"\n]*""#)]
     String,
-    /// The start of a comment that has no end. (One that has is longer, and skipped.)
+    /// The start of a comment that has no end. (A comment with an end is a longer match, and is skipped.)
     #[token("/*")]
     Unclosed,
     #[token("{")]
@@ -101,7 +101,7 @@ pub(super) enum Token {
     End,
 }
 
-/// What a [`Piece`] of a text is.
+/// The kind of a [`Piece`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
     /// A name, a register, or an opcode with its modifiers.
@@ -112,7 +112,7 @@ pub enum PieceKind {
     Number,
     /// A string, with its quotes.
     String,
-    /// Punctuation, and what means nothing in PTX.
+    /// Punctuation, and characters that have no meaning in PTX.
     Sign,
     /// A comment, with its marks.
     Comment,
@@ -120,12 +120,12 @@ pub enum PieceKind {
     Blank,
 }
 
-/// A stretch of a text.
+/// A piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'a> {
-    /// What it is.
+    /// The kind.
     pub kind: PieceKind,
-    /// The stretch itself.
+    /// The text of the piece.
     pub text: &'a str,
 }
 
@@ -158,7 +158,7 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// What the lexer skips: comments and blanks.
+/// The pieces that the lexer skips: comments and blanks.
 fn push_gap<'a>(pieces: &mut Vec<Piece<'a>>, mut gap: &'a str) {
     while !gap.is_empty() {
         let (kind, length) = if gap.starts_with("//") {

@@ -28,7 +28,7 @@ use crate::memory::global::MemoryError;
 use crate::module::{LoadError, Module};
 use args::{Arguments, Command};
 
-/// What ends the program early: a line for the reader, and the exit code.
+/// An error that ends the program: a line for the user, and the exit code.
 #[derive(Debug)]
 struct Failure {
     message: String,
@@ -36,7 +36,7 @@ struct Failure {
 }
 
 impl Failure {
-    /// Bad PTX, or something asked for that cannot be done.
+    /// Bad PTX, or a request that cannot be met: exit code 2.
     fn usage(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -44,7 +44,7 @@ impl Failure {
         }
     }
 
-    /// The kernel did something that it may not.
+    /// The kernel faulted: exit code 1.
     fn fault(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -92,7 +92,7 @@ pub fn main(
             return 2;
         }
         Err(help) => {
-            // A reader that went away has seen what it wanted of the help.
+            // If the reader has closed the pipe, it has seen enough of the help.
             let _ = write!(out, "{}", help.render().ansi());
             return 0;
         }
@@ -133,7 +133,7 @@ fn load(path: &Path) -> Result<(String, Module), Failure> {
     Ok((text, module))
 }
 
-/// Why a file or a kernel of it cannot be run: `file:line:column: what: the line`.
+/// The message for a file or a kernel that cannot be run: `file:line:column: what: the line`.
 fn refused(path: &Path, error: &LoadError) -> Failure {
     let shown = path.display();
     Failure::usage(match error {
@@ -149,7 +149,7 @@ fn refused(path: &Path, error: &LoadError) -> Failure {
     })
 }
 
-/// Why one kernel cannot be run, without its name: `line 3, column 5: what: the line`.
+/// The message for one kernel that cannot be run, without its name: `line 3, column 5: what: the line`.
 fn reason(error: &LoadError) -> String {
     match error {
         LoadError::Refused { error, .. } => format!(
@@ -176,7 +176,7 @@ fn shorten(line: &str) -> String {
 /// Writes an error as one line.
 pub fn complain(err: &mut dyn Write, message: &str) {
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-    // Where stderr is closed, the exit code is all that is left to say it with.
+    // If stderr is closed, only the exit code can report the error.
     let _ = writeln!(err, "{red}error:{red:#} {message}");
 }
 

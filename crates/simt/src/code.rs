@@ -1,4 +1,4 @@
-//! What a kernel is lowered to: flat code over numbered registers, which the machine runs.
+//! The lowered form of a kernel: flat code over numbered registers, which the machine runs.
 //!
 //! Registers live in three files by width: predicates, 32 bits (which also hold those of 8 and 16,
 //! zero-extended), and 64 bits. A register holds 32 values, one for each lane of a warp; a predicate is
@@ -19,13 +19,13 @@ pub use crate::regs::{Guard, Pred, R32, R64, Reg};
 /// One instruction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inst {
-    /// Under which lanes it runs.
+    /// The guard, which selects the lanes that execute it.
     pub guard: Option<Guard>,
-    /// What it does.
+    /// The operation.
     pub op: Op,
 }
 
-/// What an instruction does. A program counter is an index into [`Func::code`].
+/// The operation of an instruction. A program counter is an index into [`Func::code`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Op {
     /// Each lane by itself, registers only.
@@ -34,13 +34,12 @@ pub enum Op {
     Memory(Memory),
     /// Lanes of a warp together: shuffles, votes.
     Warp(Warp),
-    /// To `target`; the guard decides which lanes jump. Those that do and those that do not run together again
+    /// A branch to `target`; the guard decides which lanes jump. The lanes that jump and those that do not reconverge
     /// at `reconverge`.
     Branch {
-        /// Where to.
+        /// The target.
         target: u32,
-        /// The branch's immediate post-dominator; [`NEVER`] where the lanes run together again at the
-        /// exit only.
+        /// The branch's immediate post-dominator; [`NEVER`] where the lanes reconverge at the exit only.
         reconverge: u32,
     },
     /// `brx.idx`: each lane to the target that its index names.
@@ -54,9 +53,9 @@ pub enum Op {
     },
     /// A direct call. Arguments and results are copied between the frames' parameter memory.
     Call(Box<Call>),
-    /// Out of the function; out of the kernel in the entry.
+    /// Returns from the function; in the entry, ends the thread.
     Return,
-    /// Out of the kernel.
+    /// Ends the thread.
     Exit,
     /// `trap`
     Trap,
@@ -64,16 +63,16 @@ pub enum Op {
     Barrier(Barrier),
     /// `mov` from a counter that runs: `%clock`, `%clock64`, `%globaltimer`.
     Clock {
-        /// Where to.
+        /// The destination register.
         to: Reg,
         /// Whether the upper half (`%clock_hi`, `%globaltimer_hi`).
         high: bool,
     },
-    /// Nothing: hints (`prefetch`, `nanosleep`, `pmevent`).
+    /// Hints that have no effect here (`prefetch`, `nanosleep`, `pmevent`).
     Nothing,
 }
 
-/// The `reconverge` of a branch whose lanes do not run together again before they end.
+/// The `reconverge` of a branch whose lanes do not reconverge before they end.
 pub const NEVER: u32 = u32::MAX;
 
 /// A direct call.
@@ -88,7 +87,7 @@ pub struct Call {
     pub results: Vec<Copy>,
 }
 
-/// Bytes between frames.
+/// A copy of bytes from one frame to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copy {
     /// Offset in the frame that is read.
@@ -108,20 +107,20 @@ pub struct Barrier {
     pub count: Option<R32>,
     /// Whether the warp waits: `arrive` does not.
     pub waits: bool,
-    /// What it computes of the threads' predicates.
+    /// The reduction that it computes over the threads' predicates.
     pub reduce: Option<BarrierReduce>,
 }
 
 /// `bar.red`
 #[derive(Debug, Clone, PartialEq)]
 pub struct BarrierReduce {
-    /// What is done with the predicates.
+    /// How the predicates are combined.
     pub op: ReduceOp,
-    /// This thread's.
+    /// The register of this thread's predicate.
     pub value: Pred,
-    /// Whether this thread's is negated (`!%p`).
+    /// Whether that predicate is negated (`!%p`).
     pub negated: bool,
-    /// Where the result goes: a predicate for `and` and `or`, a 32-bit register for `popc`.
+    /// The register of the result: a predicate for `and` and `or`, a 32-bit register for `popc`.
     pub to: Reg,
 }
 
@@ -134,7 +133,7 @@ pub enum ReduceOp {
     Or,
 }
 
-/// A register's value when a frame begins.
+/// The initial value of a register when a frame begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FrameInit {
     /// The same number in every lane.
@@ -208,11 +207,11 @@ pub struct Func {
     pub frame_bytes: u32,
     /// The instructions. The last one is a [`Op::Return`] or a jump.
     pub code: Vec<Inst>,
-    /// For each instruction: where it comes from.
+    /// For each instruction, the place in the text that it comes from.
     pub origins: Vec<Origin>,
 }
 
-/// Where an instruction comes from.
+/// The place in the text that an instruction comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Origin {
     /// Where its opcode stands in the text.
@@ -264,7 +263,7 @@ pub struct ModuleVariable {
     pub addresses: Vec<(u64, u32, i64)>,
 }
 
-/// A kernel with all that it can reach.
+/// A kernel together with all functions and variables that it can reach.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
     /// The functions; the first is the entry.
@@ -277,7 +276,7 @@ pub struct Program {
     pub shared_bytes: u32,
     /// Module-scope global variables that it uses.
     pub globals: Vec<ModuleVariable>,
-    /// Constant memory as it is when the kernel starts.
+    /// The contents of constant memory when the kernel starts.
     pub constants: Vec<u8>,
     /// `.reqntid`, if given.
     pub required_block: Option<[u32; 3]>,

@@ -1,9 +1,10 @@
-//! Counters: what Nsight Compute would count of a launch, and what the PTX itself did.
+//! Counters: the metrics that Nsight Compute would show of a launch, and the instructions that the PTX itself
+//! executed.
 //!
-//! Traffic has the hardware's rules and Nsight Compute's names, and counts what the PTX asks for: where
-//! `ptxas` keeps a kernel's loads and stores as they are, requests, sectors and bytes agree to the last
-//! digit, and wavefronts are those of a machine on which warps never get in each other's way. Instructions
-//! and branches are the PTX's, of which `ptxas` makes others.
+//! Metrics of memory traffic follow the hardware's rules and have Nsight Compute's names. They count the accesses in
+//! the PTX: where `ptxas` keeps a kernel's loads and stores as they are, requests, sectors and bytes agree to the
+//! last digit, and wavefronts are those of a machine on which warps never contend. Instructions and branches are
+//! those of the PTX, which `ptxas` translates into others.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -87,7 +88,7 @@ struct Events {
     local: [Traffic; KINDS],
 }
 
-/// Kinds of access: what [`AccessKind`] numbers.
+/// The number of variants of [`AccessKind`].
 const KINDS: usize = 5;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -103,7 +104,7 @@ struct SharedTraffic {
     ideal: u64,
 }
 
-/// All that metrics are made of.
+/// The sums that metrics are computed from.
 #[derive(Debug, Clone, Default)]
 struct Totals {
     events: Events,
@@ -164,14 +165,14 @@ impl Counters {
             .collect()
     }
 
-    /// A metric by name; `None` if there is none of that name.
+    /// A metric by name; `None` if no metric has that name.
     pub fn get(&self, name: &str) -> Option<Value> {
         let definition = METRICS.iter().find(|definition| definition.name == name)?;
         Some(definition.of(&self.totals()).value)
     }
 
-    /// How often an instruction was executed, by warps and by threads: the threads that were there, whether
-    /// or not its guard let them through. `None` where the program has no such instruction.
+    /// How often an instruction was executed, by warps and by threads: the active threads, whether or not the guard
+    /// let them through. `None` where the program has no such instruction.
     pub fn executed_at(&self, site: Site) -> Option<(u64, u64)> {
         let function = site.function as usize;
         let func = self.program.functions.get(function)?;
@@ -221,9 +222,10 @@ impl Machine {
     /// Runs a kernel to its end and counts what it does: [`Machine::launch_observed`] by [`Counters`].
     ///
     /// # Errors
-    /// Those of [`Machine::launch`].
+    /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
+    /// variable of the module, or when the kernel faults: see [`Machine::launch`].
     pub fn launch_counted(&mut self, launch: &Launch<'_>) -> Result<Counters, LaunchError> {
-        // Not generic: compiled with this crate's optimization, whatever that of the crate that calls.
+        // Not generic, so that it is compiled with this crate's optimization level and not with the caller's.
         self.launch_observed(launch, Counters::new(launch.function))
     }
 }

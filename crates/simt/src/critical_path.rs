@@ -1,12 +1,11 @@
-//! What a launch asks of a multiprocessor: issue slots, wavefronts, traffic behind the L1, and how long a block
-//! takes when it is alone there.
+//! The resources of a multiprocessor that a launch uses: issue slots, wavefronts, traffic behind the L1, and the time
+//! that a block takes when it runs there alone.
 //!
 //! [`CriticalPath`] is an [`Observer`]. Beside sums it keeps a clock for each warp of a block: an instruction begins when
 //! the one before it was issued and the registers that it reads are there, and the registers that it writes
 //! are there after its [latency](Latencies). Warps that wait at a barrier go on from the last one's time. A block's time is
 //! its longest warp's: the *critical path*, with all of the loads that a thread has in flight together counted
-//! once. Contention is not in it, as it is not in the counters; both are for a model of a whole device to
-//! put together.
+//! once. Contention is left out here and in the counters: a model of a whole device combines the two.
 //!
 //! Registers and opcodes are the PTX's. Where `ptxas` makes several instructions of one, as for a division, or
 //! none, as for most `mov` and `cvta`, [`Cost`] says how many are issued.
@@ -32,7 +31,7 @@ pub use resource_use::ResourceUse;
 /// Bytes of a cache line, for which the L1 looks up one tag.
 const LINE: u64 = 128;
 
-/// An observer that keeps warps' clocks and sums what they ask for.
+/// An observer that keeps a clock for each warp and sums the resources that warps use.
 #[derive(Debug, Clone)]
 pub struct CriticalPath {
     program: Arc<Program>,
@@ -46,7 +45,8 @@ pub struct CriticalPath {
     block: Block,
 }
 
-/// Cycles since the block began, if loads that miss the L1 are served by the L2 and if by memory.
+/// Cycles since the block began: first if loads that miss the L1 are served by the L2, then if they are served by
+/// memory.
 type Times = [u64; 2];
 
 /// The block that is running.
@@ -56,9 +56,9 @@ struct Block {
     at: usize,
     /// The last arrival at each of the block's barriers, in their order.
     barriers: Vec<Times>,
-    /// Sectors that the L1 got lately.
+    /// Sectors that the L1 got recently.
     young: HashSet<u64>,
-    /// Sectors that it got before those.
+    /// Sectors that the L1 got before those.
     old: HashSet<u64>,
     /// Sectors of stores.
     stored: HashSet<u64>,
@@ -72,9 +72,9 @@ struct Block {
 struct Clock {
     /// When the next instruction can be issued.
     next: Times,
-    /// When each register is there.
+    /// When the value of each register is available.
     ready: Vec<Times>,
-    /// When the copies of each group are there, the last one still open.
+    /// When the copies of each group have arrived; the last group is still open.
     groups: Vec<Times>,
     /// The barrier that it waits for.
     waits: Option<usize>,
@@ -110,12 +110,12 @@ impl CriticalPath {
         }
     }
 
-    /// Instructions that warps have executed, those that nothing is issued for apart.
+    /// The number of instructions that warps have executed, without those for which nothing is issued.
     pub fn instructions(&self) -> u64 {
         self.sums.issued.iter().sum::<f64>() as u64
     }
 
-    /// What the launch used: all that the observer has seen.
+    /// The resources that the launch has used, from everything the observer has seen.
     pub fn resource_use(mut self) -> ResourceUse {
         self.end_block();
         self.sums.hottest = self.sums.passes.values().copied().max().unwrap_or(0);
@@ -269,7 +269,7 @@ impl CriticalPath {
                     }
                     block.young.insert(sector);
                 }
-                // Sectors that were not used while half of the L1 was filled anew are gone.
+                // Sectors that were not used while half of the L1 was refilled are evicted.
                 if block.young.len() > self.l1_sectors / 2 {
                     block.old = std::mem::take(&mut block.young);
                 }

@@ -26,13 +26,13 @@ use crate::code::{Op, R32, R64};
 use crate::error::LowerError;
 pub(crate) use context::Context;
 
-/// What a decoder returns: the operation, or why there is none.
+/// The result of a decoder: the operation, or the reason why it cannot be decoded.
 type Decoded<T> = Result<T, LowerError>;
 
 /// Decodes any instruction but branches and calls.
 ///
 /// # Errors
-/// A [`LowerError`] when the instruction is none that this machine runs, or its operands do not fit it.
+/// A [`LowerError`] when this machine does not run the instruction, or the operands do not fit it.
 pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decoded<Op> {
     let words: Vec<&str> = inst.opcode.split('.').collect();
     let mut decoder = Decoder {
@@ -99,7 +99,7 @@ impl<'d> Decoder<'d, '_, '_> {
         ))
     }
 
-    /// The operands, of which there have to be so many.
+    /// The operands, after checking that there are `N` of them.
     fn exactly<const N: usize>(&self) -> Decoded<&'d [Operand<'d>; N]> {
         let operands = self.operands.try_into();
         operands.map_err(|_| self.operand_count(N))
@@ -137,7 +137,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 }
 
-/// What a table has for a word.
+/// Looks a word up in a table.
 fn lookup<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
     let mut rows = table.iter();
     rows.find(|(name, _)| *name == word)

@@ -1,19 +1,20 @@
-//! Why a kernel cannot be lowered to code that this machine runs.
+//! The error of lowering a kernel to code that this machine runs.
 
 use ptx::ast::At;
 
-/// An instruction that this machine does not run, or a module that makes no sense: what, and where.
+/// The reason why a kernel cannot be lowered: something that this machine does not support, or something that is not
+/// valid PTX, and its place in the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LowerError {
-    /// What is wrong, in words.
+    /// The reason, in words.
     pub message: String,
     /// Where it stands in the text.
     pub at: At,
 }
 
 impl LowerError {
-    /// Something that this machine does not do.
+    /// An error for something that this machine does not support.
     pub fn unsupported(what: impl std::fmt::Display, at: At) -> Self {
         Self {
             message: format!("{what} is not supported"),
@@ -21,7 +22,7 @@ impl LowerError {
         }
     }
 
-    /// Something that is not PTX, or contradicts itself.
+    /// An error for something that is not valid PTX, or contradicts itself.
     pub fn invalid(message: impl Into<String>, at: At) -> Self {
         Self {
             message: message.into(),

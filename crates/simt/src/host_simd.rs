@@ -19,8 +19,8 @@ use crate::vectors::Portable;
 /// Runs instructions from the start of `code` up to the first of another kind; returns how many it ran.
 type Run = fn(code: &[Inst], regs: &mut Regs<'_>, mask: u32) -> usize;
 
-/// Runs a load or a store on the lanes of a mask, of which there is at least one, and leaves their
-/// addresses.
+/// Runs a load or a store on the lanes of a mask, of which there is at least one, and stores their addresses for the
+/// observer.
 type Transfer<T> =
     fn(&T, &mut Env<'_, '_>, u32, &mut Lanes64) -> Result<AccessOutcome, AccessFault>;
 
@@ -31,13 +31,15 @@ pub(crate) struct HostSimd {
     pub(crate) run_alu: Run,
     /// Runs instructions on registers, loads and stores without telling an observer; returns how many it
     /// ran. It stops at any other instruction, and at a load or store that faults or whose addresses lie in
-    /// several spaces, of which nothing has been done then.
+    /// several spaces, without having begun it.
     pub(crate) run_unobserved: fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64) -> usize,
     pub(crate) load: Transfer<Load>,
     pub(crate) store: Transfer<Store>,
-    /// What a load or store of global memory costs: bytes of a lane, the lanes, their addresses.
+    /// Computes the cost of a load or store of global memory from the bytes of a lane, the lanes, and their
+    /// addresses.
     pub(crate) global_traffic: fn(u32, u32, &Lanes64) -> Global,
-    /// What an access of shared memory costs: whether it stores, then as for global memory.
+    /// Computes the cost of an access to shared memory from whether it stores, and then the same as for global
+    /// memory.
     pub(crate) shared_traffic: fn(bool, u32, u32, &Lanes64, &mut Banks) -> Shared,
 }
 
@@ -211,7 +213,8 @@ impl HostSimd {
     /// what it accesses. `at` is room for addresses.
     ///
     /// # Errors
-    /// The lowest lane's [`AccessFault`] when an address is bad. Then no lane's access has been done.
+    /// An [`AccessFault`] when a lane's address is misaligned, out of bounds, or written although its space is
+    /// read-only. It is that of the lowest such lane, and then no lane has accessed memory.
     #[inline(always)]
     pub(crate) fn run_memory(
         &self,
@@ -239,7 +242,7 @@ impl HostSimd {
         }
     }
 
-    /// What an access of shared memory by the instruction at `site` costs. `banks` is room for words.
+    /// The cost of an access to shared memory by the instruction at `site`. `banks` is scratch space for words.
     #[inline]
     pub(crate) fn shared_access(
         &self,

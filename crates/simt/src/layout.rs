@@ -10,10 +10,9 @@ use crate::error::LowerError;
 use ptx::ast::{Linkage, Module, Space, Variable};
 use ptx::opcode::type_bytes;
 
-/// Constant memory: what one bank of the hardware's holds (CUDA C++ Programming Guide, "Technical
-/// Specifications").
+/// The size of constant memory: one bank of the hardware's (CUDA C++ Programming Guide, "Technical Specifications").
 const MAX_CONSTANT: u32 = 64 * 1024;
-/// The most that a variable in global memory may take here.
+/// The largest size of a variable in global memory here.
 const MAX_GLOBAL: u64 = 1 << 32;
 
 /// The size and alignment of a variable.
@@ -29,7 +28,7 @@ impl Layout {
         u32::try_from(self.bytes).map_err(|_| too_large(variable))
     }
 
-    /// Where the variable lies in a space of which `used` bytes are taken, and how many are then.
+    /// Places the variable in a space of which `used` bytes are taken: its offset, and how many bytes are taken then.
     pub(crate) fn place_behind(
         self,
         used: u32,
@@ -50,7 +49,7 @@ fn too_large(variable: &Variable<'_>) -> LowerError {
     LowerError::invalid(message, variable.at)
 }
 
-/// How large a variable is, and how it is aligned.
+/// The size and alignment of a declared variable.
 pub(crate) fn layout(variable: &Variable<'_>) -> Result<Layout, LowerError> {
     let element = type_bytes(variable.ty).ok_or_else(|| {
         LowerError::unsupported(format!("a variable of type .{}", variable.ty), variable.at)
@@ -81,7 +80,7 @@ pub(crate) fn layout(variable: &Variable<'_>) -> Result<Layout, LowerError> {
     Ok(Layout { bytes, align })
 }
 
-/// Where a variable is.
+/// The place of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Location {
     /// Offset in shared memory.
@@ -98,7 +97,7 @@ pub(crate) enum Location {
     Param(u32),
 }
 
-/// The variables of a kernel and of what it reaches.
+/// The variables of a kernel and of the functions that it can reach.
 pub(crate) struct Variables<'m> {
     module_scope: HashMap<&'m str, &'m Variable<'m>>,
     placed: HashMap<&'m str, Location>,
@@ -112,7 +111,7 @@ impl<'m> Variables<'m> {
     pub(crate) fn new(module: &'m Module<'m>) -> Self {
         let mut module_scope = HashMap::new();
         for variable in &module.variables {
-            // A definition counts for more than a declaration of the same name.
+            // A definition takes precedence over a declaration of the same name.
             let known = module_scope.entry(variable.name).or_insert(variable);
             if known.linkage == Linkage::Extern {
                 *known = variable;
@@ -132,7 +131,7 @@ impl<'m> Variables<'m> {
         self.shared_bytes
     }
 
-    /// Where the module-scope variable of this name is; it gets its place when it is first asked for.
+    /// The place of the module-scope variable of this name. The variable is placed when it is first asked for.
     pub(crate) fn module_scope(&mut self, name: &str) -> Option<Result<Location, LowerError>> {
         if let Some(place) = self.placed.get(name) {
             return Some(Ok(*place));
@@ -186,7 +185,7 @@ impl<'m> Variables<'m> {
         })
     }
 
-    /// The memory that the placed variables need, as it is when a kernel starts.
+    /// The contents of the memory of the placed variables when a kernel starts.
     pub(crate) fn into_memory(mut self) -> Result<(Vec<ModuleVariable>, Vec<u8>), LowerError> {
         let mut globals = Vec::new();
         let mut next = 0;

@@ -1,8 +1,8 @@
 //! A SIMT machine: runs PTX on the CPU, warp by warp, and counts what a GPU would do.
 //!
 //! In go the text of a PTX module, buffers, and the geometry and arguments of a launch. Out come the buffers
-//! as the kernel leaves them, a fault with its place in the text where it does something that it may not, and
-//! for those who ask, the [`counters`] that Nsight Compute would show, or the [`critical_path`] of the blocks.
+//! as the kernel leaves them, a fault with its place in the text if the kernel does something that is not allowed,
+//! and on request the [`counters`] that Nsight Compute would show, or the [`critical_path`] of the blocks.
 //!
 //! A kernel goes through these modules, each of which uses only those before it:
 //!
@@ -20,8 +20,8 @@
 //! - [`cli`] is the `simt` program.
 //!
 //! The crate must not know of ladders, rungs or problems, of real GPUs and their drivers, or of how many
-//! multiprocessors or how much bandwidth a GPU has: its numbers are the kernel's, and
-//! a model of a device puts the two together.
+//! multiprocessors or how much bandwidth a GPU has: it measures kernels, and a model of a device elsewhere combines
+//! its numbers with the GPU's.
 //!
 //! ```
 //! use simt::counters::Value;

@@ -1,5 +1,5 @@
 //! From the syntax tree to code: names become register numbers and addresses, labels become program
-//! counters, and each branch learns where the lanes that it separates run together again.
+//! counters, and each branch gets the program counter where the lanes that it separates reconverge.
 //!
 //! A kernel is lowered together with the functions that it can reach, because shared variables get their
 //! addresses per kernel.

@@ -1,4 +1,4 @@
-//! Memory: its spaces, and the instructions that use it.
+//! State spaces, and the instructions that access memory.
 //!
 //! Addresses of the shared, local, constant and parameter spaces are offsets from 0. In the generic
 //! space (PTX ISA §5.1, "Generic Addressing") each has a window, at [`SHARED_WINDOW`] and so on; every
@@ -45,7 +45,7 @@ pub const PARAM_WINDOW: u64 = 0x0000_7400_0000_0000;
 /// The size of each window.
 pub const WINDOW_BYTES: u64 = 0x0000_0100_0000_0000;
 
-/// What a memory instruction reaches.
+/// The registers and memories that a memory instruction can reach.
 pub struct Env<'a, 'm> {
     /// The warp's registers.
     pub regs: Regs<'a>,
@@ -59,11 +59,11 @@ pub struct Env<'a, 'm> {
     pub constants: &'a [u8],
     /// Device memory.
     pub global: &'m GlobalMemory,
-    /// What of it was accessed last.
+    /// The parts of device memory that were accessed last.
     pub recent: &'a mut Recent<'m>,
 }
 
-/// What was accessed last.
+/// The parts of device memory that were accessed last.
 #[derive(Debug)]
 pub struct Recent<'m> {
     /// The two allocations that were found last, so that they need not be looked for.
@@ -84,7 +84,7 @@ impl Default for Recent<'_> {
     }
 }
 
-/// Why a lane's access cannot be done.
+/// A lane's access that cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessFault {
     /// The lane.
@@ -95,7 +95,7 @@ pub struct AccessFault {
     pub bytes: u32,
     /// Whether it writes.
     pub write: bool,
-    /// What is wrong with it.
+    /// The reason.
     pub what: AccessProblem,
     /// The space that the address lies in.
     pub space: Space,
@@ -106,14 +106,14 @@ pub struct AccessFault {
 }
 
 impl AccessFault {
-    /// The same fault, of an instruction whose addresses are `window` behind those of the space.
+    /// The same fault for an instruction whose addresses lie `window` bytes behind those of the space.
     fn shifted(mut self, window: u64) -> Self {
         self.address = self.address.wrapping_add(window);
         self
     }
 
-    /// Where it is in its space: `16 bytes past the end of the block's shared memory of 4096 bytes`.
-    /// `None` for global memory, of which the allocations have to be asked.
+    /// The place of the access in its space, in words: `16 bytes past the end of the block's shared memory of 4096
+    /// bytes`. `None` for global memory, of which the allocations have to be asked.
     pub fn near(&self) -> Option<String> {
         let whose = match self.space {
             Space::Shared => "the block's shared memory",
@@ -134,14 +134,14 @@ impl AccessFault {
     }
 }
 
-/// What is wrong with an access.
+/// The reason why an access cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccessProblem {
-    /// The address is no multiple of the access's size.
+    /// The address is not a multiple of the access's size.
     Misaligned,
-    /// Outside every allocation, or past the end of its space.
+    /// The address is outside every allocation, or past the end of its space.
     OutOfBounds,
-    /// Written, and the space is read-only.
+    /// The access writes, but the space is read-only.
     ReadOnly,
 }
 
@@ -156,7 +156,7 @@ pub enum Memory {
     Atomic(Box<Atomic>),
     /// `cp.async`
     AsyncCopy(Box<AsyncCopy>),
-    /// `cp.async.commit_group`, `.wait_group`, `.wait_all`: the copies are done.
+    /// `cp.async.commit_group`, `.wait_group`, `.wait_all`: nothing is left to do, because copies are done at once.
     Nothing,
     /// `membar`, `fence`
     Fence,
@@ -169,7 +169,8 @@ impl Memory {
     /// what it accesses. `at` is room for addresses. Compiled once for all observers.
     ///
     /// # Errors
-    /// The lowest lane's [`AccessFault`] when an address is bad. Then no lane's access has been done.
+    /// An [`AccessFault`] when a lane's address is misaligned, out of bounds, or written although its space is
+    /// read-only. It is that of the lowest such lane, and then no lane has accessed memory.
     #[inline(never)]
     pub(crate) fn execute_slow_path(
         &self,

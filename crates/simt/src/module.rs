@@ -13,20 +13,20 @@ pub enum LoadError {
     /// The text is not PTX.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// A kernel, or a function that it can reach, has something that this machine does not do.
+    /// A kernel, or a function that it can reach, needs something that this machine does not support.
     #[error("kernel `{entry}`: line {}, column {}: {}\n  {}", .error.line, .error.column, .error.message, .error.source_line.trim())]
     Refused {
         /// The kernel.
         entry: String,
-        /// What this machine does not do, and where.
+        /// The reason, and its place in the text.
         error: ParseError,
     },
     /// The module has no kernel of this name.
     #[error("there is no kernel `{name}`; there are {}", if .known.is_empty() { "none".to_owned() } else { .known.join(", ") })]
     NoSuchKernel {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// The kernels that there are.
+        /// The names of the module's kernels.
         known: Vec<String>,
     },
     /// The module is for 32-bit addresses.
@@ -47,7 +47,7 @@ impl Function {
         &self.program.functions[0].name
     }
 
-    /// What it was lowered to.
+    /// The program that the kernel was lowered to.
     pub fn program(&self) -> &Program {
         &self.program
     }

@@ -1,4 +1,4 @@
-//! Watching a run: counters, checks and traces are observers.
+//! Observers of a launch: counters, checks and traces.
 //!
 //! The machine is generic over the observer of a launch. The plain one, `()`, asks for nothing, and the
 //! compiler removes the calls.
@@ -14,7 +14,7 @@ pub struct Site {
     pub pc: u32,
 }
 
-/// What a memory instruction does with the addresses.
+/// The kind of access that a memory instruction does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are the kinds")]
 pub enum AccessKind {
@@ -34,7 +34,7 @@ pub struct Access<'a> {
     /// Where the addresses lie. An instruction with generic addresses shows as one access for each space
     /// that its lanes address.
     pub space: Space,
-    /// What is done.
+    /// The kind of access.
     pub kind: AccessKind,
     /// Bytes for each lane, all elements of a vector together.
     pub bytes: u32,
@@ -56,16 +56,16 @@ pub struct WarpId {
 /// Watches a launch. Each host thread has one of its own; they are merged at the end, in no particular
 /// order.
 pub trait Observer: Send + Sized {
-    /// Whether it asks for anything at all: if not, the machine need not stop to tell it.
+    /// Whether the observer uses any of the calls below. If not, the machine need not stop to make them.
     const WATCHES: bool = true;
 
     /// An observer for one more host thread.
     fn fork(&self) -> Self;
 
-    /// Takes over what another one has seen.
+    /// Adds the observations of another observer to this one.
     fn merge(&mut self, other: Self);
 
-    /// A warp has its turn: it executes the instructions from now on, up to the next turn.
+    /// A warp begins its turn: the calls that follow are about this warp, up to the next turn.
     #[inline(always)]
     fn turn(&mut self, warp_id: WarpId) {
         let _ = warp_id;
@@ -111,7 +111,7 @@ impl Observer for () {
     fn merge(&mut self, (): Self) {}
 }
 
-/// Methods that tell both of two observers.
+/// Methods that forward a call to both observers of a pair.
 macro_rules! both {
     ($($method:ident($($arg:ident: $ty:ty),+);)*) => {$(
         #[inline(always)]

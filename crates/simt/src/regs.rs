@@ -127,7 +127,7 @@ impl Regs<'_> {
     }
 }
 
-/// A register that holds a number a lane, of 32 or of 64 bits.
+/// The number of a register that holds a value of 32 or of 64 bits for each lane.
 pub(crate) trait Register: Copy {
     type Value: Copy + Default;
 

@@ -1,8 +1,8 @@
-//! What one access of a warp costs: sectors of global and local memory, wavefronts of shared memory.
+//! The cost of one access of a warp: sectors of global and local memory, wavefronts of shared memory.
 //!
-//! NVIDIA documents the words (sector, request, wavefront, bank) and not all of the rules. Those here were
-//! fitted to Nsight Compute's counts on an H100 for 597 patterns of addresses and lanes, and give every
-//! one of them exactly; the patterns and counts are the crate's fixture `ncu/patterns.csv`.
+//! NVIDIA documents the terms (sector, request, wavefront, bank) but not all of the rules. The rules here were fitted
+//! to Nsight Compute's counts on an H100 for 597 patterns of addresses and lanes, and reproduce each of them exactly.
+//! The patterns and counts are in the crate's fixture `ncu/patterns.csv`.
 
 use crate::regs::{ALL, LANES, lanes};
 use crate::vectors::{HALF, Steps, Vectors};
@@ -73,7 +73,7 @@ fn ascent<V: Vectors>(addresses: &[u64; LANES], shift: u32) -> Option<(Steps, u3
     }
 }
 
-/// [`global`] for any addresses.
+/// Computes [`global`] for arbitrary addresses.
 #[inline(never)]
 fn scattered(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
     if let Some((sectors, elements)) = ascending(mask, addresses) {
@@ -155,7 +155,7 @@ pub(crate) fn local(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> (u64, u6
 /// So lanes go through in groups of 32, of 16 where each takes 8 bytes, of 8 where it takes 16. Of a load,
 /// two neighbouring groups go together if throughout the warp every active lane's neighbour, the one whose
 /// number differs in bit 0, or throughout the one that differs in bit 1, is inactive or has the same
-/// address. A store's never do.
+/// address. Groups of a store never go together.
 #[inline(always)]
 pub(crate) fn shared<V: Vectors>(
     store: bool,
@@ -191,7 +191,7 @@ fn most_in_a_bank(mask: u32, addresses: &[u64; LANES]) -> u64 {
     counts.iter().max().copied().map_or(0, u64::from)
 }
 
-/// [`shared`] for any addresses.
+/// Computes [`shared`] for arbitrary addresses.
 #[inline(never)]
 fn shared_by_words(
     store: bool,
@@ -259,7 +259,8 @@ fn paired(bit: usize, mask: u32, addresses: &[u64; LANES]) -> bool {
 }
 
 /// An `atom` or `red` of shared memory: each bank serves one lane in a wavefront, also where several
-/// change the same word. Of one that only `counts`, it serves one word.
+/// change the same word. If the atomic only `counts`, each bank serves one word in a wavefront, for all lanes that
+/// add to it.
 pub(crate) fn shared_atomic(
     counts: bool,
     bytes: u32,
@@ -331,7 +332,7 @@ impl Distinct {
         }
     }
 
-    /// Where a number stands, put there if it is new.
+    /// The index of a number, which is added if it is new.
     #[inline]
     fn insert(&mut self, value: u64) -> usize {
         // Neighbouring lanes are the likeliest to agree.

@@ -21,7 +21,7 @@ pub(crate) enum Pattern {
     Same,
 }
 
-/// The questions, answered with the vector instructions of one kind of CPU.
+/// The questions about addresses, implemented for one kind of CPU.
 pub(crate) trait Vectors {
     /// The patterns of both halves of a warp whose lanes access `bytes` bytes each, if both have one.
     fn patterns(at: &Lanes64, bytes: u32) -> Option<[Pattern; 2]>;
@@ -44,15 +44,15 @@ pub(crate) trait Vectors {
 /// itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Steps {
-    /// It is another one.
+    /// Its address is a different one.
     pub(crate) moves: u32,
-    /// It is another one even when it is divided.
+    /// Its address is a different one even after the division by 2^`shift`.
     pub(crate) crosses: u32,
-    /// It is less.
+    /// Its address is lower.
     pub(crate) descends: u32,
 }
 
-/// Answers them on any CPU.
+/// The implementation for any CPU.
 pub(crate) struct Portable;
 
 impl Vectors for Portable {

@@ -1,8 +1,8 @@
-//! What the lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `activemask`, `elect`,
+//! Instructions that the lanes of a warp execute together: `shfl`, `vote`, `match`, `redux`, `activemask`, `elect`,
 //! `bar.warp.sync` (PTX ISA §9.7.9.6, §9.7.13).
 //!
-//! The lanes that an instruction's `membermask` names must be here. Those that run the instruction now
-//! are; one that is named and is elsewhere would be waited for on a GPU, and is a fault here.
+//! All lanes that an instruction's `membermask` names must execute the instruction at the same time. A GPU would wait
+//! for a lane that is elsewhere; here that is a fault.
 
 use crate::regs::{ALL, LANES, Lanes32, Pred, R32, Reg, Regs, lanes};
 
@@ -62,7 +62,7 @@ pub enum ShuffleMode {
     Idx,
 }
 
-/// What a vote tells.
+/// The result that a vote computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the modifiers")]
 pub enum VoteMode {
@@ -86,17 +86,18 @@ pub enum ReduxOp {
     Xor,
 }
 
-/// Lanes that a `membermask` names are not here.
+/// A `membermask` names lanes that do not execute the instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AbsentLanes {
-    /// A lane that runs the instruction.
+    /// A lane that executes the instruction.
     pub lane: u32,
-    /// The lanes that are named and not here; or the lane itself, if it is here and not named.
+    /// The lanes that are named but do not execute the instruction; or the lane itself, if its own mask does not name
+    /// it.
     pub lanes: u32,
 }
 
 impl Warp {
-    /// The register with the lanes that have to be here.
+    /// The register of the `membermask`.
     fn members(&self) -> Option<R32> {
         match self {
             Warp::ActiveMask { .. } => None,
@@ -112,7 +113,7 @@ impl Warp {
     /// Runs it on the lanes of `mask`.
     ///
     /// # Errors
-    /// [`AbsentLanes`] where a `membermask` names a lane that is not here.
+    /// [`AbsentLanes`] when a `membermask` names a lane that does not execute this instruction now.
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) -> Result<(), AbsentLanes> {
         if let Some(members) = self.members() {
             check_members(regs.get32(members), mask)?;
@@ -251,7 +252,7 @@ fn in_lanes(mask: u32, result: impl Fn(usize) -> u32) -> Lanes32 {
     results
 }
 
-/// Whether every lane of `mask` is named by its own mask, and names none that is elsewhere.
+/// Checks that every lane of `mask` is named by its own `membermask`, which names only lanes of `mask`.
 fn check_members(members: &Lanes32, mask: u32) -> Result<(), AbsentLanes> {
     for lane in lanes(mask) {
         let absent = members[lane] & !mask;

@@ -286,7 +286,7 @@ fn a_trap_tells_who_and_where() {
         error.to_string().ends_with("[kernels/src/lib.rs:42]"),
         "{error}"
     );
-    // What was written before the fault is there.
+    // The memory holds what was written before the fault.
     assert_eq!(machine.read(out).unwrap().len(), 640);
 }
 

@@ -64,7 +64,7 @@ entries! {
 }
 
 /// # Safety
-/// As `histogram_lanes`, with blocks of `BLOCK` threads; `copies` is `BINS * COPIES` words of shared memory.
+/// The contract of `histogram_lanes`, with blocks of `BLOCK`; `copies` is `BINS * COPIES` words of shared memory.
 #[inline(always)]
 unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *mut u32, n: u32) {
     let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());
@@ -98,7 +98,7 @@ unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *m
                 }
             }
         }
-        // What is no whole vector is less than a block.
+        // The elements behind the last whole vector are fewer than a block's threads.
         let last = vectors * WIDTH as u32 + tid;
         if index == 0 && last < n {
             count_one(own, u32::from(*input.add(last as usize)));
@@ -120,7 +120,7 @@ unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *m
 /// Vector `at` of the input.
 ///
 /// # Safety
-/// There is one, and `input` is a multiple of 16.
+/// The input has a vector of this index, and `input` is a multiple of 16.
 #[inline(always)]
 unsafe fn wide_load(input: *const u8, at: u32) -> [u32; 4] {
     // SAFETY: as the caller promises.
@@ -130,7 +130,7 @@ unsafe fn wide_load(input: *const u8, at: u32) -> [u32; 4] {
 /// Counts the 16 bytes of four words in the lane's copy.
 ///
 /// # Safety
-/// As [`count_one`].
+/// The copies are accessed by atomics only.
 #[inline(always)]
 unsafe fn count(own: *mut u32, words: [u32; 4]) {
     for word in words {

@@ -4,7 +4,7 @@
 //! SM nothing else is done in that time. Here three stages of shared memory hold a pair of tiles each. A copy from global
 //! to shared memory passes by the registers ([`copy_async`](crate::copy_async)): a thread starts it and goes on. So
 //! while a block multiplies one stage, the next two fill by themselves, and one barrier for each pair of tiles is
-//! enough: behind it the pair has arrived for all threads, and nobody reads the stage any more that is filled next.
+//! enough: behind it the pair has arrived for all threads, and no thread reads the stage any more that is filled next.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use rung::Rung;
@@ -22,7 +22,7 @@ entries! {
     /// every shape takes the same way.
     ///
     /// # Safety
-    /// As `matmul_large_register_tile`, with dynamic shared memory for three pairs of tiles.
+    /// As [`matmul`](super) says; the grid's x counts tiles of 128 × 256; dynamic shared memory holds 3 pairs of tiles.
     matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
     for BLOCK in [256];
     dynamic stages: [Wide<f32, 4>; stages_len::<LargeTile>() / 4];
@@ -37,7 +37,7 @@ entries! {
 }
 
 /// # Safety
-/// As [`matmul_async_copies_256`] says; `stages` is its shared memory.
+/// The contract of [`matmul_async_copies_256`], whose dynamic shared memory `stages` points to.
 #[inline(always)]
 unsafe fn async_copies(stages: *mut f32, product: &Product) {
     let part = Part::of_this_block::<LargeTile>(product);

@@ -17,7 +17,7 @@ const PAD: usize = 4;
 /// Rows of tiles that are taken together, so that the blocks that run at a time share what they read in the L2.
 const BAND: u32 = 8;
 
-/// The matrices, as the kernel has them.
+/// The matrices and their sizes, as the kernel gets them.
 #[derive(Clone, Copy)]
 pub(super) struct Product {
     pub(super) a: *const f32,
@@ -100,14 +100,14 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
     const THREADS: usize = WARPS_DOWN * WARPS_ALONG * WARP_SIZE as usize;
 }
 
-/// What a thread multiplies in one step: a column of its rows of `a`, and a row of its columns of `b`.
+/// The factors that a thread multiplies in one step: a column of its rows of `a`, and a row of its columns of `b`.
 #[derive(Clone, Copy)]
 pub(super) struct Fragments<const DOWN: usize, const ALONG: usize> {
     pub(super) a: [f32; DOWN],
     pub(super) b: [f32; ALONG],
 }
 
-/// A thread's elements of `c`, in its registers.
+/// The sums of a thread's elements of `c`, in its registers.
 pub(super) type Sums<const DOWN: usize, const ALONG: usize> = [[f32; ALONG]; DOWN];
 
 impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const ALONG: usize>
@@ -132,7 +132,7 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
     /// Four elements of this thread's rows of `a`, in step `step` of the pair of tiles from `pair` on.
     ///
     /// # Safety
-    /// `pair` points to a [`PAIR`](TileSizes::PAIR) of floats, aligned to 16 bytes, that nobody writes meanwhile.
+    /// `pair` points to a [`PAIR`](TileSizes::PAIR) of floats, aligned to 16 bytes, that no thread writes meanwhile.
     #[inline(always)]
     pub(super) unsafe fn four_of_a(&self, pair: *const f32, step: usize, four: usize) -> [f32; 4] {
         let at = step * Self::PITCH + self.row as usize + four * 4 * LANES.0;
@@ -143,7 +143,7 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
     /// Four elements of this thread's columns of `b`.
     ///
     /// # Safety
-    /// As [`ThreadTile::four_of_a`].
+    /// `pair` points to a [`PAIR`](TileSizes::PAIR) of floats, aligned to 16 bytes, that no thread writes meanwhile.
     #[inline(always)]
     pub(super) unsafe fn four_of_b(&self, pair: *const f32, step: usize, four: usize) -> [f32; 4] {
         let at = DEPTH * Self::PITCH + step * Self::COLUMNS;
@@ -151,10 +151,10 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
         unsafe { wide::load(pair.add(at + self.column as usize + four * 4 * LANES.1)) }
     }
 
-    /// All that this thread multiplies in step `step`.
+    /// The fragments that this thread multiplies in step `step`.
     ///
     /// # Safety
-    /// As [`ThreadTile::four_of_a`].
+    /// `pair` points to a [`PAIR`](TileSizes::PAIR) of floats, aligned to 16 bytes, that no thread writes meanwhile.
     #[inline(always)]
     pub(super) unsafe fn fragments(&self, pair: *const f32, step: usize) -> Fragments<DOWN, ALONG> {
         let (mut a, mut b) = ([0.0; DOWN], [0.0; ALONG]);
@@ -172,7 +172,7 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
     /// Writes this thread's elements of `c`.
     ///
     /// # Safety
-    /// `c` is there, and nobody else accesses these elements meanwhile.
+    /// `c` is valid for writes, and no other thread accesses this thread's elements of it meanwhile.
     #[inline(always)]
     pub(super) unsafe fn write(&self, product: &Product, part: &Part, sums: &Sums<DOWN, ALONG>) {
         // SAFETY: as the caller promises, and by the question.
@@ -225,8 +225,8 @@ impl<const DOWN: usize, const ALONG: usize> Fragments<DOWN, ALONG> {
 /// Writes four neighbouring elements of `c`, or those of them that it has.
 ///
 /// # Safety
-/// The first is an element of `c`, and a multiple of four elements away from its row's first. Nobody else accesses these
-/// four meanwhile. With `WIDE`, `n` is a multiple of 4.
+/// The first of the four is an element of `c`, and its column is a multiple of 4. No other thread accesses these four
+/// meanwhile. With `WIDE`, `n` is a multiple of 4.
 #[inline(always)]
 pub(super) unsafe fn write<const WIDE: bool>(
     product: &Product,

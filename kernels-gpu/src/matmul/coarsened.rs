@@ -63,7 +63,7 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
                 // SAFETY: in bounds, by the question.
                 element = unsafe { *from.add(tile * T) };
             }
-            // SAFETY: as above.
+            // SAFETY: every thread writes its own element of each tile.
             unsafe { tile_b.set(place.down, place.along, element) };
             let (written_a, written_b) = tile_a.sync_with(tile_b);
             // SAFETY: all of both tiles is written.

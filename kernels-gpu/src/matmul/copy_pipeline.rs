@@ -38,7 +38,7 @@ pub(super) fn wait_for_next_pair() {
 /// A thread's copies of a block's tiles.
 ///
 /// With `WIDE`, a row of `b` is copied four columns at a time, and `n` is a multiple of 4. A row or column beyond the
-/// matrix is copied as the last one is: it has a place in memory, and what it gives is not written to `c`.
+/// matrix is copied as the last one is: it has a place in memory, and its products are not written to `c`.
 pub(super) struct CopyPipeline<S: TileSizes, const WIDE: bool> {
     /// The tiles' first column of `a` and row of `b`.
     a: *const f32,
@@ -127,7 +127,7 @@ impl<S: TileSizes, const WIDE: bool> CopyPipeline<S, WIDE> {
     /// `is_whole`, what is beyond the depth is zero.
     ///
     /// # Safety
-    /// The matrices are there; the next pair is; its stage is not read any more.
+    /// The matrices are valid for reads, there is a next pair, and no thread reads its stage any more.
     #[inline(always)]
     pub(super) unsafe fn copy(&self, copy: usize, is_whole: bool) {
         // SAFETY: as the caller promises.
@@ -159,7 +159,7 @@ impl<S: TileSizes, const WIDE: bool> CopyPipeline<S, WIDE> {
     /// Starts all of this thread's copies of the next pair of tiles.
     ///
     /// # Safety
-    /// As [`CopyPipeline::copy`].
+    /// The matrices are valid for reads, there is a next pair, and no thread reads its stage any more.
     #[inline(always)]
     pub(super) unsafe fn copy_all(&self, is_whole: bool) {
         for copy in 0..Self::COPIES {
@@ -183,7 +183,7 @@ impl<S: TileSizes, const WIDE: bool> CopyPipeline<S, WIDE> {
     /// Starts the copies of the next pair of tiles, if there is one, and goes on to the pair after it.
     ///
     /// # Safety
-    /// The matrices are there; the stage of the next pair is not read any more.
+    /// The matrices are valid for reads, and no thread reads the stage of the next pair any more.
     #[inline(always)]
     pub(super) unsafe fn start_next(&mut self) {
         if self.has_next() {

@@ -1,4 +1,4 @@
-//! Two sets of fragments: what is multiplied next is read while the present step multiplies.
+//! Two sets of fragments: the next step's are read while the present step's are multiplied.
 //!
 //! In `matmul_async_copies` each step begins with six wide reads of shared memory, and the first multiplication waits
 //! for them: about 30 cycles for each 128 multiplications of a warp, in which a scheduler has only one other warp to
@@ -21,7 +21,7 @@ entries! {
     /// `matmul_async_copies` with two sets of fragments.
     ///
     /// # Safety
-    /// As `matmul_async_copies`.
+    /// As [`matmul`](super) says; the grid's x counts tiles of 128 × 256; dynamic shared memory holds 3 pairs of tiles.
     matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
     for BLOCK in [256];
     dynamic stages: [Wide<f32, 4>; stages_len::<LargeTile>() / 4];
@@ -36,7 +36,7 @@ entries! {
 }
 
 /// # Safety
-/// As [`matmul_double_buffered_256`] says; `stages` is its shared memory.
+/// The contract of [`matmul_double_buffered_256`], whose dynamic shared memory `stages` points to.
 #[inline(always)]
 unsafe fn double_buffered(stages: *mut f32, product: &Product) {
     let part = Part::of_this_block::<LargeTile>(product);
@@ -54,7 +54,7 @@ unsafe fn double_buffered(stages: *mut f32, product: &Product) {
     let mut fragments = unsafe { tile.fragments(pair, 0) };
     for _ in 0..product.k.div_ceil(DEPTH as u32) {
         // SAFETY: the stage that is filled next was read to its end before the last barrier; each stage that is read
-        // has arrived. Behind the last pair, what is read is not multiplied.
+        // has arrived. The fragments read behind the last pair are never multiplied.
         unsafe {
             copies.start_next();
             for step in 1..DEPTH {

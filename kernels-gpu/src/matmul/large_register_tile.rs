@@ -51,7 +51,7 @@ entries! {
 }
 
 /// # Safety
-/// As [`matmul_large_register_tile_256`] says; `pair` is shared memory for a pair of tiles.
+/// The contract of [`matmul_large_register_tile_256`]; `pair` is shared memory for a pair of tiles.
 #[inline(always)]
 unsafe fn large_register_tile(pair: *mut f32, product: &Product) {
     let part = Part::of_this_block::<LargeTile>(product);
@@ -76,7 +76,7 @@ unsafe fn large_register_tile(pair: *mut f32, product: &Product) {
 /// outside of a matrix is 0.
 ///
 /// # Safety
-/// The matrices are there; `pair` is shared memory for a pair of tiles that nobody reads meanwhile.
+/// The matrices are valid for reads; `pair` is shared memory for a pair of tiles that no thread reads meanwhile.
 #[inline(always)]
 unsafe fn load(pair: *mut f32, product: &Product, part: &Part, first: u32) {
     let a = Matrix {

@@ -49,8 +49,8 @@ pub const MATMUL_NAIVE: Rung = Rung {
 /// Neighbouring threads take neighbouring columns.
 ///
 /// In each step a warp reads 32 neighbouring elements of `b`'s row, 4 sectors, and one element of `a`, which all its
-/// lanes share. Coalesced, and still two loads for each multiplication: memory and its caches are what it waits for.
-/// (Section 6.1, figure 6.2.)
+/// lanes share. The reads are coalesced, but there are two for each multiplication: the warp waits for memory and its
+/// caches. (Section 6.1, figure 6.2.)
 ///
 /// # Safety
 /// As [`matmul`](super) says.

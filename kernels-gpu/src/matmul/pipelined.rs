@@ -1,13 +1,13 @@
-//! Pacing: what else there is to do is spread evenly over the multiplications.
+//! Pacing: the reads and copies are spread evenly over the multiplications.
 //!
 //! `matmul_double_buffered` reads a step ahead, but the driver's compiler gathers those reads, and the copies of the next
 //! tiles, at the top of the loop. There they queue for the one memory pipe of the SM while the multipliers starve. Here
 //! each read and each copy has its place between two columns of multiplications, and a warp's barrier in each step keeps
 //! the compiler from moving them together again. The barrier costs one issue slot of 134.
 //!
-//! An SM's schedulers issue 4 instructions a cycle, and each multiplication of a warp takes a slot: what is not a
-//! multiplication is lost. The loop has 2048 of them in 2190 instructions. To keep the others few, rows of `b` are copied
-//! four columns at a time where they begin at multiples of 16 bytes.
+//! An SM's schedulers issue 4 instructions a cycle, and each multiplication of a warp takes a slot: any other
+//! instruction costs one. The loop has 2048 of them in 2190 instructions. To keep the others few, rows of `b` are
+//! copied four columns at a time where they begin at multiples of 16 bytes.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 // The indices select registers: they are constants once the loops are unrolled.
 #![allow(clippy::needless_range_loop)]
@@ -31,12 +31,12 @@ entries! {
     /// kernel for these sizes (256 × 128 × 8, three stages, eight warps) has 89 in 100. Measured on an H100 80GB HBM3,
     /// whose multipliers' peak is 66.9 TFLOP/s: 52.0 for 4096³ (cuBLAS 50.7), 52.8 for 8192³ (51.6), 49.7 for 2048³,
     /// whose 128 tiles are one round of 132 SMs (50.0). 79 %, not 94: Nsight Compute calls a fifth of the stalls
-    /// dispatch stalls, of which cuBLAS has half as many. What it took, each measured at 4096³: both fragments in
-    /// registers a step ahead 46.8, a warp's barrier in each step 47.9, tiles of 128 × 256 49.1, the copies spread over
-    /// the steps 51.2, and edges without a loop of their own 52.4 (with other data, of 24 bits).
+    /// dispatch stalls, of which cuBLAS has half as many. The steps on the way, each measured at 4096³: both fragments
+    /// in registers a step ahead 46.8, a warp's barrier in each step 47.9, tiles of 128 × 256 49.1, the copies spread
+    /// over the steps 51.2, and edges without a loop of their own 52.4 (with other data, of 24 bits).
     ///
     /// # Safety
-    /// As `matmul_double_buffered`.
+    /// As [`matmul`](super) says; the grid's x counts tiles of 128 × 256; dynamic shared memory holds 3 pairs of tiles.
     matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
     for BLOCK in [256];
     dynamic stages: [Wide<f32, 4>; stages_len::<LargeTile>() / 4];
@@ -56,7 +56,7 @@ entries! {
 }
 
 /// # Safety
-/// As [`matmul_pipelined_256`] says; `n` is a multiple of 4.
+/// The contract of [`matmul_pipelined_256`], whose dynamic shared memory `stages` points to; `n` is a multiple of 4.
 #[inline(always)]
 unsafe fn pipelined(stages: *mut f32, product: &Product) {
     let part = Part::of_this_block::<LargeTile>(product);
@@ -74,7 +74,7 @@ unsafe fn pipelined(stages: *mut f32, product: &Product) {
 /// much code again as the other way is, for the driver to compile before the first launch.
 ///
 /// # Safety
-/// As [`matmul_pipelined_256`] says.
+/// The contract of [`matmul_pipelined_256`], whose dynamic shared memory `stages` points to.
 #[inline(always)]
 unsafe fn in_strips(stages: *mut f32, product: &Product) {
     type Strip = ThreadTile<4, 2, 4, 8>;
@@ -133,7 +133,7 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
             let is_whole = copies.is_whole();
             for step in 0..DEPTH {
                 if step == DEPTH - 1 {
-                    // Nobody reads the present pair any more after its last fragments.
+                    // After its last fragments, no thread reads the present pair any more.
                     wait_for_next_pair();
                     stage = stage_after::<Self>(stage, 1);
                 } else {
@@ -175,10 +175,10 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
         tile.for_each_four(product, part, &sums, write);
     }
 
-    /// Reads those of the next fragments whose turn comes before the multiplications of column `j`.
+    /// Reads the part of the next fragments whose turn comes before the multiplications of column `j`.
     ///
     /// # Safety
-    /// As [`ThreadTile::four_of_a`].
+    /// `pair` points to a pair of tiles, aligned to 16 bytes, that no thread writes meanwhile.
     #[inline(always)]
     unsafe fn read_in_turn(
         &self,

@@ -60,7 +60,7 @@ entries! {
 }
 
 /// # Safety
-/// As [`matmul_register_tile_16x16`] says; the tiles are its two.
+/// The contract of [`matmul_register_tile_16x16`]; the two tiles are its shared arrays.
 #[inline(always)]
 unsafe fn register_tile(
     (tile_a, tile_b): (*mut f32, *mut f32),
@@ -100,7 +100,7 @@ unsafe fn register_tile(
                 *tile_a.add(a_column * PITCH + row) = value;
             }
             let row = b_row + step * (THREADS * THREADS / SIDE);
-            // SAFETY: as above.
+            // SAFETY: in the tile, where no other thread writes this element.
             unsafe {
                 let value = b.get(first + row as u32, place.left + b_column as u32);
                 *tile_b.add(row * SIDE + b_column) = value;

@@ -66,7 +66,7 @@ entries! {
 }
 
 /// # Safety
-/// As [`matmul_sliced_128`] says; `stages` is its shared memory. With `WIDE`, `n` is a multiple of 4.
+/// The contract of [`matmul_sliced_128`], whose shared memory is `stages`. With `WIDE`, `n` is a multiple of 4.
 #[inline(always)]
 unsafe fn sliced<const WIDE: bool>(stages: *mut f32, product: &Product, turns: *mut u32) {
     let (slice, slices) = (thread::block_idx_y(), thread::grid_dim_y());
@@ -103,7 +103,7 @@ unsafe fn sliced<const WIDE: bool>(stages: *mut f32, product: &Product, turns: *
 /// Waits until it is this slice's turn. What the blocks before wrote is then there to be read.
 ///
 /// # Safety
-/// `turn` points to the tile's turn, which blocks before this one set to `slice`.
+/// `turn` points to the tile's turn counter, which the blocks of the slices before this one raise to `slice`.
 #[inline(always)]
 unsafe fn wait_for_turn(turn: *mut u32, slice: u32) {
     // SAFETY: as the caller promises.
@@ -117,7 +117,7 @@ unsafe fn wait_for_turn(turn: *mut u32, slice: u32) {
 /// The sums and four neighbouring elements of `c`, or those of them that it has, together.
 ///
 /// # Safety
-/// As [`write`].
+/// The contract of [`write`]: the four elements are this thread's alone, and with `WIDE`, `n` is a multiple of 4.
 #[inline(always)]
 unsafe fn add_what_is_there<const WIDE: bool>(
     product: &Product,

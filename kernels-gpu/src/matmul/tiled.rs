@@ -12,7 +12,7 @@ pub const RUNGS: &[Rung] = &[MATMUL_TILED, MATMUL_CORNER_TURNING];
 /// Adds the products of a row of one tile and a column of another to a sum.
 ///
 /// # Safety
-/// Both tiles are `T` × `T` and written.
+/// Both tiles have `T` × `T` elements, and all of them have been written.
 #[inline(always)]
 pub(super) unsafe fn row_times_column<const T: usize, const PAD: usize>(
     a: &TileReader<f32, T, 0>,

@@ -46,8 +46,8 @@ every_operation! {
 }
 
 /// # Safety
-/// As `reduce_atomic`, with blocks of `BLOCK` threads; `warp_results` is shared memory of an element for each
-/// warp.
+/// The contract of `reduce_atomic`, for blocks of `BLOCK` threads; `warp_results` is shared memory of an element for
+/// each warp.
 #[inline(always)]
 unsafe fn atomic<T: Element, O: AtomicOperation<T>, const BLOCK: usize>(
     warp_results: *mut T,

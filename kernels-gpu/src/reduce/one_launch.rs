@@ -73,8 +73,8 @@ every_operation! {
 }
 
 /// # Safety
-/// As `reduce_one_launch`, with blocks of `BLOCK` threads; `warp_results` is shared memory of an element for
-/// each warp.
+/// The contract of `reduce_one_launch`, for blocks of `BLOCK` threads; `warp_results` is shared memory of an element
+/// for each warp.
 #[inline(always)]
 unsafe fn one_launch<T: Element, O: Operation<T>, const BLOCK: usize>(
     warp_results: *mut T,
@@ -107,7 +107,7 @@ unsafe fn one_launch<T: Element, O: Operation<T>, const BLOCK: usize>(
 /// Publishes the result of block `index`.
 ///
 /// # Safety
-/// `workspace` has words for it, which are zero.
+/// `workspace` has words for block `index`, and they are zero.
 #[inline(always)]
 unsafe fn publish<T: Element>(workspace: *mut u64, index: u32, result: T) {
     let bits = result.to_bits_64();
@@ -122,7 +122,7 @@ unsafe fn publish<T: Element>(workspace: *mut u64, index: u32, result: T) {
 /// The result of block `index`, if it is there.
 ///
 /// # Safety
-/// `workspace` has words for it.
+/// `workspace` has words for block `index`.
 #[inline(always)]
 unsafe fn load_published<T: Element>(workspace: *mut u64, index: u32) -> Option<T> {
     let (mut bits, mut all) = (0, PUBLISHED);

@@ -1,4 +1,4 @@
-//! What is reduced: an operation over a type of element.
+//! The operations of a reduction and the types of its elements.
 //!
 //! A reduction works with any operation that is associative and commutative: the bodies of the rungs in shared memory,
 //! by shuffles, with a grid's stride and with wide loads are generic over the operation and the type.
@@ -27,7 +27,7 @@ pub const ITEMS_PER_THREAD: usize = 8;
 
 /// An associative and commutative operation.
 pub trait Operation<T> {
-    /// What changes nothing: `combine(IDENTITY, a)` is `a`.
+    /// The neutral element: `combine(IDENTITY, a)` is `a`.
     const IDENTITY: T;
 
     /// The operation.
@@ -40,30 +40,30 @@ pub trait Element: Copy + WarpShuffleValue {
     const ZERO: Self;
     /// 1.
     const ONE: Self;
-    /// Nothing is less.
+    /// The least element of the type.
     const LEAST: Self;
-    /// Nothing is greater.
+    /// The greatest element of the type.
     const GREATEST: Self;
 
     /// The sum; that of integers wraps.
     fn plus(self, other: Self) -> Self;
     /// The product; that of integers wraps.
     fn times(self, other: Self) -> Self;
-    /// The lesser; the other one of a NaN.
+    /// The lesser of two elements; of a NaN and a number, the number.
     fn lesser(self, other: Self) -> Self;
-    /// The greater; the other one of a NaN.
+    /// The greater of two elements; of a NaN and a number, the number.
     fn greater(self, other: Self) -> Self;
 
-    /// Its bits, in the lowest ones.
+    /// The element's bits, in the low bits of a word.
     fn to_bits_64(self) -> u64;
-    /// The element of these bits.
+    /// The element with these bits.
     fn from_bits_64(bits: u64) -> Self;
 
     /// [`ITEMS_PER_THREAD`] elements by loads of 16 bytes: vector `vector` from `data` on, the one `apart` vectors further,
     /// and so on.
     ///
     /// # Safety
-    /// They are in bounds, no thread writes them, and `data` is a multiple of 16.
+    /// These elements are in bounds, no thread writes them meanwhile, and `data` is a multiple of 16.
     unsafe fn load_wide(data: *const Self, vector: usize, apart: usize)
     -> [Self; ITEMS_PER_THREAD];
 }

@@ -56,11 +56,11 @@ unsafe fn shfl<T: Element, O: Operation<T>, const BLOCK: usize>(
     }
 }
 
-/// The result of a block's values, in its first warp.
+/// Combines a value of each thread of the block. Only the first warp gets the result.
 ///
 /// # Safety
 /// All threads of a block of `BLOCK` call it; `warp_results` is shared memory of an element for each warp,
-/// used by nobody else.
+/// used by nothing else.
 #[inline(always)]
 pub(super) unsafe fn combine_block<T: Element, O: Operation<T>, const BLOCK: usize>(
     warp_results: *mut T,

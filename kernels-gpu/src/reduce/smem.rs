@@ -58,7 +58,7 @@ unsafe fn smem<T: Element, O: Operation<T>, const BLOCK: usize, const N: usize>(
 /// A part of one data block.
 ///
 /// # Safety
-/// As [`smem`].
+/// As [`reduce`](super) says, with blocks of `BLOCK` threads; `tile` is `BLOCK` elements of shared memory.
 #[inline(always)]
 unsafe fn smem1<T: Element, O: Operation<T>, const BLOCK: usize>(
     tile: *mut T,

@@ -60,8 +60,8 @@ every_operation! {
 }
 
 /// # Safety
-/// As `reduce_vector`, with blocks of `BLOCK` threads; `warp_results` is shared memory of an element for each
-/// warp.
+/// The contract of `reduce_vector`, for blocks of `BLOCK` threads; `warp_results` is shared memory of an element for
+/// each warp.
 #[inline(always)]
 unsafe fn vector<T: Element, O: Operation<T>, const BLOCK: usize>(
     warp_results: *mut T,

@@ -28,8 +28,8 @@ const TOGETHER: usize = 8;
 /// Words of shared memory of a block: the tile with a word of padding behind each row.
 pub const WORDS: usize = (ROWS + SECTOR) * (COLUMNS + 1);
 
-/// Tiles one below the other. Where windows begin before their tile, the last one has to reach as far beyond the
-/// matrix.
+/// The number of tiles one below the other. Where windows begin before their tile, the last one reaches as far beyond
+/// the matrix.
 const fn tiles_down(rows: u32) -> u32 {
     let shift = if rows.is_multiple_of(SECTOR as u32) {
         0
@@ -48,13 +48,13 @@ pub const fn blocks(rows: u32, cols: u32) -> u32 {
 entries! {
     /// A tile of 128 rows and 64 columns, of which each output row gets a window that begins at a sector.
     ///
-    /// Where the number of rows is no multiple of 8, the output's rows begin within sectors, each at another
-    /// place, and so do a tile's 128 elements of each row. The rungs before write the sectors at both ends in
-    /// halves, from two blocks: memory has to read such a sector, put the half in its place and write it. Here
-    /// the block moves its window for an output row back to where a sector begins, by 0 to 7 elements, and reads
-    /// the 8 rows above its tile as well, so that it has them. All sectors are written whole, but for those at
-    /// the ends of the matrix; 136 rows are read for 128 written, and the 8 come from L2. The tiles are counted
-    /// down the columns: blocks that run together write neighbouring parts of the same output rows.
+    /// Where the number of rows is not a multiple of 8, the output's rows begin within sectors, each at another place,
+    /// and so do a tile's 128 elements of each row. The rungs before write the sectors at both ends in halves, from two
+    /// blocks: memory has to read such a sector, put the half in its place and write it. Here the block moves its
+    /// window for an output row back to where a sector begins, by 0 to 7 elements, and reads the 8 rows above its tile
+    /// as well, so that it has them. All sectors are written whole, but for those at the ends of the matrix; 136 rows
+    /// are read for 128 written, and the 8 come from L2. The tiles are counted down the columns: blocks that run
+    /// together write neighbouring parts of the same output rows.
     ///
     /// Prediction: what is written in halves before is one sector in 5, each of them a read and a write more;
     /// without that, the speed of even shapes, some 90 % of a copy. Measured on an H100 80GB HBM3 for 10007 × 8191:
@@ -82,7 +82,7 @@ entries! {
 }
 
 /// # Safety
-/// As `transpose_aligned`; `tile` is `WORDS` words of shared memory.
+/// The contract of `transpose_aligned`; `tile` is `WORDS` words of shared memory.
 #[inline(always)]
 pub(super) unsafe fn aligned(
     tile: *mut f32,
@@ -104,7 +104,7 @@ pub(super) unsafe fn aligned(
     for first in (0..STEPS).step_by(TOGETHER) {
         let loaded: [f32; TOGETHER] = array::from_fn(|k| {
             let step = first + k;
-            // What is above the first row wraps around to beyond the last.
+            // A row above the first wraps around to a number beyond the last, so one comparison finds both.
             let row = (top + row + (step * STEP) as u32).wrapping_sub(SECTOR as u32);
             let is_needed = step < STEPS && (step * STEP >= SECTOR || is_shifted);
             if is_needed && row < rows && column < cols {
@@ -128,7 +128,7 @@ pub(super) unsafe fn aligned(
     for step in 0..COLUMNS / (THREADS / ROWS) {
         let down = down + (step * (THREADS / ROWS)) as u32;
         let column = left + down;
-        // Tiles begin at sectors of a row that begins at one.
+        // Tiles begin where sectors begin, in rows that begin where one does.
         let shift = column * rows % SECTOR as u32;
         let row = (top + along).wrapping_sub(shift);
         if row < rows && column < cols {

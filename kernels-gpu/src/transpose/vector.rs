@@ -96,8 +96,8 @@ entries! {
 }
 
 /// # Safety
-/// As `transpose_vector`, with sides that are multiples of 4; `tile` is `ROWS * COLUMNS` words of shared memory
-/// from a multiple of 16 on.
+/// The contract of `transpose_vector`, for sides that are multiples of 4; `tile` is `ROWS * COLUMNS` words of shared
+/// memory from a multiple of 16 on.
 #[inline(always)]
 unsafe fn vector(tile: *mut f32, input: *const f32, output: *mut f32, rows: u32, cols: u32) {
     let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());

@@ -17,8 +17,8 @@ impl CudaBuilder {
     /// when one of those files has changed, and only then.
     ///
     /// # Errors
-    /// [`CudaBuilderError`] tells apart a crate that is not there, a machine without a device compiler,
-    /// source that does not compile, and kernels that cannot be lowered.
+    /// [`CudaBuilderError`] when the folder holds no crate, when this machine has no device compiler,
+    /// when the source does not compile, and when a kernel cannot be lowered.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
         if !self.path_to_crate().join("Cargo.toml").is_file() {
             return Err(CudaBuilderError::CratePathDoesntExist(

@@ -24,7 +24,7 @@ pub enum EmitOption {
     Bitcode,
 }
 
-/// Builds one GPU crate. Upstream's type, method for method where the backend has the thing.
+/// Builds one GPU crate. The type has upstream's methods, as far as this backend supports them.
 #[derive(Debug)]
 #[must_use = "nothing is built before `build`"]
 pub struct CudaBuilder {

@@ -102,7 +102,7 @@ pub(crate) fn to_ir(
         .args(["--config", &format!("profile.{profile}.lto=\"fat\"")])
         .args(["--config", &format!("profile.{profile}.codegen-units=1")])
         .args(["--config", &format!("profile.{profile}.panic=\"abort\"")])
-        // The host's settings for line tables are the host's.
+        // A setting for line tables in the host's profile does not apply to device code.
         .args(["--config", &format!("profile.{profile}.debug=false")])
         .args(&builder.build_args)
         .env("RUSTC", &toolchain.rustc.path)
@@ -117,7 +117,7 @@ pub(crate) fn to_ir(
         // The entry-point ABI that `#[kernel]` expands to: no business of the crate that uses it.
         "-Zcrate-attr=feature(abi_ptx)",
         "-Cno-prepopulate-passes",
-        // The IR is what is wanted: the link step may do nothing.
+        // Only the IR is wanted, so the link step may do nothing.
         "-Clinker=true",
     ]);
     command.arg(format!("-Ctarget-cpu={}", builder.arch.sm()));
@@ -126,7 +126,8 @@ pub(crate) fn to_ir(
     }
     // Builds for several architectures share the folder, for the sake of one `core` for all, and with it the
     // list of sources: it must be read before the next build writes its own.
-    // And a crate that did not compile for one is not compiled for the next: the errors would be the same.
+    // A crate that failed to compile for one architecture is not compiled for the next, because the errors would be
+    // the same.
     static FAILED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let mut failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
     let krate = builder.path_to_crate().to_owned();
@@ -147,7 +148,7 @@ pub(crate) fn to_ir(
     read(&paths.raw)
 }
 
-/// What the outer cargo tells its build scripts would mislead an inner one.
+/// Removes the variables that the outer cargo sets for build scripts, which would mislead the inner one.
 fn clear_outer_cargo(command: &mut Command) {
     const KEPT: [&str; 4] = [
         "CARGO_HOME",
@@ -299,7 +300,7 @@ pub(crate) fn assemble_bitcode(
     run(command)
 }
 
-/// Runs a program that says nothing when all is well.
+/// Runs a program that prints nothing on success.
 pub(crate) fn run(mut command: Command) -> Result<(), CudaBuilderError> {
     let tool = PathBuf::from(command.get_program());
     let output = command.output().map_err(|error| CudaBuilderError::Tool {

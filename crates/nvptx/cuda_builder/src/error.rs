@@ -1,4 +1,4 @@
-//! What can go wrong in a device build.
+//! The errors of a device build.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -25,12 +25,12 @@ pub enum CudaBuilderError {
         /// The crate's folder.
         krate: PathBuf,
     },
-    /// The crate compiles, and its IR cannot be lowered.
+    /// The crate compiles, but its IR cannot be lowered.
     #[error("{krate}: {source}")]
     Lower {
         /// The crate's folder.
         krate: PathBuf,
-        /// What cannot be lowered, and why.
+        /// The item that cannot be lowered, and the reason.
         #[source]
         source: LowerError,
     },
@@ -58,7 +58,7 @@ pub enum CudaBuilderError {
     Tool {
         /// The program.
         tool: PathBuf,
-        /// What happened, with what it said.
+        /// How the program failed, with its output.
         problem: String,
     },
     /// The PTX could not be copied to where it was wanted.

@@ -1,10 +1,10 @@
-//! The pass over LLVM IR text that gives rustc's output what rustc has no words for.
+//! The pass over LLVM IR text that adds to rustc's output what Rust has no notation for.
 //!
 //! rustc compiles for the device with every pass of LLVM's held back (`-Cno-prepopulate-passes`), this
 //! pass rewrites the text, and only then `opt` optimizes it. So no optimization ever sees a shared
 //! variable as an ordinary global of one thread, or a warp operation as code that may be moved.
 //!
-//! What it does:
+//! The pass rewrites:
 //! - **address spaces** ([`spaces`]): a static in the section `.shared` or `.constant` moves to that
 //!   address space, and each use goes through an `addrspacecast`, which `opt` then folds into the
 //!   access (`ld.shared`, `st.shared`);
@@ -25,11 +25,11 @@ pub mod spaces;
 pub mod verify;
 pub mod window;
 
-/// A module that cannot be lowered. Each names what is at fault.
+/// The reasons why a module cannot be lowered. Each variant names the item at fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LowerError {
-    /// Shared memory has no content before a block runs.
+    /// A shared static has an initial value, which shared memory cannot have.
     #[error(
         "shared static `{name}` has an initial value ({value}): shared memory starts uninitialized. \
          Declare it as MaybeUninit and write it in the kernel"
@@ -40,7 +40,7 @@ pub enum LowerError {
         /// The start of its initializer, as LLVM writes it.
         value: String,
     },
-    /// A constant in memory holds the address of a static that has one in each block.
+    /// Another static holds the address of a shared static, which has one address in each block.
     #[error(
         "the address of shared static `{name}` is stored in `{holder}`: it has none before a block \
          runs. Take the address inside the kernel"
@@ -51,7 +51,7 @@ pub enum LowerError {
         /// The static that holds the address, demangled.
         holder: String,
     },
-    /// The pass does not know the form of a declaration.
+    /// The pass cannot read the form of a static's declaration.
     #[error("the declaration of static `{name}` has a form that the pass does not know: {line}")]
     UnknownForm {
         /// The static, demangled.
@@ -59,7 +59,7 @@ pub enum LowerError {
         /// Its line in the IR.
         line: String,
     },
-    /// Optimization did not find out that an access is to shared memory.
+    /// After optimization, an access to a marked static still uses a generic address.
     #[error(
         "an access to {space} static `{name}` in `{function}` stays generic: {line}\n\
          Its address reaches memory, a call that is not inlined, or asm!, where its address space is \
@@ -80,7 +80,7 @@ pub enum LowerError {
     Bounds {
         /// The function with the marker, demangled.
         function: String,
-        /// What is wrong.
+        /// The reason, in words.
         problem: String,
     },
 }
@@ -88,7 +88,8 @@ pub enum LowerError {
 /// Rewrites rustc's unoptimized IR for the architecture `sm` (`sm_75`).
 ///
 /// # Errors
-/// [`LowerError`] says which static or kernel cannot be lowered, and why.
+/// [`LowerError`] when a static or a kernel cannot be lowered. It names the static or kernel and says
+/// why.
 pub fn lower(ir: &str, sm: &str) -> Result<String, LowerError> {
     let ir = spaces::lower(ir)?;
     let ir = bounds::lower(&ir)?;

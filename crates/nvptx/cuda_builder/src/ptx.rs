@@ -1,4 +1,4 @@
-//! From optimized LLVM IR to PTX of the lowest version that will do.
+//! From optimized LLVM IR to PTX of the lowest sufficient version.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,8 +17,8 @@ const VERSIONS: [Version; 24] = [
     60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88,
 ];
 
-/// What instructions in `asm!` blocks need. LLVM knows its own instructions; of these it copies the
-/// text. (PTX ISA, "PTX ISA Notes" of each instruction.)
+/// The PTX versions that instructions in `asm!` blocks need. LLVM knows this of the instructions it
+/// selects itself, but copies `asm!` as text. (PTX ISA, "PTX ISA Notes" of each instruction.)
 const ASM_NEEDS: [(&str, Version); 19] = [
     ("activemask", 62),
     ("nanosleep", 63),
@@ -43,7 +43,8 @@ const ASM_NEEDS: [(&str, Version); 19] = [
 
 /// Generates PTX, of the lowest version for which LLVM has all the instructions.
 ///
-/// Older drivers load older versions only, so a version above the need would cost users for nothing.
+/// Older drivers load only older versions, so a higher version than needed would shut out users for
+/// nothing.
 pub(crate) fn generate(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
@@ -59,7 +60,8 @@ pub(crate) fn generate(
                 refuse_generic_shared(builder, &text)?;
                 return Ok(text);
             }
-            // Which version an instruction came with is LLVM's knowledge; this is how to ask.
+            // LLVM knows which version introduced an instruction, and trying the versions in order asks
+            // it.
             Err(CudaBuilderError::Tool { tool, problem }) => {
                 refusal = refusal.or_else(|| Some(explained(builder, tool, &problem)));
             }
@@ -72,8 +74,8 @@ pub(crate) fn generate(
     }))
 }
 
-/// LLVM aborts over an instruction that the architecture lacks, with a stack trace of its own; one
-/// line of that is for the kernel's author.
+/// LLVM aborts with a stack trace at an instruction that the architecture lacks. This finds the one line
+/// in it that concerns the kernel's author.
 fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str) -> CudaBuilderError {
     let between = |before: &str, after: char| {
         let (_, rest) = problem.split_once(before)?;
@@ -133,7 +135,7 @@ fn lowest_for_arch(capability: u32) -> Version {
     }
 }
 
-/// What the `asm!` blocks of the module need.
+/// The PTX version that the module's `asm!` blocks need.
 fn lowest_for_asm(ir: &str) -> Version {
     ir.lines()
         .filter_map(|line| line.find(" asm ").map(|at| &line[at..]))
@@ -147,7 +149,7 @@ fn lowest_for_asm(ir: &str) -> Version {
         .unwrap_or(VERSIONS[0])
 }
 
-/// LLVM announces a debug section even where line tables are all there is; nothing is in it.
+/// LLVM announces an empty debug section even where there are only line tables.
 fn without_empty_sections(ptx: &str) -> String {
     let empty = |line: &str| {
         let words: Vec<_> = line.split_whitespace().collect();
@@ -161,9 +163,9 @@ fn without_empty_sections(ptx: &str) -> String {
     out
 }
 
-/// The last look, in the PTX itself: a shared address that is made generic. The check of the IR names
-/// the static and the access; nothing should reach this one. What an `asm!` block does is its author's
-/// own.
+/// Checks the PTX itself for shared addresses that are made generic. The check of the IR comes first and
+/// names the static and the access, so nothing should be left to find here. `asm!` blocks are their
+/// authors' responsibility and are not checked.
 fn refuse_generic_shared(builder: &CudaBuilder, ptx: &str) -> Result<(), CudaBuilderError> {
     let mut entry = "";
     let mut in_asm = false;

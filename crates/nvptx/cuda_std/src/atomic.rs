@@ -12,11 +12,11 @@
 //! argument (a constant one folds), and the types here wrap `mid`. `core`'s own integer atomics work
 //! on the GPU as well, with the caveat below.
 //!
-//! # What becomes of them
+//! # How they are compiled
 //!
 //! Read-modify-writes of block and device scope are LLVM's atomics: LLVM knows which memory a pointer
 //! is to, so that they become `atom.shared` and `atom.global`, and ptxas turns those whose result
-//! nobody reads into `red`. A block-scoped one has device scope then, which is stronger; on shared
+//! nobody reads into `red`. An atomic of block scope then has device scope, which is stronger; on shared
 //! memory that makes no difference. System scope is inline assembly (`atom.relaxed.sys`, PTX ISA
 //! §9.7.13.5) with a generic address, because LLVM 22 drops the scope.
 //!
@@ -76,7 +76,7 @@ macro_rules! atomic_float {
                 Self { value: UnsafeCell::new(v) }
             }
 
-            /// The value; nobody else can have it any more.
+            /// Takes the value out of the atomic, which no other thread can use any more.
             pub fn into_inner(self) -> $float {
                 self.value.into_inner()
             }

@@ -1,4 +1,4 @@
-//! The mathematics of `f32` and `f64` that `std` has and `core` has not: [`GpuFloat`].
+//! The mathematical functions of `f32` and `f64` that are in `std` but not in `core`: [`GpuFloat`].
 //!
 //! `min`, `max`, `abs`, `clamp`, `signum` and the like are `core`'s own methods and need no trait
 //! (`f32::max` becomes `max.f32`).
@@ -147,7 +147,7 @@ mod private {
     impl Sealed for f64 {}
 }
 
-/// What differs between the GPU and the host, under the same names.
+/// The functions that differ between the GPU and the host, under the same names.
 #[cfg(target_arch = "nvptx64")]
 mod basic {
     /// `core`'s functions, which are LLVM's intrinsics.

@@ -62,7 +62,7 @@ pub mod warp;
 pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
 pub use float::GpuFloat;
 
-/// What most kernels use. `use cuda_std::prelude::*;`
+/// The names that most kernels use. `use cuda_std::prelude::*;`
 pub mod prelude {
     pub use crate::kernel;
     pub use crate::thread;

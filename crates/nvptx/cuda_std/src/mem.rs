@@ -1,4 +1,4 @@
-//! How much shared memory a kernel has.
+//! The sizes of a kernel's shared memory.
 
 use crate::gpu_only;
 

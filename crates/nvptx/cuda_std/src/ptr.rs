@@ -1,4 +1,4 @@
-//! Which memory a pointer is to.
+//! State spaces: asking which memory a pointer points to, and converting pointers between spaces.
 //!
 //! Pointers of Rust are **generic**: one number names any memory, and shared and local memory are
 //! windows in it (PTX ISA §5.1).
@@ -30,11 +30,11 @@ pub enum AddressSpace {
     Local,
 }
 
-/// Whether `ptr` is to `address_space`: `isspacep` (PTX ISA §9.7.9). Folds where the compiler
-/// knows.
+/// Whether `ptr` points into `address_space`: `isspacep` (PTX ISA §9.7.9). The compiler folds the
+/// question where it knows the answer.
 ///
 /// # Safety
-/// None needed; unsafe as upstream's.
+/// Any pointer will do. The function is `unsafe` because upstream's is.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace) -> bool {
@@ -47,11 +47,11 @@ pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace)
     }
 }
 
-/// The address within `address_space` of what the generic `ptr` is to: `cvta.to` (PTX ISA
-/// §9.7.9). The result is for inline assembly that names the space; Rust must not follow it.
+/// Converts the generic `ptr` to an address within `address_space`: `cvta.to` (PTX ISA §9.7.9). The
+/// result is for inline assembly that names the space; Rust must not follow it.
 ///
 /// # Safety
-/// `ptr` is to `address_space`.
+/// `ptr` points into `address_space`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn convert_generic_to_specific_address_space<T>(
@@ -81,7 +81,7 @@ pub unsafe fn convert_generic_to_specific_address_space<T>(
     specific
 }
 
-/// The generic pointer to what is at address `ptr` of `address_space`: `cvta` (PTX ISA §9.7.9).
+/// Converts the address `ptr` within `address_space` to a generic pointer: `cvta` (PTX ISA §9.7.9).
 ///
 /// # Safety
 /// `ptr` is an address within `address_space`.

@@ -63,8 +63,10 @@ macro_rules! shared_array {
 /// `_Zcuda_std_dyn_shared`, which is upstream's.
 ///
 /// # Safety
-/// As for [`shared_array!`](crate::shared_array): getting the pointer is safe, using it is not. `T`
-/// needs an alignment of at most 16.
+/// Getting the pointer is safe, using it is not: the memory is uninitialized until a thread of the block
+/// writes it, another thread may read it only after [`sync_threads`](crate::thread::sync_threads), and
+/// an access has to lie within the bytes that the launch asked for. `T` needs an alignment of at most
+/// 16.
 #[gpu_only]
 #[inline(always)]
 #[must_use]

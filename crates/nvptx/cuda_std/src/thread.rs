@@ -163,8 +163,8 @@ pub fn warp_size() -> u32 {
 
 /// Waits until every thread of the block is here: `bar.sync 0` (PTX ISA §9.7.13.1).
 ///
-/// What a thread of the block wrote to shared or global memory before it, every thread of the block
-/// sees after it.
+/// After the barrier, every thread of the block sees what the block's threads wrote to shared or global
+/// memory before it.
 ///
 /// All threads of the block that have not ended must call it, and the same call: in a branch that
 /// some threads do not take, the block hangs or goes on with memory half written.
@@ -199,9 +199,9 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
 
 /// A memory fence for all threads of the launch: `membar.gl` (PTX ISA §9.7.13.4).
 ///
-/// Who sees a write of this thread made after the fence also sees those made before it. It orders
-/// memory and waits for nobody. The launch's threads are all on one device, so this is
-/// [`device_fence`].
+/// A thread that sees a write made by this thread after the fence also sees the writes made before it.
+/// The fence orders memory and waits for no other thread. The launch's threads are all on one device, so
+/// this is [`device_fence`].
 #[gpu_only]
 #[inline(always)]
 pub fn grid_fence() {

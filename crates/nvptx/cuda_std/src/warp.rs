@@ -39,8 +39,8 @@ pub fn lane_id() -> u32 {
 
 /// The lanes that execute this call together: `activemask.b32` (PTX ISA §9.7.13.11).
 ///
-/// Threads on the same path need not run together, so this is no way to find out who takes a branch;
-/// [`warp_vote_ballot`] before the branch is.
+/// Threads on the same path need not run together, so this does not tell which lanes take a branch.
+/// [`warp_vote_ballot`] before the branch does.
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -50,7 +50,7 @@ pub fn activemask() -> u32 {
 
 /// Waits until every lane in `mask` is here: `bar.warp.sync` (PTX ISA §9.7.13.2).
 ///
-/// What a lane in `mask` wrote to memory before it, every lane in `mask` sees after it.
+/// After the call, every lane in `mask` sees what the lanes in `mask` wrote to memory before it.
 ///
 /// # Safety
 /// The calling lane is in `mask`, no lane in `mask` has ended, and all of them call with the same

@@ -16,7 +16,7 @@ pub(crate) fn expand(space: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// The link section that marks `space`; none for the memory in which a static lives anyway.
+/// The link section that marks `space`; `None` for global memory, where a static lives anyway.
 fn section(space: TokenStream, item: &TokenStream) -> syn::Result<Option<&'static str>> {
     if let Err(error) = syn::parse2::<ItemStatic>(item.clone()) {
         return Err(Error::new(

@@ -1,4 +1,4 @@
-//! `#[gpu_only]`: the body for the GPU, a panic that says so for the rest.
+//! `#[gpu_only]`: keeps the body on the GPU; on every other target the function panics and says why.
 
 use crate::common::errors_before;
 use proc_macro2::TokenStream;

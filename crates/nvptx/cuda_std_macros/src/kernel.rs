@@ -27,8 +27,8 @@ pub(crate) fn expand(hints: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// Everything that can be told from the tokens alone. That parameters are `Copy` is left to the
-/// compiler, by [`entry_point`].
+/// Checks everything that the tokens alone can tell. That parameters are `Copy` is checked by the
+/// compiler, in the code that [`entry_point`] writes.
 fn check(hints: TokenStream, function: &ItemFn) -> syn::Result<()> {
     let signature = &function.sig;
     let name = &signature.ident;
@@ -115,7 +115,7 @@ fn check(hints: TokenStream, function: &ItemFn) -> syn::Result<()> {
     errors.into_result()
 }
 
-/// The function twice, for the GPU and for the rest, and the check of its parameters once.
+/// Writes the function twice, for the GPU and for other targets, and the check of its parameters once.
 fn entry_point(function: &ItemFn) -> TokenStream {
     // Written by us, with the right condition.
     let attrs = function
@@ -158,7 +158,7 @@ fn entry_point(function: &ItemFn) -> TokenStream {
     }
 }
 
-/// One of upstream's hints: `grid_dim = 2d`. It is checked and forgotten, as upstream does.
+/// One of upstream's hints, `grid_dim = 2d`. It is checked and then ignored, as upstream does.
 struct Hint;
 
 impl Parse for Hint {

@@ -105,7 +105,7 @@ pub fn externally_visible(attr: TokenStream, item: TokenStream) -> TokenStream {
     externally_visible::expand(attr.into(), item.into()).into()
 }
 
-/// What the attributes share: how they look at other attributes, and how their tests look at them.
+/// Helpers that the attributes share, for reading other attributes and for testing.
 mod common {
     use proc_macro2::TokenStream;
     use syn::{Attribute, Meta};
@@ -121,8 +121,8 @@ mod common {
         }
     }
 
-    /// The item unchanged, after the errors: later uses of its name then do not add errors that are
-    /// mere consequences of the first.
+    /// Emits the errors and then the item unchanged, so that later uses of its name do not add errors
+    /// that are mere consequences of the first.
     pub(crate) fn errors_before(error: syn::Error, item: TokenStream) -> TokenStream {
         let mut tokens = error.to_compile_error();
         tokens.extend(item);

@@ -1,4 +1,4 @@
-//! What is said of texts that are not PTX.
+//! The error messages for texts that are not PTX.
 
 use super::{HEAD, refused};
 use crate::parse;

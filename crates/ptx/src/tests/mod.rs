@@ -13,7 +13,7 @@ mod queries;
 mod random;
 mod statements;
 
-/// What a module needs before anything else.
+/// The directives that a module has to begin with.
 const HEAD: &str = ".version 8.5\n.target sm_90\n.address_size 64\n";
 
 /// Calls `check` with the module that has these directives.

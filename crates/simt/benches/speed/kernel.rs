@@ -8,7 +8,7 @@ pub(super) struct Kernel {
     pub(super) grid: [u32; 2],
     pub(super) block: [u32; 2],
     pub(super) inputs: Vec<Vec<f32>>,
-    /// What the output has to be.
+    /// The expected output.
     pub(super) expected: Vec<f32>,
 }
 

@@ -57,7 +57,7 @@ const IDS: [&str; 5] = [
 /// before criterion applies the filter. Criterion has the last word, and the whole one on filters with more than
 /// letters, digits, `_`, `/` and spaces.
 fn may_be_asked_for(args: &[String], group: &str) -> bool {
-    // What follows an option may be its value.
+    // The word behind an option may be its value.
     let before = [None].into_iter().chain(args.iter().map(Some));
     let mut alone = args.iter().zip(before).filter(|(arg, before)| {
         !arg.starts_with('-') && before.is_none_or(|before| !before.starts_with('-'))

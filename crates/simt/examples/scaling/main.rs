@@ -15,7 +15,7 @@ use plotters::style::RGBColor;
 use simt::counters::Value;
 use simt::{Arg, Config, Launch, Machine, Module};
 
-/// Launches of which the fastest counts: what else the host does only ever adds.
+/// The number of launches, of which the fastest counts: other work on the host only ever adds time.
 const RUNS: usize = 7;
 const COMMAND: &str = "cargo run --release -p simt --example scaling";
 

@@ -1,7 +1,7 @@
 //! `setp`, `set`, `selp`, `slct` (PTX ISA §9.7.6, §9.7.7).
 //!
-//! One instruction is a test, which makes a mask of lanes of two sources (two masks, of a pair of
-//! halves), and what is done with the mask.
+//! An instruction has two parts: a test, which compares two sources into a mask of lanes (two masks for pairs of
+//! halves), and an outcome, which says how the mask is used.
 
 mod relation;
 
@@ -16,7 +16,7 @@ pub(crate) use relation::{Relation, Test};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compare {
     pub(crate) test: Test,
-    /// Whether the test's opposite is meant.
+    /// Whether the test's result is inverted.
     pub(crate) inverted: bool,
     pub(crate) outcome: Outcome,
     pub(crate) combine: Combine,
@@ -24,7 +24,7 @@ pub struct Compare {
     pub(crate) r: RegisterNumbers,
 }
 
-/// What is done with the mask. The predicate that it is combined with is register 4.
+/// How the mask is used. The predicate that it is combined with is register 4.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
     /// `setp p`: into predicate 0.
@@ -33,7 +33,7 @@ pub(crate) enum Outcome {
     Both,
     /// `setp p|q` of pairs of halves: the second one gets what the upper halves are.
     Halves,
-    /// `set`: a number that stands for true, which is no register but stands in place 1.
+    /// `set`: the number that stands for true. It is stored in place of register 1.
     Value,
     /// `set` of pairs of halves: the same for each half.
     Values,

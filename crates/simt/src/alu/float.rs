@@ -21,7 +21,7 @@ use crate::regs::{ALL, Pred, R32, R64, Regs};
 use exact::Rounding;
 
 /// One instruction: the operation, and the numbers of its destination and sources. Sources that the
-/// operation lacks repeat the first. All are of the operation's type, but a test writes a predicate.
+/// operation lacks repeat the first. All registers have the operation's type, except that a test writes a predicate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Float {
     pub(crate) op: FloatOp,
@@ -29,18 +29,18 @@ pub struct Float {
     pub(crate) from: [u32; 3],
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FloatOp {
-    /// Of `f32`, to nearest; and whether subnormal operands and results become zero.
+    /// An operation on `f32`, rounded to nearest; and whether subnormal operands and results become zero.
     Fast32(Fast, bool),
-    /// Of `f64`, to nearest.
+    /// An operation on `f64`, rounded to nearest.
     Fast64(Fast),
-    /// Of `f32`, in any mode.
+    /// An operation on `f32`, in any rounding mode.
     General32(General, Rounding, Modifiers),
-    /// Of `f64`, in any mode.
+    /// An operation on `f64`, in any rounding mode.
     General64(General, Rounding),
-    /// Of 16-bit formats.
+    /// An operation on a 16-bit format.
     Half(Half, Modifiers),
     /// `min`, `max` with modifiers, or of three.
     MinMax32 {

@@ -1,5 +1,5 @@
-//! Instructions as tables: one row says what an instruction is called, which types its operands have, and
-//! what it does to one lane.
+//! Instructions as tables: one row has an instruction's name, the types of its operands, and its operation on one
+//! lane.
 //!
 //! `instructions!` makes of such a table the enumeration of its rows, the search by name, and the
 //! execution on a warp.
@@ -40,7 +40,7 @@ word! {
 /// A type of operands: how a value of it stands in a register.
 pub(crate) trait LaneType: Copy {
     type Word: Word;
-    /// What PTX calls it: it says how an immediate becomes a register's value.
+    /// The type's name in PTX, which decides how an immediate becomes a register's value.
     const TYPE: &'static str;
     const KIND: OperandKind = OperandKind {
         ty: Self::TYPE,
@@ -78,7 +78,7 @@ lane! {
     i64 in u64 is "s64": u64::cast_signed, i64::cast_unsigned;
 }
 
-/// What decoding has to know of an operand.
+/// The properties of an operand that decoding needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OperandKind {
     pub(crate) ty: &'static str,
@@ -164,7 +164,7 @@ pub(super) fn ones64(mask: u32, lane: usize) -> u64 {
     }
 }
 
-/// See the module.
+/// Makes an enumeration, a search by name and an execution on a warp of a table: see the module.
 macro_rules! instructions {
     (
         $(#[$doc:meta])*

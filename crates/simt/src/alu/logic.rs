@@ -14,7 +14,7 @@ pub(crate) use table::Op;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Logic {
     pub(crate) op: Op,
-    /// What `lop3` computes: bit `4a + 2b + c` is the result for bits a, b, c. For predicates, which of the
+    /// The truth table of `lop3`: bit `4a + 2b + c` is the result for bits a, b, c. For predicates, which of the
     /// sources are negated: bit 0 for the first.
     pub(crate) table: u8,
     pub(crate) r: RegisterNumbers,

@@ -52,7 +52,7 @@ impl Modifiers {
         self.0 & other.0 != 0
     }
 
-    /// Whether there are none but these.
+    /// Whether the set has no modifiers but these.
     pub const fn within(self, allowed: Self) -> bool {
         self.0 & !allowed.0 == 0
     }

@@ -82,7 +82,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Ok(counters) => Ok(counters.map_or(Vec::new(), |counters: Counters| counters.metrics())),
     };
 
-    // Buffers are shown after a fault too: what was written before it helps to find its cause.
+    // Buffers are shown after a fault too: the values written before it help to find its cause.
     for save in &args.save {
         if let Some(held) = held.get(save.index).and_then(Option::as_ref) {
             std::fs::write(&save.path, machine.read(held.buffer)?).map_err(|error| {
@@ -127,7 +127,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     Ok(0)
 }
 
-/// How many bytes of memory the host has, as far as that can be known. The arguments have room in it.
+/// The bytes of memory that the host has, as far as that can be known. The kernel's arguments have to fit into it.
 fn room(specs: &[Spec]) -> Result<u64, Failure> {
     // Every buffer is held twice for a moment: as bytes here and as the machine's memory.
     let mut need = 0usize;

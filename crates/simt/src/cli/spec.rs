@@ -18,7 +18,7 @@ pub(super) enum Spec {
     },
 }
 
-/// What a buffer holds at first.
+/// The initial contents of a buffer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum BufferInit {
     Zeros,

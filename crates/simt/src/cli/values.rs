@@ -90,7 +90,7 @@ types! {
 const UNINIT: u8 = 0xa5;
 
 impl Type {
-    /// What a text of this type can say.
+    /// The range of numbers that a text of this type can express.
     fn range(self) -> &'static str {
         match self {
             Self::I8 => "an i8: -128 to 127",
@@ -107,7 +107,7 @@ impl Type {
         }
     }
 
-    /// What a buffer of `count` values holds at first. Its size in bytes has to be within `usize`.
+    /// The initial contents of a buffer of `count` values. Its size in bytes has to be within `usize`.
     pub(super) fn fill(self, count: usize, fill: &BufferInit) -> Result<Vec<u8>, String> {
         let BufferInit::File(path) = fill else {
             return Ok(self.generate(count, fill));

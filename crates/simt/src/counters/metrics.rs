@@ -1,4 +1,4 @@
-//! The metrics by name: what each counts and how it comes from the sums.
+//! The metrics by name, with what each counts and how it is computed from the sums.
 
 use crate::observe::AccessKind::{AsyncCopy, Atomic, Load, Reduction, Store};
 
@@ -27,14 +27,14 @@ impl Value {
     }
 }
 
-/// What a metric is.
+/// The definition of a metric.
 #[derive(Debug, Clone, Copy)]
 pub struct Definition {
     /// Its name: Nsight Compute's where it means the same.
     pub name: &'static str,
     /// Its unit, in the plural: `requests`, `%`.
     pub unit: &'static str,
-    /// What it counts, in one line.
+    /// One line that says what the metric counts.
     pub text: &'static str,
     value: fn(&Totals) -> Value,
 }
@@ -53,13 +53,13 @@ impl Definition {
 /// A metric of a launch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Metric {
-    /// As in [`Definition::name`].
+    /// The name: see [`Definition::name`].
     pub name: &'static str,
-    /// As in [`Definition::unit`].
+    /// The unit: see [`Definition::unit`].
     pub unit: &'static str,
-    /// As in [`Definition::text`].
+    /// The explanation: see [`Definition::text`].
     pub text: &'static str,
-    /// What was counted.
+    /// The value that was counted.
     pub value: Value,
 }
 

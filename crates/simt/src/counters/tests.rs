@@ -8,7 +8,7 @@ use super::*;
 use crate::Module;
 use crate::regs::LANES;
 
-/// What an H100 counted, by pattern of addresses.
+/// The counts of an H100, by pattern of addresses.
 const PATTERNS: &str = include_str!("../../tests/fixtures/ncu/patterns.txt");
 
 fn counters() -> Counters {
@@ -20,7 +20,7 @@ fn counters() -> Counters {
     Counters::new(&module.function("k").unwrap())
 }
 
-/// Those of a kernel whose first instruction only counts.
+/// The counters of a kernel whose first instruction only counts.
 fn counting() -> Counters {
     let module = Module::from_ptx(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<3>;\n\

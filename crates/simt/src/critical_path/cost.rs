@@ -1,5 +1,5 @@
-//! What an instruction costs: which pipe issues it, how many instructions `ptxas` makes of it, and how long its
-//! result takes.
+//! The cost of an instruction: the pipe that issues it, how many instructions `ptxas` makes of it, and the latency of
+//! its result.
 
 use ptx::ast::{Instruction, Number, Operand};
 use ptx::opcode::{self, Class};
@@ -15,7 +15,7 @@ pub(super) struct Step {
     pub(super) uses: Vec<u32>,
 }
 
-/// What an instruction does to a warp's clock besides taking time.
+/// The effect of an instruction on a warp's clock besides its latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Nothing else.
@@ -26,7 +26,7 @@ pub(super) enum Kind {
     AsyncCopy,
     /// `cp.async.commit_group`
     Commit,
-    /// `cp.async.wait_group`, with the groups that may be missing.
+    /// `cp.async.wait_group`, with the number of groups that may still be pending.
     Wait(u32),
     /// `cp.async.wait_all`
     WaitAll,
@@ -72,11 +72,11 @@ pub enum Pipe {
 }
 
 impl Pipe {
-    /// How many there are.
+    /// The number of pipes.
     pub const COUNT: usize = Self::Control as usize + 1;
 }
 
-/// Cycles until a result is there, of an instruction that waits for nothing.
+/// Cycles until the result of an instruction is available, if it waits for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Latencies {
     /// Arithmetic.
@@ -89,9 +89,9 @@ pub struct Latencies {
     pub shared: u32,
     /// Each further pass of an atomic on shared memory.
     pub atomic: u32,
-    /// A load that the L1 has.
+    /// A load that hits the L1.
     pub l1: u32,
-    /// A load that the L2 has.
+    /// A load that hits the L2.
     pub l2: u32,
     /// A load from memory.
     pub memory: u32,
@@ -99,14 +99,14 @@ pub struct Latencies {
     pub barrier: u32,
 }
 
-/// What an instruction costs.
+/// The cost of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// The pipe.
     pub pipe: Pipe,
     /// Instructions issued for it.
     pub issued: f32,
-    /// Whether it asks the L2 whatever the L1 holds.
+    /// Whether it goes to the L2 even if the L1 holds the data.
     pub past_l1: bool,
     wait: Wait,
 }
@@ -175,7 +175,7 @@ impl Cost {
     /// A product of 32-bit numbers that is only added to an address: `ptxas` makes one instruction of both.
     pub(super) const FOLDED: Self = Self::new(Pipe::None, 0.0, Wait::Nothing);
 
-    /// The sum that such a product goes into.
+    /// The addition that uses such a product.
     pub(super) const FUSED: Self = Self::new(Pipe::Fma, 1.0, Wait::Alu(1));
 
     const fn new(pipe: Pipe, issued: f32, wait: Wait) -> Self {
@@ -187,7 +187,7 @@ impl Cost {
         }
     }
 
-    /// Cycles until its result is there, memory's own time apart.
+    /// Cycles until its result is available, without the latency of memory itself.
     pub fn latency(&self, latencies: &Latencies) -> u32 {
         match self.wait {
             Wait::Nothing => 0,

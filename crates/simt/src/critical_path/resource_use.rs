@@ -1,10 +1,10 @@
-//! What blocks use of a multiprocessor, as sums.
+//! The resources of a multiprocessor that blocks use, as sums.
 
 use std::collections::HashMap;
 
 use super::cost::Pipe;
 
-/// What blocks used, as sums over them.
+/// The resources that blocks used, summed over the blocks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResourceUse {
     /// Blocks.
@@ -47,7 +47,7 @@ impl ResourceUse {
         }
     }
 
-    /// Adds what other blocks used.
+    /// Adds the resources that other blocks used.
     pub(super) fn add(&mut self, more: Self) {
         let own = self;
         own.blocks += more.blocks;

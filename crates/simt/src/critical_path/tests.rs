@@ -16,7 +16,7 @@ const LATENCIES: Latencies = Latencies {
     barrier: 13,
 };
 
-/// What a kernel with a buffer of 4096 zeroed words and these instructions asks for.
+/// The resources that a kernel with a buffer of 4096 zeroed words and these instructions uses.
 fn demand(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>) -> ResourceUse {
     let ptx = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 tile[4096];\n\

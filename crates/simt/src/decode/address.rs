@@ -127,7 +127,7 @@ impl Decoder<'_, '_, '_> {
         Ok(op)
     }
 
-    /// Adds a number to an address. One that stays as it is becomes a copy of its register.
+    /// Adds a number to an address. Where the number is 0, the operation is a copy of the register.
     fn shift(&mut self, to: &Operand<'_>, from: &Operand<'_>, by: u64) -> Decoded<Op> {
         let (to, from) = (self.dst(to)?, self.src(from, "u64")?);
         Ok(match by {

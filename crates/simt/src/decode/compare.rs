@@ -41,7 +41,7 @@ const FLUSHING_TESTS: [(&str, FloatTest); 3] = [
     ("f16x2", Test::F16x2Ftz),
 ];
 
-/// What integers are tested for.
+/// The relations that integers are tested for.
 #[derive(Clone, Copy, PartialEq)]
 enum IntegerRelation {
     Equal,
@@ -84,14 +84,14 @@ const FLOAT_OPERATORS: [(&str, (Relation, bool, bool)); 14] = [
     ("nan", (Relation::Ordered, true, false)),
 ];
 
-/// What `.and`, `.or` and `.xor` do with a predicate, and with a negated one.
+/// How `.and`, `.or` and `.xor` combine the test with a predicate, and with a negated one.
 const COMBINATIONS: [(&str, [Combine; 2]); 3] = [
     ("and", [Combine::And, Combine::AndNot]),
     ("or", [Combine::Or, Combine::OrNot]),
     ("xor", [Combine::Xor, Combine::XorNot]),
 ];
 
-/// What the opcode of `setp` or `set` says about the comparison.
+/// The comparison that the opcode of `setp` or `set` names.
 struct Comparison {
     test: Test,
     inverted: bool,
@@ -142,7 +142,7 @@ impl Comparison {
     }
 }
 
-/// What an operand of this type is.
+/// How an operand of this type stands in a register.
 fn kind(ty: &str) -> Option<OperandKind> {
     let (ty, wide) = match ty {
         "b16" | "u16" | "s16" => ("b16", false),
@@ -159,7 +159,7 @@ fn kind(ty: &str) -> Option<OperandKind> {
     Some(OperandKind { ty, wide })
 }
 
-/// What `set` writes for true, if there is a form to such a type of such a type.
+/// The value that `set` writes for true; `None` if `set` has no form for this pair of types.
 fn truth(to: &str, from: &str) -> Option<u32> {
     let half = matches!(from, "f16" | "bf16");
     Some(match (to, from) {

@@ -1,4 +1,4 @@
-//! What decoding an instruction has to know: which register, variable or number an operand is.
+//! The context of decoding: which register, variable or number an operand stands for.
 
 mod operand;
 
@@ -149,12 +149,12 @@ impl<'l, 'm> Context<'l, 'm> {
         read.contains(name)
     }
 
-    /// Something that this machine does not do, at the current instruction.
+    /// An error: the current instruction needs something that this machine does not support.
     pub(crate) fn unsupported(&self, what: impl std::fmt::Display) -> LowerError {
         LowerError::unsupported(what, self.at)
     }
 
-    /// Something that is not PTX, at the current instruction.
+    /// An error: the current instruction is not valid PTX.
     pub(crate) fn invalid(&self, message: impl Into<String>) -> LowerError {
         LowerError::invalid(message, self.at)
     }

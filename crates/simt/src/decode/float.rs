@@ -47,7 +47,7 @@ pub(super) fn modifiers(words: &[&str]) -> Option<(Option<Rounding>, Modifiers)>
     Some((rounding, all))
 }
 
-/// What implementation a form.
+/// The implementation of a form.
 #[derive(Clone, Copy)]
 enum Implementation {
     /// To nearest, as the host does it.
@@ -68,7 +68,7 @@ struct Form {
     sources: usize,
     /// The modifiers that it has to have.
     required: Modifiers,
-    /// Those that it may have besides.
+    /// The modifiers that it may have besides.
     optional: Modifiers,
     implementation: Implementation,
 }
@@ -273,8 +273,8 @@ impl Decoder<'_, '_, '_> {
     }
 }
 
-/// The operation of a form with these modifiers, on this type and pairs of it or not; `None` where the
-/// rounding mode is none that it has.
+/// The operation of a form with these modifiers, on this type and pairs of it or not; `None` where the form does not
+/// have the rounding mode.
 fn operation(
     form: &Form,
     rounding: Rounding,

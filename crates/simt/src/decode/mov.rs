@@ -86,7 +86,7 @@ impl Decoder<'_, '_, '_> {
         })
     }
 
-    /// The type of a part: how many bits, as an immediate among them is written.
+    /// The type of a part with so many bits, in which an immediate among the parts is written.
     fn part_type(&self, bits: u32, parts: usize, ty: &str) -> Decoded<&'static str> {
         match (bits, parts) {
             (16, 2) | (32, 4) => Ok("b8"),
@@ -162,7 +162,7 @@ impl Decoder<'_, '_, '_> {
     }
 }
 
-/// Whether a name is that of a counter that runs, and if so whether of its upper half (PTX ISA §10.22 ff.).
+/// Whether a name is that of a running counter, and if so, whether of its upper half (PTX ISA §10.22 ff.).
 fn counter(name: &str) -> Option<bool> {
     match name {
         "%clock" | "%clock64" | "%globaltimer" | "%globaltimer_lo" => Some(false),

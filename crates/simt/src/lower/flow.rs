@@ -1,4 +1,4 @@
-//! Where the lanes that a branch separates run together again: its immediate post-dominator.
+//! Where the lanes that a branch separates reconverge: at its immediate post-dominator.
 //!
 //! The post-dominators of the instructions' graph, by Cooper, Harvey and Kennedy, "A Simple, Fast
 //! Dominance Algorithm" (2001), on the reversed graph of basic blocks, with one virtual exit.

@@ -62,7 +62,7 @@ struct Jump<'m> {
     pc: usize,
     /// The labels, one for [`Op::Branch`].
     labels: Vec<&'m str>,
-    /// How many scopes it stands in whose labels have not been asked yet.
+    /// The number of enclosing scopes in which the labels have not been looked up yet.
     depth: usize,
     at: At,
 }
@@ -83,12 +83,12 @@ enum Target<'m> {
 }
 
 impl<'m> Body<'_, 'm> {
-    /// Something that this machine does not do, at the current statement.
+    /// An error: the current statement needs something that this machine does not support.
     fn unsupported(&self, what: impl std::fmt::Display) -> LowerError {
         self.cx.unsupported(what)
     }
 
-    /// Something that is not PTX, at the current statement.
+    /// An error: the current statement is not valid PTX.
     fn invalid(&self, message: impl Into<String>) -> LowerError {
         self.cx.invalid(message)
     }

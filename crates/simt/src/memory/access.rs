@@ -1,5 +1,5 @@
-//! From an instruction's addresses to the memory behind them: which space they lie in, whether the
-//! instruction may access them, and what the observer sees of it.
+//! From an instruction's addresses to the memory behind them: which space they lie in, whether the instruction may
+//! access them, and which access the observer sees.
 
 use super::address::{Address, Region};
 use super::global::{Allocation, GlobalMemory};
@@ -10,7 +10,7 @@ use crate::observe::{Access, AccessKind};
 use crate::regs::{ALL, LANES, Lanes64, Regs, lanes as lanes_of};
 use crate::vectors::{HALF, Pattern, Portable, Vectors};
 
-/// What an instruction does at its addresses.
+/// The properties of an instruction's access to memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     /// Bytes for each lane, a power of two; the addresses are multiples of it.
@@ -37,12 +37,12 @@ impl Shape {
     }
 }
 
-/// How far an instruction that accesses memory has come.
+/// The state of an instruction that accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessOutcome {
-    /// It is done: its addresses lie in this one space, and have been left for the observer.
+    /// The access is done. All addresses lie in this one space, and are kept for the observer.
     Done(Region),
-    /// Its addresses lie in several spaces, and nothing has been done yet. [`split`] does it.
+    /// The addresses lie in several spaces, and nothing has been done yet: [`split`] performs the access.
     SeveralSpaces,
 }
 
@@ -51,10 +51,10 @@ pub(crate) trait MemoryOp {
     /// Where.
     fn address(&self) -> &Address;
 
-    /// What it does there.
+    /// The access that it does there.
     fn shape(&self) -> Shape;
 
-    /// Does it, at addresses that have been checked.
+    /// Performs the access at addresses that have been checked.
     fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>);
 }
 
@@ -201,8 +201,8 @@ impl<'m> Recent<'m> {
     }
 
     /// Prefetches the memory that the next warp will access by this instruction, if its address lies as far
-    /// behind as those of the last warps did. The CPU cannot: to it, all loads are one instruction, and their
-    /// addresses have no order.
+    /// behind as those of the last warps did. The CPU's own prefetcher cannot: to it, all simulated loads are one
+    /// instruction, and their addresses follow no pattern.
     #[inline(always)]
     fn prefetch<P>(&mut self, op: &P, allocation: &Allocation, address: u64) {
         let place = &mut self.at[std::ptr::from_ref(op).addr() / align_of::<u64>() % PLACES];
@@ -245,7 +245,8 @@ pub(super) fn check<'m, V: Vectors>(
         let last = size - bytes;
         let good = |lane: usize| at[lane].wrapping_sub(base) <= last && at[lane] & (bytes - 1) == 0;
         let good = match patterns {
-            // Those between the first and the last of a row lie between, and are aligned if the first is.
+            // In a run of consecutive elements, those between the first and the last are in bounds too, and aligned
+            // if the first is.
             Some([Pattern::Row, Pattern::Row])
                 if at[LANES - 1].wrapping_sub(at[0]) == bytes * (LANES as u64 - 1) =>
             {
@@ -263,7 +264,7 @@ pub(super) fn check<'m, V: Vectors>(
         }
     }
     check_each(env, region, at, mask, shape, size)?;
-    // What is left: lanes in different allocations.
+    // Otherwise the lanes access different allocations.
     Ok(None)
 }
 

@@ -1,5 +1,4 @@
-//! Where an instruction's addresses lie: its state space, and the windows of the spaces among generic
-//! addresses.
+//! The state spaces of addresses, and the windows of the spaces among generic addresses.
 
 use ptx::ast::Space;
 
@@ -26,7 +25,8 @@ pub enum Region {
 }
 
 impl Region {
-    /// Where its window begins among generic addresses; 0 for device memory, which has the rest.
+    /// Where the space's window begins among generic addresses; 0 for device memory, which has all addresses outside
+    /// the windows.
     pub(crate) fn window(self) -> u64 {
         match self {
             Region::Generic | Region::Global => 0,
@@ -66,14 +66,15 @@ pub struct Address {
     pub base: Reg,
     /// Bytes behind it.
     pub offset: i32,
-    /// Where it lies.
+    /// The space that it lies in.
     pub region: Region,
-    /// Whether the base is known before the kernel runs: that of a variable, the same for all lanes.
+    /// Whether the base is known before the kernel runs, because it is a variable's address and the same for all
+    /// lanes.
     pub fixed: bool,
 }
 
 impl Address {
-    /// The first lane's.
+    /// The first lane's address.
     #[inline(always)]
     pub(super) fn first(&self, regs: &Regs<'_>) -> u64 {
         match self.base {
@@ -85,7 +86,7 @@ impl Address {
 
     #[inline(always)]
     pub(super) fn lanes(&self, regs: &Regs<'_>, at: &mut Lanes64) {
-        // Loops, for `map` of an array of this size stays a call for each element.
+        // Loops, because `map` of an array of this size stays a call for each element.
         match self.base {
             Reg::R64(base) => {
                 let offset = i64::from(self.offset) as u64;
@@ -109,8 +110,8 @@ impl Address {
     }
 }
 
-/// Makes a compiler read addresses from memory where they are used. It would otherwise keep them in
-/// registers, each in one of its own, where vectors of them are wanted.
+/// Makes the compiler read addresses from memory where they are used. It would otherwise keep each in a scalar
+/// register, where vectors of them are wanted.
 #[inline(always)]
 fn hide(at: &mut Lanes64) {
     std::hint::black_box(at);

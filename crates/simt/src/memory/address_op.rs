@@ -11,16 +11,16 @@ use crate::regs::{LANES, Pred, R32, R64, Reg, Regs};
 pub enum AddressOp {
     /// `cvta`: moves an address into its space's window, or out of it.
     Shift {
-        /// Where to.
+        /// The destination register.
         to: R64,
         /// The address.
         from: R64,
-        /// What is added, wrapping.
+        /// The distance that is added, wrapping.
         by: u64,
     },
     /// `isspacep`
     IsSpace {
-        /// Where to.
+        /// The destination register.
         to: Pred,
         /// A generic address.
         from: Reg,
@@ -29,14 +29,14 @@ pub enum AddressOp {
     },
     /// `mapa` of a 32-bit address.
     Move {
-        /// Where to.
+        /// The destination register.
         to: R32,
         /// The address.
         from: R32,
     },
-    /// `getctarank`, and `createpolicy`, whose result is a hint to caches that are not here.
+    /// `getctarank`, and `createpolicy`, whose result is a hint to caches, which this machine does not have.
     Zero {
-        /// Where to.
+        /// The destination register.
         to: Reg,
     },
 }

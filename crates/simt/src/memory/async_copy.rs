@@ -14,15 +14,15 @@ use crate::vectors::Portable;
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AsyncCopy {
-    /// Where to, in shared memory.
+    /// The destination, in shared memory.
     pub to: Address,
-    /// Where from, in global memory.
+    /// The source, in global memory.
     pub from: Address,
     /// How many bytes are written: 4, 8 or 16.
     pub bytes: u32,
     /// How many of them are read, all if `None`; the others become zero.
     pub read: Option<R32>,
-    /// Whether none of them are: `ignore-src`, and whether it is negated.
+    /// The predicate `ignore-src`, which turns the reading off, and whether it is negated.
     pub ignore: Option<(Pred, bool)>,
 }
 
@@ -71,7 +71,7 @@ impl AsyncCopy {
                     None => self.fetch(&AnyAllocation(env.global), &from, reads, &mut values),
                 }
             } else {
-                // What lies behind the bytes that are read may lie in no allocation.
+                // The bytes behind those that are read need not be allocated.
                 self.check_parts(env, &from, reads, &lengths, shape(false))?;
                 let memory = AnyAllocation(env.global);
                 for lane in lanes(reads) {

@@ -15,7 +15,7 @@ use crate::alu::modifiers::Modifiers;
 use crate::observe::AccessKind;
 use crate::regs::{LANES, Reg, Regs};
 
-/// What an atomic does with the value in memory. The suffixes are the types that it depends on.
+/// The operation of an atomic on the value in memory. The suffixes are the types that it depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the operations")]
 pub enum AtomicOp {
@@ -42,13 +42,13 @@ pub enum AtomicOp {
 /// `atom`, `red`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Atomic {
-    /// Where.
+    /// The address.
     pub address: Address,
     /// The size of an element.
     pub width: Width,
-    /// What is done.
+    /// The operation.
     pub op: AtomicOp,
-    /// Where the old values go, one for each element; none for `red`.
+    /// The destination registers of the old values, one for each element; none for `red`.
     pub to: Box<[Destination]>,
     /// The operand, one for each element.
     pub operand: Box<[Reg]>,
@@ -90,7 +90,7 @@ impl Atomic {
         }
     }
 
-    /// What is defined for integers of any size.
+    /// The operations that are defined for integers of any size.
     #[inline(always)]
     fn integers<W: Word, S: Storage>(
         &self,
@@ -107,7 +107,7 @@ impl Atomic {
                 })
             };
         }
-        // The same of sign-extended values.
+        // The new value, computed from sign-extended values.
         macro_rules! each_signed {
             ($choose:ident) => {
                 self.each(regs, memory, lanes, |old: W, operand: W, _| {
@@ -199,12 +199,12 @@ impl MemoryOp for Atomic {
     }
 }
 
-/// To nearest; the canonical NaN where there is no number.
+/// Rounds to nearest; a NaN is the canonical one.
 fn add32(a: u32, b: u32) -> u32 {
     canonical32(f32::from_bits(a) + f32::from_bits(b))
 }
 
-/// To nearest; the first NaN of the two, made quiet, where one is, as `add.f64` does.
+/// Rounds to nearest; if an operand is NaN, the result is the first such operand made quiet, as `add.f64` does it.
 fn add64(a: u64, b: u64) -> u64 {
     let (a, b) = (f64::from_bits(a), f64::from_bits(b));
     nan64(a + b, a, b, 0.0)

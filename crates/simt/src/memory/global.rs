@@ -9,9 +9,9 @@ use super::SHARED_WINDOW;
 
 /// The first address that is given out.
 const FIRST: u64 = 0x0000_0002_0000_0000;
-/// No allocation reaches beyond: the windows of the other spaces follow.
+/// No allocation reaches beyond this address, because the windows of the other spaces follow.
 const END: u64 = SHARED_WINDOW;
-/// At least so many bytes between two allocations belong to none.
+/// The size of the guard zone: at least so many bytes between two allocations belong to neither.
 const GUARD: u64 = 1 << 16;
 /// Allocations begin at multiples of this, as CUDA's do.
 const ALIGN: u64 = 256;
@@ -27,11 +27,11 @@ pub struct Allocation {
     pub words: Box<[AtomicU64]>,
 }
 
-/// Device memory that cannot be had, or a buffer that cannot be used.
+/// An allocation of device memory that fails, or a buffer that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// So many elements have more bytes than a 64-bit number counts.
+    /// The size in bytes of so many elements does not fit into 64 bits.
     #[error(
         "{len} elements of {element_bytes} bytes are more bytes than 64 bits can count; ask for fewer"
     )]
@@ -41,7 +41,7 @@ pub enum MemoryError {
         /// Bytes of each.
         element_bytes: usize,
     },
-    /// More than the machine may have.
+    /// The allocation would exceed the machine's limit.
     #[error(
         "{bytes} bytes of device memory asked for, and {used} of the {limit} that this machine may have \
          (Config::max_memory_bytes) are in use; ask for less, free buffers or raise the limit"
@@ -85,7 +85,7 @@ pub enum MemoryError {
         /// Its address.
         address: u64,
     },
-    /// The buffer is another machine's.
+    /// The buffer belongs to another machine.
     #[error(
         "the buffer at {address:#x} is another machine's; use it with the machine that made it"
     )]
@@ -105,14 +105,14 @@ pub struct GlobalMemory {
 }
 
 impl Default for GlobalMemory {
-    /// Memory that only the host limits.
+    /// Device memory that only the host's memory limits.
     fn default() -> Self {
         Self::with_limit(u64::MAX)
     }
 }
 
 impl GlobalMemory {
-    /// Memory of which `limit` bytes can be allocated at a time.
+    /// Device memory of which at most `limit` bytes can be allocated at a time.
     pub fn with_limit(limit: u64) -> Self {
         Self {
             allocations: Vec::new(),
@@ -126,15 +126,17 @@ impl GlobalMemory {
     /// at which nothing can be accessed.
     ///
     /// # Errors
-    /// [`MemoryError::Limit`], [`MemoryError::Addresses`] or [`MemoryError::Host`] when there is no such memory.
+    /// [`MemoryError::Limit`] when the machine's limit would be exceeded, [`MemoryError::Addresses`] when no
+    /// addresses are left, [`MemoryError::Host`] when the host gives no more memory.
     pub fn allocate(&mut self, bytes: u64) -> Result<u64, MemoryError> {
         self.allocate_aligned(bytes, ALIGN)
     }
 
-    /// The same, at a multiple of `align` too, which is a power of two.
+    /// Allocates zeroed memory at a multiple of 256 and of `align`, which is a power of two.
     ///
     /// # Errors
-    /// [`MemoryError::Limit`], [`MemoryError::Addresses`] or [`MemoryError::Host`] when there is no such memory.
+    /// [`MemoryError::Limit`] when the machine's limit would be exceeded, [`MemoryError::Addresses`] when no
+    /// addresses are left, [`MemoryError::Host`] when the host gives no more memory.
     pub fn allocate_aligned(&mut self, bytes: u64, align: u64) -> Result<u64, MemoryError> {
         let used = self.used.checked_add(bytes);
         let used = used
@@ -152,7 +154,7 @@ impl GlobalMemory {
         if left == 0 || bytes > left {
             return Err(MemoryError::Addresses { bytes, left });
         }
-        // From the allocator's own zeroed pages: what is never touched costs nothing.
+        // The allocator's own zeroed pages: pages that are never touched cost nothing.
         let words = usize::try_from(bytes.div_ceil(8))
             .ok()
             .and_then(|words| bytemuck::try_zeroed_slice_box(words).ok())
@@ -178,7 +180,7 @@ impl GlobalMemory {
         Some(&self.allocations[self.index(base)?])
     }
 
-    /// The same, to be written from the host.
+    /// The allocation that begins at an address, for writes from the host.
     pub fn at_mut(&mut self, base: u64) -> Option<&mut Allocation> {
         let index = self.index(base)?;
         Some(&mut self.allocations[index])
@@ -199,8 +201,8 @@ impl GlobalMemory {
         (address - allocation.base < allocation.bytes).then_some(allocation)
     }
 
-    /// The allocation that ends nearest below an address, or begins nearest above it: what a faulting
-    /// access was probably meant for.
+    /// The allocation that ends nearest below an address, or begins nearest above it: the one that a faulting access
+    /// was probably meant for.
     pub fn nearest(&self, address: u64) -> Option<&Allocation> {
         let distance = |allocation: &Allocation| {
             if address < allocation.base {

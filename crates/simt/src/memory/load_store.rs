@@ -32,7 +32,7 @@ impl Width {
     }
 }
 
-/// Where a value goes that was read.
+/// The destination register of a value that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// `_`
@@ -51,11 +51,11 @@ pub enum Destination {
 /// `ld`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Load {
-    /// Where.
+    /// The address.
     pub address: Address,
     /// The type's size.
     pub width: Width,
-    /// Whether a wider register gets the sign.
+    /// Whether the value is sign-extended into a wider register.
     pub signed: bool,
     /// `.volatile`, `.relaxed`, `.acquire`, `.mmio`
     pub strong: bool,
@@ -63,14 +63,14 @@ pub struct Load {
     pub acquire: bool,
     /// Bytes of a lane, all elements together.
     pub bytes: u32,
-    /// One for each element.
+    /// The registers, one for each element.
     pub to: Box<[Destination]>,
 }
 
 /// `st`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
-    /// Where.
+    /// The address.
     pub address: Address,
     /// The type's size.
     pub width: Width,
@@ -80,12 +80,12 @@ pub struct Store {
     pub release: bool,
     /// Bytes of a lane, all elements together.
     pub bytes: u32,
-    /// One for each element.
+    /// The registers, one for each element.
     pub from: Box<[Reg]>,
 }
 
 impl Load {
-    /// Runs it, unless its addresses lie in several spaces.
+    /// Runs the instruction, unless its addresses lie in several spaces.
     #[inline(always)]
     pub(crate) fn execute<V: Vectors>(
         &self,
@@ -99,8 +99,8 @@ impl Load {
         run::<V, _>(self, env, mask, at)
     }
 
-    /// Loads one value for all lanes, as each kernel does its parameters. `None` if it is not that, or
-    /// something is wrong with it.
+    /// Loads one value for all lanes, as each kernel does its parameters. `None` if the instruction is not such a
+    /// load, or the access would fault.
     #[inline(always)]
     fn read_once(&self, env: &mut Env<'_, '_>, at: &mut Lanes64) -> Option<()> {
         let memory = match self.address.region {
@@ -275,7 +275,7 @@ pub(super) fn take<W: Word>(regs: &Regs<'_>, from: Reg) -> [W; LANES] {
 }
 
 impl Store {
-    /// Runs it, unless its addresses lie in several spaces.
+    /// Runs the instruction, unless its addresses lie in several spaces.
     #[inline(always)]
     pub(crate) fn execute<V: Vectors>(
         &self,

@@ -15,13 +15,13 @@ impl LocalMemory {
         (self.words.len() / LANES * 4) as u32
     }
 
-    /// Whether the threads have none.
+    /// Whether the threads have no local memory.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Gives each thread `bytes`, a multiple of 4, at least; what is new is zero. `false` if the host has no
-    /// memory for it, and nothing has changed then.
+    /// Gives each thread `bytes`, a multiple of 4, at least; what is new is zero. Returns `false`, with nothing
+    /// changed, if the host has no memory for it.
     #[must_use]
     pub fn grow(&mut self, bytes: u32) -> bool {
         let words = bytes as usize / 4 * LANES;
@@ -52,7 +52,7 @@ impl LocalMemory {
         words.first_chunk().expect("each word has all lanes")
     }
 
-    /// The same, to be written.
+    /// The words with byte `at` of all lanes, for writing.
     #[inline(always)]
     pub fn words_mut(&mut self, at: u32) -> &mut Lanes32 {
         let words = &mut self.words[at as usize / 4 * LANES..];

@@ -10,7 +10,7 @@ use crate::vectors::{HALF, Pattern, Vectors};
 
 /// The lanes of an access and their addresses.
 pub(crate) struct Lanes<'a> {
-    /// Addresses in the space; of lanes that do not take part, anything.
+    /// Addresses in the space. Those of lanes that do not take part are arbitrary.
     pub(super) at: &'a Lanes64,
     /// The lanes that take part.
     pub(super) mask: u32,
@@ -56,7 +56,7 @@ pub(super) fn each(mask: u32, mut f: impl FnMut(usize)) {
     }
 }
 
-/// A memory in which the lanes' addresses are known to be good.
+/// A memory in which the lanes' addresses have been checked.
 pub(crate) trait Storage {
     /// Whether `atom.add.f32` makes zero of subnormal numbers here (PTX ISA §9.7.13.5, "Notes").
     const FLUSHES: bool = false;
@@ -67,7 +67,7 @@ pub(crate) trait Storage {
     /// Writes for one lane.
     fn set<W: Word>(&mut self, lane: usize, at: u64, value: W);
 
-    /// Replaces a value by what `new` makes of it, and returns what it was.
+    /// Replaces a value by `new` of it, and returns the old value.
     #[inline(always)]
     fn update<W: Word>(&mut self, lane: usize, at: u64, mut new: impl FnMut(W) -> W) -> W {
         let old = self.get(lane, at);
@@ -160,7 +160,7 @@ pub(crate) trait Storage {
 pub(super) struct OneAllocation<'a> {
     pub(super) words: &'a [AtomicU64],
     pub(super) base: u64,
-    /// Each value is accessed by itself: what is asked of volatile, relaxed, acquire and release.
+    /// Whether each value is accessed by itself, as volatile, relaxed, acquire and release accesses require.
     pub(super) strong: bool,
 }
 
@@ -233,13 +233,13 @@ impl Storage for AnyAllocation<'_> {
 /// A block's shared memory.
 #[derive(Debug)]
 pub struct SharedMemory {
-    /// Eight bytes a word, so that all that is accessed is aligned.
+    /// Eight bytes a word, so that every access is aligned.
     words: Vec<u64>,
     bytes: u64,
 }
 
 impl SharedMemory {
-    /// So many bytes, all zero.
+    /// Shared memory of so many bytes, all zero.
     pub fn new(bytes: u64) -> Self {
         Self {
             words: vec![0; bytes.div_ceil(8) as usize],
@@ -252,7 +252,7 @@ impl SharedMemory {
         self.bytes
     }
 
-    /// Whether it has none.
+    /// Whether it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
     }
@@ -309,7 +309,7 @@ impl Storage for ReadOnly<'_> {
         W::from_bytes(&self.0[at as usize..][..W::BYTES as usize])
     }
 
-    /// Does nothing: the check has refused it.
+    /// Does nothing: the check has refused the write before.
     fn set<W: Word>(&mut self, _lane: usize, _at: u64, _value: W) {}
 }
 

@@ -22,13 +22,13 @@ pub(crate) trait Word: Pod + Default + PartialEq {
     /// Its size.
     const BYTES: u64;
 
-    /// Zero-extended.
+    /// The value zero-extended to 64 bits.
     fn widen(self) -> u64;
 
-    /// Sign-extended.
+    /// The value sign-extended to 64 bits.
     fn widen_signed(self) -> u64;
 
-    /// The low bits.
+    /// Truncates a 64-bit value to this type.
     fn narrow(value: u64) -> Self;
 
     /// From as many bytes as it has.
@@ -72,11 +72,11 @@ pub(crate) trait Word: Pod + Default + PartialEq {
         }
     }
 
-    /// Replaces it by what `new` makes of it, in one step for all threads, and returns what it was.
+    /// Replaces it by `new` of it, in one atomic step, and returns the old value.
     fn update(words: &[AtomicU64], at: u64, new: impl FnMut(Self) -> Self) -> Self;
 }
 
-/// Asks for a word that may be accessed soon.
+/// Prefetches a word that may be accessed soon.
 #[inline(always)]
 pub(super) fn prefetch_word(word: &AtomicU64) {
     #[cfg(target_arch = "x86_64")]

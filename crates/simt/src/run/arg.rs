@@ -65,7 +65,7 @@ impl Arg {
     }
 }
 
-/// The kernel's parameter memory with these arguments.
+/// Writes these arguments into the kernel's parameter memory.
 pub(super) fn parameters(program: &Program, args: &[Arg]) -> Result<Vec<u8>, LaunchError> {
     let fail = |problem| LaunchError::Arguments {
         kernel: program.functions[0].name.clone(),

@@ -1,4 +1,4 @@
-//! How much memory the host has.
+//! The memory that the host has available.
 
 /// Bytes that can be allocated now without pushing other things out of memory, and within the limit of this process's
 /// address space (`ulimit -v`). `None` where the system does not say (it does on Linux).

@@ -10,13 +10,13 @@ use crate::memory::{GlobalMemory, Recent, SharedMemory};
 use crate::observe::{Observer, Site, WarpId};
 use crate::regs::lanes;
 
-/// Instructions that a warp executes before the next has its turn, so that one that waits for another
-/// through memory does not wait forever.
+/// Instructions that a warp executes before the next warp has its turn. Turns keep a warp that waits for another
+/// through memory from waiting forever.
 const TURN: u32 = 4096;
 /// Barriers of a block (PTX ISA §9.7.13.1).
 const BARRIERS: usize = 16;
 
-/// A fault as the block finds it: where, which thread of the block, and what happened.
+/// A fault as the block detects it: the instruction, the thread of the block, and what happened.
 #[derive(Debug)]
 pub(super) struct BlockFault {
     pub(super) site: Site,
@@ -30,7 +30,7 @@ impl BlockFault {
     }
 }
 
-/// What all blocks of a running launch have in common.
+/// The state that all blocks of a running launch share.
 pub(super) struct LaunchState<'a> {
     pub(super) program: &'a Program,
     pub(super) grid: [u32; 3],
@@ -45,8 +45,8 @@ pub(super) struct LaunchState<'a> {
     pub(super) progress: Progress,
 }
 
-/// What host threads tell each other while they run. On cache lines of its own: the rest of a launch is
-/// read for every instruction.
+/// The state that host threads exchange while they run. It has cache lines of its own, because the rest of the launch
+/// state is read for every instruction.
 #[repr(align(128))]
 pub(super) struct Progress {
     /// Instructions executed by all blocks together.
@@ -66,7 +66,7 @@ impl LaunchState<'_> {
     }
 }
 
-/// What a host thread keeps from block to block.
+/// Buffers that a host thread reuses from block to block.
 pub(super) struct Worker<'m> {
     shared: SharedMemory,
     warps: Vec<WarpState>,
@@ -91,16 +91,16 @@ impl<'m> Worker<'m> {
 /// One of a block's 16 barriers.
 #[derive(Debug, Clone, Copy, Default)]
 struct BarrierState {
-    /// Threads that have come.
+    /// Threads that have arrived.
     threads: u32,
-    /// How many it waits for, if an instruction said so.
+    /// The number of threads it waits for, if an instruction gave one.
     expected: Option<u32>,
-    /// Threads whose predicate was true, and threads that brought one.
+    /// The number of threads whose predicate was true, and of threads that contributed a predicate.
     yes: u32,
     votes: u32,
 }
 
-/// A block that runs.
+/// A running block.
 pub(super) struct Block<'a, 'l, O> {
     launch: &'a LaunchState<'l>,
     worker: &'a mut Worker<'l>,
@@ -187,7 +187,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
                     .fetch_add(executed, Ordering::Relaxed);
                 return Ok(());
             }
-            // Warps that ended may have been what a barrier waited for.
+            // A barrier may have waited for warps that have now ended.
             let mut released = false;
             for id in 0..BARRIERS {
                 released |= self.release(id);
@@ -212,12 +212,12 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
         }
     }
 
-    /// Instructions of one turn: no more than the launch may execute.
+    /// The number of instructions in one turn: at most what the launch may still execute.
     fn turn(&self) -> u32 {
         u32::try_from(self.launch.config.max_instructions).map_or(TURN, |most| most.clamp(1, TURN))
     }
 
-    /// A warp has come to a barrier.
+    /// Handles a warp's arrival at a barrier.
     fn arrive(&mut self, index: usize) -> Result<(), BlockFault> {
         let warp = &mut self.worker.warps[index];
         let Some(arrival) = warp.arrival.take() else {
@@ -270,7 +270,7 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
         Ok(())
     }
 
-    /// Lets the warps at a barrier go on if all have come.
+    /// Releases the warps at a barrier if all have arrived.
     fn release(&mut self, id: usize) -> bool {
         let barrier = self.barriers[id];
         if barrier.threads == 0 {
@@ -342,5 +342,5 @@ impl<'a, 'l, O: Observer> Block<'a, 'l, O> {
     }
 }
 
-/// Which register a barrier's reduction goes to.
+/// The register that a barrier's reduction is written to.
 pub(super) type Reduction = (ReduceOp, Reg);

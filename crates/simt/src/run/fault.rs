@@ -1,4 +1,4 @@
-//! What ends a launch early.
+//! Faults: the errors of a kernel that end a launch early.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::machine::Machine;
 use crate::code::Origin;
 use crate::memory::{AccessFault, AccessProblem};
 
-/// A kernel did something that it may not.
+/// A fault: the kernel did something that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Fault {
@@ -19,7 +19,7 @@ pub struct Fault {
     pub kind: FaultKind,
     /// The kernel.
     pub kernel: String,
-    /// The function, if it is another.
+    /// The function, if it is not the kernel itself.
     pub function: Option<String>,
     /// The block.
     pub block: [u32; 3],
@@ -27,7 +27,7 @@ pub struct Fault {
     pub thread: [u32; 3],
     /// The line of the PTX, from 1.
     pub ptx_line: u32,
-    /// That line.
+    /// The text of that line.
     pub ptx: String,
     /// The source line that the instruction was compiled from: file and line.
     pub origin: Option<(String, u32)>,
@@ -41,24 +41,24 @@ pub enum FaultKind {
     Access {
         /// The access.
         access: AccessFault,
-        /// What lies near, in words: `16 bytes past the end of argument 0's buffer of 4096 bytes`.
+        /// The memory near the address, in words: `16 bytes past the end of argument 0's buffer of 4096 bytes`.
         near: String,
     },
     /// A barrier was reached by some threads of a warp only.
     DivergentBarrier {
-        /// The lanes that are there.
+        /// The lanes that have arrived.
         here: u32,
-        /// The lanes that are not.
+        /// The lanes that have not.
         elsewhere: u32,
     },
     /// A barrier's number or count is out of range.
     BadBarrier {
-        /// What is wrong.
+        /// The reason, in words.
         problem: String,
     },
-    /// A warp operation names lanes that are not there.
+    /// A warp operation's `membermask` names lanes that do not execute it.
     AbsentLanes {
-        /// Those lanes.
+        /// The lanes that are named but absent.
         lanes: u32,
     },
     /// `trap`
@@ -70,7 +70,7 @@ pub enum FaultKind {
     },
     /// All warps of the block wait at barriers that will not be completed.
     Deadlock {
-        /// Who waits where, in words.
+        /// Which warps wait at which barriers, in words.
         waiting: String,
     },
     /// `brx.idx` with an index beyond its targets.
@@ -110,7 +110,7 @@ impl Machine {
             ptx_line,
             ptx: source.line_text(ptx_line).trim().to_owned(),
             origin: loc.and_then(|loc| {
-                // Code of a library that was inlined is the caller's business.
+                // Where a library's code was inlined, the line of the caller is reported.
                 let (file, line) = loc
                     .inlined_at
                     .map_or((loc.file, loc.line), |at| (at.0, at.1));
@@ -121,7 +121,7 @@ impl Machine {
         }
     }
 
-    /// What an access that faulted was probably meant for.
+    /// The memory that a faulting access was probably meant for.
     fn near(&self, access: &AccessFault, args: &[Arg]) -> String {
         if let Some(near) = access.near() {
             return near;

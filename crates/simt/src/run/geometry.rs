@@ -1,14 +1,14 @@
-//! Which launches fit a GPU.
+//! The limits of a GPU on the geometry of a launch.
 
 use super::launch::LaunchError;
 use crate::code::Program;
 
 /// Threads that a block can have.
 const MAX_THREADS: u64 = 1024;
-/// Bytes of shared memory that a block can have: what the largest GPUs have.
+/// Bytes of shared memory that a block can have on the GPUs that allow the most.
 const MAX_SHARED: u64 = 227 * 1024;
 
-/// Whether a GPU, and the kernel, takes a launch of this geometry.
+/// Checks that a GPU, and the kernel, can be launched with this geometry.
 pub(super) fn check_geometry(
     program: &Program,
     grid: [u32; 3],

@@ -15,7 +15,7 @@ use crate::memory::global::MemoryError;
 use crate::module::Function;
 use crate::observe::Observer;
 
-/// A kernel with all that a launch of it takes.
+/// A kernel together with the geometry and arguments of a launch.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch<'a> {
     /// The kernel.
@@ -45,7 +45,7 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// The same with so many bytes of dynamic shared memory for each block.
+    /// The same launch with so many bytes of dynamic shared memory for each block.
     #[must_use]
     pub fn with_shared_bytes(self, shared_bytes: u32) -> Self {
         Self {
@@ -54,33 +54,33 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// The same of some of the grid's blocks: to learn from a sample what a launch would do that takes too
-    /// long to be run. What the other blocks would have left in memory is not there, so the results are
-    /// worth nothing, and a kernel whose blocks wait for each other ends in a [`LaunchError::Fault`].
+    /// The same launch of only some of the grid's blocks, to learn from a sample about a launch that takes too long
+    /// to be run. The other blocks leave nothing in memory, so the results are worthless, and a kernel whose blocks
+    /// wait for each other ends in a [`LaunchError::Fault`].
     #[must_use]
     pub fn with_blocks(self, blocks: Option<&'a [u64]>) -> Self {
         Self { blocks, ..self }
     }
 }
 
-/// A launch that did not come to its end.
+/// Why a launch was refused or ended early.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// No GPU takes a launch of this geometry.
+    /// No GPU can launch the kernel with this geometry.
     #[error("kernel `{kernel}`: {problem}")]
     Geometry {
         /// The kernel.
         kernel: String,
-        /// What is wrong.
+        /// The reason, in words.
         problem: String,
     },
-    /// The arguments are not the kernel's parameters.
+    /// The arguments do not match the kernel's parameters.
     #[error("kernel `{kernel}`: {problem}")]
     Arguments {
         /// The kernel.
         kernel: String,
-        /// What is wrong.
+        /// The reason, in words.
         problem: String,
     },
     /// There is no memory for a module-scope variable that the kernel uses.
@@ -90,10 +90,10 @@ pub enum LaunchError {
         kernel: String,
         /// The variable.
         variable: String,
-        /// Why not.
+        /// Why the memory cannot be allocated.
         source: MemoryError,
     },
-    /// The kernel did something that it may not. Buffers hold what was written before.
+    /// The kernel faulted. Buffers hold what was written before the fault.
     #[error(transparent)]
     Fault(Box<Fault>),
 }
@@ -153,7 +153,8 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Machine::launch`].
+    /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
+    /// variable of the module, or when the kernel faults: see [`Machine::launch`].
     pub fn launch_observed<O: Observer>(
         &mut self,
         launch: &Launch<'_>,
@@ -207,11 +208,11 @@ impl Machine {
         let merged = Mutex::new(observer);
         let faults = Mutex::new(Vec::<(u64, BlockFault)>::new());
         let workers = self.pool.current_num_threads() as u64;
-        // How many blocks a host thread takes at a time: few enough that all threads end together, and enough
-        // that taking them costs little.
+        // The number of blocks that a host thread takes at a time: small enough that all threads end together, and
+        // large enough that taking them costs little.
         let share = (blocks / (workers * 16)).clamp(1, 64);
-        // The last block begins when the others are done: where it waits for what they leave it, it finds that
-        // there, whatever the host's threads do, and counts the same each time.
+        // The last block begins when all others are done. If it waits for their results, it finds them at once, so
+        // its counters do not depend on the timing of host threads.
         let last = blocks - 1;
         let run = |next: &dyn Fn() -> Option<Range<u64>>| {
             let mut seen = merged.lock().expect("no observer panics").fork();
@@ -219,8 +220,8 @@ impl Machine {
             while let Some(numbers) = next() {
                 for index in numbers {
                     let number = chosen.map_or(index, |chosen| chosen[index as usize]);
-                    // Blocks before the first that faulted are still run, so that which fault is told
-                    // does not depend on the host's threads.
+                    // Blocks before the first that faulted are still run, so that the fault that is reported does not
+                    // depend on the timing of host threads.
                     if number > state.progress.faulted.load(Ordering::Relaxed) {
                         break;
                     }
@@ -302,7 +303,7 @@ impl Machine {
     /// Before anything runs: [`LaunchError::Geometry`] when no GPU takes the launch, or the kernel was not
     /// compiled for it, [`LaunchError::Arguments`] when the arguments do not fit the parameters,
     /// [`LaunchError::Variable`] when there is no memory for a variable of the module.
-    /// [`LaunchError::Fault`] when the kernel does something that it may not, runs for longer than
+    /// [`LaunchError::Fault`] when the kernel faults, runs for longer than
     /// [`Config::max_instructions`](crate::Config::max_instructions) or waits forever.
     pub fn launch(&mut self, launch: &Launch<'_>) -> Result<(), LaunchError> {
         self.launch_observed(launch, ())

@@ -32,8 +32,8 @@ pub struct Config {
     /// have.
     pub max_local_bytes: u32,
     /// Bytes of device memory that may be allocated at a time: buffers, and the module-scope variables of
-    /// the kernel that runs. 64 GiB by default. The host's memory is taken when it is first written, so
-    /// without a limit one could allocate more than there is, and find out in the middle of a launch.
+    /// the kernel that runs. 64 GiB by default. The host's memory is taken when it is first written, so without a
+    /// limit a program could allocate more than the host has, and fail in the middle of a launch.
     pub max_memory_bytes: u64,
 }
 
@@ -84,7 +84,7 @@ impl<T> Buffer<T> {
         self.len
     }
 
-    /// Whether it holds none.
+    /// Whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -103,7 +103,7 @@ impl<T> Buffer<T> {
 /// ```
 #[derive(Debug)]
 pub struct Machine {
-    /// No other machine of this process has it.
+    /// The number of this machine, unique within the process.
     number: u64,
     pub(crate) config: Config,
     pub(crate) global: GlobalMemory,
@@ -155,8 +155,9 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// When there is no such memory: [`MemoryError::TooLarge`], [`MemoryError::Limit`],
-    /// [`MemoryError::Addresses`] or [`MemoryError::Host`].
+    /// [`MemoryError::TooLarge`] when the size in bytes does not fit into 64 bits, [`MemoryError::Limit`] when the
+    /// machine's limit would be exceeded, [`MemoryError::Addresses`] when no addresses are left,
+    /// [`MemoryError::Host`] when the host gives no more memory.
     pub fn zeroed<T: Element>(&mut self, len: usize) -> Result<Buffer<T>, MemoryError> {
         let bytes =
             (len as u64)
@@ -183,8 +184,9 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// When there is no such memory: [`MemoryError::TooLarge`], [`MemoryError::Limit`],
-    /// [`MemoryError::Addresses`] or [`MemoryError::Host`].
+    /// [`MemoryError::TooLarge`] when the size in bytes does not fit into 64 bits, [`MemoryError::Limit`] when the
+    /// machine's limit would be exceeded, [`MemoryError::Addresses`] when no addresses are left,
+    /// [`MemoryError::Host`] when the host gives no more memory.
     pub fn upload<T: Element>(&mut self, data: &[T]) -> Result<Buffer<T>, MemoryError> {
         let buffer = self.zeroed(data.len())?;
         self.write(buffer, data)?;
@@ -203,8 +205,8 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// [`MemoryError::TooLong`] if the buffer is shorter; then nothing is written. [`MemoryError::Freed`] and
-    /// [`MemoryError::Foreign`] if it is none of this machine's.
+    /// [`MemoryError::TooLong`] if the buffer is shorter than `data`; then nothing is written. [`MemoryError::Freed`]
+    /// if the buffer was freed, [`MemoryError::Foreign`] if another machine made it.
     pub fn write<T: Element>(&mut self, buffer: Buffer<T>, data: &[T]) -> Result<(), MemoryError> {
         let address = self.own(buffer)?;
         if data.len() > buffer.len {
@@ -230,8 +232,8 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// [`MemoryError::Freed`] and [`MemoryError::Foreign`] if it is none of this machine's,
-    /// [`MemoryError::Host`] if there is no memory for the copy.
+    /// [`MemoryError::Freed`] if the buffer was freed, [`MemoryError::Foreign`] if another machine made it,
+    /// [`MemoryError::Host`] if the host has no memory for the copy.
     pub fn read<T: Element>(&self, buffer: Buffer<T>) -> Result<Vec<T>, MemoryError> {
         let address = self.own(buffer)?;
         let allocation = self
@@ -260,7 +262,7 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// [`MemoryError::Freed`] if it was freed before, [`MemoryError::Foreign`] if it is another machine's.
+    /// [`MemoryError::Freed`] if the buffer was freed before, [`MemoryError::Foreign`] if another machine made it.
     pub fn free<T>(&mut self, buffer: Buffer<T>) -> Result<(), MemoryError> {
         let address = self.own(buffer)?;
         match self.global.free(address) {

@@ -1,4 +1,4 @@
-//! One warp: its registers, its calls' frames, and the stack of its stack.
+//! One warp: its registers, the frames of its calls, and its reconvergence stack.
 
 mod execute;
 
@@ -15,7 +15,7 @@ pub(super) enum Status {
     Ended,
     /// Its turn is over.
     Yielded,
-    /// It has come to a barrier: [`WarpState::arrival`].
+    /// It has arrived at a barrier, which [`WarpState::arrival`] describes.
     Barrier,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Arrival {
     pub(super) votes: Option<Votes>,
 }
 
-/// What a warp brings to a barrier's reduction.
+/// The predicates that a warp contributes to a barrier's reduction.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Votes {
     pub(super) lanes: u32,
@@ -136,7 +136,7 @@ impl WarpState {
         !self.ended
     }
 
-    /// Where the warp is.
+    /// The place of the instruction that the warp is at.
     pub(super) fn site(&self) -> Site {
         let function = self.frames.last().map_or(0, |frame| frame.function);
         Site {
@@ -145,7 +145,7 @@ impl WarpState {
         }
     }
 
-    /// Where the instruction is that the warp executed last.
+    /// The place of the instruction that the warp executed last.
     pub(super) fn site_before(&self) -> Site {
         let site = self.site();
         Site {
@@ -225,7 +225,7 @@ impl WarpState {
     /// Fills the registers of a frame that begins; `again`, only those that differ between blocks.
     fn fill(&mut self, launch: &LaunchState<'_>, func: &Func, frame: Frame, again: bool) {
         for filled in &func.frame_init {
-            // The most frequent ones of those that differ between blocks.
+            // Fast paths for the most frequent registers that differ between blocks.
             if let (FrameInit::Special(Special::Ctaid(axis)), Reg::R32(reg)) =
                 (filled.init, filled.reg)
             {
@@ -267,7 +267,7 @@ impl WarpState {
             Special::LaneId => each(|lane| lane),
             Special::WarpId => [self.number; LANES],
             Special::NWarpId => [threads.div_ceil(32); LANES],
-            // One multiprocessor for each host thread would do as well; nothing may depend on it.
+            // Any number would do, such as one multiprocessor for each host thread: a kernel may not depend on it.
             Special::SmId | Special::GridId | Special::Zero => [0; LANES],
             Special::NSmId | Special::One => [1; LANES],
             Special::LanemaskEq => each(|lane| 1 << lane),

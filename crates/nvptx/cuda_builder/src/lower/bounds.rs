@@ -17,7 +17,7 @@ const MAX_THREADS: u32 = 1024;
 /// Takes the markers out of the kernels and gives the kernels their attributes.
 ///
 /// # Errors
-/// [`LowerError::Bounds`] for bounds out of range, given twice, or outside a kernel.
+/// [`LowerError::Bounds`] when launch bounds are out of range, given twice, or outside a kernel.
 pub fn lower(ir: &str) -> Result<String, LowerError> {
     if !ir.contains(MARKER) {
         return Ok(ir.to_owned());

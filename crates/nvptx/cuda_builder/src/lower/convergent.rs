@@ -6,7 +6,7 @@
 
 use super::ir::{closing, define, with_function_attributes};
 
-/// What PTX instructions look like that all threads of a group execute together.
+/// Prefixes of the PTX instructions that all threads of a group execute together.
 const COLLECTIVE: [&str; 6] = [
     ".sync",
     "bar.",

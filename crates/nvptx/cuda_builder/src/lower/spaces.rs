@@ -58,8 +58,8 @@ impl Space {
 /// Rewrites the declarations of marked statics and every use of them.
 ///
 /// # Errors
-/// [`LowerError`] names a static with an initial value, one whose address is stored in another
-/// static, and one whose declaration the pass cannot read.
+/// [`LowerError`] when a marked static has an initial value, when its address is stored in another
+/// static, or when the pass cannot read its declaration. The error names the static.
 pub fn lower(ir: &str) -> Result<String, LowerError> {
     let mut spaces = HashMap::new();
     for line in ir.lines().filter(|line| line.starts_with('@')) {
@@ -96,7 +96,7 @@ fn lower_line(line: &str, spaces: &HashMap<&str, Space>) -> Result<String, Lower
         if let Some(&space) = spaces.get(holder) {
             return lower_declaration(line, holder, space);
         }
-        // What #[used] keeps alive for the linker; no linker comes here.
+        // The list of statics that `#[used]` keeps alive for the linker. There is no linker here.
         if holder == "llvm.used" || holder == "llvm.compiler.used" {
             return Ok(without_marked(rest, holder, spaces));
         }
@@ -151,7 +151,7 @@ fn lower_declaration(line: &str, name: &str, space: Space) -> Result<String, Low
     ))
 }
 
-/// Whether an initializer says nothing: `undef`, or an aggregate of nothing but that.
+/// Whether an initializer leaves everything undefined: `undef`, or an aggregate of nothing else.
 fn is_undefined(value: &str) -> bool {
     if matches!(value, "undef" | "poison") {
         return true;

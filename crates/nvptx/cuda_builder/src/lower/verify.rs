@@ -1,8 +1,9 @@
 //! Refusing accesses to shared memory that stayed generic.
 //!
 //! After optimization a use of a shared static is an access in its own space, or its address has gone
-//! where LLVM cannot follow: into memory, into a function that was not inlined, into `asm!`. The
-//! second still works, through slower generic loads and stores, and nothing would say so.
+//! where LLVM cannot follow: into memory, into a function that was not inlined, into `asm!`. In the
+//! second case the kernel still works, but through slower generic loads and stores, and nothing would
+//! report it.
 
 use super::LowerError;
 use super::ir::{define, demangled, global_name};
@@ -11,7 +12,8 @@ use super::spaces::Space;
 /// Reads optimized IR and finds the first access that lost its address space.
 ///
 /// # Errors
-/// [`LowerError::StaysGeneric`] names the static, the function and the instruction.
+/// [`LowerError::StaysGeneric`] when such an access is found. It names the static, the function and the
+/// instruction.
 pub fn verify(ir: &str) -> Result<(), LowerError> {
     let mut function = "";
     let mut body: Vec<&str> = Vec::new();
@@ -35,7 +37,7 @@ pub fn verify(ir: &str) -> Result<(), LowerError> {
     Ok(())
 }
 
-/// What a cast to a generic pointer on this line casts: `@TILE`, or a value such as `%12`.
+/// The operand of a cast to a generic pointer on this line: `@TILE`, or a value such as `%12`.
 fn cast_source(line: &str, space: Space) -> Option<&str> {
     // Debug records describe values; they access nothing.
     if line.trim_start().starts_with("#dbg_") {
@@ -76,7 +78,8 @@ fn origin<'a>(value: &'a str, body: &[&'a str]) -> Option<&'a str> {
     None
 }
 
-/// The instruction that uses the value that this line assigns, which says more than the cast.
+/// The instruction that uses the value assigned on this line. It says more to the reader than the cast
+/// itself.
 fn user_of<'a>(line: &'a str, ir: &'a str) -> Option<&'a str> {
     let (value, _) = line.trim_start().split_once(" = addrspacecast ")?;
     let after = &ir[line.as_ptr() as usize - ir.as_ptr() as usize + line.len()..];

@@ -12,8 +12,9 @@
 //! [The parent module](super) says what becomes of them. They need a GPU, of compute capability 7.0.
 //!
 //! # Safety
-//! Of all that take a pointer: it is valid for reads and writes of its type, aligned to the type's
-//! size, and while threads of the scope use it, nothing accesses the memory otherwise.
+//! For every function that takes a pointer: the pointer is valid for reads and writes of its type and
+//! aligned to the type's size, and while threads of the scope use it, the memory is accessed by these
+//! atomics only.
 
 use crate::gpu_only;
 use pastey::paste;
@@ -41,7 +42,7 @@ macro_rules! fences {
         #[doc = concat!("Sequentially consistent fence of ", stringify!($scope), " scope: `fence.sc.", $ptx, "` (PTX ISA §9.7.13.4).")]
         ///
         /// # Safety
-        /// None needed; unsafe as upstream's.
+        /// A fence has no preconditions. It is `unsafe` because upstream's function is.
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn [<fence_sc_ $scope>]() {
@@ -53,18 +54,18 @@ macro_rules! fences {
         #[doc = concat!("Acquire and release fence of ", stringify!($scope), " scope: `fence.acq_rel.", $ptx, "` (PTX ISA §9.7.13.4).")]
         ///
         /// # Safety
-        /// None needed; unsafe as upstream's.
+        /// A fence has no preconditions. It is `unsafe` because upstream's function is.
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn [<fence_acqrel_ $scope>]() {
-            // SAFETY: as above.
+            // SAFETY: a fence has no preconditions.
             unsafe { asm!(concat!("fence.acq_rel.", $ptx, ";"), options(nostack)) };
         }
 
         #[doc = concat!("The fence of older GPUs, of ", stringify!($scope), " scope: `membar`; from sm_70 the same as [`fence_sc_", stringify!($scope), "`].")]
         ///
         /// # Safety
-        /// None needed; unsafe as upstream's.
+        /// A fence has no preconditions. It is `unsafe` because upstream's function is.
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn [<membar_ $scope>]() {

@@ -5,8 +5,9 @@
 //! §8).
 //!
 //! # Safety
-//! Of all that take a pointer: it is valid for reads and writes of its type, aligned to the type's
-//! size, and while threads of the scope use it, nothing accesses the memory otherwise.
+//! For every function that takes a pointer: the pointer is valid for reads and writes of its type and
+//! aligned to the type's size, and while threads of the scope use it, the memory is accessed by these
+//! atomics only.
 
 #[cfg(target_arch = "nvptx64")]
 use super::intrinsics;

@@ -1,4 +1,4 @@
-//! Relaxed read-modify-writes for each type, the one thing that the layers above are made of.
+//! Relaxed read-modify-writes for each type, on which the layers above are built.
 //!
 //! The plain names have device scope at least and are LLVM's; those ending in `_system` are inline
 //! assembly. The [module's documentation](super) says why.
@@ -8,8 +8,8 @@ use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering::R
 
 #[allow(improper_ctypes)]
 unsafe extern "unadjusted" {
-    // LLVM replaces calls of these two, which it has no longer, by `atomicrmw fadd`. Rust has no
-    // other way to say that.
+    // LLVM has dropped these two intrinsics but still replaces calls of them by `atomicrmw fadd`, for
+    // which Rust has no other notation.
     #[link_name = "llvm.nvvm.atomic.load.add.f32.p0"]
     fn llvm_atomic_add_f32(ptr: *mut f32, val: f32) -> f32;
     #[link_name = "llvm.nvvm.atomic.load.add.f64.p0"]
@@ -18,8 +18,8 @@ unsafe extern "unadjusted" {
 
 /// A type that the hardware's atomics take. All functions return the value before.
 ///
-/// The contract of all: `ptr` is valid for reads and writes, aligned to the size of `Self`, and other
-/// threads access it by atomics only meanwhile.
+/// The contract of all functions: `ptr` is valid for reads and writes and aligned to the size of `Self`,
+/// and other threads access it by atomics only meanwhile.
 pub(super) trait Word: Copy {
     unsafe fn add(ptr: *mut Self, val: Self) -> Self;
     unsafe fn sub(ptr: *mut Self, val: Self) -> Self;
@@ -27,7 +27,7 @@ pub(super) trait Word: Copy {
     unsafe fn or(ptr: *mut Self, val: Self) -> Self;
     unsafe fn xor(ptr: *mut Self, val: Self) -> Self;
     unsafe fn exch(ptr: *mut Self, val: Self) -> Self;
-    /// Stores `new` where the bits of `current` are.
+    /// Stores `new` if the value has the bits of `current`.
     unsafe fn cas(ptr: *mut Self, current: Self, new: Self) -> Self;
 
     unsafe fn add_system(ptr: *mut Self, val: Self) -> Self;
@@ -133,7 +133,7 @@ integer! {
     i64: AtomicI64, reg64, "b64", "add.u64", "min.s64", "max.s64";
 }
 
-/// What concerns only the bits of a float is done on the integer of its size.
+/// Operations that concern only the bits of a float are done on the integer of its size.
 macro_rules! by_bits {
     ($type:ident as $bits:ident: $($name:ident),*) => {$(
         #[inline(always)]

@@ -43,13 +43,15 @@ pub trait WarpMatchValue: Sized {
     /// See [`warp_match_any`].
     ///
     /// # Safety
-    /// As there.
+    /// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call with
+    /// the same `mask`.
     unsafe fn match_any(mask: u32, value: Self) -> u32;
 
     /// See [`warp_match_all`].
     ///
     /// # Safety
-    /// As there.
+    /// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call with
+    /// the same `mask`.
     unsafe fn match_all(mask: u32, value: Self) -> Option<u32>;
 }
 

@@ -22,7 +22,7 @@ unsafe extern "unadjusted" {
     fn llvm_redux_xor(value: u32, mask: u32) -> u32;
 }
 
-/// What [`warp_reduce`] does with the values.
+/// The operation by which [`warp_reduce`] combines the values.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarpReductionOp {
@@ -59,7 +59,8 @@ pub trait WarpReduceValue: Sized {
     /// See [`warp_reduce`].
     ///
     /// # Safety
-    /// As there.
+    /// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call with
+    /// the same `mask` and `op`.
     unsafe fn reduce(mask: u32, value: Self, op: WarpReductionOp) -> Self;
 }
 

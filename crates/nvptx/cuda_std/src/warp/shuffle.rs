@@ -79,7 +79,8 @@ pub trait WarpShuffleValue: Sized {
     /// module; `mode` should be a constant.
     ///
     /// # Safety
-    /// As for [`warp_shuffle_xor`] and its siblings.
+    /// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call with
+    /// the same `mask`.
     unsafe fn shuffle(
         mode: WarpShuffleMode,
         mask: u32,

@@ -1,13 +1,13 @@
 //! Comparisons: masks of lanes.
 //!
-//! There are as few as can be: the others are one of these with its operands swapped, its result
+//! There are as few as possible: every other comparison is one of these with its operands swapped, its result
 //! inverted, or both.
 
 use crate::alu::float::flush32;
 use crate::alu::lanes::{RegisterNumbers, Word, lanes_where};
 use crate::regs::{Pred, Regs};
 
-/// What two sources, registers 2 and 3, are tested for.
+/// The test of two sources, registers 2 and 3.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Test {
     /// Whether predicate 2 is true.
@@ -45,7 +45,7 @@ pub(crate) enum Relation {
 }
 
 impl Test {
-    /// The lanes in which it holds; then those in which it holds for the upper halves, of a pair of them.
+    /// The lanes in which the test holds, and for pairs of halves those in which it holds for the upper halves.
     #[inline(always)]
     pub(super) fn masks(self, r: &RegisterNumbers, regs: &Regs<'_>) -> [u32; 2] {
         let one = match self {
@@ -90,7 +90,7 @@ fn floats<W: Word, F: PartialOrd>(
         Relation::Equal => both(r, regs, |a, b| read(a) == read(b)),
         Relation::Less => both(r, regs, |a, b| read(a) < read(b)),
         Relation::LessOrEqual => both(r, regs, |a, b| read(a) <= read(b)),
-        // Either is one comparison of the CPU's.
+        // The CPU has either as a single comparison.
         Relation::Unequal => both(r, regs, |a, b| {
             let (a, b) = (read(a), read(b));
             (a < b) | (a > b)

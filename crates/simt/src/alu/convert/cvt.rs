@@ -1,4 +1,4 @@
-//! What a `cvt` converts from and to, and how (PTX ISA §9.7.9.21).
+//! The types and modifiers of `cvt` (PTX ISA §9.7.9.21).
 
 use crate::alu::float::exact::{Format, Rounding};
 use crate::alu::modifiers::Modifiers;
@@ -62,12 +62,12 @@ impl Type {
     }
 }
 
-/// How a value is converted.
+/// A conversion of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conversion {
-    /// What it is.
+    /// The source type.
     pub from: Type,
-    /// What it becomes.
+    /// The destination type.
     pub to: Type,
     /// The destination register's width, which the result is extended to.
     pub width: u8,

@@ -2,7 +2,7 @@
 
 use crate::regs::{LANES, R32, Regs};
 
-/// `from` is what goes above, below, and on top of both.
+/// `from` holds the upper part, the lower part, and the bits above both.
 #[inline(never)]
 pub(super) fn run(to: R32, from: [R32; 3], bits: u8, signed: bool, regs: &mut Regs<'_>, mask: u32) {
     let [upper, lower, rest] = from;

@@ -82,7 +82,7 @@ fn store(value: f64, format: Format, spec: Conversion) -> u64 {
     finish(format.round(value, spec.rounding), format, flags)
 }
 
-/// What is done to a rounded result.
+/// Applies the modifiers to a rounded result, and places the bits of `tf32`.
 fn finish(bits: u64, format: Format, flags: Modifiers) -> u64 {
     let infinite = bits & !format.sign() == format.infinity();
     let bits = bits - u64::from(flags.has(Modifiers::SATFINITE) && infinite);
@@ -178,7 +178,7 @@ fn one(raw: u64, spec: Conversion) -> u64 {
             let value = integral(load(raw, format, flags), spec.rounding);
             to_int(value, bits, signed, format == Format::F64)
         }
-        // Nothing is asked for: the bits as they are.
+        // No conversion is needed: the bits stay as they are.
         (Type::Float(from), Type::Float(to)) if from == to && flags == Modifiers::NONE => raw,
         (Type::Float(Format::Bf16), Type::Float(Format::F32)) if flags == Modifiers::NONE => {
             raw << 16

@@ -1,5 +1,4 @@
-//! Arithmetic without error, and one rounding: what the directed rounding modes and the narrow formats
-//! are made of.
+//! Exact arithmetic followed by one rounding, for the directed rounding modes and the narrow formats.
 //!
 //! A number is a sign, an integer significand and an exponent of two. Sums, products, quotients and roots
 //! of finite doubles are computed with integers; bits that do not fit are remembered in the lowest bit
@@ -146,7 +145,7 @@ impl Format {
     }
 }
 
-/// What a shift cut off, in units of the new lowest bit.
+/// The part that a shift cut off, in units of the new lowest bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rest {
     Nothing,
@@ -350,7 +349,7 @@ pub(in crate::alu) fn sqrt(a: f64, format: Format, rounding: Rounding) -> u64 {
 #[inline(always)]
 pub(in crate::alu) fn add_to_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;
-    // Knuth's two-sum: what the rounding left out.
+    // Knuth's two-sum: the error of the rounding.
     let b_part = sum - a;
     let error = (a - (sum - b_part)) + (b - b_part);
     let bits = sum.to_bits();

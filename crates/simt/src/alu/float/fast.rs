@@ -83,8 +83,8 @@ pub(super) fn run32<const FTZ: bool>(
     }
 }
 
-/// What an operation on these gives where it gives NaN: the first operand that is one, made quiet, else
-/// the NaN that the hardware makes of numbers. The host's own choice is not defined by the language.
+/// The NaN that an operation on these operands gives: the first operand that is NaN, made quiet, else the NaN that
+/// the hardware produces from numbers. Rust does not define which NaN the host would give.
 ///
 /// An H100 looks at the second operand of `add`, `sub`, `mul` and `fma` first, then the third, then the
 /// first: callers give them in that order.

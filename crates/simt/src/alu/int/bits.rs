@@ -13,9 +13,9 @@ pub(super) fn top_shift(zeros: u32, top: u32) -> u32 {
     if zeros > top { u32::MAX } else { zeros }
 }
 
-/// What counts of the two numbers that say where a field is. The ISA restricts them to 0 to 255. Of larger
-/// ones, the instructions of 32 bits take the low byte, as the ISA's pseudo-code has it; those of 64 bits
-/// are several of the GPU's, and ptxas has them take all (seen on an H100, which is followed here).
+/// The parts of a field's position and length that the hardware uses. The ISA restricts them to 0 to 255. Of larger
+/// numbers, the 32-bit instructions use the low byte, as the ISA's pseudo-code does. ptxas translates the 64-bit ones
+/// into several instructions that use all bits (seen on an H100, which is followed here).
 const LIMIT32: u32 = 0xff;
 const LIMIT64: u32 = u32::MAX;
 
@@ -31,7 +31,7 @@ macro_rules! extract {
             fn extract(self, at: u32, length: u32) -> Self {
                 let (at, length) = (at & $limit, length & $limit);
                 let field = self.checked_shr(at).unwrap_or(0);
-                // Of a field that is as wide as the register, all bits.
+                // All bits, for a field that is as wide as the register.
                 field & !$unsigned::MAX.checked_shl(length).unwrap_or(0)
             }
         }

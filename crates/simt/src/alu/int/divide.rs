@@ -2,7 +2,7 @@
 //!
 //! Division by zero gives all ones: see the family's documentation.
 
-/// What adds up with a number below it to one whose bits end in the number's own, rounded to an integer.
+/// Adding this to a smaller number gives a float whose low bits are those of that number rounded to an integer.
 const ROUND: f64 = (1u64 << 52) as f64;
 
 /// `a / b`, rounded down.
@@ -40,7 +40,7 @@ pub(super) fn quotient_s(a: i32, b: i32) -> i32 {
     if b == 0 { -1 } else { quotient }
 }
 
-/// What that leaves: it has the sign of `a`.
+/// The remainder of that division, which has the sign of `a`.
 #[inline(always)]
 pub(super) fn remainder_s(a: i32, b: i32) -> i32 {
     let remainder = remainder(a.unsigned_abs(), b.unsigned_abs()).cast_signed();

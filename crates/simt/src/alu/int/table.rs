@@ -9,7 +9,7 @@ use super::wide::{Wide, mul24_s, mul24_u};
 use crate::alu::lanes::instructions;
 
 instructions! {
-    /// What an instruction does.
+    /// The operations.
     enum Op;
 
     "add.u16" | "add.s16" => Add16(a: u16, b: u16) -> u16 { a.wrapping_add(b) }

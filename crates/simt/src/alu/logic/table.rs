@@ -4,7 +4,7 @@ use super::permute::{B4E, ECL, ECR, F4E, RC8, RC16, four, left, permute, right};
 use crate::alu::lanes::instructions;
 
 instructions! {
-    /// What an instruction does.
+    /// The operations.
     enum Op;
 
     "and.b16" => And16(a: u16, b: u16) -> u16 { a & b }

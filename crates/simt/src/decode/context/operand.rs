@@ -116,7 +116,7 @@ impl Context<'_, '_> {
         number
     }
 
-    /// The value of an operand that is no register: a number, or a variable's address.
+    /// The value of an operand that is not a register: a number, or a variable's address.
     fn immediate(
         &mut self,
         operand: &Operand<'_>,
@@ -184,7 +184,7 @@ impl Context<'_, '_> {
     }
 
     /// Refuses a register that is not exactly as wide as the instruction's type (the ISA relaxes this for
-    /// `ld`, `st` and `cvt` only, §9.4.1). Operands that are no registers pass.
+    /// `ld`, `st` and `cvt` only, §9.4.1). Operands that are not registers pass.
     pub(crate) fn check_width(&self, operand: &Operand<'_>, bits: u32) -> Result<(), LowerError> {
         if let Operand::Name(name) = operand
             && let Some((_, found)) = self.register(name)

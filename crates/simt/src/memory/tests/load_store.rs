@@ -217,7 +217,7 @@ fn every_qualifier_is_taken() {
 
 #[test]
 fn lanes_that_do_not_take_part_neither_fault_nor_change() {
-    // Odd lanes have an address that is none; they load nothing and store nothing.
+    // Odd lanes have an invalid address; they load nothing and store nothing.
     let body = "and.b32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;\nmov.b64 %rd9, 3;\n\
                 selp.b64 %rd9, %rd5, %rd9, %p1;\nmov.b32 %r3, 99;\n@%p1 ld.global.u32 %r3, [%rd9];\n\
                 st.global.u32 [%rd6], %r3;\nselp.b64 %rd9, %rd6, 5, %p1;\n\

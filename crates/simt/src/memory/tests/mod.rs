@@ -56,9 +56,9 @@ fn refusal(body: &str) -> String {
     module.function("k").expect_err(body).to_string()
 }
 
-/// What the kernels of [`outcome`] start with: `%rd1` is the input's address, `%rd2` the output's, `%r1`
-/// the thread's number; `%rd4` is that times 4, `%rd5` and `%rd6` are the addresses of the thread's own
-/// words in the two buffers.
+/// The first lines of the kernels of [`outcome`]: `%rd1` is the input's address, `%rd2` the output's, `%r1` the
+/// thread's number; `%rd4` is that times 4, `%rd5` and `%rd6` are the addresses of the thread's own words in the two
+/// buffers.
 const HEAD: &str = "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\nmov.u32 %r1, %tid.x;\n\
                     mul.wide.u32 %rd4, %r1, 4;\nadd.s64 %rd5, %rd1, %rd4;\nadd.s64 %rd6, %rd2, %rd4;\n";
 

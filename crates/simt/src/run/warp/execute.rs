@@ -13,11 +13,11 @@ use crate::warp::AbsentLanes;
 
 /// Why the loop stops executing instructions one after the other.
 enum Pause {
-    /// The lanes have come to where they run together with others again.
+    /// The lanes have reached the program counter where they reconverge with others.
     Reconverged,
-    /// The turn is over.
+    /// The warp's turn is over.
     Yield,
-    /// The lanes of the mask jump, others do not.
+    /// The branch diverges: the lanes of the mask jump, the others do not.
     Diverge {
         target: u32,
         reconverge: u32,
@@ -27,7 +27,7 @@ enum Pause {
     Other(u32),
 }
 
-/// What comes after an instruction.
+/// Where a warp continues after an instruction.
 enum Next {
     Go,
     Stop(Status),
@@ -100,7 +100,7 @@ impl WarpState {
                     _ => false,
                 };
                 if alike {
-                    // Up to where these lanes run together with others again, or to the end.
+                    // Runs up to the reconvergence point of these lanes, or to the end of the function.
                     let end = if reconvergence_pc > pc && reconvergence_pc != NEVER {
                         reconvergence_pc as usize
                     } else {
@@ -258,7 +258,7 @@ impl WarpState {
             .expect("the loop runs only while there is an entry")
     }
 
-    /// Lanes go on at different places: `taken` of them at `target`, the others of `mask` behind the branch.
+    /// Diverges: the lanes of `taken` go on at `target`, the other lanes of `mask` behind the branch.
     fn branch(&mut self, pc: u32, target: u32, reconverge: u32, mask: u32, taken: u32) {
         self.diverge(reconverge);
         for (pc, mask) in [(pc + 1, mask & !taken), (target, taken)] {
@@ -274,12 +274,12 @@ impl WarpState {
         });
     }
 
-    /// Takes the entry on top apart: all of its lanes go on at `reconverge`, once each part of them has come
-    /// there.
+    /// Splits the entry on top of the reconvergence stack: its lanes go on together at `reconverge`, once each group
+    /// of them has arrived there.
     fn diverge(&mut self, reconverge: u32) {
         let entry = self.top();
         if reconverge == NEVER || entry.reconvergence_pc == reconverge {
-            // They run together again nowhere before they end, or where the entries below do anyway.
+            // The lanes reconverge nowhere before they end, or where the entry below reconverges anyway.
             self.stack.pop();
         } else {
             entry.pc = reconverge;
@@ -354,7 +354,7 @@ impl WarpState {
     fn clock(&mut self, to: Reg, high: bool, mask: u32) {
         use std::sync::OnceLock;
         static START: OnceLock<Instant> = OnceLock::new();
-        // A cycle is a nanosecond here; all that a kernel may rely on is that it never goes back.
+        // A cycle is a nanosecond here. A kernel may rely only on the clock never going back.
         let now = START.get_or_init(Instant::now).elapsed().as_nanos() as u64;
         let now = if high { now >> 32 } else { now };
         let mut regs = self.regs();

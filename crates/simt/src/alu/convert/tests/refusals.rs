@@ -1,4 +1,4 @@
-//! What is no `cvt`, and what does not fit one.
+//! Opcodes that are not a valid `cvt`, and operands that do not fit one.
 
 use crate::tests::program;
 

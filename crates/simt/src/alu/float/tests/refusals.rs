@@ -1,4 +1,4 @@
-//! What is no instruction, and what does not fit one.
+//! Opcodes that are not valid instructions, and operands that do not fit one.
 
 use crate::tests::program;
 
