@@ -73,7 +73,24 @@ impl Workspace {
             .unwrap()
     }
 
-    /// Builds `ladder`. What is compiled goes where it goes for the original, what comes of it does not.
+    /// The names of the workspace's crates.
+    fn members(&self) -> Vec<String> {
+        let manifest = fs::read_to_string(self.root.join("Cargo.toml")).unwrap();
+        let folders = manifest.split_once("members = [").unwrap().1;
+        let folders = folders.split_once(']').unwrap().0;
+        let folders = folders.split('"').skip(1).step_by(2);
+        let name = |folder: &str| {
+            let manifest = self.root.join(folder).join("Cargo.toml");
+            let text = fs::read_to_string(manifest).unwrap();
+            let line = text.lines().find_map(|line| line.strip_prefix("name = "));
+            line.unwrap().trim_matches('"').to_owned()
+        };
+        folders.map(name).collect()
+    }
+
+    /// Builds `ladder`. The dependencies are those that were compiled for the original. The workspace's own crates are
+    /// compiled with another number of codegen units, because cargo would otherwise take them for the original's, which
+    /// have the same names and places in their workspace, and write over those.
     fn build(&self) {
         let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
         let mut cargo = Command::new(env!("CARGO"));
@@ -81,6 +98,10 @@ impl Workspace {
             .args(["build", "--quiet", "--bin", "ladder"])
             .args(["--config", "profile.dev.package.simt.opt-level=0"])
             .args(["--config", "profile.dev.debug=false"])
+            .args(self.members().iter().flat_map(|member| {
+                let own = format!("profile.dev.package.{member}.codegen-units=31");
+                ["--config".to_owned(), own]
+            }))
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_BUILD_BUILD_DIR", shared);
