@@ -5,9 +5,11 @@
 #[path = "../../../host/tests/stand_in/mod.rs"]
 pub mod stand_in;
 
+#[path = "../../../crates/locate/tests/script/mod.rs"]
+mod script;
+
 use std::collections::HashMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::LazyLock;
@@ -64,8 +66,7 @@ fi
 cp "$here/$made" "$to"
 "#;
         let fake = Self { folder };
-        fs::write(fake.program(), script).unwrap();
-        fs::set_permissions(fake.program(), fs::Permissions::from_mode(0o755)).unwrap();
+        script::write(&fake.program(), script);
         fake
     }
 

@@ -22,11 +22,13 @@ fn versions() {
 }
 
 #[cfg(unix)]
+#[path = "../../tests/script/mod.rs"]
+mod script;
+
+#[cfg(unix)]
 fn program(folder: &Path, name: &str, text: &str) -> (PathBuf, String) {
-    use std::os::unix::fs::PermissionsExt;
     let path = folder.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    script::write(&path, &format!("#!/bin/sh\n{text}\n"));
     (path, format!("the place of {name}"))
 }
 
