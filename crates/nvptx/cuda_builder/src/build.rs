@@ -1,11 +1,15 @@
 //! The steps of a build, from the crate to its PTX.
 
+use std::iter;
 use std::path::PathBuf;
 
 use crate::builder::{CudaBuilder, EmitOption};
 use crate::compile::{self, Paths};
 use crate::error::CudaBuilderError;
 use crate::lower::{lower, verify};
+use crate::merge::merge;
+use crate::module::{Module, Piece, join};
+use crate::parts::{Store, in_parallel};
 use crate::ptx;
 use crate::toolchain::{self, DeviceToolchain};
 
@@ -30,28 +34,68 @@ impl CudaBuilder {
         let paths = Paths::of(&self)?;
 
         let raw = compile::to_ir(&self, &toolchain, &paths)?;
-        let lowered = lower(&raw, &self.arch.sm()).map_err(|source| self.cannot_lower(source))?;
-        compile::write(&paths.lowered, &lowered)?;
-
-        compile::optimize(&self, &toolchain, &paths)?;
-        let optimized = compile::read(&paths.optimized)?;
-        verify::verify(&optimized).map_err(|source| self.cannot_lower(source))?;
-
-        let text = ptx::generate(&self, &toolchain, &paths, &optimized)?;
-        if !text.contains(".entry ") {
-            return Err(CudaBuilderError::NoKernels {
+        let store = Store::open(paths.parts.clone())?;
+        let module = Module::read(&raw);
+        let parts = module.as_ref().map_or_else(Vec::new, Module::parts);
+        let names = module.iter().flat_map(Module::names);
+        let cut = match parts[..] {
+            [_, _, ..] => self.compile(&toolchain, &store, &parts, names)?,
+            _ => None,
+        };
+        let whole = Piece {
+            ir: raw.clone(),
+            roots: String::new(),
+        };
+        // Parts that do not fit together again are compiled as one.
+        let compiled = match cut {
+            Some(compiled) => Some(compiled),
+            None => self.compile(&toolchain, &store, &[whole], iter::empty())?,
+        };
+        store.forget(parts.len() + 1);
+        let (parts, text) = compiled
+            .filter(|(_, text)| text.contains(".entry "))
+            .ok_or_else(|| CudaBuilderError::NoKernels {
                 krate: self.path_to_crate().to_owned(),
-            });
-        }
+            })?;
         compile::write(&paths.ptx, &header(&self, &toolchain, &text))?;
-        self.deliver(&toolchain, &paths)
+        self.deliver(&toolchain, &paths, parts)
+    }
+
+    /// The optimized parts and their PTX; `None` when the parts' PTX does not fit together.
+    fn compile<'a>(
+        &self,
+        toolchain: &DeviceToolchain,
+        store: &Store,
+        parts: &[Piece],
+        names: impl Iterator<Item = &'a str>,
+    ) -> Result<Option<(Vec<String>, String)>, CudaBuilderError> {
+        let tools = compile::tools(self, toolchain);
+        let parts = in_parallel(parts, |Piece { ir, roots }| {
+            let ir = lower(ir, &self.arch.sm()).map_err(|source| self.cannot_lower(source))?;
+            let part = store.part(&format!("{tools} {roots}"), &ir, |ir, optimized| {
+                compile::optimize(self, toolchain, roots, ir, optimized)
+            })?;
+            verify::verify(&part.optimized).map_err(|source| self.cannot_lower(source))?;
+            Ok(part)
+        })?;
+        let ptx = merge(&ptx::generate(self, toolchain, &parts)?, names);
+        let optimized = parts.into_iter().map(|part| part.optimized).collect();
+        Ok(ptx.map(|ptx| (optimized, ptx)))
     }
 
     fn deliver(
         self,
         toolchain: &DeviceToolchain,
         paths: &Paths,
+        parts: Vec<String>,
     ) -> Result<PathBuf, CudaBuilderError> {
+        if self.final_module_path.is_some() || self.emit.is_some() {
+            let module = join(parts).ok_or_else(|| CudaBuilderError::Tool {
+                tool: toolchain.llvm.opt.clone(),
+                problem: "wrote IR that this version of cuda_builder cannot read".to_owned(),
+            })?;
+            compile::write(&paths.optimized, &module)?;
+        }
         if let Some(path) = &self.final_module_path {
             compile::copy(&paths.optimized, path)?;
         }

@@ -13,7 +13,7 @@ use crate::toolchain::{CoreLibrary, DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRI
 pub(crate) struct Paths {
     target_dir: PathBuf,
     raw: PathBuf,
-    pub(crate) lowered: PathBuf,
+    pub(crate) parts: PathBuf,
     pub(crate) optimized: PathBuf,
     pub(crate) ptx: PathBuf,
 }
@@ -33,7 +33,7 @@ impl Paths {
         std::fs::create_dir_all(&folder).map_err(io(&folder))?;
         Ok(Self {
             raw: folder.join(format!("{name}.rustc.ll")),
-            lowered: folder.join(format!("{name}.lowered.ll")),
+            parts: folder.join(format!("{name}.parts")),
             optimized: folder.join(format!("{name}.ll")),
             ptx: folder.join(format!("{name}.ptx")),
             target_dir,
@@ -244,11 +244,31 @@ fn dep_info(text: &str) -> Vec<PathBuf> {
 /// a constant are not touched by it.
 const UNROLL_THRESHOLD: u32 = 20_000;
 
+/// Everything that a part's optimized IR and its PTX depend on, other than its text and the version of PTX.
+pub(crate) fn tools(builder: &CudaBuilder, toolchain: &DeviceToolchain) -> String {
+    let tool = |path: &PathBuf| {
+        let file = std::fs::metadata(path).ok();
+        (path.clone(), file.map(|it| (it.len(), it.modified().ok())))
+    };
+    let llvm = &toolchain.llvm;
+    format!(
+        "{:?} {:?} {} {} {} {:?} {UNROLL_THRESHOLD}",
+        tool(&llvm.opt),
+        tool(&llvm.llc),
+        llvm.version,
+        builder.arch.sm(),
+        builder.release,
+        float_options(builder),
+    )
+}
+
 /// Runs LLVM's optimizer.
 pub(crate) fn optimize(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
-    paths: &Paths,
+    roots: &str,
+    ir: &Path,
+    optimized: &Path,
 ) -> Result<(), CudaBuilderError> {
     let level = if builder.release {
         "default<O3>"
@@ -256,6 +276,11 @@ pub(crate) fn optimize(
         "default<O1>"
     };
     let mut command = Command::new(&toolchain.llvm.opt);
+    let mut level = level.to_owned();
+    if !roots.is_empty() {
+        level += ",internalize,globaldce";
+        command.arg(format!("-internalize-public-api-list={roots}"));
+    }
     command
         // llc would infer the address spaces later; here the result can still be checked.
         .arg(format!("-passes={level},function(infer-address-spaces)"))
@@ -263,9 +288,9 @@ pub(crate) fn optimize(
         .args(float_options(builder))
         .arg(format!("-unroll-threshold={UNROLL_THRESHOLD}"))
         .arg("-S")
-        .arg(&paths.lowered)
+        .arg(ir)
         .arg("-o")
-        .arg(&paths.optimized);
+        .arg(optimized);
     run(command)
 }
 

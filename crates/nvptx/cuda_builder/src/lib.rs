@@ -34,6 +34,9 @@ mod builder;
 mod compile;
 mod error;
 pub mod lower;
+mod merge;
+mod module;
+mod parts;
 mod ptx;
 
 pub use arch::{NvvmArch, ParseArchError};

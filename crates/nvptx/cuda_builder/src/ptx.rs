@@ -1,12 +1,13 @@
 //! From optimized LLVM IR to PTX of the lowest sufficient version.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::builder::CudaBuilder;
-use crate::compile::{self, Paths};
+use crate::compile;
 use crate::error::CudaBuilderError;
 use crate::lower::ir::demangled;
+use crate::parts::{Part, in_parallel};
 use crate::toolchain::DeviceToolchain;
 
 /// A PTX ISA version, times ten: 63 is 6.3.
@@ -44,28 +45,31 @@ const ASM_NEEDS: [(&str, Version); 19] = [
 /// Generates PTX, of the lowest version for which LLVM has all the instructions.
 ///
 /// Older drivers load only older versions, so a higher version than needed would shut out users for
-/// nothing.
+/// nothing. All parts have the same version, because the instructions that LLVM chooses can depend on it.
 pub(crate) fn generate(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
-    paths: &Paths,
-    optimized: &str,
-) -> Result<String, CudaBuilderError> {
-    let lowest = lowest_for_arch(builder.arch.capability()).max(lowest_for_asm(optimized));
+    parts: &[Part],
+) -> Result<Vec<String>, CudaBuilderError> {
+    let for_asm = parts.iter().map(|part| lowest_for_asm(&part.optimized));
+    let for_arch = lowest_for_arch(builder.arch.capability());
+    let lowest = for_asm.fold(for_arch, Version::max);
     let mut refusal = None;
     for version in VERSIONS.into_iter().filter(|version| *version >= lowest) {
-        match run_llc(builder, toolchain, paths, version) {
-            Ok(()) => {
-                let text = without_empty_sections(&compile::read(&paths.ptx)?);
-                refuse_generic_shared(builder, &text)?;
-                return Ok(text);
-            }
+        let compiled = in_parallel(parts, |part| {
+            let text = part.made(&format!("{version}.ptx"), |ptx| {
+                run_llc(builder, toolchain, version, &part.path, ptx)
+            })?;
+            refuse_generic_shared(builder, &text)?;
+            Ok(text)
+        });
+        match compiled {
             // LLVM knows which version introduced an instruction, and trying the versions in order asks
             // it.
             Err(CudaBuilderError::Tool { tool, problem }) => {
                 refusal = refusal.or_else(|| Some(explained(builder, tool, &problem)));
             }
-            Err(other) => return Err(other),
+            other => return other,
         }
     }
     Err(refusal.unwrap_or_else(|| CudaBuilderError::Tool {
@@ -100,8 +104,9 @@ fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str) -> CudaBuilder
 fn run_llc(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
-    paths: &Paths,
     version: Version,
+    ir: &Path,
+    ptx: &Path,
 ) -> Result<(), CudaBuilderError> {
     let level = if builder.release { "-O3" } else { "-O1" };
     let mut command = Command::new(&toolchain.llvm.llc);
@@ -112,9 +117,9 @@ fn run_llc(
             &format!("-mattr=+ptx{version}"),
         ])
         .args(compile::float_options(builder))
-        .arg(&paths.optimized)
+        .arg(ir)
         .arg("-o")
-        .arg(&paths.ptx);
+        .arg(ptx);
     compile::run(command)
 }
 
@@ -147,20 +152,6 @@ fn lowest_for_asm(ir: &str) -> Version {
         })
         .max()
         .unwrap_or(VERSIONS[0])
-}
-
-/// LLVM announces an empty debug section even where there are only line tables.
-fn without_empty_sections(ptx: &str) -> String {
-    let empty = |line: &str| {
-        let words: Vec<_> = line.split_whitespace().collect();
-        matches!(words[..], [".section", _, "{", "}"])
-    };
-    let mut out = String::with_capacity(ptx.len());
-    for line in ptx.lines().filter(|line| !empty(line)) {
-        out.push_str(line);
-        out.push('\n');
-    }
-    out
 }
 
 /// Checks the PTX itself for shared addresses that are made generic. The check of the IR comes first and

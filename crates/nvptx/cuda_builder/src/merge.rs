@@ -1,0 +1,198 @@
+//! One PTX module of the PTX of a module's parts, with short remarks behind the line numbers.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Merges the parts; `None` when they do not agree on something that two of them define. The functions come in the
+/// order of `names`.
+pub(crate) fn merge<'a>(parts: &[String], names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut files = Vec::new();
+    if let [whole] = parts {
+        let mut text = renumbered(whole, &mut files);
+        list(&files, &mut text);
+        return Some(text);
+    }
+    let order: HashMap<&str, usize> = names.zip(0..).collect();
+    let texts: Vec<String> = parts
+        .iter()
+        .map(|part| renumbered(part, &mut files))
+        .collect();
+    let mut functions: HashMap<&str, &str> = HashMap::new();
+    let mut globals: HashMap<&str, &str> = HashMap::new();
+    let mut known = HashSet::new();
+    let mut out = String::new();
+    for item in texts.iter().flat_map(|text| items(text)) {
+        let start = item.trim_start();
+        // Debug information beyond lines has labels for the whole module.
+        if start.starts_with(".section") || item.contains(", function_name ") {
+            return None;
+        }
+        if item.ends_with("\n}\n") {
+            let name = function_name(item)?;
+            if let Some(other) = functions.insert(name, item)
+                && !is_same(other, item)
+            {
+                return None;
+            }
+        } else if known.insert(item) {
+            let is_function = start.contains(".func ");
+            let name = item
+                .split(['[', '=', ';'])
+                .next()?
+                .split_whitespace()
+                .next_back()?;
+            if !is_function && globals.insert(name, item).is_some() {
+                return None;
+            }
+            out.push_str(item);
+        }
+    }
+    let mut functions: Vec<_> = functions.into_iter().collect();
+    functions.sort_by_key(|(name, _)| (order.get(name).copied().unwrap_or(usize::MAX), *name));
+    for (_, text) in functions {
+        out.push('\n');
+        out.push_str(text);
+    }
+    list(&files, &mut out);
+    Some(out)
+}
+
+fn list(files: &[&str], out: &mut String) {
+    for (file, number) in files.iter().zip(1..) {
+        let _ = writeln!(out, "\t.file\t{number} {file}");
+    }
+}
+
+/// The part with the numbers of the common list of files, to which it adds its own, and without the list itself.
+///
+/// LLVM repeats behind each `.loc` its line, and adds the calls through which the line was inlined:
+/// `// src/a.rs:9:14 @[ src/a.rs:47:42 @[ src/b.rs:51:13 ] ]`, three quarters of the text. Of that the calls stay, with
+/// numbers of `.file` for paths: `// @[ 1:47:42 @[ 2:51:13`. It also announces an empty debug section, even where there
+/// are only line tables; that goes too.
+fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
+    let mut own = Vec::new();
+    for line in part
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix(".file"))
+    {
+        let Some((number, file)) = line.trim_start().split_once(' ') else {
+            continue;
+        };
+        let at = files
+            .iter()
+            .position(|known| *known == file)
+            .unwrap_or_else(|| {
+                files.push(file);
+                files.len() - 1
+            });
+        own.push((number, file.trim_matches('"'), (at + 1).to_string()));
+    }
+    let mut paths: HashMap<&str, &str> = HashMap::new();
+    let mut out = String::with_capacity(part.len() / 2);
+    for line in part.lines() {
+        let is_empty_section = |line: &str| {
+            let words: Vec<_> = line.split_whitespace().collect();
+            matches!(words[..], [".section", _, "{", "}"])
+        };
+        let trimmed = line.trim_start();
+        if trimmed.starts_with(".file") || trimmed.starts_with(".section") && is_empty_section(line)
+        {
+            continue;
+        }
+        let place = trimmed
+            .strip_prefix(".loc")
+            .and_then(|it| it.trim_start().split_once(' '));
+        let Some((file, place)) = place else {
+            out.push_str(line);
+            out.push('\n');
+            continue;
+        };
+        let file = own.iter().find(|it| it.0 == file).map_or(file, |it| &it.2);
+        let (place, remark) = place.split_once("//").unwrap_or((place, ""));
+        let _ = write!(out, "\t.loc\t{file} {}", place.trim_end());
+        for (depth, call) in remark.split("@[ ").skip(1).enumerate() {
+            let call = call.trim_end_matches([']', ' ']);
+            let path_end = call.rmatch_indices(':').nth(1).map_or(0, |(at, _)| at);
+            let (path, place) = call.split_at(path_end);
+            let number = paths.entry(path).or_insert_with(|| {
+                let file = own.iter().find(|it| Path::new(it.1).ends_with(path));
+                file.map_or(path, |it| &it.2)
+            });
+            out.push_str(if depth == 0 { " // @[ " } else { " @[ " });
+            out.push_str(number);
+            out.push_str(place);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The directives, declarations and functions, without the comments between them.
+fn items(text: &str) -> Vec<&str> {
+    let mut items = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    let (mut in_body, mut in_asm) = (false, false);
+    for line in text.split_inclusive('\n') {
+        let is_first = start == at;
+        at += line.len();
+        let code = if in_body {
+            line
+        } else {
+            line.split("//").next().unwrap_or_default()
+        }
+        .trim();
+        let is_whole = if in_body {
+            match code {
+                "// begin inline asm" => in_asm = true,
+                "// end inline asm" => in_asm = false,
+                _ => {}
+            }
+            !in_asm && line.trim_end() == "}"
+        } else {
+            in_body = code == "{";
+            let is_setting = [".version", ".target", ".address_size"];
+            code.ends_with(';') || is_setting.iter().any(|it| code.starts_with(it))
+        };
+        if is_whole {
+            items.push(&text[start..at]);
+            in_body = false;
+        }
+        if is_whole || is_first && code.is_empty() {
+            start = at;
+        }
+    }
+    items
+}
+
+/// `.visible .entry k(`, `.func (.param .b32 func_retval0) f(`
+fn function_name(item: &str) -> Option<&str> {
+    let at = item
+        .find(".entry ")
+        .map(|at| at + 7)
+        .or(item.find(".func ").map(|at| at + 6))?;
+    let mut rest = item[at..].trim_start();
+    if rest.starts_with('(') {
+        rest = rest.split_once(')')?.1.trim_start();
+    }
+    rest.split(|end: char| end == '(' || end.is_whitespace())
+        .next()
+}
+
+/// Whether two functions are the same but for comments and LLVM's counts of the module's functions.
+fn is_same(a: &str, b: &str) -> bool {
+    let lines = |text: &str| -> Vec<String> {
+        let counted = |line: &&str| !line.starts_with("$L__tmp") && !line.starts_with("$L__func_");
+        let plain = |line: &str| {
+            let code = line.split("//").next().unwrap_or_default().trim_end();
+            let mut parts = code.split("$L__BB");
+            let mut out = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                out += part.trim_start_matches(|digit: char| digit.is_ascii_digit());
+            }
+            out
+        };
+        text.lines().filter(counted).map(plain).collect()
+    };
+    lines(a) == lines(b)
+}
