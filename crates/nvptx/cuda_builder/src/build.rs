@@ -42,14 +42,13 @@ impl CudaBuilder {
             [_, _, ..] => self.compile(&toolchain, &store, &parts, names)?,
             _ => None,
         };
-        let whole = Piece {
-            ir: raw.clone(),
-            roots: String::new(),
-        };
-        // Parts that do not fit together again are compiled as one.
         let compiled = match cut {
             Some(compiled) => Some(compiled),
-            None => self.compile(&toolchain, &store, &[whole], iter::empty())?,
+            // There is one part only, or the parts do not fit together again.
+            None => {
+                let (ir, roots) = (raw.clone(), String::new());
+                self.compile(&toolchain, &store, &[Piece { ir, roots }], iter::empty())?
+            }
         };
         store.forget(parts.len() + 1);
         let (parts, text) = compiled
