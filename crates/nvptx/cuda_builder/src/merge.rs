@@ -196,3 +196,6 @@ fn is_same(a: &str, b: &str) -> bool {
     };
     lines(a) == lines(b)
 }
+
+#[cfg(test)]
+mod tests;

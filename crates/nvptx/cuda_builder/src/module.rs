@@ -5,11 +5,16 @@
 //! about it in the other. Numbers of metadata and attributes count from 0 in the order of their first mention, so that
 //! the text of a part is the same as before when only other parts have changed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use crate::lower::ir::global_name;
+
+mod write;
+pub(crate) use write::join;
+
+#[cfg(test)]
+mod tests;
 
 /// The named metadata that is understood: none of it says anything about a particular function.
 const COMPILE_UNITS: &str = "llvm.dbg.cu";
@@ -115,6 +120,7 @@ impl<'a> Module<'a> {
             let mut end = text[at..].find('\n').map_or(text.len(), |end| at + end);
             let line = &text[at..end];
             if line.starts_with("define ") {
+                line.ends_with('{').then_some(())?;
                 end = at + text[at..].find("\n}\n")? + 2;
             }
             module.read_item(&text[at..end])?;
@@ -167,7 +173,9 @@ impl<'a> Module<'a> {
     /// The module in parts; empty when there is no more than one.
     pub(crate) fn parts(&self) -> Vec<Piece> {
         let roots = (0..self.symbols.len()).filter(|it| self.symbols[*it].is_root);
-        let reached: Vec<_> = roots.map(|root| (root, self.reached(root))).collect();
+        let mut uses = HashMap::new();
+        let reached = roots.map(|root| (root, self.reached(root, &mut uses)));
+        let reached: Vec<_> = reached.collect();
         // The groups by what their members have in common: the Rust module, or a variable.
         let mut group: Vec<usize> = (0..reached.len()).collect();
         let mut first: HashMap<(bool, usize), usize> = HashMap::new();
@@ -198,7 +206,7 @@ impl<'a> Module<'a> {
         }
         let is_shared = |symbol| users[symbol] > 1;
         let piece = |(roots, symbols): (Vec<&str>, BTreeSet<usize>)| Piece {
-            ir: write(&[(self, symbols)], is_shared),
+            ir: write::write(&[(self, symbols)], is_shared),
             roots: roots.join(","),
         };
         groups.into_values().map(piece).collect()
@@ -209,17 +217,21 @@ impl<'a> Module<'a> {
         self.symbols.iter().map(|symbol| symbol.name)
     }
 
-    fn reached(&self, root: usize) -> BTreeSet<usize> {
+    /// What a root reaches; `uses` is filled with what each symbol mentions.
+    fn reached(&self, root: usize, uses: &mut HashMap<usize, Vec<usize>>) -> BTreeSet<usize> {
         let mut reached = BTreeSet::from([root]);
         let mut open = vec![root];
         while let Some(symbol) = open.pop() {
-            for (_, mention) in mentions(self.symbols[symbol].text) {
-                let Mention::Symbol(name) = mention else {
-                    continue;
+            let used = uses.entry(symbol).or_insert_with(|| {
+                let number = |(_, mention)| match mention {
+                    Mention::Symbol(name) => self.numbers.get(name).copied(),
+                    _ => None,
                 };
-                let number = self.numbers.get(name).copied();
-                open.extend(number.filter(|number| reached.insert(*number)));
-            }
+                mentions(self.symbols[symbol].text)
+                    .filter_map(number)
+                    .collect()
+            });
+            open.extend(used.iter().filter(|number| reached.insert(**number)));
         }
         reached
     }
@@ -249,7 +261,7 @@ impl<'a> Module<'a> {
 
 /// `@x = internal unnamed_addr addrspace(3) global [4 x i32] undef, align 4`
 fn variable(text: &str) -> Option<Symbol<'_>> {
-    let (name, rest) = global_name(text)?;
+    let (name, rest) = named(text)?;
     let words: Vec<_> = rest.split(' ').collect();
     let kind = words
         .iter()
@@ -283,11 +295,16 @@ fn function(text: &str) -> Option<Symbol<'_>> {
         return None;
     }
     Some(Symbol {
-        name: global_name(&line[at..])?.0,
+        name: named(&line[at..])?.0,
         text,
         is_root: !is_local && !is_declaration,
         is_state: false,
     })
+}
+
+/// A name; numbers must follow one another, which they do not in a part.
+fn named(text: &str) -> Option<(&str, &str)> {
+    global_name(text).filter(|(name, _)| name.bytes().any(|c| !c.is_ascii_digit()))
 }
 
 fn has_plain_linkage(words: &[&str]) -> bool {
@@ -302,174 +319,4 @@ fn has_plain_linkage(words: &[&str]) -> bool {
     !words
         .iter()
         .any(|word| other.iter().any(|other| word.starts_with(other)))
-}
-
-/// One module with all that these modules define; what several define is taken from the first.
-pub(crate) fn join(mut texts: Vec<String>) -> Option<String> {
-    if texts.len() == 1 {
-        return texts.pop();
-    }
-    let modules: Option<Vec<_>> = texts.iter().map(|text| Module::read(text)).collect();
-    let modules = modules?;
-    let mut names = HashSet::new();
-    let mut sources = Vec::new();
-    for module in &modules {
-        let numbers = (0..module.symbols.len()).filter(|it| names.insert(module.symbols[*it].name));
-        sources.push((module, numbers.collect()));
-    }
-    Some(write(&sources, |_| false))
-}
-
-/// Writes a module of these symbols, and of the types, attributes and metadata that they mention. Functions that are
-/// shared become visible.
-fn write(sources: &[(&Module<'_>, BTreeSet<usize>)], is_shared: impl Fn(usize) -> bool) -> String {
-    let [mut types, mut bodies, mut groups, mut nodes] = [const { String::new() }; 4];
-    let mut known_types = HashSet::new();
-    let mut named: Vec<(&str, Vec<String>)> = NAMED.map(|name| (name, Vec::new())).into();
-    let (mut next_group, mut next_node) = (0, 0);
-    for (index, (module, symbols)) in sources.iter().enumerate() {
-        let mut writer = Writer {
-            types: module.types.iter().copied().collect(),
-            used_types: BTreeSet::new(),
-            groups: Numbers::from(next_group),
-            nodes: Numbers::from(next_node),
-        };
-        for symbol in symbols {
-            let mut text = module.symbols[*symbol].text;
-            let locals = ["define internal ", "define private "];
-            if is_shared(*symbol)
-                && !module.is_called(text)
-                && let Some(rest) = locals.iter().find_map(|local| text.strip_prefix(local))
-            {
-                bodies.push_str("define ");
-                text = rest;
-            }
-            writer.write(text, &mut bodies);
-            bodies.push('\n');
-        }
-        for (name, list) in &module.named {
-            let list = list
-                .trim_start_matches("!{")
-                .trim_end_matches('}')
-                .split(", ");
-            for node in list {
-                let number = node.trim_start_matches('!').parse().unwrap_or_default();
-                // The first module's flags are everyone's; a compile unit stays if a function is of it.
-                let is_unit = *name == COMPILE_UNITS;
-                if is_unit {
-                    writer.close(module, &mut groups, &mut nodes);
-                }
-                if is_unit && writer.nodes.new.contains_key(&number) || !is_unit && index == 0 {
-                    let entry = named.iter_mut().find(|(own, _)| own == name);
-                    let number = writer.nodes.number(number);
-                    entry
-                        .into_iter()
-                        .for_each(|(_, list)| list.push(format!("!{number}")));
-                }
-            }
-        }
-        writer.close(module, &mut groups, &mut nodes);
-        // A type can be made of others.
-        let mut open: Vec<&str> = writer.used_types.iter().copied().collect();
-        while let Some(name) = open.pop() {
-            let text = writer.types[name];
-            for (_, mention) in mentions(text.split_once(" = ").map_or("", |it| it.1)) {
-                if let Mention::Type(inner) = mention
-                    && let Some((inner, _)) = writer.types.get_key_value(inner)
-                    && writer.used_types.insert(inner)
-                {
-                    open.push(inner);
-                }
-            }
-        }
-        for name in writer.used_types {
-            if known_types.insert(name) {
-                let _ = writeln!(types, "{}", writer.types[name]);
-            }
-        }
-        (next_group, next_node) = (writer.groups.next, writer.nodes.next);
-    }
-    let head = sources[0].0.head.join("\n");
-    let mut out = format!("{head}\n{types}{bodies}{groups}");
-    for (name, list) in named.iter().filter(|(_, list)| !list.is_empty()) {
-        let _ = writeln!(out, "!{name} = !{{{}}}", list.join(", "));
-    }
-    out + &nodes
-}
-
-/// New numbers in the order of their first mention, from `next` on.
-struct Numbers {
-    new: HashMap<u32, u32>,
-    next: u32,
-    open: Vec<u32>,
-}
-
-impl Numbers {
-    fn from(next: u32) -> Self {
-        Self {
-            new: HashMap::new(),
-            next,
-            open: Vec::new(),
-        }
-    }
-
-    fn number(&mut self, old: u32) -> u32 {
-        *self.new.entry(old).or_insert_with(|| {
-            self.open.push(old);
-            self.next += 1;
-            self.next - 1
-        })
-    }
-}
-
-/// Copies the text of one module and gives it new numbers.
-struct Writer<'a> {
-    types: HashMap<&'a str, &'a str>,
-    used_types: BTreeSet<&'a str>,
-    groups: Numbers,
-    nodes: Numbers,
-}
-
-impl Writer<'_> {
-    fn write(&mut self, text: &str, out: &mut String) {
-        let mut copied = 0;
-        for (range, mention) in mentions(text) {
-            let (sigil, number) = match mention {
-                Mention::Symbol(_) => continue,
-                Mention::Type(name) => {
-                    if let Some((name, _)) = self.types.get_key_value(name) {
-                        self.used_types.insert(name);
-                    }
-                    continue;
-                }
-                Mention::Attributes(number) => ('#', self.groups.number(number)),
-                Mention::Metadata(number) => ('!', self.nodes.number(number)),
-            };
-            out.push_str(&text[copied..range.start]);
-            let _ = write!(out, "{sigil}{number}");
-            copied = range.end;
-        }
-        out.push_str(&text[copied..]);
-        out.push('\n');
-    }
-
-    /// Writes the attributes and metadata that are mentioned and not yet written, and what these mention.
-    fn close(&mut self, module: &Module<'_>, groups: &mut String, nodes: &mut String) {
-        loop {
-            for old in std::mem::take(&mut self.groups.open) {
-                let text = module.attributes.get(&old).copied().unwrap_or("{ }");
-                let _ = write!(groups, "attributes #{} = ", self.groups.new[&old]);
-                self.write(text, groups);
-            }
-            let open = std::mem::take(&mut self.nodes.open);
-            if open.is_empty() {
-                return;
-            }
-            for old in open {
-                let text = module.metadata.get(&old).copied().unwrap_or("!{}");
-                let _ = write!(nodes, "!{} = ", self.nodes.new[&old]);
-                self.write(text, nodes);
-            }
-        }
-    }
 }

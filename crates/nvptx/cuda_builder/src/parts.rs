@@ -136,3 +136,6 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
     done.sort_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+use super::{Module, join};
+
+/// Two kernels in one Rust module, one in another; a function that two use, one that is not inlined, and a variable.
+const IR: &str = r#"; ModuleID = 'k'
+source_filename = "k"
+target triple = "nvptx64-nvidia-cuda"
+
+%"core::Pair" = type { i32, %Inner }
+%Inner = type { i32 }
+%Unused = type { i8 }
+
+@TILE = internal addrspace(3) global [4 x i8] undef, align 4
+@TABLE = private unnamed_addr constant [2 x i8] c"@a", align 1
+@UNUSED = private constant i8 1
+
+; core::help
+; Function Attrs: nounwind
+define internal i32 @help(ptr %p) #3 !dbg !20 {
+  %x = load %"core::Pair", ptr %p, !dbg !21
+  ret i32 0
+}
+
+define internal void @stop(ptr %p) #7 {
+  ret void
+}
+
+define internal void @unused() {
+  ret void
+}
+
+define ptx_kernel void @a(ptr %p) #3 !dbg !10 {
+  call i32 @help(ptr @TABLE), !dbg !11 ; preds = %"@b"
+  ret void
+}
+
+define ptx_kernel void @b(ptr %p) #3 !dbg !12 {
+  store i8 1, ptr addrspace(3) @TILE
+  ret void
+}
+
+define ptx_kernel void @c(ptr %p) #3 !dbg !14 {
+  call void asm sideeffect "// @b !12 #9", ""() #5
+  call void @stop(ptr %p)
+  call i32 @help(ptr @TABLE)
+  call void @llvm.trap()
+  ret void
+}
+
+declare void @llvm.trap() #5
+
+attributes #3 = { nounwind }
+attributes #5 = { convergent }
+attributes #7 = { noinline nounwind }
+
+!llvm.module.flags = !{!0}
+!llvm.dbg.cu = !{!4}
+
+!0 = !{i32 2, !"Debug Info Version", i32 3}
+!4 = distinct !DICompileUnit(file: !5)
+!5 = !DIFile(filename: "k.rs")
+!6 = !DINamespace(name: "first")
+!7 = !DINamespace(name: "second")
+!10 = distinct !DISubprogram(name: "a", scope: !6, unit: !4)
+!11 = !DILocation(line: 1, scope: !10)
+!12 = distinct !DISubprogram(name: "b", scope: !6, unit: !4)
+!14 = distinct !DISubprogram(name: "c", scope: !7, unit: !4)
+!20 = distinct !DISubprogram(name: "help", scope: !7, unit: !4)
+!21 = !DILocation(line: 2, scope: !20)
+"#;
+
+fn parts(ir: &str) -> Vec<(String, String)> {
+    let module = Module::read(ir).expect("a module that is understood");
+    let parts = module.parts().into_iter();
+    parts.map(|part| (part.roots, part.ir)).collect()
+}
+
+#[test]
+fn kernels_of_one_module_are_one_part_with_what_they_reach() {
+    let [(first, ir), (second, other)] = &parts(IR)[..] else {
+        panic!("two modules are two parts");
+    };
+    assert_eq!((first.as_str(), second.as_str()), ("a,b", "c"));
+    for there in ["@a(", "@b(", "@help(", "@TILE = ", "@TABLE = ", "%Inner = "] {
+        assert!(ir.contains(there), "{there}: {ir}");
+    }
+    for gone in [
+        "@c(",
+        "@stop",
+        "@UNUSED",
+        "@unused",
+        "%Unused",
+        "second\"",
+        "llvm.trap",
+    ] {
+        assert_eq!(ir.contains(gone), gone == "second\"", "{gone}: {ir}");
+    }
+    for there in [
+        "@c(",
+        "@stop(",
+        "@help(",
+        "declare void @llvm.trap()",
+        "// @b !12 #9",
+    ] {
+        assert!(other.contains(there), "{there}: {other}");
+    }
+    assert!(
+        !other.contains("@TILE") && !other.contains("\"first\""),
+        "{other}"
+    );
+    for ir in [ir, other] {
+        assert!(
+            ir.contains("!llvm.dbg.cu = !{!") && ir.contains("!llvm.module.flags = !{!"),
+            "{ir}"
+        );
+        // Other parts call it too, which the optimizer must not overlook.
+        assert!(ir.contains("\ndefine i32 @help"), "{ir}");
+    }
+    assert!(other.contains("define internal void @stop"), "{other}");
+}
+
+#[test]
+fn a_part_is_the_same_when_others_change() {
+    let changed = IR
+        .replace(
+            "store i8 1, ptr addrspace(3) @TILE",
+            "call void @llvm.x() #9, !dbg !30",
+        )
+        .replace("attributes #3", "attributes #9 = { cold }\nattributes #3")
+        .replace("!10 = ", "!30 = !DILocation(line: 9, scope: !12)\n!10 = ");
+    let (old, new) = (parts(IR), parts(&changed));
+    assert_ne!(old[0], new[0]);
+    assert_eq!(old[1], new[1]);
+    let renumbered = IR
+        .replace("!14", "!140")
+        .replace("#5", "#50")
+        .replace("!21", "!210");
+    assert_eq!(old[1], parts(&renumbered)[1]);
+}
+
+#[test]
+fn kernels_that_share_a_variable_are_one_part() {
+    let shared = IR.replace(
+        "call void @llvm.trap()",
+        "store i8 2, ptr addrspace(3) @TILE",
+    );
+    assert_eq!(parts(&shared), []);
+    let constant = shared.replace("addrspace(3) global", "addrspace(4) constant");
+    assert_eq!(parts(&constant).len(), 2);
+}
+
+#[test]
+fn joined_parts_are_the_module_again() {
+    let texts = || parts(IR).into_iter().map(|(_, ir)| ir).collect::<Vec<_>>();
+    let whole = join(texts()).expect("parts are modules");
+    for name in ["@a(", "@b(", "@c(", "@help(", "@stop("] {
+        let defines = whole.lines().filter(|line| line.starts_with("define "));
+        assert_eq!(
+            defines.filter(|line| line.contains(name)).count(),
+            1,
+            "{whole}"
+        );
+    }
+    assert_eq!(whole.matches("@TABLE = ").count(), 1, "{whole}");
+    // No number is given twice.
+    let mut numbers: Vec<_> = whole
+        .lines()
+        .filter_map(|line| line.split_once(" = "))
+        .collect();
+    numbers.retain(|(left, _)| left.starts_with(['!', '@', '%']) || left.starts_with("attributes"));
+    let all = numbers.len();
+    numbers.sort();
+    numbers.dedup_by_key(|(left, _)| *left);
+    assert_eq!(numbers.len(), all, "{whole}");
+    assert_eq!(
+        join(vec!["; as it is".to_owned()]).as_deref(),
+        Some("; as it is")
+    );
+}
+
+#[test]
+fn what_is_not_understood_is_not_cut() {
+    for line in [
+        "$x = comdat any",
+        "module asm \"x\"",
+        "@0 = private constant i8 1",
+        "@llvm.used = appending global [1 x ptr] [ptr @a]",
+        "@x = weak global i32 1",
+        "@x = alias i32, ptr @TILE",
+        "define linkonce_odr void @w() {\n}",
+        "!nvvm.annotations = !{!0}",
+        "!99 = !{ptr @a}",
+    ] {
+        assert!(Module::read(&format!("{IR}{line}\n")).is_none(), "{line}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_panics(text in "[!#@%\"; a-z0-9é{}=\n]{0,200}", start in 0usize..2000) {
+        let _ = Module::read(&text).map(|module| module.parts());
+        let cut = IR.get(..start.min(IR.len())).unwrap_or_default();
+        let _ = Module::read(&format!("{cut}{text}")).map(|module| module.parts());
+    }
+}

@@ -1,0 +1,179 @@
+//! Writing modules, with new numbers for attributes and metadata.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt::Write;
+
+use super::{COMPILE_UNITS, Mention, Module, NAMED, mentions};
+
+/// One module with all that these modules define; what several define is taken from the first.
+pub(crate) fn join(mut texts: Vec<String>) -> Option<String> {
+    if texts.len() == 1 {
+        return texts.pop();
+    }
+    let modules: Option<Vec<_>> = texts.iter().map(|text| Module::read(text)).collect();
+    let modules = modules?;
+    let mut names = HashSet::new();
+    let mut sources = Vec::new();
+    for module in &modules {
+        let numbers = (0..module.symbols.len()).filter(|it| names.insert(module.symbols[*it].name));
+        sources.push((module, numbers.collect()));
+    }
+    Some(write(&sources, |_| false))
+}
+
+/// Writes a module of these symbols, and of the types, attributes and metadata that they mention. Functions that are
+/// shared become visible.
+pub(super) fn write(
+    sources: &[(&Module<'_>, BTreeSet<usize>)],
+    is_shared: impl Fn(usize) -> bool,
+) -> String {
+    let [mut types, mut bodies, mut groups, mut nodes] = [const { String::new() }; 4];
+    let mut known_types = HashSet::new();
+    let mut named: Vec<(&str, Vec<String>)> = NAMED.map(|name| (name, Vec::new())).into();
+    let (mut next_group, mut next_node) = (0, 0);
+    for (index, (module, symbols)) in sources.iter().enumerate() {
+        let mut writer = Writer {
+            types: module.types.iter().copied().collect(),
+            used_types: BTreeSet::new(),
+            groups: Numbers::from(next_group),
+            nodes: Numbers::from(next_node),
+        };
+        for symbol in symbols {
+            let mut text = module.symbols[*symbol].text;
+            let locals = ["define internal ", "define private "];
+            if is_shared(*symbol)
+                && !module.is_called(text)
+                && let Some(rest) = locals.iter().find_map(|local| text.strip_prefix(local))
+            {
+                bodies.push_str("define ");
+                text = rest;
+            }
+            writer.write(text, &mut bodies);
+            bodies.push('\n');
+        }
+        for (name, list) in &module.named {
+            let list = list
+                .trim_start_matches("!{")
+                .trim_end_matches('}')
+                .split(", ");
+            for node in list {
+                let number = node.trim_start_matches('!').parse().unwrap_or_default();
+                // The first module's flags are everyone's; a compile unit stays if a function is of it.
+                let is_unit = *name == COMPILE_UNITS;
+                if is_unit {
+                    writer.close(module, &mut groups, &mut nodes);
+                }
+                if is_unit && writer.nodes.new.contains_key(&number) || !is_unit && index == 0 {
+                    let entry = named.iter_mut().find(|(own, _)| own == name);
+                    let number = writer.nodes.number(number);
+                    entry
+                        .into_iter()
+                        .for_each(|(_, list)| list.push(format!("!{number}")));
+                }
+            }
+        }
+        writer.close(module, &mut groups, &mut nodes);
+        // A type can be made of others.
+        let mut open: Vec<&str> = writer.used_types.iter().copied().collect();
+        while let Some(name) = open.pop() {
+            let text = writer.types[name];
+            for (_, mention) in mentions(text.split_once(" = ").map_or("", |it| it.1)) {
+                if let Mention::Type(inner) = mention
+                    && let Some((inner, _)) = writer.types.get_key_value(inner)
+                    && writer.used_types.insert(inner)
+                {
+                    open.push(inner);
+                }
+            }
+        }
+        for name in writer.used_types {
+            if known_types.insert(name) {
+                let _ = writeln!(types, "{}", writer.types[name]);
+            }
+        }
+        (next_group, next_node) = (writer.groups.next, writer.nodes.next);
+    }
+    let head = sources[0].0.head.join("\n");
+    let mut out = format!("{head}\n{types}{bodies}{groups}");
+    for (name, list) in named.iter().filter(|(_, list)| !list.is_empty()) {
+        let _ = writeln!(out, "!{name} = !{{{}}}", list.join(", "));
+    }
+    out + &nodes
+}
+
+/// New numbers in the order of their first mention, from `next` on.
+struct Numbers {
+    new: HashMap<u32, u32>,
+    next: u32,
+    open: Vec<u32>,
+}
+
+impl Numbers {
+    fn from(next: u32) -> Self {
+        Self {
+            new: HashMap::new(),
+            next,
+            open: Vec::new(),
+        }
+    }
+
+    fn number(&mut self, old: u32) -> u32 {
+        *self.new.entry(old).or_insert_with(|| {
+            self.open.push(old);
+            self.next += 1;
+            self.next - 1
+        })
+    }
+}
+
+/// Copies the text of one module and gives it new numbers.
+struct Writer<'a> {
+    types: HashMap<&'a str, &'a str>,
+    used_types: BTreeSet<&'a str>,
+    groups: Numbers,
+    nodes: Numbers,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, text: &str, out: &mut String) {
+        let mut copied = 0;
+        for (range, mention) in mentions(text) {
+            let (sigil, number) = match mention {
+                Mention::Symbol(_) => continue,
+                Mention::Type(name) => {
+                    if let Some((name, _)) = self.types.get_key_value(name) {
+                        self.used_types.insert(name);
+                    }
+                    continue;
+                }
+                Mention::Attributes(number) => ('#', self.groups.number(number)),
+                Mention::Metadata(number) => ('!', self.nodes.number(number)),
+            };
+            out.push_str(&text[copied..range.start]);
+            let _ = write!(out, "{sigil}{number}");
+            copied = range.end;
+        }
+        out.push_str(&text[copied..]);
+        out.push('\n');
+    }
+
+    /// Writes the attributes and metadata that are mentioned and not yet written, and what these mention.
+    fn close(&mut self, module: &Module<'_>, groups: &mut String, nodes: &mut String) {
+        loop {
+            for old in std::mem::take(&mut self.groups.open) {
+                let text = module.attributes.get(&old).copied().unwrap_or("{ }");
+                let _ = write!(groups, "attributes #{} = ", self.groups.new[&old]);
+                self.write(text, groups);
+            }
+            let open = std::mem::take(&mut self.nodes.open);
+            if open.is_empty() {
+                return;
+            }
+            for old in open {
+                let text = module.metadata.get(&old).copied().unwrap_or("!{}");
+                let _ = write!(nodes, "!{} = ", self.nodes.new[&old]);
+                self.write(text, nodes);
+            }
+        }
+    }
+}
