@@ -91,7 +91,7 @@ impl Workspace {
     /// Builds `ladder`. The dependencies are those that were compiled for the original. The workspace's own crates are
     /// compiled with another number of codegen units, because cargo would otherwise take them for the original's, which
     /// have the same names and places in their workspace, and write over those.
-    fn build(&self) {
+    fn build(&self) -> Output {
         let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
         let mut cargo = Command::new(env!("CARGO"));
         cargo
@@ -105,7 +105,7 @@ impl Workspace {
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_BUILD_BUILD_DIR", shared);
-        succeeded(cargo.output().unwrap());
+        cargo.output().unwrap()
     }
 
     fn ladder(&self, arguments: &str) -> Output {
@@ -203,7 +203,7 @@ fn a_rung_and_a_ladder() {
     succeeded(copy.xtask("new ladder ladder_in_test"));
     let taken = failed(&copy.xtask("new ladder reduce"), 2);
     assert!(taken.contains("already"), "{taken}");
-    copy.build();
+    succeeded(copy.build());
     let list = succeeded(copy.ladder("list"));
     assert!(
         list.contains("reduce_new_in_test") && list.contains("ladder_in_test_naive"),
@@ -215,13 +215,22 @@ fn a_rung_and_a_ladder() {
         assert!(said.contains(rung) && said.contains("wrong"), "{said}");
     }
 
-    copy.edit("kernels-gpu/src/reduce/new_in_test.rs", |text| {
-        text.replace("    let _ = (input, output, n);\n", SUM)
-    });
+    // A compile error is shown once, whether the host's compiler sees it too or not.
+    let kernel = "kernels-gpu/src/reduce/new_in_test.rs";
+    let unfilled = "    let _ = (input, output, n);\n";
+    for cfg in ["", "#[cfg(target_arch = \"nvptx64\")]\n"] {
+        let wrong = format!("{unfilled}{cfg}    let _: u8 = n;\n");
+        copy.edit(kernel, |text| text.replace(unfilled, &wrong));
+        let said = failed(&copy.build(), 101);
+        assert_eq!(said.matches("mismatched types").count(), 1, "{said}");
+        copy.edit(kernel, |text| text.replace(&wrong, unfilled));
+    }
+
+    copy.edit(kernel, |text| text.replace(unfilled, SUM));
     copy.edit("kernels-gpu/src/ladder_in_test/naive.rs", |text| {
-        text.replace("    let _ = (input, output, n);\n", PLUS_ONE)
+        text.replace(unfilled, PLUS_ONE)
     });
-    copy.build();
+    succeeded(copy.build());
     for command in [
         "list ladder_in_test",
         "check reduce --rung reduce_new_in_test --n 1000 --device sim",
