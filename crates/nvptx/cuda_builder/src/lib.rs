@@ -23,10 +23,13 @@
 //! From Rust to PTX:
 //! 1. cargo compiles the crate for `nvptx64-nvidia-cuda` with a `rustc` that has a `core` for it
 //!    ([`toolchain`]), all optimization held back, into one module of LLVM IR with everything in it;
-//! 2. a pass over that text ([`lower`]) moves shared statics to shared memory, gives kernels their
+//! 2. the module is cut into parts, each with the kernels of one Rust module and what they reach. The next steps
+//!    are for each part by itself, and their results are kept: after an edit only parts that differ take them again;
+//! 3. a pass over that text ([`lower`]) moves shared statics to shared memory, gives kernels their
 //!    launch bounds and marks collective `asm!` blocks;
-//! 3. LLVM's `opt` optimizes it, and the result is checked for accesses that lost their address space;
-//! 4. LLVM's `llc` writes PTX, of the lowest version that its instructions need.
+//! 4. LLVM's `opt` optimizes it, and the result is checked for accesses that lost their address space;
+//! 5. LLVM's `llc` writes PTX, of the lowest version that the instructions of all parts need;
+//! 6. the parts' PTX is merged. A crate whose parts do not fit together is compiled as one.
 
 mod arch;
 mod build;

@@ -24,12 +24,11 @@ const NAMED: [&str; 3] = ["llvm.module.flags", "llvm.ident", COMPILE_UNITS];
 #[derive(Default)]
 pub(crate) struct Module<'a> {
     head: Vec<&'a str>,
-    types: Vec<(&'a str, &'a str)>,
     symbols: Vec<Symbol<'a>>,
     numbers: HashMap<&'a str, usize>,
     attributes: HashMap<u32, &'a str>,
     metadata: HashMap<u32, &'a str>,
-    named: Vec<(&'a str, &'a str)>,
+    named: HashMap<&'a str, &'a str>,
 }
 
 /// A part of a module.
@@ -54,7 +53,6 @@ struct Symbol<'a> {
 /// A mention of something that is defined elsewhere in the module.
 enum Mention<'a> {
     Symbol(&'a str),
-    Type(&'a str),
     Attributes(u32),
     Metadata(u32),
 }
@@ -64,32 +62,19 @@ fn mentions(text: &str) -> impl Iterator<Item = (Range<usize>, Mention<'_>)> {
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
-        while let Some(ahead) = bytes[at..]
-            .iter()
-            .position(|byte| b"\";@%!#".contains(byte))
-        {
+        while let Some(ahead) = bytes[at..].iter().position(|byte| b"\";@!#".contains(byte)) {
             let start = at + ahead;
             at = start + 1;
             let rest = &text[at..];
             match bytes[start] {
                 b'"' => at += rest.find('"').map_or(rest.len(), |end| end + 1),
                 b';' => at += rest.find('\n').unwrap_or(rest.len()),
-                sigil @ (b'@' | b'%') => {
-                    let name = match rest.strip_prefix('"') {
-                        Some(quoted) => &rest[..quoted.find('"').map_or(rest.len(), |end| end + 2)],
-                        None => {
-                            let part = |c: &u8| c.is_ascii_alphanumeric() || b"-$._".contains(c);
-                            &rest[..rest.bytes().take_while(|c| part(c)).count()]
-                        }
+                b'@' => {
+                    let Some((name, after)) = global_name(&text[start..]) else {
+                        continue;
                     };
-                    at += name.len();
-                    let name = name.trim_matches('"');
-                    let mention = if sigil == b'@' {
-                        Mention::Symbol(name)
-                    } else {
-                        Mention::Type(name)
-                    };
-                    return Some((start..at, mention));
+                    at = text.len() - after.len();
+                    return Some((start..at, Mention::Symbol(name)));
                 }
                 sigil @ (b'!' | b'#') => {
                     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -140,10 +125,7 @@ impl<'a> Module<'a> {
             "" => {}
             word if word.starts_with(';') => {}
             "source_filename" | "target" => self.head.push(text),
-            word if word.starts_with('%') => {
-                let (name, _) = text[1..].split_once(" = type ")?;
-                self.types.push((name.trim_matches('"'), text));
-            }
+            word if word.starts_with('%') => self.head.push(text),
             word if word.starts_with('@') => self.symbols.push(variable(text)?),
             "declare" | "define" => self.symbols.push(function(text)?),
             "attributes" => {
@@ -162,7 +144,7 @@ impl<'a> Module<'a> {
                 None => {
                     let (name, value) = text[1..].split_once(" = ")?;
                     NAMED.contains(&name).then_some(())?;
-                    self.named.push((name, value));
+                    self.named.insert(name, value);
                 }
             },
             _ => return None,

@@ -88,7 +88,6 @@ fn kernels_of_one_module_are_one_part_with_what_they_reach() {
         "@stop",
         "@UNUSED",
         "@unused",
-        "%Unused",
         "second\"",
         "llvm.trap",
     ] {

@@ -21,20 +21,21 @@ pub(crate) fn join(mut texts: Vec<String>) -> Option<String> {
     Some(write(&sources, |_| false))
 }
 
-/// Writes a module of these symbols, and of the types, attributes and metadata that they mention. Functions that are
-/// shared become visible.
+/// Writes a module of these symbols, and of the attributes and metadata that they mention. Functions that are shared
+/// become visible.
 pub(super) fn write(
     sources: &[(&Module<'_>, BTreeSet<usize>)],
     is_shared: impl Fn(usize) -> bool,
 ) -> String {
-    let [mut types, mut bodies, mut groups, mut nodes] = [const { String::new() }; 4];
-    let mut known_types = HashSet::new();
-    let mut named: Vec<(&str, Vec<String>)> = NAMED.map(|name| (name, Vec::new())).into();
+    let [mut head, mut bodies, mut groups, mut nodes] = [const { String::new() }; 4];
+    let mut known = HashSet::new();
+    let mut named = NAMED.map(|name| (name, Vec::new()));
     let (mut next_group, mut next_node) = (0, 0);
     for (index, (module, symbols)) in sources.iter().enumerate() {
+        for line in module.head.iter().filter(|line| known.insert(**line)) {
+            head = head + line + "\n";
+        }
         let mut writer = Writer {
-            types: module.types.iter().copied().collect(),
-            used_types: BTreeSet::new(),
             groups: Numbers::from(next_group),
             nodes: Numbers::from(next_node),
         };
@@ -51,50 +52,19 @@ pub(super) fn write(
             writer.write(text, &mut bodies);
             bodies.push('\n');
         }
-        for (name, list) in &module.named {
-            let list = list
-                .trim_start_matches("!{")
-                .trim_end_matches('}')
-                .split(", ");
-            for node in list {
-                let number = node.trim_start_matches('!').parse().unwrap_or_default();
-                // The first module's flags are everyone's; a compile unit stays if a function is of it.
-                let is_unit = *name == COMPILE_UNITS;
-                if is_unit {
-                    writer.close(module, &mut groups, &mut nodes);
-                }
-                if is_unit && writer.nodes.new.contains_key(&number) || !is_unit && index == 0 {
-                    let entry = named.iter_mut().find(|(own, _)| own == name);
-                    let number = writer.nodes.number(number);
-                    entry
-                        .into_iter()
-                        .for_each(|(_, list)| list.push(format!("!{number}")));
-                }
+        // The first module's flags are everyone's.
+        for (name, list) in &mut named {
+            let own = module.named.get(name).copied().unwrap_or_default();
+            let own = own.trim_matches(['!', '{', '}']).split(", ");
+            let own = own.filter(|_| index == 0 || *name == COMPILE_UNITS);
+            for number in own.filter_map(|node| node.trim_matches('!').parse().ok()) {
+                list.push(format!("!{}", writer.nodes.number(number)));
             }
         }
         writer.close(module, &mut groups, &mut nodes);
-        // A type can be made of others.
-        let mut open: Vec<&str> = writer.used_types.iter().copied().collect();
-        while let Some(name) = open.pop() {
-            let text = writer.types[name];
-            for (_, mention) in mentions(text.split_once(" = ").map_or("", |it| it.1)) {
-                if let Mention::Type(inner) = mention
-                    && let Some((inner, _)) = writer.types.get_key_value(inner)
-                    && writer.used_types.insert(inner)
-                {
-                    open.push(inner);
-                }
-            }
-        }
-        for name in writer.used_types {
-            if known_types.insert(name) {
-                let _ = writeln!(types, "{}", writer.types[name]);
-            }
-        }
         (next_group, next_node) = (writer.groups.next, writer.nodes.next);
     }
-    let head = sources[0].0.head.join("\n");
-    let mut out = format!("{head}\n{types}{bodies}{groups}");
+    let mut out = format!("{head}\n{bodies}{groups}");
     for (name, list) in named.iter().filter(|(_, list)| !list.is_empty()) {
         let _ = writeln!(out, "!{name} = !{{{}}}", list.join(", "));
     }
@@ -127,25 +97,17 @@ impl Numbers {
 }
 
 /// Copies the text of one module and gives it new numbers.
-struct Writer<'a> {
-    types: HashMap<&'a str, &'a str>,
-    used_types: BTreeSet<&'a str>,
+struct Writer {
     groups: Numbers,
     nodes: Numbers,
 }
 
-impl Writer<'_> {
+impl Writer {
     fn write(&mut self, text: &str, out: &mut String) {
         let mut copied = 0;
         for (range, mention) in mentions(text) {
             let (sigil, number) = match mention {
                 Mention::Symbol(_) => continue,
-                Mention::Type(name) => {
-                    if let Some((name, _)) = self.types.get_key_value(name) {
-                        self.used_types.insert(name);
-                    }
-                    continue;
-                }
                 Mention::Attributes(number) => ('#', self.groups.number(number)),
                 Mention::Metadata(number) => ('!', self.nodes.number(number)),
             };
