@@ -261,7 +261,7 @@ fn variable(text: &str) -> Option<Symbol<'_>> {
         name,
         text,
         is_root: !is_local && !is_declaration,
-        is_state: !is_declaration && !(is_local && words[kind] == "constant"),
+        is_state: !(is_declaration || is_local && words[kind] == "constant"),
     })
 }
 
