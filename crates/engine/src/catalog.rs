@@ -27,18 +27,28 @@ pub struct Kernels {
 }
 
 impl Catalog {
+    /// The names of all rungs and ladders.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.ladders.iter().flat_map(|ladder| {
+            let rungs = ladder.rungs.iter().map(|rung| rung.name);
+            rungs.chain([ladder.name])
+        })
+    }
+
     /// The ladder of this name.
     ///
     /// # Errors
-    /// [`Error::UnknownLadder`] with the nearest name, when no ladder has this name.
+    /// [`Error::UnknownName`] with the nearest name, when no ladder has this name.
     pub fn ladder(&self, name: &str) -> Result<&'static Ladder, Error> {
         let found = self.ladders.iter().find(|ladder| ladder.name == name);
         found.ok_or_else(|| {
             let known: Vec<_> = self.ladders.iter().map(|ladder| ladder.name).collect();
-            Error::UnknownLadder {
-                name: name.to_owned(),
-                known,
-            }
+            Error::unknown(
+                &format!("no ladder is named `{name}`"),
+                name,
+                "ladders",
+                &known,
+            )
         })
     }
 }

@@ -5,12 +5,12 @@ use crate::launch::{Code, Launch};
 use crate::options::{Opt, Options};
 use crate::problem::Problem;
 use crate::size::dims;
+use rung::variant_in_words;
 pub use rung::{ChooseBlock, Entries, Form, PublishedSpeedup, Rung, SharedMemory};
-use rung::{NotCompiled, variant_in_words};
 
 /// The bytes of shared memory that a block can have on every device without an opt-in (CUDA C++ Programming Guide,
 /// "Compute Capabilities").
-const MAX_SHARED: u32 = 48 << 10;
+pub(crate) const MAX_SHARED: u32 = 48 << 10;
 
 /// The most bytes of shared memory that a block can have with an opt-in on any device (same source). A device with
 /// less refuses the launch.
@@ -154,26 +154,21 @@ impl Ladder {
     /// The rung of this name.
     ///
     /// # Errors
-    /// [`Error::UnknownRung`] with the nearest name, when the ladder has no rung of this name.
+    /// [`Error::UnknownName`] with the nearest name, when the ladder has no rung of this name.
     pub fn rung(&self, name: &str) -> Result<&'static Rung, Error> {
-        self.rungs
-            .iter()
-            .find(|rung| rung.name == name)
-            .ok_or_else(|| {
-                let known: Vec<_> = self.rungs.iter().map(|rung| rung.name).collect();
-                Error::UnknownRung {
-                    ladder: self.name,
-                    name: name.to_owned(),
-                    known,
-                }
-            })
+        let found = self.rungs.iter().find(|rung| rung.name == name);
+        found.ok_or_else(|| {
+            let known: Vec<_> = self.rungs.iter().map(|rung| rung.name).collect();
+            let problem = format!("the ladder {} has no rung `{name}`", self.name);
+            Error::unknown(&problem, name, "rungs", &known)
+        })
     }
 
     /// The rungs with these names in the ladder's order; all of them when `names` is empty. A name without the number
     /// at its end stands for all rungs that differ only in that number.
     ///
     /// # Errors
-    /// [`Error::UnknownRung`] for the first name that is not a rung's.
+    /// [`Error::UnknownName`] for the first name that is not a rung's.
     pub fn named(&self, names: &[String]) -> Result<Vec<&'static Rung>, Error> {
         let is = |rung: &Rung, name: &str| rung.name == name || rung.family() == name;
         for name in names {
@@ -189,7 +184,7 @@ impl Ladder {
     /// given.
     ///
     /// # Errors
-    /// [`Error::UnknownRung`] for the first name that is not a rung's, [`Error::NotOffered`] for the first named rung
+    /// [`Error::UnknownName`] for the first name that is not a rung's, [`Error::NotOffered`] for the first named rung
     /// that does not compute the problem.
     pub fn select(
         &self,
@@ -214,8 +209,8 @@ impl Ladder {
     /// The problem that the options describe, with the ladder's defaults for missing options.
     ///
     /// # Errors
-    /// [`Error::UnknownOption`] when the ladder does not have an option, and [`Error::BadSize`], [`Error::BadWord`],
-    /// [`Error::OutOfBounds`] or another error of the ladder when it does not take a value.
+    /// [`Error::UnknownName`] when the ladder does not have an option, and [`Error::BadValue`] or another error of the
+    /// ladder when it does not take a value.
     pub fn problem(&self, options: &Options) -> Result<Box<dyn Problem>, Error> {
         (self.problem)(&self.complete(options)?)
     }
@@ -223,8 +218,8 @@ impl Ladder {
     /// Adds the ladder's defaults for the options that are missing.
     ///
     /// # Errors
-    /// [`Error::UnknownOption`] when the ladder does not have an option, [`Error::BadSize`] or [`Error::BadWord`] when
-    /// a value does not have the kind of its option.
+    /// [`Error::UnknownName`] when the ladder does not have an option or a word, [`Error::BadValue`] when a text is not
+    /// a size.
     pub fn complete(&self, options: &Options) -> Result<Options, Error> {
         options.complete(self.name, self.options)
     }
@@ -232,7 +227,7 @@ impl Ladder {
     /// The launch of `rung` on `problem`, with `block` or else with the rung's default block for this problem.
     ///
     /// # Errors
-    /// [`Error::BlockOutOfBounds`] when the ladder does not support the block, [`Error::NotCompiled`] when a
+    /// [`Error::BadValue`] when the ladder does not support the block, [`Error::NotCompiled`] when a
     /// const-generic rung has no entry for the block or does not compute the problem, [`Error::TooMuchShared`] when
     /// the tile for this block does not fit into shared memory.
     pub fn launch(
@@ -246,11 +241,12 @@ impl Ladder {
             .or(fixed)
             .unwrap_or_else(|| rung.block_for(&problem.shape()));
         if !self.blocks.contains(&block) || fixed.is_some_and(|fixed| fixed != block) {
-            return Err(Error::BlockOutOfBounds {
-                ladder: self.name,
-                block: dims(block),
-                rule: self.block_rule,
-            });
+            return Err(Error::BadValue(format!(
+                "a block of {} is not possible on the ladder {}: it must be {}",
+                dims(block),
+                self.name,
+                self.block_rule
+            )));
         }
         // The entry is looked up before the shared memory is computed, because the size of a tile is only defined for
         // blocks that the rung was compiled for.
@@ -287,21 +283,6 @@ impl Ladder {
         match rung.entries.of(&problem.variant()) {
             Some(Entries::PerBlock(blocks)) => blocks.to_vec(),
             _ => self.blocks.to_vec(),
-        }
-    }
-}
-
-impl From<NotCompiled> for Error {
-    fn from(missing: NotCompiled) -> Self {
-        let NotCompiled {
-            rung,
-            what,
-            compiled,
-        } = missing;
-        Self::NotCompiled {
-            rung,
-            what,
-            compiled,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The devices that run a rung: buffers, launches and their times, behind one trait for GPUs and the simulator.
 
+mod allocations;
 mod code;
 mod gpu;
 mod sim;
@@ -173,13 +174,7 @@ pub trait Device {
     /// [`Error::Device`] when the device does not take further code.
     fn load(&mut self, ptx: String) -> Result<Code, Error> {
         drop(ptx);
-        Err(Error::Device {
-            doing: "loading code",
-            reason: format!(
-                "a {} runs the kernels of this program only",
-                self.info().kind
-            ),
-        })
+        Err(Error::device("loading code", own_kernels_only(self.info())))
     }
 
     /// Runs a kernel and waits for its end. `bound[i]` is the buffer that
@@ -228,12 +223,14 @@ pub trait Device {
         let _ = (bound, enqueue);
         Err(Error::Call {
             what: what.to_owned(),
-            reason: format!(
-                "a {} runs the kernels of this program only",
-                self.info().kind
-            ),
+            reason: own_kernels_only(self.info()),
         })
     }
+}
+
+/// The reason why a device does not run other code.
+fn own_kernels_only(device: &DeviceInfo) -> String {
+    format!("a {} runs the kernels of this program only", device.kind)
 }
 
 /// Which device to run on.

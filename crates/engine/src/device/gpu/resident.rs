@@ -3,9 +3,10 @@
 use cust::error::CudaError;
 use cust::function::{BlockSize, Function, FunctionAttribute};
 
-use super::{MAX_SHARED, allow_shared};
+use super::allow_shared;
 use crate::device::Resident;
 use crate::launch::Launch;
+use crate::registry::MAX_SHARED;
 
 /// Asks for the function's attributes, and for the number of resident blocks with the launch's threads and shared
 /// memory.
