@@ -92,8 +92,7 @@ impl Problem for {{Name}} {
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let found: &[u8] = outputs.first().map_or(&[], Vec::as_slice);
-        Verdict::of_elements(found, &reference(self.input()), |index| {
+        Verdict::of_elements(outputs, &reference(self.input()), |index| {
             format!("element {index} of the output")
         })
     }

@@ -19,6 +19,7 @@ use engine::options::{Kind, Opt, Options};
 use engine::problem::{Buffer, Problem, Role, Verdict, round_down, with_power};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
+use crate::data::generate;
 use data::Data;
 
 /// The most bytes: the kernels count them in 31 bits.
@@ -68,47 +69,48 @@ pub(super) const LADDER: Ladder = Ladder {
 };
 
 fn sweep(effort: Effort) -> Vec<Options> {
-    let sizes: &[u64] = match effort {
-        Effort::Full => &[0, 1, 255, 4096, (1 << 20) + 7, DEFAULT_N],
-        Effort::Quick => &[0, 1, 255, 4096, (1 << 20) + 7],
-        Effort::Least => &[0, 1, 255, 20_011],
-    };
+    let sizes: &[u64] = effort.pick(
+        &[0, 1, 255, 4096, (1 << 20) + 7, DEFAULT_N],
+        &[0, 1, 255, 4096, (1 << 20) + 7],
+        &[0, 1, 255, 20_011],
+    );
     let with = |n: &u64| data::NAMES.map(|data| Options::default().with("n", n).with("data", data));
     sizes.iter().flat_map(with).collect()
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let asked = options.maybe_size("n");
-    let out_of_bounds = |value, takes| Error::OutOfBounds {
-        ladder: LADDER.name,
-        option: "n",
-        value,
-        takes,
-    };
-    if let Some(value) = asked.filter(|&n| n > MAX_N) {
-        return Err(out_of_bounds(value, format!("0 to {MAX_N}")));
+    let given = options.maybe_size("n");
+    let out_of_bounds = |value, takes: &str| Error::out_of_bounds(LADDER.name, "n", value, takes);
+    if let Some(value) = given.filter(|&n| n > MAX_N) {
+        return Err(out_of_bounds(value, &format!("0 to {MAX_N}")));
     }
-    let name = options.text("data");
-    let data = Data::named(name, asked.unwrap_or(MAX_N + 1))?;
-    let n = match (&data, asked) {
-        (Data::MadeUp(_), asked) => asked.unwrap_or(DEFAULT_N),
-        (Data::File(bytes), None) if bytes.len() as u64 > MAX_N => {
-            let takes =
-                format!("0 to {MAX_N}, and {name} has more; --n says how many of them to take");
-            return Err(out_of_bounds(bytes.len() as u64, takes));
+    let name = options.text("data").to_owned();
+    let data = Data::named(&name, given.unwrap_or(MAX_N + 1))?;
+    let n = match &data {
+        Data::Generated(_) => given.unwrap_or(DEFAULT_N),
+        Data::File(bytes) => {
+            let length = bytes.len() as u64;
+            let n = given.unwrap_or(length);
+            if n > MAX_N {
+                let takes =
+                    format!("0 to {MAX_N}, and {name} has more; --n says how many of them to take");
+                return Err(out_of_bounds(n, &takes));
+            }
+            if n > length {
+                return Err(out_of_bounds(
+                    n,
+                    &format!("0 to {length}, the bytes of {name}"),
+                ));
+            }
+            n
         }
-        (Data::File(bytes), None) => bytes.len() as u64,
-        (Data::File(bytes), Some(value)) if (bytes.len() as u64) < value => {
-            let takes = format!("0 to {}, the bytes of {name}", bytes.len());
-            return Err(out_of_bounds(value, takes));
-        }
-        (Data::File(_), Some(n)) => n,
     };
+    let generated = OnceLock::new();
     Ok(Box::new(Histogram {
         n,
-        name: name.to_owned(),
+        name,
         data,
-        made: OnceLock::new(),
+        generated,
     }))
 }
 
@@ -117,16 +119,14 @@ struct Histogram {
     n: u64,
     name: String,
     data: Data,
-    made: OnceLock<Vec<u8>>,
+    generated: OnceLock<Vec<u8>>,
 }
 
 impl Histogram {
     fn input(&self) -> &[u8] {
         match &self.data {
             Data::File(bytes) => bytes,
-            Data::MadeUp(byte) => self
-                .made
-                .get_or_init(|| (0..self.n as u32).into_par_iter().map(*byte).collect()),
+            Data::Generated(byte) => self.generated.get_or_init(|| generate(self.n, byte)),
         }
     }
 }
@@ -168,8 +168,7 @@ impl Problem for Histogram {
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let found: &[u8] = outputs.first().map_or(&[], Vec::as_slice);
-        Verdict::of_elements(found, &counts(self.input()), |byte| {
+        Verdict::of_elements(outputs, &counts(self.input()), |byte| {
             format!("the count of byte {byte:#04x}")
         })
     }

@@ -1,8 +1,6 @@
 //! The two factors: numbers with so few bits that no sum of their products is rounded.
 
-use rayon::prelude::*;
-
-use crate::ladders::reduce::element;
+use crate::data::{element, generate};
 
 /// The number of bits of the elements: those of the first matrix are odd multiples of 2^-`a` in -1 to 1, and those of
 /// the second of 2^-`b`.
@@ -69,14 +67,14 @@ impl Inputs {
     pub(super) fn new([m, n, k]: [usize; 3]) -> Self {
         let bits = Bits::of(k);
         let b = |row: usize, column: usize| number(!((row * n + column) as u32), bits.b);
-        let all = |elements: usize| (0..elements).into_par_iter();
+        let (first, second) = ((m * k) as u64, (k * n) as u64);
         Self {
             sides: [m, n, k],
             bits,
-            a: all(m * k).map(|at| number(at as u32, bits.a)).collect(),
+            a: generate(first, |at| number(at, bits.a)),
             b: [
-                all(k * n).map(|at| b(at / n, at % n)).collect(),
-                all(k * n).map(|at| b(at % k, at / k)).collect(),
+                generate(second, |at| b(at as usize / n, at as usize % n)),
+                generate(second, |at| b(at as usize % k, at as usize / k)),
             ],
         }
     }

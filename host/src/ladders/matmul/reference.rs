@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::inputs::{Inputs, SIGNIFICAND};
-use crate::ladders::reduce::element;
+use crate::data::element;
 
 /// The number of multiplications up to which the whole product is computed.
 const WHOLE: u128 = 1 << 30;
@@ -38,7 +38,7 @@ pub(super) enum Reference {
 
 /// A wrong element.
 #[derive(Debug, PartialEq)]
-pub(super) struct Wrong {
+pub(super) struct WrongElement {
     /// The index of the element.
     pub(super) at: usize,
     /// The right value.
@@ -62,7 +62,7 @@ impl Reference {
     }
 
     /// The first element of `found` that is wrong.
-    pub(super) fn first_wrong(&self, inputs: &Inputs, found: &[f32]) -> Option<Wrong> {
+    pub(super) fn first_wrong(&self, inputs: &Inputs, found: &[f32]) -> Option<WrongElement> {
         let [_, n, k] = inputs.sides;
         match self {
             Self::Whole(product) => {
@@ -92,10 +92,10 @@ impl Reference {
 
 /// The index of the first element, counted from `start`, at which `found` differs from `right`. NaNs are wrong, and -0
 /// is 0.
-fn first_difference(found: &[f32], right: &[f32], start: usize) -> Option<Wrong> {
+fn first_difference(found: &[f32], right: &[f32], start: usize) -> Option<WrongElement> {
     let mut pairs = found.iter().zip(right).enumerate();
     let (at, (_, &right)) = pairs.find(|(_, (found, right))| found != right)?;
-    Some(Wrong {
+    Some(WrongElement {
         at: start + at,
         right,
     })

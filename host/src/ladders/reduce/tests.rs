@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::data::element;
 use crate::ladder;
 use engine::launch::{Arg, Launch};
 use engine::problem::{POISON, Role, Verdict};

@@ -25,7 +25,7 @@ fn right(inputs: &Inputs) -> Vec<f32> {
 }
 
 /// What both methods find, which is the same.
-fn wrong(inputs: &Inputs, found: &[f32]) -> Option<Wrong> {
+fn wrong(inputs: &Inputs, found: &[f32]) -> Option<WrongElement> {
     let [whole, sums] =
         METHODS.map(|method| Reference::new(method, inputs).first_wrong(inputs, found));
     assert_eq!(whole, sums);
@@ -72,7 +72,7 @@ fn an_element_that_is_anything_else_is_found_wherever_it_is() {
                 if let Some(last) = found.last_mut() {
                     *last += if at + 1 == right.len() { 0.0 } else { 1.0 };
                 }
-                let expected = Wrong {
+                let expected = WrongElement {
                     at,
                     right: right[at],
                 };
