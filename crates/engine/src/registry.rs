@@ -7,6 +7,7 @@ use crate::problem::Problem;
 use crate::size::dims;
 use rung::variant_in_words;
 pub use rung::{ChooseBlock, Entries, Form, PublishedSpeedup, Rung, SharedMemory};
+use serde::Deserialize;
 
 /// The bytes of shared memory that a block can have on every device without an opt-in (CUDA C++ Programming Guide,
 /// "Compute Capabilities").
@@ -106,7 +107,7 @@ impl ShownColumns {
 }
 
 /// A column of a report. Each ladder lists the columns that show its lessons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Column {
     /// The median time of a launch.
     Time,

@@ -104,6 +104,6 @@ impl Source {
 ///
 /// # Panics
 /// When the text is not such a table. Tests read every file.
-pub(crate) fn embedded<T: for<'de> Deserialize<'de>>(file: &str, text: &str) -> T {
+pub fn embedded<T: for<'de> Deserialize<'de>>(file: &str, text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"))
 }

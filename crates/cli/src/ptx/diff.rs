@@ -5,9 +5,9 @@ mod line;
 
 use std::fmt::Write;
 
-use similar::{Algorithm, ChangeTag, DiffOp, TextDiff, capture_diff_slices};
+use similar::{Algorithm, ChangeTag, DiffTag, TextDiff, capture_diff_slices};
 
-use super::listing::Listing;
+use super::Listing;
 use super::style::{BAD, DIM, GOOD, paint};
 use line::{Line, Names};
 use ptx::ast::Function;
@@ -32,11 +32,12 @@ pub(super) fn text(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) ->
         let _ = writeln!(out, "{}", paint(DIM, hunk.header()));
         for change in hunk.iter_changes() {
             let line = change.value();
-            let _ = match change.tag() {
-                ChangeTag::Equal => writeln!(out, " {line}"),
-                ChangeTag::Delete => writeln!(out, "{}", paint(BAD, format_args!("-{line}"))),
-                ChangeTag::Insert => writeln!(out, "{}", paint(GOOD, format_args!("+{line}"))),
+            out += &match change.tag() {
+                ChangeTag::Equal => format!(" {line}"),
+                ChangeTag::Delete => paint(BAD, format_args!("-{line}")),
+                ChangeTag::Insert => paint(GOOD, format_args!("+{line}")),
             };
+            out += "\n";
         }
     }
     let count = |tag| {
@@ -44,22 +45,18 @@ pub(super) fn text(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) ->
             .filter(|own| own.tag() == tag)
             .count()
     };
-    let (same, removed, added) = (
-        count(ChangeTag::Equal),
-        count(ChangeTag::Delete),
-        count(ChangeTag::Insert),
-    );
-    let _ = if removed + added == 0 {
-        writeln!(
+    let [same, removed, added] =
+        [ChangeTag::Equal, ChangeTag::Delete, ChangeTag::Insert].map(count);
+    let _ = match removed + added {
+        0 => writeln!(
             out,
             "the same {same} lines, but for the names of registers, labels and variables"
-        )
-    } else {
-        writeln!(
+        ),
+        _ => writeln!(
             out,
             "{same} equal lines, {removed} only in {}, {added} only in {}",
             a.name, b.name,
-        )
+        ),
     };
     out
 }
@@ -74,18 +71,9 @@ fn alike(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) -> (Vec<Stri
     left.iter().for_each(|line| names.number_left(line));
     // What aligned lines have in common comes first: a name that only one side has must not take a number
     // that a later aligned line would give to another.
-    for step in &steps {
-        if let DiffOp::Equal {
-            old_index,
-            new_index,
-            len,
-        } = *step
-        {
-            left[old_index..old_index + len]
-                .iter()
-                .zip(&right[new_index..new_index + len])
-                .for_each(|(left, right)| names.align(left, right));
-        }
+    for step in steps.iter().filter(|step| step.tag() == DiffTag::Equal) {
+        let pairs = left[step.old_range()].iter().zip(&right[step.new_range()]);
+        pairs.for_each(|(left, right)| names.align(left, right));
     }
     right.iter().for_each(|line| names.number_right(line));
     (

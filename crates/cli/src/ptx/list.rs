@@ -7,7 +7,7 @@ use toolkit::Usage;
 
 use ptx::ast::{Function, Module};
 
-use super::style::{rendered, table};
+use super::style::table;
 
 /// The line of one kernel, as `--json` prints it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,10 +42,11 @@ pub(super) fn rows(
             usage,
         }
     };
-    let mut rows: Vec<_> = (module.functions.iter())
-        .filter(|own| own.entry && own.body.is_some())
-        .map(row)
-        .collect();
+    let entries = module
+        .functions
+        .iter()
+        .filter(|own| own.entry && own.body.is_some());
+    let mut rows: Vec<_> = entries.map(row).collect();
     rows.sort_by_cached_key(|row| by_value(&row.name));
     rows
 }
@@ -73,19 +74,18 @@ pub(super) fn text(rows: &[Row]) -> String {
         "stack B",
         "PTX instructions",
     ];
-    let mut table = table(&header, 1..6);
-    for row in rows {
+    let cells = |row: &Row| {
         let cell = |value: fn(&Usage) -> String| row.usage.as_ref().map_or_else(String::new, value);
-        table.add_row([
+        [
             row.name.clone(),
             cell(|usage| usage.registers.to_string()),
             cell(|usage| usage.shared_bytes.to_string()),
             cell(|usage| format!("{}/{}", usage.spill_store_bytes, usage.spill_load_bytes)),
             cell(|usage| usage.stack_bytes.to_string()),
             row.instructions.to_string(),
-        ]);
-    }
-    rendered(&table)
+        ]
+    };
+    table(header, 1..6, rows.iter().map(cells))
 }
 
 /// The rows as one JSON array.

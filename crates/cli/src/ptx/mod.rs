@@ -3,7 +3,6 @@
 mod diff;
 mod highlight;
 mod list;
-mod listing;
 mod llvm;
 mod print;
 mod sass;
@@ -21,13 +20,13 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args, FromArgMatches};
 use toolkit::{Tool, ptxas};
 
-use self::listing::Listing;
 use self::source::{Interleave, Sources};
 use crate::command::Command;
 use crate::env::Env;
 use crate::error::ptx::{PtxError, Result};
-use engine::{Catalog, Kernels};
-use ptx::ast::Function;
+use engine::Kernels;
+use ptx::ast::{At, Function, Module};
+use ptx::{ParseError, Source};
 
 pub(crate) const PTX: Command = Command {
     name: "ptx",
@@ -109,6 +108,27 @@ impl Arch {
     }
 }
 
+/// A PTX text, parsed.
+#[derive(Debug)]
+struct Listing<'a> {
+    source: Source<'a>,
+    tree: Module<'a>,
+}
+
+impl<'a> Listing<'a> {
+    fn new(text: &'a str) -> std::result::Result<Self, ParseError> {
+        Ok(Self {
+            source: Source::new(text),
+            tree: ptx::parse(text)?,
+        })
+    }
+
+    /// The line of a place, from 1.
+    fn line(&self, at: At) -> u32 {
+        self.source.line_column(at).0
+    }
+}
+
 /// The text that is looked at: a program's kernels, or a file.
 struct Subject {
     text: Cow<'static, str>,
@@ -138,8 +158,8 @@ fn ptx(
     let catalog = args.file.is_none().then_some(env.catalog);
     let mut text = String::new();
     if let Some(pair) = &args.diff {
-        let one = |name: &String| one(&listing, catalog, name);
-        text += &diff::text(&listing, one(&pair[0])?, one(&pair[1])?);
+        let function = |name: &String| select::select_one(&listing.tree, catalog, name);
+        text += &diff::text(&listing, function(&pair[0])?, function(&pair[1])?);
     } else if args.names.is_empty() {
         text += &list(&subject, &listing, args.json, err);
     } else {
@@ -158,22 +178,6 @@ fn ptx(
     Ok(0)
 }
 
-/// The one function that a name stands for.
-fn one<'m, 'a>(
-    listing: &'m Listing<'a>,
-    catalog: Option<&Catalog>,
-    name: &str,
-) -> Result<&'m Function<'a>> {
-    let found = select::select(&listing.tree, catalog, &[name.to_owned()])?;
-    match found[..] {
-        [function] => Ok(function),
-        _ => Err(PtxError::Several {
-            name: name.to_owned(),
-            found: found.iter().map(|own| own.name.to_owned()).collect(),
-        }),
-    }
-}
-
 impl Subject {
     fn new(args: &Ptx, kernels: &'static Kernels) -> Result<Self> {
         match &args.file {
@@ -188,18 +192,21 @@ impl Subject {
 
     fn of_kernels(
         kernels: &'static Kernels,
-        asked: Option<&Arch>,
+        requested: Option<&Arch>,
         is_assembled: bool,
     ) -> Result<Self> {
-        let capability = asked.map(|arch| arch.capability);
+        let capability = requested.map(|arch| arch.capability);
         let module = kernels
             .newest_for(capability)
-            .filter(|own| is_assembled || capability.is_none_or(|asked| asked == own.capability))
-            .ok_or_else(|| PtxError::NotCompiledFor {
-                arch: asked.map_or(String::new(), |arch| arch.name.clone()),
-                compiled: (kernels.modules.iter())
-                    .map(|own| Arch::of(own.capability).name)
-                    .collect(),
+            .filter(|own| is_assembled || capability.is_none_or(|requested| requested == own.capability))
+            .ok_or_else(|| {
+                let compiled = kernels.modules.iter().map(|own| Arch::of(own.capability).name);
+                let compiled: Vec<String> = compiled.collect();
+                PtxError::NoKernel(format!(
+                    "there are no kernels for {}: they are compiled for {}; --sass assembles them for any from there on",
+                    requested.map_or("", |arch| &arch.name),
+                    compiled.join(" and ")
+                ))
             })?;
         let own = Arch::of(module.capability).name;
         let (major, minor) = module.capability;
@@ -210,18 +217,17 @@ impl Subject {
             text: Cow::Borrowed(module.text),
             name: format!("the kernels for {own}"),
             llvm: Some(Path::new(kernels.build_folder).join(llvm)),
-            arch: Some(asked.map_or(own, |arch| arch.name.clone())),
+            arch: Some(requested.map_or(own, |arch| arch.name.clone())),
             roots: vec![repository.to_owned(), repository.join("kernels-gpu")],
         })
     }
 
-    fn of_file(file: &Path, asked: Option<&Arch>) -> Result<Self> {
-        let text = std::fs::read_to_string(file).map_err(|error| PtxError::read(file, &error))?;
+    fn of_file(file: &Path, requested: Option<&Arch>) -> Result<Self> {
         Ok(Self {
-            text: Cow::Owned(text),
+            text: Cow::Owned(PtxError::read(file)?),
             name: file.display().to_string(),
             llvm: None,
-            arch: asked.map(|arch| arch.name.clone()),
+            arch: requested.map(|arch| arch.name.clone()),
             roots: file.parent().map(Path::to_owned).into_iter().collect(),
         })
     }
@@ -260,17 +266,13 @@ fn show(
         return Ok(stats::text(function));
     }
     if args.llvm {
-        let path = subject.llvm.as_ref().ok_or(PtxError::NoLlvm)?;
-        let text = std::fs::read_to_string(path).map_err(|error| PtxError::read(path, &error))?;
-        return llvm::function(&text, name);
+        // Without --file, there is a path: clap refuses both together.
+        let path = subject.llvm.as_deref().unwrap_or(Path::new(""));
+        return llvm::function(&PtxError::read(path)?, name);
     }
     let interleave = args.rust.then(|| Interleave::new(&mut sources));
-    Ok(print::function(
-        listing,
-        function,
-        args.verbatim,
-        interleave,
-    ))
+    let verbatim = args.verbatim;
+    Ok(print::function(listing, function, verbatim, interleave))
 }
 
 fn find(tool: Tool) -> Result<toolkit::Found> {
@@ -289,9 +291,8 @@ fn list(subject: &Subject, listing: &Listing<'_>, json: bool, err: &mut dyn Writ
         style::status(err, "Without", &what);
     }
     let rows = list::rows(&listing.tree, assembled.ok());
-    if json {
-        list::json(&rows)
-    } else {
-        list::text(&rows)
+    match json {
+        true => list::json(&rows),
+        false => list::text(&rows),
     }
 }

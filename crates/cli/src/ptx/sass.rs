@@ -14,10 +14,11 @@ pub(super) fn function(
     mut interleave: Option<Interleave<'_>>,
 ) -> Result<String> {
     let header = format!(".text.{name}:");
-    let body: Vec<&str> = disassembly
+    let section = disassembly
         .lines()
         .skip_while(|line| line.trim() != header)
-        .skip(1)
+        .skip(1);
+    let body: Vec<&str> = section
         .take_while(|line| !line.starts_with("//-"))
         .collect();
     if body.is_empty() {
@@ -39,24 +40,23 @@ pub(super) fn function(
                 padding.push_str("        NOP\n");
                 continue;
             }
-            out.push_str(&std::mem::take(&mut padding));
-            let mut frames = std::mem::take(&mut frames);
+            out += &std::mem::take(&mut padding);
+            let frames: Vec<_> = frames.drain(..).rev().collect();
             if let Some(interleave) = &mut interleave
                 && !frames.is_empty()
             {
-                frames.reverse();
-                out.push_str(&interleave.frames(frames));
+                out += &interleave.frames(frames);
             }
-            out.push_str(&highlight::sass(&format!("        {instruction}")));
-            out.push('\n');
+            out += &highlight::sass(&format!("        {instruction}"));
+            out += "\n";
         } else if let Some(label) = label(line)
             && body
                 .iter()
                 .any(|other| other.contains(&format!("({label})")))
         {
-            out.push_str(&std::mem::take(&mut padding));
-            out.push_str(&highlight::sass(&format!("{label}:")));
-            out.push('\n');
+            out += &std::mem::take(&mut padding);
+            out += &highlight::sass(&format!("{label}:"));
+            out += "\n";
         }
     }
     out.push_str(&interleave.map(Interleave::notes).unwrap_or_default());

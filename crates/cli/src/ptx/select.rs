@@ -1,7 +1,7 @@
 //! From what was typed to functions.
 
 use engine::Catalog;
-use engine::names::near_names;
+use engine::names::{near, near_names};
 use engine::options::Options;
 use engine::registry::{Ladder, Rung};
 use engine::selection;
@@ -16,11 +16,20 @@ pub(super) fn select<'m, 'a>(
     catalog: Option<&Catalog>,
     names: &[String],
 ) -> Result<Vec<&'m Function<'a>>> {
-    let mut found = Vec::new();
-    for name in names {
-        found.extend(named(module, catalog, name)?);
+    let named = names.iter().map(|name| named(module, catalog, name));
+    Ok(named.collect::<Result<Vec<_>>>()?.concat())
+}
+
+/// The one function that a name stands for.
+pub(super) fn select_one<'m, 'a>(
+    module: &'m Module<'a>,
+    catalog: Option<&Catalog>,
+    name: &str,
+) -> Result<&'m Function<'a>> {
+    match named(module, catalog, name)?[..] {
+        [function] => Ok(function),
+        ref several => Err(PtxError::several(name, several.iter().map(|own| own.name))),
     }
-    Ok(found)
 }
 
 fn named<'m, 'a>(
@@ -33,16 +42,20 @@ fn named<'m, 'a>(
     if let Some(function) = function(name) {
         return Ok(vec![function]);
     }
-    let chosen = catalog.and_then(|catalog| selection::select(catalog, &[name.to_owned()]).ok());
-    if let Some(chosen) = chosen {
+    let selected = catalog.and_then(|catalog| selection::select(catalog, &[name.to_owned()]).ok());
+    if let Some(selected) = selected {
         let mut found = Vec::new();
-        for selection in chosen {
+        for selection in selected {
             for rung in selection.rungs() {
                 let entry = default_entry(selection.ladder, rung)?;
                 match function(&entry) {
                     Some(function) => found.push(function),
                     None if selection.whole => {}
-                    None => return Err(PtxError::NotHere { entry }),
+                    None => {
+                        return Err(PtxError::NoKernel(format!(
+                            "{entry} is not among these kernels: it needs a newer architecture; leave --arch out"
+                        )));
+                    }
                 }
             }
         }
@@ -52,21 +65,16 @@ fn named<'m, 'a>(
     match found[..] {
         [_] => Ok(found),
         [] => {
-            let ladders = catalog.map_or(&[][..], |catalog| catalog.ladders);
-            let rungs = ladders.iter().flat_map(|ladder| {
-                let rungs = ladder.rungs.iter().map(|rung| rung.name);
-                rungs.chain([ladder.name])
-            });
-            let known = functions().map(|own| own.name).chain(rungs);
-            Err(PtxError::Unknown {
-                name: name.to_owned(),
-                nearest: near_names(&name.to_lowercase(), known),
-            })
+            let others = catalog.into_iter().flat_map(Catalog::names);
+            let others = others.map(|name| -> &'a str { name });
+            let known = functions().map(|own| own.name).chain(others);
+            let nearest = near_names(&name.to_lowercase(), known);
+            Err(PtxError::NoKernel(format!(
+                "no kernel's name contains `{name}`; {}",
+                near(&nearest, "`ladder ptx` lists the kernels")
+            )))
         }
-        _ => Err(PtxError::Several {
-            name: name.to_owned(),
-            found: found.iter().map(|own| own.name.to_owned()).collect(),
-        }),
+        _ => Err(PtxError::several(name, found.iter().map(|own| own.name))),
     }
 }
 

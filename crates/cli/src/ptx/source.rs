@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ptx::Place;
 use ptx::ast::Loc;
 
-use super::listing::Listing;
+use super::Listing;
 use super::style::{DIM, SOURCE, paint};
 
 /// Reads source files, each once.
@@ -37,30 +37,21 @@ impl Sources {
     }
 
     fn lines(&mut self, path: &str) -> Option<&Vec<String>> {
-        if !self.read.contains_key(path) {
-            let text = std::iter::once(PathBuf::from(path))
-                .chain(self.roots.iter().map(|root| root.join(path)))
-                .find_map(|candidate| std::fs::read_to_string(candidate).ok());
-            self.read.insert(
-                path.to_owned(),
-                text.map(|text| text.lines().map(str::to_owned).collect()),
-            );
-        }
-        self.read.get(path)?.as_ref()
+        let read = self.read.entry(path.to_owned()).or_insert_with(|| {
+            let joined = self.roots.iter().map(|root| root.join(path));
+            let mut candidates = [PathBuf::from(path)].into_iter().chain(joined);
+            let text = candidates.find_map(|candidate| std::fs::read_to_string(candidate).ok())?;
+            Some(text.lines().map(str::to_owned).collect())
+        });
+        read.as_ref()
     }
 
     /// The path as it is shown: relative to the first root, and a library's from its crate on.
     pub(super) fn shown(&self, path: &str) -> String {
-        let inside = self
-            .roots
-            .first()
-            .and_then(|root| Path::new(path).strip_prefix(root).ok());
-        if let Some(inside) = inside {
-            return inside.display().to_string();
-        }
-        match library_part(path) {
-            Some(part) => part.to_owned(),
-            None => path.to_owned(),
+        let root = self.roots.first();
+        match root.and_then(|root| Path::new(path).strip_prefix(root).ok()) {
+            Some(inside) => inside.display().to_string(),
+            None => library_part(path).unwrap_or(path).to_owned(),
         }
     }
 }
@@ -109,11 +100,8 @@ impl<'a> Interleave<'a> {
         if frames == self.shown {
             return String::new();
         }
-        let same = frames
-            .iter()
-            .zip(&self.shown)
-            .take_while(|(a, b)| a == b)
-            .count();
+        let pairs = frames.iter().zip(&self.shown);
+        let same = pairs.take_while(|(a, b)| a == b).count();
         // An instruction of a caller, after one that was inlined into it: its own line again.
         let from = same.min(frames.len().saturating_sub(1));
         let mut out = String::new();
@@ -125,13 +113,8 @@ impl<'a> Interleave<'a> {
     }
 
     fn frame_line(&mut self, out: &mut String, depth: usize, path: &str, line: u32) {
-        let header = format!(
-            "//{:width$} {}:{line}",
-            "",
-            self.sources.shown(path),
-            width = depth * 2
-        );
-        out.push_str(&paint(DIM, header));
+        let (width, shown) = (depth * 2, self.sources.shown(path));
+        *out += &paint(DIM, format_args!("//{:width$} {shown}:{line}", ""));
         // What the library does inside `add` or `sync_threads` is known by its name; its text would only
         // come between the kernel's own lines.
         if library_part(path).is_none() {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use ptx::{PieceKind, pieces};
 use toolkit::usage;
 
-use super::listing::Listing;
+use super::Listing;
 use super::source::{Interleave, Sources};
 use super::{Arch, Ptx, diff, list, print, sass, select, stats};
 

@@ -1,5 +1,5 @@
-use super::super::listing::Listing;
 use super::text;
+use crate::ptx::Listing;
 
 fn compare(a: &str, b: &str) -> String {
     let entry = |name: &str, body: &str| {
