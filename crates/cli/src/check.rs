@@ -63,16 +63,17 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 struct Plan<'a> {
     selected: &'a Selection,
     blocks: &'a [[u32; 3]],
-    /// The problems that were asked for; `None` stands for the ladder's own sweep.
+    /// The problems that were given; `None` stands for the ladder's own sweep.
     problems: Option<Vec<Options>>,
 }
 
 impl<'a> Plan<'a> {
     fn new(selected: &'a Selection, blocks: &'a [[u32; 3]]) -> Result<Self, Error> {
+        let problems = selected.combinations()?;
         let plan = Self {
             selected,
             blocks,
-            problems: selected.combinations()?,
+            problems,
         };
         // A block that no rung supports is refused before the sweep, by trying it on the default problem.
         let some = [Options::default()];
@@ -87,8 +88,8 @@ impl<'a> Plan<'a> {
     /// error only for rungs that were named, or if no launch is left.
     fn launches(&self, problem: &dyn Problem) -> Result<Vec<(&'static Rung, Launch)>, Error> {
         let (ladder, names) = (self.selected.ladder, self.selected.rung_names());
-        let is_asked = self.problems.is_some();
-        let rungs = match is_asked {
+        let is_given = self.problems.is_some();
+        let rungs = match is_given {
             true => ladder.select(names, problem)?,
             false => ladder.named(names)?,
         };
@@ -102,7 +103,7 @@ impl<'a> Plan<'a> {
                 match ladder.launch(rung, problem, Some(block)) {
                     Ok(launch) => launches.push((rung, launch)),
                     Err(error @ engine::Error::NotCompiled { .. })
-                        if !is_asked || names.is_empty() =>
+                        if !is_given || names.is_empty() =>
                     {
                         not_compiled.get_or_insert(error);
                     }
@@ -111,7 +112,7 @@ impl<'a> Plan<'a> {
             }
         }
         match not_compiled {
-            Some(error) if is_asked && launches.is_empty() => Err(error.into()),
+            Some(error) if is_given && launches.is_empty() => Err(error.into()),
             _ => Ok(launches),
         }
     }
@@ -123,8 +124,10 @@ impl<'a> Plan<'a> {
             "sim" => Effort::Quick,
             _ => Effort::Full,
         };
-        let own = || (ladder.sweep)(effort);
-        let problems = self.problems.clone().unwrap_or_else(own);
+        let problems = self
+            .problems
+            .clone()
+            .unwrap_or_else(|| (ladder.sweep)(effort));
         let bar = progress_bar(problems.len(), terminal);
         let mut sweep = Sweep::default();
         for options in &problems {
@@ -134,16 +137,15 @@ impl<'a> Plan<'a> {
             let restorable = launches.iter().any(|(rung, _)| rung.in_place);
             let mut session = Session::new(device, &*problem, restorable)?;
             for (rung, launch) in launches {
-                match session.check_supported(&launch) {
-                    Some(error) if !self.selected.whole => return Err(error.into()),
-                    Some(error) => {
-                        sweep.left_out.insert(error.to_string());
-                        continue;
+                if let Some(error) = session.check_supported(&launch) {
+                    if !self.selected.whole {
+                        return Err(error.into());
                     }
-                    None => {}
+                    sweep.left_out.insert(error.to_string());
+                    continue;
                 }
                 let verdict = session.check(rung, &launch)?;
-                sweep.checks.push(Checked {
+                sweep.checks.push(Check {
                     rung,
                     column: problem.column(),
                     size: problem.size(),
@@ -162,14 +164,14 @@ impl<'a> Plan<'a> {
 #[derive(Default)]
 struct Sweep {
     /// The checks, in the order in which they were made.
-    checks: Vec<Checked>,
+    checks: Vec<Check>,
     /// The kernels that the device does not support, with the reason. They were not asked for by name and are left
     /// out.
     left_out: BTreeSet<String>,
 }
 
 /// A launch, and whether its result was right.
-struct Checked {
+struct Check {
     rung: &'static Rung,
     /// The column that it belongs to: [`Problem::column`].
     column: String,
@@ -211,7 +213,7 @@ impl Sweep {
                 .checks
                 .iter()
                 .filter(|check| check.rung.name == rung.name);
-            let own: Vec<&Checked> = own.collect();
+            let own: Vec<&Check> = own.collect();
             if !own.is_empty() {
                 let cells = columns.iter().map(|&column| cell(&own, column));
                 table.row([rung.name.into()].into_iter().chain(cells));
@@ -222,11 +224,8 @@ impl Sweep {
         let blocks = self.checks.iter().map(|check| check.launch.block);
         let blocks: BTreeSet<[u32; 3]> = blocks.collect();
         let blocks: Vec<String> = blocks.into_iter().map(dims).collect();
-        document.note(format!(
-            "{} checks, with blocks of {}",
-            self.checks.len(),
-            blocks.join(", ")
-        ));
+        let (count, blocks) = (self.checks.len(), blocks.join(", "));
+        document.note(format!("{count} checks, with blocks of {blocks}"));
         for check in &self.checks {
             if let Verdict::Wrong(why) = &check.verdict {
                 document.note(format!("wrong: {} at {}: {why}", check.launch, check.size));
@@ -249,7 +248,7 @@ impl Sweep {
 }
 
 /// The result of a rung's checks in a column: no check, right, or the blocks with which it was wrong.
-fn cell(checks: &[&Checked], column: &str) -> Cell {
+fn cell(checks: &[&Check], column: &str) -> Cell {
     let here = || checks.iter().filter(|check| check.column == column);
     let wrong = here().filter(|check| !check.verdict.is_right());
     let mut blocks: Vec<String> = wrong.map(|check| dims(check.launch.block)).collect();

@@ -139,21 +139,18 @@ fn capability(info: &DeviceInfo) -> Option<String> {
 
 /// The properties of a device.
 fn facts(info: &DeviceInfo) -> impl Iterator<Item = (&'static str, String)> {
-    let peak = info.peak_bytes_per_s;
+    let multiprocessors = info.multiprocessors.map(|count| count.to_string());
+    let peak = info
+        .peak_bytes_per_s
+        .map(|peak| format!("{:.0} GB/s", peak / 1e9));
     let facts = [
         (info.kind, Some(info.name.clone())),
         ("compute capability", capability(info)),
-        (
-            "multiprocessors",
-            info.multiprocessors.map(|count| count.to_string()),
-        ),
+        ("multiprocessors", multiprocessors),
         ("clock", info.clock_mhz.map(|mhz| format!("{mhz:.0} MHz"))),
         ("L2 cache", info.l2_bytes.map(size::bytes)),
         ("memory", info.memory_bytes.map(size::bytes)),
-        (
-            "peak bandwidth",
-            peak.map(|peak| format!("{:.0} GB/s", peak / 1e9)),
-        ),
+        ("peak bandwidth", peak),
         ("driver", info.driver.clone()),
     ];
     facts

@@ -165,19 +165,22 @@ impl Ladder {
         })
     }
 
+    /// Whether a name stands for rungs of this ladder, as in [`Ladder::named`].
+    pub fn has(&self, name: &str) -> bool {
+        self.rungs.iter().any(|rung| is_named(rung, name))
+    }
+
     /// The rungs with these names in the ladder's order; all of them when `names` is empty. A name without the number
     /// at its end stands for all rungs that differ only in that number.
     ///
     /// # Errors
     /// [`Error::UnknownName`] for the first name that is not a rung's.
     pub fn named(&self, names: &[String]) -> Result<Vec<&'static Rung>, Error> {
-        let is = |rung: &Rung, name: &str| rung.name == name || rung.family() == name;
-        for name in names {
-            if !self.rungs.iter().any(|rung| is(rung, name)) {
-                self.rung(name)?;
-            }
+        if let Some(unknown) = names.iter().find(|name| !self.has(name)) {
+            self.rung(unknown)?;
         }
-        let named = |rung: &&Rung| names.is_empty() || names.iter().any(|name| is(rung, name));
+        let named =
+            |rung: &&Rung| names.is_empty() || names.iter().any(|name| is_named(rung, name));
         Ok(self.rungs.iter().filter(named).collect())
     }
 
@@ -286,4 +289,8 @@ impl Ladder {
             _ => self.blocks.to_vec(),
         }
     }
+}
+
+fn is_named(rung: &Rung, name: &str) -> bool {
+    rung.name == name || rung.family() == name
 }

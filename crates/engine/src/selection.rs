@@ -98,10 +98,9 @@ pub fn select_with(
     names: &[String],
     given: &[Given],
 ) -> Result<Vec<Selection>, Error> {
-    let is_rung = |ladder: &Ladder, name: &String| ladder.named(std::slice::from_ref(name)).is_ok();
     let is_known = |name: &&String| {
         let mut ladders = catalog.ladders.iter();
-        *name == ALL || ladders.any(|ladder| ladder.name == *name || is_rung(ladder, name))
+        *name == ALL || ladders.any(|ladder| ladder.name == *name || ladder.has(name))
     };
     if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
         let nearest = near_names(unknown, catalog.names());
@@ -113,7 +112,7 @@ pub fn select_with(
     let of_ladder = |ladder: &'static Ladder| {
         let is_whole = |name: &String| name == ladder.name || name == ALL;
         let whole = names.is_empty() || names.iter().any(is_whole);
-        let named = names.iter().filter(|name| is_rung(ladder, name));
+        let named = names.iter().filter(|name| ladder.has(name));
         let named: Vec<String> = named.cloned().collect();
         let given = given
             .iter()

@@ -61,8 +61,9 @@ fn document(measured: &[MeasuredPair]) -> Document {
             &entry.strategies.join(";\n"),
         ]);
         let or_null = |text: &'static str| (!text.is_empty()).then_some(text);
-        let own = measured.iter();
-        let own = own.filter(|measured| measured.optimization == entry.optimization);
+        let own = measured
+            .iter()
+            .filter(|own| own.optimization == entry.optimization);
         document.record(&json!({
             "optimization": entry.optimization,
             "compute": or_null(&entry.compute),
@@ -86,23 +87,17 @@ fn rungs(measured: &[MeasuredPair]) -> Table {
     let numbers = ["before", "after", "factor"].map(Column::number);
     let mut table = Table::new(words.into_iter().chain(numbers));
     let mut last = None;
-    for MeasuredPair {
-        optimization,
-        pair,
-        size,
-        gains,
-    } in measured
-    {
+    for own in measured {
         let lines = |text: fn(&MeasuredGain) -> String| -> String {
-            let lines: Vec<String> = gains.iter().map(text).collect();
+            let lines: Vec<String> = own.gains.iter().map(text).collect();
             lines.join("\n")
         };
         // Each optimization's name once.
-        let is_next = last.replace(optimization) != Some(optimization);
+        let is_next = last.replace(own.optimization) != Some(own.optimization);
         table.row([
-            if is_next { optimization.name() } else { "" }.to_owned(),
-            format!("{}\n→ {}", pair.before, pair.after),
-            size.clone(),
+            if is_next { own.optimization.name() } else { "" }.to_owned(),
+            format!("{}\n→ {}", own.pair.before, own.pair.after),
+            own.size.clone(),
             lines(|gain| gain.what.to_owned()),
             lines(|gain| number(gain.before)),
             lines(|gain| number(gain.after)),

@@ -13,7 +13,7 @@ use crate::command::{Command, CommandArgs, Output};
 use crate::env::{Env, WRONG};
 use crate::error::Error;
 use crate::output::{Document, Format};
-use analysis::dram::trace::Trace;
+use analysis::dram::trace::{Trace, trace as run_traced};
 use analysis::dram::{Bus, Dram, DramError, Map, Tiles};
 use args::{Arguments, Figure};
 use engine::device::Sim;
@@ -26,11 +26,11 @@ pub(crate) const DRAM: Command = Command {
 };
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let asked = CommandArgs::<Arguments>::read(env, matches)?;
-    let (mut format, mut code) = (asked.own.format, 0);
-    let document = match &asked.own.figure {
-        _ if !asked.targets.is_empty() => {
-            let trace = traced(&asked, env)?;
+    let args = CommandArgs::<Arguments>::read(env, matches)?;
+    let (mut format, mut code) = (args.own.format, 0);
+    let document = match &args.own.figure {
+        _ if !args.targets.is_empty() => {
+            let trace = traced(&args, env)?;
             code = if trace.correct { 0 } else { WRONG };
             trace::document(&trace)
         }
@@ -103,8 +103,8 @@ fn parts(figure: &Figure) -> Result<FigureParts, DramError> {
 }
 
 /// Runs the rung that is named, on the problem that is asked for.
-fn traced(asked: &CommandArgs<Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
-    let CommandArgs { targets, own } = asked;
+fn traced(args: &CommandArgs<Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
+    let CommandArgs { targets, own } = args;
     let memory = own.memory.or(Dram::H100)?;
     let mut plans = Vec::new();
     for selection in targets.select(env.catalog)? {
@@ -122,14 +122,8 @@ fn traced(asked: &CommandArgs<Arguments>, env: &Env<'_>) -> Result<Trace, Error>
     };
     // Of all devices only the SIMT machine reports each access.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
-    let problem = plan.problem();
-    Ok(analysis::dram::trace::trace(
-        &mut sim,
-        ladder,
-        rung,
-        problem,
-        launch,
-        memory,
-        own.windows,
+    let (problem, windows) = (plan.problem(), own.windows);
+    Ok(run_traced(
+        &mut sim, ladder, rung, problem, launch, memory, windows,
     )?)
 }

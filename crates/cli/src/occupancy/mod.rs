@@ -11,7 +11,7 @@ use crate::output::{Document, Format, Printer};
 use crate::targets::NAMES;
 use analysis::occupancy::check::{self, Comparison, LadderComparison};
 use analysis::occupancy::{EntryOccupancy, Limits, OccupancyError, RungOccupancy, source};
-use engine::device::{Choice, Resident};
+use engine::device::Choice;
 use engine::selection::Selection;
 use engine::size::dims;
 
@@ -64,11 +64,12 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let capability = device
         .as_ref()
         .and_then(|own| own.info().compute_capability);
-    let arch = args.arch.clone().unwrap_or_else(|| {
-        capability.map_or(ARCH.to_owned(), |(major, minor)| {
-            format!("sm_{major}{minor}")
-        })
-    });
+    let own_arch = || capability.map(|(major, minor)| format!("sm_{major}{minor}"));
+    let arch = args
+        .arch
+        .clone()
+        .or_else(own_arch)
+        .unwrap_or(ARCH.to_owned());
     let limits = Limits::named(&arch)?;
 
     let (kernels, style) = (env.catalog.kernels, env.style());
@@ -181,18 +182,10 @@ fn against_the_driver(
 }
 
 fn difference(one: &Comparison) -> String {
-    let Resident {
-        registers,
-        static_shared,
-        blocks,
-        ..
-    } = one.driver;
+    let (entry, block, driver) = (&one.entry, dims(one.block), &one.driver);
     format!(
-        "{} with blocks of {}: {} blocks an SM calculated, {blocks} by the driver ({registers} registers, {static_shared} \
-         bytes static and {} dynamic)",
-        one.entry,
-        dims(one.block),
-        one.calculated,
-        one.dynamic_shared
+        "{entry} with blocks of {block}: {} blocks an SM calculated, {} by the driver ({} registers, {} bytes static and \
+         {} dynamic)",
+        one.calculated, driver.blocks, driver.registers, driver.static_shared, one.dynamic_shared
     )
 }
