@@ -145,12 +145,22 @@ impl<'a> Plan<'a> {
                     continue;
                 }
                 let verdict = session.check(rung, &launch)?;
+                let problem_size = problem.size();
                 sweep.checks.push(Check {
-                    rung,
+                    ladder: ladder.name,
+                    rung: rung.name,
+                    correct: verdict.is_right(),
+                    wrong: match verdict {
+                        Verdict::Right => None,
+                        Verdict::Wrong(why) => {
+                            Some(format!("wrong: {launch} at {problem_size}: {why}"))
+                        }
+                    },
+                    problem: problem_size,
                     column: problem.column(),
-                    size: problem.size(),
-                    launch,
-                    verdict,
+                    grid: launch.grid,
+                    block: launch.block,
+                    entry: launch.entry,
                 });
             }
             bar.inc(1);
@@ -170,31 +180,28 @@ struct Sweep {
     left_out: BTreeSet<String>,
 }
 
-/// A launch, and whether its result was right.
-struct Check {
-    rung: &'static Rung,
-    /// The column that it belongs to: [`Problem::column`].
-    column: String,
-    /// The problem: [`Problem::size`].
-    size: String,
-    launch: Launch,
-    verdict: Verdict,
-}
-
+/// A launch, and whether its result was right: the record of it in JSON.
 #[derive(Serialize)]
-struct CheckRecord<'a> {
-    ladder: &'a str,
-    rung: &'a str,
-    problem: &'a str,
-    entry: &'a str,
+struct Check {
+    ladder: &'static str,
+    rung: &'static str,
+    /// The problem: [`Problem::size`].
+    problem: String,
+    entry: String,
     grid: [u32; 3],
     block: [u32; 3],
     correct: bool,
+    /// The column that it belongs to: [`Problem::column`].
+    #[serde(skip)]
+    column: String,
+    /// What was wrong, and where.
+    #[serde(skip)]
+    wrong: Option<String>,
 }
 
 impl Sweep {
     fn all_right(&self) -> bool {
-        self.checks.iter().all(|check| check.verdict.is_right())
+        self.checks.iter().all(|check| check.correct)
     }
 
     /// A matrix of rungs and problems, and below it each check that was wrong.
@@ -209,10 +216,7 @@ impl Sweep {
         let headings = columns.iter().copied().map(Column::text);
         let mut table = Table::new([Column::name(ladder.name)].into_iter().chain(headings));
         for rung in selected.rungs() {
-            let own = self
-                .checks
-                .iter()
-                .filter(|check| check.rung.name == rung.name);
+            let own = self.checks.iter().filter(|check| check.rung == rung.name);
             let own: Vec<&Check> = own.collect();
             if !own.is_empty() {
                 let cells = columns.iter().map(|&column| cell(&own, column));
@@ -221,24 +225,16 @@ impl Sweep {
         }
         let mut document = Document::default();
         document.table(table);
-        let blocks = self.checks.iter().map(|check| check.launch.block);
+        let blocks = self.checks.iter().map(|check| check.block);
         let blocks: BTreeSet<[u32; 3]> = blocks.collect();
         let blocks: Vec<String> = blocks.into_iter().map(dims).collect();
         let (count, blocks) = (self.checks.len(), blocks.join(", "));
         document.note(format!("{count} checks, with blocks of {blocks}"));
         for check in &self.checks {
-            if let Verdict::Wrong(why) = &check.verdict {
-                document.note(format!("wrong: {} at {}: {why}", check.launch, check.size));
+            if let Some(wrong) = &check.wrong {
+                document.note(wrong);
             }
-            document.record(&CheckRecord {
-                ladder: ladder.name,
-                rung: check.rung.name,
-                problem: &check.size,
-                entry: &check.launch.entry,
-                grid: check.launch.grid,
-                block: check.launch.block,
-                correct: check.verdict.is_right(),
-            });
+            document.record(check);
         }
         for why in &self.left_out {
             document.note(format!("left out: {why}"));
@@ -250,8 +246,8 @@ impl Sweep {
 /// The result of a rung's checks in a column: no check, right, or the blocks with which it was wrong.
 fn cell(checks: &[&Check], column: &str) -> Cell {
     let here = || checks.iter().filter(|check| check.column == column);
-    let wrong = here().filter(|check| !check.verdict.is_right());
-    let mut blocks: Vec<String> = wrong.map(|check| dims(check.launch.block)).collect();
+    let wrong = here().filter(|check| !check.correct);
+    let mut blocks: Vec<String> = wrong.map(|check| dims(check.block)).collect();
     blocks.dedup();
     match (here().count(), blocks.is_empty()) {
         (0, _) => NOTHING.into(),
