@@ -37,10 +37,8 @@ struct Arguments {
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let selected = targets.select(env.catalog)?;
-    let plans: Vec<Plan<'_>> = selected
-        .iter()
-        .map(|own| Plan::new(own, &targets.blocks))
-        .collect::<Result<_, _>>()?;
+    let plans = selected.iter().map(|own| Plan::new(own, &targets.blocks));
+    let plans: Vec<Plan<'_>> = plans.collect::<Result<_, _>>()?;
 
     let mut device = (env.open)(args.device)?;
     let mut printer = Printer::new(args.format, env.style(), to.out);

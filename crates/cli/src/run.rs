@@ -59,18 +59,17 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return Err(Error::NoRuns);
     }
     let selected = targets.select(env.catalog)?;
-    let plans: Vec<Plan> = selected
+    let plans = selected
         .iter()
-        .map(|own| own.plan(targets.block(), args.runs(own)))
-        .collect::<Result<_, _>>()?;
+        .map(|own| own.plan(targets.block(), args.runs(own)));
+    let plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     if let Some(readme) = &args.update_readme {
         for own in &selected {
+            let ladder = own.ladder.name;
             if !own.whole {
-                return Err(Error::PartOfATable {
-                    ladder: own.ladder.name,
-                });
+                return Err(Error::PartOfATable { ladder });
             }
-            document::check(readme, own.ladder.name)?;
+            document::check(readme, ladder)?;
         }
     }
 
@@ -89,21 +88,20 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         let provenance = (env.provenance)(&report.device);
         let shown = report::document(&report, &provenance);
         printer.show(&shown)?;
-        match (report.all_right(), &args.update_readme) {
-            (true, None) => {}
-            (true, Some(readme)) => {
-                document::update(readme, own.ladder.name, &shown.markdown())?;
+        let is_right = report.all_right();
+        match &args.update_readme {
+            Some(path) if is_right => document::update(path, own.ladder.name, &shown.markdown())?,
+            Some(path) => {
+                let path = path.display();
+                complain(
+                    to.err,
+                    &format!("{path} is left as it was: a result is wrong"),
+                );
             }
-            (false, readme) => {
-                code = WRONG;
-                if let Some(path) = readme {
-                    let path = path.display();
-                    complain(
-                        to.err,
-                        &format!("{path} is left as it was: a result is wrong"),
-                    );
-                }
-            }
+            None => {}
+        }
+        if !is_right {
+            code = WRONG;
         }
     }
     printer.finish()?;

@@ -7,8 +7,8 @@ use crate::names::did_you_mean;
 
 /// Everything that can keep a ladder from being run.
 ///
-/// Each message is one line and ends with a hint. [`Error::is_failure`] distinguishes failures of the device from
-/// mistakes of the user.
+/// Each message is one line and ends with a hint. The variants are the kinds that a program may treat differently;
+/// [`Error::is_failure`] distinguishes failures of the device from mistakes of the user.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,49 +22,14 @@ pub enum Error {
     #[error(transparent)]
     NotCompiled(#[from] NotCompiled),
     /// The launch needs more shared memory than a block can have.
-    #[error(
-        "{rung} with a block of {block} needs {needed} bytes of shared memory and a block has {most}; \
-         the block must be {rule}"
-    )]
-    TooMuchShared {
-        /// The rung.
-        rung: &'static str,
-        /// The block asked for.
-        block: String,
-        /// The bytes that it needs.
-        needed: u32,
-        /// The bytes that a block can have.
-        most: u32,
-        /// The rule for blocks of this ladder.
-        rule: &'static str,
-    },
+    #[error("{0}")]
+    TooMuchShared(String),
     /// The rung does not compute this variant of the ladder's problem.
-    #[error("{rung} was not compiled for {variant}; it is in {}", .others.join(", "))]
-    NotOffered {
-        /// The rung.
-        rung: &'static str,
-        /// The variant that was asked for.
-        variant: String,
-        /// The rungs that compute this variant.
-        others: Vec<&'static str>,
-    },
+    #[error("{0}")]
+    NotOffered(String),
     /// The buffers do not fit into the device's or the host's memory.
-    #[error(
-        "{size} needs {} of the {place}'s memory, which has {} free; {}",
-        gib(*.need), gib(*.free), fits_hint(.fits)
-    )]
-    NotEnoughMemory {
-        /// The size asked for, in words.
-        size: String,
-        /// The owner of the memory: `device` or `host`.
-        place: &'static str,
-        /// The bytes that are needed there.
-        need: u64,
-        /// The bytes that are free there.
-        free: u64,
-        /// Options with which the problem would fit, when there are any.
-        fits: Option<String>,
-    },
+    #[error("{0}")]
+    NotEnoughMemory(String),
     /// There is no CUDA driver, or the driver finds no GPU.
     #[error("{what}; `cargo xtask doctor` shows what is missing, --device sim needs no GPU")]
     NoGpu {
@@ -155,17 +120,6 @@ impl Error {
     }
 }
 
-fn gib(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
-}
-
-fn fits_hint(fits: &Option<String>) -> String {
-    match fits {
-        None => "free some of its memory first".to_owned(),
-        Some(options) => format!("{options} fits"),
-    }
-}
-
 pub(crate) fn options_hint(known: &[&'static str]) -> String {
     match known {
         [] => "it has none".to_owned(),
@@ -174,15 +128,10 @@ pub(crate) fn options_hint(known: &[&'static str]) -> String {
 }
 
 fn log_suffix(log: &str) -> String {
-    let log: Vec<&str> = log
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    if log.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", log.join(" | "))
+    let lines = log.lines().map(str::trim).filter(|line| !line.is_empty());
+    match lines.collect::<Vec<_>>().join(" | ") {
+        log if log.is_empty() => log,
+        log => format!(" ({log})"),
     }
 }
 

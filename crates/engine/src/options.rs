@@ -128,17 +128,16 @@ fn as_map<S: serde::Serializer>(
 impl Options {
     /// Adds an option, with its value as it is written on the command line.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
-        self.set(name, Value::Text(value.to_string()));
-        self
+    pub fn with(self, name: &'static str, value: impl ToString) -> Self {
+        self.set(name, Value::Text(value.to_string()))
     }
 
-    /// Sets an option.
-    pub fn set(&mut self, name: &'static str, value: Value) {
+    fn set(mut self, name: &'static str, value: Value) -> Self {
         match self.values.iter_mut().find(|(own, _)| *own == name) {
             Some((_, old)) => *old = value,
             None => self.values.push((name, value)),
         }
+        self
     }
 
     /// The value of an option, when it was given.
@@ -206,9 +205,8 @@ impl Options {
 
     /// Replaces an option by the size that the problem chose.
     #[must_use]
-    pub fn with_size(mut self, name: &'static str, size: u64) -> Self {
-        self.set(name, Value::Size(size));
-        self
+    pub fn with_size(self, name: &'static str, size: u64) -> Self {
+        self.set(name, Value::Size(size))
     }
 
     /// The value of a word or text option. The options must be complete.

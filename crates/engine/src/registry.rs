@@ -195,19 +195,21 @@ impl Ladder {
         names: &[String],
         problem: &dyn Problem,
     ) -> Result<Vec<&'static Rung>, Error> {
-        let computes = |rung: &&Rung| rung.computes(&problem.variant());
+        let variant = problem.variant();
+        let computes = |rung: &&Rung| rung.computes(&variant);
         let named = self.named(names)?;
-        if !names.is_empty()
-            && let Some(rung) = named.iter().find(|rung| !rung.computes(&problem.variant()))
-        {
-            let others = self.rungs.iter().filter(computes);
-            return Err(Error::NotOffered {
-                rung: rung.name,
-                variant: variant_in_words(&problem.variant()),
-                others: others.map(|rung| rung.name).collect(),
-            });
+        match named.iter().find(|rung| !computes(rung)) {
+            Some(rung) if !names.is_empty() => {
+                let others = self.rungs.iter().filter(computes).map(|rung| rung.name);
+                Err(Error::NotOffered(format!(
+                    "{} was not compiled for {}; it is in {}",
+                    rung.name,
+                    variant_in_words(&variant),
+                    others.collect::<Vec<_>>().join(", ")
+                )))
+            }
+            _ => Ok(named.into_iter().filter(computes).collect()),
         }
-        Ok(named.into_iter().filter(computes).collect())
     }
 
     /// The problem that the options describe, with the ladder's defaults for missing options.
@@ -240,10 +242,9 @@ impl Ladder {
         problem: &dyn Problem,
         block: Option<[u32; 3]>,
     ) -> Result<Launch, Error> {
-        let fixed = rung.geometry.block(&problem.shape());
-        let block = block
-            .or(fixed)
-            .unwrap_or_else(|| rung.block_for(&problem.shape()));
+        let (shape, variant) = (problem.shape(), problem.variant());
+        let fixed = rung.geometry.block(&shape);
+        let block = block.or(fixed).unwrap_or_else(|| rung.block_for(&shape));
         if !self.blocks.contains(&block) || fixed.is_some_and(|fixed| fixed != block) {
             return Err(Error::BadValue(format!(
                 "a block of {} is not possible on the ladder {}: it must be {}",
@@ -254,25 +255,24 @@ impl Ladder {
         }
         // The entry is looked up before the shared memory is computed, because the size of a tile is only defined for
         // blocks that the rung was compiled for.
-        let entry = rung.entry(&problem.variant(), block)?;
+        let entry = rung.entry(&variant, block)?;
         let needed = rung.shared.bytes(block);
         let most = match rung.shared {
             SharedMemory::Dynamic(_) => MAX_DYNAMIC,
             SharedMemory::None | SharedMemory::Static(_) => MAX_SHARED,
         };
         if needed > most {
-            return Err(Error::TooMuchShared {
-                rung: rung.name,
-                block: dims(block),
-                needed,
-                most,
-                rule: self.block_rule,
-            });
+            return Err(Error::TooMuchShared(format!(
+                "{} with a block of {} needs {needed} bytes of shared memory and a block has {most}; the block must be {}",
+                rung.name,
+                dims(block),
+                self.block_rule
+            )));
         }
         Ok(Launch {
             code: Code::Kernels,
             entry,
-            grid: rung.geometry.grid(&problem.shape(), block),
+            grid: rung.geometry.grid(&shape, block),
             block,
             shared_bytes: rung.shared.dynamic_bytes(block),
             args: problem.args(rung),

@@ -9,7 +9,10 @@ use super::table::Table;
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     blocks: Vec<Block>,
-    records: Records,
+    /// The elements of the JSON array, as JSON texts.
+    records: Vec<String>,
+    /// The JSON output when it is not an array.
+    value: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -30,38 +33,27 @@ enum Block {
     },
 }
 
-/// The JSON output: an array or one object. Its parts are JSON texts.
-#[derive(Clone, Debug)]
-enum Records {
-    Array(Vec<String>),
-    One(String),
-}
-
-impl Default for Records {
-    fn default() -> Self {
-        Self::Array(Vec::new())
-    }
-}
-
 /// The least width of the facts' labels, so that the facts of several documents are aligned.
 const FACTS: usize = 18;
 
 impl Document {
     /// Adds `title: rest`, with the title in bold; without the colon if `rest` is empty.
     pub fn heading(&mut self, title: impl Into<String>, rest: impl Into<String>) {
+        let (title, rest, is_apart) = (title.into(), rest.into(), false);
         self.blocks.push(Block::Heading {
-            title: title.into(),
-            rest: rest.into(),
-            is_apart: false,
+            title,
+            rest,
+            is_apart,
         });
     }
 
     /// Adds a heading like [`Document::heading`], with a blank line before it.
     pub fn section(&mut self, title: impl Into<String>, rest: impl Into<String>) {
+        let (title, rest, is_apart) = (title.into(), rest.into(), true);
         self.blocks.push(Block::Heading {
-            title: title.into(),
-            rest: rest.into(),
-            is_apart: true,
+            title,
+            rest,
+            is_apart,
         });
     }
 
@@ -103,25 +95,19 @@ impl Document {
 
     /// Adds an element to the JSON array.
     pub fn record(&mut self, record: &impl Serialize) {
-        let record = to_json(record);
-        match &mut self.records {
-            Records::Array(records) => records.push(record),
-            one => *one = Records::Array(vec![record]),
-        }
+        self.records.push(to_json(record));
     }
 
     /// Makes this value the JSON output, instead of an array.
     pub fn value(&mut self, value: &impl Serialize) {
-        self.records = Records::One(to_json(value));
+        self.value = Some(to_json(value));
     }
 
-    /// Adds the blocks and the array's elements of another document.
+    /// Adds the blocks and the JSON output of another document.
     pub fn append(&mut self, other: Self) {
         self.blocks.extend(other.blocks);
-        match (&mut self.records, other.records) {
-            (Records::Array(own), Records::Array(more)) => own.extend(more),
-            (own, one) => *own = one,
-        }
+        self.records.extend(other.records);
+        self.value = other.value.or(self.value.take());
     }
 
     /// Writes the document as text.
@@ -134,12 +120,9 @@ impl Document {
                     rest,
                     is_apart,
                 } => {
-                    if *is_apart && !text.is_empty() {
-                        text += "\n";
-                    }
-                    text += &style.bold(title);
-                    text += &after_colon(rest);
-                    text += "\n";
+                    let is_apart = *is_apart && !text.is_empty();
+                    text += if is_apart { "\n" } else { "" };
+                    text += &format!("{}{}\n", style.bold(title), after_colon(rest));
                 }
                 Block::Paragraph(line) => text += &format!("{line}\n"),
                 Block::Table(table) => text += &table.text(style),
@@ -151,9 +134,7 @@ impl Document {
                     }
                 }
                 Block::Caption(lines) | Block::Notes(lines) => {
-                    for line in lines {
-                        text += &format!("{line}\n");
-                    }
+                    text.extend(lines.iter().map(|line| format!("{line}\n")));
                 }
                 Block::Picture { plain, terminal } => {
                     text += if style.terminal { terminal } else { plain };
@@ -184,15 +165,14 @@ impl Document {
             Block::Caption(lines) => format!("{}.\n", lines.join("; ")),
             Block::Notes(notes) => notes.iter().map(|note| format!("- {note}\n")).collect(),
         });
-        let blocks: Vec<String> = blocks.collect();
-        blocks.join("\n")
+        blocks.collect::<Vec<_>>().join("\n")
     }
 
     /// Writes the records as JSON: an array with one element per line, or one value.
     pub fn json(&self) -> String {
-        match &self.records {
-            Records::Array(records) => format!("[\n{}\n]\n", records.join(",\n")),
-            Records::One(value) => format!("{value}\n"),
+        match &self.value {
+            None => format!("[\n{}\n]\n", self.records.join(",\n")),
+            Some(value) => format!("{value}\n"),
         }
     }
 }

@@ -10,17 +10,16 @@ use ptx::ast::{Function, Module};
 use super::style::table;
 
 /// The line of one kernel, as `--json` prints it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Serialize)]
 pub(super) struct Row {
-    /// The kernel.
-    pub(super) name: String,
+    name: String,
     /// The architecture it was assembled for; `None` if it was not assembled.
-    pub(super) arch: Option<String>,
-    /// PTX instructions.
-    pub(super) instructions: usize,
+    arch: Option<String>,
+    /// The number of PTX instructions.
+    instructions: usize,
     /// The report of `ptxas`; the fields are null if it failed.
     #[serde(flatten)]
-    pub(super) usage: Option<Usage>,
+    usage: Option<Usage>,
 }
 
 /// The table with one row per kernel, by name. Numbers in names are compared by value, so that `_64` comes before
@@ -30,14 +29,13 @@ pub(super) fn rows(
     assembled: Option<(&str, BTreeMap<String, Usage>)>,
 ) -> Vec<Row> {
     let row = |entry: &Function<'_>| {
-        let usage = |(arch, usages): &(&str, BTreeMap<String, Usage>)| {
-            let usage = usages.get(entry.name).copied()?;
-            Some(((*arch).to_owned(), usage))
-        };
-        let (arch, usage) = assembled.as_ref().and_then(usage).unzip();
+        let assembled = assembled.as_ref();
+        let usage = assembled.and_then(|(_, usages)| usages.get(entry.name).copied());
         Row {
             name: entry.name.to_owned(),
-            arch,
+            arch: assembled
+                .filter(|_| usage.is_some())
+                .map(|(arch, _)| (*arch).to_owned()),
             instructions: entry.instructions().count(),
             usage,
         }

@@ -87,17 +87,17 @@ impl Arch {
 
     /// `sm_90`, `sm_90a` or `compute_90`.
     fn parse(text: &str) -> std::result::Result<Self, String> {
-        let number = text.strip_prefix("sm_").or(text.strip_prefix("compute_"));
-        let digits = number.map(|number| number.trim_end_matches(['a', 'f']));
-        digits
-            .filter(|digits| digits.len() >= 2)
-            .and_then(|digits| digits.parse::<u32>().ok())
-            .zip(number)
-            .map(|(digits, number)| Self {
+        let arch = || {
+            let number = text.strip_prefix("sm_").or(text.strip_prefix("compute_"))?;
+            let digits = number.trim_end_matches(['a', 'f']);
+            let value: u32 = digits.parse().ok().filter(|_| digits.len() >= 2)?;
+            let capability = (value / 10, value % 10);
+            Some(Self {
                 name: format!("sm_{number}"),
-                capability: (digits / 10, digits % 10),
+                capability,
             })
-            .ok_or_else(|| "an architecture is written sm_90 or compute_90".to_owned())
+        };
+        arch().ok_or_else(|| "an architecture is written sm_90 or compute_90".to_owned())
     }
 
     fn of((major, minor): (u32, u32)) -> Self {
@@ -180,13 +180,11 @@ fn ptx(
 
 impl Subject {
     fn new(args: &Ptx, kernels: &'static Kernels) -> Result<Self> {
+        // Machine code is made for any architecture from the PTX's on.
+        let is_assembled = args.sass || (args.names.is_empty() && args.diff.is_none());
         match &args.file {
             Some(file) => Self::of_file(file, args.arch.as_ref()),
-            None => {
-                // Machine code is made for any architecture from the PTX's on.
-                let is_assembled = args.sass || (args.names.is_empty() && args.diff.is_none());
-                Self::of_kernels(kernels, args.arch.as_ref(), is_assembled)
-            }
+            None => Self::of_kernels(kernels, args.arch.as_ref(), is_assembled),
         }
     }
 
@@ -254,7 +252,8 @@ fn show(
     let name = function.name;
     let mut sources = Sources::new(subject.roots.clone());
     if args.sass {
-        let [assembler, disassembler] = [find(Tool::Ptxas)?, find(Tool::Nvdisasm)?];
+        let assembler = toolkit::find(Tool::Ptxas)?;
+        let disassembler = toolkit::find(Tool::Nvdisasm)?;
         let arch = subject.arch(listing);
         let what = format!("{name} for {arch} with ptxas {}", assembler.version);
         style::status(err, "Assembling", &what);
@@ -275,14 +274,10 @@ fn show(
     Ok(print::function(listing, function, verbatim, interleave))
 }
 
-fn find(tool: Tool) -> Result<toolkit::Found> {
-    Ok(toolkit::find(tool)?)
-}
-
 /// The list, with the registers where `ptxas` is to be had.
 fn list(subject: &Subject, listing: &Listing<'_>, json: bool, err: &mut dyn Write) -> String {
     let arch = subject.arch(listing);
-    let assembled = find(Tool::Ptxas).and_then(|assembler| {
+    let assembled = toolkit::find(Tool::Ptxas).and_then(|assembler| {
         let usages = ptxas::usages(&assembler, listing.source.text(), &arch)?;
         Ok((arch.as_str(), usages))
     });

@@ -280,13 +280,17 @@ fn check_room<D: Device + ?Sized>(
         let room = free.saturating_sub(HEADROOM);
         if need > room {
             let share = (room > 0).then(|| room as f64 / need as f64);
-            return Err(Error::NotEnoughMemory {
-                size: problem.size(),
-                place,
-                need,
-                free,
-                fits: share.and_then(|share| problem.smaller(share)),
-            });
+            let hint = match share.and_then(|share| problem.smaller(share)) {
+                None => "free some of its memory first".to_owned(),
+                Some(options) => format!("{options} fits"),
+            };
+            let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
+            return Err(Error::NotEnoughMemory(format!(
+                "{} needs {:.1} GiB of the {place}'s memory, which has {:.1} GiB free; {hint}",
+                problem.size(),
+                gib(need),
+                gib(free)
+            )));
         }
     }
     Ok(())
