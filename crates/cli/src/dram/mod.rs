@@ -115,10 +115,10 @@ fn traced(args: &CommandArgs<Arguments>, env: &Env<'_>) -> Result<Trace, Error> 
         (plans.first(), launches().next(), launches().count())
     else {
         let rungs: Vec<&str> = launches().map(|(rung, _)| rung.name).collect();
-        return Err(Error::SeveralRungs {
-            name: targets.names().join(" "),
-            rungs: rungs.join(", "),
-        });
+        let (name, rungs) = (targets.names().join(" "), rungs.join(", "));
+        return Err(Error::Request(format!(
+            "`{name}` is several rungs: {rungs}; which one?"
+        )));
     };
     // Of all devices only the SIMT machine reports each access.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;

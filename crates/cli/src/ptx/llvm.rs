@@ -1,10 +1,10 @@
 //! One kernel's LLVM IR.
 
-use crate::error::ptx::{PtxError, Result};
+use crate::error::Error;
 
 /// The `define` of a function in a module's text, to its closing brace, without the `!dbg` that follows
 /// instructions.
-pub(super) fn function(ir: &str, name: &str) -> Result<String> {
+pub(super) fn function(ir: &str, name: &str) -> Result<String, Error> {
     let plain = format!("@{name}(");
     let quoted = format!("@\"{name}\"(");
     let mut out = String::new();
@@ -21,10 +21,7 @@ pub(super) fn function(ir: &str, name: &str) -> Result<String> {
             }
         }
     }
-    Err(PtxError::NoFunction {
-        what: "the module's LLVM IR",
-        name: name.to_owned(),
-    })
+    Err(Error::no_function("the module's LLVM IR", name))
 }
 
 /// The line without its `, !dbg !12`; a `define` has it without the comma.

@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args, FromArgMatches};
 use toolkit::{Tool, ptxas};
 
-use self::source::{Interleave, Sources};
+use self::source::Interleave;
 use crate::command::Command;
 use crate::env::Env;
-use crate::error::ptx::{PtxError, Result};
+use crate::error::Error;
 use engine::Kernels;
 use ptx::ast::{At, Function, Module};
 use ptx::{ParseError, Source};
@@ -86,7 +86,7 @@ impl Arch {
     const TURING: (u32, u32) = (7, 5);
 
     /// `sm_90`, `sm_90a` or `compute_90`.
-    fn parse(text: &str) -> std::result::Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, String> {
         let arch = || {
             let number = text.strip_prefix("sm_").or(text.strip_prefix("compute_"))?;
             let digits = number.trim_end_matches(['a', 'f']);
@@ -116,7 +116,7 @@ struct Listing<'a> {
 }
 
 impl<'a> Listing<'a> {
-    fn new(text: &'a str) -> std::result::Result<Self, ParseError> {
+    fn new(text: &'a str) -> Result<Self, ParseError> {
         Ok(Self {
             source: Source::new(text),
             tree: ptx::parse(text)?,
@@ -143,17 +143,10 @@ struct Subject {
 }
 
 /// Shows what was asked for.
-fn ptx(
-    args: &Ptx,
-    env: &Env<'_>,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> std::result::Result<u8, crate::error::Error> {
+fn ptx(args: &Ptx, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> Result<u8, Error> {
     let subject = Subject::new(args, env.catalog.kernels)?;
-    let listing = Listing::new(&subject.text).map_err(|error| PtxError::NotPtx {
-        name: subject.name.clone(),
-        error,
-    })?;
+    let listing = Listing::new(&subject.text)
+        .map_err(|error| Error::Source(format!("{} is no PTX: {error}", subject.name)))?;
     // A file has kernels of its own.
     let catalog = args.file.is_none().then_some(env.catalog);
     let mut text = String::new();
@@ -179,7 +172,7 @@ fn ptx(
 }
 
 impl Subject {
-    fn new(args: &Ptx, kernels: &'static Kernels) -> Result<Self> {
+    fn new(args: &Ptx, kernels: &'static Kernels) -> Result<Self, Error> {
         // Machine code is made for any architecture from the PTX's on.
         let is_assembled = args.sass || (args.names.is_empty() && args.diff.is_none());
         match &args.file {
@@ -192,7 +185,7 @@ impl Subject {
         kernels: &'static Kernels,
         requested: Option<&Arch>,
         is_assembled: bool,
-    ) -> Result<Self> {
+    ) -> Result<Self, Error> {
         let capability = requested.map(|arch| arch.capability);
         let module = kernels
             .newest_for(capability)
@@ -200,7 +193,7 @@ impl Subject {
             .ok_or_else(|| {
                 let compiled = kernels.modules.iter().map(|own| Arch::of(own.capability).name);
                 let compiled: Vec<String> = compiled.collect();
-                PtxError::NoKernel(format!(
+                Error::Request(format!(
                     "there are no kernels for {}: they are compiled for {}; --sass assembles them for any from there on",
                     requested.map_or("", |arch| &arch.name),
                     compiled.join(" and ")
@@ -220,9 +213,9 @@ impl Subject {
         })
     }
 
-    fn of_file(file: &Path, requested: Option<&Arch>) -> Result<Self> {
+    fn of_file(file: &Path, requested: Option<&Arch>) -> Result<Self, Error> {
         Ok(Self {
-            text: Cow::Owned(PtxError::read(file)?),
+            text: Cow::Owned(read(file)?),
             name: file.display().to_string(),
             llvm: None,
             arch: requested.map(|arch| arch.name.clone()),
@@ -248,9 +241,9 @@ fn show(
     function: &Function<'_>,
     args: &Ptx,
     err: &mut dyn Write,
-) -> Result<String> {
+) -> Result<String, Error> {
     let name = function.name;
-    let mut sources = Sources::new(subject.roots.clone());
+    let interleave = args.rust.then(|| Interleave::new(&subject.roots));
     if args.sass {
         let assembler = toolkit::find(Tool::Ptxas)?;
         let disassembler = toolkit::find(Tool::Nvdisasm)?;
@@ -259,7 +252,7 @@ fn show(
         style::status(err, "Assembling", &what);
         let (text, lines) = (listing.source.text(), args.rust);
         let code = ptxas::sass(&assembler, &disassembler, text, name, &arch, lines)?;
-        return sass::function(&code, name, lines.then(|| Interleave::new(&mut sources)));
+        return sass::function(&code, name, interleave);
     }
     if args.stats {
         return Ok(stats::text(function));
@@ -267,11 +260,15 @@ fn show(
     if args.llvm {
         // Without --file, there is a path: clap refuses both together.
         let path = subject.llvm.as_deref().unwrap_or(Path::new(""));
-        return llvm::function(&PtxError::read(path)?, name);
+        return llvm::function(&read(path)?, name);
     }
-    let interleave = args.rust.then(|| Interleave::new(&mut sources));
     let verbatim = args.verbatim;
     Ok(print::function(listing, function, verbatim, interleave))
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    let failed = |error| Error::Source(format!("cannot read {}: {error}", path.display()));
+    std::fs::read_to_string(path).map_err(failed)
 }
 
 /// The list, with the registers where `ptxas` is to be had.

@@ -16,7 +16,7 @@ pub(super) fn function(
     listing: &Listing<'_>,
     function: &Function<'_>,
     verbatim: bool,
-    mut interleave: Option<Interleave<'_>>,
+    mut interleave: Option<Interleave>,
 ) -> String {
     let noise = match verbatim {
         true => BTreeSet::new(),

@@ -2,7 +2,7 @@
 
 use super::highlight;
 use super::source::Interleave;
-use crate::error::ptx::{PtxError, Result};
+use crate::error::Error;
 
 /// A function's instructions and the labels that they branch to, without addresses and encodings.
 ///
@@ -11,8 +11,8 @@ use crate::error::ptx::{PtxError, Result};
 pub(super) fn function(
     disassembly: &str,
     name: &str,
-    mut interleave: Option<Interleave<'_>>,
-) -> Result<String> {
+    mut interleave: Option<Interleave>,
+) -> Result<String, Error> {
     let header = format!(".text.{name}:");
     let section = disassembly
         .lines()
@@ -22,10 +22,7 @@ pub(super) fn function(
         .take_while(|line| !line.starts_with("//-"))
         .collect();
     if body.is_empty() {
-        return Err(PtxError::NoFunction {
-            what: "nvdisasm's output",
-            name: name.to_owned(),
-        });
+        return Err(Error::no_function("nvdisasm's output", name));
     }
     let mut out = String::new();
     // Frames since the last instruction: the innermost first, as nvdisasm prints them.

@@ -7,7 +7,7 @@ use engine::registry::{Ladder, Rung};
 use engine::selection;
 use ptx::ast::{Function, Module};
 
-use crate::error::ptx::{PtxError, Result};
+use crate::error::Error;
 
 /// The functions that names stand for: a function's own name, a rung for its default entry, a ladder for those of its
 /// rungs that the module has, or else a part of one function's name.
@@ -15,9 +15,9 @@ pub(super) fn select<'m, 'a>(
     module: &'m Module<'a>,
     catalog: Option<&Catalog>,
     names: &[String],
-) -> Result<Vec<&'m Function<'a>>> {
+) -> Result<Vec<&'m Function<'a>>, Error> {
     let named = names.iter().map(|name| named(module, catalog, name));
-    Ok(named.collect::<Result<Vec<_>>>()?.concat())
+    Ok(named.collect::<Result<Vec<_>, Error>>()?.concat())
 }
 
 /// The one function that a name stands for.
@@ -25,10 +25,13 @@ pub(super) fn select_one<'m, 'a>(
     module: &'m Module<'a>,
     catalog: Option<&Catalog>,
     name: &str,
-) -> Result<&'m Function<'a>> {
+) -> Result<&'m Function<'a>, Error> {
     match named(module, catalog, name)?[..] {
         [function] => Ok(function),
-        ref several => Err(PtxError::several(name, several.iter().map(|own| own.name))),
+        ref several => Err(Error::several_kernels(
+            name,
+            several.iter().map(|own| own.name),
+        )),
     }
 }
 
@@ -36,7 +39,7 @@ fn named<'m, 'a>(
     module: &'m Module<'a>,
     catalog: Option<&Catalog>,
     name: &str,
-) -> Result<Vec<&'m Function<'a>>> {
+) -> Result<Vec<&'m Function<'a>>, Error> {
     let functions = || module.functions.iter().filter(|own| own.body.is_some());
     let function = |name: &str| functions().find(|own| own.name == name);
     if let Some(function) = function(name) {
@@ -52,7 +55,7 @@ fn named<'m, 'a>(
                     Some(function) => found.push(function),
                     None if selection.whole => {}
                     None => {
-                        return Err(PtxError::NoKernel(format!(
+                        return Err(Error::Request(format!(
                             "{entry} is not among these kernels: it needs a newer architecture; leave --arch out"
                         )));
                     }
@@ -69,17 +72,20 @@ fn named<'m, 'a>(
             let others = others.map(|name| -> &'a str { name });
             let known = functions().map(|own| own.name).chain(others);
             let nearest = near_names(&name.to_lowercase(), known);
-            Err(PtxError::NoKernel(format!(
+            Err(Error::Request(format!(
                 "no kernel's name contains `{name}`; {}",
                 near(&nearest, "`ladder ptx` lists the kernels")
             )))
         }
-        _ => Err(PtxError::several(name, found.iter().map(|own| own.name))),
+        _ => Err(Error::several_kernels(
+            name,
+            found.iter().map(|own| own.name),
+        )),
     }
 }
 
 /// The entry that a rung has for its ladder's default problem; the first of a rung that does not compute that one.
-fn default_entry(ladder: &Ladder, rung: &Rung) -> Result<String> {
+fn default_entry(ladder: &Ladder, rung: &Rung) -> Result<String, Error> {
     let problem = ladder.problem(&Options::default())?;
     let launch = ladder.launch(rung, &*problem, None);
     let first = || rung.entry_names().into_iter().next().unwrap_or_default();

@@ -10,22 +10,26 @@ use ptx::ast::Loc;
 use super::Listing;
 use super::style::{DIM, SOURCE, paint};
 
-/// Reads source files, each once.
+/// Shows the source lines of a function's instructions, on the way through them.
 #[derive(Debug)]
-pub(super) struct Sources {
-    /// Where a relative path may start.
+pub(super) struct Interleave {
+    /// Where a relative path may start. The first is also the one that paths are shown relative to.
     roots: Vec<PathBuf>,
-    /// Lines by path; `None` for a file that is not there.
+    /// The lines of the files that were read, by path; `None` for a file that is not there.
     read: HashMap<String, Option<Vec<String>>>,
+    /// The frames shown last, the outermost first.
+    shown: Vec<(String, u32)>,
+    missing: BTreeSet<String>,
 }
 
-impl Sources {
-    /// Looks for relative paths in these folders, in order. The first is also the one that paths are shown
-    /// relative to.
-    pub(super) fn new(roots: Vec<PathBuf>) -> Self {
+impl Interleave {
+    /// Looks for relative paths in these folders, in order.
+    pub(super) fn new(roots: &[PathBuf]) -> Self {
         Self {
-            roots,
+            roots: roots.to_owned(),
             read: HashMap::new(),
+            shown: Vec::new(),
+            missing: BTreeSet::new(),
         }
     }
 
@@ -47,38 +51,11 @@ impl Sources {
     }
 
     /// The path as it is shown: relative to the first root, and a library's from its crate on.
-    pub(super) fn shown(&self, path: &str) -> String {
+    fn path_shown(&self, path: &str) -> String {
         let root = self.roots.first();
         match root.and_then(|root| Path::new(path).strip_prefix(root).ok()) {
             Some(inside) => inside.display().to_string(),
             None => library_part(path).unwrap_or(path).to_owned(),
-        }
-    }
-}
-
-/// The part of a path in Rust's own library after `library/`: `core/src/ptr/mut_ptr.rs`.
-fn library_part(path: &str) -> Option<&str> {
-    let (_, part) = path.rsplit_once("/library/")?;
-    // The library includes some parts through `../..`; what follows is the readable name.
-    Some(part.rsplit_once("../").map_or(part, |(_, part)| part))
-}
-
-/// The state of walking through a function's instructions.
-#[derive(Debug)]
-pub(super) struct Interleave<'a> {
-    sources: &'a mut Sources,
-    /// The frames shown last, the outermost first.
-    shown: Vec<(String, u32)>,
-    missing: BTreeSet<String>,
-}
-
-impl<'a> Interleave<'a> {
-    /// Before the first instruction.
-    pub(super) fn new(sources: &'a mut Sources) -> Self {
-        Self {
-            sources,
-            shown: Vec::new(),
-            missing: BTreeSet::new(),
         }
     }
 
@@ -113,14 +90,14 @@ impl<'a> Interleave<'a> {
     }
 
     fn frame_line(&mut self, out: &mut String, depth: usize, path: &str, line: u32) {
-        let (width, shown) = (depth * 2, self.sources.shown(path));
+        let (width, shown) = (depth * 2, self.path_shown(path));
         *out += &paint(DIM, format_args!("//{:width$} {shown}:{line}", ""));
         // What the library does inside `add` or `sync_threads` is known by its name; its text would only
         // come between the kernel's own lines.
         if library_part(path).is_none() {
-            if let Some(text) = self.sources.line(path, line) {
+            if let Some(text) = self.line(path, line) {
                 let _ = write!(out, "  {}", paint(SOURCE, text));
-            } else if self.sources.lines(path).is_none() {
+            } else if self.lines(path).is_none() {
                 self.missing.insert(path.to_owned());
             }
         }
@@ -132,6 +109,13 @@ impl<'a> Interleave<'a> {
         let note = |path: &String| paint(DIM, format_args!("// no such file here: {path}")) + "\n";
         self.missing.iter().map(note).collect()
     }
+}
+
+/// The part of a path in Rust's own library after `library/`: `core/src/ptr/mut_ptr.rs`.
+fn library_part(path: &str) -> Option<&str> {
+    let (_, part) = path.rsplit_once("/library/")?;
+    // The library includes some parts through `../..`; what follows is the readable name.
+    Some(part.rsplit_once("../").map_or(part, |(_, part)| part))
 }
 
 /// A place's path and line. Line 0 means that the compiler knew none; then the place says nothing.

@@ -30,7 +30,6 @@ const DEFAULT_N: u64 = 1 << 24;
 
 const BLOCKS: &[[u32; 3]] = &[[128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]];
 
-/// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "histogram",
     summary: "how often each byte value occurs",

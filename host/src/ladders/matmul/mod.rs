@@ -45,7 +45,6 @@ pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
 const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1], [128, 1, 1], [256, 1, 1]];
 
-/// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "matmul",
     summary: "the product of two matrices of 32-bit floats, m × k and k × n",

@@ -65,7 +65,6 @@ const GRAIN: u64 = 64;
 /// The operation and the type that all rungs compute.
 const USUAL: (&str, &str) = ("sum", "i32");
 
-/// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "reduce",
     summary: "the sum of n 32-bit integers, wrapping, as one partial sum a block or whole",

@@ -24,7 +24,6 @@ const LANES: u32 = 16;
 const WIDTHS: [u64; 5] = [2, 4, 8, 16, 32];
 const TYPES: &[&str] = &["i32", "f32"];
 
-/// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "shuffle",
     summary: "what a warp shuffle moves: a row of values before and after, for each mode",

@@ -26,7 +26,6 @@ const BLOCKS: &[[u32; 3]] = &[[32, 16, 1], [32, 32, 1], [16, 16, 1], [512, 1, 1]
 
 const WORD: u64 = size_of::<f32>() as u64;
 
-/// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "transpose",
     summary: "the transpose of a matrix of 32-bit floats",
