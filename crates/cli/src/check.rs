@@ -91,25 +91,17 @@ impl<'a> Plan<'a> {
             true => ladder.select(names, problem)?,
             false => ladder.named(names)?,
         };
-        let (mut launches, mut not_compiled) = (Vec::new(), None);
-        for rung in rungs {
-            let blocks = match self.blocks {
-                [] => ladder.blocks_of(rung, problem),
-                blocks => blocks.to_vec(),
-            };
-            for block in blocks {
-                match ladder.launch(rung, problem, Some(block)) {
-                    Ok(launch) => launches.push((rung, launch)),
-                    Err(error @ engine::Error::NotCompiled { .. })
-                        if !is_given || names.is_empty() =>
-                    {
-                        not_compiled.get_or_insert(error);
-                    }
-                    Err(error) => return Err(error.into()),
-                }
-            }
-        }
-        match not_compiled {
+        let blocks = |rung: &Rung| match self.blocks {
+            [] => ladder
+                .blocks_of(rung, problem)
+                .into_iter()
+                .map(Some)
+                .collect(),
+            blocks => blocks.iter().copied().map(Some).collect(),
+        };
+        let may_leave_out = !is_given || names.is_empty();
+        let (launches, left_out) = ladder.launches(rungs, problem, blocks, may_leave_out)?;
+        match left_out.into_iter().next() {
             Some(error) if is_given && launches.is_empty() => Err(error.into()),
             _ => Ok(launches),
         }

@@ -279,6 +279,32 @@ impl Ladder {
         })
     }
 
+    /// The launches of these rungs on `problem`, each rung with all of its `blocks` (`None` is its default block), and
+    /// the errors of those that were not compiled for a block and are left out. Without `may_leave_out`, these are
+    /// errors like all others.
+    ///
+    /// # Errors
+    /// The first error of [`Ladder::launch`].
+    pub fn launches(
+        &self,
+        rungs: Vec<&'static Rung>,
+        problem: &dyn Problem,
+        blocks: impl Fn(&Rung) -> Vec<Option<[u32; 3]>>,
+        may_leave_out: bool,
+    ) -> Result<(Vec<(&'static Rung, Launch)>, Vec<Error>), Error> {
+        let (mut launches, mut left_out) = (Vec::new(), Vec::new());
+        for rung in rungs {
+            for block in blocks(rung) {
+                match self.launch(rung, problem, block) {
+                    Ok(launch) => launches.push((rung, launch)),
+                    Err(error @ Error::NotCompiled(_)) if may_leave_out => left_out.push(error),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok((launches, left_out))
+    }
+
     /// The blocks with which `rung` can be launched on `problem`.
     pub fn blocks_of(&self, rung: &Rung, problem: &dyn Problem) -> Vec<[u32; 3]> {
         if let Some(fixed) = rung.geometry.block(&problem.shape()) {

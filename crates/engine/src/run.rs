@@ -148,14 +148,10 @@ impl RunRequest<'_> {
     pub fn plan(&self) -> Result<Plan, Error> {
         let (ladder, rungs) = (self.ladder, self.rungs);
         let problem = ladder.problem(self.options)?;
-        let (mut launches, mut not_compiled) = (Vec::new(), Vec::new());
-        for rung in ladder.select(rungs, &*problem)? {
-            match ladder.launch(rung, &*problem, self.block) {
-                Ok(launch) => launches.push((rung, launch)),
-                Err(error @ Error::NotCompiled(_)) if rungs.is_empty() => not_compiled.push(error),
-                Err(error) => return Err(error),
-            }
-        }
+        let selected = ladder.select(rungs, &*problem)?;
+        let block = |_: &Rung| vec![self.block];
+        let (launches, not_compiled) =
+            ladder.launches(selected, &*problem, block, rungs.is_empty())?;
         let left_out = not_compiled.iter().map(ToString::to_string).collect();
         if launches.is_empty()
             && let Some(error) = not_compiled.into_iter().next()

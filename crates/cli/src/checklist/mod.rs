@@ -7,7 +7,7 @@ use clap::{Args, FromArgMatches};
 use crate::command::Command;
 use crate::env::{Env, progress_bar};
 use crate::error::Error;
-use crate::output::{Column, Document, NOTHING, Table};
+use crate::output::{Column, Document, Format, NOTHING, Table};
 use analysis::checklist::{MeasuredGain, MeasuredPair, entries, measure};
 use engine::device::Sim;
 use serde_json::{Value, json};
@@ -36,12 +36,8 @@ fn checklist(args: &Arguments, env: &Env<'_>, out: &mut dyn Write) -> Result<u8,
         bar.inc(1);
     });
     bar.finish_and_clear();
-    let document = document(&measured?);
-    let text = match args.json {
-        true => document.json(),
-        false => document.text(env.style()),
-    };
-    out.write_all(text.as_bytes())?;
+    let (json, markdown) = (args.json, false);
+    Format { json, markdown }.write(&document(&measured?), env.style(), out)?;
     Ok(0)
 }
 

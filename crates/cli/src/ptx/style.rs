@@ -7,15 +7,10 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, Table, presets};
 
-/// Opcodes and mnemonics.
 pub(super) const OPCODE: Style = AnsiColor::Blue.on_default().bold();
-/// Registers.
 pub(super) const REGISTER: Style = AnsiColor::Cyan.on_default();
-/// Directives.
 pub(super) const DIRECTIVE: Style = AnsiColor::Magenta.on_default();
-/// Labels.
 pub(super) const LABEL: Style = AnsiColor::Yellow.on_default();
-/// Numbers.
 pub(super) const NUMBER: Style = AnsiColor::Green.on_default();
 /// Comments, and whatever is beside the point.
 pub(super) const DIM: Style = Style::new().dimmed();
