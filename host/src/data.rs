@@ -2,6 +2,9 @@
 
 use rayon::prelude::*;
 
+/// The most elements of an array: the kernels count them in 31 bits.
+pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
+
 /// Pseudo-random number `index`, over the full range of `i32`, so that sums wrap and no lane adds only zeros.
 ///
 /// The finalizer of MurmurHash3 (Appleby, public domain), a bijection of 32-bit words.

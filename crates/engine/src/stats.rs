@@ -8,11 +8,7 @@ impl Samples {
     /// Sorts the samples. `None` when there are none.
     pub fn new(mut samples: Vec<f64>) -> Option<Self> {
         samples.sort_by(f64::total_cmp);
-        if samples.is_empty() {
-            None
-        } else {
-            Some(Self(samples))
-        }
+        (!samples.is_empty()).then_some(Self(samples))
     }
 
     /// All samples, in ascending order.
@@ -38,10 +34,7 @@ impl Samples {
     /// The value below which the fraction `q` of the samples lies, interpolated between neighbours.
     pub fn quantile(&self, q: f64) -> f64 {
         let position = q.clamp(0.0, 1.0) * (self.0.len() - 1) as f64;
-        let (below, above) = (
-            self.0[position.floor() as usize],
-            self.0[position.ceil() as usize],
-        );
+        let [below, above] = [position.floor(), position.ceil()].map(|at| self.0[at as usize]);
         below + (above - below) * position.fract()
     }
 }

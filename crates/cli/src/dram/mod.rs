@@ -61,45 +61,27 @@ type FigureParts = (Format, (&'static str, &'static str), Value, Document);
 
 fn parts(figure: &Figure) -> Result<FigureParts, DramError> {
     let (format, title, data, document) = match figure {
-        Figure::Map {
-            memory,
-            element,
-            elements,
-            format,
-        } => {
-            let map = Map::new(memory.or(Dram::FIGURE)?, *element, *elements)?;
+        Figure::Map(own) => {
+            let map = Map::new(own.memory.or(Dram::FIGURE)?, own.element, own.elements)?;
             let title = ("map", "an array's elements in channels and banks");
-            (format, title, to_value(&map), figures::map(&map))
+            (own.format, title, to_value(&map), figures::map(&map))
         }
-        Figure::Tiles {
-            memory,
-            element,
-            n,
-            tile,
-            format,
-        } => {
-            let tiles = Tiles::new(memory.or(Dram::FIGURE)?, *element, *n, *tile)?;
+        Figure::Tiles(own) => {
+            let tiles = Tiles::new(own.memory.or(Dram::FIGURE)?, own.element, own.n, own.tile)?;
             let title = (
                 "tiles",
                 "what the blocks of a tiled product load, phase by phase",
             );
-            (format, title, to_value(&tiles), figures::tiles(&tiles))
+            (own.format, title, to_value(&tiles), figures::tiles(&tiles))
         }
-        Figure::Bus {
-            ratio,
-            banks,
-            width,
-            clock,
-            demand,
-            format,
-        } => {
-            let bus = Bus::new(*ratio, *banks, *width, *clock, demand)?;
+        Figure::Bus(own) => {
+            let bus = Bus::new(own.ratio, own.banks, own.width, own.clock, &own.demand)?;
             let title = ("bus", "how many banks keep a channel busy");
-            (format, title, to_value(&bus), figures::bus(&bus))
+            (own.format, title, to_value(&bus), figures::bus(&bus))
         }
     };
     let data = data.expect("names, numbers and arrays serialize");
-    Ok((*format, title, data, document))
+    Ok((format, title, data, document))
 }
 
 /// Runs the rung that is named, on the problem that is asked for.

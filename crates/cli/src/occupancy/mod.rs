@@ -2,6 +2,8 @@
 
 mod text;
 
+use std::io::Write;
+
 use clap::{ArgMatches, Args};
 
 use crate::command::{Command, CommandArgs, Output};
@@ -111,7 +113,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return Err(OccupancyError::NothingFits { reason }.into());
     }
     for why in left_out {
-        tell_left_out(&why, args.format, &mut document, to)?;
+        tell_left_out(&why, args.format, &mut document, to.err)?;
     }
     args.format.write(&document, style, to.out)?;
     Ok(0)
@@ -122,10 +124,10 @@ fn tell_left_out(
     why: &str,
     format: Format,
     document: &mut Document,
-    to: &mut Output<'_>,
+    err: &mut dyn Write,
 ) -> std::io::Result<()> {
     match format.json {
-        true => writeln!(to.err, "left out: {why}"),
+        true => writeln!(err, "left out: {why}"),
         false => {
             document.note(format!("left out: {why}"));
             Ok(())
@@ -140,8 +142,8 @@ fn against_the_driver(
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
     let mut device = (env.open)(args.device)?;
+    let mut printer = Printer::new(args.format, env.style(), to.out);
     let mut code = 0;
-    let mut documents = Vec::new();
     for own in selected {
         let LadderComparison {
             comparisons,
@@ -163,20 +165,16 @@ fn against_the_driver(
             document.note(format!("  {}", difference(one)));
         }
         for why in left_out {
-            tell_left_out(&why, args.format, &mut document, to)?;
+            tell_left_out(&why, args.format, &mut document, to.err)?;
         }
         for one in &comparisons {
             document.record(one);
         }
-        documents.push(document);
+        printer.show(&document)?;
     }
     let mut place = Document::default();
     place.note(format!("on {}", device.info()));
-    documents.push(place);
-    let mut printer = Printer::new(args.format, env.style(), to.out);
-    for document in &documents {
-        printer.show(document)?;
-    }
+    printer.show(&place)?;
     printer.finish()?;
     Ok(code)
 }

@@ -132,8 +132,6 @@ impl<'a> Listing<'a> {
 /// The text that is looked at: a program's kernels, or a file.
 struct Subject {
     text: Cow<'static, str>,
-    /// The file, or the architecture of the kernels.
-    name: String,
     /// The LLVM IR that the text was made from.
     llvm: Option<PathBuf>,
     /// The architecture to assemble for; `None` for what a file was made for.
@@ -145,8 +143,9 @@ struct Subject {
 /// Shows what was asked for.
 fn ptx(args: &Ptx, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> Result<u8, Error> {
     let subject = Subject::new(args, env.catalog.kernels)?;
-    let listing = Listing::new(&subject.text)
-        .map_err(|error| Error::Source(format!("{} is no PTX: {error}", subject.name)))?;
+    let file = args.file.as_deref().unwrap_or(Path::new("the kernels"));
+    let not_ptx = |error| Error::Source(format!("{} is no PTX: {error}", file.display()));
+    let listing = Listing::new(&subject.text).map_err(not_ptx)?;
     // A file has kernels of its own.
     let catalog = args.file.is_none().then_some(env.catalog);
     let mut text = String::new();
@@ -206,7 +205,6 @@ impl Subject {
         let repository = repository.unwrap_or(Path::new(""));
         Ok(Self {
             text: Cow::Borrowed(module.text),
-            name: format!("the kernels for {own}"),
             llvm: Some(Path::new(kernels.build_folder).join(llvm)),
             arch: Some(requested.map_or(own, |arch| arch.name.clone())),
             roots: vec![repository.to_owned(), repository.join("kernels-gpu")],
@@ -216,7 +214,6 @@ impl Subject {
     fn of_file(file: &Path, requested: Option<&Arch>) -> Result<Self, Error> {
         Ok(Self {
             text: Cow::Owned(read(file)?),
-            name: file.display().to_string(),
             llvm: None,
             arch: requested.map(|arch| arch.name.clone()),
             roots: file.parent().map(Path::to_owned).into_iter().collect(),

@@ -37,11 +37,9 @@ use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Problem, Role, Verdict, round_down};
 use engine::registry::{Column, Effort, Form, Ladder, Rung, ShownColumns};
 
+use crate::data::MAX_ELEMENTS;
 use inputs::Inputs;
 use reference::{Method, Reference, WrongElement};
-
-/// The most elements of a matrix: the kernels count them in 31 bits.
-pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
 const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1], [128, 1, 1], [256, 1, 1]];
 

@@ -44,11 +44,9 @@ use engine::options::{Opt, Options};
 use engine::problem::Problem;
 use engine::registry::{Column, Effort, Ladder, ShownColumns};
 
+use crate::data::MAX_ELEMENTS;
 use number::{OPS, Op, TYPES};
 use reduction::Reduction;
-
-/// The largest size: the kernels count elements in 31 bits.
-pub const MAX_N: u64 = (1 << 31) - 1;
 
 /// The powers of two from two warps to the maximum number of threads of a block.
 const BLOCKS: &[[u32; 3]] = &[
@@ -136,7 +134,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let n = options.size_within("n", 0..=MAX_N)?;
+    let n = options.size_within("n", 0..=MAX_ELEMENTS)?;
     let (op, word) = (options.text("op"), options.text("type"));
     let variant = match (op, word) == USUAL {
         true => String::new(),

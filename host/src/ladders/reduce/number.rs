@@ -32,7 +32,7 @@ impl Op {
 /// A type of element.
 pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
     /// The type that the reference computes in: exact for integers, and double precision for floats.
-    type Wide: Wide;
+    type Wide: Wide + From<Self>;
 
     /// Half the distance between 1 and the next number; 0 for types without rounding.
     const ROUNDOFF: f64;
@@ -40,8 +40,6 @@ pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
     /// Element `index` of the input: made from [`element`], in a range in which the operation depends on every
     /// element.
     fn element(index: u32, op: Op) -> Self;
-
-    fn widen(self) -> Self::Wide;
 }
 
 /// A type that the reference computes in.
@@ -103,10 +101,6 @@ macro_rules! integers {
                 // A product of even numbers soon becomes 0.
                 if op == Op::Product { element | 1 } else { element }
             }
-
-            fn widen(self) -> Self {
-                self
-            }
         }
     )*};
 }
@@ -147,10 +141,6 @@ macro_rules! floats {
                     Op::Min | Op::Max if index % NAN_EVERY == 5 => Self::NAN,
                     Op::Min | Op::Max => element as $type,
                 }
-            }
-
-            fn widen(self) -> f64 {
-                self.into()
             }
         }
     )*};

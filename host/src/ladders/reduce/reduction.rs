@@ -39,7 +39,7 @@ impl<T: Number> Data<T> {
     fn new(n: u64, op: Op) -> Self {
         let input = generate(n, |index| T::element(index, op));
         let all = |elements: &[T]| {
-            let wide = elements.iter().map(|element| element.widen());
+            let wide = elements.iter().map(|&element| T::Wide::from(element));
             wide.fold(T::Wide::identity(op), |all, one| {
                 T::Wide::combine(op, all, one)
             })
@@ -196,13 +196,10 @@ impl<T: Number> Problem for Reduction<T> {
         };
         let (blocks, op) = (expected.len(), self.op.name());
         Verdict::of_output(outputs, blocks, |found: &[T]| {
-            let is_right = |(found, right): (&T, &T::Wide)| {
-                found.widen().distance(*right) <= self.error(items, *right)
+            let is_right = |(&found, &right): (&T, &T::Wide)| {
+                T::Wide::from(found).distance(right) <= self.error(items, right)
             };
-            let at = found
-                .iter()
-                .zip(&expected)
-                .position(|pair| !is_right(pair))?;
+            let at = (found.iter().zip(&expected)).position(|pair| !is_right(pair))?;
             let which = match rung.single_pass {
                 true => format!("the {op}"),
                 false => format!("block {at} of {blocks}: its {op}"),

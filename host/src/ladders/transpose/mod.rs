@@ -16,10 +16,7 @@ use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Problem, Role, Verdict, round_down};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
-use crate::data::generate;
-
-/// The most elements: the kernels count them in 31 bits.
-pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
+use crate::data::{MAX_ELEMENTS, generate};
 
 /// The blocks of all rungs: the shapes of the tiles, and the block of the rungs whose tile is larger than their block.
 const BLOCKS: &[[u32; 3]] = &[[32, 16, 1], [32, 32, 1], [16, 16, 1], [512, 1, 1]];
