@@ -92,12 +92,8 @@ impl<'a> Plan<'a> {
             false => ladder.named(names)?,
         };
         let blocks = |rung: &Rung| match self.blocks {
-            [] => ladder
-                .blocks_of(rung, problem)
-                .into_iter()
-                .map(Some)
-                .collect(),
-            blocks => blocks.iter().copied().map(Some).collect(),
+            [] => ladder.blocks_of(rung, problem),
+            blocks => blocks.to_vec(),
         };
         let may_leave_out = !is_given || names.is_empty();
         let (launches, left_out) = ladder.launches(rungs, problem, blocks, may_leave_out)?;
@@ -163,7 +159,6 @@ impl<'a> Plan<'a> {
 /// The verdicts of one ladder over problems and blocks.
 #[derive(Default)]
 struct Sweep {
-    /// The checks, in the order in which they were made.
     checks: Vec<Check>,
     /// The kernels that the device does not support, with the reason. They were not asked for by name and are left
     /// out.

@@ -32,7 +32,6 @@ pub struct Env<'a> {
 pub type FindExplain<'a> = dyn Fn(Option<(u32, u32)>) -> Result<Box<dyn Explain>, Vec<String>> + 'a;
 
 impl Env<'_> {
-    /// The style of the output.
     pub(crate) fn style(&self) -> OutputStyle {
         OutputStyle {
             terminal: self.terminal,

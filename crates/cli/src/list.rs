@@ -109,7 +109,6 @@ fn devices(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     Ok(0)
 }
 
-/// The properties of a device.
 fn facts(info: &DeviceInfo) -> impl Iterator<Item = (&'static str, String)> {
     let capability = info
         .compute_capability

@@ -279,8 +279,8 @@ impl Ladder {
         })
     }
 
-    /// The launches of these rungs on `problem`, each rung with all of its `blocks` (`None` is its default block), and
-    /// the errors of those that were not compiled for a block and are left out. Without `may_leave_out`, these are
+    /// The launches of these rungs on `problem`, each rung with all of its `blocks` (its default block when there are
+    /// none), and the errors of those that were not compiled for a block and are left out. Without `may_leave_out`, these are
     /// errors like all others.
     ///
     /// # Errors
@@ -289,12 +289,14 @@ impl Ladder {
         &self,
         rungs: Vec<&'static Rung>,
         problem: &dyn Problem,
-        blocks: impl Fn(&Rung) -> Vec<Option<[u32; 3]>>,
+        blocks: impl Fn(&Rung) -> Vec<[u32; 3]>,
         may_leave_out: bool,
     ) -> Result<(Vec<(&'static Rung, Launch)>, Vec<Error>), Error> {
         let (mut launches, mut left_out) = (Vec::new(), Vec::new());
         for rung in rungs {
-            for block in blocks(rung) {
+            let blocks = blocks(rung).into_iter().map(Some);
+            let default = (blocks.len() == 0).then_some(None);
+            for block in blocks.chain(default) {
                 match self.launch(rung, problem, block) {
                     Ok(launch) => launches.push((rung, launch)),
                     Err(error @ Error::NotCompiled(_)) if may_leave_out => left_out.push(error),

@@ -149,7 +149,7 @@ impl RunRequest<'_> {
         let (ladder, rungs) = (self.ladder, self.rungs);
         let problem = ladder.problem(self.options)?;
         let selected = ladder.select(rungs, &*problem)?;
-        let block = |_: &Rung| vec![self.block];
+        let block = |_: &Rung| self.block.into_iter().collect();
         let (launches, not_compiled) =
             ladder.launches(selected, &*problem, block, rungs.is_empty())?;
         let left_out = not_compiled.iter().map(ToString::to_string).collect();

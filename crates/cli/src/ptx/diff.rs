@@ -15,7 +15,6 @@ use ptx::ast::Function;
 /// Equal lines shown around a difference.
 const CONTEXT: usize = 3;
 
-/// The comparison of two functions of a module.
 pub(super) fn text(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) -> String {
     let (left, right) = alike(listing, a, b);
     let [left, right] = [&left, &right].map(|lines| lines.iter().map(String::as_str).collect());

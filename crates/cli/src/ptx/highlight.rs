@@ -4,7 +4,6 @@ use ptx::{PieceKind, pieces};
 
 use super::style::{DIM, DIRECTIVE, LABEL, NUMBER, OPCODE, REGISTER, paint};
 
-/// A line of PTX, coloured.
 pub(super) fn ptx(line: &str) -> String {
     let mut out = String::new();
     let pieces = pieces(line);

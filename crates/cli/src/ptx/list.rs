@@ -15,7 +15,6 @@ pub(super) struct Row {
     name: String,
     /// The architecture it was assembled for; `None` if it was not assembled.
     arch: Option<String>,
-    /// The number of PTX instructions.
     instructions: usize,
     /// The report of `ptxas`; the fields are null if it failed.
     #[serde(flatten)]
@@ -62,7 +61,6 @@ fn by_value(name: &str) -> Vec<(String, Option<u64>)> {
         .collect()
 }
 
-/// The table for people.
 pub(super) fn text(rows: &[Row]) -> String {
     let header = [
         "kernel",

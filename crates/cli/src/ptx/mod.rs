@@ -108,7 +108,6 @@ impl Arch {
     }
 }
 
-/// A PTX text, parsed.
 #[derive(Debug)]
 struct Listing<'a> {
     source: Source<'a>,
@@ -140,7 +139,6 @@ struct Subject {
     roots: Vec<PathBuf>,
 }
 
-/// Shows what was asked for.
 fn ptx(args: &Ptx, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> Result<u8, Error> {
     let subject = Subject::new(args, env.catalog.kernels)?;
     let file = args.file.as_deref().unwrap_or(Path::new("the kernels"));

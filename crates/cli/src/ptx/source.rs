@@ -1,7 +1,6 @@
 //! The source lines that instructions come from.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use ptx::Place;
@@ -83,25 +82,25 @@ impl Interleave {
         let from = same.min(frames.len().saturating_sub(1));
         let mut out = String::new();
         for (depth, (path, line)) in frames.iter().enumerate().skip(from) {
-            self.frame_line(&mut out, depth, path, *line);
+            out += &self.frame_line(depth, path, *line);
         }
         self.shown = frames;
         out
     }
 
-    fn frame_line(&mut self, out: &mut String, depth: usize, path: &str, line: u32) {
+    fn frame_line(&mut self, depth: usize, path: &str, line: u32) -> String {
         let (width, shown) = (depth * 2, self.path_shown(path));
-        *out += &paint(DIM, format_args!("//{:width$} {shown}:{line}", ""));
+        let mut out = paint(DIM, format_args!("//{:width$} {shown}:{line}", ""));
         // What the library does inside `add` or `sync_threads` is known by its name; its text would only
         // come between the kernel's own lines.
         if library_part(path).is_none() {
             if let Some(text) = self.line(path, line) {
-                let _ = write!(out, "  {}", paint(SOURCE, text));
+                out += &format!("  {}", paint(SOURCE, text));
             } else if self.lines(path).is_none() {
                 self.missing.insert(path.to_owned());
             }
         }
-        out.push('\n');
+        out + "\n"
     }
 
     /// The files that could not be shown, reported at the end of the output.

@@ -35,7 +35,6 @@ struct Row<'a> {
     counters: Option<BTreeMap<&'static str, Counter>>,
 }
 
-/// A counter's value.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Counter {

@@ -2,7 +2,6 @@
 
 mod compile;
 mod info;
-mod resident;
 
 use std::ffi::c_void;
 use std::ptr;
@@ -12,7 +11,7 @@ use cust::context::{Context, CurrentContext};
 use cust::device::Device as CudaDevice;
 use cust::error::CudaError;
 use cust::event::{Event, EventFlags};
-use cust::function::Function;
+use cust::function::{BlockSize, Function, FunctionAttribute};
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_info};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
@@ -239,9 +238,7 @@ impl Device for Gpu {
         let cuda = refused_by_cuda(launch);
         let Compiled { module, .. } = self.codes.get(launch, compile)?;
         let function = module.get_function(&launch.entry).map_err(&cuda)?;
-        resident::resident(&function, launch)
-            .map(Some)
-            .map_err(cuda)
+        resident(&function, launch).map(Some).map_err(cuda)
     }
 
     fn load(&mut self, ptx: String) -> Result<Code, Error> {
@@ -314,6 +311,27 @@ fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
         // The driver reports a size beyond the device's limit as an invalid value.
         _ => Err(CudaError::InvalidValue),
     }
+}
+
+/// The driver's figures for a function, with the launch's threads and shared memory.
+fn resident(function: &Function<'_>, launch: &Launch) -> Result<Resident, CudaError> {
+    let attribute = |which| function.get_attribute(which).map(i32::unsigned_abs);
+    // This is more than a block has without an opt-in, and the device may not have as much.
+    let fits =
+        launch.shared_bytes <= MAX_SHARED || allow_shared(function, launch.shared_bytes).is_ok();
+    let ([x, y, z], shared) = (launch.block, launch.shared_bytes as usize);
+    Ok(Resident {
+        registers: attribute(FunctionAttribute::NumRegisters)?,
+        static_shared: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
+        local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
+        max_threads: attribute(FunctionAttribute::MaxThreadsPerBlock)?,
+        blocks: match fits {
+            true => {
+                function.max_active_blocks_per_multiprocessor(BlockSize::xyz(x, y, z), shared)?
+            }
+            false => 0,
+        },
+    })
 }
 
 /// The storage of one argument. The driver reads as many of its bytes as the kernel's parameter has.

@@ -45,7 +45,6 @@ pub(super) struct Outputs {
     pub(super) violation: Option<String>,
 }
 
-/// One set of the buffers.
 struct Set {
     buffers: Vec<BufferId>,
     /// Whether an in-place rung has destroyed the inputs.
@@ -113,7 +112,6 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         free.saturating_sub(HEADROOM)
     }
 
-    /// How many sets there are.
     pub(super) fn sets(&self) -> usize {
         self.sets.len()
     }
@@ -131,13 +129,11 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         (self.device, &set.buffers)
     }
 
-    /// Calls other code on the current set.
     pub(super) fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
         let ids = &self.sets[self.current].buffers;
         self.device.call(what, ids, enqueue)
     }
 
-    /// Reads one buffer of the current set once.
     pub(super) fn read(&mut self, index: usize) -> Result<LaunchResult, Error> {
         self.device.read(self.sets[self.current].buffers[index])
     }

@@ -123,7 +123,6 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     }))
 }
 
-/// Two matrices to multiply.
 struct Matmul {
     /// The sizes m, n and k.
     sides: [usize; 3],

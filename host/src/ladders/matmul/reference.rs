@@ -8,7 +8,6 @@ use crate::data::element;
 /// The number of multiplications up to which the whole product is computed.
 const WHOLE: u128 = 1 << 30;
 
-/// The method of checking a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     /// Compares every element.
@@ -36,12 +35,9 @@ pub(super) enum Reference {
     Sums { weights: Vec<u64>, sums: Vec<u64> },
 }
 
-/// A wrong element.
 #[derive(Debug, PartialEq)]
 pub(super) struct WrongElement {
-    /// The index of the element.
     pub(super) at: usize,
-    /// The right value.
     pub(super) right: f32,
 }
 

@@ -5,7 +5,6 @@ use std::ops::{Add as _, Mul as _};
 
 use crate::data::element;
 
-/// An operation, as `--op` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Sum,
@@ -29,7 +28,6 @@ impl Op {
     }
 }
 
-/// A type of element.
 pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
     /// The type that the reference computes in: exact for integers, and double precision for floats.
     type Wide: Wide + From<Self>;

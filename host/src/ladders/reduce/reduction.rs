@@ -83,7 +83,6 @@ impl<T: Number> Reduction<T> {
         blocks
     }
 
-    /// The right result of all elements.
     pub(super) fn expected_whole(&self) -> T::Wide {
         self.together(T::Wide::identity(self.op), &self.data().grains)
     }

@@ -108,7 +108,6 @@ fn demonstration(rung: &Rung) -> &'static Demonstration {
     shown.expect("a rung of this ladder")
 }
 
-/// The values to shuffle.
 struct Shuffle {
     options: Options,
     width: u32,

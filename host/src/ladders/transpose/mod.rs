@@ -95,7 +95,6 @@ fn element(index: u32) -> u32 {
     index.wrapping_mul(0x9e37_79b1) & !(1 << 30)
 }
 
-/// The matrix to transpose.
 struct Transpose {
     rows: u32,
     cols: u32,
