@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use clap::{ArgMatches, Args};
 use engine::device::{Choice, Device};
-use engine::launch::Launch;
 use engine::options::Options;
 use engine::problem::{Problem, Verdict};
-use engine::registry::{Effort, Rung};
+use engine::registry::{Effort, Launches, Rung};
 use engine::run::Session;
 use engine::selection::Selection;
 use engine::size::dims;
@@ -84,7 +83,7 @@ impl<'a> Plan<'a> {
     /// The launches for a problem. In the ladder's own sweep, rungs that do not compute the problem and blocks that a
     /// rung was not compiled for are left out. When the user gave the problem, both are errors; a missing block is an
     /// error only for rungs that were named, or if no launch is left.
-    fn launches(&self, problem: &dyn Problem) -> Result<Vec<(&'static Rung, Launch)>, Error> {
+    fn launches(&self, problem: &dyn Problem) -> Result<Launches, Error> {
         let (ladder, names) = (self.selected.ladder, self.selected.rung_names());
         let is_given = self.problems.is_some();
         let rungs = match is_given {

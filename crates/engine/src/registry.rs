@@ -40,6 +40,9 @@ pub struct Ladder {
     pub shown: ShownColumns,
 }
 
+/// Rungs, each with a launch of it.
+pub type Launches = Vec<(&'static Rung, Launch)>;
+
 /// How long a sweep may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
@@ -291,7 +294,7 @@ impl Ladder {
         problem: &dyn Problem,
         blocks: impl Fn(&Rung) -> Vec<[u32; 3]>,
         may_leave_out: bool,
-    ) -> Result<(Vec<(&'static Rung, Launch)>, Vec<Error>), Error> {
+    ) -> Result<(Launches, Vec<Error>), Error> {
         let (mut launches, mut left_out) = (Vec::new(), Vec::new());
         for rung in rungs {
             let blocks = blocks(rung).into_iter().map(Some);

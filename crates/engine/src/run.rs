@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::launch::Launch;
 use crate::options::Options;
 use crate::problem::{Picture, Problem, Verdict};
-use crate::registry::{Ladder, Rung};
+use crate::registry::{Ladder, Launches, Rung};
 use crate::stats::Samples;
 
 pub use crate::session::{CheckedLaunch, Session, WARM_UP};
@@ -87,7 +87,7 @@ pub struct Plan {
     ladder: &'static Ladder,
     options: Options,
     problem: Box<dyn Problem>,
-    launches: Vec<(&'static Rung, Launch)>,
+    launches: Launches,
     runs: Option<u32>,
     /// Whether the rungs were requested by name.
     named: bool,
