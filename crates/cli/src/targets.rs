@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use engine::options::{Kind, Opt};
-use engine::selection::{Given, Selection, select_with};
+use engine::selection::{OptionText, Selection, select_with};
 use engine::size::parse_block;
 use engine::{Catalog, Error, Ladder};
 
@@ -30,7 +30,7 @@ pub struct Targets {
     /// Rungs that were named with `--rung`.
     rungs: Vec<String>,
     /// The options of problems, as they were written.
-    given: Vec<Given>,
+    given: Vec<OptionText>,
     /// The blocks.
     pub blocks: Vec<[u32; 3]>,
 }
@@ -195,7 +195,7 @@ impl Targets {
     }
 
     /// The options of problems, as they were written on the command line.
-    pub(crate) fn given(&self) -> &[Given] {
+    pub(crate) fn given(&self) -> &[OptionText] {
         &self.given
     }
 

@@ -11,7 +11,7 @@ use crate::run::{Plan, RunRequest};
 pub const ALL: &str = "all";
 
 /// The name of an option and its value, as it was written on the command line.
-pub type Given = (&'static str, String);
+pub type OptionText = (&'static str, String);
 
 /// A ladder or some of its rungs, with the options of the problem.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct Selection {
     /// The rungs that were named, as they were written.
     pub named: Vec<String>,
     /// The options that were given and that the ladder has, in the order in which they were given.
-    pub given: Vec<Given>,
+    pub given: Vec<OptionText>,
 }
 
 impl Selection {
@@ -40,7 +40,7 @@ impl Selection {
 
     /// The options. The last value counts when an option was given more than once.
     pub fn options(&self) -> Options {
-        let with = |options: Options, (name, text): &Given| options.with(name, text);
+        let with = |options: Options, (name, text): &OptionText| options.with(name, text);
         self.given.iter().fold(Options::default(), with)
     }
 
@@ -96,7 +96,7 @@ impl Selection {
 pub fn select_with(
     catalog: &Catalog,
     names: &[String],
-    given: &[Given],
+    given: &[OptionText],
 ) -> Result<Vec<Selection>, Error> {
     let is_known = |name: &&String| {
         let mut ladders = catalog.ladders.iter();

@@ -11,7 +11,7 @@ use crate::profile::plan;
 use engine::Catalog;
 use engine::registry::Ladder;
 use engine::run::Plan;
-use engine::selection::{ALL, Given, Selection, select_with};
+use engine::selection::{ALL, OptionText, Selection, select_with};
 
 /// A problem of a ladder, with one block for all its rungs or each rung's default block.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ static DEFAULTS: LazyLock<Vec<DefaultCase>> = LazyLock::new(|| {
 pub fn cases(
     catalog: &Catalog,
     names: &[String],
-    given: &[Given],
+    given: &[OptionText],
     block: Option<[u32; 3]>,
 ) -> Result<Vec<Case>, AgreeError> {
     for name in names.iter().filter(|name| *name != ALL) {
@@ -114,7 +114,7 @@ mod tests {
 
     fn chosen(
         names: &[&str],
-        given: &[Given],
+        given: &[OptionText],
         block: Option<[u32; 3]>,
     ) -> Result<Vec<Case>, AgreeError> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
