@@ -11,10 +11,10 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use analysis::occupancy::OccupancyError;
+use analysis::Error;
 use analysis::predict::model::{Constants, Resource};
 use analysis::predict::{
-    self, Description, LadderPrediction, PredictError, Times, against, calibrate,
+    self, Description, LadderPrediction, Times, against, calibrate,
 };
 use common::program::{Ended, on, right};
 use host::selection::select_with;
@@ -45,7 +45,7 @@ fn predicted(
     device: &Description,
     names: &[&str],
     options: &[(&'static str, &str)],
-) -> Result<LadderPrediction, PredictError> {
+) -> Result<LadderPrediction, Error> {
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let given: Vec<_> = options
         .iter()
@@ -148,7 +148,7 @@ fn a_device_that_is_too_old_for_a_rung_leaves_it_out() {
     assert!(
         matches!(
             refused,
-            PredictError::Occupancy(OccupancyError::NeedsNewer { .. })
+            Error::NeedsNewer { .. }
         ),
         "{refused}"
     );

@@ -11,6 +11,9 @@ pub mod checklist;
 pub mod counters;
 pub mod document;
 pub mod dram;
+mod error;
 pub mod occupancy;
 pub mod predict;
 pub mod profile;
+
+pub use error::Error;

@@ -2,13 +2,6 @@
 
 pub(crate) mod ptx;
 
-use analysis::agree::AgreeError;
-use analysis::document::DocumentError;
-use analysis::dram::DramError;
-use analysis::occupancy::OccupancyError;
-use analysis::predict::PredictError;
-use analysis::profile::ProfileError;
-
 /// Everything that can keep a command from being done. Each message is one line and ends with a hint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -16,21 +9,9 @@ pub enum Error {
     /// A ladder cannot be run.
     #[error(transparent)]
     Engine(#[from] engine::Error),
-    /// The simulator and a GPU cannot be compared.
+    /// An analysis is not possible.
     #[error(transparent)]
-    Agree(#[from] AgreeError),
-    /// An occupancy cannot be computed.
-    #[error(transparent)]
-    Occupancy(#[from] OccupancyError),
-    /// A prediction cannot be made.
-    #[error(transparent)]
-    Predict(#[from] PredictError),
-    /// The model of DRAM cannot be computed or drawn.
-    #[error(transparent)]
-    Dram(#[from] DramError),
-    /// A profile cannot be made.
-    #[error(transparent)]
-    Profile(#[from] ProfileError),
+    Analysis(#[from] analysis::Error),
     /// A kernel cannot be shown.
     #[error(transparent)]
     Ptx(#[from] ptx::PtxError),
@@ -60,9 +41,6 @@ pub enum Error {
     /// A median of zero runs was asked for.
     #[error("0 runs measure nothing; --runs takes 1 or more, --no-time checks without timing")]
     NoRuns,
-    /// A file could not be rewritten.
-    #[error(transparent)]
-    Document(#[from] DocumentError),
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),
@@ -73,13 +51,8 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         let has_failed = match self {
             Self::Engine(error) => error.is_failure(),
-            Self::Agree(error) => return error.exit_code(),
-            Self::Occupancy(error) => return error.exit_code(),
+            Self::Analysis(error) => return error.exit_code(),
             Self::Ptx(error) => return error.exit_code(),
-            Self::Dram(DramError::Engine(error))
-            | Self::Profile(ProfileError::Engine(error))
-            | Self::Predict(PredictError::Engine(error)) => error.is_failure(),
-            Self::Predict(PredictError::Occupancy(error)) => return error.exit_code(),
             Self::Output(_) => true,
             _ => false,
         };

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use analysis::agree::Explain;
-use analysis::profile::ncu::{Ended as Said, Runner};
+use analysis::profile::ncu::{ProgramOutput, Runner};
 use analysis::profile::{Numbers, on_sim};
 use cli::Env;
 use host::device::{Choice, Sim};
@@ -42,14 +42,14 @@ pub struct Replay {
 }
 
 impl Runner for Replay {
-    fn run(&self, _: &Path, args: &[OsString]) -> std::io::Result<Said> {
+    fn run(&self, _: &Path, args: &[OsString]) -> std::io::Result<ProgramOutput> {
         let args: Vec<String> = args
             .iter()
             .map(|arg| arg.to_str().unwrap().to_owned())
             .collect();
         self.log.borrow_mut().push(args.clone());
         let said = |code, out: String| {
-            Ok(Said {
+            Ok(ProgramOutput {
                 code: Some(code),
                 out,
                 err: String::new(),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use toolkit::access::{Change, Effect, Kind};
 
-use crate::counters::{Source, embedded};
+use crate::counters::{Source, rows};
 
 /// A metric that both sides have.
 #[derive(Clone, Debug, Deserialize)]
@@ -94,13 +94,8 @@ impl ComparedMetric {
 }
 
 /// The metrics that are compared, in the order in which they are shown.
-pub static METRICS: LazyLock<Vec<ComparedMetric>> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    struct File {
-        metric: Vec<ComparedMetric>,
-    }
-    embedded::<File>("metrics.toml", include_str!("metrics.toml")).metric
-});
+pub static METRICS: LazyLock<Vec<ComparedMetric>> =
+    LazyLock::new(|| rows("metrics.toml", include_str!("metrics.toml")));
 
 /// Conditional branches.
 pub const BRANCHES: &str = "smsp__sass_branch_targets.sum";

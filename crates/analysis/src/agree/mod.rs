@@ -14,7 +14,6 @@
 
 pub mod cases;
 pub mod class;
-mod error;
 pub mod metrics;
 pub mod record;
 mod waits;
@@ -25,8 +24,8 @@ use toolkit::access::{self, Change};
 use toolkit::{Found, Tool};
 
 pub use cases::Case;
-pub use error::AgreeError;
 
+use crate::Error;
 use crate::counters::Numbers;
 use crate::profile::ncu::{MetricSet, Ncu};
 use crate::profile::on_sim;
@@ -127,14 +126,12 @@ impl Gpu<'_> {
     /// The changes that `ptxas` made to an entry's memory instructions for this GPU.
     ///
     /// # Errors
-    /// [`AgreeError::Tool`] when the tools fail.
-    pub fn changes(&self, entry: &str) -> Result<Vec<Change>, AgreeError> {
-        self.explain
-            .changes(entry)
-            .map_err(|error| AgreeError::Tool {
-                entry: entry.to_owned(),
-                error,
-            })
+    /// [`Error::Sass`] when the tools fail.
+    pub fn changes(&self, entry: &str) -> Result<Vec<Change>, Error> {
+        self.explain.changes(entry).map_err(|error| Error::Sass {
+            entry: entry.to_owned(),
+            error,
+        })
     }
 
     /// The circumstances of its measurements.
@@ -154,7 +151,7 @@ impl Gpu<'_> {
 /// Counts a case on both sides and compares the numbers. `plan` holds the launches that the GPU can run.
 ///
 /// # Errors
-/// [`AgreeError::Profile`] when Nsight Compute or the simulator fails, [`AgreeError::Tool`] when a tool fails that
+/// [`Error`] when Nsight Compute or the simulator fails, [`Error::Sass`] when a tool fails that
 /// looks for explanations.
 pub fn compare(
     case: &Case,
@@ -162,7 +159,7 @@ pub fn compare(
     gpu: &Gpu<'_>,
     sim: &mut dyn Device,
     mut progress: impl FnMut(&str),
-) -> Result<Run, AgreeError> {
+) -> Result<Run, Error> {
     let (needed, optional): (Vec<&ComparedMetric>, Vec<&ComparedMetric>) =
         METRICS.iter().partition(|metric| !metric.is_optional);
     let copies = METRICS.iter().filter_map(|metric| metric.copies.as_ref());
@@ -222,8 +219,8 @@ fn compare_metric(
     metric: &ComparedMetric,
     numbers: (&Numbers, &Numbers),
     changes: &mut Option<Vec<Change>>,
-    find: impl Fn() -> Result<Vec<Change>, AgreeError>,
-) -> Result<Option<Comparison>, AgreeError> {
+    find: impl Fn() -> Result<Vec<Change>, Error>,
+) -> Result<Option<Comparison>, Error> {
     let gpu = numbers.1;
     let sim = metric.sim.of(&metric.name, numbers.0).map(rounded);
     let ncu = metric.gpu.of(&metric.name, gpu).map(rounded);

@@ -8,6 +8,7 @@ mod expression;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 pub use expression::Expression;
 
@@ -21,6 +22,13 @@ impl Numbers {
         self.0.get(name).copied()
     }
 
+    /// The counters of a launch that have a value.
+    pub fn counted(counters: &[engine::device::Metric]) -> Self {
+        let counters = counters.iter();
+        let counted = counters.filter_map(|own| Some((own.name, own.value.number()?)));
+        counted.collect()
+    }
+
     /// Sets the value of a counter.
     pub fn insert(&mut self, name: impl Into<String>, number: f64) {
         self.0.insert(name.into(), number);
@@ -30,21 +38,8 @@ impl Numbers {
 impl<N: Into<String>> FromIterator<(N, f64)> for Numbers {
     fn from_iter<I: IntoIterator<Item = (N, f64)>>(numbers: I) -> Self {
         let numbers = numbers.into_iter();
-        Self(
-            numbers
-                .map(|(name, number)| (name.into(), number))
-                .collect(),
-        )
-    }
-}
-
-impl Numbers {
-    /// The counters of a launch that have a value.
-    pub fn counted(counters: &[engine::device::Metric]) -> Self {
-        let numbers = counters.iter();
-        numbers
-            .filter_map(|counter| Some((counter.name, counter.value.number()?)))
-            .collect()
+        let owned = numbers.map(|(name, number)| (name.into(), number));
+        Self(owned.collect())
     }
 }
 
@@ -104,6 +99,15 @@ impl Source {
 ///
 /// # Panics
 /// When the text is not such a table. Tests read every file.
-pub(crate) fn embedded<T: for<'de> Deserialize<'de>>(file: &str, text: &str) -> T {
+pub(crate) fn embedded<T: DeserializeOwned>(file: &str, text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// The rows of a TOML file that is compiled into this program and has a single array of tables.
+///
+/// # Panics
+/// When the text does not have such rows. Tests read every file.
+pub(crate) fn rows<T: DeserializeOwned>(file: &str, text: &str) -> Vec<T> {
+    let arrays: BTreeMap<String, Vec<T>> = embedded(file, text);
+    arrays.into_values().flatten().collect()
 }

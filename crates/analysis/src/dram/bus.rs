@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{DramError, within};
+use super::within;
+use crate::Error;
 
 /// The largest ratio and the most banks whose timeline fits on a page.
 const MOST: u64 = 48;
@@ -73,7 +74,7 @@ impl Bus {
     /// computed.
     ///
     /// # Errors
-    /// [`DramError::OutOfRange`] when `ratio` or `banks` is larger than 48, or any other number is not above 0 or larger
+    /// [`Error::OutOfRange`] when `ratio` or `banks` is larger than 48, or any other number is not above 0 or larger
     /// than that of any device.
     pub fn new(
         ratio: u64,
@@ -81,7 +82,7 @@ impl Bus {
         width_bits: u64,
         clock_ghz: f64,
         demands: &[f64],
-    ) -> Result<Self, DramError> {
+    ) -> Result<Self, Error> {
         within("ratio", ratio, 0..=MOST)?;
         within("banks", banks, 1..=MOST)?;
         within("width", width_bits, 1..=65_536)?;
@@ -95,7 +96,7 @@ impl Bus {
                 gb_per_s: utilisation * peak_gb_per_s,
             }
         };
-        let channels_for = |&gb_per_s: &f64| -> Result<ChannelsFor, DramError> {
+        let channels_for = |&gb_per_s: &f64| -> Result<ChannelsFor, Error> {
             within("demand", gb_per_s, 0.001..=1e9)?;
             // The last digits of a quotient of decimals are rounding errors.
             let channels = (gb_per_s / peak_gb_per_s * (1.0 - 1e-12)).ceil();
@@ -120,7 +121,7 @@ impl Bus {
             channels_for: demands
                 .iter()
                 .map(channels_for)
-                .collect::<Result<_, DramError>>()?,
+                .collect::<Result<_, Error>>()?,
             timeline: (0..banks).map(lane).collect(),
         })
     }

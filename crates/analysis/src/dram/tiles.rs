@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::{Dram, DramError, Place, within};
+use super::{Dram, Place, within};
+use crate::Error;
 
 /// The product of two square matrices by tiles: a block of tile × tile threads computes a tile of the product, and in
 /// each phase loads a tile of each matrix. A row of a tile is one coalesced access.
@@ -73,9 +74,9 @@ impl Tiles {
     /// 8 banks.
     ///
     /// # Errors
-    /// [`DramError::OutOfRange`] when a number is 0 or larger than that, or a tile larger than its matrix;
-    /// [`DramError::PartOfAnElement`] when a burst ends within an element.
-    pub fn new(dram: Dram, element: u64, n: u64, tile: u64) -> Result<Self, DramError> {
+    /// [`Error::OutOfRange`] when a number is 0 or larger than that, or a tile larger than its matrix;
+    /// [`Error::PartOfAnElement`] when a burst ends within an element.
+    pub fn new(dram: Dram, element: u64, n: u64, tile: u64) -> Result<Self, Error> {
         dram.check_figure(element)?;
         let mut tiles = Self {
             dram,

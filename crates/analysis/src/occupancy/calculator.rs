@@ -6,27 +6,6 @@ use toolkit::Usage;
 use super::limits::{Limits, WARP};
 use engine::launch::Launch;
 
-/// The resources that a kernel uses with any launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Resources {
-    /// Registers of a thread.
-    pub registers: u32,
-    /// Bytes of shared memory that the kernel declares for a block.
-    pub static_shared: u32,
-    /// Barriers of a block.
-    pub barriers: u32,
-}
-
-impl From<Usage> for Resources {
-    fn from(usage: Usage) -> Self {
-        Self {
-            registers: usage.registers,
-            static_shared: usage.shared_bytes,
-            barriers: usage.barriers,
-        }
-    }
-}
-
 /// The resources that a launch adds for each of its blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
@@ -85,11 +64,11 @@ pub struct Occupancy {
 /// The number of blocks that a multiprocessor holds at once, by the rules of NVIDIA's occupancy calculator
 /// (`cuda_occupancy.h` of the CUDA toolkit 13.5), with the largest carveout for shared memory, which is the driver's
 /// default.
-pub fn of(limits: &Limits, resources: impl Into<Resources>, block: impl Into<Block>) -> Occupancy {
-    let (resources, block) = (resources.into(), block.into());
+pub fn of(limits: &Limits, usage: Usage, block: impl Into<Block>) -> Occupancy {
+    let block = block.into();
     let warps = block.threads.div_ceil(WARP).max(1);
-    let registers = warp_registers(limits, resources);
-    let shared = block_shared(limits, resources, block);
+    let registers = warp_registers(limits, usage);
+    let shared = block_shared(limits, usage, block);
     // The number of blocks if only one resource were limited; `None` when the kernel does not use the resource.
     let barriers = limits.barriers;
     let bounds = [
@@ -97,12 +76,12 @@ pub fn of(limits: &Limits, resources: impl Into<Resources>, block: impl Into<Blo
         (Limiter::Blocks, Some(limits.blocks)),
         (
             Limiter::Registers,
-            by_registers(limits, resources, registers, warps),
+            by_registers(limits, usage, registers, warps),
         ),
         (Limiter::SharedMemory, by_shared(limits, shared)),
         (
             Limiter::Barriers,
-            barriers.and_then(|all| all.checked_div(resources.barriers)),
+            barriers.and_then(|all| all.checked_div(usage.barriers)),
         ),
     ];
     let blocks = bounds.iter().filter_map(|(_, bound)| *bound).min();
@@ -129,18 +108,17 @@ fn by_warps(limits: &Limits, block: Block, warps: u32) -> u32 {
 }
 
 /// The registers that are allocated for a warp.
-fn warp_registers(limits: &Limits, resources: Resources) -> u64 {
-    (u64::from(resources.registers) * u64::from(WARP))
-        .next_multiple_of(u64::from(limits.register_unit))
+fn warp_registers(limits: &Limits, usage: Usage) -> u64 {
+    (u64::from(usage.registers) * u64::from(WARP)).next_multiple_of(u64::from(limits.register_unit))
 }
 
-fn by_registers(limits: &Limits, resources: Resources, registers: u64, warps: u32) -> Option<u32> {
+fn by_registers(limits: &Limits, usage: Usage, registers: u64, warps: u32) -> Option<u32> {
     if registers == 0 {
         return None;
     }
     // The hardware counts a block's warps as if they filled all partitions evenly.
     let assumed = registers * u64::from(warps).next_multiple_of(u64::from(limits.partitions));
-    if resources.registers > limits.registers_per_thread
+    if usage.registers > limits.registers_per_thread
         || assumed > u64::from(limits.registers_per_block)
     {
         return Some(0);
@@ -152,9 +130,9 @@ fn by_registers(limits: &Limits, resources: Resources, registers: u64, warps: u3
 }
 
 /// The bytes of shared memory that are allocated for a block.
-fn block_shared(limits: &Limits, resources: Resources, block: Block) -> u64 {
+fn block_shared(limits: &Limits, usage: Usage, block: Block) -> u64 {
     let parts = [
-        resources.static_shared,
+        usage.shared_bytes,
         block.dynamic_shared,
         limits.shared_reserved,
     ];

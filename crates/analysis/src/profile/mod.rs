@@ -29,7 +29,6 @@
 //! ```
 
 pub mod bounds;
-mod error;
 pub mod metrics;
 pub mod ncu;
 pub mod statements;
@@ -37,8 +36,8 @@ pub mod statements;
 mod tests;
 pub mod verdict;
 
+use crate::Error;
 pub use crate::counters::{Numbers, Source};
-pub use error::ProfileError;
 pub use metrics::Metric;
 
 use engine::device::Device;
@@ -123,12 +122,12 @@ impl Side {
 /// Makes the problem of a selection and one launch of each rung.
 ///
 /// # Errors
-/// [`ProfileError::Engine`] when the options, the block or a rung that was named are not possible,
-/// [`ProfileError::Nothing`] when no rung of the ladder computes the problem.
-pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, ProfileError> {
+/// [`Error::Engine`] when the options, the block or a rung that was named are not possible,
+/// [`Error::Nothing`] when no rung of the ladder computes the problem.
+pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, Error> {
     let plan = selection.plan(block, None)?;
     match plan.launches().is_empty() {
-        true => Err(ProfileError::Nothing {
+        true => Err(Error::Nothing {
             why: format!("no rung of {} computes this", selection.ladder.name),
         }),
         false => Ok(plan),
@@ -138,12 +137,12 @@ pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, Prof
 /// Counts a launch of each rung of a plan on a device that counts. `progress` is called with each rung before it runs.
 ///
 /// # Errors
-/// [`ProfileError::Engine`] when the problem does not fit into the device's memory, and when the device fails.
+/// [`Error::Engine`] when the problem does not fit into the device's memory, and when the device fails.
 pub fn on_sim(
     device: &mut dyn Device,
     plan: &Plan,
     mut progress: impl FnMut(&Rung),
-) -> Result<Vec<Numbers>, ProfileError> {
+) -> Result<Vec<Numbers>, Error> {
     device.set_counting(true);
     let restorable = plan.launches().iter().any(|(rung, _)| rung.in_place);
     let mut session = Session::new(device, plan.problem(), restorable)?;

@@ -228,6 +228,6 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
     let max = selected(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
     assert!(matches!(
         plan(&max[0], None),
-        Err(ProfileError::Engine(Error::NotOffered { .. }))
+        Err(crate::Error::Engine(Error::NotOffered { .. }))
     ));
 }

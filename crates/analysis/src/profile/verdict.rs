@@ -1,11 +1,14 @@
 //! The verdict: the resource that bounds a rung, and the optimization that addresses it.
 
+use serde::Deserialize;
+
 use crate::checklist::Optimization;
 use engine::registry::{Ladder, Rung};
 
 /// How near a launch is to the limits of a device, from 0 to 1, with the figures that explain why. An unknown figure
 /// is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Utilization {
     /// DRAM bandwidth.
     pub dram: Option<f64>,

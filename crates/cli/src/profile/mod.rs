@@ -10,13 +10,14 @@ use clap::{Args, ValueEnum};
 use crate::command::{Command, CommandArgs};
 use crate::env::{Env, progress_bar};
 use crate::error::Error;
-use crate::output::Document;
+use crate::output::{Document, Format, Printer};
 use analysis::predict::model::Constants;
 use analysis::predict::{self, Description};
-use analysis::profile::ncu::{self, MetricSet, Ncu};
+use analysis::profile::ncu::{self, MetricSet};
 use analysis::profile::verdict::{Utilization, verdict};
 use analysis::profile::{Metric, Numbers, Profile, Row, Side, bounds, metrics, on_sim, plan};
 use engine::device::{Choice, Device, DeviceInfo};
+use engine::launch::Launch;
 use engine::registry::Rung;
 use engine::run::Plan;
 use engine::{Kernels, Provenance};
@@ -57,12 +58,11 @@ struct Arguments {
     /// Say what each metric means, and whether what is said of it holds here
     #[arg(long, conflicts_with = "json")]
     explain: bool,
-    /// Print JSON instead of tables
-    #[arg(long)]
-    json: bool,
     /// Nsight Compute's program [default: the one in PATH or where it installs itself]
     #[arg(long, value_name = "PATH")]
     ncu: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
 }
 
 fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
@@ -84,19 +84,14 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
             for plan in &mut plans {
                 plan.leave_out(|_, launch| device.check_supported(launch))?;
             }
-            Some(Ncu {
-                program: ncu::find(own.ncu.as_deref())?,
-                own: std::env::current_exe()?,
-                device: device.info().name.clone(),
-                runner: env.runner,
-            })
+            Some(env.ncu(ncu::find(own.ncu.as_deref())?, device.info())?)
         }
         None => None,
     };
     let needed = metrics.iter().flat_map(|own| own.gpu.needs(&own.name));
     let wanted = MetricSet {
         needed: needed.collect(),
-        optional: bounds::METRICS.iter().map(ToString::to_string).collect(),
+        optional: bounds::metrics(),
     };
     let view = View {
         metrics: &metrics,
@@ -110,6 +105,7 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
     };
 
     let model = Description::open(MODEL)?;
+    let mut printer = Printer::new(own.format, env.style(), out);
     let mut profiles = Vec::new();
     let steps: usize = plans.iter().map(|plan| plan.launches().len()).sum();
     let bar = progress_bar(steps * view.sides.len(), env.terminal);
@@ -134,22 +130,12 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
             left_out: plan.left_out().to_vec(),
             rows: rows(env.catalog.kernels, &model, plan, counted, gpu)?,
         };
-        if !own.json {
-            // A ladder can take a minute: each is shown when it is done.
-            let shown = view.profile(&profile).text(env.style());
-            bar.suspend(|| {
-                writeln!(out, "{shown}")?;
-                out.flush()
-            })?;
-        }
+        // A ladder can take a minute: each is shown when it is done.
+        bar.suspend(|| printer.show(&view.profile(&profile)))?;
         profiles.push(profile);
     }
     bar.finish_and_clear();
 
-    if own.json {
-        write!(out, "{}", show::records(&profiles, &metrics).json())?;
-        return Ok(0);
-    }
     let mut below = Document::default();
     view.legend(&profiles, &mut below);
     if own.explain {
@@ -159,7 +145,8 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
         let Provenance { date, toolchain } = (env.provenance)(info);
         below.note(format!("on {info}; {date}; {toolchain}"));
     }
-    write!(out, "{}", below.text(env.style()))?;
+    printer.show(&below)?;
+    printer.finish()?;
     Ok(0)
 }
 
@@ -189,14 +176,10 @@ fn devices(on: ProfileDevice, env: &Env<'_>) -> Result<(MaybeDevice, MaybeDevice
             let gpu = open(Choice::Gpu)?;
             (open(Choice::Sim)?, gpu)
         }
-        ProfileDevice::Auto => {
-            let best = (env.open)(Choice::Auto)?;
-            if best.info().kind == "sim" {
-                (Some(best), None)
-            } else {
-                (None, Some(best))
-            }
-        }
+        ProfileDevice::Auto => match (env.open)(Choice::Auto)? {
+            sim if sim.info().kind == "sim" => (Some(sim), None),
+            gpu => (None, Some(gpu)),
+        },
     })
 }
 
@@ -212,23 +195,26 @@ fn rows(
     gpu: Option<Vec<Numbers>>,
 ) -> Result<Vec<Row>, Error> {
     let problem = plan.problem();
+    let bytes = problem.bytes();
     // The numbers that the GPU counted come before those of the model.
-    let estimates = match (&gpu, &sim) {
+    let predictions = match (&gpu, &sim) {
         (None, Some(_)) => {
             let constants = &Constants::CALIBRATED;
             predict::launches(kernels, model, constants, problem, plan.launches())?
         }
         _ => Vec::new(),
     };
-    let row = |(index, (rung, launch)): (usize, &(&'static Rung, engine::launch::Launch))| {
-        let at = |all: &Option<Vec<Numbers>>| all.as_ref().and_then(|all| all.get(index)).cloned();
+    let row = |(index, (rung, launch)): (usize, &(&'static Rung, Launch))| {
+        let at = |all: &Option<Vec<Numbers>>| all.as_ref()?.get(index).cloned();
         let (sim, gpu) = (at(&sim), at(&gpu));
-        let bytes = problem.bytes();
-        let utilization = match (&gpu, &sim, estimates.get(index)) {
+        let utilization = match (&gpu, &sim, predictions.get(index)) {
             (Some(numbers), _, _) => Some(Utilization::from_ncu(numbers, bytes)),
-            (None, Some(numbers), Some(estimate)) => Some(Utilization::from_model(
-                model, estimate, numbers, launch, bytes,
-            )),
+            (None, Some(numbers), Some(own)) => {
+                let estimate = &own.estimate;
+                Some(Utilization::from_model(
+                    model, estimate, numbers, launch, bytes,
+                ))
+            }
             _ => None,
         };
         Row {
@@ -236,7 +222,7 @@ fn rows(
             launch: launch.clone(),
             sim,
             gpu,
-            verdict: utilization.and_then(|utilization| verdict(&utilization)),
+            verdict: utilization.as_ref().and_then(verdict),
         }
     };
     Ok(plan.launches().iter().enumerate().map(row).collect())

@@ -38,7 +38,27 @@ impl<'a> View<'a> {
         for why in &profile.left_out {
             document.note(format!("left out: {why}"));
         }
+        document.paragraph("");
+        self.records(profile, &mut document);
         document
+    }
+
+    /// A record for each rung: `ladder`, `rung`, and `metrics`, an object with the number of each metric on `sim` and
+    /// on `gpu`. A number is in Nsight Compute's base unit: bytes, bytes a second, nanoseconds, per cent. It is `null`
+    /// where the device was not asked, does not have the metric, or has nothing to divide by.
+    fn records(&self, profile: &Profile, document: &mut Document) {
+        for row in &profile.rows {
+            let both = |metric: &Metric| BothSides {
+                sim: row.number(metric, Side::Sim),
+                gpu: row.number(metric, Side::Gpu),
+            };
+            let metrics = self.metrics.iter();
+            document.record(&RungRecord {
+                ladder: profile.ladder.name,
+                rung: row.rung.name,
+                metrics: metrics.map(|own| (own.name.as_str(), both(own))).collect(),
+            });
+        }
     }
 
     /// The columns of a metric. A metric that was not asked for by name has none for a device that does not have it.
@@ -62,10 +82,8 @@ impl<'a> View<'a> {
                 true => Group::Other,
                 false => metric.group,
             };
-            groups
-                .entry(group)
-                .or_default()
-                .extend(self.columns(metric));
+            let columns = groups.entry(group).or_default();
+            columns.extend(self.columns(metric));
         }
         let width = Table::available_width(self.style);
         let fits = |columns: &[Column<'_>]| self.table(profile, columns).width() <= width;
@@ -89,11 +107,8 @@ impl<'a> View<'a> {
     fn table(&self, profile: &Profile, columns: &[Column<'_>]) -> Table {
         let headings = columns.iter().map(|&column| self.heading(column));
         let first = output::Column::name(profile.ladder.name);
-        let mut table = Table::new(
-            [first]
-                .into_iter()
-                .chain(headings.map(output::Column::number)),
-        );
+        let numbers = headings.map(output::Column::number);
+        let mut table = Table::new([first].into_iter().chain(numbers));
         for row in &profile.rows {
             let cells = columns.iter().map(|&column| cell(row, column));
             table.row([row.rung.name.to_owned()].into_iter().chain(cells));
@@ -135,18 +150,15 @@ impl<'a> View<'a> {
         };
         let mut metrics = self.metrics.iter();
         if metrics.any(|metric| self.sides.iter().any(|&side| is_without(metric, side))) {
-            document.note(format!(
-                "{NOTHING}{elsewhere}: the rung has no such access or branch"
-            ));
+            let line = format!("{NOTHING}{elsewhere}: the rung has no such access or branch");
+            document.note(line);
         }
         if self.sides.contains(&Side::Sim) && self.metrics.iter().any(|metric| metric.of_ptx) {
             document.note("PTX: ptxas makes other instructions and branches of it");
         }
         if !self.sides.contains(&Side::Gpu) {
-            let hidden = self
-                .metrics
-                .iter()
-                .filter(|metric| self.columns(metric).is_empty());
+            let metrics = self.metrics.iter();
+            let hidden = metrics.filter(|metric| self.columns(metric).is_empty());
             let hidden: Vec<&str> = hidden.map(|metric| metric.heading.as_str()).collect();
             if !hidden.is_empty() {
                 document.note(format!("needs a GPU: {}", hidden.join(", ")));
@@ -269,28 +281,4 @@ struct RungRecord<'a> {
 struct BothSides {
     sim: Option<f64>,
     gpu: Option<f64>,
-}
-
-/// An object for each rung: `ladder`, `rung`, and `metrics`, an object with the number of each metric on `sim` and on
-/// `gpu`. A number is in Nsight Compute's base unit: bytes, bytes a second, nanoseconds, per cent. It is `null` where the
-/// device was not asked, does not have the metric, or has nothing to divide by.
-pub(super) fn records(profiles: &[Profile], metrics: &[Metric]) -> Document {
-    let mut document = Document::default();
-    for profile in profiles {
-        for row in &profile.rows {
-            let both = |metric: &Metric| BothSides {
-                sim: row.number(metric, Side::Sim),
-                gpu: row.number(metric, Side::Gpu),
-            };
-            document.record(&RungRecord {
-                ladder: profile.ladder.name,
-                rung: row.rung.name,
-                metrics: metrics
-                    .iter()
-                    .map(|own| (own.name.as_str(), both(own)))
-                    .collect(),
-            });
-        }
-    }
-    document
 }

@@ -20,15 +20,15 @@ const SHARED: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 /// What answers for `ncu`, each time something else, and what it was asked.
 #[derive(Default)]
 struct Recorded {
-    answers: RefCell<Vec<Ended>>,
+    answers: RefCell<Vec<ProgramOutput>>,
     asked: RefCell<Vec<Vec<String>>>,
 }
 
 impl Recorded {
     fn new(answers: impl IntoIterator<Item = (i32, String, &'static str)>) -> Self {
-        let mut answers: Vec<Ended> = answers
+        let mut answers: Vec<ProgramOutput> = answers
             .into_iter()
-            .map(|(code, out, err)| Ended {
+            .map(|(code, out, err)| ProgramOutput {
                 code: Some(code),
                 out,
                 err: err.to_owned(),
@@ -43,7 +43,7 @@ impl Recorded {
 }
 
 impl Runner for Recorded {
-    fn run(&self, program: &Path, args: &[OsString]) -> io::Result<Ended> {
+    fn run(&self, program: &Path, args: &[OsString]) -> io::Result<ProgramOutput> {
         assert_eq!(program, Path::new("ncu"));
         let args: Vec<String> = args
             .iter()
@@ -51,7 +51,7 @@ impl Runner for Recorded {
             .collect();
         if args == ["--version"] {
             let out = "NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 1) (public-release)\n";
-            return Ok(Ended {
+            return Ok(ProgramOutput {
                 code: Some(0),
                 out: out.to_owned(),
                 err: String::new(),
@@ -68,11 +68,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 }
 
 /// Profiles the first three rungs of the reduction with blocks of 512, as the recording has them.
-fn profile(
-    runner: &Recorded,
-    metrics: &[&str],
-    optional: &[&str],
-) -> Result<Vec<Numbers>, ProfileError> {
+fn profile(runner: &Recorded, metrics: &[&str], optional: &[&str]) -> Result<Vec<Numbers>, Error> {
     let targets = [
         "reduce_neighbored",
         "reduce_neighbored_less",
@@ -85,7 +81,7 @@ fn profile(
     let plan = selected[0].plan(block, None).unwrap();
     let ncu = Ncu {
         program: "ncu".into(),
-        own: "ladder".into(),
+        profiled: "ladder".into(),
         device: "Test GPU".into(),
         runner,
     };
@@ -190,10 +186,7 @@ fn a_value_that_is_none_is_never_zero() {
         &["sm__x.sum"],
         &[],
     );
-    assert!(
-        matches!(error, Err(ProfileError::NotOnChip { .. })),
-        "{error:?}"
-    );
+    assert!(matches!(error, Err(Error::NotOnChip { .. })), "{error:?}");
 }
 
 #[test]
@@ -286,7 +279,7 @@ fn a_form_that_is_not_known_is_shown() {
     ] {
         let runner = Recorded::new([(0, text, "")]);
         let error = profile(&runner, &[LOADS, INSTRUCTIONS], &[]).unwrap_err();
-        assert!(matches!(error, ProfileError::Form { .. }), "{error:?}");
+        assert!(matches!(error, Error::Form { .. }), "{error:?}");
         let text = error.to_string();
         assert!(text.contains(why), "{why}: {text}");
         assert!(text.contains("it begins: ==WARNING== Note: "), "{text}");

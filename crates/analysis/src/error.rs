@@ -1,0 +1,273 @@
+//! The errors of all analyses.
+
+use std::path::Path;
+
+use engine::names::{did_you_mean, near};
+
+/// The reason why an analysis is not possible. Each message is one line and says what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A rung cannot be run.
+    #[error(transparent)]
+    Engine(#[from] engine::Error),
+    /// One of NVIDIA's tools is missing or failed.
+    #[error("{}", one_line(.0))]
+    Tool(#[from] toolkit::Error),
+    /// A file cannot be read or written. A file that cannot be written is unchanged.
+    #[error("cannot {doing} {path}: {why}")]
+    File {
+        /// What was attempted, as a verb.
+        doing: &'static str,
+        /// The file.
+        path: String,
+        /// The reason, and what to do about it.
+        why: String,
+    },
+    /// No rung of a selected ladder is launched for the problem.
+    #[error("nothing is left to profile: {why}")]
+    Nothing {
+        /// The reasons why the rungs were left out.
+        why: String,
+    },
+
+    /// No metric has this name.
+    #[error("no metric is named `{name}`; {}", near(.nearest, "`ladder profile --explain` names those that are shown"))]
+    UnknownMetric {
+        /// The name that was asked for.
+        name: String,
+        /// The most similar names, nearest first.
+        nearest: Vec<String>,
+    },
+    /// The metric is one of Nsight Compute's, and there is no GPU to count it.
+    #[error(
+        "the SIMT machine does not count {name}; --device gpu asks Nsight Compute for it, if it has it"
+    )]
+    NotOnSim {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The chip does not have these metrics.
+    #[error("{device} has no metric {}; {hint}`ncu --query-metrics` lists what it has", .metrics.join(", "))]
+    NotOnChip {
+        /// Their names.
+        metrics: Vec<String>,
+        /// The GPU.
+        device: String,
+        /// Suggestions for misspelled names, with a blank at the end; empty when there are none.
+        hint: String,
+    },
+    /// Nsight Compute is missing or too old.
+    #[error("{0}; --ncu names one, --device sim needs none")]
+    NoNcu(toolkit::Error),
+    /// The program that was named as `ncu` cannot be started.
+    #[error("cannot start {program}: {why}; name Nsight Compute's `ncu` with --ncu")]
+    Start {
+        /// The program.
+        program: String,
+        /// The system's error.
+        why: String,
+    },
+    /// The driver does not allow this user to read the counters.
+    #[error(
+        "the driver does not let this user read performance counters (ERR_NVGPUCTRPERM): run as root, or have the \
+         machine's owner load the driver with the option NVreg_RestrictProfilingToAdminUsers=0 (in a container: \
+         grant CAP_SYS_ADMIN); --device sim needs neither"
+    )]
+    Refused,
+    /// `ncu`, or the program that it ran, failed.
+    #[error("{version} failed{}: {}", .status.map_or(String::new(), |code| format!(" with exit code {code}")), lines(.said))]
+    Failed {
+        /// Its version.
+        version: String,
+        /// Its exit status, if it has one.
+        status: Option<i32>,
+        /// Its output.
+        said: String,
+    },
+    /// The output of `ncu` has an unknown format.
+    #[error("cannot read what {version} wrote: {why}; it begins: {}", lines(.text))]
+    Form {
+        /// Its version.
+        version: String,
+        /// The error in it.
+        why: String,
+        /// The output.
+        text: String,
+    },
+
+    /// A tool or a GPU that a comparison needs is missing.
+    #[error("sim and GPU cannot be compared here: {}", .missing.join("; "))]
+    Missing {
+        /// The missing things, and how to get them.
+        missing: Vec<String>,
+    },
+    /// A recorded run does not match any ladder of this program.
+    #[error(
+        "a recorded run of the ladder {ladder} cannot be repeated: {why}; `cargo xtask agree` records it anew on a GPU"
+    )]
+    Unrepeatable {
+        /// The ladder.
+        ladder: String,
+        /// The difference between the record and the ladder.
+        why: String,
+    },
+    /// The comparison of PTX with SASS failed.
+    #[error("what ptxas made of {entry} is not known: {error}")]
+    Sass {
+        /// The kernel.
+        entry: String,
+        /// The tool's failure.
+        error: toolkit::Error,
+    },
+
+    /// The architecture is not in the tables of limits.
+    #[error("no limits are known of `{arch}`; the architectures are {}", .known.join(", "))]
+    NoLimits {
+        /// The name that was asked for.
+        arch: String,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// The entry is compiled for newer architectures only.
+    #[error("{entry} needs sm_{}{} or newer, not {arch}", .needs.0, .needs.1)]
+    NeedsNewer {
+        /// The entry.
+        entry: String,
+        /// The oldest architecture that has it.
+        needs: (u32, u32),
+        /// The architecture that was asked for.
+        arch: String,
+    },
+    /// The entry is not one of this program's kernels.
+    #[error("{entry} is no entry of this program's kernels")]
+    NoEntry {
+        /// The name that was asked for.
+        entry: String,
+    },
+    /// No requested rung fits the architecture.
+    #[error("{reason}")]
+    NothingFits {
+        /// The reasons why each does not fit.
+        reason: String,
+    },
+    /// No rung was named.
+    #[error("which rung? `ladder list` names them; --check takes all where none is named")]
+    NoRung,
+    /// The device has no driver to ask.
+    #[error(
+        "--check asks a GPU's driver, and a {kind} has none; --arch shows the occupancy without one"
+    )]
+    NoDriver {
+        /// The kind of the device.
+        kind: &'static str,
+    },
+
+    /// The name is not that of a device to predict for.
+    #[error("no device is named `{name}`; {}, or give a file (`./mine.toml`) as those of crates/analysis/devices", did_you_mean(.name, "devices", .known))]
+    UnknownDevice {
+        /// The name that was asked for.
+        name: String,
+        /// The names of all devices.
+        known: Vec<&'static str>,
+    },
+    /// A file does not describe a device.
+    #[error("{path}{}: {problem}", .line.map_or(String::new(), |line| format!(", line {line}")))]
+    Description {
+        /// The file.
+        path: String,
+        /// The line, counted from 1, if the error is in one.
+        line: Option<usize>,
+        /// The error.
+        problem: String,
+    },
+    /// A file has no measured times, or none of the requested ladders.
+    #[error(
+        "{path} has no times of {of}: it is neither what `ladder run --json` prints nor a file with the tables that `ladder run --update-readme` writes"
+    )]
+    NoTimes {
+        /// The file.
+        path: String,
+        /// The ladders.
+        of: String,
+    },
+
+    /// A number is outside of the range for which the model of DRAM can be computed or drawn.
+    #[error("--{option} {given} is not possible here; it takes {least} to {most}")]
+    OutOfRange {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        given: String,
+        /// The least value that it takes.
+        least: String,
+        /// The largest value that it takes.
+        most: String,
+    },
+    /// A burst of the model of DRAM ends within an element.
+    #[error(
+        "a burst of {burst} bytes is no whole number of elements of {element}; --burst takes a multiple of --element"
+    )]
+    PartOfAnElement {
+        /// Bytes of a burst.
+        burst: u64,
+        /// Bytes of an element.
+        element: u64,
+    },
+}
+
+impl Error {
+    /// The error of doing something to the file at `path`.
+    pub fn file(doing: &'static str, path: &Path, why: impl ToString) -> Self {
+        Self::File {
+            doing,
+            path: path.display().to_string(),
+            why: why.to_string(),
+        }
+    }
+
+    /// The exit code: 1 when a device or a tool failed, 2 when the request cannot be fulfilled.
+    pub fn exit_code(&self) -> u8 {
+        use toolkit::Error::{Refused, Scratch, Start, Unread};
+        match self {
+            Self::Tool(Refused { .. } | Scratch(_) | Start { .. } | Unread { .. }) => 1,
+            Self::Sass { .. } => 1,
+            Self::Engine(error) if error.is_failure() => 1,
+            _ => 2,
+        }
+    }
+}
+
+/// A tool's message, on one line.
+fn one_line(error: &toolkit::Error) -> String {
+    let text = error.to_string();
+    let lines = text.lines().map(str::trim);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    lines.join(" | ")
+}
+
+/// The number of lines that an error shows of another program's output.
+const SHOWN_LINES: usize = 6;
+
+/// The number of characters that it shows of each line.
+const SHOWN_CHARACTERS: usize = 120;
+
+/// The first lines, joined into one.
+fn lines(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let shown: Vec<String> = lines.take(SHOWN_LINES).map(begin).collect();
+    match shown.is_empty() {
+        true => "(nothing)".to_owned(),
+        false => shown.join(" | "),
+    }
+}
+
+fn begin(line: &str) -> String {
+    match line.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
