@@ -24,12 +24,9 @@ pub enum Error {
         /// The reason, and what to do about it.
         why: String,
     },
-    /// No rung of a selected ladder is launched for the problem.
-    #[error("nothing is left to profile: {why}")]
-    Nothing {
-        /// The reasons why the rungs were left out.
-        why: String,
-    },
+    /// No rung of a selected ladder is launched for the problem, for these reasons.
+    #[error("nothing is left to profile: {0}")]
+    Nothing(String),
 
     /// No metric has this name.
     #[error("no metric is named `{name}`; {}", near(.nearest, "`ladder profile --explain` names those that are shown"))]
@@ -39,14 +36,11 @@ pub enum Error {
         /// The most similar names, nearest first.
         nearest: Vec<String>,
     },
-    /// The metric is one of Nsight Compute's, and there is no GPU to count it.
+    /// The metric of this name is one of Nsight Compute's, and there is no GPU to count it.
     #[error(
-        "the SIMT machine does not count {name}; --device gpu asks Nsight Compute for it, if it has it"
+        "the SIMT machine does not count {0}; --device gpu asks Nsight Compute for it, if it has it"
     )]
-    NotOnSim {
-        /// The name that was asked for.
-        name: String,
-    },
+    NotOnSim(String),
     /// The chip does not have these metrics.
     #[error("{device} has no metric {}; {hint}`ncu --query-metrics` lists what it has", .metrics.join(", "))]
     NotOnChip {
@@ -96,12 +90,9 @@ pub enum Error {
         text: String,
     },
 
-    /// A tool or a GPU that a comparison needs is missing.
-    #[error("sim and GPU cannot be compared here: {}", .missing.join("; "))]
-    Missing {
-        /// The missing things, and how to get them.
-        missing: Vec<String>,
-    },
+    /// Tools or a GPU that a comparison needs are missing: these things, each with how to get it.
+    #[error("sim and GPU cannot be compared here: {}", .0.join("; "))]
+    Missing(Vec<String>),
     /// A recorded run does not match any ladder of this program.
     #[error(
         "a recorded run of the ladder {ladder} cannot be repeated: {why}; `cargo xtask agree` records it anew on a GPU"
@@ -139,29 +130,20 @@ pub enum Error {
         /// The architecture that was asked for.
         arch: String,
     },
-    /// The entry is not one of this program's kernels.
-    #[error("{entry} is no entry of this program's kernels")]
-    NoEntry {
-        /// The name that was asked for.
-        entry: String,
-    },
-    /// No requested rung fits the architecture.
-    #[error("{reason}")]
-    NothingFits {
-        /// The reasons why each does not fit.
-        reason: String,
-    },
+    /// The entry of this name is not one of this program's kernels.
+    #[error("{0} is no entry of this program's kernels")]
+    NoEntry(String),
+    /// No requested rung fits the architecture, for these reasons.
+    #[error("{0}")]
+    NothingFits(String),
     /// No rung was named.
     #[error("which rung? `ladder list` names them; --check takes all where none is named")]
     NoRung,
-    /// The device has no driver to ask.
+    /// A device of this kind has no driver to ask.
     #[error(
-        "--check asks a GPU's driver, and a {kind} has none; --arch shows the occupancy without one"
+        "--check asks a GPU's driver, and a {0} has none; --arch shows the occupancy without one"
     )]
-    NoDriver {
-        /// The kind of the device.
-        kind: &'static str,
-    },
+    NoDriver(&'static str),
 
     /// The name is not that of a device to predict for.
     #[error("no device is named `{name}`; {}, or give a file (`./mine.toml`) as those of crates/analysis/devices", did_you_mean(.name, "devices", .known))]

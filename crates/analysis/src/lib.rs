@@ -15,5 +15,6 @@ mod error;
 pub mod occupancy;
 pub mod predict;
 pub mod profile;
+mod selection;
 
 pub use error::Error;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::Error;
 use crate::counters::rows;
+use crate::selection::selection as selected;
 use engine::Catalog;
 use engine::selection::{ALL, Given, Selection, select_with};
 
@@ -59,19 +60,14 @@ pub fn cases(
             defaults.truncate(1);
         }
         for default in defaults {
-            let is_kept = |name| selection.given.iter().all(|(given, _)| *given != name);
-            let kept = ladder.options.iter().filter(|own| is_kept(own.name));
-            let kept = kept.filter_map(|own| Some((own.name, default.options.get(own.name)?)));
-            let kept = kept.map(|(name, value)| (name, value.clone()));
-            cases.push(Case {
-                selection: Selection {
-                    ladder,
-                    whole: true,
-                    named: Vec::new(),
-                    given: kept.chain(selection.given.clone()).collect(),
-                },
+            let mut case = Case {
+                selection: selected(ladder, Vec::new(), &default.options),
                 block: if is_given { block } else { default.block },
-            });
+            };
+            let options = &mut case.selection.given;
+            options.retain(|(name, _)| selection.given.iter().all(|(given, _)| given != name));
+            options.extend(selection.given.iter().cloned());
+            cases.push(case);
         }
     }
     Ok(cases)

@@ -12,10 +12,10 @@ use super::class::Class;
 use super::metrics::{ComparedMetric, Rule, find};
 use crate::Error;
 use crate::document;
+use crate::selection::selection;
 use engine::Catalog;
 use engine::registry::Ladder;
 use engine::run::Plan;
-use engine::selection::Selection;
 use engine::size::parse_block;
 
 /// Runs of ladders that were compared.
@@ -132,20 +132,15 @@ impl Run {
     /// [`Error::Unrepeatable`] when an option does not.
     pub fn plan(&self, catalog: &Catalog) -> Result<Plan, Error> {
         let ladder = catalog.ladder(&self.ladder)?;
-        let given = self.options.iter().map(|(name, value)| {
-            let declared = ladder.options.iter().find(|own| own.name == name);
-            let declared = declared.ok_or_else(|| Error::Unrepeatable {
+        let is_known = |name: &str| ladder.options.iter().any(|own| own.name == name);
+        if let Some(name) = self.options.keys().find(|name| !is_known(name)) {
+            return Err(Error::Unrepeatable {
                 ladder: self.ladder.clone(),
                 why: format!("it has no option --{name}"),
-            })?;
-            Ok((declared.name, value.clone()))
-        });
-        let selection = Selection {
-            ladder,
-            whole: false,
-            named: self.rungs.iter().map(|row| row.rung.clone()).collect(),
-            given: given.collect::<Result<_, Error>>()?,
-        };
+            });
+        }
+        let rungs = self.rungs.iter().map(|row| row.rung.clone());
+        let selection = selection(ladder, rungs.collect(), &self.options);
         let block = self.block.as_deref().map(parse_block).transpose()?;
         Ok(selection.plan(block, None)?)
     }

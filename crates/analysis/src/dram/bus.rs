@@ -96,12 +96,13 @@ impl Bus {
                 gb_per_s: utilisation * peak_gb_per_s,
             }
         };
-        let channels_for = |&gb_per_s: &f64| -> Result<ChannelsFor, Error> {
+        let channels_for = demands.iter().map(|&gb_per_s| {
             within("demand", gb_per_s, 0.001..=1e9)?;
             // The last digits of a quotient of decimals are rounding errors.
             let channels = (gb_per_s / peak_gb_per_s * (1.0 - 1e-12)).ceil();
             Ok(ChannelsFor { gb_per_s, channels })
-        };
+        });
+        let channels_for = channels_for.collect::<Result<_, Error>>()?;
         let enough = ratio + 1;
         let powers = (0..).map(|power| 1 << power);
         let mut numbers: Vec<u64> = powers.take_while(|banks| *banks < enough).collect();
@@ -118,10 +119,7 @@ impl Bus {
             own: with(banks),
             banks_to_saturate: enough,
             by_banks: numbers.into_iter().map(with).collect(),
-            channels_for: demands
-                .iter()
-                .map(channels_for)
-                .collect::<Result<_, Error>>()?,
+            channels_for,
             timeline: (0..banks).map(lane).collect(),
         })
     }

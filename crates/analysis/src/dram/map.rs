@@ -38,15 +38,14 @@ impl Map {
     pub fn new(dram: Dram, element: u64, elements: u64) -> Result<Self, Error> {
         dram.check_figure(element)?;
         let all = 0..within("elements", elements, 1..=1024)?;
+        let placed = all.map(|index| Element {
+            element: index,
+            place: dram.place(index * element),
+        });
         Ok(Self {
             dram,
             element,
-            elements: all
-                .map(|index| Element {
-                    element: index,
-                    place: dram.place(index * element),
-                })
-                .collect(),
+            elements: placed.collect(),
         })
     }
 

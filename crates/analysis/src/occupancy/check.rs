@@ -55,7 +55,7 @@ pub fn check(
     rungs: &[&'static Rung],
 ) -> Result<LadderComparison, Error> {
     let info = device.info();
-    let no_driver = Error::NoDriver { kind: info.kind };
+    let no_driver = Error::NoDriver(info.kind);
     let Some(capability) = info.compute_capability else {
         return Err(no_driver);
     };
@@ -104,12 +104,11 @@ pub fn launches(ladder: &'static Ladder, rung: &'static Rung) -> Result<Vec<Laun
     };
     let mut launches = Vec::new();
     for variant in variants {
-        let blocks = match (&fixed, rung.entries.of(variant)) {
-            (Some(fixed), _) => fixed.clone(),
-            (None, Some(Entries::PerBlock(blocks))) => blocks.to_vec(),
-            (None, _) => ladder.blocks.to_vec(),
+        let compiled = match rung.entries.of(variant) {
+            Some(Entries::PerBlock(blocks)) => blocks,
+            _ => ladder.blocks,
         };
-        for block in blocks {
+        for block in fixed.clone().unwrap_or_else(|| compiled.to_vec()) {
             launches.push(Launch {
                 code: Code::Kernels,
                 entry: rung.entry(variant, block).map_err(engine::Error::from)?,

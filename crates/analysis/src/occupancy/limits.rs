@@ -59,13 +59,9 @@ struct File {
 }
 
 static ALL: LazyLock<Vec<Limits>> = LazyLock::new(|| {
-    let File {
-        common,
-        architecture,
-    } = embedded("limits.toml", include_str!("limits.toml"));
-    let complete = |own: toml::Table| common.clone().into_iter().chain(own).collect();
-    let limits = architecture.into_iter().map(|own| {
-        let table: toml::Table = complete(own);
+    let file: File = embedded("limits.toml", include_str!("limits.toml"));
+    let limits = file.architecture.into_iter().map(|own| {
+        let table: toml::Table = file.common.clone().into_iter().chain(own).collect();
         let limits = table.try_into();
         limits.unwrap_or_else(|error| panic!("limits.toml: {error}"))
     });

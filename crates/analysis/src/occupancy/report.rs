@@ -131,20 +131,16 @@ impl RungOccupancy {
             }
         }
         let block = Block::from(launch);
-        let with_shared = |dynamic_shared| {
-            let block = Block {
-                dynamic_shared,
-                ..block
+        let threads = Block {
+            dynamic_shared: 0,
+            ..block
+        };
+        let with_shared = |shared_bytes| {
+            let usage = Usage {
+                shared_bytes,
+                ..usage
             };
-            let shared_bytes = 0;
-            of(
-                limits,
-                Usage {
-                    shared_bytes,
-                    ..usage
-                },
-                block,
-            )
+            of(limits, usage, threads)
         };
         let with_registers = |registers| of(limits, Usage { registers, ..usage }, block);
         Ok(Self {

@@ -1,7 +1,7 @@
 //! The resource usage that `ptxas` reports for a launch's entry.
 
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use toolkit::{Found, Tool, Usage, ptxas};
 
@@ -10,10 +10,8 @@ use crate::Error;
 use engine::launch::{Code, Launch};
 use engine::{Kernels, Ptx};
 
-/// By entry and architecture.
-type UsageByEntry = BTreeMap<(String, String), Usage>;
-
-static KNOWN: LazyLock<Mutex<UsageByEntry>> = LazyLock::new(Mutex::default);
+/// The usages that are known, by entry and architecture.
+static KNOWN: Mutex<BTreeMap<(String, String), Usage>> = Mutex::new(BTreeMap::new());
 
 /// The resource usage of a launch's entry when it is assembled for an architecture such as `sm_90`, by the `ptxas`
 /// that [`toolkit::find`] finds. Only this entry of the kernels' PTX is assembled, which takes milliseconds. The
@@ -52,7 +50,7 @@ pub fn source(
     let capability = Limits::named(arch)?.capability;
     let entry = launch.entry.clone();
     if launch.code != Code::Kernels {
-        return Err(Error::NoEntry { entry });
+        return Err(Error::NoEntry(entry));
     }
     let has_it = |ptx: &&'static Ptx| ptx.outline().has_entry(&entry);
     if let Some(own) = kernels.newest_for(Some(capability)).filter(has_it) {
@@ -64,7 +62,7 @@ pub fn source(
             needs: newer.capability,
             arch: arch.to_owned(),
         },
-        None => Error::NoEntry { entry },
+        None => Error::NoEntry(entry),
     })
 }
 

@@ -5,7 +5,7 @@
 //! use analysis::predict::{self, Description, model::Constants};
 //! use engine::selection::select;
 //!
-//! # fn main() -> Result<(), analysis::predict::Error> {
+//! # fn main() -> Result<(), analysis::Error> {
 //! let device = Description::open("h100")?;
 //! for selected in select(&host::CATALOG, &["reduce".to_owned()])? {
 //!     let plan = selected.plan(None, None)?;
@@ -111,17 +111,17 @@ pub fn ladder(
     let mut all = entries.iter();
     plan.leave_out(|rung, launch| {
         let fits = all.next().is_some_and(|own| own.occupancy.blocks > 0);
-        (!fits).then(|| Error::NothingFits {
-            reason: format!(
+        (!fits).then(|| {
+            Error::NothingFits(format!(
                 "{launch} does not fit a multiprocessor of {}: `ladder occupancy {}` says why",
                 device.name, rung.name
-            ),
+            ))
         })
     })?;
     entries.retain(|own| own.occupancy.blocks > 0);
     if entries.is_empty() {
         let reason = plan.left_out().join("; ");
-        return Err(Error::NothingFits { reason }.into());
+        return Err(Error::NothingFits(reason));
     }
     let problem = plan.problem();
     Ok(LadderPrediction {

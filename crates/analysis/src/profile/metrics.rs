@@ -157,7 +157,7 @@ pub fn find(name: &str, on_gpu: bool) -> Result<Metric, Error> {
     let nearest = nearest(name);
     let name = name.to_owned();
     Err(if nearest.is_empty() && looks_like_nsights(&name) {
-        Error::NotOnSim { name }
+        Error::NotOnSim(name)
     } else {
         Error::UnknownMetric { name, nearest }
     })

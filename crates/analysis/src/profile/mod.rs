@@ -127,9 +127,10 @@ impl Side {
 pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, Error> {
     let plan = selection.plan(block, None)?;
     match plan.launches().is_empty() {
-        true => Err(Error::Nothing {
-            why: format!("no rung of {} computes this", selection.ladder.name),
-        }),
+        true => Err(Error::Nothing(format!(
+            "no rung of {} computes this",
+            selection.ladder.name
+        ))),
         false => Ok(plan),
     }
 }

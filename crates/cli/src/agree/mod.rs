@@ -136,7 +136,7 @@ fn measure(
         plan.leave_out(|_, launch| device.check_supported(launch))?;
         if plan.launches().is_empty() {
             let why = plan.left_out().join("; ");
-            return Err(analysis::Error::Nothing { why }.into());
+            return Err(analysis::Error::Nothing(why).into());
         }
     }
     // It is closed before another process is profiled on it.
@@ -202,6 +202,6 @@ fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Devi
             };
             Ok((gpu, device))
         }
-        _ => Err(analysis::Error::Missing { missing }.into()),
+        _ => Err(analysis::Error::Missing(missing).into()),
     }
 }

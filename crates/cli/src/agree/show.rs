@@ -188,21 +188,24 @@ fn circumstances(record: &Record, report: &mut Document) {
 }
 
 fn place(measured: &Circumstances) -> String {
-    let Circumstances {
-        device,
+    let (date, toolchain) = (&measured.date, &measured.toolchain);
+    let capability = measured.capability;
+    let capability = capability.map(|(major, minor)| format!("compute capability {major}.{minor}"));
+    let driver = measured
+        .driver
+        .as_ref()
+        .map(|driver| format!("driver {driver}"));
+    let ptxas = measured
+        .ptxas
+        .as_ref()
+        .map(|version| format!("ptxas {version}"));
+    let parts = [
+        Some(measured.device.clone()),
         capability,
         driver,
-        ncu,
+        measured.ncu.clone(),
         ptxas,
-        date,
-        toolchain,
-    } = measured;
-    let mut parts = vec![device.clone()];
-    if let Some((major, minor)) = capability {
-        parts.push(format!("compute capability {major}.{minor}"));
-    }
-    parts.extend(driver.iter().map(|driver| format!("driver {driver}")));
-    parts.extend(ncu.clone());
-    parts.extend(ptxas.iter().map(|version| format!("ptxas {version}")));
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!("{}; {date}; {toolchain}", parts.join(", "))
 }

@@ -55,10 +55,10 @@ fn document(measured: &[MeasuredPair]) -> Document {
     for entry in entries() {
         let or_nothing = |text: &'static str| if text.is_empty() { NOTHING } else { text };
         table.row([
-            entry.optimization.name(),
-            or_nothing(&entry.compute),
-            or_nothing(&entry.memory),
-            &entry.strategies.join(";\n"),
+            entry.optimization.to_string(),
+            or_nothing(&entry.compute).to_owned(),
+            or_nothing(&entry.memory).to_owned(),
+            entry.strategies.join(";\n"),
         ]);
         let or_null = |text: &'static str| (!text.is_empty()).then_some(text);
         let own = measured.iter();
@@ -100,7 +100,11 @@ fn rungs(measured: &[MeasuredPair]) -> Table {
         // Each optimization's name once.
         let is_next = last.replace(optimization) != Some(optimization);
         table.row([
-            if is_next { optimization.name() } else { "" }.to_owned(),
+            if is_next {
+                optimization.to_string()
+            } else {
+                String::new()
+            },
             format!("{}\n→ {}", pair.before, pair.after),
             size.clone(),
             lines(|gain| gain.what.to_owned()),

@@ -107,7 +107,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
     if is_empty {
         let reason = left_out.join("; ");
-        return Err(analysis::Error::NothingFits { reason }.into());
+        return Err(analysis::Error::NothingFits(reason).into());
     }
     for why in left_out {
         tell_left_out(&why, args.format, &mut document, to)?;

@@ -252,7 +252,11 @@ fn verdicts(profile: &Profile) -> Table {
             Some(found.bound.name().to_owned()),
             Some(how_near(&found)),
             predicted.then(|| found.predicted_ns.map_or(String::new(), duration)),
-            Some(found.helps.map_or(NOTHING, |helps| helps.name()).to_owned()),
+            Some(
+                found
+                    .helps
+                    .map_or(NOTHING.to_owned(), |helps| helps.to_string()),
+            ),
             Some(found.helps.and_then(next).unwrap_or(NOTHING).to_owned()),
         ];
         table.row(cells.into_iter().flatten());
