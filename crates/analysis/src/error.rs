@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use engine::names::{did_you_mean, near};
-
 /// The reason why an analysis is not possible. Each message is one line and says what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -14,7 +12,7 @@ pub enum Error {
     /// One of NVIDIA's tools is missing or failed.
     #[error("{}", one_line(.0))]
     Tool(#[from] toolkit::Error),
-    /// A file cannot be read or written. A file that cannot be written is unchanged.
+    /// A file cannot be read, written or started. A file that cannot be written is unchanged.
     #[error("cannot {doing} {path}: {why}")]
     File {
         /// What was attempted, as a verb.
@@ -28,13 +26,15 @@ pub enum Error {
     #[error("nothing is left to profile: {0}")]
     Nothing(String),
 
-    /// No metric has this name.
-    #[error("no metric is named `{name}`; {}", near(.nearest, "`ladder profile --explain` names those that are shown"))]
-    UnknownMetric {
+    /// No metric or device to predict for has this name.
+    #[error("no {kind} is named `{name}`; {hint}")]
+    Unknown {
+        /// The kind of thing that was looked for.
+        kind: &'static str,
         /// The name that was asked for.
         name: String,
-        /// The most similar names, nearest first.
-        nearest: Vec<String>,
+        /// The most similar names, or where to find all.
+        hint: String,
     },
     /// The metric of this name is one of Nsight Compute's, and there is no GPU to count it.
     #[error(
@@ -54,14 +54,6 @@ pub enum Error {
     /// Nsight Compute is missing or too old.
     #[error("{0}; --ncu names one, --device sim needs none")]
     NoNcu(toolkit::Error),
-    /// The program that was named as `ncu` cannot be started.
-    #[error("cannot start {program}: {why}; name Nsight Compute's `ncu` with --ncu")]
-    Start {
-        /// The program.
-        program: String,
-        /// The system's error.
-        why: String,
-    },
     /// The driver does not allow this user to read the counters.
     #[error(
         "the driver does not let this user read performance counters (ERR_NVGPUCTRPERM): run as root, or have the \
@@ -145,14 +137,6 @@ pub enum Error {
     )]
     NoDriver(&'static str),
 
-    /// The name is not that of a device to predict for.
-    #[error("no device is named `{name}`; {}, or give a file (`./mine.toml`) as those of crates/analysis/devices", did_you_mean(.name, "devices", .known))]
-    UnknownDevice {
-        /// The name that was asked for.
-        name: String,
-        /// The names of all devices.
-        known: Vec<&'static str>,
-    },
     /// A file does not describe a device.
     #[error("{path}{}: {problem}", .line.map_or(String::new(), |line| format!(", line {line}")))]
     Description {
@@ -205,6 +189,15 @@ impl Error {
             doing,
             path: path.display().to_string(),
             why: why.to_string(),
+        }
+    }
+
+    /// The error when nothing of this kind has this name.
+    pub(crate) fn unknown(kind: &'static str, name: &str, hint: String) -> Self {
+        Self::Unknown {
+            kind,
+            name: name.to_owned(),
+            hint,
         }
     }
 

@@ -78,57 +78,34 @@ impl Limits {
     ///
     /// # Errors
     /// [`Error::NoLimits`] when the compute capability is not in the tables.
-    pub fn of(capability: (u32, u32)) -> Result<&'static Self, Error> {
-        Self::known(capability).ok_or_else(|| no_limits(&sm(capability)))
+    pub fn of((major, minor): (u32, u32)) -> Result<&'static Self, Error> {
+        Self::named(&format!("sm_{major}{minor}"))
     }
 
     /// The limits of an architecture by NVIDIA's name for it, `sm_90`. A suffix `a` or `f` is ignored.
     ///
     /// # Errors
-    /// [`Error::NoLimits`] when the name is not an architecture's, or when the architecture is not in the
-    /// tables.
+    /// [`Error::NoLimits`] when the name is not that of an architecture in the tables.
     pub fn named(arch: &str) -> Result<&'static Self, Error> {
-        parse(arch)
-            .and_then(Self::known)
-            .ok_or_else(|| no_limits(arch))
-    }
-
-    fn known(capability: (u32, u32)) -> Option<&'static Self> {
-        ALL.iter().find(|limits| limits.capability == capability)
+        let plain = arch.strip_suffix(['a', 'f']).unwrap_or(arch);
+        let mut all = ALL.iter();
+        let limits = all.find(|limits| limits.arch() == plain);
+        limits.ok_or_else(|| Error::NoLimits {
+            arch: arch.to_owned(),
+            known: ALL.iter().map(Self::arch).collect(),
+        })
     }
 
     /// NVIDIA's name for the architecture, `sm_90`.
     pub fn arch(&self) -> String {
-        sm(self.capability)
+        let (major, minor) = self.capability;
+        format!("sm_{major}{minor}")
     }
 
     /// Threads that an SM holds at once.
     pub fn threads(&self) -> u32 {
         self.warps * WARP
     }
-}
-
-fn no_limits(arch: &str) -> Error {
-    Error::NoLimits {
-        arch: arch.to_owned(),
-        known: ALL.iter().map(Limits::arch).collect(),
-    }
-}
-
-/// `sm_90` for 9.0.
-pub(super) fn sm((major, minor): (u32, u32)) -> String {
-    format!("sm_{major}{minor}")
-}
-
-/// The compute capability in `sm_90`, `sm_90a`: the last digit is the minor number.
-fn parse(arch: &str) -> Option<(u32, u32)> {
-    let number = arch.strip_prefix("sm_")?;
-    let digits = number.strip_suffix(['a', 'f']).unwrap_or(number);
-    if digits.len() < 2 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let number: u32 = digits.parse().ok()?;
-    Some((number / 10, number % 10))
 }
 
 #[cfg(test)]

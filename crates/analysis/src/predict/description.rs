@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::Error;
 use crate::occupancy::Limits;
+use engine::names::did_you_mean;
 
 /// The descriptions that come with the program: the names that `--on` takes, and the files.
 const KNOWN: [(&str, &str); 6] = [
@@ -42,7 +43,6 @@ pub struct Description {
     /// One of its multiprocessors.
     pub multiprocessor: Multiprocessor,
     /// The latencies of operations in cycles.
-    #[serde(with = "LatenciesInFile")]
     pub latency: Latencies,
 }
 
@@ -86,21 +86,6 @@ pub struct Multiprocessor {
     pub words: f64,
 }
 
-/// The fields of [`Latencies`], for a file to have exactly these.
-#[derive(Deserialize)]
-#[serde(remote = "Latencies", deny_unknown_fields)]
-struct LatenciesInFile {
-    alu: u32,
-    special: u32,
-    shuffle: u32,
-    shared: u32,
-    atomic: u32,
-    l1: u32,
-    l2: u32,
-    memory: u32,
-    barrier: u32,
-}
-
 /// The least and the largest value of each figure of a file, or of those of a section that are not listed before it.
 const BOUNDS: [(&str, f64, f64); 11] = [
     ("multiprocessors", 1.0, 4096.0),
@@ -125,7 +110,7 @@ impl Description {
     /// The device of this name, or the one that a file describes.
     ///
     /// # Errors
-    /// [`Error::UnknownDevice`] when the name is neither a known device's nor a file's, [`Error::File`] when
+    /// [`Error::Unknown`] when the name is neither a known device's nor a file's, [`Error::File`] when
     /// the file cannot be read, [`Error::Description`] when it does not describe a device.
     pub fn open(name: &str) -> Result<Self, Error> {
         if let Some((name, text)) = KNOWN.iter().find(|(known, _)| *known == name) {
@@ -133,11 +118,9 @@ impl Description {
         }
         let is_path = name.contains(['/', '\\']) || name.ends_with(".toml");
         if !is_path && !Path::new(name).exists() {
-            let known = Self::known();
-            return Err(Error::UnknownDevice {
-                name: name.to_owned(),
-                known,
-            });
+            let hint = did_you_mean(name, "devices", &Self::known());
+            let file = "or give a file (`./mine.toml`) as those of crates/analysis/devices";
+            return Err(Error::unknown("device", name, format!("{hint}, {file}")));
         }
         let text = std::fs::read_to_string(name);
         let text = text.map_err(|error| Error::file("read", Path::new(name), error))?;

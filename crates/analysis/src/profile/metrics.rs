@@ -124,43 +124,42 @@ pub fn defaults() -> Vec<Metric> {
 /// Nsight Compute's.
 ///
 /// # Errors
-/// [`Error::UnknownMetric`] with the nearest names when neither device can have it;
+/// [`Error::Unknown`] with the nearest names when neither device can have it;
 /// [`Error::NotOnSim`] when it could be one of Nsight Compute's and there is no GPU.
 pub fn find(name: &str, on_gpu: bool) -> Result<Metric, Error> {
     if let Some(known) = METRICS.iter().find(|metric| metric.name == name) {
         return Ok(known.clone());
     }
-    let plain = |meaning: &str| Metric {
+    let mut counters = simt::counters::METRICS.iter();
+    let counter = counters.find(|counter| counter.name == name);
+    let missing = Source::missing_because;
+    let (sim, gpu, meaning) = match counter {
+        Some(own) if name.starts_with("ptx_") => (Source::Same, missing(PTX_ONLY), own.text),
+        Some(own) => (Source::Same, Source::Same, own.text),
+        None if on_gpu && looks_like_nsights(name) => {
+            let not_on_sim = missing("the SIMT machine does not count it");
+            (not_on_sim, Source::Same, "as `ncu --query-metrics` has it")
+        }
+        None => return Err(unknown(name)),
+    };
+    Ok(Metric {
         name: name.to_owned(),
         heading: name.to_owned(),
         form: form_of(name),
         meaning: meaning.to_owned(),
+        sim,
+        gpu,
         ..Metric::default()
-    };
-    let mut counters = simt::counters::METRICS.iter();
-    if let Some(counter) = counters.find(|counter| counter.name == name) {
-        let gpu = match name.starts_with("ptx_") {
-            true => Source::missing_because(PTX_ONLY),
-            false => Source::Same,
-        };
-        return Ok(Metric {
-            gpu,
-            ..plain(counter.text)
-        });
-    }
-    if on_gpu && looks_like_nsights(name) {
-        return Ok(Metric {
-            sim: Source::missing_because("the SIMT machine does not count it"),
-            ..plain("as `ncu --query-metrics` has it")
-        });
-    }
-    let nearest = nearest(name);
-    let name = name.to_owned();
-    Err(if nearest.is_empty() && looks_like_nsights(&name) {
-        Error::NotOnSim(name)
-    } else {
-        Error::UnknownMetric { name, nearest }
     })
+}
+
+fn unknown(name: &str) -> Error {
+    let nearest = nearest(name);
+    if nearest.is_empty() && looks_like_nsights(name) {
+        return Error::NotOnSim(name.to_owned());
+    }
+    let shown = "`ladder profile --explain` names those that are shown";
+    Error::unknown("metric", name, near(&nearest, shown))
 }
 
 /// The names of metrics that this name was most likely meant to be.

@@ -10,6 +10,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -79,7 +80,7 @@ pub struct Ncu<'a> {
 /// The path of `ncu`: the file that was named, or else the one that [`toolkit::find`] finds.
 ///
 /// # Errors
-/// [`Error::Start`] when the named file does not exist, [`Error::NoNcu`] when none is found.
+/// [`Error::File`] when the named file does not exist, [`Error::NoNcu`] when none is found.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, Error> {
     match named {
         Some(named) if named.is_file() => Ok(named.to_owned()),
@@ -88,11 +89,9 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, Error> {
     }
 }
 
-fn start_error(program: &Path, why: impl ToString) -> Error {
-    Error::Start {
-        program: program.display().to_string(),
-        why: why.to_string(),
-    }
+fn start_error(program: &Path, why: impl Display) -> Error {
+    let why = format!("{why}; name Nsight Compute's `ncu` with --ncu");
+    Error::file("start", program, why)
 }
 
 /// The metrics to collect.
