@@ -85,33 +85,18 @@ pub enum Error {
     /// Tools or a GPU that a comparison needs are missing: these things, each with how to get it.
     #[error("sim and GPU cannot be compared here: {}", .0.join("; "))]
     Missing(Vec<String>),
-    /// A recorded run does not match any ladder of this program.
+    /// A recorded run of this ladder cannot be repeated with this program, for this reason.
     #[error(
-        "a recorded run of the ladder {ladder} cannot be repeated: {why}; `cargo xtask agree` records it anew on a GPU"
+        "a recorded run of the ladder {0} cannot be repeated: {1}; `cargo xtask agree` records it anew on a GPU"
     )]
-    Unrepeatable {
-        /// The ladder.
-        ladder: String,
-        /// The difference between the record and the ladder.
-        why: String,
-    },
-    /// The comparison of PTX with SASS failed.
-    #[error("what ptxas made of {entry} is not known: {error}")]
-    Sass {
-        /// The kernel.
-        entry: String,
-        /// The tool's failure.
-        error: toolkit::Error,
-    },
+    Unrepeatable(String, String),
+    /// The PTX of this entry cannot be compared with its SASS, because a tool failed.
+    #[error("what ptxas made of {0} is not known: {1}")]
+    Sass(String, toolkit::Error),
 
-    /// The architecture is not in the tables of limits.
-    #[error("no limits are known of `{arch}`; the architectures are {}", .known.join(", "))]
-    NoLimits {
-        /// The name that was asked for.
-        arch: String,
-        /// All names.
-        known: Vec<String>,
-    },
+    /// The architecture of this name is not in the tables of limits, which have those others.
+    #[error("no limits are known of `{0}`; the architectures are {known}", known = .1.join(", "))]
+    NoLimits(String, Vec<String>),
     /// The entry is compiled for newer architectures only.
     #[error("{entry} needs sm_{}{} or newer, not {arch}", .needs.0, .needs.1)]
     NeedsNewer {
@@ -147,16 +132,11 @@ pub enum Error {
         /// The error.
         problem: String,
     },
-    /// A file has no measured times, or none of the requested ladders.
+    /// The file at this path has no measured times, or none of these ladders.
     #[error(
-        "{path} has no times of {of}: it is neither what `ladder run --json` prints nor a file with the tables that `ladder run --update-readme` writes"
+        "{0} has no times of {1}: it is neither what `ladder run --json` prints nor a file with the tables that `ladder run --update-readme` writes"
     )]
-    NoTimes {
-        /// The file.
-        path: String,
-        /// The ladders.
-        of: String,
-    },
+    NoTimes(String, String),
 
     /// A number is outside of the range for which the model of DRAM can be computed or drawn.
     #[error("--{option} {given} is not possible here; it takes {least} to {most}")]
@@ -170,16 +150,11 @@ pub enum Error {
         /// The largest value that it takes.
         most: String,
     },
-    /// A burst of the model of DRAM ends within an element.
+    /// A burst of the model of DRAM, with its number of bytes, ends within an element of this many bytes.
     #[error(
-        "a burst of {burst} bytes is no whole number of elements of {element}; --burst takes a multiple of --element"
+        "a burst of {0} bytes is no whole number of elements of {1}; --burst takes a multiple of --element"
     )]
-    PartOfAnElement {
-        /// Bytes of a burst.
-        burst: u64,
-        /// Bytes of an element.
-        element: u64,
-    },
+    PartOfAnElement(u64, u64),
 }
 
 impl Error {
@@ -206,7 +181,7 @@ impl Error {
         use toolkit::Error::{Refused, Scratch, Start, Unread};
         match self {
             Self::Tool(Refused { .. } | Scratch(_) | Start { .. } | Unread { .. }) => 1,
-            Self::Sass { .. } => 1,
+            Self::Sass(..) => 1,
             Self::Engine(error) if error.is_failure() => 1,
             _ => 2,
         }

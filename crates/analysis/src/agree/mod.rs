@@ -124,10 +124,8 @@ impl Gpu<'_> {
     /// # Errors
     /// [`Error::Sass`] when the tools fail.
     pub fn changes(&self, entry: &str) -> Result<Vec<Change>, Error> {
-        self.explain.changes(entry).map_err(|error| Error::Sass {
-            entry: entry.to_owned(),
-            error,
-        })
+        let changes = self.explain.changes(entry);
+        changes.map_err(|error| Error::Sass(entry.to_owned(), error))
     }
 
     /// The circumstances of its measurements.
@@ -173,7 +171,7 @@ pub fn compare(
     let on_sim = on_sim(sim, plan, |rung| progress(rung.name))?;
     progress("ptxas");
 
-    let is_counted = |name: &String| on_gpu.iter().any(|numbers| numbers.get(name).is_some());
+    let is_counted = |name: &String| on_gpu.iter().any(|numbers| numbers.contains_key(name));
     let is_there =
         |own: &&ComparedMetric| !own.is_optional || own.gpu.needs(&own.name).iter().all(is_counted);
     let there: Vec<&ComparedMetric> = METRICS.iter().filter(is_there).collect();
@@ -244,7 +242,7 @@ fn class_without_changes(
         return Some((class, None));
     }
     let by_instruction = metric.by_instruction.as_ref();
-    let by_instruction = by_instruction.and_then(|name| gpu.get(name));
+    let by_instruction = by_instruction.and_then(|name| gpu.get(name).copied());
     let why = match sim.is_some() && by_instruction == sim && ncu > sim {
         true => ARBITRATION.to_owned(),
         false => copies_that_bypass_l1(metric, sim?, ncu?, gpu)?,
@@ -270,7 +268,7 @@ fn with_the_other_kind(
         return why;
     };
     let both = |numbers: &Numbers| {
-        let get = |name: &str| numbers.get(name).unwrap_or(0.0);
+        let get = |name: &str| numbers.get(name).copied().unwrap_or(0.0);
         get(&metric.name) + get(other)
     };
     let (sim, gpu) = (both(sim), both(gpu));
@@ -296,7 +294,7 @@ fn copies_that_bypass_l1(
     gpu: &Numbers,
 ) -> Option<String> {
     let [through, past] = metric.copies.as_ref()?;
-    let (through, past) = (gpu.get(through)?, gpu.get(past)?);
+    let (through, past) = (*gpu.get(through)?, *gpu.get(past)?);
     let own = sim - through;
     (through + past == ncu && 0.0 < own && own < past).then(|| {
         format!(

@@ -134,10 +134,8 @@ impl Run {
         let ladder = catalog.ladder(&self.ladder)?;
         let is_known = |name: &str| ladder.options.iter().any(|own| own.name == name);
         if let Some(name) = self.options.keys().find(|name| !is_known(name)) {
-            return Err(Error::Unrepeatable {
-                ladder: self.ladder.clone(),
-                why: format!("it has no option --{name}"),
-            });
+            let why = format!("it has no option --{name}");
+            return Err(Error::Unrepeatable(self.ladder.clone(), why));
         }
         let rungs = self.rungs.iter().map(|row| row.rung.clone());
         let selection = selection(ladder, rungs.collect(), &self.options);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Gain, Optimization, Pair, entries, gain};
-use crate::counters::Numbers;
+use crate::counters::counted;
 use crate::selection::selection;
 use engine::device::Device;
 use engine::problem::Verdict;
@@ -79,15 +79,15 @@ fn measure_pair(
         if let Verdict::Wrong(why) = checked.verdict {
             return Err(failed(format!("{launch} is wrong: {why}")));
         }
-        let mut counted = Numbers::counted(&checked.ran.counters);
+        let mut counters = counted(&checked.ran.counters);
         let shared = rung.shared.bytes(launch.block);
-        counted.insert("shared_bytes_per_block", f64::from(shared));
-        numbers.insert(rung.name, counted);
+        counters.insert("shared_bytes_per_block".to_owned(), f64::from(shared));
+        numbers.insert(rung.name, counters);
     }
     let measured = |what: &'static String| -> Result<MeasuredGain, Error> {
         let gain = gain(what).ok_or_else(|| failed(format!("no gain is called `{what}`")))?;
         let of = |rung: &'static String| {
-            let counter = |name: &str| numbers.get(rung.as_str())?.get(name);
+            let counter = |name: &str| numbers.get(rung.as_str())?.get(name).copied();
             let missing = || failed(format!("{rung} has no {what}; --device sim counts it"));
             gain.number.of(&counter).ok_or_else(missing)
         };

@@ -12,35 +12,14 @@ use serde::de::DeserializeOwned;
 
 pub use expression::Expression;
 
-/// The counters of a launch, by name.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Numbers(BTreeMap<String, f64>);
+/// The counters of a launch that have a value, by name.
+pub type Numbers = BTreeMap<String, f64>;
 
-impl Numbers {
-    /// The value of this counter, if it was counted.
-    pub fn get(&self, name: &str) -> Option<f64> {
-        self.0.get(name).copied()
-    }
-
-    /// The counters of a launch that have a value.
-    pub fn counted(counters: &[engine::device::Metric]) -> Self {
-        let counters = counters.iter();
-        let counted = counters.filter_map(|own| Some((own.name, own.value.number()?)));
-        counted.collect()
-    }
-
-    /// Sets the value of a counter.
-    pub fn insert(&mut self, name: impl Into<String>, number: f64) {
-        self.0.insert(name.into(), number);
-    }
-}
-
-impl<N: Into<String>> FromIterator<(N, f64)> for Numbers {
-    fn from_iter<I: IntoIterator<Item = (N, f64)>>(numbers: I) -> Self {
-        let numbers = numbers.into_iter();
-        let owned = numbers.map(|(name, number)| (name.into(), number));
-        Self(owned.collect())
-    }
+/// The counters of a launch on a device that have a value.
+pub(crate) fn counted(counters: &[engine::device::Metric]) -> Numbers {
+    let counters = counters.iter();
+    let counted = counters.filter_map(|own| Some((own.name.to_owned(), own.value.number()?)));
+    counted.collect()
 }
 
 /// The source of a device's number for a metric.
@@ -80,8 +59,8 @@ impl Source {
     /// The number for a metric of this name, if all counters that it needs were counted and no divisor is 0.
     pub fn of(&self, name: &str, numbers: &Numbers) -> Option<f64> {
         match self {
-            Self::Same => numbers.get(name),
-            Self::Counted(expression) => expression.of(&|name| numbers.get(name)),
+            Self::Same => numbers.get(name).copied(),
+            Self::Counted(expression) => expression.of(&|name| numbers.get(name).copied()),
             Self::Missing { .. } => None,
         }
     }

@@ -136,10 +136,7 @@ impl Dram {
         within("banks", self.banks, 1..=8)?;
         within("element", element, 1..=self.burst)?;
         if !self.burst.is_multiple_of(element) {
-            return Err(Error::PartOfAnElement {
-                burst: self.burst,
-                element,
-            });
+            return Err(Error::PartOfAnElement(self.burst, element));
         }
         Ok(())
     }

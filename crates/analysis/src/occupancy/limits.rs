@@ -90,10 +90,8 @@ impl Limits {
         let plain = arch.strip_suffix(['a', 'f']).unwrap_or(arch);
         let mut all = ALL.iter();
         let limits = all.find(|limits| limits.arch() == plain);
-        limits.ok_or_else(|| Error::NoLimits {
-            arch: arch.to_owned(),
-            known: ALL.iter().map(Self::arch).collect(),
-        })
+        let known = || ALL.iter().map(Self::arch).collect();
+        limits.ok_or_else(|| Error::NoLimits(arch.to_owned(), known()))
     }
 
     /// NVIDIA's name for the architecture, `sm_90`.

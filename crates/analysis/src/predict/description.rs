@@ -1,7 +1,9 @@
 //! Descriptions of devices: one TOML file each, with the source of every figure.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 use simt::critical_path::Latencies;
@@ -9,6 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::Error;
+use crate::counters::embedded;
 use crate::occupancy::Limits;
 use engine::names::did_you_mean;
 
@@ -86,20 +89,9 @@ pub struct Multiprocessor {
     pub words: f64,
 }
 
-/// The least and the largest value of each figure of a file, or of those of a section that are not listed before it.
-const BOUNDS: [(&str, f64, f64); 11] = [
-    ("multiprocessors", 1.0, 4096.0),
-    ("clock_mhz", 100.0, 10_000.0),
-    ("launch_us", 0.1, 1000.0),
-    ("memory.gb_per_s", 1.0, 1e6),
-    ("l2.bytes", 65_536.0, 1e11),
-    ("l2.gb_per_s", 1.0, 1e6),
-    ("l2.atomics_per_clock", 0.01, 1e4),
-    ("l2.partitions", 1.0, 1024.0),
-    ("multiprocessor.l1_bytes", 16_384.0, 1e8),
-    ("multiprocessor.", 1.0, 1024.0),
-    ("latency.", 1.0, 100_000.0),
-];
+/// The least and the largest value of a figure, or of all those of a section.
+static BOUNDS: LazyLock<BTreeMap<String, [f64; 2]>> =
+    LazyLock::new(|| embedded("bounds.toml", include_str!("../../devices/bounds.toml")));
 
 impl Description {
     /// The names of the devices that come with the program.
@@ -145,12 +137,10 @@ impl Description {
         for (figure, value) in figures(DeTable::parse(text).map_err(unread)?.get_ref()) {
             let number = text[value.span()].parse().ok();
             let number = number.and_then(|value: toml::Value| value.try_into::<f64>().ok());
-            let mut bounds = BOUNDS.iter();
-            let bound = bounds.find(|(name, ..)| {
-                *name == figure || (name.ends_with('.') && figure.starts_with(name))
-            });
+            let section = figure.split('.').next().unwrap_or_default();
+            let bounds = BOUNDS.get(&figure).or_else(|| BOUNDS.get(section));
             // Not a number is not in any range either.
-            if let (Some(number), Some((_, least, most))) = (number, bound)
+            if let (Some(number), Some([least, most])) = (number, bounds)
                 && !(least..=most).contains(&&number)
             {
                 let problem =
@@ -170,19 +160,15 @@ impl Description {
 
 /// The values of a file, each with its name: `arch`, `memory.gb_per_s`.
 fn figures<'a>(file: &'a DeTable<'a>) -> Vec<(String, &'a Spanned<DeValue<'a>>)> {
-    let mut all = Vec::new();
-    for (key, value) in file {
-        match value.get_ref() {
-            DeValue::Table(section) => {
-                let name = |figure: &str| format!("{}.{figure}", key.get_ref());
-                all.extend(
-                    section
-                        .iter()
-                        .map(|(key, value)| (name(key.get_ref()), value)),
-                );
-            }
-            _ => all.push((key.get_ref().to_string(), value)),
+    let figures = file.iter().flat_map(|(key, value)| match value.get_ref() {
+        DeValue::Table(section) => {
+            let name = |figure: &str| format!("{}.{figure}", key.get_ref());
+            let named = section
+                .iter()
+                .map(|(own, value)| (name(own.get_ref()), value));
+            named.collect()
         }
-    }
-    all
+        _ => vec![(key.get_ref().to_string(), value)],
+    });
+    figures.collect()
 }

@@ -44,10 +44,8 @@ use toolkit::Usage;
 
 /// The error when the file at `path` has no times of any of these ladders.
 pub fn no_times(path: &Path, ladders: impl Iterator<Item = &'static str>) -> Error {
-    Error::NoTimes {
-        path: path.display().to_string(),
-        of: ladders.collect::<Vec<_>>().join(", "),
-    }
+    let ladders: Vec<&str> = ladders.collect();
+    Error::NoTimes(path.display().to_string(), ladders.join(", "))
 }
 
 /// The predicted time of a rung on a device.

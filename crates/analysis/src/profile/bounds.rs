@@ -51,7 +51,7 @@ pub fn metrics() -> BTreeSet<String> {
 fn counted(fields: &Fields, numbers: &Numbers, problem_bytes: u64) -> Utilization {
     let number = |name: &str| match name {
         PROBLEM_BYTES => Some(problem_bytes as f64),
-        _ => numbers.get(name),
+        _ => numbers.get(name).copied(),
     };
     let fields = FILE.both.iter().chain(fields);
     let values = fields.filter_map(|(name, field)| Some((name.clone(), field.of(&number)?.into())));
@@ -84,7 +84,7 @@ impl Utilization {
         let waves = blocks / (resident * multiprocessors);
         let active_warps = resident.min(blocks / multiprocessors) * warps_of_block;
         let limits = Limits::named(&device.arch);
-        let input = |expression: &Expression| expression.of(&|name| numbers.get(name));
+        let input = |expression: &Expression| expression.of(&|name| numbers.get(name).copied());
         let barrier = input(&FILE.model.barriers).map(|barriers| {
             let cycles = waves.ceil() * barriers * f64::from(device.latency.barrier);
             cycles / device.clock_mhz / estimate.us

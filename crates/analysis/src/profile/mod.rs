@@ -36,7 +36,10 @@ pub mod statements;
 mod tests;
 pub mod verdict;
 
+use std::collections::BTreeMap;
+
 use crate::Error;
+use crate::counters::counted;
 pub use crate::counters::{Numbers, Source};
 pub use metrics::Metric;
 
@@ -48,7 +51,7 @@ use engine::selection::Selection;
 use verdict::Verdict;
 
 /// One of the two devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// The simulator.
     Sim,
@@ -63,26 +66,18 @@ pub struct Row {
     pub rung: &'static Rung,
     /// How it was launched.
     pub launch: Launch,
-    /// The simulator's counters, if it was asked.
-    pub sim: Option<Numbers>,
-    /// The GPU's counters, if it was asked.
-    pub gpu: Option<Numbers>,
+    /// The counters of each device that was asked.
+    pub counted: BTreeMap<Side, Numbers>,
     /// The resource that bounds it, judged by the GPU's numbers if there are any, and else by the simulator's.
     pub verdict: Option<Verdict>,
 }
 
 impl Row {
-    /// The counters of that device.
-    pub fn on(&self, side: Side) -> Option<&Numbers> {
-        match side {
-            Side::Sim => self.sim.as_ref(),
-            Side::Gpu => self.gpu.as_ref(),
-        }
-    }
-
     /// The metric's number on that device.
     pub fn number(&self, metric: &Metric, side: Side) -> Option<f64> {
-        metric.source(side).of(&metric.name, self.on(side)?)
+        metric
+            .source(side)
+            .of(&metric.name, self.counted.get(&side)?)
     }
 }
 
@@ -151,7 +146,7 @@ pub fn on_sim(
     for (rung, launch) in plan.launches() {
         progress(rung);
         let ran = session.once(rung, launch)?;
-        all.push(Numbers::counted(&ran.counters));
+        all.push(counted(&ran.counters));
     }
     Ok(all)
 }

@@ -188,24 +188,15 @@ fn circumstances(record: &Record, report: &mut Document) {
 }
 
 fn place(measured: &Circumstances) -> String {
-    let (date, toolchain) = (&measured.date, &measured.toolchain);
-    let capability = measured.capability;
-    let capability = capability.map(|(major, minor)| format!("compute capability {major}.{minor}"));
-    let driver = measured
-        .driver
-        .as_ref()
-        .map(|driver| format!("driver {driver}"));
-    let ptxas = measured
-        .ptxas
-        .as_ref()
-        .map(|version| format!("ptxas {version}"));
-    let parts = [
-        Some(measured.device.clone()),
-        capability,
-        driver,
-        measured.ncu.clone(),
-        ptxas,
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    format!("{}; {date}; {toolchain}", parts.join(", "))
+    let mut place = measured.device.clone();
+    if let Some((major, minor)) = measured.capability {
+        place += &format!(", compute capability {major}.{minor}");
+    }
+    let Circumstances { ncu, ptxas, .. } = measured;
+    for (label, version) in [("driver ", &measured.driver), ("", ncu), ("ptxas ", ptxas)] {
+        if let Some(version) = version {
+            place += &format!(", {label}{version}");
+        }
+    }
+    format!("{place}; {}; {}", measured.date, measured.toolchain)
 }

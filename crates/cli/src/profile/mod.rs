@@ -1,5 +1,6 @@
 //! `ladder profile`: counters of rungs, on the simulator and through Nsight Compute.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -111,24 +112,25 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
     let bar = progress_bar(steps * view.sides.len(), env.terminal);
     for (selection, plan) in selected.iter().zip(&plans) {
         let ladder = selection.ladder;
-        let mut gpu = None;
+        let mut counted = BTreeMap::new();
         if let Some(ncu) = &ncu {
             bar.set_message(format!("{} under ncu", ladder.name));
-            gpu = Some(ncu.profile(selection, plan.launches(), block, &wanted)?);
+            let numbers = ncu.profile(selection, plan.launches(), block, &wanted)?;
+            counted.insert(Side::Gpu, numbers);
             bar.inc(plan.launches().len() as u64);
         }
-        let mut counted = None;
         if let Some(device) = &mut sim {
-            counted = Some(on_sim(&mut **device, plan, |rung: &Rung| {
+            let progress = |rung: &Rung| {
                 bar.set_message(rung.name);
                 bar.inc(1);
-            })?);
+            };
+            counted.insert(Side::Sim, on_sim(&mut **device, plan, progress)?);
         }
         let profile = Profile {
             ladder,
             title: plan.problem().title(),
             left_out: plan.left_out().to_vec(),
-            rows: rows(env.catalog.kernels, &model, plan, counted, gpu)?,
+            rows: rows(env.catalog.kernels, &model, plan, &counted)?,
         };
         // A ladder can take a minute: each is shown when it is done.
         bar.suspend(|| printer.show(&view.profile(&profile)))?;
@@ -186,44 +188,41 @@ fn devices(on: ProfileDevice, env: &Env<'_>) -> Result<(MaybeDevice, MaybeDevice
 /// The device that a verdict is for where there is no GPU.
 const MODEL: &str = "h100";
 
-/// A row for each rung of a plan.
+/// A row for each rung of a plan, with what each device counted.
 fn rows(
     kernels: &'static Kernels,
     model: &Description,
     plan: &Plan,
-    sim: Option<Vec<Numbers>>,
-    gpu: Option<Vec<Numbers>>,
+    counted: &BTreeMap<Side, Vec<Numbers>>,
 ) -> Result<Vec<Row>, Error> {
-    let problem = plan.problem();
-    let bytes = problem.bytes();
+    let (problem, launches) = (plan.problem(), plan.launches());
     // The numbers that the GPU counted come before those of the model.
-    let predictions = match (&gpu, &sim) {
-        (None, Some(_)) => {
+    let utilizations: Vec<Utilization> = match (counted.get(&Side::Gpu), counted.get(&Side::Sim)) {
+        (None, Some(sim)) => {
             let constants = &Constants::CALIBRATED;
-            predict::launches(kernels, model, constants, problem, plan.launches())?
+            let predictions = predict::launches(kernels, model, constants, problem, launches)?;
+            let both = predictions.iter().zip(sim);
+            both.map(|(own, numbers)| {
+                let bytes = problem.bytes();
+                Utilization::from_model(model, &own.estimate, numbers, &own.launch, bytes)
+            })
+            .collect()
         }
-        _ => Vec::new(),
+        (gpu, _) => {
+            let numbers = gpu.into_iter().flatten();
+            numbers
+                .map(|numbers| Utilization::from_ncu(numbers, problem.bytes()))
+                .collect()
+        }
     };
     let row = |(index, (rung, launch)): (usize, &(&'static Rung, Launch))| {
-        let at = |all: &Option<Vec<Numbers>>| all.as_ref()?.get(index).cloned();
-        let (sim, gpu) = (at(&sim), at(&gpu));
-        let utilization = match (&gpu, &sim, predictions.get(index)) {
-            (Some(numbers), _, _) => Some(Utilization::from_ncu(numbers, bytes)),
-            (None, Some(numbers), Some(own)) => {
-                let estimate = &own.estimate;
-                Some(Utilization::from_model(
-                    model, estimate, numbers, launch, bytes,
-                ))
-            }
-            _ => None,
-        };
+        let of_rung = |(side, all): (&Side, &Vec<Numbers>)| (*side, all[index].clone());
         Row {
             rung,
             launch: launch.clone(),
-            sim,
-            gpu,
-            verdict: utilization.as_ref().and_then(verdict),
+            counted: counted.iter().map(of_rung).collect(),
+            verdict: utilizations.get(index).and_then(verdict),
         }
     };
-    Ok(plan.launches().iter().enumerate().map(row).collect())
+    Ok(launches.iter().enumerate().map(row).collect())
 }

@@ -236,30 +236,29 @@ fn difference(form: Form, sim: f64, gpu: f64) -> String {
 fn verdicts(profile: &Profile) -> Table {
     let is_predicted = |row: &Row| row.verdict.is_some_and(|own| own.predicted_ns.is_some());
     let predicted = profile.rows.iter().any(is_predicted);
-    let headings = ["rung", "bound by", "how near"].into_iter();
-    let headings = headings
-        .chain(predicted.then_some("predicted"))
-        .chain(["what helps", "next rung"]);
-    let mut table = Table::new(headings.map(output::Column::text));
+    let mut headings = vec!["rung", "bound by", "how near", "what helps", "next rung"];
+    if predicted {
+        headings.insert(3, "predicted");
+    }
+    let mut table = Table::new(headings.into_iter().map(output::Column::text));
     for row in &profile.rows {
         let Some(found) = row.verdict else {
             table.row([row.rung.name, "not known"]);
             continue;
         };
         let next = |helps| verdict::next_rung(profile.ladder, row.rung, helps);
-        let cells = [
-            Some(row.rung.name.to_owned()),
-            Some(found.bound.name().to_owned()),
-            Some(how_near(&found)),
-            predicted.then(|| found.predicted_ns.map_or(String::new(), duration)),
-            Some(
-                found
-                    .helps
-                    .map_or(NOTHING.to_owned(), |helps| helps.to_string()),
-            ),
-            Some(found.helps.and_then(next).unwrap_or(NOTHING).to_owned()),
+        let helps = found.helps.map(|helps| helps.to_string());
+        let mut cells = vec![
+            row.rung.name.to_owned(),
+            found.bound.name().to_owned(),
+            how_near(&found),
+            helps.unwrap_or(NOTHING.to_owned()),
+            found.helps.and_then(next).unwrap_or(NOTHING).to_owned(),
         ];
-        table.row(cells.into_iter().flatten());
+        if predicted {
+            cells.insert(3, found.predicted_ns.map_or(String::new(), duration));
+        }
+        table.row(cells);
     }
     table
 }

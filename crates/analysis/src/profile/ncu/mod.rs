@@ -157,7 +157,7 @@ impl Ncu<'_> {
                 )));
             };
             let is_absent =
-                |name: &&String| own.numbers.get(name).is_none() && !own.without.contains(name);
+                |name: &&String| !own.numbers.contains_key(*name) && !own.without.contains(name);
             self.refuse_absent(wanted.needed.iter().filter(is_absent))?;
             Ok(own.numbers.clone())
         };

@@ -135,7 +135,7 @@ impl ProfiledLaunch {
         }
         let number = number(plain).ok_or_else(|| format!("`{value}` of {name} is no number"))?;
         let scale = scale(unit).ok_or_else(|| format!("the unit `{unit}` of {name} is none"))?;
-        self.numbers.insert(name, number * scale);
+        self.numbers.insert(name.to_owned(), number * scale);
         Ok(())
     }
 }

@@ -107,9 +107,9 @@ fn both_forms_of_the_table_read_alike() {
             "reduce_shfl_512"
         ]
     );
-    assert_eq!(raw[0].numbers.get(LOADS), Some(391_168.0));
-    assert_eq!(raw[0].numbers.get(INSTRUCTIONS), Some(161.19));
-    assert_eq!(raw[0].numbers.get(SHARED), Some(0.0));
+    assert_eq!(raw[0].numbers.get(LOADS), Some(&391_168.0));
+    assert_eq!(raw[0].numbers.get(INSTRUCTIONS), Some(&161.19));
+    assert_eq!(raw[0].numbers.get(SHARED), Some(&0.0));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn this_program_is_run_with_one_launch_a_rung_and_the_card_left_alone() {
     let runner = Recorded::new([(0, RAW.to_owned(), "")]);
     let numbers = profile(&runner, &[LOADS], &[INSTRUCTIONS]).unwrap();
     let loads: Vec<_> = numbers.iter().map(|one| one.get(LOADS)).collect();
-    assert_eq!(loads, [Some(391_168.0), Some(83_968.0), Some(83_968.0)]);
+    assert_eq!(loads, [Some(&391_168.0), Some(&83_968.0), Some(&83_968.0)]);
     let asked = runner.asked.borrow();
     assert_eq!(
         asked[0].join(" "),
@@ -176,7 +176,7 @@ fn a_value_that_is_none_is_never_zero() {
     );
     let numbers = profile(&Recorded::new([(0, absent, "")]), &[INSTRUCTIONS], &[LOADS]).unwrap();
     assert_eq!(numbers[0].get(LOADS), None);
-    assert_eq!(numbers[1].get(LOADS), Some(83_968.0));
+    assert_eq!(numbers[1].get(LOADS), Some(&83_968.0));
     let nan = RAW.replace("\"391,168\"", "\"nan\"");
     let numbers = profile(&Recorded::new([(0, nan, "")]), &[LOADS], &[]).unwrap();
     assert_eq!(numbers[0].get(LOADS), None);
@@ -291,7 +291,7 @@ fn words_are_passed_over_where_nobody_asked_for_them() {
     const MODE: &str = "device__attribute_confidential_computing_mode";
     let runner = || Recorded::new([(0, RAW.to_owned(), "")]);
     let numbers = profile(&runner(), &[LOADS, "launch__block_size"], &[]).unwrap();
-    assert_eq!(numbers[0].get("launch__block_size"), Some(512.0));
+    assert_eq!(numbers[0].get("launch__block_size"), Some(&512.0));
     assert_eq!(numbers[0].get(INSTRUCTIONS), None);
     let error = profile(&runner(), &[MODE], &[]).unwrap_err().to_string();
     assert!(
@@ -328,6 +328,6 @@ fn units_become_base_units() {
     ] {
         let one = &read(&text(unit, value), |_| true).unwrap()[0];
         assert_eq!(one.kernel, "k");
-        assert_eq!(one.numbers.get("dram__x.sum"), Some(expected), "{unit}");
+        assert_eq!(one.numbers.get("dram__x.sum"), Some(&expected), "{unit}");
     }
 }

@@ -338,8 +338,8 @@ fn shares_of_the_model_and_of_ncu() {
         ("smsp__average_warp_latency_per_inst_issued.ratio", 12.0),
         ("sm__warps_active.avg.pct_of_peak_sustained_active", 80.0),
     ]
-    .into_iter()
-    .collect();
+    .map(|(name, number)| (name.to_owned(), number))
+    .into();
     let shares = Utilization::from_ncu(&ncu, bytes);
     assert_eq!((shares.dram, shares.barrier), (Some(0.92), Some(0.25)));
     assert_eq!((shares.warps_active, shares.l2), (Some(0.8), None));
@@ -383,7 +383,7 @@ fn every_field_is_computed_from_counters_that_are_collected() {
         .iter()
         .filter(|name| !name.contains("op_atom"))
     {
-        lacking.insert(name.as_str(), 1.0);
+        lacking.insert(name.clone(), 1.0);
     }
     let lacking = Utilization::from_ncu(&lacking, 64);
     assert_eq!(
