@@ -176,14 +176,14 @@ impl Error {
         }
     }
 
-    /// The exit code: 1 when a device or a tool failed, 2 when the request cannot be fulfilled.
-    pub fn exit_code(&self) -> u8 {
+    /// Whether a device or a tool failed, instead of a request that cannot be fulfilled.
+    pub fn is_failure(&self) -> bool {
         use toolkit::Error::{Refused, Scratch, Start, Unread};
         match self {
-            Self::Tool(Refused { .. } | Scratch(_) | Start { .. } | Unread { .. }) => 1,
-            Self::Sass(..) => 1,
-            Self::Engine(error) if error.is_failure() => 1,
-            _ => 2,
+            Self::Engine(error) => error.is_failure(),
+            Self::Tool(Refused { .. } | Scratch(_) | Start { .. } | Unread { .. }) => true,
+            Self::Sass(..) => true,
+            _ => false,
         }
     }
 }

@@ -51,7 +51,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         let has_failed = match self {
             Self::Engine(error) => error.is_failure(),
-            Self::Analysis(error) => return error.exit_code(),
+            Self::Analysis(error) => error.is_failure(),
             Self::Ptx(error) => return error.exit_code(),
             Self::Output(_) => true,
             _ => false,

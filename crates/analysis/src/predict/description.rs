@@ -91,7 +91,7 @@ pub struct Multiprocessor {
 
 /// The least and the largest value of a figure, or of all those of a section.
 static BOUNDS: LazyLock<BTreeMap<String, [f64; 2]>> =
-    LazyLock::new(|| embedded("bounds.toml", include_str!("../../devices/bounds.toml")));
+    LazyLock::new(|| embedded("bounds.toml", include_str!("bounds.toml")));
 
 impl Description {
     /// The names of the devices that come with the program.

@@ -66,39 +66,39 @@ struct Arguments {
 }
 
 fn run(
-    asked: &Arguments,
+    args: &Arguments,
     targets: &Targets,
     env: &Env<'_>,
     out: &mut dyn Write,
 ) -> Result<u8, Error> {
     // What cannot be written later is refused before minutes are spent.
-    if let Some(doc) = &asked.update_doc {
+    if let Some(doc) = &args.update_doc {
         document::check(doc, MARKER)?;
     }
-    if let Some(path) = &asked.from {
+    if let Some(path) = &args.from {
         let record = Record::read(path, false)?;
-        return report(&record, Some(&record), asked, env, out);
+        return report(&record, Some(&record), args, env, out);
     }
     let names = targets.names();
     let cases = cases(env.catalog, &names, targets.given(), targets.block())?;
-    let mut whole = match &asked.update_fixture {
+    let mut whole = match &args.update_fixture {
         Some(path) => Record::read(path, true)?,
         None => Record::default(),
     };
     let mut shown = Record::default();
     // A ladder that was compared is kept, whatever becomes of the next.
-    let measured = measure(&cases, asked.ncu.as_deref(), env, |runs| {
+    let measured = measure(&cases, args.ncu.as_deref(), env, |runs| {
         shown.runs.extend(runs.iter().cloned());
         whole.replace(env.catalog, runs);
-        match &asked.update_fixture {
+        match &args.update_fixture {
             Some(path) => Ok(whole.write(path)?),
             None => Ok(()),
         }
     });
     let mut code = 0;
     if !shown.runs.is_empty() {
-        let whole = asked.update_fixture.as_ref().map(|_| &whole);
-        code = report(&shown, whole, asked, env, out)?;
+        let whole = args.update_fixture.as_ref().map(|_| &whole);
+        code = report(&shown, whole, args, env, out)?;
     }
     measured.map(|()| code)
 }
@@ -107,11 +107,11 @@ fn run(
 fn report(
     shown: &Record,
     whole: Option<&Record>,
-    asked: &Arguments,
+    args: &Arguments,
     env: &Env<'_>,
     out: &mut dyn Write,
 ) -> Result<u8, Error> {
-    if let (Some(path), Some(whole)) = (&asked.update_doc, whole) {
+    if let (Some(path), Some(whole)) = (&args.update_doc, whole) {
         document::update(path, MARKER, &show::report(whole).markdown())?;
     }
     let mut report = show::report(shown);

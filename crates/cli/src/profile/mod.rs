@@ -73,10 +73,10 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
     let plans = selected.iter().map(|one| plan(one, block));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     // A name that no device knows is wrong wherever it runs.
-    asked(own, own.device != ProfileDevice::Sim)?;
+    requested_metrics(own, own.device != ProfileDevice::Sim)?;
 
     let (mut sim, gpu) = devices(own.device, env)?;
-    let metrics = asked(own, gpu.is_some())?;
+    let metrics = requested_metrics(own, gpu.is_some())?;
     let infos = [&gpu, &sim].into_iter().flatten();
     let infos: Vec<DeviceInfo> = infos.map(|device| device.info().clone()).collect();
     // The GPU is closed before another process is profiled on it.
@@ -153,17 +153,17 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
 }
 
 /// The metrics that were asked for, each once, or those that are shown where none was.
-fn asked(own: &Arguments, on_gpu: bool) -> Result<Vec<Metric>, Error> {
+fn requested_metrics(own: &Arguments, on_gpu: bool) -> Result<Vec<Metric>, Error> {
     if own.metrics.is_empty() {
         return Ok(metrics::defaults());
     }
-    let mut asked: Vec<Metric> = Vec::new();
+    let mut requested: Vec<Metric> = Vec::new();
     for name in &own.metrics {
-        if asked.iter().all(|other| other.name != *name) {
-            asked.push(metrics::find(name, on_gpu)?);
+        if requested.iter().all(|other| other.name != *name) {
+            requested.push(metrics::find(name, on_gpu)?);
         }
     }
-    Ok(asked)
+    Ok(requested)
 }
 
 type MaybeDevice = Option<Box<dyn Device>>;

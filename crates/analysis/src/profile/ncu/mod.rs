@@ -226,14 +226,13 @@ fn own_args(
     launches: &[(&'static Rung, Launch)],
     block: Option<[u32; 3]>,
 ) -> Vec<OsString> {
-    let mut args: Vec<OsString> = vec!["run".into(), selection.ladder.name.into(), "--rung".into()];
+    let mut args: Vec<OsString> = ["run", selection.ladder.name, "--rung"]
+        .map(Into::into)
+        .into();
     args.extend(launches.iter().map(|(rung, _)| rung.name.into()));
-    for (name, value) in &selection.given {
-        args.push(format!("--{name}={value}").into());
-    }
-    if let Some(block) = block {
-        args.push(format!("--block={}", dims(block)).into());
-    }
+    let options = selection.given.iter();
+    args.extend(options.map(|(name, value)| format!("--{name}={value}").into()));
+    args.extend(block.map(|block| format!("--block={}", dims(block)).into()));
     args.extend(["--no-time", "--device", "gpu"].map(OsString::from));
     args
 }
