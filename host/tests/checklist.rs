@@ -17,7 +17,14 @@ fn each_optimization_has_an_entry_in_the_checklists_order() {
     use Optimization::{Coalescing, Coarsening, Divergence, Occupancy, Privatization, Tiling};
     assert_eq!(
         order,
-        [Occupancy, Coalescing, Divergence, Tiling, Privatization, Coarsening]
+        [
+            Occupancy,
+            Coalescing,
+            Divergence,
+            Tiling,
+            Privatization,
+            Coarsening
+        ]
     );
     for entry in entries() {
         let name = entry.optimization.to_string();
@@ -130,7 +137,14 @@ fn the_table_has_a_row_for_each_optimization_and_each_pair() {
         &["optimization", "for the cores", "for the memory", "how"]
     );
     let names: Vec<&str> = entries.iter().map(|row| row[0].as_str()).collect();
-    let expected = ["occupancy", "coalescing", "divergence", "tiling", "privatization", "coarsening"];
+    let expected = [
+        "occupancy",
+        "coalescing",
+        "divergence",
+        "tiling",
+        "privatization",
+        "coarsening",
+    ];
     assert_eq!(names, expected);
     // Divergence gains nothing for the memory.
     assert_eq!(entries[2][2], "–");

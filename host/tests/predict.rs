@@ -13,9 +13,7 @@ use std::sync::LazyLock;
 
 use analysis::Error;
 use analysis::predict::model::{Constants, Resource};
-use analysis::predict::{
-    self, Description, LadderPrediction, Times, against, calibrate,
-};
+use analysis::predict::{self, Description, LadderPrediction, Times, against, calibrate};
 use common::program::{Ended, on, right};
 use host::selection::select_with;
 use host::{CATALOG, KERNELS, ladders};
@@ -145,13 +143,7 @@ fn a_device_that_is_too_old_for_a_rung_leaves_it_out() {
     let left_out = matmul.left_out.join("\n");
     assert!(left_out.contains("matmul_pipelined"), "{left_out}");
     let refused = predicted(&t4, &["matmul_pipelined"], &options).unwrap_err();
-    assert!(
-        matches!(
-            refused,
-            Error::NeedsNewer { .. }
-        ),
-        "{refused}"
-    );
+    assert!(matches!(refused, Error::NeedsNewer { .. }), "{refused}");
     assert_eq!(cli::Error::from(refused).exit_code(), 2);
 }
 
