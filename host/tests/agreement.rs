@@ -190,7 +190,7 @@ fn branches_differ_by_what_ptxas_made_predicates_of() {
                 continue;
             }
             let place = format!("{}, {}", row.rung, run.case());
-            let sim = |name: &str| numbers.get(name).unwrap();
+            let sim = |name: &str| *numbers.get(name).unwrap();
             let ncu = |name: &str| row.metrics.get(name).map_or(0.0, |both| both.ncu.unwrap());
             let branches = sim(BRANCHES);
             let parted = sim("smsp__sass_branch_targets_threads_divergent.sum");

@@ -1,12 +1,5 @@
 //! The errors of the program, with their exit codes.
 
-use analysis::agree::AgreeError;
-use analysis::document::DocumentError;
-use analysis::dram::DramError;
-use analysis::occupancy::OccupancyError;
-use analysis::predict::PredictError;
-use analysis::profile::ProfileError;
-
 /// Everything that can keep a command from being done. Each message is one line and ends with a hint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -14,21 +7,9 @@ pub enum Error {
     /// A ladder cannot be run.
     #[error(transparent)]
     Engine(#[from] engine::Error),
-    /// The simulator and a GPU cannot be compared.
+    /// An analysis is not possible.
     #[error(transparent)]
-    Agree(#[from] AgreeError),
-    /// An occupancy cannot be computed.
-    #[error(transparent)]
-    Occupancy(#[from] OccupancyError),
-    /// A prediction cannot be made.
-    #[error(transparent)]
-    Predict(#[from] PredictError),
-    /// The model of DRAM cannot be computed or drawn.
-    #[error(transparent)]
-    Dram(#[from] DramError),
-    /// A profile cannot be made.
-    #[error(transparent)]
-    Profile(#[from] ProfileError),
+    Analysis(#[from] analysis::Error),
     /// One of NVIDIA's tools is missing or failed.
     #[error(transparent)]
     Tool(#[from] toolkit::Error),
@@ -47,9 +28,6 @@ pub enum Error {
         /// The ladder.
         ladder: &'static str,
     },
-    /// A file could not be rewritten.
-    #[error(transparent)]
-    Document(#[from] DocumentError),
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),
@@ -74,12 +52,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         let has_failed = match self {
             Self::Engine(error) => error.is_failure(),
-            Self::Agree(error) => return error.exit_code(),
-            Self::Occupancy(error) => return error.exit_code(),
-            Self::Dram(DramError::Engine(error))
-            | Self::Profile(ProfileError::Engine(error))
-            | Self::Predict(PredictError::Engine(error)) => error.is_failure(),
-            Self::Predict(PredictError::Occupancy(error)) => return error.exit_code(),
+            Self::Analysis(error) => error.is_failure(),
             Self::Tool(error) => !matches!(error, toolkit::Error::UnknownArch { .. }),
             Self::Source(_) | Self::Output(_) => true,
             _ => false,

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use analysis::agree::Explain;
-use analysis::profile::ncu::{Ended as Said, Runner};
+use analysis::profile::ncu::{ProgramOutput, Runner};
 use analysis::profile::{Numbers, on_sim};
 use cli::Env;
 use host::device::{Choice, Sim};
@@ -42,14 +42,14 @@ pub struct Replay {
 }
 
 impl Runner for Replay {
-    fn run(&self, _: &Path, args: &[OsString]) -> std::io::Result<Said> {
+    fn run(&self, _: &Path, args: &[OsString]) -> std::io::Result<ProgramOutput> {
         let args: Vec<String> = args
             .iter()
             .map(|arg| arg.to_str().unwrap().to_owned())
             .collect();
         self.log.borrow_mut().push(args.clone());
         let said = |code, out: String| {
-            Ok(Said {
+            Ok(ProgramOutput {
                 code: Some(code),
                 out,
                 err: String::new(),
@@ -125,7 +125,10 @@ impl Replay {
     fn value(&self, entry: &str, name: &str, numbers: &Numbers) -> String {
         let by_instruction = name.strip_prefix("smsp__sass_l1tex_data_pipe");
         let other = by_instruction.map(|rest| format!("l1tex__data_pipe{rest}"));
-        let counted = numbers.get(other.as_deref().unwrap_or(name)).unwrap_or(0.0);
+        let counted = numbers
+            .get(other.as_deref().unwrap_or(name))
+            .copied()
+            .unwrap_or(0.0);
         let number = self
             .differs
             .iter()

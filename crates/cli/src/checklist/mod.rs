@@ -51,10 +51,10 @@ fn document(measured: &[MeasuredPair]) -> Document {
     for entry in entries() {
         let or_nothing = |text: &'static str| if text.is_empty() { NOTHING } else { text };
         table.row([
-            entry.optimization.name(),
-            or_nothing(&entry.compute),
-            or_nothing(&entry.memory),
-            &entry.strategies.join(";\n"),
+            entry.optimization.to_string(),
+            or_nothing(&entry.compute).to_owned(),
+            or_nothing(&entry.memory).to_owned(),
+            entry.strategies.join(";\n"),
         ]);
         let or_null = |text: &'static str| (!text.is_empty()).then_some(text);
         let own = measured
@@ -91,7 +91,11 @@ fn rungs(measured: &[MeasuredPair]) -> Table {
         // Each optimization's name once.
         let is_next = last.replace(own.optimization) != Some(own.optimization);
         table.row([
-            if is_next { own.optimization.name() } else { "" }.to_owned(),
+            if is_next {
+                own.optimization.to_string()
+            } else {
+                String::new()
+            },
             format!("{}\n→ {}", own.pair.before, own.pair.after),
             own.size.clone(),
             lines(|gain| gain.what.to_owned()),

@@ -4,7 +4,7 @@ use clap::{Args, FromArgMatches, Subcommand};
 
 use crate::output::Format;
 use crate::targets::Scope;
-use analysis::dram::{Dram, DramError};
+use analysis::dram::Dram;
 use engine::size::parse_size;
 
 #[derive(Args, Debug)]
@@ -132,7 +132,7 @@ impl Figure {
 
 impl Memory {
     /// The memory that is asked for, with `default`'s numbers for those that are not given.
-    pub(super) fn or(&self, default: Dram) -> Result<Dram, DramError> {
+    pub(super) fn or(&self, default: Dram) -> Result<Dram, analysis::Error> {
         Dram::new(
             self.channels.unwrap_or(default.channels()),
             self.banks.unwrap_or(default.banks()),

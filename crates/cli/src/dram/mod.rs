@@ -14,7 +14,7 @@ use crate::env::{Env, WRONG};
 use crate::error::Error;
 use crate::output::{Document, Format};
 use analysis::dram::trace::{Trace, trace as run_traced};
-use analysis::dram::{Bus, Dram, DramError, Map, Tiles};
+use analysis::dram::{Bus, Dram, Map, Tiles};
 use args::{Arguments, Figure};
 use engine::device::Sim;
 
@@ -59,7 +59,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 /// A figure: the form that is asked for, its name and what it shows, its data, and how they are drawn.
 type FigureParts = (Format, (&'static str, &'static str), Value, Document);
 
-fn parts(figure: &Figure) -> Result<FigureParts, DramError> {
+fn parts(figure: &Figure) -> Result<FigureParts, analysis::Error> {
     let (format, title, data, document) = match figure {
         Figure::Map(own) => {
             let map = Map::new(own.memory.or(Dram::FIGURE)?, own.element, own.elements)?;

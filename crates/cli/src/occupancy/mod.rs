@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::output::{Document, Format, Printer};
 use crate::targets::NAMES;
 use analysis::occupancy::check::{self, Comparison, LadderComparison};
-use analysis::occupancy::{EntryOccupancy, Limits, OccupancyError, RungOccupancy, source};
+use analysis::occupancy::{EntryOccupancy, Limits, RungOccupancy, source};
 use engine::device::Choice;
 use engine::selection::Selection;
 use engine::size::dims;
@@ -56,7 +56,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return against_the_driver(&args, &selected, env, to);
     }
     if targets.is_empty() {
-        return Err(OccupancyError::NoRung.into());
+        return Err(analysis::Error::NoRung.into());
     }
     // A GPU that only another architecture is asked of is not needed.
     let mut device = match (&args.arch, args.device) {
@@ -110,7 +110,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
     if is_empty {
         let reason = left_out.join("; ");
-        return Err(OccupancyError::NothingFits { reason }.into());
+        return Err(analysis::Error::NothingFits(reason).into());
     }
     for why in left_out {
         tell_left_out(&why, args.format, &mut document, to.err)?;
