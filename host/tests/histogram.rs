@@ -1,7 +1,5 @@
 //! The histogram ladder on the SIMT machine: exact for any bytes, and the counters tell the ladder's story.
 
-#![allow(clippy::unwrap_used)]
-
 use std::io::Write as _;
 
 use host::KERNELS;

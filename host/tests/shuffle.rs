@@ -1,12 +1,12 @@
 //! The shuffle demonstrations on the SIMT machine, as they are shown.
 
-#![allow(clippy::unwrap_used)]
-
 use cli::output::{Document, OutputStyle};
 use cli::report;
 use host::device::Sim;
 use host::run::{self, Report, RunRequest};
-use host::{KERNELS, Options, Provenance, ladder};
+use host::{KERNELS, Options, ladder};
+
+use crate::common::program::provenance;
 
 fn run(options: &Options, rungs: &[&str]) -> Report {
     let rungs: Vec<String> = rungs.iter().map(|&rung| rung.to_owned()).collect();
@@ -32,11 +32,7 @@ fn run(options: &Options, rungs: &[&str]) -> Report {
 }
 
 fn document(report: &Report) -> Document {
-    let provenance = Provenance {
-        date: "2026-04-01".into(),
-        toolchain: "some".into(),
-    };
-    report::document(report, &provenance)
+    report::document(report, &provenance("some"))
 }
 
 fn text(report: &Report) -> String {

@@ -1,7 +1,5 @@
 //! The transpose ladder on the SIMT machine: any shape is right, and the counters tell the ladder's story.
 
-#![allow(clippy::unwrap_used)]
-
 use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;

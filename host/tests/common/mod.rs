@@ -1,9 +1,8 @@
 //! A device for tests: it computes what each rung of the reduction ladder shall, on the CPU and into real
 //! buffers, or goes wrong in a way of one's choice. Its clock shows a made-up time.
 
-#![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
-
 pub mod program;
+pub mod replay;
 pub mod toy;
 
 use std::cell::RefCell;
