@@ -139,18 +139,18 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
     };
     // 4096 elements by fours, in 4 blocks of 4 warps, and the words of 3 blocks.
     assert_has(
-        &loads,
+        loads,
         &["waits: it waits for other blocks, and 5 runs on the GPU count 66 to 70"],
     );
     assert_has(
-        &sectors,
+        sectors,
         &["waits: it waits for other blocks, and 5 runs on the GPU differ in global load requests"],
     );
-    assert_has(&stores, &["unexplained"]);
+    assert_has(stores, &["unexplained"]);
     // Arbitration excuses nothing, nor do loads of global memory those of shared memory.
     assert_eq!(shared.len(), 3, "{out}");
     for waves in shared {
-        assert_has(&waves, &["unexplained"]);
+        assert_has(waves, &["unexplained"]);
     }
     assert!(differences_of(&out, "reduce_shfl")[0].contains("unexplained"));
     assert_eq!(RUN.load(Ordering::Relaxed), 5);
@@ -208,7 +208,7 @@ fn sectors_of_copies_that_pass_by_l1_may_be_counted_again_and_again() {
     let out = with(|_| 2500.0).printed();
     let line = differences_of(&out, "matmul_pipelined")[0];
     assert_has(
-        &line,
+        line,
         &[
             "all of it is in copies that pass by L1: by instruction the GPU counts 2500 sectors for their",
         ],

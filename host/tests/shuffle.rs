@@ -2,28 +2,22 @@
 
 use cli::output::{Document, OutputStyle};
 use cli::report;
-use host::device::Sim;
-use host::run::{self, Report, RunRequest};
-use host::{KERNELS, Options, ladder};
+use host::run::{Report, RunRequest};
+use host::{Options, ladder};
 
+use crate::common::counted;
 use crate::common::program::provenance;
 
 fn run(options: &Options, rungs: &[&str]) -> Report {
     let rungs: Vec<String> = rungs.iter().map(|&rung| rung.to_owned()).collect();
-    let plan = RunRequest {
+    let request = RunRequest {
         ladder: ladder("shuffle").unwrap(),
         rungs: &rungs,
         options,
         block: None,
         runs: None,
     };
-    let report = run::run(
-        &mut Sim::open(&KERNELS, 1).unwrap(),
-        plan.plan().unwrap(),
-        |_| {},
-    )
-    .unwrap();
-    assert!(report.all_right());
+    let report = counted(request);
     assert!(
         !report.counted() && report.runs.is_none(),
         "it is looked at"

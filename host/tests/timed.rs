@@ -5,7 +5,9 @@ use crate::common::program::{assert_has, env, provenance, within};
 use crate::stand_in::clocked::Clocked;
 use cli::output::OutputStyle;
 use host::device::{Device, DeviceInfo};
-use host::run::{self, Report, RunRequest};
+use host::run::{Report, RunRequest};
+
+use crate::common::counted_on;
 use host::{Error, Options, ladder};
 
 /// Launches take 100 µs, 200 µs and so on, each entry the time of its first launch.
@@ -18,16 +20,14 @@ fn clocked() -> Clocked {
 }
 
 fn run(name: &str, options: &Options) -> Report {
-    let plan = RunRequest {
+    let request = RunRequest {
         ladder: ladder(name).unwrap(),
         rungs: &[],
         options,
         block: None,
         runs: Some(3),
     };
-    let report = run::run(&mut clocked(), plan.plan().unwrap(), |_| {}).unwrap();
-    assert!(report.all_right(), "{name}");
-    report
+    counted_on(&mut clocked(), request)
 }
 
 fn document(report: &Report) -> cli::output::Document {
