@@ -2,10 +2,11 @@
 
 use cli::output::{Document, OutputStyle};
 use cli::report;
+use host::device::Sim;
 use host::run::{Report, RunRequest};
-use host::{Options, ladder};
+use host::{KERNELS, Options, ladder};
 
-use crate::common::counted;
+use crate::common::counted_on;
 use crate::common::program::provenance;
 
 fn run(options: &Options, rungs: &[&str]) -> Report {
@@ -17,7 +18,9 @@ fn run(options: &Options, rungs: &[&str]) -> Report {
         block: None,
         runs: None,
     };
-    let report = counted(request);
+    // The caption has the number of threads.
+    let mut sim = Sim::open(&KERNELS, 1).unwrap();
+    let report = counted_on(&mut sim, request);
     assert!(
         !report.counted() && report.runs.is_none(),
         "it is looked at"
