@@ -1,8 +1,6 @@
 //! `ladder agree` in tests, with an Nsight Compute that runs nothing: it says of a launch what the simulator
 //! counts of it.
 
-#![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
-
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,11 +11,11 @@ use analysis::profile::{Numbers, on_sim};
 use cli::Env;
 use host::device::{Choice, Sim};
 use host::selection::Selection;
-use host::{Device, Error, KERNELS, Provenance, ladder};
+use host::{Device, Error, KERNELS, ladder};
 use toolkit::access::Change;
 
 use crate::common::Fake;
-use crate::common::program::{Ended, env, within};
+use crate::common::program::{Arguments, Ended, env, provenance, within};
 
 /// The GPU's compute capability: it runs every kernel.
 const CAPABILITY: (u32, u32) = (9, 0);
@@ -159,7 +157,7 @@ impl Explain for Made {
     }
 }
 
-pub fn agree(replay: &Replay, changes: &[Change], args: &[&str]) -> Ended {
+pub fn agree(replay: &Replay, changes: &[Change], args: impl Arguments) -> Ended {
     let open = |_| -> Result<Box<dyn Device>, Error> {
         Ok(Box::new(Fake::new(None).with_capability(CAPABILITY)))
     };
@@ -168,19 +166,16 @@ pub fn agree(replay: &Replay, changes: &[Change], args: &[&str]) -> Ended {
         &Env {
             runner: replay,
             explain: &explain,
-            provenance: &|_| Provenance {
-                date: "2026-04-01".to_owned(),
-                toolchain: "compilers".to_owned(),
-            },
+            provenance: &|_| provenance("compilers"),
             ..env(&open)
         },
-        &[args, &["--ncu", NCU]].concat(),
+        (args, ["--ncu", NCU]),
     )
 }
 
 /// Runs `ladder agree`.
-pub fn with(env: &Env<'_>, args: &[&str]) -> Ended {
-    within(env, &[&["agree"], args].concat())
+pub fn with(env: &Env<'_>, args: impl Arguments) -> Ended {
+    within(env, ("agree", args))
 }
 
 /// A machine with nothing.
