@@ -91,7 +91,7 @@ impl Case {
     /// not compute the problem is left out.
     ///
     /// # Errors
-    /// [`Error::UnknownRung`] for the first name that is not a rung's.
+    /// [`Error::UnknownName`] for the first name that is not a rung's.
     pub fn rungs(
         &self,
         names: &[String],

@@ -171,7 +171,7 @@ impl Contest {
 /// measured in bytes per second.
 ///
 /// # Errors
-/// [`host::Error::UnknownRung`] when a name is not a rung's, [`host::Error::NotCompiled`] when a rung has no entry for
+/// [`host::Error::UnknownName`] when a name is not a rung's, [`host::Error::NotCompiled`] when a rung has no entry for
 /// its block.
 pub fn contestants(
     case: &Case,
@@ -204,7 +204,7 @@ pub fn contestants(
 /// The complete options of a case's problem.
 ///
 /// # Errors
-/// [`host::Error::UnknownOption`] when the ladder does not have an option.
+/// [`host::Error::UnknownName`] when the ladder does not have an option.
 pub fn options(case: &Case, problem: &dyn Problem) -> Result<Options, host::Error> {
     Ok(problem.resolved_options(case.ladder.complete(&case.options)?))
 }
@@ -217,7 +217,7 @@ pub fn options(case: &Case, problem: &dyn Problem) -> Result<Options, host::Erro
 /// Each launch is timed as [`Session::time`] documents.
 ///
 /// # Errors
-/// [`host::Error::NotEnoughMemory`] when the problem does not fit, [`host::Error::UnknownRung`] when a name is not a
+/// [`host::Error::NotEnoughMemory`] when the problem does not fit, [`host::Error::UnknownName`] when a name is not a
 /// rung's, [`Error::NeedsNewer`] when the device is too old for a named rung, [`Error::NoGpu`] when the device has no
 /// clock. Any other failure of a contestant is its [`Outcome::Wrong`].
 pub fn contest(

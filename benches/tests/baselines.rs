@@ -1,18 +1,14 @@
 //! Baselines from end to end: a library of them that is compiled here, on a driver that is.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, unreachable_pub)]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
 
+use crate::common::LIBRARY;
+use crate::common::stand_in::DRIVER;
 use benches::baseline::{self, Baseline};
 use benches::contestant::Contestant;
 use benches::library::Library;
-use common::{LIBRARY, stand_in};
 use host::device::{Gpu, Sim};
 use host::problem::Verdict;
 use host::{Device, Error, KERNELS, Options, Problem, Session, ladder};
@@ -27,12 +23,11 @@ fn on_the_stand_in(test: &str, run: impl FnOnce(&Path)) {
         run(&PathBuf::from(library));
         return;
     }
-    let driver = stand_in::driver();
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
-        .env(libcuda::OVERRIDE, &driver.1)
+        .args(["--exact", &format!("baselines::{test}"), "--nocapture"])
+        .env(libcuda::OVERRIDE, &*DRIVER)
         .env("LADDER_STAND_IN_TELLS", "1")
-        .env(PATH, &LIBRARY.1)
+        .env(PATH, &*LIBRARY)
         .output()
         .unwrap();
     let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));

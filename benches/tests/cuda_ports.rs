@@ -3,8 +3,6 @@
 //! Without an nvcc there is nothing to run, and the test says so and passes. [`Nvcc::find`] says where one is looked
 //! for.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;

@@ -1,18 +1,10 @@
 //! The program with the device that drives a real GPU, on the driver that host's tests have for one.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, unreachable_pub)]
-
-mod common;
-
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::LazyLock;
 
-use common::{FakeNvcc, LIBRARY, stand_in};
-
-/// The stand-in and the folder that it is removed with.
-static DRIVER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(stand_in::driver);
+use crate::common::stand_in::DRIVER;
+use crate::common::{FakeNvcc, LIBRARY};
 
 /// Runs the program: exit code, stdout, stderr.
 fn versus(driver: &Path, fault: &str, nvcc: &FakeNvcc, args: &[&str]) -> (i32, String, String) {
@@ -44,9 +36,9 @@ const ARGS: [&str; 8] = [
 
 #[test]
 fn contestants_take_turns_and_everything_is_given_back() {
-    let nvcc = FakeNvcc::new(Some(&LIBRARY.1));
+    let nvcc = FakeNvcc::new(Some(&LIBRARY));
     let args = [&ARGS[..], &["--json"]].concat();
-    let (code, out, err) = versus(&DRIVER.1, "", &nvcc, &args);
+    let (code, out, err) = versus(&DRIVER, "", &nvcc, &args);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let found: serde_json::Value = serde_json::from_str(&out).unwrap();
     let contestants = found["cases"][0]["contestants"].as_array().unwrap();
@@ -80,7 +72,7 @@ fn contestants_take_turns_and_everything_is_given_back() {
 #[test]
 fn wrong_sums_are_named_and_not_timed() {
     let nvcc = FakeNvcc::new(None);
-    let (code, out, err) = versus(&DRIVER.1, "wrong", &nvcc, &ARGS);
+    let (code, out, err) = versus(&DRIVER, "wrong", &nvcc, &ARGS);
     assert_eq!((code, err.as_str()), (1, ""));
     for name in ["reduce_shfl: block 0", "reduce_shfl (CUDA C++): block 0"] {
         assert!(out.contains(&format!("wrong: {name}")), "{out}");

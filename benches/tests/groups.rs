@@ -1,23 +1,19 @@
 //! Criterion's groups on the SIMT machine with a made-up clock: what is measured is the device's time, and what is not
 //! asked for is not made.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used)]
-
-mod common;
 #[path = "../ladders/groups/mod.rs"]
 #[allow(dead_code, unused_imports)]
-mod groups;
+mod bench;
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::common::{FakeNvcc, clocked};
+use bench::{DeviceTime, Filter};
 use benches::cases::Case;
-use common::{Clocked, FakeNvcc};
 use criterion::measurement::Measurement;
 use criterion::{Criterion, Throughput};
-use groups::{DeviceTime, Filter};
 use host::Options;
 
 fn case() -> Case {
@@ -40,10 +36,10 @@ fn run(filter: &str, nvcc: &FakeNvcc, folder: &Path) {
         .sample_size(10)
         .nresamples(100)
         .with_filter(filter);
-    groups::ladders(
+    bench::ladders(
         &mut criterion,
         &clock,
-        &mut Clocked::new(),
+        &mut clocked(""),
         &mut nvcc.cuda(),
         &Filter::new([filter.to_owned()]),
         &[case()],
@@ -149,7 +145,7 @@ fn nothing_is_compiled_for_what_is_not_asked_for() {
 
 #[test]
 fn every_ladder_has_a_case() {
-    let cases = groups::cases();
+    let cases = bench::cases();
     for ladder in host::ladders() {
         let mut cases = cases.iter();
         assert!(

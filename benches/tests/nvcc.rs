@@ -1,14 +1,9 @@
 //! Compiling, by a shell script in the place of nvcc.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::fs;
 
+use crate::common::FakeNvcc;
 use benches::nvcc::{Nvcc, Product, Unit};
-use common::FakeNvcc;
 
 fn unit(text: &'static str, arch: &str) -> Unit {
     Unit {

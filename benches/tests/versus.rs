@@ -1,17 +1,13 @@
 //! The program on the SIMT machine with a made-up clock: what it shows, what it says of what is missing or wrong.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::fs;
 use std::path::PathBuf;
 
+use crate::common::stand_in::clocked::Clocked;
+use crate::common::{FakeNvcc, LIBRARY, clocked};
 use benches::cuda_code::CudaCode;
 use benches::nvcc::Nvcc;
 use benches::versus::{self, Env};
-use common::{Clocked, FakeNvcc, LIBRARY};
 use host::{CATALOG, Catalog, Ladder, Provenance};
 
 /// Runs it: exit code, stdout, stderr.
@@ -50,7 +46,7 @@ fn run_of(
 
 /// An nvcc that makes the library of baselines as well.
 fn whole() -> FakeNvcc {
-    FakeNvcc::new(Some(&LIBRARY.1))
+    FakeNvcc::new(Some(&LIBRARY))
 }
 
 /// The transpose with its first two rungs alone, so that what is shown of it does not change with the ladder.
@@ -68,7 +64,7 @@ const TRANSPOSE: [&str; 7] = ["transpose", "--rows", "100", "--cols", "50", "--r
 #[test]
 fn rungs_and_cuda_ports_and_baselines_in_a_table() {
     let nvcc = whole();
-    let (code, out, err) = run_of(two_rungs(), Clocked::new, &|| nvcc.cuda(), &TRANSPOSE);
+    let (code, out, err) = run_of(two_rungs(), || clocked(""), &|| nvcc.cuda(), &TRANSPOSE);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     insta::assert_snapshot!(out);
 }
@@ -77,7 +73,7 @@ fn rungs_and_cuda_ports_and_baselines_in_a_table() {
 fn the_same_as_json() {
     let nvcc = whole();
     let args = [&TRANSPOSE[..], &["--rung", "transpose_naive", "--json"]].concat();
-    let (code, out, err) = run(Clocked::new, &|| nvcc.cuda(), &args);
+    let (code, out, err) = run(|| clocked(""), &|| nvcc.cuda(), &args);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let _: serde_json::Value = serde_json::from_str(&out).unwrap();
     insta::assert_snapshot!(out);
@@ -87,7 +83,7 @@ fn the_same_as_json() {
 fn what_cannot_be_made_is_said_and_the_rest_is_measured() {
     let nvcc = FakeNvcc::new(None);
     let args = ["histogram", "--n", "3000", "--runs", "5"];
-    let (code, out, _) = run(Clocked::new, &|| nvcc.cuda(), &args);
+    let (code, out, _) = run(|| clocked(""), &|| nvcc.cuda(), &args);
     assert_eq!(code, 0);
     assert!(
         out.contains(
@@ -98,7 +94,7 @@ fn what_cannot_be_made_is_said_and_the_rest_is_measured() {
     assert!(out.contains("0.909 (0.909–0.909)"), "{out}");
 
     let none = || CudaCode::with(Nvcc::at("no/such/nvcc".into()), PathBuf::new());
-    let (code, out, _) = run(Clocked::new, &none, &args);
+    let (code, out, _) = run(|| clocked(""), &none, &args);
     assert_eq!(code, 0);
     for what in ["no CUDA ports: no nvcc: ", "no baselines: no nvcc: "] {
         assert!(out.contains(what), "{out}");
@@ -110,7 +106,7 @@ fn what_cannot_be_made_is_said_and_the_rest_is_measured() {
 fn a_wrong_cuda_port_is_named_and_not_timed() {
     let nvcc = whole();
     let idle = || {
-        let mut device = Clocked::new();
+        let mut device = clocked("");
         device.is_idle = true;
         device
     };
@@ -124,11 +120,7 @@ fn a_wrong_cuda_port_is_named_and_not_timed() {
 #[test]
 fn what_takes_too_long_is_tried_and_left_out() {
     let nvcc = whole();
-    let slow = || {
-        let mut device = Clocked::new();
-        device.slow = "transpose_naive";
-        device
-    };
+    let slow = || clocked("transpose_naive");
     let (code, out, err) = run(slow, &|| nvcc.cuda(), &TRANSPOSE);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let row = out
@@ -153,7 +145,7 @@ fn the_readme_gets_its_tables() {
     let path = readme.to_str().unwrap();
     let args = [&TRANSPOSE[..], &["--update-readme", path]].concat();
     fs::write(&readme, "no markers\n").unwrap();
-    let (code, _, err) = run_of(two_rungs(), Clocked::new, &|| nvcc.cuda(), &args);
+    let (code, _, err) = run_of(two_rungs(), || clocked(""), &|| nvcc.cuda(), &args);
     assert_eq!(code, 2);
     assert!(
         err.contains("it has no line `<!-- ladder:versus-transpose:begin -->`"),
@@ -166,7 +158,7 @@ fn the_readme_gets_its_tables() {
         "before\n<!-- ladder:versus-transpose:begin -->\nold\n<!-- ladder:versus-transpose:end -->\nafter\n",
     )
     .unwrap();
-    let (code, _, err) = run_of(two_rungs(), Clocked::new, &|| nvcc.cuda(), &args);
+    let (code, _, err) = run_of(two_rungs(), || clocked(""), &|| nvcc.cuda(), &args);
     assert_eq!((code, err.as_str()), (0, ""));
     let text = fs::read_to_string(&readme).unwrap();
     assert!(text.starts_with("before\n") && text.ends_with("after\n"));
@@ -192,7 +184,7 @@ fn what_cannot_be_asked_for_is_refused() {
         ),
         (&["reduce", "--n", "many"], "`many` is not a size"),
     ] {
-        let (code, out, err) = run(Clocked::new, &|| nvcc.cuda(), args);
+        let (code, out, err) = run(|| clocked(""), &|| nvcc.cuda(), args);
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
         assert!(err.contains(message), "{err}");
     }

@@ -35,6 +35,7 @@
 //! assert_eq!(shfl.to_string(), "reduce_shfl_128<<<7813, 128, 0>>>");
 //! ```
 
+pub mod data;
 pub mod ladders;
 
 pub use engine::*;
@@ -62,7 +63,7 @@ pub fn ladders() -> &'static [Ladder] {
 /// The ladder of this name.
 ///
 /// # Errors
-/// [`Error::UnknownLadder`] with the nearest name, when no ladder has this name.
+/// [`Error::UnknownName`] with the nearest name, when no ladder has this name.
 pub fn ladder(name: &str) -> Result<&'static Ladder, Error> {
     CATALOG.ladder(name)
 }

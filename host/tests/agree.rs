@@ -1,26 +1,20 @@
 //! `ladder agree`, with a GPU and an Nsight Compute for tests that counts what the simulator counts, but for
 //! what it is told to count differently.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-#[path = "common/replay.rs"]
-mod replay;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::common::program::{assert_has, env, not_tested};
+use crate::common::replay::{Made, NCU, Replay, agree, nothing, with};
+use crate::common::{Fake, Fault};
 use analysis::agree::class::Class;
 use analysis::agree::metrics::METRICS;
 use analysis::agree::record::Record;
 use analysis::agree::{Explain as _, Tools};
 use cli::Env;
-use common::Fake;
-use common::program::{Ended, env};
 use host::{CATALOG, Device, Error, KERNELS, ladder};
-use replay::{Made, NCU, Replay, agree, nothing, with};
 use toolkit::access::{Change, Effect, Kind};
 
 const LOADS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
@@ -49,34 +43,23 @@ fn total(out: &str) -> Vec<&str> {
 #[test]
 fn what_counts_alike_is_exact() {
     let replay = Replay::default();
-    let Ended { code, out, err } = agree(&replay, &[], &["reduce", "--n=4k"]);
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let out = agree(&replay, &[], "reduce --n=4k").printed();
     assert_eq!(total(&out)[3..], ["0", "0", "0", "0", "0"], "{out}");
     assert_eq!(
         total(&out)[0],
         ladder("reduce").unwrap().rungs.len().to_string()
     );
-    assert!(
-        out.contains("Nothing: all numbers are the same on both sides."),
-        "{out}"
-    );
-    assert!(
-        out.contains(
+    assert_has(&out, &["Nothing: all numbers are the same on both sides."]);
+    assert_has(
+        &out,
+        &[
             "- reduce: Test GPU, compute capability 9.0, driver 1.2.3 (CUDA 12.0), ncu 2025.3.1.0 (build 0), ptxas \
-             13.0.88; 2026-04-01; compilers"
-        ),
-        "{out}"
+             13.0.88; 2026-04-01; compilers",
+        ],
     );
     let log = replay.log.borrow();
     let asked = log.iter().find(|args| args.len() > 1).unwrap();
-    for part in [
-        "--clock-control",
-        "none",
-        "run",
-        "reduce",
-        "--n=4k",
-        "--no-time",
-    ] {
+    for part in "--clock-control none run reduce --n=4k --no-time".split(' ') {
         assert!(asked.iter().any(|arg| arg == part), "{part}: {asked:?}");
     }
 }
@@ -99,9 +82,8 @@ fn every_class_is_found_and_an_unexplained_difference_fails() {
         ],
         ..Replay::default()
     };
-    let args = ["reduce", "--n=64k", "--block=512"];
-    let Ended { code, out, err } = agree(&replay, &widened(), &args);
-    assert_eq!((code, err.as_str()), (1, ""));
+    let args = "reduce --n=64k --block=512";
+    let out = agree(&replay, &widened(), args).ended_with(1);
     let differences = out
         .lines()
         .skip_while(|line| *line != "### What is not exact")
@@ -111,10 +93,7 @@ fn every_class_is_found_and_an_unexplained_difference_fails() {
     insta::assert_snapshot!(differences.join("\n"));
     // Without them, one more is unexplained.
     let unexplained = |out: &str| total(out)[7].parse::<u32>().unwrap();
-    let Ended {
-        code, out: bare, ..
-    } = agree(&replay, &[], &args);
-    assert_eq!(code, 1);
+    let bare = agree(&replay, &[], args).ended_with(1);
     assert!(unexplained(&bare) > unexplained(&out), "{bare}");
 }
 
@@ -152,28 +131,26 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
         ],
         ..Replay::default()
     };
-    let Ended { code, out, .. } = agree(&replay, &[], &["reduce", "--n=4k", "--block=128"]);
-    assert_eq!((code, &total(&out)[6..]), (1, &["2", "5"][..]), "{out}");
+    let out = agree(&replay, &[], "reduce --n=4k --block=128").ended_with(1);
+    assert_eq!(total(&out)[6..], ["2", "5"], "{out}");
     let [loads, sectors, stores, shared @ ..] = &differences_of(&out, "reduce_one_launch")[..]
     else {
         panic!("{out}");
     };
     // 4096 elements by fours, in 4 blocks of 4 warps, and the words of 3 blocks.
-    assert!(
-        loads.contains("waits: it waits for other blocks, and 5 runs on the GPU count 66 to 70"),
-        "{loads}"
+    assert_has(
+        loads,
+        &["waits: it waits for other blocks, and 5 runs on the GPU count 66 to 70"],
     );
-    assert!(
-        sectors.contains(
-            "waits: it waits for other blocks, and 5 runs on the GPU differ in global load requests"
-        ),
-        "{sectors}"
+    assert_has(
+        sectors,
+        &["waits: it waits for other blocks, and 5 runs on the GPU differ in global load requests"],
     );
-    assert!(stores.contains("unexplained"), "{stores}");
+    assert_has(stores, &["unexplained"]);
     // Arbitration excuses nothing, nor do loads of global memory those of shared memory.
     assert_eq!(shared.len(), 3, "{out}");
     for waves in shared {
-        assert!(waves.contains("unexplained"), "{waves}");
+        assert_has(waves, &["unexplained"]);
     }
     assert!(differences_of(&out, "reduce_shfl")[0].contains("unexplained"));
     assert_eq!(RUN.load(Ordering::Relaxed), 5);
@@ -198,19 +175,17 @@ fn atomics_that_became_reductions_have_to_be_as_many() {
             differs,
             ..Replay::default()
         };
-        agree(&replay, &changes, &["histogram", "--n=4k"])
+        agree(&replay, &changes, "histogram --n=4k")
     };
     // 128 warps, each in about 22 sectors.
-    let Ended { code, out, .. } = with(|_| 2889.0);
-    assert_eq!(code, 0, "{out}");
+    let out = with(|_| 2889.0).printed();
     let lines = differences_of(&out, "histogram_global");
     assert!(
         lines[0].contains("their results are not used; together 2889 for sim's"),
         "{lines:?}"
     );
     for red in [(|_| 2700.0) as fn(f64) -> f64, |_| 3100.0] {
-        let Ended { code, out, .. } = with(red);
-        assert_eq!(code, 1, "{out}");
+        with(red).ended_with(1);
     }
 }
 
@@ -219,7 +194,6 @@ fn sectors_of_copies_that_pass_by_l1_may_be_counted_again_and_again() {
     const SECTORS: &str = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum";
     const THROUGH: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum";
     const PAST: &str = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum";
-    let args = ["matmul", "--m=64", "--n=64", "--k=64"];
     let with = |past: fn(f64) -> f64| {
         let replay = Replay {
             differs: vec![
@@ -229,18 +203,18 @@ fn sectors_of_copies_that_pass_by_l1_may_be_counted_again_and_again() {
             ],
             ..Replay::default()
         };
-        agree(&replay, &[], &args)
+        agree(&replay, &[], "matmul --m=64 --n=64 --k=64")
     };
-    let Ended { code, out, .. } = with(|_| 2500.0);
-    assert_eq!(code, 0, "{out}");
+    let out = with(|_| 2500.0).printed();
     let line = differences_of(&out, "matmul_pipelined")[0];
-    assert!(
-        line.contains("all of it is in copies that pass by L1: by instruction the GPU counts 2500 sectors for their"),
-        "{line}"
+    assert_has(
+        line,
+        &[
+            "all of it is in copies that pass by L1: by instruction the GPU counts 2500 sectors for their",
+        ],
     );
     // The parts have to be the whole.
-    let Ended { code, out, .. } = with(|_| 2400.0);
-    assert_eq!(code, 1, "{out}");
+    with(|_| 2400.0).ended_with(1);
 }
 
 #[test]
@@ -258,9 +232,8 @@ fn what_was_compared_is_kept_and_reported() {
         ..Replay::default()
     };
     let update = ["--update-fixture", &fixture, "--update-doc", &doc];
-    let args = [&["reduce", "--n=4k", "--block=128"], &update[..]].concat();
-    let Ended { code, out, err } = agree(&replay, &widened(), &args);
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let args = ("reduce --n=4k --block=128", update);
+    let out = agree(&replay, &widened(), args).printed();
 
     let text = fs::read_to_string(&fixture).unwrap();
     let record = Record::parse(&text).unwrap();
@@ -296,29 +269,24 @@ fn what_was_compared_is_kept_and_reported() {
     let (_, shuffles) = missing.iter().find(|own| own.0 == "shuffle").unwrap();
     assert!(shuffles.contains(&"shuffle_up"));
     // What is not measured is said, and is no part of the document: a new rung does not change that.
-    assert!(out.contains("- shuffle: `shuffle_broadcast`"), "{out}");
+    assert_has(&out, &["- shuffle: `shuffle_broadcast`"]);
 
     let written = fs::read_to_string(&doc).unwrap();
     assert!(
         written.starts_with("a\n<!--") && written.ends_with("-->\nb\n"),
         "{written}"
     );
-    assert!(
-        written.contains("explained: 64 LDS of the PTX"),
-        "{written}"
-    );
+    assert_has(&written, &["explained: 64 LDS of the PTX"]);
     assert!(!written.contains("shuffle_broadcast"), "{written}");
 
     // From the record alone comes the same report.
     fs::write(&doc, marks).unwrap();
     let from = ["--from", &fixture, "--update-doc", &doc];
-    let Ended { code, err, .. } = with(&nothing(), &from);
-    assert_eq!((code, err.as_str()), (0, ""));
+    with(&nothing(), from).printed();
     assert_eq!(fs::read_to_string(&doc).unwrap(), written);
 
     // A later comparison of the ladder takes the place of this one.
-    let args = [&["reduce", "--n=8k"], &update[..]].concat();
-    assert_eq!(agree(&Replay::default(), &[], &args).code, 0);
+    agree(&Replay::default(), &[], ("reduce --n=8k", update)).printed();
     let later = Record::read(Path::new(&fixture), false).unwrap();
     assert_eq!((later.runs.len(), &later.runs[0].block), (1, &None));
     assert!(!fs::read_to_string(&doc).unwrap().contains("64 LDS"));
@@ -329,29 +297,24 @@ fn a_ladder_that_was_compared_is_kept_where_the_next_fails() {
     let folder = tempfile::tempdir().unwrap();
     let fixture = folder.path().join("agree.json");
     let path = fixture.to_str().unwrap();
-    let args = ["shuffle", "histogram", "--n=4k", "--update-fixture", path];
     let replay = Replay {
         fails_at: "histogram",
         ..Replay::default()
     };
-    let Ended { code, out, err } = agree(&replay, &[], &args);
-    assert_eq!(code, 2);
-    assert!(
-        err.contains("ncu 2025.3.1.0 (build 0) failed with exit code 1: ==ERROR== Out of patience"),
-        "{err}"
-    );
-    assert!(
-        out.contains("| shuffle |") && !out.contains("| histogram |"),
-        "{out}"
-    );
+    let update = ["--update-fixture", path];
+    let ended = agree(&replay, &[], ("shuffle histogram --n=4k", update));
+    assert_eq!(ended.code, 2);
+    let why = "ncu 2025.3.1.0 (build 0) failed with exit code 1: ==ERROR== Out of patience";
+    assert_has(&ended.err, &[why]);
+    assert_has(&ended.out, &["| shuffle |"]);
+    assert!(!ended.out.contains("| histogram |"), "{}", ended.out);
     let ladders = || -> Vec<String> {
         let record = Record::read(&fixture, false).unwrap();
         record.runs.into_iter().map(|run| run.ladder).collect()
     };
     assert_eq!(ladders(), ["shuffle"]);
     // What remains is compared alone, and put beside it.
-    let args = ["histogram", "--n=4k", "--update-fixture", path];
-    assert_eq!(agree(&Replay::default(), &[], &args).code, 0);
+    agree(&Replay::default(), &[], ("histogram --n=4k", update)).printed();
     assert_eq!(ladders(), ["shuffle", "histogram"]);
 }
 
@@ -361,24 +324,17 @@ fn what_a_chip_or_a_gpu_lacks_is_said() {
         unknown: vec![LDGSTS],
         ..Replay::default()
     };
-    let Ended { code, out, .. } = agree(&replay, &[], &["reduce", "--n=4k"]);
-    assert_eq!(code, 0);
-    assert!(
-        out.contains("- reduce: not counted: requests of copies from global to shared\n"),
-        "{out}"
-    );
+    let out = agree(&replay, &[], "reduce --n=4k").printed();
+    let line = "- reduce: not counted: requests of copies from global to shared\n";
+    assert_has(&out, &[line]);
     let replay = Replay {
         unknown: vec![LOADS],
         ..Replay::default()
     };
-    let Ended { code, err, .. } = agree(&replay, &[], &["reduce", "--n=4k"]);
-    assert_eq!(code, 2);
-    assert!(
-        err.contains(&format!("Test GPU has no metric {LOADS}")),
-        "{err}"
-    );
+    let why = format!("Test GPU has no metric {LOADS}");
+    agree(&replay, &[], "reduce --n=4k").refused(&why);
 
-    let fault = Some(common::Fault::TooOld("reduce_shfl"));
+    let fault = Some(Fault::TooOld("reduce_shfl"));
     let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(fault))) };
     let replay = Replay::default();
     let env = Env {
@@ -386,28 +342,25 @@ fn what_a_chip_or_a_gpu_lacks_is_said() {
         explain: &|_| Ok(Box::new(Made(Vec::new()))),
         ..env(&open)
     };
-    let Ended { code, out, err } = with(&env, &["reduce", "--n=4k", "--ncu", NCU]);
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert!(
-        out.contains("left out: reduce_shfl_128 needs compute capability 9.0"),
-        "{out}"
+    let out = with(&env, ("reduce --n=4k --ncu", [NCU])).printed();
+    assert_has(
+        &out,
+        &["left out: reduce_shfl_128 needs compute capability 9.0"],
     );
     assert!(!out.contains("| `reduce_shfl` "), "{out}");
 }
 
 #[test]
 fn help_names_the_arguments() {
-    let Ended { code, out, .. } = with(&nothing(), &["--help"]);
-    assert_eq!(code, 0);
-    for part in [
+    let out = with(&nothing(), "--help").printed();
+    let parts = [
         "[LADDER|RUNG]",
         "--update-fixture",
         "--update-doc",
         "--from",
         "--rows",
-    ] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    ];
+    assert_has(&out, &parts);
 }
 
 #[test]
@@ -433,10 +386,9 @@ fn every_ladder_is_compared() {
     let folder = tempfile::tempdir().unwrap();
     let fixture = folder.path().join("agree.json");
     let path = fixture.to_str().unwrap();
-    let sizes = ["--n=64", "--m=32", "--k=32", "--rows=64", "--cols=64"];
-    let args = [&sizes[..], &["--update-fixture", path]].concat();
-    let Ended { code, out, err } = agree(&Replay::default(), &[], &args);
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let sizes = "--n=64 --m=32 --k=32 --rows=64 --cols=64";
+    let args = (sizes, ["--update-fixture", path]);
+    let out = agree(&Replay::default(), &[], args).printed();
     let record = Record::read(&fixture, false).unwrap();
     assert_eq!(record.runs.len(), host::ladders().len());
     assert_eq!(record.missing(&CATALOG), []);
@@ -448,10 +400,7 @@ fn what_ptxas_made_of_kernels_is_found() {
     let tools = match Tools::find(&KERNELS, Some((9, 0))) {
         Ok(tools) => tools,
         Err(missing) => {
-            let missing = missing.join("; ");
-            assert!(std::env::var_os("CI").is_none(), "{missing}");
-            eprintln!("not tested: {missing}");
-            return;
+            return not_tested(&missing.join("; "));
         }
     };
     let effects = |entry| -> Vec<(Kind, Effect)> {

@@ -1,40 +1,18 @@
 //! What `ladder agree` refuses, and what keeps it from its work: one line each.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-#[path = "common/replay.rs"]
-mod replay;
-
 use std::fs;
 
-use common::program::{Ended, alone};
-use replay::{Replay, agree, nothing, with};
+use crate::common::program::{all_refused, alone, assert_has};
+use crate::common::replay::{Replay, agree, nothing, with};
 
 #[test]
 fn what_is_missing_is_said_in_one_line() {
-    let Ended { code, out, err } = with(&nothing(), &["shuffle", "--ncu", "no/such/ncu"]);
-    assert_eq!((code, out.as_str()), (2, ""));
-    for part in [
-        "error: sim and GPU cannot be compared here: there is no GPU: no CUDA driver on this machine; cannot start \
-         no/such/ncu: ",
-        "; no ptxas was found\n",
-    ] {
-        assert!(err.contains(part), "{part}: {err}");
-    }
-    assert_eq!(err.trim_end().lines().count(), 1, "{err}");
-}
-
-#[test]
-fn the_program_itself_without_a_gpu() {
-    let Ended { code, out, err } = alone(&["agree", "shuffle"]);
-    assert_eq!((code, out.as_str()), (2, ""), "{err}");
-    assert!(
-        err.starts_with(
-            "error: sim and GPU cannot be compared here: there is no GPU: no CUDA driver"
-        ),
-        "{err}"
-    );
+    let start = "error: sim and GPU cannot be compared here: there is no GPU: no CUDA driver";
+    let err = with(&nothing(), "shuffle --ncu no/such/ncu").failed_with(2);
+    let more = format!("{start} on this machine; cannot start no/such/ncu: ");
+    assert_has(&err, &[&more, "; no ptxas was found\n"]);
+    let err = alone("agree shuffle").failed_with(2);
+    assert!(err.starts_with(start), "{err}");
 }
 
 #[test]
@@ -56,12 +34,8 @@ fn what_ncu_says_is_shown() {
             says: Some(says),
             ..Replay::default()
         };
-        let Ended { code, out, err } = agree(&replay, &[], &["reduce", "--n=4k"]);
-        assert_eq!((code, out.as_str()), (2, ""));
-        for part in parts {
-            assert!(err.contains(part), "{part}: {err}");
-        }
-        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+        let err = agree(&replay, &[], "reduce --n=4k").failed_with(2);
+        assert_has(&err, parts);
     }
 }
 
@@ -75,51 +49,25 @@ fn what_cannot_be_asked_for() {
     };
     let old = path("old.json", "{\"runs\": [{\"ladder\": 7}]}");
     let unmarked = path("unmarked.md", "nothing\n");
-    for (args, part) in [
-        (
-            &["redcue"][..],
-            "no ladder is named `redcue`; did you mean `reduce`?",
-        ),
-        (&["quicksort"], "the ladders are reduce, transpose, "),
-        (
-            &["reduce_neighbored"],
-            "no ladder is named `reduce_neighbored`",
-        ),
-        (&["reduce", "--rows=3"], "--rows is an option of transpose"),
-        (&["reduce", "--n=x"], "`x` is not a size"),
-        (&["transpose", "--rows=0"], "rows = 0 is out of bounds"),
-        (&["reduce", "--block=100"], "a block of 100 is not possible"),
-        (
-            &["reduce", "--metrics=x"],
-            "unexpected argument '--metrics'",
-        ),
-        (&["--from", "no/such.json"], "cannot use no/such.json: "),
-        (&["--from", &old], "is no record of `cargo xtask agree`"),
-        (&["--from", &old, "reduce"], "cannot be used with"),
-        (&["--from", &old, "--n=3"], "cannot be used with"),
-        (
-            &["--update-fixture", &old],
-            "is no record of `cargo xtask agree`",
-        ),
-        (
-            &["--update-fixture", "no/such/a.json"],
-            "there is no folder no/such",
-        ),
-        (
-            &["--update-doc", &unmarked],
-            "required arguments were not provided",
-        ),
-        (
-            &["--update-fixture", "a.json", "--update-doc", &unmarked],
-            "it has no line `<!-- ladder:agreement:begin -->`",
-        ),
-    ] {
-        let Ended { code, out, err } = with(&nothing(), args);
-        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
-        assert!(
-            err.starts_with("error: ") && err.contains(part),
-            "{part}: {err}"
-        );
-        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
-    }
+    let table = format!(
+        "
+        redcue => no ladder is named `redcue`; did you mean `reduce`?
+        quicksort => the ladders are reduce, transpose,
+        reduce_neighbored => no ladder is named `reduce_neighbored`
+        reduce --rows=3 => --rows is an option of transpose
+        reduce --n=x => `x` is not a size
+        transpose --rows=0 => rows = 0 is out of bounds
+        reduce --block=100 => a block of 100 is not possible
+        reduce --metrics=x => unexpected argument '--metrics'
+        --from no/such.json => cannot use no/such.json:
+        --from {old} => is no record of `cargo xtask agree`
+        --from {old} reduce => cannot be used with
+        --from {old} --n=3 => cannot be used with
+        --update-fixture {old} => is no record of `cargo xtask agree`
+        --update-fixture no/such/a.json => there is no folder no/such
+        --update-doc {unmarked} => required arguments were not provided
+        --update-fixture a.json --update-doc {unmarked} => it has no line `<!-- ladder:agreement:begin -->`
+        "
+    );
+    all_refused(|args| with(&nothing(), args), &table);
 }

@@ -5,15 +5,11 @@
 //! Branches do not agree, and cannot: ncu counts SASS, in which ptxas has turned the short ones into
 //! predicates. Those that part a warp are accounted for, one by one; of the others the PTX has more.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-#[path = "common/replay.rs"]
-mod replay;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+
+use crate::common::replay;
 
 use analysis::agree::class::{Class, explanations};
 use analysis::agree::metrics::{BRANCHES, Rule, UNIFORM};
@@ -159,7 +155,7 @@ fn the_report_is_that_of_the_fixture() {
         .join(FIXTURE_PATH);
     let [from, to] = [&fixture, &copy].map(|path| path.to_str().unwrap());
     let args = ["--from", from, "--update-doc", to];
-    assert_eq!(replay::with(&replay::nothing(), &args).code, 0);
+    replay::with(&replay::nothing(), args).printed();
     assert_eq!(
         fs::read_to_string(&doc).unwrap(),
         fs::read_to_string(&copy).unwrap(),
@@ -190,7 +186,7 @@ fn branches_differ_by_what_ptxas_made_predicates_of() {
                 continue;
             }
             let place = format!("{}, {}", row.rung, run.case());
-            let sim = |name: &str| numbers.get(name).unwrap();
+            let sim = |name: &str| *numbers.get(name).unwrap();
             let ncu = |name: &str| row.metrics.get(name).map_or(0.0, |both| both.ncu.unwrap());
             let branches = sim(BRANCHES);
             let parted = sim("smsp__sass_branch_targets_threads_divergent.sum");

@@ -1,24 +1,30 @@
 //! The optimization checklist: its data, and that every pair of rungs shows what it is there for.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
+use crate::common::program::{all_refused, on_none};
+use crate::common::{Fake, Fault};
 use analysis::checklist::{self, Better, Optimization, entries, gain, measure};
-use common::program::{Ended, on};
-use common::{Fake, Fault};
 use host::device::Sim;
 use host::{CATALOG, KERNELS, ladder};
-use serde_json::Value;
 
 #[test]
 fn each_optimization_has_an_entry_in_the_checklists_order() {
     let order: Vec<Optimization> = entries().iter().map(|entry| entry.optimization).collect();
-    assert_eq!(order, Optimization::ALL);
+    use Optimization::{Coalescing, Coarsening, Divergence, Occupancy, Privatization, Tiling};
+    assert_eq!(
+        order,
+        [
+            Occupancy,
+            Coalescing,
+            Divergence,
+            Tiling,
+            Privatization,
+            Coarsening
+        ]
+    );
     for entry in entries() {
-        let name = entry.optimization.name();
+        let name = entry.optimization.to_string();
         assert_eq!(entry.optimization.entry().optimization, entry.optimization);
-        assert_eq!(serde_json::to_value(entry.optimization).unwrap(), name);
+        assert_eq!(serde_json::to_value(entry.optimization).unwrap(), *name);
         assert!(!entry.compute.is_empty(), "{name}");
         // Divergence is a matter of the cores alone.
         assert_eq!(entry.memory.is_empty(), name == "divergence", "{name}");
@@ -30,7 +36,7 @@ fn each_optimization_has_an_entry_in_the_checklists_order() {
 fn every_named_rung_exists_and_can_be_launched() {
     for pair in entries().iter().flat_map(|entry| &entry.pairs) {
         let ladder = ladder(&pair.ladder).unwrap();
-        let options = pair.options(ladder);
+        let options = pair.selection(&CATALOG).unwrap().options();
         let problem = ladder.problem(&options).unwrap();
         for (name, value) in &pair.options {
             assert_eq!(options.get(name).unwrap().to_string(), *value);
@@ -96,17 +102,10 @@ fn a_wrong_result_is_no_gain() {
     assert_eq!(device.allocated(), 0);
 }
 
-/// Runs the command where no other device may be opened than the one that counts.
-fn printed(args: &[&str]) -> String {
-    let no_device = || -> Fake { panic!("no device is opened") };
-    let Ended { code, out, err } = on(no_device, &[&["checklist"], args].concat());
-    assert_eq!((code, err.as_str()), (0, ""));
-    out
-}
-
 #[test]
 fn the_table_has_a_row_for_each_optimization_and_each_pair() {
-    let out = printed(&[]);
+    // No other device is opened than the one that counts.
+    let out = on_none("checklist").printed();
     let (optimizations, rungs) = out.split_once("\nthe rungs that show it\n").unwrap();
     let cells = |line: &str| -> Vec<String> {
         let inner = line.trim_matches('│');
@@ -126,7 +125,15 @@ fn the_table_has_a_row_for_each_optimization_and_each_pair() {
         &["optimization", "for the cores", "for the memory", "how"]
     );
     let names: Vec<&str> = entries.iter().map(|row| row[0].as_str()).collect();
-    assert_eq!(names, Optimization::ALL.map(Optimization::name));
+    let expected = [
+        "occupancy",
+        "coalescing",
+        "divergence",
+        "tiling",
+        "privatization",
+        "coarsening",
+    ];
+    assert_eq!(names, expected);
     // Divergence gains nothing for the memory.
     assert_eq!(entries[2][2], "–");
     let named: Vec<String> = rows(rungs)[1..].iter().map(|row| row[0].clone()).collect();
@@ -143,32 +150,23 @@ fn the_table_has_a_row_for_each_optimization_and_each_pair() {
 
 #[test]
 fn json_has_the_numbers_before_and_after() {
-    let printed: Value = serde_json::from_str(&printed(&["--json"])).unwrap();
+    let printed = on_none("checklist --json").json();
     let entries = printed.as_array().unwrap();
     assert_eq!(entries.len(), checklist::entries().len());
     assert!(entries[2]["memory"].is_null());
     let coalescing = &entries[1];
     assert_eq!(coalescing["optimization"], "coalescing");
     let pair = &coalescing["pairs"][0];
-    assert_eq!(
-        (&pair["ladder"], &pair["before"], &pair["after"]),
-        (
-            &"transpose".into(),
-            &"transpose_naive".into(),
-            &"transpose_smem".into()
-        )
-    );
+    let rungs = [&pair["ladder"], &pair["before"], &pair["after"]];
+    assert_eq!(rungs, ["transpose", "transpose_naive", "transpose_smem"]);
     assert_eq!(pair["options"]["rows"], "256");
-    // The seed's own counts: 32 sectors a store, and 4.
+    // The book's own counts: 32 sectors a store, and 4.
     let stores = &pair["metrics"][0];
     assert_eq!(
-        (&stores["what"], &stores["better"]),
-        (&"sectors a store".into(), &"less".into())
+        [&stores["what"], &stores["better"]],
+        ["sectors a store", "less"]
     );
-    assert_eq!(
-        (&stores["before"], &stores["after"]),
-        (&32.0.into(), &4.0.into())
-    );
+    assert_eq!([&stores["before"], &stores["after"]], [32.0, 4.0]);
     for (entry, own) in entries.iter().zip(checklist::entries()) {
         assert_eq!(entry["pairs"].as_array().unwrap().len(), own.pairs.len());
         assert_eq!(
@@ -180,19 +178,11 @@ fn json_has_the_numbers_before_and_after() {
 
 #[test]
 fn what_it_does_not_take_is_refused() {
-    for (args, message) in [
-        (
-            &["checklist", "tiling"][..],
-            "unexpected argument 'tiling' found",
-        ),
-        (
-            &["checklist", "--jsn"],
-            "a similar argument exists: '--json'",
-        ),
-    ] {
-        let Ended { code, out, err } = on(|| panic!("no device is opened"), args);
-        assert_eq!((code, out.as_str()), (2, ""));
-        assert!(err.contains(message), "{err}");
-        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
-    }
+    all_refused(
+        |args| on_none(args),
+        "
+        checklist tiling => unexpected argument 'tiling' found
+        checklist --jsn => a similar argument exists: '--json'
+        ",
+    );
 }

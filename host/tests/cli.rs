@@ -1,59 +1,51 @@
 //! The program: what it prints, and its exit codes. What it refuses is in refused.rs.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::fs;
 
-use common::program::{Ended, alone, on, right};
-use common::{Fake, Fault};
+use crate::common::program::{alone, assert_has, on, right};
+use crate::common::{Fake, Fault};
 use host::ladder;
+use serde_json::{Value, json};
 
 /// How many rungs a ladder has.
 fn rungs(name: &str) -> usize {
     ladder(name).unwrap().rungs.len()
 }
 
+/// The rows of a JSON list.
+fn rows(list: &Value) -> &[Value] {
+    list.as_array().unwrap()
+}
+
 /// The row of a rung in JSON.
-fn row<'a>(rows: &'a serde_json::Value, rung: &str) -> &'a serde_json::Value {
-    let mut rows = rows.as_array().unwrap().iter();
-    rows.find(|row| row["rung"] == rung).unwrap()
+fn row<'a>(list: &'a Value, rung: &str) -> &'a Value {
+    rows(list).iter().find(|row| row["rung"] == rung).unwrap()
 }
 
 #[test]
 fn without_a_driver_the_program_starts_and_says_so() {
-    let Ended { code, err, .. } = alone(&["run", "reduce", "--device", "gpu"]);
-    assert_eq!(code, 2, "{err}");
+    let err = alone("run reduce --device gpu").failed_with(2);
     assert!(err.starts_with("error: no CUDA driver"), "{err}");
-    assert!(err.contains("--device sim needs no GPU"), "{err}");
-    assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+    assert_has(&err, &["--device sim needs no GPU"]);
     assert!(!err.contains('\u{1b}'), "colours in a pipe: {err}");
 }
 
 #[test]
 fn without_a_driver_the_best_device_is_the_simt_machine() {
-    let Ended { code, out, err } = alone(&["run", "reduce", "--n", "10000"]);
-    assert_eq!((code, err.as_str()), (0, ""));
-    for part in [
+    let out = alone("run reduce --n 10000").printed();
+    let parts = [
         "instr. / warp",
         "used ld / st",
         "branches that keep a warp together",
         "reduce on SIMT machine, ",
         "one launch of each, counted and not timed",
-    ] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    ];
+    assert_has(&out, &parts);
     assert!(!out.contains("GB/s"), "{out}");
-    let Ended { code, out, .. } = alone(&["check", "reduce", "--n", "1", "1000", "--block", "64"]);
-    assert_eq!(code, 0);
-    let checks = 2 * rungs("reduce");
-    assert!(
-        out.contains(&format!("{checks} checks")) && out.contains("on SIMT machine"),
-        "{out}"
-    );
-    let Ended { code, out, .. } = alone(&["devices"]);
-    assert_eq!(code, 0);
+    let out = alone("check reduce --n 1 1000 --block 64").printed();
+    let checks = format!("{} checks", 2 * rungs("reduce"));
+    assert_has(&out, &[&checks, "on SIMT machine"]);
+    let out = alone("devices").printed();
     assert!(
         out.starts_with("sim                 SIMT machine, "),
         "{out}"
@@ -64,295 +56,166 @@ fn without_a_driver_the_best_device_is_the_simt_machine() {
 fn the_other_ladders_on_a_machine_without_a_driver() {
     for (args, parts) in [
         (
-            &["run", "transpose", "--rows", "100", "--cols", "70"][..],
+            "run transpose --rows 100 --cols 70",
             &["100 × 70 f32", "waves ld / st", "copy_gmem"][..],
         ),
         (
-            &["run", "matmul", "--m", "40", "--n", "30", "--k", "20"],
+            "run matmul --m 40 --n 30 --k 20",
             &["m = 40, n = 30, k = 20", "matmul_coarsened8"],
         ),
         (
-            &["run", "histogram", "--data", "Cargo.toml"],
+            "run histogram --data Cargo.toml",
             &["Cargo.toml bytes", "global atomics"],
         ),
         (
-            &["run", "shuffle", "--delta", "1", "--type", "f32"],
+            "run shuffle --delta 1 --type f32",
             &[
                 "warp_shuffle_up(value, 1) in segments of 16, right",
                 "(0.5)",
             ],
         ),
         (
-            &[
-                "run", "reduce", "--op", "min", "--type", "f64", "--n", "1000",
-            ],
+            "run reduce --op min --type f64 --n 1000",
             &["n = 1000, min of f64", "reduce_grid_stride"],
         ),
         (
-            &["check", "matmul", "--m", "1", "17", "--n", "33", "--k", "5"],
+            "check matmul --m 1 17 --n 33 --k 5",
             &["checks, with blocks of 16x16, 32x32, 128, 256", "m = 17"],
         ),
         (
-            &["check", "--device", "sim", "shuffle", "--width", "4"],
+            "check --device sim shuffle --width 4",
             &["checks, with blocks of 4, 16", "width 4"],
         ),
     ] {
-        let Ended { code, out, err } = alone(args);
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
-        assert!(!out.contains("WRONG"), "{args:?}: {out}");
-        for part in parts {
-            assert!(out.contains(part), "{args:?}, {part}: {out}");
-        }
+        let out = alone(args).printed();
+        assert!(!out.contains("WRONG"), "{args}: {out}");
+        assert_has(&out, parts);
     }
 }
 
 #[test]
 fn json_of_the_other_ladders_has_their_options() {
-    let json = |args: &[&str]| -> serde_json::Value {
-        let Ended { code, out, err } = alone(&[args, &["--json", "--no-time"]].concat());
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-        serde_json::from_str(&out).unwrap()
-    };
-    let rungs = json(&["run", "transpose", "--rows", "3", "--cols", "5"]);
-    assert_eq!(
-        (&rungs[0]["rows"], &rungs[0]["cols"]),
-        (&3.into(), &5.into())
-    );
-    assert_eq!(rungs[0]["bytes"], 2 * 15 * 4);
-    let rungs = json(&["run", "histogram", "--data", "Cargo.toml"]);
-    let bytes = fs::metadata("Cargo.toml").unwrap().len();
-    assert_eq!(
-        (&rungs[0]["n"], &rungs[0]["data"]),
-        (&bytes.into(), &"Cargo.toml".into())
-    );
-    let rungs = json(&["run", "matmul", "--m", "4", "--n", "3", "--k", "2"]);
-    let all = rungs.as_array().unwrap();
-    assert_eq!(all.len(), ladder("matmul").unwrap().rungs.len());
-    assert!(all.iter().all(|rung| rung["k"] == 2));
+    let json = |args: &str| alone((args, "--json --no-time")).json();
+    let list = json("run transpose --rows 3 --cols 5");
+    let first = &list[0];
+    assert_eq!([&first["rows"], &first["cols"]], [3, 5]);
+    assert_eq!(first["bytes"], 2 * 15 * 4);
+    let list = json("run histogram --data Cargo.toml");
+    assert_eq!(list[0]["n"], fs::metadata("Cargo.toml").unwrap().len());
+    assert_eq!(list[0]["data"], "Cargo.toml");
+    let list = json("run matmul --m 4 --n 3 --k 2");
+    assert_eq!(rows(&list).len(), rungs("matmul"));
+    assert!(rows(&list).iter().all(|rung| rung["k"] == 2));
 }
 
 #[test]
 fn json_of_a_device_that_counts_has_counters_and_no_time() {
-    let args = [
-        "run",
-        "reduce",
-        "--n",
-        "100k",
-        "--device",
-        "sim",
-        "--rung",
-        "reduce_smem",
-        "--json",
-    ];
-    let Ended { code, out, err } = alone(&args);
-    assert_eq!((code, err.as_str()), (0, ""));
-    let rungs: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let rung = &rungs[0];
-    assert_eq!(
-        (&rung["device"], &rung["correct"]),
-        (&"sim".into(), &true.into())
-    );
+    let list = alone("run reduce --n 100k --device sim --rung reduce_smem --json").json();
+    let rung = &list[0];
+    assert_eq!(rung["device"], "sim");
+    assert_eq!(rung["correct"], true);
     assert!(rung["time_ns"].is_null() && rung["gb_per_s"].is_null());
     let counters = &rung["counters"];
+    let requests = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
+    assert_eq!(counters[requests], 3200);
+    let sectors = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
+    assert_eq!(counters[sectors], 4.0);
     assert_eq!(
-        counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"],
-        3200
+        counters["l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum"],
+        0
     );
-    assert_eq!(
-        counters["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"],
-        4.0
-    );
-    assert!(counters["l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum"] == 0);
 
-    let unasked = alone(&[
-        "run",
-        "reduce",
-        "--n",
-        "100",
-        "--device",
-        "sim",
-        "--no-time",
-        "--json",
-    ]);
-    let rungs: serde_json::Value = serde_json::from_str(&unasked.out).unwrap();
-    assert!(
-        rungs
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|rung| rung.get("counters").is_none())
-    );
+    let uncounted = alone("run reduce --n 100 --device sim --no-time --json").json();
+    let mut uncounted = rows(&uncounted).iter();
+    assert!(uncounted.all(|rung| rung.get("counters").is_none()));
 }
 
 #[test]
 fn the_list_needs_no_device() {
-    let Ended { code, out, .. } = alone(&["list"]);
-    assert_eq!(code, 0);
+    let out = alone("list").printed();
     assert!(out.contains("reduce_shfl") && !out.contains('\u{1b}'));
-    let Ended { code, out, .. } = alone(&["list", "reduce", "--json"]);
-    assert_eq!(code, 0);
-    let listed: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(listed.as_array().unwrap().len(), rungs("reduce"));
-    let unrolled = row(&listed, "reduce_complete_unroll");
+    let list = alone("list reduce --json").json();
+    assert_eq!(rows(&list).len(), rungs("reduce"));
+    let unrolled = row(&list, "reduce_complete_unroll");
     assert_eq!(unrolled["entries"][3], "reduce_complete_unroll_512");
-    let Ended { code, out, .. } = alone(&["list", "reduce_shfl", "shuffle", "--json"]);
-    assert_eq!(code, 0);
-    let listed: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(listed.as_array().unwrap().len(), 1 + rungs("shuffle"));
+    let list = alone("list reduce_shfl shuffle --json").json();
+    assert_eq!(rows(&list).len(), 1 + rungs("shuffle"));
     let all: usize = host::ladders().iter().map(|own| own.rungs.len()).sum();
-    for args in [&["list", "--json"][..], &["list", "all", "--json"]] {
-        let listed: serde_json::Value = serde_json::from_str(&alone(args).out).unwrap();
-        assert_eq!(listed.as_array().unwrap().len(), all, "{args:?}");
+    for args in ["list --json", "list all --json"] {
+        assert_eq!(rows(&alone(args).json()).len(), all, "{args}");
     }
-    let Ended { code, out, err } = alone(&[]);
-    assert!(
-        code == 2 && out.is_empty() && err.contains("Usage: ladder <COMMAND>"),
-        "{err}"
-    );
-    assert_eq!(alone(&["--help"]).code, 0);
-    assert_eq!(alone(&["--version"]).code, 0);
+    let ended = alone("");
+    assert!(ended.code == 2 && ended.out.is_empty(), "{ended:?}");
+    assert_has(&ended.err, &["Usage: ladder <COMMAND>"]);
+    assert_eq!(alone("--help").code, 0);
+    assert_eq!(alone("--version").code, 0);
 }
 
 #[test]
-fn a_right_climb_ends_with_0_and_json_has_just_the_promised_fields() {
-    let Ended { code, out, err } = on(
-        right,
-        &["run", "reduce", "--n", "4k", "--runs", "3", "--json"],
-    );
-    assert_eq!((code, err.as_str()), (0, ""));
-    let rungs: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(rungs.as_array().unwrap().len(), self::rungs("reduce"));
-    let mut fields: Vec<&String> = rungs[0].as_object().unwrap().keys().collect();
+fn a_right_run_ends_with_0_and_json_has_just_the_promised_fields() {
+    let list = on(right, "run reduce --n 4k --runs 3 --json").json();
+    assert_eq!(rows(&list).len(), rungs("reduce"));
+    let mut fields: Vec<&str> = list[0]
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(|key| &**key)
+        .collect();
     fields.sort();
     assert_eq!(
-        fields,
-        [
-            "block",
-            "bytes",
-            "correct",
-            "device",
-            "device_name",
-            "gb_per_s",
-            "grid",
-            "ladder",
-            "n",
-            "op",
-            "rung",
-            "shared_bytes",
-            "speedup_vs_first",
-            "time_ns",
-            "type"
-        ]
+        fields.join(" "),
+        "block bytes correct device device_name gb_per_s grid ladder n op rung shared_bytes speedup_vs_first time_ns type"
     );
-    let dynamic = row(&rungs, "reduce_smem_dyn");
+    let dynamic = row(&list, "reduce_smem_dyn");
     assert_eq!(dynamic["shared_bytes"], 512);
-    assert_eq!(dynamic["grid"], serde_json::json!([32, 1, 1]));
+    assert_eq!(dynamic["grid"], json!([32, 1, 1]));
 }
 
 #[test]
 fn rungs_can_be_named_together_or_one_by_one() {
-    let together = on(
-        right,
-        &[
-            "run",
-            "reduce",
-            "--n",
-            "100",
-            "--no-time",
-            "--rung",
-            "reduce_smem",
-            "reduce_shfl",
-            "--json",
-        ],
-    );
-    let apart = on(
-        right,
-        &[
-            "run",
-            "reduce",
-            "--rung",
-            "reduce_shfl",
-            "--n",
-            "100",
-            "--rung",
-            "reduce_smem",
-            "--no-time",
-            "--json",
-        ],
-    );
-    assert_eq!(together.code, 0, "{}", together.err);
-    assert_eq!(together.out, apart.out);
-    let rungs: serde_json::Value = serde_json::from_str(&apart.out).unwrap();
-    assert_eq!(rungs.as_array().unwrap().len(), 2);
-    assert!(rungs[1]["time_ns"].is_null() && rungs[1]["speedup_vs_first"].is_null());
+    let json = |args| on(right, args).json();
+    let together = json("run reduce --n 100 --no-time --rung reduce_smem reduce_shfl --json");
+    let apart = json("run reduce --rung reduce_shfl --n 100 --rung reduce_smem --no-time --json");
+    assert_eq!(together, apart);
+    assert_eq!(rows(&apart).len(), 2);
+    assert!(apart[1]["time_ns"].is_null() && apart[1]["speedup_vs_first"].is_null());
 }
 
 #[test]
 fn rungs_of_several_ladders_run_by_their_names() {
-    let args = "run reduce_shfl transpose_naive --rows 33 --n 1000 --no-time --json";
-    let args: Vec<&str> = args.split(' ').collect();
-    let Ended { code, out, err } = alone(&args);
-    assert_eq!((code, err.as_str()), (0, ""));
-    let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(rows.as_array().unwrap().len(), 2);
-    assert_eq!(
-        (&rows[0]["n"], &rows[1]["rows"]),
-        (&1000.into(), &33.into())
-    );
-    let Ended { out, .. } = alone(&["run", "reduce_unrolling", "--n", "9", "--no-time", "--json"]);
-    let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let mut rows = rows.as_array().unwrap().iter();
-    assert!(rows.all(|row| {
-        row["rung"]
-            .as_str()
-            .unwrap()
-            .starts_with("reduce_unrolling")
-    }));
-    let both = [
-        "run",
-        "reduce",
-        "transpose",
-        "--rung",
-        "reduce_shfl",
-        "--n",
-        "9",
-        "--json",
-    ];
-    let rows: serde_json::Value = serde_json::from_str(&alone(&both).out).unwrap();
-    assert_eq!(rows.as_array().unwrap().len(), 1);
+    let list = alone("run reduce_shfl transpose_naive --rows 33 --n 1000 --no-time --json").json();
+    assert_eq!(rows(&list).len(), 2);
+    assert_eq!([&list[0]["n"], &list[1]["rows"]], [1000, 33]);
+    let list = alone("run reduce_unrolling --n 9 --no-time --json").json();
+    for row in rows(&list) {
+        let name = row["rung"].as_str().unwrap();
+        assert!(name.starts_with("reduce_unrolling"), "{name}");
+    }
+    let list = alone("run reduce transpose --rung reduce_shfl --n 9 --json").json();
+    assert_eq!(rows(&list).len(), 1);
 }
 
 #[test]
 fn rungs_that_have_no_tile_of_a_block_are_left_out() {
-    let sizes = [
-        "--device", "sim", "--rows", "33", "--cols", "7", "--block", "512",
-    ];
-    for command in ["run", "check"] {
-        let Ended { code, out, err } = alone(&[&[command, "transpose"], &sizes[..]].concat());
-        assert_eq!((code, err.as_str()), (0, ""), "{command}: {out}");
+    let sizes = "--device sim --rows 33 --cols 7 --block 512";
+    for command in ["run transpose", "check transpose"] {
+        alone((command, sizes)).printed();
     }
-    let named = [&["run", "transpose_smem"], &sizes[..]].concat();
-    let Ended { code, err, .. } = alone(&named);
-    assert_eq!(code, 2);
-    let why = "transpose_smem was not compiled for a block of 512: it was for 32x16, 32x32, 16x16";
-    assert!(err.contains(why), "{err}");
+    alone(("run transpose_smem", sizes)).refused(
+        "transpose_smem was not compiled for a block of 512: it was for 32x16, 32x32, 16x16",
+    );
 }
 
 #[test]
 fn a_wrong_result_is_shown_and_ends_with_1() {
     let wrong = || Fake::new(Some(Fault::WrongSum("reduce_unrolling8")));
-    let Ended { code, out, err } = on(wrong, &["run", "reduce", "--n", "10000", "--no-time"]);
-    assert_eq!((code, err.as_str()), (1, ""));
-    assert!(out.contains("WRONG"), "{out}");
-    assert!(
-        out.contains("wrong: reduce_unrolling8<<<3, 512, 0>>>: block 2 of 3: its sum is"),
-        "{out}"
-    );
+    let out = on(wrong, "run reduce --n 10000 --no-time").ended_with(1);
+    let why = "wrong: reduce_unrolling8<<<3, 512, 0>>>: block 2 of 3: its sum is";
+    assert_has(&out, &["WRONG", why]);
 
-    let Ended { code, out, .. } = on(wrong, &["run", "reduce", "--n", "10000", "--json"]);
-    assert_eq!(code, 1);
-    let rungs: serde_json::Value = serde_json::from_str(&out).unwrap();
-    for rung in rungs.as_array().unwrap() {
+    let out = on(wrong, "run reduce --n 10000 --json").ended_with(1);
+    let list: Value = serde_json::from_str(&out).unwrap();
+    for rung in rows(&list) {
         assert_eq!(rung["correct"], rung["rung"] != "reduce_unrolling8");
     }
 }
@@ -360,103 +223,74 @@ fn a_wrong_result_is_shown_and_ends_with_1() {
 #[test]
 fn a_failing_device_is_an_error_and_ends_with_1() {
     let fails = || Fake::new(Some(Fault::Fails("reduce_interleaved")));
-    let Ended { code, err, .. } = on(fails, &["run", "reduce", "--n", "1000", "--block", "256"]);
-    assert_eq!(code, 1);
-    assert!(
-        err.starts_with("error: reduce_interleaved<<<4, 256, 0>>> failed: IllegalAddress"),
-        "{err}"
-    );
+    let ended = on(fails, "run reduce --n 1000 --block 256");
+    assert_eq!(ended.code, 1);
+    let why = "error: reduce_interleaved<<<4, 256, 0>>> failed: IllegalAddress";
+    assert!(ended.err.starts_with(why), "{ended:?}");
 }
 
 #[test]
-fn the_readme_is_rewritten_after_a_right_climb_only() {
+fn the_readme_is_rewritten_after_a_right_run_only() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("README.md");
     let old = "<!-- ladder:reduce:begin -->\nold\n<!-- ladder:reduce:end -->\n";
     fs::write(&path, old).unwrap();
-    let args = [
-        "run",
-        "reduce",
-        "--n",
-        "1000",
-        "--update-readme",
-        path.to_str().unwrap(),
-    ];
-
-    let wrong = on(|| Fake::new(Some(Fault::WrongSum("reduce_gmem"))), &args);
-    assert_eq!(wrong.code, 1);
-    assert!(
-        wrong.err.contains("is left as it was: a result is wrong"),
-        "{}",
-        wrong.err
+    let args = (
+        "run reduce --n 1000 --update-readme",
+        [path.to_str().unwrap()],
     );
+
+    let wrong = on(|| Fake::new(Some(Fault::WrongSum("reduce_gmem"))), args);
+    assert_eq!(wrong.code, 1);
+    assert_has(&wrong.err, &["is left as it was: a result is wrong"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), old);
 
-    assert_eq!(on(right, &args).code, 0);
+    assert_eq!(on(right, args).code, 0);
     let text = fs::read_to_string(&path).unwrap();
-    assert!(
-        text.contains("| `reduce_shfl`") && text.contains("Test GPU"),
-        "{text}"
-    );
+    assert_has(&text, &["| `reduce_shfl`", "Test GPU"]);
     assert!(!text.contains("old"));
 }
 
 #[test]
 fn a_sweep_is_a_matrix_and_ends_with_1_where_one_is_wrong() {
-    let args = [
-        "check", "reduce", "--n", "0", "1", "1000", "--block", "64", "512",
-    ];
-    let Ended { code, out, err } = on(right, &args);
-    assert_eq!((code, err.as_str()), (0, ""));
+    let args = "check reduce --n 0 1 1000 --block 64 512";
+    let out = on(right, args).printed();
     let checks = 3 * 2 * rungs("reduce");
-    let line = format!("{checks} checks, with blocks of 64, 512");
-    assert!(out.contains(&line), "{out}");
+    assert_has(&out, &[&format!("{checks} checks, with blocks of 64, 512")]);
     assert!(!out.contains("WRONG"));
 
-    let one = [&args[..], &["--rung", "reduce_gmem"]].concat();
-    assert!(on(right, &one).out.contains("6 checks"));
+    let one = on(right, (args, "--rung reduce_gmem"));
+    assert_has(&one.out, &["6 checks"]);
 
     let wrong = || Fake::new(Some(Fault::OneTooMany("reduce_gmem")));
-    let Ended { code, out, .. } = on(wrong, &args);
-    assert_eq!(code, 1);
-    assert!(out.contains("WRONG: 64, 512"), "{out}");
-    assert!(
-        out.contains("wrong: reduce_gmem_512<<<2, 512, 0>>> at n = 1000: byte 8 was written"),
-        "{out}"
-    );
+    let ended = on(wrong, args);
+    assert_eq!(ended.code, 1);
+    let why = "wrong: reduce_gmem_512<<<2, 512, 0>>> at n = 1000: byte 8 was written";
+    assert_has(&ended.out, &["WRONG: 64, 512", why]);
 }
 
 #[test]
 fn devices_are_described() {
-    let Ended { code, out, .. } = on(right, &["devices"]);
-    assert_eq!(code, 0);
-    for line in [
+    let out = on(right, "devices").printed();
+    let lines = [
         "gpu                 Test GPU",
         "compute capability  7.5",
         "peak bandwidth      320 GB/s",
-    ] {
-        assert!(out.contains(line), "{out}");
-    }
-    let json: serde_json::Value =
-        serde_json::from_str(&on(right, &["devices", "--json"]).out).unwrap();
-    assert_eq!(json[0]["multiprocessors"], 40);
+    ];
+    assert_has(&out, &lines);
+    let list = on(right, "devices --json").json();
+    assert_eq!(list[0]["multiprocessors"], 40);
 }
 
 #[test]
 fn what_the_device_is_too_old_for_is_told() {
     let too_old = || Fake::new(Some(Fault::TooOld("reduce_shfl")));
-    let Ended { code, out, .. } = on(too_old, &["run", "reduce", "--n", "1000", "--no-time"]);
-    assert_eq!(code, 0, "{out}");
     let why = "left out: reduce_shfl_128 needs compute capability 9.0, the device has 7.5";
-    assert!(
-        out.contains(why) && out.contains("reduce_smem_dyn"),
-        "{out}"
-    );
-    let Ended { code, out, .. } = on(too_old, &["check", "reduce", "--n", "1", "31"]);
-    assert_eq!(code, 0, "{out}");
-    assert_eq!(out.matches(why).count(), 1, "{out}");
-    let named = ["check", "reduce", "--n", "1", "--rung", "reduce_shfl"];
-    let Ended { code, err, .. } = on(too_old, &named);
-    assert_eq!(code, 2, "{err}");
-    assert!(err.contains("needs compute capability 9.0"), "{err}");
+    let ended = on(too_old, "run reduce --n 1000 --no-time");
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_has(&ended.out, &[why, "reduce_smem_dyn"]);
+    let ended = on(too_old, "check reduce --n 1 31");
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(ended.out.matches(why).count(), 1, "{}", ended.out);
+    on(too_old, "check reduce --n 1 --rung reduce_shfl").refused("needs compute capability 9.0");
 }

@@ -1,8 +1,6 @@
 //! Entries cut out of PTX, of this program's own and of nvcc's: NVIDIA's assembler, where there is one, and
 //! the SIMT machine take the part as they take the whole.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 use std::process::Command;
 

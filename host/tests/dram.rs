@@ -1,51 +1,45 @@
 //! `ladder dram`: its figures as they are printed, the trace of a rung, and what it refuses.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
+use crate::common::program::{
+    Arguments, Ended, all_refused, alone, assert_has, on_none, with_option,
+};
 use analysis::dram::{Dram, trace};
-use common::Fake;
-use common::program::{Ended, alone, on, with_option};
 use host::device::Sim;
 use host::problem::Verdict;
 use host::{KERNELS, Options, ladder};
 use serde_json::Value;
 
-/// Runs the program where no device may be opened: figures need none.
-fn dram(args: &[&str]) -> Ended {
-    let no_device = || -> Fake { panic!("no device is opened for {args:?}") };
-    on(no_device, &[&["dram"], args].concat())
+/// Figures need no device.
+fn dram(args: impl Arguments) -> Ended {
+    on_none(("dram", args))
 }
 
-fn printed(args: &[&str]) -> String {
-    let Ended { code, out, err } = dram(args);
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    out
+fn printed(args: &str) -> String {
+    dram(args).printed()
 }
 
-fn json(args: &[&str]) -> Value {
-    let out = printed(&[args, &["--json"]].concat());
-    assert!(out.ends_with('\n'));
-    serde_json::from_str(&out).unwrap()
+fn json(args: &str) -> Value {
+    let ended = dram((args, "--json"));
+    assert!(ended.out.ends_with('\n'));
+    ended.json()
 }
 
 #[test]
 fn without_arguments_all_three_figures() {
-    let all = printed(&[]);
+    let all = printed("");
     insta::assert_snapshot!("the_figures", all);
     for figure in ["map", "tiles", "bus"] {
-        assert!(all.contains(&printed(&[figure])), "{figure}: {all}");
+        assert!(all.contains(&printed(figure)), "{figure}: {all}");
     }
-    let figures = json(&[]);
+    let figures = json("");
     for figure in ["map", "tiles", "bus"] {
-        assert_eq!(figures[figure], json(&[figure]));
+        assert_eq!(figures[figure], json(figure));
     }
 }
 
 #[test]
 fn the_map_of_figure_6_9_as_json() {
-    let map = json(&["map"]);
+    let map = json("map");
     assert_eq!(map["channels"], 4);
     let elements = map["elements"].as_array().unwrap();
     let places: Vec<[u64; 4]> = elements
@@ -56,60 +50,42 @@ fn the_map_of_figure_6_9_as_json() {
         .map(|element| [element, element / 2 % 4, element / 8, 0])
         .collect();
     assert_eq!(places, figure);
-    let many = json(&["map", "--elements", "1k"]);
+    let many = json("map --elements 1k");
     assert_eq!(many["elements"].as_array().unwrap().len(), 1024);
 }
 
 #[test]
 fn figures_of_other_numbers() {
-    let map = printed(&[
-        "map",
-        "--channels",
-        "3",
-        "--banks",
-        "4",
-        "--burst",
-        "32",
-        "--elements",
-        "100",
-    ]);
+    let map = printed("map --channels 3 --banks 4 --burst 32 --elements 100");
     insta::assert_snapshot!("a_larger_map", map);
-    let tiles = printed(&["tiles", "--n", "12", "--tile", "4", "--burst", "16"]);
+    let tiles = printed("tiles --n 12 --tile 4 --burst 16");
     insta::assert_snapshot!("larger_tiles", tiles);
-    assert!(tiles.contains("the first 4 of 9 blocks\n"), "{tiles}");
-    let tiles = json(&["tiles", "--n", "16", "--tile", "1"]);
+    assert_has(&tiles, &["the first 4 of 9 blocks\n"]);
+    let tiles = json("tiles --n 16 --tile 1");
     assert_eq!(tiles["phases"].as_array().unwrap().len(), 2 * 16);
 }
 
 #[test]
 fn the_product_of_the_exercise_keeps_all_channels_busy() {
-    let tiles = printed(&["tiles", "--n", "8"]);
-    assert!(
-        tiles.contains("M: 1 of 4 channels busy in a phase, 4 over all phases\n"),
-        "{tiles}"
-    );
-    assert!(
-        tiles.contains("N: 4 of 4 channels busy in a phase, 4 over all phases\n"),
-        "{tiles}"
-    );
+    let tiles = printed("tiles --n 8");
+    let first = "M: 1 of 4 channels busy in a phase, 4 over all phases\n";
+    let second = "N: 4 of 4 channels busy in a phase, 4 over all phases\n";
+    assert_has(&tiles, &[first, second]);
 }
 
 #[test]
 fn a_bus_by_its_clock_and_width() {
-    let bus = printed(&["bus", "--banks", "25"]);
+    let bus = printed("bus --banks 25");
     insta::assert_snapshot!("a_saturated_bus", bus);
-    let bus = printed(&["bus", "--width", "32", "--clock", "1.25", "--demand", "25"]);
+    let bus = printed("bus --width 32 --clock 1.25 --demand 25");
     assert!(
         bus.starts_with("a DDR bus of 32 bits at 1.25 GHz: 4 B × 2 × 1.25 GHz = 10 GB/s\n"),
         "{bus}"
     );
-    assert!(bus.contains("25 GB/s take 3 such channels"), "{bus}");
-    let bus = printed(&["bus", "--ratio", "3"]);
-    assert!(
-        bus.contains("to be busy all the time it takes 4 banks: R + 1"),
-        "{bus}"
-    );
-    let bus = json(&["bus"]);
+    assert_has(&bus, &["25 GB/s take 3 such channels"]);
+    let bus = printed("bus --ratio 3");
+    assert_has(&bus, &["to be busy all the time it takes 4 banks: R + 1"]);
+    let bus = json("bus");
     assert_eq!(bus["utilisation"], 1.0 / 21.0);
     assert_eq!(bus["banks_to_saturate"], 21);
     assert_eq!(bus["timeline"][0][19], "access");
@@ -117,14 +93,11 @@ fn a_bus_by_its_clock_and_width() {
 }
 
 /// The accesses of a kind in a trace of a small transpose on 64 channels.
-fn traced(rung: &str, kind: &str, more: &[&str]) -> Value {
-    let args = ["--trace", rung, "--rows", "512", "--cols", "512"];
-    let memory = ["--channels", "64", "--windows", "8"];
-    let trace = json(&[&args[..], &memory[..], more].concat());
-    assert_eq!(
-        (&trace["rung"], &trace["correct"]),
-        (&rung.into(), &true.into())
-    );
+fn traced(rung: &str, kind: &str) -> Value {
+    let sizes = "--rows 512 --cols 512 --channels 64 --windows 8";
+    let trace = json(&format!("--trace {rung} {sizes}"));
+    assert_eq!(trace["rung"], rung);
+    assert_eq!(trace["correct"], true);
     let kinds = trace["accesses"].as_array().unwrap();
     kinds.iter().find(|of| of["kind"] == kind).unwrap().clone()
 }
@@ -133,8 +106,8 @@ fn traced(rung: &str, kind: &str, more: &[&str]) -> Value {
 fn a_strided_rung_camps_on_few_channels_and_a_coalesced_one_does_not() {
     let words = 512 * 512;
     let (coalesced, strided) = (
-        traced("transpose_naive", "load", &[]),
-        traced("transpose_naive", "store", &[]),
+        traced("transpose_naive", "load"),
+        traced("transpose_naive", "store"),
     );
     for accesses in [&coalesced, &strided] {
         assert_eq!(accesses["requests"], words / 32);
@@ -152,17 +125,14 @@ fn a_strided_rung_camps_on_few_channels_and_a_coalesced_one_does_not() {
     // A warp's 32 stores lie 2 KiB apart: 32 bursts, and 32 channels from one to the next.
     assert_eq!(strided["bursts"], words);
     assert_eq!(strided["channels_per_request"], 2.0);
-    assert_eq!(
-        (&strided["queue"], &strided["best_queue"]),
-        (&16.0.into(), &1.0.into())
-    );
+    assert_eq!([&strided["queue"], &strided["best_queue"]], [16.0, 1.0]);
     for window in 0..8 {
         let busy = |accesses: &Value| accesses["windows"][window]["channels_busy"].clone();
         assert_eq!(busy(&coalesced), 64);
         // 4 rows of blocks, 64 columns of the output: 256 bytes of each of its rows.
         assert_eq!(busy(&strided), 8);
     }
-    let tiled = traced("transpose_smem", "store", &[]);
+    let tiled = traced("transpose_smem", "store");
     assert_eq!(tiled["queue"], 1.0);
     assert_eq!(tiled["windows"][0]["channels_busy"], 8);
 }
@@ -171,34 +141,13 @@ fn a_strided_rung_camps_on_few_channels_and_a_coalesced_one_does_not() {
 fn a_trace_counts_what_the_machine_counts() {
     // With bursts as long as a sector, a request's bursts are its sectors.
     for (rung, options) in [
-        ("reduce_neighbored", &["--n", "10000"][..]),
-        (
-            "reduce_vector",
-            &["--n", "10000", "--op", "max", "--type", "f64"],
-        ),
-        ("matmul_pipelined", &["--m", "70", "--n", "50", "--k", "33"]),
-        ("histogram_lanes", &["--n", "5000"]),
+        ("reduce_neighbored", "--n 10000"),
+        ("reduce_vector", "--n 10000 --op max --type f64"),
+        ("matmul_pipelined", "--m 70 --n 50 --k 33"),
+        ("histogram_lanes", "--n 5000"),
     ] {
-        let ladder = rung.split('_').next().unwrap();
-        let (trace, run) = (
-            alone(
-                &[
-                    &["dram", "--json", "--burst", "32", "--trace", rung],
-                    options,
-                ]
-                .concat(),
-            ),
-            alone(
-                &[
-                    &["run", ladder, "--device", "sim", "--json", "--rung", rung],
-                    options,
-                ]
-                .concat(),
-            ),
-        );
-        assert_eq!((trace.code, trace.err.as_str()), (0, ""));
-        let trace: Value = serde_json::from_str(&trace.out).unwrap();
-        let run: Value = serde_json::from_str(&run.out).unwrap();
+        let trace = alone((&*format!("dram --json --burst 32 --trace {rung}"), options)).json();
+        let run = alone((&*format!("run {rung} --device sim --json"), options)).json();
         let counters = &run[0]["counters"];
         for (kind, op) in [("load", "ld"), ("store", "st")] {
             let accesses = trace["accesses"].as_array().unwrap();
@@ -215,33 +164,13 @@ fn a_trace_counts_what_the_machine_counts() {
 
 #[test]
 fn a_trace_as_text() {
-    let text = printed(&[
-        "--trace",
-        "transpose_naive",
-        "--rows",
-        "512",
-        "--cols",
-        "512",
-        "--channels",
-        "64",
-        "--windows",
-        "8",
-    ]);
+    let text = printed("--trace transpose_naive --rows 512 --cols 512 --channels 64 --windows 8");
     insta::assert_snapshot!("a_trace", text);
     // Blocks of another size, and windows that differ by a block.
-    let text = printed(&[
-        "--trace",
-        "histogram_global",
-        "--n",
-        "5000",
-        "--block",
-        "128",
-        "--windows",
-        "30",
-    ]);
-    assert!(
-        text.contains("atomics, 30 windows of 1 or 2 blocks each; 80 channels"),
-        "{text}"
+    let text = printed("--trace histogram_global --n 5000 --block 128 --windows 30");
+    assert_has(
+        &text,
+        &["atomics, 30 windows of 1 or 2 blocks each; 80 channels"],
     );
 }
 
@@ -273,117 +202,49 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         "--n is an option of {}, and not of transpose; it has --rows, --cols",
         with_option("n")
     );
-    let cases: &[(&str, &str)] = &[
-        (
-            "map --channels 0",
-            "--channels 0 is not possible here; it takes 1 to 128",
-        ),
-        (
-            "map --channels 9",
-            "--channels 9 is not possible here; it takes 1 to 8",
-        ),
-        ("map --channels -4", "`-4` is not a size: it is negative"),
-        ("map --channels x", "`x` is not a size"),
-        ("map --banks 2^63", "it takes 1 to 128"),
-        (
-            "map --burst 6",
-            "a burst of 6 bytes is no whole number of elements of 4",
-        ),
-        (
-            "map --element 0",
-            "--element 0 is not possible here; it takes 1 to 8",
-        ),
-        ("map --elements 0", "--elements 0 is not possible here"),
-        ("map --elements 2^63", "it takes 1 to 1024"),
-        ("map --elements 2^64", "it is larger than 64 bits"),
-        ("map --n 4", "unexpected argument '--n' found"),
-        (
-            "tiles --tile 5",
-            "--tile 5 is not possible here; it takes 1 to 4",
-        ),
-        ("tiles --n 1M", "it takes 1 to 16"),
-        ("tiles --tile 0", "--tile 0 is not possible here"),
-        ("bus --ratio 20:1", "`20:1` is not a size"),
-        ("bus --ratio -1", "`-1` is not a size: it is negative"),
-        (
-            "bus --ratio 49",
-            "--ratio 49 is not possible here; it takes 0 to 48",
-        ),
-        (
-            "bus --banks 0",
-            "--banks 0 is not possible here; it takes 1 to 48",
-        ),
-        ("bus --clock NaN", "--clock NaN is not possible here"),
-        ("bus --clock -2", "--clock -2 is not possible here"),
-        ("bus --width 0", "--width 0 is not possible here"),
-        (
-            "bus --width 2^40",
-            "--width 1099511627776 is not possible here",
-        ),
-        ("bus --demand -3", "--demand -3 is not possible here"),
-        ("mop", "unrecognized subcommand 'mop'"),
-        ("--trace", "a value is required for '--trace <RUNG>'"),
-        (
-            "--trace transpose_naiv",
-            "no ladder or rung is named `transpose_naiv`; did you mean one of transpose_naive, ",
-        ),
-        (
-            "--trace transpose",
-            "`transpose` is several rungs: copy_gmem, transpose_naive,",
-        ),
-        (
-            "--trace quicksort_bitonic_network",
-            "`ladder list` names them",
-        ),
-        (
-            "--channels 8",
-            "required arguments were not provided: --trace <RUNG>",
-        ),
-        (
-            "--rows 8",
-            "required arguments were not provided: --trace <RUNG>",
-        ),
-        ("--json map", "cannot be used with"),
-        ("--trace transpose_naive --n 8", &foreign_n),
-        (
-            "--trace transpose_naive --rows 0",
-            "rows = 0 is out of bounds",
-        ),
-        (
-            "--trace reduce_smem --n -8",
-            "`-8` is not a size: it is negative",
-        ),
-        (
-            "--trace reduce_smem --block 100",
-            "a block of 100 is not possible",
-        ),
-        (
-            "--trace reduce_gmem --op max",
-            "reduce_gmem was not compiled for max of i32; it is in reduce_smem",
-        ),
-        (
-            "--trace reduce_gmem --windows 0",
-            "--windows 0 is not possible here; it takes 1 to 32",
-        ),
-        ("--trace reduce_gmem --windows 5000", "it takes 1 to 32"),
-        (
-            "--trace reduce_gmem --burst 0",
-            "--burst 0 is not possible here",
-        ),
-        (
-            "--trace reduce_gmem --channels 200",
-            "--channels 200 is not possible here; it takes 1 to 128",
-        ),
-    ];
-    for (args, message) in cases {
-        let words: Vec<&str> = args.split(' ').collect();
-        let Ended { code, out, err } = dram(&words);
-        assert_eq!(code, 2, "{args:?}: {err}");
-        assert!(
-            err.starts_with("error: ") && err.contains(message),
-            "{args:?}: {err}"
-        );
-        assert_eq!(err.trim_end().lines().count(), 1, "{args:?}: {err}");
-        assert!(out.is_empty(), "{args:?}: {out}");
-    }
+    let table = format!(
+        "
+        map --channels 0 => --channels 0 is not possible here; it takes 1 to 128
+        map --channels 9 => --channels 9 is not possible here; it takes 1 to 8
+        map --channels -4 => `-4` is not a size: it is negative
+        map --channels x => `x` is not a size
+        map --banks 2^63 => it takes 1 to 128
+        map --burst 6 => a burst of 6 bytes is no whole number of elements of 4
+        map --element 0 => --element 0 is not possible here; it takes 1 to 8
+        map --elements 0 => --elements 0 is not possible here
+        map --elements 2^63 => it takes 1 to 1024
+        map --elements 2^64 => it is larger than 64 bits
+        map --n 4 => unexpected argument '--n' found
+        tiles --tile 5 => --tile 5 is not possible here; it takes 1 to 4
+        tiles --n 1M => it takes 1 to 16
+        tiles --tile 0 => --tile 0 is not possible here
+        bus --ratio 20:1 => `20:1` is not a size
+        bus --ratio -1 => `-1` is not a size: it is negative
+        bus --ratio 49 => --ratio 49 is not possible here; it takes 0 to 48
+        bus --banks 0 => --banks 0 is not possible here; it takes 1 to 48
+        bus --clock NaN => --clock NaN is not possible here
+        bus --clock -2 => --clock -2 is not possible here
+        bus --width 0 => --width 0 is not possible here
+        bus --width 2^40 => --width 1099511627776 is not possible here
+        bus --demand -3 => --demand -3 is not possible here
+        mop => unrecognized subcommand 'mop'
+        --trace => a value is required for '--trace <RUNG>'
+        --trace transpose_naiv => no ladder or rung is named `transpose_naiv`; did you mean one of transpose_naive,
+        --trace transpose => `transpose` is several rungs: copy_gmem, transpose_naive,
+        --trace quicksort_bitonic_network => `ladder list` names them
+        --channels 8 => required arguments were not provided: --trace <RUNG>
+        --rows 8 => required arguments were not provided: --trace <RUNG>
+        --json map => cannot be used with
+        --trace transpose_naive --n 8 => {foreign_n}
+        --trace transpose_naive --rows 0 => rows = 0 is out of bounds
+        --trace reduce_smem --n -8 => `-8` is not a size: it is negative
+        --trace reduce_smem --block 100 => a block of 100 is not possible
+        --trace reduce_gmem --op max => reduce_gmem was not compiled for max of i32; it is in reduce_smem
+        --trace reduce_gmem --windows 0 => --windows 0 is not possible here; it takes 1 to 32
+        --trace reduce_gmem --windows 5000 => it takes 1 to 32
+        --trace reduce_gmem --burst 0 => --burst 0 is not possible here
+        --trace reduce_gmem --channels 200 => --channels 200 is not possible here; it takes 1 to 128
+        "
+    );
+    all_refused(|args| dram(args), &table);
 }

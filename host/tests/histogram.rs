@@ -1,13 +1,13 @@
 //! The histogram ladder on the SIMT machine: exact for any bytes, and the counters tell the ladder's story.
 
-#![allow(clippy::unwrap_used)]
-
 use std::io::Write as _;
 
 use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;
-use host::run::{self, Outcome, RunRequest};
+use host::run::{Outcome, RunRequest};
+
+use crate::common;
 use host::{Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 
@@ -50,7 +50,7 @@ fn counted(data: &str) -> Vec<Outcome> {
 
 /// As a GPU of this compute capability; the newest that there are kernels for where none is given.
 fn counted_as(data: &str, capability: Option<(u32, u32)>) -> Vec<Outcome> {
-    let plan = RunRequest {
+    let request = RunRequest {
         ladder: histogram(),
         rungs: &[],
         options: &Options::default().with("n", N).with("data", data),
@@ -61,9 +61,7 @@ fn counted_as(data: &str, capability: Option<(u32, u32)>) -> Vec<Outcome> {
         Some(_) => Sim::open_as(&KERNELS, 0, capability).unwrap(),
         None => Sim::open(&KERNELS, 0).unwrap(),
     };
-    let report = run::run(&mut sim, plan.plan().unwrap(), |_| {}).unwrap();
-    assert!(report.all_right());
-    report.outcomes
+    common::counted_on(&mut sim, request).outcomes
 }
 
 /// A counter of the rung of this name.

@@ -1,7 +1,5 @@
 //! What the real kernels' PTX promises. Needs NVIDIA's tools, and no GPU.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;

@@ -1,11 +1,11 @@
 //! The matrix product on the SIMT machine: any shape is right, and the counters tell the ladder's story.
 
-#![allow(clippy::unwrap_used)]
-
 use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;
-use host::run::{self, Outcome, RunRequest};
+use host::run::{Outcome, RunRequest};
+
+use crate::common;
 use host::{Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 
@@ -40,20 +40,14 @@ proptest! {
 
 /// The outcomes of a product of 128 × 256 × 64 by tiles of 32.
 fn counted() -> Vec<Outcome> {
-    let plan = RunRequest {
+    let request = RunRequest {
         ladder: matmul(),
         rungs: &[],
         options: &sides(128, 256, 64),
         block: None,
         runs: Some(1),
     };
-    let report = run::run(
-        &mut Sim::open(&KERNELS, 0).unwrap(),
-        plan.plan().unwrap(),
-        |_| {},
-    )
-    .unwrap();
-    assert!(report.all_right());
+    let report = common::counted(request);
     assert_eq!(report.flops, Some(2 * 128 * 256 * 64));
     report.outcomes
 }

@@ -1,22 +1,13 @@
 //! `ladder predict`: how near the model comes to measured times, that its constants are those that fit the reduction
 //! ladder, and what it refuses.
-//!
-//! What `ptxas` is needed for says so where it is not there, and fails then in CI only, where
-//! `cargo xtask setup --nvidia` runs first.
-
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use analysis::occupancy::OccupancyError;
+use crate::common::program::{Arguments, assert_has, has, on, right};
+use analysis::Error;
 use analysis::predict::model::{Constants, Resource};
-use analysis::predict::{
-    self, Description, LadderPrediction, PredictError, Times, against, calibrate,
-};
-use common::program::{Ended, on, right};
+use analysis::predict::{self, Description, LadderPrediction, Times, against, calibrate};
 use host::selection::select_with;
 use host::{CATALOG, KERNELS, ladders};
 use toolkit::Tool;
@@ -26,18 +17,6 @@ fn measured() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/times-h100.md")
 }
 
-/// Whether `ptxas` is there; what to do without it is this machine's business, unless it is CI's.
-fn has_ptxas() -> bool {
-    match toolkit::find(Tool::Ptxas) {
-        Ok(_) => true,
-        Err(error) => {
-            assert!(std::env::var_os("CI").is_none(), "{error}");
-            eprintln!("not tested: {error}");
-            false
-        }
-    }
-}
-
 static H100: LazyLock<Description> = LazyLock::new(|| Description::open("h100").unwrap());
 
 /// Predicts a ladder, or some rungs of one.
@@ -45,7 +24,7 @@ fn predicted(
     device: &Description,
     names: &[&str],
     options: &[(&'static str, &str)],
-) -> Result<LadderPrediction, PredictError> {
+) -> Result<LadderPrediction, Error> {
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let given: Vec<_> = options
         .iter()
@@ -76,7 +55,7 @@ fn timed(ladder: &host::Ladder) -> usize {
 
 #[test]
 fn the_h100s_times_are_met() {
-    if !has_ptxas() {
+    if !has(Tool::Ptxas) {
         return;
     }
     let score = predict::score(&PREDICTED, &TIMES).unwrap();
@@ -94,7 +73,7 @@ fn the_h100s_times_are_met() {
 
 #[test]
 fn the_constants_are_those_that_fit_the_reduction_ladder() {
-    if !has_ptxas() {
+    if !has(Tool::Ptxas) {
         return;
     }
     let seen = predict::observations(&PREDICTED[..1], &TIMES);
@@ -112,7 +91,7 @@ fn the_constants_are_those_that_fit_the_reduction_ladder() {
 
 #[test]
 fn what_bounds_a_rung_is_what_its_lesson_says() {
-    if !has_ptxas() {
+    if !has(Tool::Ptxas) {
         return;
     }
     let bound = |name: &str| {
@@ -135,7 +114,7 @@ fn what_bounds_a_rung_is_what_its_lesson_says() {
 
 #[test]
 fn a_device_that_is_too_old_for_a_rung_leaves_it_out() {
-    if !has_ptxas() {
+    if !has(Tool::Ptxas) {
         return;
     }
     let t4 = Description::open("t4").unwrap();
@@ -143,15 +122,9 @@ fn a_device_that_is_too_old_for_a_rung_leaves_it_out() {
     let matmul = predicted(&t4, &["matmul"], &options).unwrap();
     assert!(matmul.predictions.len() >= 8);
     let left_out = matmul.left_out.join("\n");
-    assert!(left_out.contains("matmul_pipelined"), "{left_out}");
+    assert_has(&left_out, &["matmul_pipelined"]);
     let refused = predicted(&t4, &["matmul_pipelined"], &options).unwrap_err();
-    assert!(
-        matches!(
-            refused,
-            PredictError::Occupancy(OccupancyError::NeedsNewer { .. })
-        ),
-        "{refused}"
-    );
+    assert!(matches!(refused, Error::NeedsNewer { .. }), "{refused}");
     assert_eq!(cli::Error::from(refused).exit_code(), 2);
 }
 
@@ -161,7 +134,7 @@ fn all_described_devices_can_be_predicted_for() {
         let device = Description::open(name).unwrap();
         assert!(!device.name.is_empty(), "{name}");
     }
-    if !has_ptxas() {
+    if !has(Tool::Ptxas) {
         return;
     }
     let rungs = ["reduce_neighbored", "reduce_vector"];
@@ -178,22 +151,17 @@ fn all_described_devices_can_be_predicted_for() {
     }
 }
 
-fn refused(args: &[&str]) -> String {
-    let Ended { code, out, err } = on(right, args);
-    assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
-    assert_eq!(err.trim_end().lines().count(), 1, "{err}");
-    err
+fn refused(args: impl Arguments, part: &str) {
+    on(right, ("predict", args)).refused(part);
 }
 
 #[test]
 fn devices_that_are_none() {
-    let err = refused(&["predict", "reduce", "--on", "h10"]);
-    assert!(
-        err.contains("no device is named `h10`; did you mean `h100`?"),
-        "{err}"
+    refused(
+        "reduce --on h10",
+        "no device is named `h10`; did you mean `h100`?",
     );
-    let err = refused(&["predict", "reduce", "--on", "./no/such.toml"]);
-    assert!(err.contains("cannot read ./no/such.toml"), "{err}");
+    refused("reduce --on ./no/such.toml", "cannot read ./no/such.toml");
 }
 
 #[test]
@@ -244,11 +212,8 @@ fn descriptions_that_are_wrong_say_which_figure_and_where() {
         let changed = text.replacen(from, to, 1);
         assert_ne!(changed, text, "{from}");
         std::fs::write(&path, changed).unwrap();
-        let err = refused(&["predict", "reduce", "--on", name]);
-        assert!(
-            err.contains(expected) && err.contains("mine.toml"),
-            "{expected}: {err}"
-        );
+        let err = on(right, ("predict reduce --on", [name])).failed_with(2);
+        assert_has(&err, &[expected, "mine.toml"]);
     }
     // The line is the section's, where sections have keys of the same name.
     let changed = text.replace("gb_per_s = 5500", "gb_per_s = 0");
@@ -258,8 +223,7 @@ fn descriptions_that_are_wrong_say_which_figure_and_where() {
         .position(|line| line == "gb_per_s = 0")
         .unwrap()
         + 1;
-    let err = refused(&["predict", "reduce", "--on", name]);
-    assert!(err.contains(&format!("line {line}: ")), "{err}");
+    refused(("reduce --on", [name]), &format!("line {line}: "));
 }
 
 #[test]
@@ -267,8 +231,8 @@ fn times_that_are_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("times.md");
     let name = path.to_str().unwrap();
-    let err = refused(&["predict", "reduce", "--against", name]);
-    assert!(err.contains("cannot read"), "{err}");
+    let against = ("reduce --against", [name]);
+    refused(against, "cannot read");
     for text in [
         "",
         "nothing\n",
@@ -276,51 +240,33 @@ fn times_that_are_none() {
         "[{\"rung\": \"reduce_gmem\", \"time_ns\": null}]",
     ] {
         std::fs::write(&path, text).unwrap();
-        let err = refused(&["predict", "reduce", "--against", name]);
-        assert!(err.contains("has no times of"), "{text}: {err}");
+        refused(against, "has no times of");
     }
-    let err = refused(&["predict", "reduce", "--calibrate"]);
-    assert!(err.contains("--against"), "{err}");
-    let err = refused(&["predict", "redcue"]);
-    assert!(err.contains("did you mean `reduce`?"), "{err}");
-    let err = refused(&["predict", "reduce", "--rung", "reduce_smme"]);
-    assert!(err.contains("did you mean `reduce_smem`?"), "{err}");
-    let err = refused(&["predict", "reduce", "--update-doc", name]);
-    assert!(err.contains("predict:begin"), "{err}");
+    refused("reduce --calibrate", "--against");
+    refused("redcue", "did you mean `reduce`?");
+    refused("reduce --rung reduce_smme", "did you mean `reduce_smem`?");
+    refused(("reduce --update-doc", [name]), "predict:begin");
 }
 
 #[test]
 fn the_table_and_the_json_have_the_same_numbers() {
-    if !has_ptxas() {
+    if !has(Tool::Ptxas) {
         return;
     }
     let measured = measured();
-    let args = |last: &'static str| {
-        let fixed = [
-            "predict",
-            "histogram",
-            "--n",
-            "2^16",
-            "--rung",
-            "histogram_private",
-        ];
-        let mut args: Vec<&str> = fixed.to_vec();
-        args.extend(["--against", measured.to_str().unwrap(), last]);
-        let Ended { code, out, err } = on(right, &args);
-        assert_eq!((code, err.as_str()), (0, ""));
-        out
-    };
-    let rows: serde_json::Value = serde_json::from_str(&args("--json")).unwrap();
+    let line = "predict histogram --n 2^16 --rung histogram_private --against";
+    let args = (line, [measured.to_str().unwrap()]);
+    let rows = on(right, (args, "--json")).json();
     let row = &rows[0];
     assert_eq!(rows.as_array().unwrap().len(), 1);
     assert_eq!(row["rung"], "histogram_private");
     assert_eq!(row["measured_ns"], 558_030.0);
     assert_eq!(
         row["alone_ns"].as_object().unwrap().len(),
-        Resource::ALL.len()
+        PREDICTED[0].predictions[0].estimate.alone.len()
     );
     let predicted = format!("{:.2} µs", row["predicted_ns"].as_f64().unwrap() / 1e3);
-    let markdown = args("--markdown");
+    let markdown = on(right, (args, "--markdown")).printed();
     assert!(markdown.contains(&predicted), "{predicted}: {markdown}");
-    assert!(markdown.contains("558.03 µs"), "{markdown}");
+    assert_has(&markdown, &["558.03 µs"]);
 }

@@ -1,30 +1,26 @@
 //! `ladder profile`: on the simulator, and through a stand-in for Nsight Compute.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::program::{Ended, alone, env, on, within};
-use common::{Fake, Fault};
+use crate::common::program::{Arguments, Ended, all_refused, alone, assert_has, env, on, within};
+use crate::common::replay::NCU;
+use crate::common::{Fake, Fault};
 use host::device::{self, Choice};
 use host::{Device, Error, KERNELS};
 
-const NCU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu.sh");
 const REFUSED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu_refused.sh");
 
 /// Runs `ladder profile` where there is a GPU, and the simulator as it is.
-fn beside_a_gpu(fault: Option<Fault>, args: &[&str]) -> Ended {
+fn beside_a_gpu(fault: Option<Fault>, args: impl Arguments) -> Ended {
     let open = |choice| -> Result<Box<dyn Device>, Error> {
         match choice {
             Choice::Sim => device::open(Choice::Sim, &KERNELS),
             Choice::Auto | Choice::Gpu => Ok(Box::new(Fake::new(fault))),
         }
     };
-    within(&env(&open), &[&["profile"], args].concat())
+    within(&env(&open), ("profile", args))
 }
 
-fn profile(args: &[&str]) -> Ended {
-    alone(&[&["profile"], args].concat())
+fn profile(args: &str) -> Ended {
+    alone(("profile", args))
 }
 
 /// What comes before the lines that say where it ran, and when, and who compiled it.
@@ -42,15 +38,8 @@ const ACCESSES: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global
 
 #[test]
 fn two_rungs_on_the_simulator() {
-    let Ended { code, out, err } = profile(&[
-        "transpose_naive",
-        "transpose_smem",
-        "--rows=1024",
-        "--cols=1024",
-        "--metrics",
-        ACCESSES,
-    ]);
-    assert_eq!((code, err.as_str()), (0, ""));
+    let rungs = "transpose_naive transpose_smem --rows=1024 --cols=1024";
+    let out = profile(&format!("{rungs} --metrics {ACCESSES}")).printed();
     // The verdicts' times hang on the compiler's instructions.
     let out = before_the_devices(&out);
     let header = out.find("│ rung ").unwrap();
@@ -70,9 +59,8 @@ fn two_rungs_on_the_simulator() {
 
 #[test]
 fn the_shown_metrics_are_those_of_the_texts() {
-    let Ended { code, out, err } = profile(&["reduce_shfl", "--n=4k"]);
-    assert_eq!((code, err.as_str()), (0, ""));
-    for heading in [
+    let out = profile("reduce_shfl --n=4k").printed();
+    let parts = [
         "PTX instr / warp",
         "PTX uniform",
         "barriers / warp",
@@ -86,46 +74,31 @@ fn the_shown_metrics_are_those_of_the_texts() {
         "ld : st",
         "PTX: ptxas makes other instructions and branches of it",
         "needs a GPU: loads GB/s, DRAM rd GB/s, DRAM wr GB/s, at barrier, at membar",
-    ] {
-        assert!(out.contains(heading), "{heading}: {out}");
-    }
+    ];
+    assert_has(&out, &parts);
 }
 
 #[test]
 fn what_is_said_of_the_numbers_is_checked() {
-    let Ended { code, out, err } = profile(&["transpose", "--rows=64", "--cols=64", "--explain"]);
-    assert_eq!((code, err.as_str()), (0, ""));
+    let out = profile("transpose --rows=64 --cols=64 --explain").printed();
     let (_, explained) = out
         .split_once("--explain says what each column means\n")
         .unwrap();
     insta::assert_snapshot!(before_the_devices(explained));
-    let Ended { out, .. } = profile(&["reduce", "--n=64k", "--explain"]);
-    for line in [
+    let out = profile("reduce --n=64k --explain").printed();
+    let lines = [
         "sim: holds (reduce_unroll_warps8 4.00, reduce_unrolling8 10.00)",
         "sim: holds (reduce_interleaved 532.0 KiB, reduce_neighbored_less 2.0 MiB)",
         "executes less than half as many instructions\n    sim: ",
         "equal branch efficiency\n    sim: holds (reduce_interleaved 98.",
-    ] {
-        assert!(out.contains(line), "{line}: {out}");
-    }
+    ];
+    assert_has(&out, &lines);
 }
 
 #[test]
 fn rungs_side_by_side_on_both_devices() {
-    let Ended { code, out, err } = beside_a_gpu(
-        None,
-        &[
-            "reduce_neighbored",
-            "reduce_shfl",
-            "--n=4k",
-            "--device=both",
-            "--metrics",
-            ACCESSES,
-            "--ncu",
-            NCU,
-        ],
-    );
-    assert_eq!((code, err.as_str()), (0, ""));
+    let line = format!("reduce_neighbored reduce_shfl --n=4k --device=both --metrics {ACCESSES}");
+    let out = beside_a_gpu(None, (&*line, ["--ncu", NCU])).printed();
     insta::assert_snapshot!(before_the_devices(&out));
     let devices: Vec<&str> = out.lines().filter(|line| line.starts_with("on ")).collect();
     assert!(
@@ -143,9 +116,9 @@ fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
         *device.borrow_mut() = Some(fake.log());
         fake
     };
-    let command = "run reduce --rung reduce_neighbored reduce_shfl reduce_atomic --n=4k --no-time --device gpu";
-    let args: Vec<&str> = command.split(' ').collect();
-    assert_eq!(on(open, &args).code, 0);
+    let rungs = "reduce_neighbored reduce_shfl reduce_atomic";
+    let args = format!("run reduce --rung {rungs} --n=4k --no-time --device gpu");
+    on(open, &*args).printed();
     let log = device.borrow().as_ref().unwrap().borrow().clone();
     let launched: Vec<&String> = log
         .iter()
@@ -165,22 +138,15 @@ fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
 fn json_has_both_devices_under_nsights_names() {
     let metrics = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,dram__bytes_read.sum.per_second,\
                    smsp__sass_average_branch_targets_threads_uniform.pct,sm__cycles_active.avg";
-    let args = [
-        "reduce_shfl",
-        "--n=4k",
-        "--json",
-        "--ncu",
-        NCU,
-        "--metrics",
-        metrics,
-    ];
-    let Ended { code, out, err } = beside_a_gpu(None, &[&args[..], &["--device=both"]].concat());
-    assert_eq!((code, err.as_str()), (0, ""));
-    let all: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let args = (
+        "reduce_shfl --n=4k --json",
+        ["--ncu", NCU, "--metrics", metrics],
+    );
+    let all = beside_a_gpu(None, (args, "--device=both")).json();
     assert_eq!(all.as_array().unwrap().len(), 1);
     assert_eq!(
-        (&all[0]["ladder"], &all[0]["rung"]),
-        (&"reduce".into(), &"reduce_shfl".into())
+        [&all[0]["ladder"], &all[0]["rung"]],
+        ["reduce", "reduce_shfl"]
     );
     let number = |name: &str, side: &str| all[0]["metrics"][name][side].as_f64();
     let loads = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
@@ -201,8 +167,7 @@ fn json_has_both_devices_under_nsights_names() {
     assert_eq!(all[0]["metrics"].as_object().unwrap().len(), 4);
 
     // Where there is a GPU it is the one that is meant.
-    let Ended { out, .. } = beside_a_gpu(None, &args);
-    let all: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let all = beside_a_gpu(None, args).json();
     assert_eq!(all[0]["metrics"][loads]["sim"], serde_json::Value::Null);
     assert_eq!(all[0]["metrics"][loads]["gpu"].as_f64(), Some(1001.0));
 }
@@ -210,20 +175,15 @@ fn json_has_both_devices_under_nsights_names() {
 #[test]
 fn what_a_gpu_is_too_old_for_is_left_out_unless_it_was_named() {
     let fault = Some(Fault::TooOld("reduce_shfl"));
-    let args = |target| [target, "--n=4k", "--device=gpu", "--ncu", NCU];
-    let Ended { code, out, err } = beside_a_gpu(fault, &args("reduce"));
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert!(
-        out.contains("left out: reduce_shfl_128 needs compute capability 9.0, the device has 7.5"),
-        "{out}"
+    let args = |target| (target, ("--n=4k --device=gpu --ncu", [NCU]));
+    let out = beside_a_gpu(fault, args("reduce")).printed();
+    assert_has(
+        &out,
+        &["left out: reduce_shfl_128 needs compute capability 9.0, the device has 7.5"],
     );
     assert!(!out.contains("│ reduce_shfl "), "{out}");
-    let Ended { code, err, .. } = beside_a_gpu(fault, &args("reduce_shfl"));
-    assert_eq!(code, 2);
-    assert!(
-        err.contains("reduce_shfl_128 needs compute capability 9.0"),
-        "{err}"
-    );
+    beside_a_gpu(fault, args("reduce_shfl"))
+        .refused("reduce_shfl_128 needs compute capability 9.0");
 }
 
 #[test]
@@ -240,81 +200,43 @@ fn what_keeps_nsight_compute_from_its_work() {
             "/bin/false of an unknown version failed with exit code 1",
         ),
     ] {
-        let args = ["reduce_shfl", "--n=4k", "--device=gpu", "--ncu", ncu];
-        let Ended { code, out, err } = beside_a_gpu(None, &args);
-        assert_eq!((code, out.as_str()), (2, ""), "{err}");
-        assert!(err.contains(part), "{part}: {err}");
-        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+        beside_a_gpu(None, ("reduce_shfl --n=4k --device=gpu --ncu", [ncu])).refused(part);
     }
 }
 
 #[test]
 fn what_cannot_be_profiled() {
-    for (args, part) in [
-        (
-            &["redcue"][..],
-            "no ladder or rung is named `redcue`; did you mean `reduce`?",
-        ),
-        (&["reduce_neighbord"], "reduce_neighbored"),
-        (&["reduce", "quicksort"], "`ladder list` names them"),
-        (
-            &["reduce", "--metrics", "dram__bytes"],
-            "no metric is named `dram__bytes`; did you mean one of",
-        ),
-        (&["reduce", "--metrics", "foo"], "no metric is named `foo`"),
-        (&["reduce", "--metrics", ""], "no metric is named ``"),
-        (
-            &["reduce", "--metrics", "sm__cycles_active.avg"],
-            "the SIMT machine does not count sm__cycles_active.avg",
-        ),
-        (
-            &["reduce", "--rows", "3"],
-            "--rows is an option of transpose, and not of reduce",
-        ),
-        (&["reduce", "--n", "x"], "`x` is not a size"),
-        (&["reduce", "--n", "-1"], "it is negative"),
-        (
-            &["--op", "sm"],
-            "`sm` is not possible for --op; did you mean `sum`?",
-        ),
-        (&["transpose", "--rows", "0"], "rows = 0 is out of bounds"),
-        (
-            &["reduce", "--block", "100"],
-            "a block of 100 is not possible on the ladder reduce",
-        ),
-        (&["reduce", "--block", "x"], "`x` is not a block"),
-        (&["matmul_pipelined", "--block", "16x16"], "block"),
-        (
-            &["reduce_neighbored", "--op", "max"],
-            "reduce_neighbored was not compiled for max of i32",
-        ),
-        (&["reduce", "--device", "gpu"], "no CUDA driver"),
-        (&["reduce", "--device", "both"], "no CUDA driver"),
-        (&["reduce", "--device", "tpu"], "invalid value 'tpu'"),
-        (&["reduce", "--json", "--explain"], "cannot be used with"),
-        (&["histogram", "--data", "no/such/file"], "no/such/file"),
-    ] {
-        let Ended { code, out, err } = profile(args);
-        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
-        assert!(
-            err.starts_with("error: ") && err.contains(part),
-            "{part}: {err}"
-        );
-        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
-    }
+    all_refused(
+        profile,
+        "
+        redcue => no ladder or rung is named `redcue`; did you mean `reduce`?
+        reduce_neighbord => reduce_neighbored
+        reduce quicksort => `ladder list` names them
+        reduce --metrics dram__bytes => no metric is named `dram__bytes`; did you mean one of
+        reduce --metrics foo => no metric is named `foo`
+        reduce --metrics= => no metric is named ``
+        reduce --metrics sm__cycles_active.avg => the SIMT machine does not count sm__cycles_active.avg
+        reduce --rows 3 => --rows is an option of transpose, and not of reduce
+        reduce --n x => `x` is not a size
+        reduce --n -1 => it is negative
+        --op sm => `sm` is not possible for --op; did you mean `sum`?
+        transpose --rows 0 => rows = 0 is out of bounds
+        reduce --block 100 => a block of 100 is not possible on the ladder reduce
+        reduce --block x => `x` is not a block
+        matmul_pipelined --block 16x16 => block
+        reduce_neighbored --op max => reduce_neighbored was not compiled for max of i32
+        reduce --device gpu => no CUDA driver
+        reduce --device both => no CUDA driver
+        reduce --device tpu => invalid value 'tpu'
+        reduce --json --explain => cannot be used with
+        histogram --data no/such/file => no/such/file
+        ",
+    );
 }
 
 #[test]
 fn every_ladder_has_a_profile() {
-    let Ended { code, out, err } = profile(&[
-        "--n=64",
-        "--m=32",
-        "--k=32",
-        "--rows=64",
-        "--cols=64",
-        "--device=sim",
-    ]);
-    assert_eq!((code, err.as_str()), (0, ""));
+    let out = profile("--n=64 --m=32 --k=32 --rows=64 --cols=64 --device=sim").printed();
     for ladder in host::ladders() {
         assert!(out.contains(&format!("\n{}: ", ladder.name)) || out.starts_with(ladder.name));
         for rung in ladder.rungs {

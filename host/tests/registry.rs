@@ -1,7 +1,5 @@
 //! What must hold of every ladder and rung, and of the PTX that they name.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -1,10 +1,6 @@
 //! Running ladders on a fake device: which launches and restores happen, and how their results are reported.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Fake, Fault};
+use crate::common::{Fake, Fault};
 use host::problem::Verdict;
 use host::run::{self, Plan, Report, RunRequest, WARM_UP};
 use host::{Error, Options, Session, ladder};

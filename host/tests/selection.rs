@@ -1,6 +1,4 @@
 //! Ladders, rungs and families of rungs by name.
-#![allow(clippy::unwrap_used)]
-
 use host::CATALOG;
 use host::selection::{Selection, select};
 

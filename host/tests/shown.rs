@@ -1,27 +1,21 @@
 //! Tables, JSON and Markdown, from a run with made-up times; and Markdown put into a file.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::fs;
 use std::path::PathBuf;
 
+use crate::common::program::{alone, assert_has, env, provenance, within};
+use crate::common::toy::{TOY, TOYS};
+use crate::common::{Fake, Fault};
 use analysis::document;
-use cli::output::OutputStyle;
-use common::program::env;
-use common::toy::{TOY, TOYS};
-use common::{Fake, Fault};
+use cli::output::{Document, OutputStyle};
+use host::Options;
 use host::run::{self, Report, RunRequest};
-use host::{Options, Provenance};
 
 const PLAIN: OutputStyle = OutputStyle { terminal: false };
 
-fn provenance() -> Provenance {
-    Provenance {
-        date: "2026-04-01".into(),
-        toolchain: "host code by rustc 1.95.0, device code by rustc 1.96.0, LLVM 22".into(),
-    }
+fn document(report: &Report) -> Document {
+    let toolchain = "host code by rustc 1.95.0, device code by rustc 1.96.0, LLVM 22";
+    cli::report::document(report, &provenance(toolchain))
 }
 
 fn report(n: u64, runs: Option<u32>, fault: Option<Fault>) -> Report {
@@ -36,7 +30,7 @@ fn report(n: u64, runs: Option<u32>, fault: Option<Fault>) -> Report {
 }
 
 fn text(report: &Report) -> String {
-    cli::report::document(report, &provenance()).text(PLAIN)
+    document(report).text(PLAIN)
 }
 
 #[test]
@@ -55,7 +49,7 @@ fn colours_only_on_a_terminal() {
     let report = report(1000, None, None);
     assert!(!text(&report).contains('\u{1b}'));
     let terminal = OutputStyle { terminal: true };
-    let document = cli::report::document(&report, &provenance());
+    let document = document(&report);
     assert!(document.text(terminal).contains('\u{1b}'));
     assert!(!document.markdown().contains('\u{1b}'));
 }
@@ -72,19 +66,19 @@ fn the_caption_says_when_the_data_fit_into_the_cache() {
 #[test]
 fn json_of_a_timed_run() {
     let report = report(1 << 14, Some(3), None);
-    insta::assert_snapshot!(cli::report::document(&report, &provenance()).json());
+    insta::assert_snapshot!(document(&report).json());
 }
 
 #[test]
 fn json_untimed_and_wrong() {
     let report = report(0, None, Some(Fault::NothingWritten("toy_fast")));
-    insta::assert_snapshot!(cli::report::document(&report, &provenance()).json());
+    insta::assert_snapshot!(document(&report).json());
 }
 
 #[test]
 fn the_markdown() {
     let report = report(1 << 14, Some(20), None);
-    insta::assert_snapshot!(cli::report::document(&report, &provenance()).markdown());
+    insta::assert_snapshot!(document(&report).markdown());
 }
 
 #[test]
@@ -101,29 +95,22 @@ fn help_has_the_ladders_and_their_options() {
         ..env(&open)
     };
     for command in ["run", "check", "profile", "predict", "occupancy", "agree"] {
-        let ended = common::program::within(&toys, &[command, "--help"]);
-        assert_eq!((ended.code, ended.err.as_str()), (0, ""));
-        for part in [
+        let out = within(&toys, (command, "--help")).printed();
+        let parts = [
             "[LADDER|RUNG]...",
             "Options of toy: a sum, for tests",
             "--n <N>",
-        ] {
-            assert!(ended.out.contains(part), "{command}: {part}: {}", ended.out);
-        }
-        assert!(ended.out.contains("How many elements [default: 16384]"));
+            "How many elements [default: 16384]",
+        ];
+        assert_has(&out, &parts);
     }
-    let run = common::program::within(&toys, &["run", "--help"]).out;
+    let run = within(&toys, "run --help").printed();
     assert!(run.starts_with("Run ladders or rungs: "), "{run}");
-    let real = |args: &[&str]| common::program::alone(args).out;
-    let (one, all) = (real(&["run", "reduce", "--help"]), real(&["run", "-h"]));
-    assert!(
-        one.contains("--op <OP>") && !one.contains("--rows <R>"),
-        "{one}"
-    );
-    assert!(
-        all.contains("--op <OP>") && all.contains("--rows <R>"),
-        "{all}"
-    );
+    let one = alone("run reduce --help").printed();
+    assert_has(&one, &["--op <OP>"]);
+    assert!(!one.contains("--rows <R>"), "{one}");
+    let all = alone("run -h").printed();
+    assert_has(&all, &["--op <OP>", "--rows <R>"]);
 }
 
 struct Readme {

@@ -1,29 +1,26 @@
 //! The shuffle demonstrations on the SIMT machine, as they are shown.
 
-#![allow(clippy::unwrap_used)]
-
 use cli::output::{Document, OutputStyle};
 use cli::report;
 use host::device::Sim;
-use host::run::{self, Report, RunRequest};
-use host::{KERNELS, Options, Provenance, ladder};
+use host::run::{Report, RunRequest};
+use host::{KERNELS, Options, ladder};
+
+use crate::common::counted_on;
+use crate::common::program::provenance;
 
 fn run(options: &Options, rungs: &[&str]) -> Report {
     let rungs: Vec<String> = rungs.iter().map(|&rung| rung.to_owned()).collect();
-    let plan = RunRequest {
+    let request = RunRequest {
         ladder: ladder("shuffle").unwrap(),
         rungs: &rungs,
         options,
         block: None,
         runs: None,
     };
-    let report = run::run(
-        &mut Sim::open(&KERNELS, 1).unwrap(),
-        plan.plan().unwrap(),
-        |_| {},
-    )
-    .unwrap();
-    assert!(report.all_right());
+    // The caption has the number of threads.
+    let mut sim = Sim::open(&KERNELS, 1).unwrap();
+    let report = counted_on(&mut sim, request);
     assert!(
         !report.counted() && report.runs.is_none(),
         "it is looked at"
@@ -32,11 +29,7 @@ fn run(options: &Options, rungs: &[&str]) -> Report {
 }
 
 fn document(report: &Report) -> Document {
-    let provenance = Provenance {
-        date: "2026-04-01".into(),
-        toolchain: "some".into(),
-    };
-    report::document(report, &provenance)
+    report::document(report, &provenance("some"))
 }
 
 fn text(report: &Report) -> String {

@@ -1,7 +1,5 @@
 //! Every rung on the SIMT machine: the kernels' own PTX, run and checked on any CPU.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 
 use host::KERNELS;

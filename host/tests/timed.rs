@@ -1,103 +1,37 @@
 //! What a device with a clock shows of the ladders that are not the reduction: the SIMT machine, with a
 //! made-up time for each launch.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
+use crate::common::program::{assert_has, env, provenance, within};
+use crate::stand_in::clocked::Clocked;
 use cli::output::OutputStyle;
-use common::program::{Ended, env, within};
-use host::device::{BufferId, Device, DeviceInfo, LaunchResult, Sim};
-use host::launch::Launch;
-use host::run::{self, Report, RunRequest};
-use host::{Error, KERNELS, Options, Provenance, ladder};
+use host::device::{Device, DeviceInfo};
+use host::run::{Report, RunRequest};
 
-/// The machine with a clock: launches take 100 µs, 200 µs and so on, each entry the time of its first
-/// launch.
-struct Clocked {
-    machine: Sim,
-    info: DeviceInfo,
-    entries: Vec<String>,
-}
+use crate::common::counted_on;
+use host::{Error, Options, ladder};
 
-impl Clocked {
-    fn new() -> Self {
-        Self {
-            machine: Sim::open(&KERNELS, 1).unwrap(),
-            info: DeviceInfo {
-                kind: "gpu",
-                name: "Clocked".into(),
-                peak_bytes_per_s: Some(10e9),
-                ..DeviceInfo::default()
-            },
-            entries: Vec::new(),
-        }
-    }
-}
-
-impl Device for Clocked {
-    fn info(&self) -> &DeviceInfo {
-        &self.info
-    }
-
-    fn free_bytes(&self) -> Option<u64> {
-        None
-    }
-
-    fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
-        self.machine.alloc(bytes)
-    }
-
-    fn free(&mut self, buffer: BufferId) {
-        self.machine.free(buffer);
-    }
-
-    fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
-        self.machine.upload(buffer, bytes)
-    }
-
-    fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
-        self.machine.download(buffer, bytes)
-    }
-
-    fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error> {
-        self.machine.copy(from, to)
-    }
-
-    fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
-        self.machine.fill(buffer, byte)
-    }
-
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
-        self.machine.launch(launch, bound)?;
-        let known = self.entries.iter().position(|entry| *entry == launch.entry);
-        let place = known.unwrap_or_else(|| {
-            self.entries.push(launch.entry.clone());
-            self.entries.len() - 1
-        });
-        Ok(LaunchResult::timed(1e5 * (place + 1) as f64))
-    }
+/// Launches take 100 µs, 200 µs and so on, each entry the time of its first launch.
+fn clocked() -> Clocked {
+    let info = DeviceInfo {
+        peak_bytes_per_s: Some(10e9),
+        ..DeviceInfo::default()
+    };
+    Clocked::new(info, |place, _, _| 1e5 * (place + 1) as f64)
 }
 
 fn run(name: &str, options: &Options) -> Report {
-    let plan = RunRequest {
+    let request = RunRequest {
         ladder: ladder(name).unwrap(),
         rungs: &[],
         options,
         block: None,
         runs: Some(3),
     };
-    let report = run::run(&mut Clocked::new(), plan.plan().unwrap(), |_| {}).unwrap();
-    assert!(report.all_right(), "{name}");
-    report
+    counted_on(&mut clocked(), request)
 }
 
 fn document(report: &Report) -> cli::output::Document {
-    let provenance = Provenance {
-        date: "2026-04-01".into(),
-        toolchain: "some".into(),
-    };
-    cli::report::document(report, &provenance)
+    cli::report::document(report, &provenance("some"))
 }
 
 /// The cells of a report's heading and of its first two rungs, without the rungs' names, grids and blocks.
@@ -153,10 +87,7 @@ fn a_transpose_by_its_bandwidth_and_by_the_copys() {
     let speedup = report.outcomes.iter().find(|own| own.rung.name == here);
     let speedup = report.speedup_over(speedup.unwrap(), over).unwrap();
     let text = document(&report).text(OutputStyle::default());
-    assert!(
-        text.contains(&format!("1.13× {over}, here {speedup:.2}×")),
-        "{text}"
-    );
+    assert_has(&text, &[&format!("1.13× {over}, here {speedup:.2}×")]);
     assert_eq!(
         caption(&report),
         "transpose on Clocked, 10 GB/s at its peak\n100 × 50 f32, median of 3 runs after 3 to warm up, device \
@@ -212,19 +143,16 @@ fn every_launch_of_a_histogram_begins_at_zero() {
 
 #[test]
 fn what_is_looked_at_is_timed_where_that_is_asked_for() {
-    let times = |more: &[&str]| -> Vec<Option<f64>> {
-        let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Clocked::new())) };
-        let args = [&["run", "shuffle", "--json"], more].concat();
-        let Ended { code, out, err } = within(&env(&open), &args);
-        assert_eq!((code, err.as_str()), (0, ""));
-        let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
-        let rows = rows.as_array().unwrap().iter();
+    let times = |args: &str| -> Vec<Option<f64>> {
+        let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(clocked())) };
+        let list = within(&env(&open), args).json();
+        let rows = list.as_array().unwrap().iter();
         rows.map(|row| row["time_ns"].as_f64()).collect()
     };
-    let untimed = times(&[]);
+    let untimed = times("run shuffle --json");
     assert_eq!(untimed.len(), ladder("shuffle").unwrap().rungs.len());
     assert!(untimed.iter().all(Option::is_none), "{untimed:?}");
-    let timed = times(&["--runs", "3"]);
+    let timed = times("run shuffle --json --runs 3");
     assert_eq!(timed[0], Some(100_000.0));
     assert!(timed.iter().all(Option::is_some), "{timed:?}");
 }

@@ -1,11 +1,11 @@
 //! The transpose ladder on the SIMT machine: any shape is right, and the counters tell the ladder's story.
 
-#![allow(clippy::unwrap_used)]
-
 use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;
-use host::run::{self, Outcome, RunRequest};
+use host::run::{Outcome, RunRequest};
+
+use crate::common;
 use host::{Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 
@@ -104,10 +104,7 @@ fn counted(block: [u32; 3]) -> Vec<Outcome> {
         block: Some(block),
         runs: Some(1),
     };
-    let mut sim = Sim::open(&KERNELS, 0).unwrap();
-    let report = run::run(&mut sim, request.plan().unwrap(), |_| {}).unwrap();
-    assert!(report.all_right());
-    report.outcomes
+    common::counted(request).outcomes
 }
 
 /// Wavefronts of shared memory that a warp's access takes, on average.
@@ -181,10 +178,7 @@ fn counted_large(rows: u32, cols: u32) -> [Outcome; 2] {
         block: None,
         runs: Some(1),
     };
-    let mut sim = Sim::open(&KERNELS, 0).unwrap();
-    let report = run::run(&mut sim, request.plan().unwrap(), |_| {}).unwrap();
-    assert!(report.all_right());
-    report.outcomes.try_into().unwrap()
+    common::counted(request).outcomes.try_into().unwrap()
 }
 
 #[test]
@@ -228,8 +222,7 @@ fn windows_write_whole_sectors_of_any_shape() {
         block: Some([32, 32, 1]),
         runs: Some(1),
     };
-    let mut sim = Sim::open(&KERNELS, 0).unwrap();
-    let report = run::run(&mut sim, request.plan().unwrap(), |_| {}).unwrap();
+    let report = common::counted(request);
     let before = report.outcomes[0].counter(sectors).unwrap();
     assert!(before > 1.15 * fewest, "{before}");
 }

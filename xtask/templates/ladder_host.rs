@@ -12,8 +12,7 @@ use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Problem, Role, Verdict, round_down, with_power};
 use engine::registry::{Effort, Ladder, Rung, ShownColumns};
 
-/// The most elements: the kernels count them in 31 bits.
-const MAX_N: u64 = (1 << 31) - 1;
+use crate::data::MAX_ELEMENTS;
 
 /// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
@@ -34,7 +33,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let n = options.size_within("n", 0..=MAX_N)?;
+    let n = options.size_within("n", 0..=MAX_ELEMENTS)?;
     let input = OnceLock::new();
     Ok(Box::new({{Name}} { n, input }))
 }
@@ -92,8 +91,7 @@ impl Problem for {{Name}} {
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let found: &[u8] = outputs.first().map_or(&[], Vec::as_slice);
-        Verdict::of_elements(found, &reference(self.input()), |index| {
+        Verdict::of_elements(outputs, &reference(self.input()), |index| {
             format!("element {index} of the output")
         })
     }

@@ -3,8 +3,9 @@
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput};
+use host::data::element;
 use host::device::Sim;
-use host::ladders::reduce::{element, plain_sum, recursive_reduce};
+use host::ladders::reduce::{plain_sum, recursive_reduce};
 use host::{Error, KERNELS, Ladder, Options, Problem, Session};
 
 use super::Filter;

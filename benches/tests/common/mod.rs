@@ -1,7 +1,5 @@
 //! An nvcc that is a shell script, and a device that is the SIMT machine with a made-up clock.
 
-#![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
-
 #[path = "../../../host/tests/stand_in/mod.rs"]
 pub mod stand_in;
 
@@ -11,19 +9,17 @@ mod script;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::LazyLock;
 
 use benches::cuda_code::CudaCode;
 use benches::nvcc::Nvcc;
-use host::device::{
-    BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Sim,
-};
-use host::launch::{Code, Launch};
-use host::{Error, KERNELS, Ptx};
+use host::device::DeviceInfo;
+use host::launch::Code;
+use host::{KERNELS, Ptx};
+use stand_in::clocked::Clocked;
 
-/// The library of baselines, and the folder that it is removed with.
-pub static LIBRARY: LazyLock<(tempfile::TempDir, PathBuf)> =
+/// The library of baselines.
+pub static LIBRARY: LazyLock<PathBuf> =
     LazyLock::new(|| stand_in::built("benches/tests/stand_in/baselines.rs"));
 
 /// The kernels for the newest devices, as the machine runs them.
@@ -91,48 +87,19 @@ cp "$here/$made" "$to"
     }
 }
 
-/// The machine with a clock. The first entry takes 100 µs, the second 90 and so on; what was loaded takes a
-/// tenth longer than its namesake, and each fourth launch a hundredth longer.
-pub struct Clocked {
-    machine: Sim,
-    info: DeviceInfo,
-    entries: Vec<String>,
-    launches: HashMap<(Code, String), u32>,
-    sizes: HashMap<BufferId, usize>,
-    /// Whether the entries of what is loaded do nothing.
-    pub is_idle: bool,
-    /// The entry that takes a second.
-    pub slow: &'static str,
-}
-
-impl Clocked {
-    pub fn new() -> Self {
-        Self {
-            machine: Sim::open(&KERNELS, 1).unwrap(),
-            info: DeviceInfo {
-                kind: "gpu",
-                name: "Clocked".into(),
-                compute_capability: Some(kernels().capability),
-                l2_bytes: Some(64 << 10),
-                ..DeviceInfo::default()
-            },
-            entries: Vec::new(),
-            launches: HashMap::new(),
-            sizes: HashMap::new(),
-            is_idle: false,
-            slow: "",
-        }
-    }
-
-    fn time(&mut self, code: Code, entry: &str) -> f64 {
-        let known = self.entries.iter().position(|known| known == entry);
-        let place = known.unwrap_or_else(|| {
-            self.entries.push(entry.to_owned());
-            self.entries.len() - 1
-        });
-        let count = self.launches.entry((code, entry.to_owned())).or_default();
+/// A device whose first entry takes 100 µs, the second 95 and so on; loaded code takes a tenth longer than the kernel of
+/// the same name, each fourth launch a hundredth longer, and the entry `slow` a second.
+pub fn clocked(slow: &'static str) -> Clocked {
+    let info = DeviceInfo {
+        compute_capability: Some(kernels().capability),
+        l2_bytes: Some(64 << 10),
+        ..DeviceInfo::default()
+    };
+    let mut launches: HashMap<(Code, String), u32> = HashMap::new();
+    Clocked::new(info, move |place, code, entry| {
+        let count = launches.entry((code, entry.to_owned())).or_default();
         *count += 1;
-        let base = if entry == self.slow {
+        let base = if entry == slow {
             1e9
         } else {
             1e5 - 5e3 * place as f64
@@ -140,96 +107,5 @@ impl Clocked {
         let port = if code == Code::Kernels { 1.0 } else { 1.1 };
         let late = if count.is_multiple_of(4) { 1.01 } else { 1.0 };
         base * port * late
-    }
-}
-
-impl Device for Clocked {
-    fn info(&self) -> &DeviceInfo {
-        &self.info
-    }
-
-    fn free_bytes(&self) -> Option<u64> {
-        Some(1 << 30)
-    }
-
-    fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
-        let id = self.machine.alloc(bytes)?;
-        self.sizes.insert(id, bytes);
-        Ok(id)
-    }
-
-    fn free(&mut self, buffer: BufferId) {
-        self.machine.free(buffer);
-    }
-
-    fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
-        self.machine.upload(buffer, bytes)
-    }
-
-    fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
-        self.machine.download(buffer, bytes)
-    }
-
-    fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error> {
-        self.machine.copy(from, to)
-    }
-
-    fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
-        self.machine.fill(buffer, byte)
-    }
-
-    fn load(&mut self, ptx: String) -> Result<Code, Error> {
-        self.machine.load(ptx)
-    }
-
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
-        if !(self.is_idle && launch.code != Code::Kernels) {
-            self.machine.launch(launch, bound)?;
-        }
-        Ok(LaunchResult::timed(self.time(launch.code, &launch.entry)))
-    }
-
-    fn read(&mut self, _: BufferId) -> Result<LaunchResult, Error> {
-        Ok(LaunchResult::timed(5e4))
-    }
-
-    /// Other code works on a copy of the buffers in this process.
-    fn call(
-        &mut self,
-        what: &str,
-        bound: &[BufferId],
-        work: Enqueue<'_>,
-    ) -> Result<LaunchResult, Error> {
-        // Of words, so that elements of any type are aligned in them.
-        let mut copies: Vec<Vec<u64>> = Vec::new();
-        for id in bound {
-            let mut words = vec![0; self.sizes[id].div_ceil(8)];
-            let bytes = &mut bytemuck::cast_slice_mut(&mut words)[..self.sizes[id]];
-            self.machine.download(*id, bytes)?;
-            copies.push(words);
-        }
-        let places = bound.iter().zip(&mut copies);
-        let places = places.map(|(id, words)| DeviceMemory {
-            address: words.as_mut_ptr() as u64,
-            bytes: self.sizes[id] as u64,
-        });
-        let memory: Vec<_> = places.collect();
-        // SAFETY: the stand-in for the library does not use the stream.
-        let stream = unsafe { GpuStream::new(std::ptr::dangling_mut(), Rc::new(())) };
-        work(&stream, &memory).map_err(|reason| Error::Call {
-            what: what.to_owned(),
-            reason,
-        })?;
-        for (id, words) in bound.iter().zip(&copies) {
-            let bytes = &bytemuck::cast_slice(words)[..self.sizes[id]];
-            self.machine.upload(*id, bytes)?;
-        }
-        // What works on no buffer is the opening of the library.
-        let is_call = !bound.is_empty();
-        Ok(LaunchResult::timed(if is_call {
-            self.time(Code::Kernels, what)
-        } else {
-            0.0
-        }))
-    }
+    })
 }

@@ -1,19 +1,10 @@
 //! A table between two markers of a file.
 
+use crate::Error;
 use std::fs;
 use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
-
-/// The error when a file's table could not be replaced. The file is unchanged.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot update {path}: {why}")]
-pub struct DocumentError {
-    /// The file.
-    pub path: String,
-    /// The reason, and what to do about it.
-    pub why: String,
-}
 
 /// The marker before a ladder's table.
 pub fn begin(ladder: &str) -> String {
@@ -33,23 +24,22 @@ pub fn body<'a>(text: &'a str, ladder: &str) -> Option<&'a str> {
 /// Checks that `path` can be rewritten, before anything is measured for it.
 ///
 /// # Errors
-/// [`DocumentError`] when the file cannot be read, or does not have the markers once each and in order.
-pub fn check(path: &Path, ladder: &str) -> Result<(), DocumentError> {
+/// [`Error`] when the file cannot be read, or does not have the markers once each and in order.
+pub fn check(path: &Path, ladder: &str) -> Result<(), Error> {
     let text = read(path)?;
-    between(&text, ladder)
-        .map(drop)
-        .map_err(|why| rewrite(path, why))
+    let range = between(&text, ladder);
+    range.map(drop).map_err(|why| update_error(path, why))
 }
 
 /// Puts `body` between the ladder's markers in `path` and leaves every other byte as it is. The file is
 /// replaced in one step, and not at all if it holds `body` already.
 ///
 /// # Errors
-/// [`DocumentError`] when the file cannot be read or replaced, or does not have the markers once each and in order.
+/// [`Error`] when the file cannot be read or replaced, or does not have the markers once each and in order.
 /// The file is then unchanged.
-pub fn update(path: &Path, ladder: &str, body: &str) -> Result<(), DocumentError> {
+pub fn update(path: &Path, ladder: &str, body: &str) -> Result<(), Error> {
     let text = read(path)?;
-    let range = between(&text, ladder).map_err(|why| rewrite(path, why))?;
+    let range = between(&text, ladder).map_err(|why| update_error(path, why))?;
     let newline = if text[range.start..].starts_with("\r\n") {
         "\r\n"
     } else {
@@ -64,7 +54,7 @@ pub fn update(path: &Path, ladder: &str, body: &str) -> Result<(), DocumentError
         return Ok(());
     }
     let text = [&text[..range.start], &block, &text[range.end..]].concat();
-    replace(path, &text).map_err(|error| rewrite(path, error.to_string()))
+    replace(path, &text).map_err(|error| update_error(path, error))
 }
 
 /// Writes a file atomically: it has either its old or its new contents. If the path is a symbolic link, its target is
@@ -93,8 +83,8 @@ pub fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-fn read(path: &Path) -> Result<String, DocumentError> {
-    fs::read_to_string(path).map_err(|error| rewrite(path, error.to_string()))
+fn read(path: &Path) -> Result<String, Error> {
+    fs::read_to_string(path).map_err(|error| update_error(path, error))
 }
 
 /// The range between the markers.
@@ -119,9 +109,6 @@ fn only(text: &str, marker: &str) -> Result<usize, String> {
     }
 }
 
-fn rewrite(path: &Path, why: impl Into<String>) -> DocumentError {
-    DocumentError {
-        path: path.display().to_string(),
-        why: why.into(),
-    }
+fn update_error(path: &Path, why: impl ToString) -> Error {
+    Error::file("update", path, why)
 }

@@ -11,6 +11,10 @@ pub mod checklist;
 pub mod counters;
 pub mod document;
 pub mod dram;
+mod error;
 pub mod occupancy;
 pub mod predict;
 pub mod profile;
+mod selection;
+
+pub use error::Error;

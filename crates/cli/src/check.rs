@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use clap::{ArgMatches, Args};
 use engine::device::{Choice, Device};
-use engine::launch::Launch;
 use engine::options::Options;
 use engine::problem::{Problem, Verdict};
-use engine::registry::{Effort, Rung};
+use engine::registry::{Effort, Launches, Rung};
 use engine::run::Session;
 use engine::selection::Selection;
 use engine::size::dims;
@@ -37,10 +36,8 @@ struct Arguments {
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let selected = targets.select(env.catalog)?;
-    let plans: Vec<Plan<'_>> = selected
-        .iter()
-        .map(|own| Plan::new(own, &targets.blocks))
-        .collect::<Result<_, _>>()?;
+    let plans = selected.iter().map(|own| Plan::new(own, &targets.blocks));
+    let plans: Vec<Plan<'_>> = plans.collect::<Result<_, _>>()?;
 
     let mut device = (env.open)(args.device)?;
     let mut printer = Printer::new(args.format, env.style(), to.out);
@@ -63,16 +60,17 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 struct Plan<'a> {
     selected: &'a Selection,
     blocks: &'a [[u32; 3]],
-    /// The problems that were asked for; `None` stands for the ladder's own sweep.
+    /// The problems that were given; `None` stands for the ladder's own sweep.
     problems: Option<Vec<Options>>,
 }
 
 impl<'a> Plan<'a> {
     fn new(selected: &'a Selection, blocks: &'a [[u32; 3]]) -> Result<Self, Error> {
+        let problems = selected.combinations()?;
         let plan = Self {
             selected,
             blocks,
-            problems: selected.combinations()?,
+            problems,
         };
         // A block that no rung supports is refused before the sweep, by trying it on the default problem.
         let some = [Options::default()];
@@ -85,33 +83,21 @@ impl<'a> Plan<'a> {
     /// The launches for a problem. In the ladder's own sweep, rungs that do not compute the problem and blocks that a
     /// rung was not compiled for are left out. When the user gave the problem, both are errors; a missing block is an
     /// error only for rungs that were named, or if no launch is left.
-    fn launches(&self, problem: &dyn Problem) -> Result<Vec<(&'static Rung, Launch)>, Error> {
+    fn launches(&self, problem: &dyn Problem) -> Result<Launches, Error> {
         let (ladder, names) = (self.selected.ladder, self.selected.rung_names());
-        let is_asked = self.problems.is_some();
-        let rungs = match is_asked {
+        let is_given = self.problems.is_some();
+        let rungs = match is_given {
             true => ladder.select(names, problem)?,
             false => ladder.named(names)?,
         };
-        let (mut launches, mut not_compiled) = (Vec::new(), None);
-        for rung in rungs {
-            let blocks = match self.blocks {
-                [] => ladder.blocks_of(rung, problem),
-                blocks => blocks.to_vec(),
-            };
-            for block in blocks {
-                match ladder.launch(rung, problem, Some(block)) {
-                    Ok(launch) => launches.push((rung, launch)),
-                    Err(error @ engine::Error::NotCompiled { .. })
-                        if !is_asked || names.is_empty() =>
-                    {
-                        not_compiled.get_or_insert(error);
-                    }
-                    Err(error) => return Err(error.into()),
-                }
-            }
-        }
-        match not_compiled {
-            Some(error) if is_asked && launches.is_empty() => Err(error.into()),
+        let blocks = |rung: &Rung| match self.blocks {
+            [] => ladder.blocks_of(rung, problem),
+            blocks => blocks.to_vec(),
+        };
+        let may_leave_out = !is_given || names.is_empty();
+        let (launches, left_out) = ladder.launches(rungs, problem, blocks, may_leave_out)?;
+        match left_out.into_iter().next() {
+            Some(error) if is_given && launches.is_empty() => Err(error.into()),
             _ => Ok(launches),
         }
     }
@@ -123,8 +109,10 @@ impl<'a> Plan<'a> {
             "sim" => Effort::Quick,
             _ => Effort::Full,
         };
-        let own = || (ladder.sweep)(effort);
-        let problems = self.problems.clone().unwrap_or_else(own);
+        let problems = self
+            .problems
+            .clone()
+            .unwrap_or_else(|| (ladder.sweep)(effort));
         let bar = progress_bar(problems.len(), terminal);
         let mut sweep = Sweep::default();
         for options in &problems {
@@ -134,21 +122,30 @@ impl<'a> Plan<'a> {
             let restorable = launches.iter().any(|(rung, _)| rung.in_place);
             let mut session = Session::new(device, &*problem, restorable)?;
             for (rung, launch) in launches {
-                match session.check_supported(&launch) {
-                    Some(error) if !self.selected.whole => return Err(error.into()),
-                    Some(error) => {
-                        sweep.left_out.insert(error.to_string());
-                        continue;
+                if let Some(error) = session.check_supported(&launch) {
+                    if !self.selected.whole {
+                        return Err(error.into());
                     }
-                    None => {}
+                    sweep.left_out.insert(error.to_string());
+                    continue;
                 }
                 let verdict = session.check(rung, &launch)?;
-                sweep.checks.push(Checked {
-                    rung,
+                let problem_size = problem.size();
+                sweep.checks.push(Check {
+                    ladder: ladder.name,
+                    rung: rung.name,
+                    correct: verdict.is_right(),
+                    wrong: match verdict {
+                        Verdict::Right => None,
+                        Verdict::Wrong(why) => {
+                            Some(format!("wrong: {launch} at {problem_size}: {why}"))
+                        }
+                    },
+                    problem: problem_size,
                     column: problem.column(),
-                    size: problem.size(),
-                    launch,
-                    verdict,
+                    grid: launch.grid,
+                    block: launch.block,
+                    entry: launch.entry,
                 });
             }
             bar.inc(1);
@@ -161,38 +158,34 @@ impl<'a> Plan<'a> {
 /// The verdicts of one ladder over problems and blocks.
 #[derive(Default)]
 struct Sweep {
-    /// The checks, in the order in which they were made.
-    checks: Vec<Checked>,
+    checks: Vec<Check>,
     /// The kernels that the device does not support, with the reason. They were not asked for by name and are left
     /// out.
     left_out: BTreeSet<String>,
 }
 
-/// A launch, and whether its result was right.
-struct Checked {
-    rung: &'static Rung,
-    /// The column that it belongs to: [`Problem::column`].
-    column: String,
-    /// The problem: [`Problem::size`].
-    size: String,
-    launch: Launch,
-    verdict: Verdict,
-}
-
+/// A launch, and whether its result was right: the record of it in JSON.
 #[derive(Serialize)]
-struct CheckRecord<'a> {
-    ladder: &'a str,
-    rung: &'a str,
-    problem: &'a str,
-    entry: &'a str,
+struct Check {
+    ladder: &'static str,
+    rung: &'static str,
+    /// The problem: [`Problem::size`].
+    problem: String,
+    entry: String,
     grid: [u32; 3],
     block: [u32; 3],
     correct: bool,
+    /// The column that it belongs to: [`Problem::column`].
+    #[serde(skip)]
+    column: String,
+    /// What was wrong, and where.
+    #[serde(skip)]
+    wrong: Option<String>,
 }
 
 impl Sweep {
     fn all_right(&self) -> bool {
-        self.checks.iter().all(|check| check.verdict.is_right())
+        self.checks.iter().all(|check| check.correct)
     }
 
     /// A matrix of rungs and problems, and below it each check that was wrong.
@@ -207,11 +200,8 @@ impl Sweep {
         let headings = columns.iter().copied().map(Column::text);
         let mut table = Table::new([Column::name(ladder.name)].into_iter().chain(headings));
         for rung in selected.rungs() {
-            let own = self
-                .checks
-                .iter()
-                .filter(|check| check.rung.name == rung.name);
-            let own: Vec<&Checked> = own.collect();
+            let own = self.checks.iter().filter(|check| check.rung == rung.name);
+            let own: Vec<&Check> = own.collect();
             if !own.is_empty() {
                 let cells = columns.iter().map(|&column| cell(&own, column));
                 table.row([rung.name.into()].into_iter().chain(cells));
@@ -219,27 +209,16 @@ impl Sweep {
         }
         let mut document = Document::default();
         document.table(table);
-        let blocks = self.checks.iter().map(|check| check.launch.block);
+        let blocks = self.checks.iter().map(|check| check.block);
         let blocks: BTreeSet<[u32; 3]> = blocks.collect();
         let blocks: Vec<String> = blocks.into_iter().map(dims).collect();
-        document.note(format!(
-            "{} checks, with blocks of {}",
-            self.checks.len(),
-            blocks.join(", ")
-        ));
+        let (count, blocks) = (self.checks.len(), blocks.join(", "));
+        document.note(format!("{count} checks, with blocks of {blocks}"));
         for check in &self.checks {
-            if let Verdict::Wrong(why) = &check.verdict {
-                document.note(format!("wrong: {} at {}: {why}", check.launch, check.size));
+            if let Some(wrong) = &check.wrong {
+                document.note(wrong);
             }
-            document.record(&CheckRecord {
-                ladder: ladder.name,
-                rung: check.rung.name,
-                problem: &check.size,
-                entry: &check.launch.entry,
-                grid: check.launch.grid,
-                block: check.launch.block,
-                correct: check.verdict.is_right(),
-            });
+            document.record(check);
         }
         for why in &self.left_out {
             document.note(format!("left out: {why}"));
@@ -249,10 +228,10 @@ impl Sweep {
 }
 
 /// The result of a rung's checks in a column: no check, right, or the blocks with which it was wrong.
-fn cell(checks: &[&Checked], column: &str) -> Cell {
+fn cell(checks: &[&Check], column: &str) -> Cell {
     let here = || checks.iter().filter(|check| check.column == column);
-    let wrong = here().filter(|check| !check.verdict.is_right());
-    let mut blocks: Vec<String> = wrong.map(|check| dims(check.launch.block)).collect();
+    let wrong = here().filter(|check| !check.correct);
+    let mut blocks: Vec<String> = wrong.map(|check| dims(check.block)).collect();
     blocks.dedup();
     match (here().count(), blocks.is_empty()) {
         (0, _) => NOTHING.into(),

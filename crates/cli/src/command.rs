@@ -11,17 +11,14 @@ use crate::targets::{Scope, Targets};
 
 /// A command of `ladder`.
 pub(crate) struct Command {
-    /// Its name.
     pub name: &'static str,
     /// The help text, in one line.
     pub about: &'static str,
     /// Adds its arguments to the parser.
     pub arguments: fn(clap::Command, &Scope) -> clap::Command,
-    /// Runs the command and returns the exit code.
     pub execute: fn(&ArgMatches, &Env<'_>, &mut Output<'_>) -> Result<u8, Error>,
 }
 
-/// The outputs of a command.
 pub(crate) struct Output<'a> {
     /// The output for the results.
     pub out: &'a mut dyn Write,
@@ -50,7 +47,6 @@ impl<A: Args> CommandArgs<A> {
         A::augment_args(scope.targets_with_several_values(command))
     }
 
-    /// Parses the arguments.
     pub(crate) fn read(env: &Env<'_>, matches: &ArgMatches) -> Result<Self, clap::Error> {
         Ok(Self {
             targets: Targets::read(env.catalog, matches),

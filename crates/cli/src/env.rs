@@ -1,7 +1,9 @@
 //! The environment of a command, and its exit codes.
 
+use std::path::PathBuf;
+
 use analysis::agree::Explain;
-use analysis::profile::ncu::Runner;
+use analysis::profile::ncu::{Ncu, Runner};
 use engine::device::{Choice, Device, DeviceInfo};
 use engine::{Catalog, Provenance};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -31,8 +33,17 @@ pub struct Env<'a> {
 /// each with how to get it.
 pub type FindExplain<'a> = dyn Fn(Option<(u32, u32)>) -> Result<Box<dyn Explain>, Vec<String>> + 'a;
 
-impl Env<'_> {
-    /// The style of the output.
+impl<'a> Env<'a> {
+    /// Nsight Compute's program, to profile this very program with on a GPU.
+    pub(crate) fn ncu(&self, program: PathBuf, gpu: &DeviceInfo) -> std::io::Result<Ncu<'a>> {
+        Ok(Ncu {
+            program,
+            profiled: std::env::current_exe()?,
+            device: gpu.name.clone(),
+            runner: self.runner,
+        })
+    }
+
     pub(crate) fn style(&self) -> OutputStyle {
         OutputStyle {
             terminal: self.terminal,

@@ -71,13 +71,8 @@ pub fn run_process(catalog: &'static Catalog) -> ExitCode {
         provenance: &|device| Provenance::now(catalog.kernels, device),
     };
     // anstream keeps colours where a terminal shows them and strips them elsewhere; it knows NO_COLOR.
-    let code = main(
-        std::env::args_os(),
-        &env,
-        &mut anstream::stdout(),
-        &mut anstream::stderr(),
-    );
-    ExitCode::from(code)
+    let (mut out, mut err) = (anstream::stdout(), anstream::stderr());
+    ExitCode::from(main(std::env::args_os(), &env, &mut out, &mut err))
 }
 
 /// Runs the program and returns its exit code: 0 for success, 1 for a wrong result or a failure of a device, 2 for a
@@ -93,8 +88,7 @@ pub fn main(
     let done = match program(&scope).try_get_matches_from(&args) {
         Ok(matches) => {
             let (name, matches) = matches.subcommand().expect("a subcommand is required");
-            let mut commands = COMMANDS.iter();
-            let command = commands.find(|command| command.name == name);
+            let command = COMMANDS.iter().find(|command| command.name == name);
             let command = command.expect("every subcommand is one of COMMANDS");
             (command.execute)(matches, env, &mut Output { out, err })
         }
@@ -140,9 +134,10 @@ fn refuse(
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
     };
-    match error.kind() {
+    let line = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = write!(err, "{}", error.render().ansi());
+            return 2;
         }
         // clap suggests the subcommands of a command.
         ErrorKind::InvalidSubcommand
@@ -151,21 +146,19 @@ fn refuse(
             let name = text(ContextKind::InvalidSubcommand);
             let known: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
             let hint = did_you_mean(&name, "commands", &known);
-            complain(err, &format!("unrecognized subcommand '{name}'; {hint}"));
+            format!("unrecognized subcommand '{name}'; {hint}")
         }
         ErrorKind::UnknownArgument => {
-            let near = match error.get(ContextKind::SuggestedArg) {
-                Some(ContextValue::String(near)) => {
-                    format!("a similar argument exists: '{near}'; ")
-                }
-                _ => String::new(),
+            let similar = match &*text(ContextKind::SuggestedArg) {
+                "" => String::new(),
+                similar => format!("a similar argument exists: '{similar}'; "),
             };
-            let name = text(ContextKind::InvalidArg);
-            let line = format!("unexpected argument '{name}' found; {near}{}", scope.hint());
-            complain(err, &format!("{line}; `--help` says more"));
+            let (name, hint) = (text(ContextKind::InvalidArg), scope.hint());
+            format!("unexpected argument '{name}' found; {similar}{hint}; `--help` says more")
         }
         _ => return not_run(error, "ladder --help", out, err),
-    }
+    };
+    complain(err, &line);
     2
 }
 

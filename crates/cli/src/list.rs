@@ -93,19 +93,6 @@ fn shared(rung: &Rung) -> String {
     }
 }
 
-#[derive(Serialize)]
-struct DeviceRecord<'a> {
-    device: &'a str,
-    name: &'a str,
-    driver: Option<&'a str>,
-    compute_capability: Option<String>,
-    multiprocessors: Option<u32>,
-    clock_mhz: Option<f64>,
-    l2_bytes: Option<u64>,
-    memory_bytes: Option<u64>,
-    peak_gb_per_s: Option<f64>,
-}
-
 fn devices(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let args = Arguments::from_arg_matches(matches)?;
     let best = (env.open)(Choice::Auto)?;
@@ -116,44 +103,28 @@ fn devices(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let mut document = Document::default();
     for info in &infos {
         document.facts(facts(info));
-        document.record(&DeviceRecord {
-            device: info.kind,
-            name: &info.name,
-            driver: info.driver.as_deref(),
-            compute_capability: capability(info),
-            multiprocessors: info.multiprocessors,
-            clock_mhz: info.clock_mhz,
-            l2_bytes: info.l2_bytes,
-            memory_bytes: info.memory_bytes,
-            peak_gb_per_s: info.peak_bytes_per_s.map(|peak| peak / 1e9),
-        });
+        document.record(info);
     }
     args.format.write(&document, env.style(), to.out)?;
     Ok(0)
 }
 
-fn capability(info: &DeviceInfo) -> Option<String> {
-    let (major, minor) = info.compute_capability?;
-    Some(format!("{major}.{minor}"))
-}
-
-/// The properties of a device.
 fn facts(info: &DeviceInfo) -> impl Iterator<Item = (&'static str, String)> {
-    let peak = info.peak_bytes_per_s;
+    let capability = info
+        .compute_capability
+        .map(|(major, minor)| format!("{major}.{minor}"));
+    let multiprocessors = info.multiprocessors.map(|count| count.to_string());
+    let peak = info
+        .peak_bytes_per_s
+        .map(|peak| format!("{:.0} GB/s", peak / 1e9));
     let facts = [
         (info.kind, Some(info.name.clone())),
-        ("compute capability", capability(info)),
-        (
-            "multiprocessors",
-            info.multiprocessors.map(|count| count.to_string()),
-        ),
+        ("compute capability", capability),
+        ("multiprocessors", multiprocessors),
         ("clock", info.clock_mhz.map(|mhz| format!("{mhz:.0} MHz"))),
         ("L2 cache", info.l2_bytes.map(size::bytes)),
         ("memory", info.memory_bytes.map(size::bytes)),
-        (
-            "peak bandwidth",
-            peak.map(|peak| format!("{:.0} GB/s", peak / 1e9)),
-        ),
+        ("peak bandwidth", peak),
         ("driver", info.driver.clone()),
     ];
     facts

@@ -51,26 +51,28 @@ struct Arguments {
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     if targets.is_empty() {
-        return Err(Error::NoLadder {
-            known: env.catalog.ladders.iter().map(|own| own.name).collect(),
-        });
+        let known: Vec<&str> = env.catalog.ladders.iter().map(|own| own.name).collect();
+        return Err(Error::Request(format!(
+            "name a ladder or a rung: the ladders are {}, `all` is every one, and `ladder list` has the rungs",
+            known.join(", ")
+        )));
     }
     if args.runs == Some(0) {
-        return Err(Error::NoRuns);
+        let why = "0 runs measure nothing; --runs takes 1 or more, --no-time checks without timing";
+        return Err(Error::Request(why.to_owned()));
     }
     let selected = targets.select(env.catalog)?;
-    let plans: Vec<Plan> = selected
+    let plans = selected
         .iter()
-        .map(|own| own.plan(targets.block(), args.runs(own)))
-        .collect::<Result<_, _>>()?;
+        .map(|own| own.plan(targets.block(), args.runs(own)));
+    let plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     if let Some(readme) = &args.update_readme {
         for own in &selected {
+            let ladder = own.ladder.name;
             if !own.whole {
-                return Err(Error::PartOfATable {
-                    ladder: own.ladder.name,
-                });
+                return Err(Error::PartOfATable { ladder });
             }
-            document::check(readme, own.ladder.name)?;
+            document::check(readme, ladder)?;
         }
     }
 
@@ -89,21 +91,20 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         let provenance = (env.provenance)(&report.device);
         let shown = report::document(&report, &provenance);
         printer.show(&shown)?;
-        match (report.all_right(), &args.update_readme) {
-            (true, None) => {}
-            (true, Some(readme)) => {
-                document::update(readme, own.ladder.name, &shown.markdown())?;
+        let is_right = report.all_right();
+        match &args.update_readme {
+            Some(path) if is_right => document::update(path, own.ladder.name, &shown.markdown())?,
+            Some(path) => {
+                let path = path.display();
+                complain(
+                    to.err,
+                    &format!("{path} is left as it was: a result is wrong"),
+                );
             }
-            (false, readme) => {
-                code = WRONG;
-                if let Some(path) = readme {
-                    let path = path.display();
-                    complain(
-                        to.err,
-                        &format!("{path} is left as it was: a result is wrong"),
-                    );
-                }
-            }
+            None => {}
+        }
+        if !is_right {
+            code = WRONG;
         }
     }
     printer.finish()?;

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use engine::options::{Kind, Opt};
-use engine::selection::{Given, Selection, select_with};
+use engine::selection::{OptionText, Selection, select_with};
 use engine::size::parse_block;
 use engine::{Catalog, Error, Ladder};
 
@@ -30,7 +30,7 @@ pub struct Targets {
     /// Rungs that were named with `--rung`.
     rungs: Vec<String>,
     /// The options of problems, as they were written.
-    given: Vec<Given>,
+    given: Vec<OptionText>,
     /// The blocks.
     pub blocks: Vec<[u32; 3]>,
 }
@@ -41,15 +41,12 @@ impl Scope {
         catalog: &'static Catalog,
         args: impl IntoIterator<Item = &'a (impl AsRef<OsStr> + 'a)>,
     ) -> Self {
-        let words: Vec<String> = args
+        let words = args
             .into_iter()
-            .filter_map(|arg| arg.as_ref().to_str().map(str::to_owned))
-            .collect();
-        let is_named = |ladder: &&Ladder| {
-            words
-                .iter()
-                .any(|word| word == ladder.name || ladder.named(std::slice::from_ref(word)).is_ok())
-        };
+            .filter_map(|arg| arg.as_ref().to_str().map(str::to_owned));
+        let words: Vec<String> = words.collect();
+        let has = |ladder: &Ladder, word: &String| *word == ladder.name || ladder.has(word);
+        let is_named = |ladder: &&Ladder| words.iter().any(|word| has(ladder, word));
         let mut described: Vec<&Ladder> = catalog.ladders.iter().filter(is_named).collect();
         if described.is_empty() {
             described = catalog.ladders.iter().collect();
@@ -91,18 +88,13 @@ impl Scope {
     fn problems(&self, command: clap::Command, values: fn(Arg) -> Arg) -> clap::Command {
         let header = command.get_styles().get_header().to_owned();
         let described = self.described.iter().filter(|own| !own.options.is_empty());
-        let help: Vec<String> = described
-            .map(|ladder| {
-                let rows = ladder.options.iter().map(described_option);
-                let rows: Vec<String> = rows.collect();
-                format!(
-                    "{header}Options of {}:{header:#} {}\n{}",
-                    ladder.name,
-                    ladder.summary,
-                    rows.join("\n")
-                )
-            })
-            .collect();
+        let help = described.map(|ladder| {
+            let (name, summary) = (ladder.name, ladder.summary);
+            let rows: Vec<String> = ladder.options.iter().map(described_option).collect();
+            let rows = rows.join("\n");
+            format!("{header}Options of {name}:{header:#} {summary}\n{rows}")
+        });
+        let help: Vec<String> = help.collect();
         self.names(command)
             .args(options(self.catalog).into_iter().map(|name| {
                 // Help has it with its ladders.
@@ -203,7 +195,7 @@ impl Targets {
     }
 
     /// The options of problems, as they were written on the command line.
-    pub(crate) fn given(&self) -> &[Given] {
+    pub(crate) fn given(&self) -> &[OptionText] {
         &self.given
     }
 
@@ -215,23 +207,22 @@ impl Targets {
     /// The ladders that were named, with their rungs and options; all ladders if none was named.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] with the nearest names when a name is neither a ladder's nor a rung's,
-    /// [`Error::UnknownRung`] when no selected ladder has a rung, [`Error::OptionOfOthers`] when none has an option.
+    /// [`Error::UnknownName`] with the nearest names when a name is neither a ladder's nor a rung's, and when no
+    /// selected ladder has a rung or an option.
     pub fn select(&self, catalog: &Catalog) -> Result<Vec<Selection>, Error> {
         if self.names.is_empty() || self.rungs.is_empty() {
             return select_with(catalog, &self.names(), &self.given);
         }
         let mut selected = select_with(catalog, &self.names, &self.given)?;
-        let has =
-            |own: &Selection, rung: &String| own.ladder.named(std::slice::from_ref(rung)).is_ok();
         for rung in &self.rungs {
-            if let ([first, ..], false) = (&selected[..], selected.iter().any(|own| has(own, rung)))
+            if let Some(first) = selected.first()
+                && !selected.iter().any(|own| own.ladder.has(rung))
             {
                 first.ladder.named(std::slice::from_ref(rung))?;
             }
         }
         for own in &mut selected {
-            let rungs = self.rungs.iter().filter(|rung| has(own, rung));
+            let rungs = self.rungs.iter().filter(|rung| own.ladder.has(rung));
             own.named = rungs.cloned().collect();
             own.whole = false;
         }

@@ -1,5 +1,6 @@
 //! The ladders of a program, together with the PTX of their kernels.
 
+use crate::device::DeviceInfo;
 use crate::error::Error;
 use crate::ptx::Ptx;
 use crate::registry::Ladder;
@@ -27,18 +28,28 @@ pub struct Kernels {
 }
 
 impl Catalog {
+    /// The names of all rungs and ladders.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.ladders.iter().flat_map(|ladder| {
+            let rungs = ladder.rungs.iter().map(|rung| rung.name);
+            rungs.chain([ladder.name])
+        })
+    }
+
     /// The ladder of this name.
     ///
     /// # Errors
-    /// [`Error::UnknownLadder`] with the nearest name, when no ladder has this name.
+    /// [`Error::UnknownName`] with the nearest name, when no ladder has this name.
     pub fn ladder(&self, name: &str) -> Result<&'static Ladder, Error> {
         let found = self.ladders.iter().find(|ladder| ladder.name == name);
         found.ok_or_else(|| {
             let known: Vec<_> = self.ladders.iter().map(|ladder| ladder.name).collect();
-            Error::UnknownLadder {
-                name: name.to_owned(),
-                known,
-            }
+            Error::unknown(
+                &format!("no ladder is named `{name}`"),
+                name,
+                "ladders",
+                &known,
+            )
         })
     }
 }
@@ -58,5 +69,24 @@ impl Kernels {
             self.host_compiler,
             module.map_or(String::new(), |ptx| ptx.outline().header())
         )
+    }
+}
+
+/// The date and the compilers with which a result was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provenance {
+    /// The date, as in `2026-04-01`.
+    pub date: String,
+    /// The compilers of the host and of the device code.
+    pub toolchain: String,
+}
+
+impl Provenance {
+    /// Today's date, with the compilers of this program and of the kernels that `device` runs.
+    pub fn now(kernels: &Kernels, device: &DeviceInfo) -> Self {
+        Self {
+            date: jiff::Zoned::now().date().to_string(),
+            toolchain: kernels.toolchain(device.compute_capability),
+        }
     }
 }

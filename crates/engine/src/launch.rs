@@ -6,6 +6,8 @@ pub use rung::{BlockCount, Geometry, MULTIPROCESSORS};
 
 use rung::dims;
 
+use crate::error::Error;
+
 /// One argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -50,6 +52,14 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// The error of this launch.
+    pub(crate) fn refused(&self, reason: impl ToString) -> Error {
+        Error::Launch {
+            launch: Box::new(self.clone()),
+            reason: reason.to_string(),
+        }
+    }
+
     /// The number of blocks of the grid.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&side| u64::from(side)).product()
@@ -63,40 +73,14 @@ impl Launch {
 
 impl fmt::Display for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            entry,
-            grid,
-            block,
-            shared_bytes,
-            ..
-        } = self;
+        let (grid, block) = (dims(self.grid), dims(self.block));
         write!(
             f,
-            "{entry}<<<{}, {}, {shared_bytes}>>>",
-            dims(*grid),
-            dims(*block)
+            "{}<<<{grid}, {block}, {}>>>",
+            self.entry, self.shared_bytes
         )
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_launch_reads_like_a_launch() {
-        let launch = Launch {
-            code: Code::Kernels,
-            entry: "reduce_smem_dyn_128".into(),
-            grid: [131072, 1, 1],
-            block: [128, 1, 1],
-            shared_bytes: 512,
-            args: vec![],
-        };
-        assert_eq!(
-            launch.to_string(),
-            "reduce_smem_dyn_128<<<131072, 128, 512>>>"
-        );
-        assert_eq!((launch.blocks(), launch.threads()), (131072, 128));
-    }
-}
+mod tests;

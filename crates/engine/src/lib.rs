@@ -13,7 +13,6 @@ pub mod launch;
 pub mod names;
 pub mod options;
 pub mod problem;
-pub mod provenance;
 mod ptx;
 pub mod registry;
 pub mod run;
@@ -23,12 +22,11 @@ pub mod size;
 pub mod stats;
 
 pub use self::ptx::Ptx;
-pub use catalog::{Catalog, Kernels};
+pub use catalog::{Catalog, Kernels, Provenance};
 pub use device::Device;
 pub use error::Error;
 pub use options::Options;
 pub use problem::Problem;
-pub use provenance::Provenance;
 pub use registry::{
     ChooseBlock, Column, Effort, Entries, Form, Ladder, PublishedSpeedup, Rung, SharedMemory,
     ShownColumns,

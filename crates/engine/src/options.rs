@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use crate::error::Error;
+use crate::error::{Error, options_hint};
 use crate::size::parse_size;
 
 /// An option of a ladder: `--name VALUE`.
@@ -84,29 +84,25 @@ impl Opt {
         help: &'static str,
     ) -> Self {
         Self {
-            name,
-            metavar,
             kind: Kind::Word(words),
-            default: words[0],
-            help,
+            ..Self::size(name, metavar, words[0], help)
         }
     }
 
     /// Parses a value of this option.
     ///
     /// # Errors
-    /// [`Error::BadSize`] when the text is not a size, [`Error::BadWord`] when the option does not take this word.
+    /// [`Error::BadValue`] when the text is not a size, [`Error::UnknownName`] when the option does not take this word.
     pub fn parse(&self, text: &str) -> Result<Value, Error> {
         match self.kind {
             Kind::Size => parse_size(text).map(Value::Size),
             Kind::SizeOr(word) if word != text => parse_size(text).map(Value::Size),
             Kind::SizeOr(_) | Kind::Text => Ok(Value::Text(text.to_owned())),
             Kind::Word(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
-            Kind::Word(words) => Err(Error::BadWord {
-                option: self.name,
-                given: text.to_owned(),
-                known: words.to_vec(),
-            }),
+            Kind::Word(words) => {
+                let problem = format!("`{text}` is not possible for --{}", self.name);
+                Err(Error::unknown(&problem, text, "words", words))
+            }
         }
     }
 }
@@ -132,55 +128,47 @@ fn as_map<S: serde::Serializer>(
 impl Options {
     /// Adds an option, with its value as it is written on the command line.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
-        self.set(name, Value::Text(value.to_string()));
-        self
+    pub fn with(self, name: &'static str, value: impl ToString) -> Self {
+        self.set(name, Value::Text(value.to_string()))
     }
 
-    /// Sets an option.
-    pub fn set(&mut self, name: &'static str, value: Value) {
+    fn set(mut self, name: &'static str, value: Value) -> Self {
         match self.values.iter_mut().find(|(own, _)| *own == name) {
             Some((_, old)) => *old = value,
             None => self.values.push((name, value)),
         }
+        self
     }
 
     /// The value of an option, when it was given.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        let found = self.values.iter().find(|(own, _)| *own == name);
-        found.map(|(_, value)| value)
+        self.values
+            .iter()
+            .find_map(|(own, value)| (*own == name).then_some(value))
     }
 
     /// Sorts the options in the order in which they are `declared`, and adds the defaults of those that are missing.
     ///
     /// # Errors
-    /// [`Error::UnknownOption`] when an option is not declared, [`Error::BadSize`] or [`Error::BadWord`] when a value
-    /// does not have the kind of its option.
+    /// [`Error::UnknownName`] when an option or a word is not declared, [`Error::BadValue`] when a text is not a size.
     pub fn complete(&self, ladder: &'static str, declared: &'static [Opt]) -> Result<Self, Error> {
-        let known = || declared.iter().map(|option| option.name).collect();
-        if let Some((name, _)) = self
-            .values
-            .iter()
-            .find(|(name, _)| declared.iter().all(|option| option.name != *name))
-        {
-            return Err(Error::UnknownOption {
-                ladder,
-                name: (*name).to_owned(),
-                known: known(),
-            });
+        let is_unknown = |(name, _): &&(&str, Value)| declared.iter().all(|own| own.name != *name);
+        if let Some((name, _)) = self.values.iter().find(is_unknown) {
+            let known: Vec<_> = declared.iter().map(|option| option.name).collect();
+            let hint = options_hint(&known);
+            return Err(Error::UnknownName(format!(
+                "the ladder {ladder} has no option --{name}; {hint}"
+            )));
         }
-        let mut complete = Self {
-            ladder,
-            values: Vec::new(),
+        let value = |option: &Opt| match self.get(option.name) {
+            None => option.parse(option.default),
+            Some(value) => option.parse(&value.to_string()),
         };
-        for option in declared {
-            let value = match self.get(option.name) {
-                None => option.parse(option.default)?,
-                Some(value) => option.parse(&value.to_string())?,
-            };
-            complete.values.push((option.name, value));
-        }
-        Ok(complete)
+        let values = declared
+            .iter()
+            .map(|option| Ok((option.name, value(option)?)));
+        let values = values.collect::<Result<_, Error>>()?;
+        Ok(Self { ladder, values })
     }
 
     /// The value of a size option. The options must be complete.
@@ -194,21 +182,15 @@ impl Options {
     /// The value of a size option that has to be in this range. The options must be complete.
     ///
     /// # Errors
-    /// [`Error::OutOfBounds`] when the size is not in the range.
-    pub fn size_within(
-        &self,
-        name: &'static str,
-        range: RangeInclusive<u64>,
-    ) -> Result<u64, Error> {
+    /// [`Error::BadValue`] when the size is not in the range.
+    pub fn size_within(&self, name: &str, range: RangeInclusive<u64>) -> Result<u64, Error> {
         let value = self.size(name);
         match range.contains(&value) {
             true => Ok(value),
-            false => Err(Error::OutOfBounds {
-                ladder: self.ladder,
-                option: name,
-                value,
-                takes: format!("{} to {}", range.start(), range.end()),
-            }),
+            false => {
+                let takes = format!("{} to {}", range.start(), range.end());
+                Err(Error::out_of_bounds(self.ladder, name, value, &takes))
+            }
         }
     }
 
@@ -223,9 +205,8 @@ impl Options {
 
     /// Replaces an option by the size that the problem chose.
     #[must_use]
-    pub fn with_size(mut self, name: &'static str, size: u64) -> Self {
-        self.set(name, Value::Size(size));
-        self
+    pub fn with_size(self, name: &'static str, size: u64) -> Self {
+        self.set(name, Value::Size(size))
     }
 
     /// The value of a word or text option. The options must be complete.
@@ -243,74 +224,13 @@ pub fn combinations(choices: &[(&'static str, Vec<Value>)]) -> Vec<Options> {
     choices
         .iter()
         .fold(vec![Options::default()], |all, (name, values)| {
-            all.iter()
-                .flat_map(|options| {
-                    values
-                        .iter()
-                        .map(|value| options.clone().with(name, value.clone()))
-                })
-                .collect()
+            let with_each = |options: &Options| {
+                let with = |value| options.clone().with(name, value);
+                values.iter().map(with).collect::<Vec<_>>()
+            };
+            all.iter().flat_map(with_each).collect()
         })
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    const DECLARED: &[Opt] = &[
-        Opt {
-            name: "n",
-            metavar: "N",
-            kind: Kind::Size,
-            default: "2^10",
-            help: "",
-        },
-        Opt {
-            name: "op",
-            metavar: "OP",
-            kind: Kind::Word(&["sum", "min"]),
-            default: "sum",
-            help: "",
-        },
-    ];
-
-    #[test]
-    fn what_is_missing_has_its_default_and_what_is_unknown_is_refused() {
-        let none = Options::default().complete("test", DECLARED).unwrap();
-        assert_eq!((none.size("n"), none.text("op")), (1024, "sum"));
-        let some = Options::default().with("op", "min").with("n", 7);
-        let complete = some.complete("test", DECLARED).unwrap();
-        assert_eq!((complete.size("n"), complete.text("op")), (7, "min"));
-        assert_eq!(
-            serde_json::to_string(&complete).unwrap(),
-            r#"{"n":7,"op":"min"}"#
-        );
-        for (options, message) in [
-            (
-                Options::default().with("m", 7),
-                "the ladder test has no option --m; it has --n, --op",
-            ),
-            (
-                Options::default().with("op", "mni"),
-                "`mni` is not possible for --op; did you mean `min`?",
-            ),
-            (Options::default().with("n", "x"), "`x` is not a size"),
-        ] {
-            let error = options.complete("test", DECLARED).unwrap_err();
-            assert!(error.to_string().starts_with(message), "{error}");
-            assert!(!error.is_failure());
-        }
-    }
-
-    #[test]
-    fn combinations_are_all_there_in_order() {
-        let sizes = vec![Value::Size(1), Value::Size(2)];
-        let words = ["a", "b", "c"].map(|word| Value::Text(word.to_owned()));
-        let all = combinations(&[("n", sizes), ("op", words.to_vec())]);
-        assert_eq!(all.len(), 6);
-        let second: Vec<String> = all[1].values.iter().map(|(_, v)| v.to_string()).collect();
-        assert_eq!(second, ["1", "b"]);
-        assert_eq!(combinations(&[]), [Options::default()]);
-    }
-}
+mod tests;

@@ -85,33 +85,45 @@ impl Verdict {
         shown: impl fmt::Display,
         right: impl fmt::Display,
     ) -> Self {
-        let is_unwritten = bytemuck::bytes_of(found).iter().all(|&byte| byte == POISON);
-        let unwritten = match is_unwritten {
+        let unwritten = match bytemuck::bytes_of(found).iter().all(|&byte| byte == POISON) {
             true => ", which is what was there before",
             false => "",
         };
         Self::Wrong(format!("{which} is {shown}{unwritten}; {right} is right"))
     }
 
-    /// Checks that every element of an output is the expected one. `which` names the element at an index.
+    /// Checks the first output, of `length` elements. `first_wrong` compares the elements and returns the verdict for
+    /// the first one that is wrong.
+    pub fn of_output<T: AnyBitPattern>(
+        outputs: &[Vec<u8>],
+        length: usize,
+        first_wrong: impl FnOnce(&[T]) -> Option<Self>,
+    ) -> Self {
+        let found = elements(outputs.first().map_or(&[], Vec::as_slice));
+        match found.len() == length {
+            true => first_wrong(&found).unwrap_or(Self::Right),
+            false => Self::Wrong(format!(
+                "the output has {} results instead of {length}",
+                found.len()
+            )),
+        }
+    }
+
+    /// Checks that every element of the first output is the expected one. `which` names the element at an index.
     pub fn of_elements<T: NoUninit + AnyBitPattern + PartialEq + fmt::Display>(
-        output: &[u8],
+        outputs: &[Vec<u8>],
         expected: &[T],
         which: impl Fn(usize) -> String,
     ) -> Self {
-        let found = elements::<T>(output);
-        if found.len() != expected.len() {
-            return Self::Wrong(format!(
-                "the output has {} elements instead of {}",
-                found.len(),
-                expected.len()
-            ));
-        }
-        let mut places = found.iter().zip(expected).enumerate();
-        match places.find(|(_, (found, right))| found != right) {
-            None => Self::Right,
-            Some((index, (found, right))) => Self::wrong_element(which(index), found, found, right),
-        }
+        Self::of_output(outputs, expected.len(), |found: &[T]| {
+            let at = (0..expected.len()).find(|&at| found[at] != expected[at])?;
+            Some(Self::wrong_element(
+                which(at),
+                &found[at],
+                found[at],
+                expected[at],
+            ))
+        })
     }
 
     /// Whether the result was right.

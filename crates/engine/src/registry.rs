@@ -5,12 +5,13 @@ use crate::launch::{Code, Launch};
 use crate::options::{Opt, Options};
 use crate::problem::Problem;
 use crate::size::dims;
+use rung::variant_in_words;
 pub use rung::{ChooseBlock, Entries, Form, PublishedSpeedup, Rung, SharedMemory};
-use rung::{NotCompiled, variant_in_words};
+use serde::Deserialize;
 
 /// The bytes of shared memory that a block can have on every device without an opt-in (CUDA C++ Programming Guide,
 /// "Compute Capabilities").
-const MAX_SHARED: u32 = 48 << 10;
+pub(crate) const MAX_SHARED: u32 = 48 << 10;
 
 /// The most bytes of shared memory that a block can have with an opt-in on any device (same source). A device with
 /// less refuses the launch.
@@ -38,6 +39,9 @@ pub struct Ladder {
     /// The columns that are shown of a run.
     pub shown: ShownColumns,
 }
+
+/// Rungs, each with a launch of it.
+pub type Launches = Vec<(&'static Rung, Launch)>;
 
 /// How long a sweep may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +110,7 @@ impl ShownColumns {
 }
 
 /// A column of a report. Each ladder lists the columns that show its lessons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Column {
     /// The median time of a launch.
     Time,
@@ -154,34 +158,32 @@ impl Ladder {
     /// The rung of this name.
     ///
     /// # Errors
-    /// [`Error::UnknownRung`] with the nearest name, when the ladder has no rung of this name.
+    /// [`Error::UnknownName`] with the nearest name, when the ladder has no rung of this name.
     pub fn rung(&self, name: &str) -> Result<&'static Rung, Error> {
-        self.rungs
-            .iter()
-            .find(|rung| rung.name == name)
-            .ok_or_else(|| {
-                let known: Vec<_> = self.rungs.iter().map(|rung| rung.name).collect();
-                Error::UnknownRung {
-                    ladder: self.name,
-                    name: name.to_owned(),
-                    known,
-                }
-            })
+        let found = self.rungs.iter().find(|rung| rung.name == name);
+        found.ok_or_else(|| {
+            let known: Vec<_> = self.rungs.iter().map(|rung| rung.name).collect();
+            let problem = format!("the ladder {} has no rung `{name}`", self.name);
+            Error::unknown(&problem, name, "rungs", &known)
+        })
+    }
+
+    /// Whether a name stands for rungs of this ladder, as in [`Ladder::named`].
+    pub fn has(&self, name: &str) -> bool {
+        self.rungs.iter().any(|rung| is_named(rung, name))
     }
 
     /// The rungs with these names in the ladder's order; all of them when `names` is empty. A name without the number
     /// at its end stands for all rungs that differ only in that number.
     ///
     /// # Errors
-    /// [`Error::UnknownRung`] for the first name that is not a rung's.
+    /// [`Error::UnknownName`] for the first name that is not a rung's.
     pub fn named(&self, names: &[String]) -> Result<Vec<&'static Rung>, Error> {
-        let is = |rung: &Rung, name: &str| rung.name == name || rung.family() == name;
-        for name in names {
-            if !self.rungs.iter().any(|rung| is(rung, name)) {
-                self.rung(name)?;
-            }
+        if let Some(unknown) = names.iter().find(|name| !self.has(name)) {
+            self.rung(unknown)?;
         }
-        let named = |rung: &&Rung| names.is_empty() || names.iter().any(|name| is(rung, name));
+        let named =
+            |rung: &&Rung| names.is_empty() || names.iter().any(|name| is_named(rung, name));
         Ok(self.rungs.iter().filter(named).collect())
     }
 
@@ -189,33 +191,35 @@ impl Ladder {
     /// given.
     ///
     /// # Errors
-    /// [`Error::UnknownRung`] for the first name that is not a rung's, [`Error::NotOffered`] for the first named rung
+    /// [`Error::UnknownName`] for the first name that is not a rung's, [`Error::NotOffered`] for the first named rung
     /// that does not compute the problem.
     pub fn select(
         &self,
         names: &[String],
         problem: &dyn Problem,
     ) -> Result<Vec<&'static Rung>, Error> {
-        let computes = |rung: &&Rung| rung.computes(&problem.variant());
+        let variant = problem.variant();
+        let computes = |rung: &&Rung| rung.computes(&variant);
         let named = self.named(names)?;
-        if !names.is_empty()
-            && let Some(rung) = named.iter().find(|rung| !rung.computes(&problem.variant()))
-        {
-            let others = self.rungs.iter().filter(computes);
-            return Err(Error::NotOffered {
-                rung: rung.name,
-                variant: variant_in_words(&problem.variant()),
-                others: others.map(|rung| rung.name).collect(),
-            });
+        match named.iter().find(|rung| !computes(rung)) {
+            Some(rung) if !names.is_empty() => {
+                let others = self.rungs.iter().filter(computes).map(|rung| rung.name);
+                Err(Error::NotOffered(format!(
+                    "{} was not compiled for {}; it is in {}",
+                    rung.name,
+                    variant_in_words(&variant),
+                    others.collect::<Vec<_>>().join(", ")
+                )))
+            }
+            _ => Ok(named.into_iter().filter(computes).collect()),
         }
-        Ok(named.into_iter().filter(computes).collect())
     }
 
     /// The problem that the options describe, with the ladder's defaults for missing options.
     ///
     /// # Errors
-    /// [`Error::UnknownOption`] when the ladder does not have an option, and [`Error::BadSize`], [`Error::BadWord`],
-    /// [`Error::OutOfBounds`] or another error of the ladder when it does not take a value.
+    /// [`Error::UnknownName`] when the ladder does not have an option, and [`Error::BadValue`] or another error of the
+    /// ladder when it does not take a value.
     pub fn problem(&self, options: &Options) -> Result<Box<dyn Problem>, Error> {
         (self.problem)(&self.complete(options)?)
     }
@@ -223,8 +227,8 @@ impl Ladder {
     /// Adds the ladder's defaults for the options that are missing.
     ///
     /// # Errors
-    /// [`Error::UnknownOption`] when the ladder does not have an option, [`Error::BadSize`] or [`Error::BadWord`] when
-    /// a value does not have the kind of its option.
+    /// [`Error::UnknownName`] when the ladder does not have an option or a word, [`Error::BadValue`] when a text is not
+    /// a size.
     pub fn complete(&self, options: &Options) -> Result<Options, Error> {
         options.complete(self.name, self.options)
     }
@@ -232,7 +236,7 @@ impl Ladder {
     /// The launch of `rung` on `problem`, with `block` or else with the rung's default block for this problem.
     ///
     /// # Errors
-    /// [`Error::BlockOutOfBounds`] when the ladder does not support the block, [`Error::NotCompiled`] when a
+    /// [`Error::BadValue`] when the ladder does not support the block, [`Error::NotCompiled`] when a
     /// const-generic rung has no entry for the block or does not compute the problem, [`Error::TooMuchShared`] when
     /// the tile for this block does not fit into shared memory.
     pub fn launch(
@@ -241,42 +245,69 @@ impl Ladder {
         problem: &dyn Problem,
         block: Option<[u32; 3]>,
     ) -> Result<Launch, Error> {
-        let fixed = rung.geometry.block(&problem.shape());
-        let block = block
-            .or(fixed)
-            .unwrap_or_else(|| rung.block_for(&problem.shape()));
+        let (shape, variant) = (problem.shape(), problem.variant());
+        let fixed = rung.geometry.block(&shape);
+        let block = block.or(fixed).unwrap_or_else(|| rung.block_for(&shape));
         if !self.blocks.contains(&block) || fixed.is_some_and(|fixed| fixed != block) {
-            return Err(Error::BlockOutOfBounds {
-                ladder: self.name,
-                block: dims(block),
-                rule: self.block_rule,
-            });
+            return Err(Error::BadValue(format!(
+                "a block of {} is not possible on the ladder {}: it must be {}",
+                dims(block),
+                self.name,
+                self.block_rule
+            )));
         }
         // The entry is looked up before the shared memory is computed, because the size of a tile is only defined for
         // blocks that the rung was compiled for.
-        let entry = rung.entry(&problem.variant(), block)?;
+        let entry = rung.entry(&variant, block)?;
         let needed = rung.shared.bytes(block);
         let most = match rung.shared {
             SharedMemory::Dynamic(_) => MAX_DYNAMIC,
             SharedMemory::None | SharedMemory::Static(_) => MAX_SHARED,
         };
         if needed > most {
-            return Err(Error::TooMuchShared {
-                rung: rung.name,
-                block: dims(block),
-                needed,
-                most,
-                rule: self.block_rule,
-            });
+            return Err(Error::TooMuchShared(format!(
+                "{} with a block of {} needs {needed} bytes of shared memory and a block has {most}; the block must be {}",
+                rung.name,
+                dims(block),
+                self.block_rule
+            )));
         }
         Ok(Launch {
             code: Code::Kernels,
             entry,
-            grid: rung.geometry.grid(&problem.shape(), block),
+            grid: rung.geometry.grid(&shape, block),
             block,
             shared_bytes: rung.shared.dynamic_bytes(block),
             args: problem.args(rung),
         })
+    }
+
+    /// The launches of these rungs on `problem`, each rung with all of its `blocks` (its default block when there are
+    /// none), and the errors of those that were not compiled for a block and are left out. Without `may_leave_out`, these are
+    /// errors like all others.
+    ///
+    /// # Errors
+    /// The first error of [`Ladder::launch`].
+    pub fn launches(
+        &self,
+        rungs: Vec<&'static Rung>,
+        problem: &dyn Problem,
+        blocks: impl Fn(&Rung) -> Vec<[u32; 3]>,
+        may_leave_out: bool,
+    ) -> Result<(Launches, Vec<Error>), Error> {
+        let (mut launches, mut left_out) = (Vec::new(), Vec::new());
+        for rung in rungs {
+            let blocks = blocks(rung).into_iter().map(Some);
+            let default = (blocks.len() == 0).then_some(None);
+            for block in blocks.chain(default) {
+                match self.launch(rung, problem, block) {
+                    Ok(launch) => launches.push((rung, launch)),
+                    Err(error @ Error::NotCompiled(_)) if may_leave_out => left_out.push(error),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok((launches, left_out))
     }
 
     /// The blocks with which `rung` can be launched on `problem`.
@@ -291,17 +322,6 @@ impl Ladder {
     }
 }
 
-impl From<NotCompiled> for Error {
-    fn from(missing: NotCompiled) -> Self {
-        let NotCompiled {
-            rung,
-            what,
-            compiled,
-        } = missing;
-        Self::NotCompiled {
-            rung,
-            what,
-            compiled,
-        }
-    }
+fn is_named(rung: &Rung, name: &str) -> bool {
+    rung.name == name || rung.family() == name
 }

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::launch::Launch;
 use crate::options::Options;
 use crate::problem::{Picture, Problem, Verdict};
-use crate::registry::{Ladder, Rung};
+use crate::registry::{Ladder, Launches, Rung};
 use crate::stats::Samples;
 
 pub use crate::session::{CheckedLaunch, Session, WARM_UP};
@@ -34,6 +34,11 @@ impl Outcome {
     pub fn counter(&self, name: &str) -> Option<f64> {
         let metric = self.counters.iter().find(|metric| metric.name == name)?;
         metric.value.number()
+    }
+
+    /// The median of its times in nanoseconds, when it was timed.
+    pub fn median_ns(&self) -> Option<f64> {
+        Some(self.samples.as_ref()?.median())
     }
 }
 
@@ -82,7 +87,7 @@ pub struct Plan {
     ladder: &'static Ladder,
     options: Options,
     problem: Box<dyn Problem>,
-    launches: Vec<(&'static Rung, Launch)>,
+    launches: Launches,
     runs: Option<u32>,
     /// Whether the rungs were requested by name.
     named: bool,
@@ -141,24 +146,12 @@ impl RunRequest<'_> {
     /// does not compute the problem, as [`Ladder::select`] says; and when a rung cannot be launched with the block, as
     /// [`Ladder::launch`] says.
     pub fn plan(&self) -> Result<Plan, Error> {
-        let Self {
-            ladder,
-            rungs,
-            options,
-            block,
-            runs,
-        } = *self;
-        let problem = ladder.problem(options)?;
-        let (mut launches, mut not_compiled) = (Vec::new(), Vec::new());
-        for rung in ladder.select(rungs, &*problem)? {
-            match ladder.launch(rung, &*problem, block) {
-                Ok(launch) => launches.push((rung, launch)),
-                Err(error @ Error::NotCompiled { .. }) if rungs.is_empty() => {
-                    not_compiled.push(error);
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        let (ladder, rungs) = (self.ladder, self.rungs);
+        let problem = ladder.problem(self.options)?;
+        let selected = ladder.select(rungs, &*problem)?;
+        let block = |_: &Rung| self.block.into_iter().collect();
+        let (launches, not_compiled) =
+            ladder.launches(selected, &*problem, block, rungs.is_empty())?;
         let left_out = not_compiled.iter().map(ToString::to_string).collect();
         if launches.is_empty()
             && let Some(error) = not_compiled.into_iter().next()
@@ -167,12 +160,12 @@ impl RunRequest<'_> {
         }
         Ok(Plan {
             ladder,
-            options: problem.resolved_options(ladder.complete(options)?),
+            options: problem.resolved_options(ladder.complete(self.options)?),
             problem,
             launches,
             named: !rungs.is_empty(),
             left_out,
-            runs,
+            runs: self.runs,
         })
     }
 }
@@ -190,27 +183,16 @@ pub fn run(
     mut progress: impl FnMut(&Rung),
 ) -> Result<Report, Error> {
     plan.leave_out(|_, launch| device.check_supported(launch))?;
-    let Plan {
-        ladder,
-        problem,
-        launches,
-        runs,
-        left_out,
-        options,
-        ..
-    } = plan;
+    let (problem, runs) = (&*plan.problem, plan.runs);
     let info = device.info().clone();
     device.set_counting(runs.is_some());
-    let mut session = if runs.is_some() {
-        Session::timed(device, &*problem)?
-    } else {
-        let restorable = launches.iter().any(|(rung, _)| rung.in_place);
-        Session::new(device, &*problem, restorable)?
+    let restorable = plan.launches.iter().any(|(rung, _)| rung.in_place);
+    let mut session = match runs {
+        Some(_) => Session::timed(device, problem)?,
+        None => Session::new(device, problem, restorable)?,
     };
-    let sets = session.sets();
-    let mut timed = false;
-    let mut outcomes = Vec::with_capacity(launches.len());
-    for (rung, launch) in launches {
+    let mut outcomes = Vec::with_capacity(plan.launches.len());
+    for (rung, launch) in plan.launches {
         progress(rung);
         let tried = session.launch_checked(rung, &launch)?;
         let samples = match runs {
@@ -218,7 +200,6 @@ pub fn run(
             Some(runs) if tried.ran.time_ns.is_some() => session.time(rung, &launch, runs)?,
             _ => None,
         };
-        timed |= samples.is_some();
         outcomes.push(Outcome {
             rung,
             launch,
@@ -228,33 +209,30 @@ pub fn run(
             counters: tried.ran.counters,
         });
     }
+    let timed = outcomes.iter().any(|outcome| outcome.samples.is_some());
     Ok(Report {
-        ladder,
+        ladder: plan.ladder,
         device: info,
-        options,
+        options: plan.options,
         title: problem.title(),
         bytes: problem.bytes(),
         flops: problem.flops(),
         runs: runs.filter(|_| timed),
-        sets,
+        sets: session.sets(),
         outcomes,
-        left_out,
+        left_out: plan.left_out,
     })
 }
 
 impl Report {
     /// Whether every rung was right.
     pub fn all_right(&self) -> bool {
-        self.outcomes
-            .iter()
-            .all(|outcome| outcome.verdict.is_right())
+        self.outcomes.iter().all(|own| own.verdict.is_right())
     }
 
     /// Whether any rung has counters.
     pub fn counted(&self) -> bool {
-        self.outcomes
-            .iter()
-            .any(|outcome| !outcome.counters.is_empty())
+        self.outcomes.iter().any(|own| !own.counters.is_empty())
     }
 
     /// The speedup of `outcome` over the rung of this name, when both were timed.
@@ -286,14 +264,11 @@ impl Report {
 }
 
 fn per_second(amount: u64, outcome: &Outcome) -> Option<f64> {
-    let median = outcome.samples.as_ref()?.median();
+    let median = outcome.median_ns()?;
     (median > 0.0).then(|| amount as f64 / (median * 1e-9))
 }
 
 fn speedup(base: &Outcome, outcome: &Outcome) -> Option<f64> {
-    let (base, own) = (
-        base.samples.as_ref()?.median(),
-        outcome.samples.as_ref()?.median(),
-    );
+    let (base, own) = (base.median_ns()?, outcome.median_ns()?);
     (own > 0.0).then(|| base / own)
 }

@@ -1,8 +1,8 @@
 //! The ladders and rungs that a command line selects by name, with the options that were given for their problems.
 
 use crate::catalog::Catalog;
-use crate::error::Error;
-use crate::names::near_names;
+use crate::error::{Error, options_hint};
+use crate::names::{near, near_names};
 use crate::options::{Opt, Options, Value, combinations};
 use crate::registry::{Ladder, Rung};
 use crate::run::{Plan, RunRequest};
@@ -11,7 +11,7 @@ use crate::run::{Plan, RunRequest};
 pub const ALL: &str = "all";
 
 /// The name of an option and its value, as it was written on the command line.
-pub type Given = (&'static str, String);
+pub type OptionText = (&'static str, String);
 
 /// A ladder or some of its rungs, with the options of the problem.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct Selection {
     /// The rungs that were named, as they were written.
     pub named: Vec<String>,
     /// The options that were given and that the ladder has, in the order in which they were given.
-    pub given: Vec<Given>,
+    pub given: Vec<OptionText>,
 }
 
 impl Selection {
@@ -40,25 +40,21 @@ impl Selection {
 
     /// The options. The last value counts when an option was given more than once.
     pub fn options(&self) -> Options {
-        let mut options = Options::default();
-        for (name, text) in &self.given {
-            options = options.with(name, text);
-        }
-        options
+        let with = |options: Options, (name, text): &OptionText| options.with(name, text);
+        self.given.iter().fold(Options::default(), with)
     }
 
     /// Every combination of the options' values, when options were given more than once; `None` when no option was
     /// given.
     ///
     /// # Errors
-    /// [`Error::BadSize`] or [`Error::BadWord`] when a value does not have the kind of its option.
+    /// [`Error::BadValue`] or [`Error::UnknownName`] when a value does not have the kind of its option.
     pub fn combinations(&self) -> Result<Option<Vec<Options>>, Error> {
         let mut choices: Vec<(&'static str, Vec<Value>)> = Vec::new();
         for option in self.ladder.options {
-            let own = self.given.iter().filter(|(name, _)| *name == option.name);
-            let values: Vec<Value> = own
-                .map(|(_, text)| option.parse(text))
-                .collect::<Result<_, _>>()?;
+            let given = self.given.iter().filter(|(name, _)| *name == option.name);
+            let values = given.map(|(_, text)| option.parse(text));
+            let values: Vec<Value> = values.collect::<Result<_, _>>()?;
             if !values.is_empty() {
                 choices.push((option.name, values));
             }
@@ -96,41 +92,37 @@ impl Selection {
 /// An option applies to each selected ladder that has it.
 ///
 /// # Errors
-/// [`Error::UnknownName`] with the nearest names when a name is none of these, [`Error::OptionOfOthers`] when no
-/// selected ladder has an option.
+/// [`Error::UnknownName`] when a name is none of these, and when no selected ladder has an option.
 pub fn select_with(
     catalog: &Catalog,
     names: &[String],
-    given: &[Given],
+    given: &[OptionText],
 ) -> Result<Vec<Selection>, Error> {
-    let is_rung = |ladder: &Ladder, name: &String| ladder.named(std::slice::from_ref(name)).is_ok();
     let is_known = |name: &&String| {
         let mut ladders = catalog.ladders.iter();
-        *name == ALL || ladders.any(|ladder| ladder.name == *name || is_rung(ladder, name))
+        *name == ALL || ladders.any(|ladder| ladder.name == *name || ladder.has(name))
     };
     if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
-        let known = catalog.ladders.iter().flat_map(|ladder| {
-            let rungs = ladder.rungs.iter().map(|rung| rung.name);
-            rungs.chain([ladder.name])
-        });
-        return Err(Error::UnknownName {
-            name: unknown.clone(),
-            nearest: near_names(unknown, known),
-        });
+        let nearest = near_names(unknown, catalog.names());
+        return Err(Error::UnknownName(format!(
+            "no ladder or rung is named `{unknown}`; {}",
+            near(&nearest, "`ladder list` names them")
+        )));
     }
     let of_ladder = |ladder: &'static Ladder| {
         let is_whole = |name: &String| name == ladder.name || name == ALL;
         let whole = names.is_empty() || names.iter().any(is_whole);
-        let named = names.iter().filter(|name| is_rung(ladder, name));
+        let named = names.iter().filter(|name| ladder.has(name));
         let named: Vec<String> = named.cloned().collect();
         let given = given
             .iter()
             .filter(|(name, _)| option(ladder, name).is_some());
-        (whole || !named.is_empty()).then(|| Selection {
+        let given = given.cloned().collect();
+        (whole || !named.is_empty()).then_some(Selection {
             ladder,
             whole,
             named,
-            given: given.cloned().collect(),
+            given,
         })
     };
     let selected: Vec<Selection> = catalog.ladders.iter().filter_map(of_ladder).collect();
@@ -139,17 +131,19 @@ pub fn select_with(
         ladders.any(|ladder| option(ladder, name).is_some())
     };
     if let Some((name, _)) = given.iter().find(|(name, _)| !has(name)) {
-        let with = catalog.ladders.iter();
-        let with = with.filter(|ladder| option(ladder, name).is_some());
-        let own = selected.iter().flat_map(|own| own.ladder.options);
-        let mut own: Vec<&str> = own.map(|option| option.name).collect();
-        own.dedup();
-        return Err(Error::OptionOfOthers {
-            option: name,
-            has: with.map(|ladder| ladder.name).collect(),
-            selected: selected.iter().map(|own| own.ladder.name).collect(),
-            known: own,
-        });
+        let others = catalog.ladders.iter();
+        let others = others.filter(|ladder| option(ladder, name).is_some());
+        let others: Vec<&str> = others.map(|ladder| ladder.name).collect();
+        let ladders: Vec<&str> = selected.iter().map(|own| own.ladder.name).collect();
+        let known = selected.iter().flat_map(|own| own.ladder.options);
+        let mut known: Vec<&str> = known.map(|option| option.name).collect();
+        known.dedup();
+        return Err(Error::UnknownName(format!(
+            "--{name} is an option of {}, and not of {}; {}",
+            others.join(", "),
+            ladders.join(", "),
+            options_hint(&known)
+        )));
     }
     Ok(selected)
 }

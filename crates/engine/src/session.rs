@@ -16,10 +16,6 @@ use buffers::{Buffers, Outputs};
 /// The number of launches before the first timed one.
 pub const WARM_UP: u32 = 3;
 
-/// How long the device is kept busy before a timed launch, in nanoseconds: longer than the driver takes to enqueue the
-/// launch.
-const HOLD_NS: u64 = 30_000;
-
 /// A problem whose buffers are allocated and filled on a device.
 pub struct Session<'a, D: Device + ?Sized = dyn Device + 'a> {
     buffers: Buffers<'a, D>,
@@ -79,8 +75,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// When [`Session::check`] fails.
     pub fn written(&mut self, rung: &Rung, launch: &Launch) -> Result<Vec<Vec<u8>>, Error> {
-        self.buffers.prepare()?;
-        self.buffers.poison()?;
+        self.buffers.prepare_poisoned()?;
         self.launch(rung, launch)?;
         Ok(self.buffers.download(launch)?.written)
     }
@@ -90,8 +85,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// When [`Session::check`] fails.
     pub fn launch_checked(&mut self, rung: &Rung, launch: &Launch) -> Result<CheckedLaunch, Error> {
-        self.buffers.prepare()?;
-        self.buffers.poison()?;
+        self.buffers.prepare_poisoned()?;
         let ran = self.launch(rung, launch)?;
         let outputs = self.buffers.download(launch)?;
         Ok(CheckedLaunch {
@@ -128,8 +122,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     ) -> Result<Option<Samples>, Error> {
         let mut samples = Vec::with_capacity(runs as usize);
         for run in 0..WARM_UP.saturating_add(runs) {
-            let LaunchResult { time_ns, .. } = self.once(rung, launch)?;
-            let Some(time_ns) = time_ns else {
+            let Some(time_ns) = self.once(rung, launch)?.time_ns else {
                 return Ok(None);
             };
             if run >= WARM_UP {
@@ -145,7 +138,6 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// When [`Session::time`] fails.
     pub fn once(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
         self.buffers.next()?;
-        self.buffers.device.hold(HOLD_NS)?;
         self.launch(rung, launch)
     }
 
@@ -160,8 +152,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         what: &str,
         enqueue: Enqueue<'_>,
     ) -> Result<Verdict, Error> {
-        self.buffers.prepare()?;
-        self.buffers.poison()?;
+        self.buffers.prepare_poisoned()?;
         self.buffers.call(what, enqueue)?;
         let outputs = self.buffers.download(launch)?;
         Ok(self.verdict_of(rung, launch, &outputs))
@@ -174,7 +165,6 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does.
     pub fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
         self.buffers.next()?;
-        self.buffers.device.hold(HOLD_NS)?;
         self.buffers.call(what, enqueue)
     }
 
@@ -184,28 +174,22 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// When [`Device::hold`] or [`Device::read`] fails.
     pub fn read(&mut self) -> Result<Option<(f64, u64)>, Error> {
-        let sizes = self
-            .problem
-            .buffers()
-            .into_iter()
-            .map(|buffer| buffer.bytes);
-        let Some((index, bytes)) = sizes.enumerate().max_by_key(|&(_, bytes)| bytes) else {
+        let buffers = self.problem.buffers();
+        let sizes = buffers.iter().map(|buffer| buffer.bytes).enumerate();
+        let Some((index, bytes)) = sizes.max_by_key(|&(_, bytes)| bytes) else {
             return Ok(None);
         };
         self.buffers.next()?;
-        self.buffers.device.hold(HOLD_NS)?;
         let ran = self.buffers.read(index)?;
         Ok(ran.time_ns.map(|time| (time, bytes / 16 * 16)))
     }
 
     /// An error inside of the outputs is reported before one behind them.
     fn verdict_of(&self, rung: &Rung, launch: &Launch, outputs: &Outputs) -> Verdict {
-        match self.problem.check(rung, launch, &outputs.written) {
-            Verdict::Right => match &outputs.violation {
-                Some(why) => Verdict::Wrong(why.clone()),
-                None => Verdict::Right,
-            },
-            wrong @ Verdict::Wrong(_) => wrong,
+        let verdict = self.problem.check(rung, launch, &outputs.written);
+        match (&verdict, &outputs.violation) {
+            (Verdict::Right, Some(why)) => Verdict::Wrong(why.clone()),
+            _ => verdict,
         }
     }
 
@@ -228,8 +212,7 @@ impl Session<'_, Sim> {
         chosen: Option<&[u64]>,
         observer: impl FnOnce(&Function) -> O,
     ) -> Result<O, Error> {
-        self.buffers.prepare()?;
-        self.buffers.poison()?;
+        self.buffers.prepare_poisoned()?;
         let (device, ids) = self.buffers.for_launch_of(rung);
         device.observe(launch, ids, chosen, observer)
     }

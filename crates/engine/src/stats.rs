@@ -8,11 +8,7 @@ impl Samples {
     /// Sorts the samples. `None` when there are none.
     pub fn new(mut samples: Vec<f64>) -> Option<Self> {
         samples.sort_by(f64::total_cmp);
-        if samples.is_empty() {
-            None
-        } else {
-            Some(Self(samples))
-        }
+        (!samples.is_empty()).then_some(Self(samples))
     }
 
     /// All samples, in ascending order.
@@ -38,27 +34,10 @@ impl Samples {
     /// The value below which the fraction `q` of the samples lies, interpolated between neighbours.
     pub fn quantile(&self, q: f64) -> f64 {
         let position = q.clamp(0.0, 1.0) * (self.0.len() - 1) as f64;
-        let (below, above) = (
-            self.0[position.floor() as usize],
-            self.0[position.ceil() as usize],
-        );
+        let [below, above] = [position.floor(), position.ceil()].map(|at| self.0[at as usize]);
         below + (above - below) * position.fract()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn medians_and_quartiles() {
-        let samples = Samples::new(vec![5.0, 1.0, 4.0, 2.0, 3.0]).unwrap();
-        assert_eq!(samples.sorted(), [1.0, 2.0, 3.0, 4.0, 5.0]);
-        assert_eq!((samples.min(), samples.median()), (1.0, 3.0));
-        assert_eq!(samples.quartiles(), (2.0, 4.0));
-        assert_eq!(Samples::new(vec![1.0, 2.0]).unwrap().median(), 1.5);
-        assert_eq!(Samples::new(vec![7.0]).unwrap().quartiles(), (7.0, 7.0));
-        assert_eq!(Samples::new(vec![]), None);
-    }
-}
+mod tests;

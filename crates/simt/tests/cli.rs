@@ -1,7 +1,5 @@
 //! The `simt` program: what it prints, and how it answers mistakes.
 
-#![allow(clippy::unwrap_used, missing_docs)]
-
 use std::ffi::OsString;
 use std::process::Command;
 

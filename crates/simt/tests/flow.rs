@@ -1,6 +1,4 @@
 //! Divergence, barriers, budgets and faults, on whole kernels.
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use simt::{Arg, Config, FaultKind, Launch, LaunchError, Machine, Module};
 
 /// A kernel `k(out)` whose body finds its thread index in `%tid` and writes `%r0` to `out[%tid]` of its

@@ -1,18 +1,30 @@
 //! A device for tests: it computes what each rung of the reduction ladder shall, on the CPU and into real
 //! buffers, or goes wrong in a way of one's choice. Its clock shows a made-up time.
 
-#![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
-
 pub mod program;
+pub mod replay;
 pub mod toy;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use host::device::{BufferId, Device, DeviceInfo, LaunchResult};
+use host::device::{BufferId, Device, DeviceInfo, LaunchResult, Sim};
 use host::launch::{Arg, Launch};
-use host::{Error, Rung, ladder};
+use host::run::{self, Report, RunRequest};
+use host::{Error, KERNELS, Rung, ladder};
+
+/// What the SIMT machine counts of rungs, all of which have to be right.
+pub fn counted(request: RunRequest<'_>) -> Report {
+    counted_on(&mut Sim::open(&KERNELS, 0).unwrap(), request)
+}
+
+/// [`counted`], on a device of one's choice.
+pub fn counted_on(device: &mut dyn Device, request: RunRequest<'_>) -> Report {
+    let report = run::run(device, request.plan().unwrap(), |_| {}).unwrap();
+    assert!(report.all_right());
+    report
+}
 
 /// How the device goes wrong, and with which rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

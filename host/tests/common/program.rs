@@ -1,12 +1,16 @@
 //! The program, run on a device of the test's or by itself.
 
-use std::process::Command;
+use std::ffi::OsStr;
+use std::process::{Command, Output};
 
 use super::Fake;
+use crate::stand_in::DRIVER;
 use analysis::profile::ncu::System;
 use cli::Env;
 use host::device::Choice;
 use host::{Device, Error, Provenance};
+use serde_json::Value;
+use toolkit::Tool;
 
 /// The ladders that have an option, as messages list them.
 pub fn with_option(option: &str) -> String {
@@ -17,11 +21,123 @@ pub fn with_option(option: &str) -> String {
         .join(", ")
 }
 
-/// What it left behind.
+/// Arguments of the program: the words of a line, each element of a list (for a path, which may have spaces), or one
+/// of them behind the other.
+pub trait Arguments {
+    fn words(&self) -> Vec<&str>;
+}
+
+impl Arguments for str {
+    fn words(&self) -> Vec<&str> {
+        self.split_whitespace().collect()
+    }
+}
+
+impl<const N: usize> Arguments for [&str; N] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl<A: Arguments, B: Arguments> Arguments for (A, B) {
+    fn words(&self) -> Vec<&str> {
+        [self.0.words(), self.1.words()].concat()
+    }
+}
+
+impl<A: Arguments + ?Sized> Arguments for &A {
+    fn words(&self) -> Vec<&str> {
+        (**self).words()
+    }
+}
+
+/// A made-up date, and compilers.
+pub fn provenance(toolchain: &str) -> Provenance {
+    Provenance {
+        date: "2026-04-01".into(),
+        toolchain: toolchain.into(),
+    }
+}
+
+/// The program's exit code and its output.
+#[derive(Debug)]
 pub struct Ended {
     pub code: u8,
     pub out: String,
     pub err: String,
+}
+
+impl Ended {
+    fn of(output: Output) -> Self {
+        Self {
+            code: u8::try_from(output.status.code().unwrap()).unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// The output of a program that ended with this code and reported no error.
+    #[track_caller]
+    pub fn ended_with(self, code: u8) -> String {
+        let Self {
+            code: own,
+            out,
+            err,
+        } = self;
+        assert_eq!((own, err.as_str()), (code, ""), "{out}");
+        out
+    }
+
+    /// The output of a program that succeeded.
+    #[track_caller]
+    pub fn printed(self) -> String {
+        self.ended_with(0)
+    }
+
+    /// The JSON that a successful program printed.
+    #[track_caller]
+    pub fn json(self) -> Value {
+        serde_json::from_str(&self.printed()).unwrap()
+    }
+
+    /// The error of a program that ended with this code and printed nothing else: one line.
+    #[track_caller]
+    pub fn failed_with(self, code: u8) -> String {
+        let Self {
+            code: own,
+            out,
+            err,
+        } = self;
+        assert_eq!((own, out.as_str()), (code, ""), "{err}");
+        assert!(err.starts_with("error: "), "{err}");
+        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+        err
+    }
+
+    /// Checks that bad input was refused with an error that has this part.
+    #[track_caller]
+    pub fn refused(self, part: &str) {
+        let err = self.failed_with(2);
+        assert!(err.contains(part), "{part}: {err}");
+    }
+}
+
+/// Checks that a text has all of these parts.
+#[track_caller]
+pub fn assert_has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in: {text}");
+    }
+}
+
+/// Checks that arguments are refused, each with an error that says this: `arguments => error` in each line of a table.
+#[track_caller]
+pub fn all_refused(run: impl Fn(&str) -> Ended, table: &str) {
+    for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        eprintln!("{line}");
+        let (args, part) = line.split_once(" => ").unwrap();
+        run(args).refused(part);
+    }
 }
 
 /// A machine without a terminal and without NVIDIA's tools.
@@ -37,12 +153,12 @@ pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
 }
 
 /// Runs the program in this process.
-pub fn within(env: &Env<'_>, args: &[&str]) -> Ended {
+pub fn within(env: &Env<'_>, args: impl Arguments) -> Ended {
     let (mut out, mut err) = (
         anstream::StripStream::new(Vec::new()),
         anstream::StripStream::new(Vec::new()),
     );
-    let args = ["ladder"].iter().chain(args).map(Into::into);
+    let args = ["ladder"].into_iter().chain(args.words()).map(Into::into);
     let code = cli::main(args, env, &mut out, &mut err);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ended {
@@ -53,24 +169,52 @@ pub fn within(env: &Env<'_>, args: &[&str]) -> Ended {
 }
 
 /// Runs the program on a device of the test's.
-pub fn on(device: impl Fn() -> Fake, args: &[&str]) -> Ended {
+pub fn on(device: impl Fn() -> Fake, args: impl Arguments) -> Ended {
     within(&env(&|_| Ok(Box::new(device()))), args)
+}
+
+/// Runs the program where no device may be opened.
+pub fn on_none(args: impl Arguments) -> Ended {
+    within(&env(&|_| panic!("no device is to be opened")), args)
 }
 
 pub fn right() -> Fake {
     Fake::new(None)
 }
 
+/// The program itself, with this file in the place of the CUDA driver.
+pub fn command(driver: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ladder"));
+    command.env(libcuda::OVERRIDE, driver);
+    command
+}
+
 /// Runs the program itself, on a machine without a driver.
-pub fn alone(args: &[&str]) -> Ended {
-    let output = Command::new(env!("CARGO_BIN_EXE_ladder"))
-        .args(args)
-        .env(libcuda::OVERRIDE, "no/such/libcuda.so")
-        .output()
-        .unwrap();
-    Ended {
-        code: u8::try_from(output.status.code().unwrap()).unwrap(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
+pub fn alone(args: impl Arguments) -> Ended {
+    let mut command = command("no/such/libcuda.so");
+    Ended::of(command.args(args.words()).output().unwrap())
+}
+
+/// Runs the program itself on the stand-in for the driver, an H100 of which each kernel takes 40 registers.
+/// `stand_in/driver.rs` lists its faults.
+pub fn on_driver(fault: &str, args: impl Arguments) -> Ended {
+    let mut command = command(&*DRIVER);
+    command.env("LADDER_STAND_IN", fault);
+    Ended::of(command.args(args.words()).output().unwrap())
+}
+
+/// Whether a tool of NVIDIA's is there. A test that needs it passes without it, but not in CI, where
+/// `cargo xtask setup --nvidia` runs first.
+pub fn has(tool: Tool) -> bool {
+    let found = toolkit::find(tool);
+    if let Err(error) = &found {
+        not_tested(&error.to_string());
     }
+    found.is_ok()
+}
+
+/// Says why something was not tested; in CI that is a failure.
+pub fn not_tested(why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{why}");
+    eprintln!("not tested: {why}");
 }

@@ -1,23 +1,21 @@
 //! `ladder agree` in tests, with an Nsight Compute that runs nothing: it says of a launch what the simulator
 //! counts of it.
 
-#![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
-
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::Path;
 
 use analysis::agree::Explain;
-use analysis::profile::ncu::{Ended as Said, Runner};
+use analysis::profile::ncu::{ProgramOutput, Runner};
 use analysis::profile::{Numbers, on_sim};
 use cli::Env;
 use host::device::{Choice, Sim};
 use host::selection::Selection;
-use host::{Device, Error, KERNELS, Provenance, ladder};
+use host::{Device, Error, KERNELS, ladder};
 use toolkit::access::Change;
 
 use crate::common::Fake;
-use crate::common::program::{Ended, env, within};
+use crate::common::program::{Arguments, Ended, env, provenance, within};
 
 /// The GPU's compute capability: it runs every kernel.
 const CAPABILITY: (u32, u32) = (9, 0);
@@ -42,14 +40,14 @@ pub struct Replay {
 }
 
 impl Runner for Replay {
-    fn run(&self, _: &Path, args: &[OsString]) -> std::io::Result<Said> {
+    fn run(&self, _: &Path, args: &[OsString]) -> std::io::Result<ProgramOutput> {
         let args: Vec<String> = args
             .iter()
             .map(|arg| arg.to_str().unwrap().to_owned())
             .collect();
         self.log.borrow_mut().push(args.clone());
         let said = |code, out: String| {
-            Ok(Said {
+            Ok(ProgramOutput {
                 code: Some(code),
                 out,
                 err: String::new(),
@@ -125,7 +123,10 @@ impl Replay {
     fn value(&self, entry: &str, name: &str, numbers: &Numbers) -> String {
         let by_instruction = name.strip_prefix("smsp__sass_l1tex_data_pipe");
         let other = by_instruction.map(|rest| format!("l1tex__data_pipe{rest}"));
-        let counted = numbers.get(other.as_deref().unwrap_or(name)).unwrap_or(0.0);
+        let counted = numbers
+            .get(other.as_deref().unwrap_or(name))
+            .copied()
+            .unwrap_or(0.0);
         let number = self
             .differs
             .iter()
@@ -156,7 +157,7 @@ impl Explain for Made {
     }
 }
 
-pub fn agree(replay: &Replay, changes: &[Change], args: &[&str]) -> Ended {
+pub fn agree(replay: &Replay, changes: &[Change], args: impl Arguments) -> Ended {
     let open = |_| -> Result<Box<dyn Device>, Error> {
         Ok(Box::new(Fake::new(None).with_capability(CAPABILITY)))
     };
@@ -165,19 +166,16 @@ pub fn agree(replay: &Replay, changes: &[Change], args: &[&str]) -> Ended {
         &Env {
             runner: replay,
             explain: &explain,
-            provenance: &|_| Provenance {
-                date: "2026-04-01".to_owned(),
-                toolchain: "compilers".to_owned(),
-            },
+            provenance: &|_| provenance("compilers"),
             ..env(&open)
         },
-        &[args, &["--ncu", NCU]].concat(),
+        (args, ["--ncu", NCU]),
     )
 }
 
 /// Runs `ladder agree`.
-pub fn with(env: &Env<'_>, args: &[&str]) -> Ended {
-    within(env, &[&["agree"], args].concat())
+pub fn with(env: &Env<'_>, args: impl Arguments) -> Ended {
+    within(env, ("agree", args))
 }
 
 /// A machine with nothing.

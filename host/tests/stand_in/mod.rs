@@ -1,25 +1,31 @@
 //! Stand-ins for NVIDIA's libraries, compiled when a test of this crate or of `benches` needs them.
 
+pub mod clocked;
+
 use std::env;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use host::Options;
 use host::launch::Arg;
 
-/// A stand-in for the CUDA driver, for the kernels of the reduction: the folder that it is removed with, and its path.
-pub fn driver() -> (tempfile::TempDir, PathBuf) {
-    built("host/tests/stand_in/driver.rs")
-}
+/// A stand-in for the CUDA driver, for the kernels of the reduction.
+pub static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| built("host/tests/stand_in/driver.rs"));
 
-/// Compiles a file, given from the root of the repository, to a shared library: the folder that it is removed with,
-/// and its path.
-pub fn built(source: &str) -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let library = folder.path().join("library.so");
+/// Compiles a file, given from the root of the repository, to a shared library.
+pub fn built(source: &str) -> PathBuf {
     // From either crate's folder.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(source);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let library = folder
+        .join(source.file_name().unwrap())
+        .with_extension("so");
+    // Other tests may have the old one open: it is replaced, and not written over.
+    let new = library.with_extension(format!("{}.so", std::process::id()));
     let output = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args([
             "--edition=2024",
@@ -28,7 +34,7 @@ pub fn built(source: &str) -> (tempfile::TempDir, PathBuf) {
             "-Copt-level=1",
             "-o",
         ])
-        .args([&library, &root.join(source)])
+        .args([&new, &source])
         .env("LADDER_STAND_IN_KERNELS", kernels())
         .output()
         .unwrap();
@@ -37,7 +43,8 @@ pub fn built(source: &str) -> (tempfile::TempDir, PathBuf) {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    (folder, library)
+    std::fs::rename(new, &library).unwrap();
+    library
 }
 
 /// A line for each entry and block of the reduction's rungs: the entry, the block, the elements that a block takes, the

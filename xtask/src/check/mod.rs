@@ -47,9 +47,23 @@ const COMPILED: [Step; 3] = [
         environment: None,
         remedy: "clippy says above what it found; `cargo clippy --fix` mends some of it",
     },
+    // Documenting the examples too makes cargo choose the features of the other steps: the dependencies and the kernels
+    // are then not compiled again. With all programs it would warn of those that are named as their crate's library.
     Step {
         name: "docs",
-        arguments: &["doc", "--workspace", "--no-deps"],
+        arguments: &[
+            "doc",
+            "--workspace",
+            "--no-deps",
+            "--lib",
+            "--examples",
+            "--bin",
+            "xtask",
+            "--bin",
+            "ladder",
+            "--bin",
+            "versus",
+        ],
         environment: Some(("RUSTDOCFLAGS", "-Dwarnings")),
         remedy: "rustdoc says above what it found",
     },

@@ -5,30 +5,26 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use toolkit::access::{Change, Effect, Kind};
 
-use crate::counters::{Source, embedded};
+use crate::counters::{Source, rows};
 
-/// A metric that both sides have.
+/// A metric that both sides have: a row of `metrics.toml`, which says what the fields are.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComparedMetric {
-    /// Nsight Compute's name. A metric that is computed from several counters has a name of our own, without two
-    /// underscores behind its first word.
+    /// Nsight Compute's name, or one of our own for a metric that is computed from several counters.
     pub name: String,
     /// A short description.
     pub heading: String,
     /// The rule for when the two sides agree.
     pub rule: Rule,
-    /// The memory instructions that the metric counts, by their SASS names. Changes that `ptxas` made to them can
-    /// explain a difference.
+    /// The SASS names of the memory instructions that it counts.
     #[serde(default)]
     pub kinds: Vec<String>,
-    /// The counter that counts the same by instruction, without arbitration, if there is one.
+    /// The counter that counts the same by instruction, without arbitration.
     pub by_instruction: Option<String>,
-    /// For a by-instruction counter of copies from global to shared memory: the unit's own counter of copies through
-    /// L1, and the by-instruction counter of copies that bypass it. The latter may count a sector more than once.
+    /// The counters of copies to shared memory: the unit's own of those through L1, and that of those that bypass it.
     pub copies: Option<[String; 2]>,
-    /// For a counter of atomics: the counter of the other kind. An atomic that is of one kind on one side may be of
-    /// the other kind on the other side; the sums of both kinds have to agree.
+    /// The counter of the other kind of atomics.
     pub together: Option<String>,
     /// The source of the simulator's number.
     #[serde(default)]
@@ -36,7 +32,7 @@ pub struct ComparedMetric {
     /// The source of the GPU's number.
     #[serde(default)]
     pub gpu: Source,
-    /// Whether a chip may lack the metric. It is then not compared, and the report says so.
+    /// Whether a chip may lack the metric.
     #[serde(default, rename = "optional")]
     pub is_optional: bool,
 }
@@ -94,13 +90,8 @@ impl ComparedMetric {
 }
 
 /// The metrics that are compared, in the order in which they are shown.
-pub static METRICS: LazyLock<Vec<ComparedMetric>> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    struct File {
-        metric: Vec<ComparedMetric>,
-    }
-    embedded::<File>("metrics.toml", include_str!("metrics.toml")).metric
-});
+pub static METRICS: LazyLock<Vec<ComparedMetric>> =
+    LazyLock::new(|| rows("metrics.toml", include_str!("metrics.toml")));
 
 /// Conditional branches.
 pub const BRANCHES: &str = "smsp__sass_branch_targets.sum";

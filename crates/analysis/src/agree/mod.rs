@@ -14,7 +14,6 @@
 
 pub mod cases;
 pub mod class;
-mod error;
 pub mod metrics;
 pub mod record;
 mod waits;
@@ -25,8 +24,8 @@ use toolkit::access::{self, Change};
 use toolkit::{Found, Tool};
 
 pub use cases::Case;
-pub use error::AgreeError;
 
+use crate::Error;
 use crate::counters::Numbers;
 use crate::profile::ncu::{MetricSet, Ncu};
 use crate::profile::on_sim;
@@ -81,11 +80,12 @@ impl Tools {
             }),
             (tools, own) => {
                 let failed = tools.into_iter().filter_map(Result::err);
-                let mut missing: Vec<String> = failed.map(|error| error.to_string()).collect();
-                if own.is_none() {
-                    missing.push("no kernels here are for a GPU so old".to_owned());
-                }
-                Err(missing)
+                let too_old = "no kernels here are for a GPU so old".to_owned();
+                let too_old = own.is_none().then_some(too_old);
+                Err(failed
+                    .map(|error| error.to_string())
+                    .chain(too_old)
+                    .collect())
             }
         }
     }
@@ -93,13 +93,8 @@ impl Tools {
 
 impl Explain for Tools {
     fn changes(&self, entry: &str) -> Result<Vec<Change>, toolkit::Error> {
-        let Self {
-            ptxas,
-            nvdisasm,
-            ptx,
-            arch,
-        } = self;
-        Ok(access::of_entry(ptxas, nvdisasm, &ptx.part(entry), entry, arch)?.changes())
+        let (ptx, arch) = (self.ptx.part(entry), &self.arch);
+        Ok(access::of_entry(&self.ptxas, &self.nvdisasm, &ptx, entry, arch)?.changes())
     }
 
     fn waits(&self, entry: &str) -> bool {
@@ -127,14 +122,10 @@ impl Gpu<'_> {
     /// The changes that `ptxas` made to an entry's memory instructions for this GPU.
     ///
     /// # Errors
-    /// [`AgreeError::Tool`] when the tools fail.
-    pub fn changes(&self, entry: &str) -> Result<Vec<Change>, AgreeError> {
-        self.explain
-            .changes(entry)
-            .map_err(|error| AgreeError::Tool {
-                entry: entry.to_owned(),
-                error,
-            })
+    /// [`Error::Sass`] when the tools fail.
+    pub fn changes(&self, entry: &str) -> Result<Vec<Change>, Error> {
+        let changes = self.explain.changes(entry);
+        changes.map_err(|error| Error::Sass(entry.to_owned(), error))
     }
 
     /// The circumstances of its measurements.
@@ -154,7 +145,7 @@ impl Gpu<'_> {
 /// Counts a case on both sides and compares the numbers. `plan` holds the launches that the GPU can run.
 ///
 /// # Errors
-/// [`AgreeError::Profile`] when Nsight Compute or the simulator fails, [`AgreeError::Tool`] when a tool fails that
+/// [`Error`] when Nsight Compute or the simulator fails, [`Error::Sass`] when a tool fails that
 /// looks for explanations.
 pub fn compare(
     case: &Case,
@@ -162,13 +153,15 @@ pub fn compare(
     gpu: &Gpu<'_>,
     sim: &mut dyn Device,
     mut progress: impl FnMut(&str),
-) -> Result<Run, AgreeError> {
-    let (needed, optional): (Vec<&ComparedMetric>, Vec<&ComparedMetric>) =
-        METRICS.iter().partition(|metric| !metric.is_optional);
+) -> Result<Run, Error> {
+    let counters = |is_optional: bool| -> BTreeSet<String> {
+        let metrics = METRICS.iter().filter(|own| own.is_optional == is_optional);
+        metrics.flat_map(|own| own.gpu.needs(&own.name)).collect()
+    };
     let copies = METRICS.iter().filter_map(|metric| metric.copies.as_ref());
     let wanted = MetricSet {
-        needed: counters(&needed),
-        optional: &counters(&optional) | &copies.flatten().cloned().collect(),
+        needed: counters(false),
+        optional: &counters(true) | &copies.flatten().cloned().collect(),
     };
     let Case { selection, block } = case;
     let ladder = selection.ladder.name;
@@ -178,20 +171,42 @@ pub fn compare(
     let on_sim = on_sim(sim, plan, |rung| progress(rung.name))?;
     progress("ptxas");
 
-    let there: Vec<&ComparedMetric> = METRICS
-        .iter()
-        .filter(|metric| !metric.is_optional || is_on_chip(metric, &on_gpu))
-        .collect();
+    let is_counted = |name: &String| on_gpu.iter().any(|numbers| numbers.contains_key(name));
+    let is_there =
+        |own: &&ComparedMetric| !own.is_optional || own.gpu.needs(&own.name).iter().all(is_counted);
+    let there: Vec<&ComparedMetric> = METRICS.iter().filter(is_there).collect();
     let mut rungs = Vec::new();
-    for ((rung, launch), numbers) in launches.iter().zip(on_sim.iter().zip(&on_gpu)) {
-        // Computed when it is first needed, because the tools take a moment.
+    for ((rung, launch), (on_sim, on_gpu)) in launches.iter().zip(on_sim.iter().zip(&on_gpu)) {
         let mut changes = None;
-        let find = || gpu.changes(&launch.entry);
         let mut metrics = BTreeMap::new();
         for metric in &there {
-            if let Some(comparison) = compare_metric(metric, numbers, &mut changes, find)? {
-                metrics.insert(metric.name.clone(), comparison);
+            let sim = metric.sim.of(&metric.name, on_sim).map(rounded);
+            let ncu = metric.gpu.of(&metric.name, on_gpu).map(rounded);
+            if [sim, ncu].into_iter().flatten().all(|number| number == 0.0) {
+                continue;
             }
+            let (class, why) = match class_without_changes(metric, sim, ncu, on_gpu) {
+                Some((class, why)) => (class, why.into_iter().collect()),
+                None => {
+                    // They are found when they are first needed, because the tools take a moment.
+                    let changes = match &mut changes {
+                        Some(changes) => changes,
+                        none => none.insert(gpu.changes(&launch.entry)?),
+                    };
+                    let why = explanations(metric, sim, ncu, changes);
+                    match with_the_other_kind(metric, (on_sim, on_gpu), why) {
+                        why if why.is_empty() => (Class::Unexplained, why),
+                        why => (Class::Explained, why),
+                    }
+                }
+            };
+            let comparison = Comparison {
+                sim,
+                ncu,
+                class,
+                why,
+            };
+            metrics.insert(metric.name.clone(), comparison);
         }
         rungs.push(Row {
             rung: rung.name.to_owned(),
@@ -203,12 +218,11 @@ pub fn compare(
         gpu.ncu.profile(selection, launches, *block, &wanted)
     })?;
     let options = selection.given.iter();
+    let options = options.map(|(name, value)| ((*name).to_owned(), value.clone()));
     Ok(Run {
         ladder: ladder.to_owned(),
         title: plan.problem().title(),
-        options: options
-            .map(|(name, value)| ((*name).to_owned(), value.clone()))
-            .collect(),
+        options: options.collect(),
         block: block.map(dims),
         measured: gpu.measured(),
         metrics: there.iter().map(|metric| metric.name.clone()).collect(),
@@ -217,50 +231,23 @@ pub fn compare(
     })
 }
 
-/// Compares one metric; `None` when both sides have no number or 0.
-fn compare_metric(
+/// The class of two numbers, and the reason why they differ, if it can be given without the changes of `ptxas`.
+fn class_without_changes(
     metric: &ComparedMetric,
-    numbers: (&Numbers, &Numbers),
-    changes: &mut Option<Vec<Change>>,
-    find: impl Fn() -> Result<Vec<Change>, AgreeError>,
-) -> Result<Option<Comparison>, AgreeError> {
-    let gpu = numbers.1;
-    let sim = metric.sim.of(&metric.name, numbers.0).map(rounded);
-    let ncu = metric.gpu.of(&metric.name, gpu).map(rounded);
-    let nothing = |number: Option<f64>| number.is_none_or(|number| number == 0.0);
-    if nothing(sim) && nothing(ncu) {
-        return Ok(None);
+    sim: Option<f64>,
+    ncu: Option<f64>,
+    gpu: &Numbers,
+) -> Option<(Class, Option<String>)> {
+    if let Some(class) = Class::of(metric.rule, sim, ncu) {
+        return Some((class, None));
     }
     let by_instruction = metric.by_instruction.as_ref();
-    let by_instruction = by_instruction.and_then(|name| gpu.get(name));
-    let (class, why) = match Class::of(metric.rule, sim, ncu) {
-        Some(class) => (class, Vec::new()),
-        // The by-instruction counter is a better explanation than the changes of ptxas.
-        None if sim.is_some() && by_instruction == sim && ncu > sim => {
-            (Class::Explained, vec![ARBITRATION.to_owned()])
-        }
-        None if let Some(why) = copies_that_bypass_l1(metric, sim, ncu, gpu) => {
-            (Class::Explained, vec![why])
-        }
-        None => {
-            let changes = match changes {
-                Some(changes) => changes,
-                None => changes.insert(find()?),
-            };
-            let why = with_the_other_kind(metric, numbers, explanations(metric, sim, ncu, changes));
-            let class = match why.is_empty() {
-                true => Class::Unexplained,
-                false => Class::Explained,
-            };
-            (class, why)
-        }
+    let by_instruction = by_instruction.and_then(|name| gpu.get(name).copied());
+    let why = match sim.is_some() && by_instruction == sim && ncu > sim {
+        true => ARBITRATION.to_owned(),
+        false => copies_that_bypass_l1(metric, sim?, ncu?, gpu)?,
     };
-    Ok(Some(Comparison {
-        sim,
-        ncu,
-        class,
-        why,
-    }))
+    Some((Class::Explained, Some(why)))
 }
 
 /// The explanation when the by-instruction counter equals the simulator's number.
@@ -281,33 +268,33 @@ fn with_the_other_kind(
         return why;
     };
     let both = |numbers: &Numbers| {
-        let get = |name: &str| numbers.get(name).unwrap_or(0.0);
+        let get = |name: &str| numbers.get(name).copied().unwrap_or(0.0);
         get(&metric.name) + get(other)
     };
     let (sim, gpu) = (both(sim), both(gpu));
-    if gpu == sim || why.is_empty() {
+    let excess = gpu - sim;
+    if excess == 0.0 || why.is_empty() {
         return why;
     }
-    if metric.rule == metrics::Rule::Counts && gpu > sim && gpu - sim <= AGAIN_THROUGH_A_LINE * sim
-    {
-        why.push(format!(
-            "together {gpu} for sim's {sim}, for lines that the GPU goes through twice"
-        ));
-        return why;
+    let is_little = excess > 0.0 && excess <= AGAIN_THROUGH_A_LINE * sim;
+    if metric.rule != metrics::Rule::Counts || !is_little {
+        return Vec::new();
     }
-    Vec::new()
+    why.push(format!(
+        "together {gpu} for sim's {sim}, for lines that the GPU goes through twice"
+    ));
+    why
 }
 
 /// The explanation when all excess sectors are those of copies that bypass the L1.
 fn copies_that_bypass_l1(
     metric: &ComparedMetric,
-    sim: Option<f64>,
-    ncu: Option<f64>,
+    sim: f64,
+    ncu: f64,
     gpu: &Numbers,
 ) -> Option<String> {
-    let (sim, ncu) = (sim?, ncu?);
     let [through, past] = metric.copies.as_ref()?;
-    let (through, past) = (gpu.get(through)?, gpu.get(past)?);
+    let (through, past) = (*gpu.get(through)?, *gpu.get(past)?);
     let own = sim - through;
     (through + past == ncu && 0.0 < own && own < past).then(|| {
         format!(
@@ -321,20 +308,4 @@ fn copies_that_bypass_l1(
 pub fn rounded(number: f64) -> f64 {
     const PLACES: f64 = 1e6;
     (number * PLACES).round() / PLACES
-}
-
-/// The counters that Nsight Compute has to collect.
-fn counters(metrics: &[&ComparedMetric]) -> BTreeSet<String> {
-    let all = metrics
-        .iter()
-        .flat_map(|metric| metric.gpu.needs(&metric.name));
-    all.collect()
-}
-
-/// Whether the chip has what the metric needs.
-fn is_on_chip(metric: &ComparedMetric, all: &[Numbers]) -> bool {
-    let needs = metric.gpu.needs(&metric.name);
-    needs
-        .iter()
-        .all(|name| all.iter().any(|numbers| numbers.get(name).is_some()))
 }

@@ -3,18 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::class::Class;
-use super::error::AgreeError;
 use super::metrics::{ComparedMetric, Rule, find};
+use crate::Error;
 use crate::document;
+use crate::selection::selection;
 use engine::Catalog;
 use engine::registry::Ladder;
 use engine::run::Plan;
-use engine::selection::Selection;
 use engine::size::parse_block;
 
 /// Runs of ladders that were compared.
@@ -127,25 +128,17 @@ impl Run {
     /// Makes the problem and the launches of the recorded run with the ladders of this program.
     ///
     /// # Errors
-    /// [`AgreeError::Engine`] when the ladder, a rung or the block does not exist any more,
-    /// [`AgreeError::Unrepeatable`] when an option does not.
-    pub fn plan(&self, catalog: &Catalog) -> Result<Plan, AgreeError> {
+    /// [`Error::Engine`] when the ladder, a rung or the block does not exist any more,
+    /// [`Error::Unrepeatable`] when an option does not.
+    pub fn plan(&self, catalog: &Catalog) -> Result<Plan, Error> {
         let ladder = catalog.ladder(&self.ladder)?;
-        let mut given = Vec::new();
-        for (name, value) in &self.options {
-            let own = ladder.options.iter().find(|own| own.name == name);
-            let own = own.ok_or_else(|| AgreeError::Unrepeatable {
-                ladder: self.ladder.clone(),
-                why: format!("it has no option --{name}"),
-            })?;
-            given.push((own.name, value.clone()));
+        let is_known = |name: &str| ladder.options.iter().any(|own| own.name == name);
+        if let Some(name) = self.options.keys().find(|name| !is_known(name)) {
+            let why = format!("it has no option --{name}");
+            return Err(Error::Unrepeatable(self.ladder.clone(), why));
         }
-        let selection = Selection {
-            ladder,
-            whole: false,
-            named: self.rungs.iter().map(|row| row.rung.clone()).collect(),
-            given,
-        };
+        let rungs = self.rungs.iter().map(|row| row.rung.clone());
+        let selection = selection(ladder, rungs.collect(), &self.options);
         let block = self.block.as_deref().map(parse_block).transpose()?;
         Ok(selection.plan(block, None)?)
     }
@@ -162,6 +155,14 @@ impl Run {
         format!("{begin}\n{}\n]}}", rungs.join(",\n"))
     }
 
+    /// The number of comparisons of a class, or, with `None`, of numbers that are 0 on both sides.
+    pub fn count(&self, class: Option<Class>) -> usize {
+        let all = self.rungs.iter().flat_map(|row| row.comparisons(self));
+        let compared = all.filter(|(metric, _)| metric.rule != Rule::Information);
+        let classes = compared.map(|(_, comparison)| comparison.map(|own| own.class));
+        classes.filter(|own| *own == class).count()
+    }
+
     /// The problem and the block in words.
     pub fn case(&self) -> String {
         match &self.block {
@@ -171,88 +172,22 @@ impl Run {
     }
 }
 
-/// The number of comparisons in each class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Rungs that were compared.
-    pub rungs: usize,
-    /// Equal numbers that are not 0.
-    pub exact: usize,
-    /// 0 on both sides.
-    pub zero: usize,
-    /// [`Class::Within`].
-    pub within: usize,
-    /// [`Class::Arbitration`].
-    pub arbitration: usize,
-    /// [`Class::Explained`].
-    pub explained: usize,
-    /// [`Class::Waits`].
-    pub waits: usize,
-    /// [`Class::Unexplained`].
-    pub unexplained: usize,
-}
-
-impl Summary {
-    /// The numbers, each with its name in a report.
-    pub fn columns(self) -> [(&'static str, usize); 8] {
-        [
-            ("rungs", self.rungs),
-            (Class::Exact.name(), self.exact),
-            ("0 on both", self.zero),
-            (Class::Within.name(), self.within),
-            (Class::Arbitration.name(), self.arbitration),
-            (Class::Explained.name(), self.explained),
-            (Class::Waits.name(), self.waits),
-            (Class::Unexplained.name(), self.unexplained),
-        ]
-    }
-}
-
-impl std::iter::Sum for Summary {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), |a, b| Self {
-            rungs: a.rungs + b.rungs,
-            exact: a.exact + b.exact,
-            zero: a.zero + b.zero,
-            within: a.within + b.within,
-            arbitration: a.arbitration + b.arbitration,
-            explained: a.explained + b.explained,
-            waits: a.waits + b.waits,
-            unexplained: a.unexplained + b.unexplained,
-        })
-    }
-}
-
-impl Run {
-    /// Counts the comparisons in each class.
-    pub fn summary(&self) -> Summary {
-        let mut summary = Summary {
-            rungs: self.rungs.len(),
-            ..Summary::default()
-        };
-        let all = self.rungs.iter().flat_map(|row| row.comparisons(self));
-        let counted = all.filter(|(metric, _)| metric.rule != Rule::Information);
-        for (_, comparison) in counted {
-            let count = match comparison.map(|comparison| comparison.class) {
-                None => &mut summary.zero,
-                Some(Class::Exact) => &mut summary.exact,
-                Some(Class::Within) => &mut summary.within,
-                Some(Class::Arbitration) => &mut summary.arbitration,
-                Some(Class::Explained) => &mut summary.explained,
-                Some(Class::Waits) => &mut summary.waits,
-                Some(Class::Unexplained) => &mut summary.unexplained,
-                Some(Class::Information) => continue,
-            };
-            *count += 1;
-        }
-        summary
-    }
-}
+/// The classes that are counted in a summary, in its order; `None` are numbers that are 0 on both sides.
+pub const COUNTED: [Option<Class>; 7] = [
+    Some(Class::Exact),
+    None,
+    Some(Class::Within),
+    Some(Class::Arbitration),
+    Some(Class::Explained),
+    Some(Class::Waits),
+    Some(Class::Unexplained),
+];
 
 impl Record {
     /// Whether every difference was explained.
     pub fn is_explained(&self) -> bool {
-        self.runs.iter().all(|run| run.summary().unexplained == 0)
+        let mut runs = self.runs.iter();
+        runs.all(|run| run.count(Some(Class::Unexplained)) == 0)
     }
 
     /// Adds these runs, and removes all earlier runs of their ladders.
@@ -261,10 +196,8 @@ impl Record {
             .retain(|old| runs.iter().all(|new| new.ladder != old.ladder));
         self.runs.extend(runs);
         let place = |run: &Run| {
-            catalog
-                .ladders
-                .iter()
-                .position(|own| own.name == run.ladder)
+            let mut ladders = catalog.ladders.iter();
+            ladders.position(|own| own.name == run.ladder)
         };
         self.runs.sort_by_key(place);
     }
@@ -285,23 +218,21 @@ impl Record {
     /// Reads a record. With `or_new`, a file that does not exist is an empty record.
     ///
     /// # Errors
-    /// [`AgreeError::File`] when the file cannot be read or is not a record, with the line.
-    pub fn read(path: &Path, or_new: bool) -> Result<Self, AgreeError> {
+    /// [`Error`] when the file cannot be read or is not a record, with the line.
+    pub fn read(path: &Path, or_new: bool) -> Result<Self, Error> {
+        let error = |why: String| Error::file("use", path, why);
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
-            Err(error) if or_new && error.kind() == std::io::ErrorKind::NotFound => {
+            Err(why) if or_new && why.kind() == ErrorKind::NotFound => {
                 let folder = path.parent().filter(|folder| *folder != Path::new(""));
-                return match folder {
-                    Some(folder) if !folder.is_dir() => Err(file(
-                        path,
-                        format!("there is no folder {}", folder.display()),
-                    )),
-                    _ => Ok(Self::default()),
+                return match folder.filter(|folder| !folder.is_dir()) {
+                    Some(folder) => Err(error(format!("there is no folder {}", folder.display()))),
+                    None => Ok(Self::default()),
                 };
             }
-            Err(error) => return Err(file(path, error.to_string())),
+            Err(why) => return Err(error(why.to_string())),
         };
-        Self::parse(&text).map_err(|why| file(path, why))
+        Self::parse(&text).map_err(error)
     }
 
     /// Reads a record's text.
@@ -327,15 +258,8 @@ impl Record {
     /// Writes a record atomically: the file has either its old or its new contents.
     ///
     /// # Errors
-    /// [`AgreeError::File`] when it cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), AgreeError> {
-        document::replace(path, &self.text()).map_err(|error| file(path, error.to_string()))
-    }
-}
-
-fn file(path: &Path, why: String) -> AgreeError {
-    AgreeError::File {
-        path: path.display().to_string(),
-        why,
+    /// [`Error`] when it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        document::replace(path, &self.text()).map_err(|why| Error::file("use", path, why))
     }
 }

@@ -4,8 +4,8 @@ use super::class::Class;
 use super::metrics::{ComparedMetric, METRICS, Rule, find};
 use super::record::Row;
 use super::{Explain, rounded};
+use crate::Error;
 use crate::counters::Numbers;
-use crate::profile::ProfileError;
 use engine::launch::Launch;
 use engine::registry::Rung;
 
@@ -25,8 +25,8 @@ pub(super) fn remeasure(
     launches: &[RungLaunch],
     on_gpu: &[Numbers],
     explain: &dyn Explain,
-    count: impl Fn(&[RungLaunch]) -> Result<Vec<Numbers>, ProfileError>,
-) -> Result<(), ProfileError> {
+    count: impl Fn(&[RungLaunch]) -> Result<Vec<Numbers>, Error>,
+) -> Result<(), Error> {
     let is_open = |row: &Row| {
         let mut all = row.metrics.values();
         all.any(|both| both.class == Class::Unexplained)
@@ -59,17 +59,13 @@ fn mark(row: &mut Row, runs: &[&Numbers]) {
         let numbers = runs
             .iter()
             .filter_map(|run| metric.gpu.of(&metric.name, run));
-        let numbers = numbers.map(rounded);
-        numbers.fold(None, |seen: Option<(f64, f64)>, number| {
-            let (least, most) = seen.unwrap_or((number, number));
-            Some((least.min(number), most.max(number)))
-        })
+        let numbers: Vec<f64> = numbers.map(rounded).collect();
+        let least = numbers.iter().copied().reduce(f64::min)?;
+        Some((least, numbers.into_iter().fold(least, f64::max)))
     };
     let varies = |metric: &&ComparedMetric| seen(metric).is_some_and(|(least, most)| least < most);
-    let varying: Vec<&ComparedMetric> = METRICS
-        .iter()
-        .filter(|metric| is_steady(metric) && varies(metric))
-        .collect();
+    let metrics = METRICS.iter().filter(is_steady);
+    let varying: Vec<&ComparedMetric> = metrics.filter(varies).collect();
     for (name, comparison) in &mut row.metrics {
         if comparison.class != Class::Unexplained {
             continue;

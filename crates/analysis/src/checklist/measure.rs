@@ -1,12 +1,14 @@
 //! Measures the numbers before and after each optimization.
 
-use super::{Entry, Gain, Optimization, Pair, entries, gain};
-use crate::counters::Numbers;
+use std::collections::BTreeMap;
+
+use super::{Gain, Optimization, Pair, entries, gain};
+use crate::counters::counted;
+use crate::selection::selection;
 use engine::device::Device;
-use engine::options::Options;
-use engine::problem::{Problem, Verdict};
-use engine::registry::Ladder;
+use engine::problem::Verdict;
 use engine::run::Session;
+use engine::selection::Selection;
 use engine::{Catalog, Error};
 
 /// The measured gains of a pair of rungs.
@@ -58,7 +60,7 @@ pub fn measure(
     for entry in entries() {
         for pair in &entry.pairs {
             progress(pair);
-            all.push(measure_pair(catalog, device, entry, pair)?);
+            all.push(measure_pair(catalog, device, entry.optimization, pair)?);
         }
     }
     Ok(all)
@@ -67,68 +69,61 @@ pub fn measure(
 fn measure_pair(
     catalog: &Catalog,
     device: &mut dyn Device,
-    entry: &Entry,
+    optimization: Optimization,
     pair: &'static Pair,
 ) -> Result<MeasuredPair, Error> {
-    let ladder = catalog.ladder(&pair.ladder)?;
-    let problem = ladder.problem(&pair.options(ladder))?;
-    let before = counted(device, ladder, &*problem, &pair.before)?;
-    let after = counted(device, ladder, &*problem, &pair.after)?;
+    let plan = pair.selection(catalog)?.plan(None, None)?;
+    let mut numbers = BTreeMap::new();
+    for (rung, launch) in plan.launches() {
+        let checked = Session::new(device, plan.problem(), false)?.launch_checked(rung, launch)?;
+        if let Verdict::Wrong(why) = checked.verdict {
+            return Err(failed(format!("{launch} is wrong: {why}")));
+        }
+        let mut counters = counted(&checked.ran.counters);
+        let shared = rung.shared.bytes(launch.block);
+        counters.insert("shared_bytes_per_block".to_owned(), f64::from(shared));
+        numbers.insert(rung.name, counters);
+    }
     let measured = |what: &'static String| -> Result<MeasuredGain, Error> {
         let gain = gain(what).ok_or_else(|| failed(format!("no gain is called `{what}`")))?;
-        let of = |(launch, numbers): &(String, Numbers)| {
-            let number = gain.number.of(&|name| numbers.get(name));
-            number.ok_or_else(|| failed(format!("{launch} has no {what}; --device sim counts it")))
+        let of = |rung: &'static String| {
+            let counter = |name: &str| numbers.get(rung.as_str())?.get(name).copied();
+            let missing = || failed(format!("{rung} has no {what}; --device sim counts it"));
+            gain.number.of(&counter).ok_or_else(missing)
         };
         Ok(MeasuredGain {
             what,
             gain,
-            before: of(&before)?,
-            after: of(&after)?,
+            before: of(&pair.before)?,
+            after: of(&pair.after)?,
         })
     };
     Ok(MeasuredPair {
-        optimization: entry.optimization,
+        optimization,
         pair,
-        size: problem.size(),
+        size: plan.problem().size(),
         gains: pair.gains.iter().map(measured).collect::<Result<_, _>>()?,
     })
 }
 
-/// The launch of a rung in words, and its counters.
-fn counted(
-    device: &mut dyn Device,
-    ladder: &Ladder,
-    problem: &dyn Problem,
-    name: &str,
-) -> Result<(String, Numbers), Error> {
-    let rung = ladder.rung(name)?;
-    let launch = ladder.launch(rung, problem, None)?;
-    let tried = Session::new(device, problem, false)?.launch_checked(rung, &launch)?;
-    if let Verdict::Wrong(why) = tried.verdict {
-        return Err(failed(format!("{launch} is wrong: {why}")));
+impl Pair {
+    /// Both rungs, with the options of the problem that shows the gain.
+    ///
+    /// # Errors
+    /// [`Error::UnknownLadder`] when the catalog does not have the ladder.
+    pub fn selection(&self, catalog: &Catalog) -> Result<Selection, Error> {
+        let rungs = vec![self.before.clone(), self.after.clone()];
+        Ok(selection(
+            catalog.ladder(&self.ladder)?,
+            rungs,
+            &self.options,
+        ))
     }
-    let mut numbers = Numbers::counted(&tried.ran.counters);
-    let shared = rung.shared.bytes(launch.block);
-    numbers.insert("shared_bytes_per_block", f64::from(shared));
-    Ok((launch.to_string(), numbers))
 }
 
 fn failed(reason: String) -> Error {
     Error::Device {
         doing: "measuring the checklist",
         reason,
-    }
-}
-
-impl Pair {
-    /// The options of the problem that shows the pair, as far as the ladder has them.
-    pub fn options(&self, ladder: &Ladder) -> Options {
-        let declared = ladder.options.iter();
-        let given =
-            declared.filter_map(|option| Some((option.name, self.options.get(option.name)?)));
-        given.fold(Options::default(), |all, (name, value)| {
-            all.with(name, value)
-        })
     }
 }

@@ -17,6 +17,7 @@
 mod measure;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -128,35 +129,18 @@ pub fn gain(name: &str) -> Option<&'static Gain> {
     FILE.gains.get(name)
 }
 
-impl Optimization {
-    /// All of them, in the checklist's order.
-    pub const ALL: [Self; 6] = [
-        Self::Occupancy,
-        Self::Coalescing,
-        Self::Divergence,
-        Self::Tiling,
-        Self::Privatization,
-        Self::Coarsening,
-    ];
-
-    /// Its name, as JSON has it too.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Occupancy => "occupancy",
-            Self::Coalescing => "coalescing",
-            Self::Divergence => "divergence",
-            Self::Tiling => "tiling",
-            Self::Privatization => "privatization",
-            Self::Coarsening => "coarsening",
-        }
+impl fmt::Display for Optimization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
+}
 
+impl Optimization {
     /// The entry of the checklist for this optimization.
     pub fn entry(self) -> &'static Entry {
-        entries()
-            .iter()
-            .find(|entry| entry.optimization == self)
-            .expect("every optimization has an entry, as a test sees")
+        let mut entries = entries().iter();
+        let entry = entries.find(|entry| entry.optimization == self);
+        entry.expect("every optimization has an entry, as a test sees")
     }
 }
 

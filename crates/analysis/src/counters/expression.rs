@@ -1,4 +1,4 @@
-//! Expressions of counters: `a`, `a + b`, `a / b * 100`, `(a + b) / c`, `a where b`.
+//! Expressions of counters: `a`, `a + b`, `a / b * 100`, `(a + b) / c`, `a and b`, `a where b`.
 
 use std::iter::Peekable;
 use std::str::{FromStr, SplitWhitespace};
@@ -6,8 +6,8 @@ use std::str::{FromStr, SplitWhitespace};
 use serde::Deserialize;
 
 /// A number that is computed from counters, parsed from text. Operators are surrounded by blanks. `*` and `/` bind
-/// more strongly than `+` and `-`, and these more strongly than `where`; operators of the same precedence associate to
-/// the left.
+/// more strongly than `+`, `-` and `and`, and these more strongly than `where`; operators of the same precedence
+/// associate to the left.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Expression {
@@ -24,6 +24,8 @@ pub enum Expression {
 pub enum Operator {
     /// `a + b`.
     Add,
+    /// `a and b`: `a + b`, or one of them when the other has no value.
+    And,
     /// `a - b`.
     Subtract,
     /// `a * b`.
@@ -40,6 +42,7 @@ impl Operator {
         Some(match text {
             "where" => (Self::Where, 0),
             "+" => (Self::Add, 1),
+            "and" => (Self::And, 1),
             "-" => (Self::Subtract, 1),
             "*" => (Self::Multiply, 2),
             "/" => (Self::Divide, 2),
@@ -55,9 +58,13 @@ impl Expression {
             Self::Counter(name) => counter(name),
             Self::Number(number) => Some(*number),
             Self::Operation(sides, operator) => {
-                let (left, right) = (sides[0].of(counter)?, sides[1].of(counter)?);
+                let (left, right) = (sides[0].of(counter), sides[1].of(counter));
+                if *operator == Operator::And {
+                    return left.into_iter().chain(right).reduce(|a, b| a + b);
+                }
+                let (left, right) = (left?, right?);
                 match operator {
-                    Operator::Add => Some(left + right),
+                    Operator::Add | Operator::And => Some(left + right),
                     Operator::Subtract => Some(left - right),
                     Operator::Multiply => Some(left * right),
                     Operator::Divide => (right > 0.0).then(|| left / right),
@@ -113,7 +120,7 @@ fn read(words: &mut Peekable<SplitWhitespace<'_>>, least: u8) -> Result<Expressi
             let number = word.parse();
             Expression::Number(number.map_err(|error| format!("`{word}`: {error}"))?)
         }
-        Some(word) if word != "where" && word.chars().all(is_name) => {
+        Some(word) if Operator::read(word).is_none() && word.chars().all(is_name) => {
             Expression::Counter(word.to_owned())
         }
         Some(word) => return Err(format!("`{word}` is not a counter")),
@@ -130,70 +137,4 @@ fn read(words: &mut Peekable<SplitWhitespace<'_>>, least: u8) -> Result<Expressi
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    fn of(text: &str) -> Option<f64> {
-        let expression: Expression = text.parse().unwrap();
-        expression.of(&|name| match name {
-            "zero" => Some(0.0),
-            "two" => Some(2.0),
-            "a.three" => Some(3.0),
-            _ => None,
-        })
-    }
-
-    #[test]
-    fn expressions_are_computed_from_the_left_and_products_first() {
-        for (text, number) in [
-            ("a.three", 3.0),
-            ("two + a.three * 2", 8.0),
-            ("two - 1 - 1", 0.0),
-            ("(two + a.three) / two * 100", 250.0),
-            ("two / (a.three - 1)", 1.0),
-            ("zero / two", 0.0),
-            ("zero where two", 0.0),
-            ("two + 1 where a.three - 2.5", 3.0),
-        ] {
-            assert_eq!(of(text), Some(number), "{text}");
-        }
-    }
-
-    #[test]
-    fn there_is_no_number_where_a_counter_is_missing_or_there_is_nothing_to_divide_by() {
-        for text in [
-            "none",
-            "two + none",
-            "two / none",
-            "two / zero",
-            "two where zero",
-            "two where none",
-        ] {
-            assert_eq!(of(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_counters_that_it_needs_are_known() {
-        let expression: Expression = "(a + b) / c * 100 where d".parse().unwrap();
-        assert_eq!(expression.counters(), ["a", "b", "c", "d"]);
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_refused() {
-        for (text, why) in [
-            ("", "missing at the end"),
-            ("a +", "missing at the end"),
-            ("a b", "cannot be read from `b` on"),
-            ("(a", "not closed"),
-            ("a)", "cannot be read from `)` on"),
-            ("where a", "`where` is not a counter"),
-            ("a+b", "`a+b` is not a counter"),
-            ("1x", "`1x`"),
-        ] {
-            let error = text.parse::<Expression>().unwrap_err();
-            assert!(error.contains(why), "{text}: {error}");
-        }
-    }
-}
+mod tests;

@@ -8,44 +8,18 @@ mod expression;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 pub use expression::Expression;
 
-/// The counters of a launch, by name.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Numbers(BTreeMap<String, f64>);
+/// The counters of a launch that have a value, by name.
+pub type Numbers = BTreeMap<String, f64>;
 
-impl Numbers {
-    /// The value of this counter, if it was counted.
-    pub fn get(&self, name: &str) -> Option<f64> {
-        self.0.get(name).copied()
-    }
-
-    /// Sets the value of a counter.
-    pub fn insert(&mut self, name: impl Into<String>, number: f64) {
-        self.0.insert(name.into(), number);
-    }
-}
-
-impl<N: Into<String>> FromIterator<(N, f64)> for Numbers {
-    fn from_iter<I: IntoIterator<Item = (N, f64)>>(numbers: I) -> Self {
-        let numbers = numbers.into_iter();
-        Self(
-            numbers
-                .map(|(name, number)| (name.into(), number))
-                .collect(),
-        )
-    }
-}
-
-impl Numbers {
-    /// The counters of a launch that have a value.
-    pub fn counted(counters: &[engine::device::Metric]) -> Self {
-        let numbers = counters.iter();
-        numbers
-            .filter_map(|counter| Some((counter.name, counter.value.number()?)))
-            .collect()
-    }
+/// The counters of a launch on a device that have a value.
+pub(crate) fn counted(counters: &[engine::device::Metric]) -> Numbers {
+    let counters = counters.iter();
+    let counted = counters.filter_map(|own| Some((own.name.to_owned(), own.value.number()?)));
+    counted.collect()
 }
 
 /// The source of a device's number for a metric.
@@ -85,8 +59,8 @@ impl Source {
     /// The number for a metric of this name, if all counters that it needs were counted and no divisor is 0.
     pub fn of(&self, name: &str, numbers: &Numbers) -> Option<f64> {
         match self {
-            Self::Same => numbers.get(name),
-            Self::Counted(expression) => expression.of(&|name| numbers.get(name)),
+            Self::Same => numbers.get(name).copied(),
+            Self::Counted(expression) => expression.of(&|name| numbers.get(name).copied()),
             Self::Missing { .. } => None,
         }
     }
@@ -104,6 +78,15 @@ impl Source {
 ///
 /// # Panics
 /// When the text is not such a table. Tests read every file.
-pub(crate) fn embedded<T: for<'de> Deserialize<'de>>(file: &str, text: &str) -> T {
+pub fn embedded<T: DeserializeOwned>(file: &str, text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// The rows of a TOML file that is compiled into this program and has a single array of tables.
+///
+/// # Panics
+/// When the text does not have such rows. Tests read every file.
+pub(crate) fn rows<T: DeserializeOwned>(file: &str, text: &str) -> Vec<T> {
+    let arrays: BTreeMap<String, Vec<T>> = embedded(file, text);
+    arrays.into_values().flatten().collect()
 }

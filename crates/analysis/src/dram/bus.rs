@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{DramError, within};
+use super::within;
+use crate::Error;
 
 /// The largest ratio and the most banks whose timeline fits on a page.
 const MOST: u64 = 48;
@@ -73,7 +74,7 @@ impl Bus {
     /// computed.
     ///
     /// # Errors
-    /// [`DramError::OutOfRange`] when `ratio` or `banks` is larger than 48, or any other number is not above 0 or larger
+    /// [`Error::OutOfRange`] when `ratio` or `banks` is larger than 48, or any other number is not above 0 or larger
     /// than that of any device.
     pub fn new(
         ratio: u64,
@@ -81,7 +82,7 @@ impl Bus {
         width_bits: u64,
         clock_ghz: f64,
         demands: &[f64],
-    ) -> Result<Self, DramError> {
+    ) -> Result<Self, Error> {
         within("ratio", ratio, 0..=MOST)?;
         within("banks", banks, 1..=MOST)?;
         within("width", width_bits, 1..=65_536)?;
@@ -95,12 +96,13 @@ impl Bus {
                 gb_per_s: utilisation * peak_gb_per_s,
             }
         };
-        let channels_for = |&gb_per_s: &f64| -> Result<ChannelsFor, DramError> {
+        let channels_for = demands.iter().map(|&gb_per_s| {
             within("demand", gb_per_s, 0.001..=1e9)?;
             // The last digits of a quotient of decimals are rounding errors.
             let channels = (gb_per_s / peak_gb_per_s * (1.0 - 1e-12)).ceil();
             Ok(ChannelsFor { gb_per_s, channels })
-        };
+        });
+        let channels_for = channels_for.collect::<Result<_, Error>>()?;
         let enough = ratio + 1;
         let powers = (0..).map(|power| 1 << power);
         let mut numbers: Vec<u64> = powers.take_while(|banks| *banks < enough).collect();
@@ -117,10 +119,7 @@ impl Bus {
             own: with(banks),
             banks_to_saturate: enough,
             by_banks: numbers.into_iter().map(with).collect(),
-            channels_for: demands
-                .iter()
-                .map(channels_for)
-                .collect::<Result<_, DramError>>()?,
+            channels_for,
             timeline: (0..banks).map(lane).collect(),
         })
     }

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::{Dram, DramError, Place, within};
+use super::{Dram, Place, within};
+use crate::Error;
 
 /// An array that begins at address 0, and where each of its elements is.
 #[derive(Clone, Debug, Serialize)]
@@ -32,20 +33,19 @@ impl Map {
     /// `elements` elements (up to 1024) of `element` bytes each, in a memory of up to 8 channels of up to 8 banks.
     ///
     /// # Errors
-    /// [`DramError::OutOfRange`] when a number is 0 or larger than that; [`DramError::PartOfAnElement`] when a burst
+    /// [`Error::OutOfRange`] when a number is 0 or larger than that; [`Error::PartOfAnElement`] when a burst
     /// ends within an element.
-    pub fn new(dram: Dram, element: u64, elements: u64) -> Result<Self, DramError> {
+    pub fn new(dram: Dram, element: u64, elements: u64) -> Result<Self, Error> {
         dram.check_figure(element)?;
         let all = 0..within("elements", elements, 1..=1024)?;
+        let placed = all.map(|index| Element {
+            element: index,
+            place: dram.place(index * element),
+        });
         Ok(Self {
             dram,
             element,
-            elements: all
-                .map(|index| Element {
-                    element: index,
-                    place: dram.place(index * element),
-                })
-                .collect(),
+            elements: placed.collect(),
         })
     }
 

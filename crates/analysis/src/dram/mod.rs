@@ -20,6 +20,7 @@ mod map;
 mod tiles;
 pub mod trace;
 
+use crate::Error;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
@@ -29,47 +30,16 @@ pub use bus::{Bus, BusUse, ChannelsFor, Moment};
 pub use map::{Element, Map};
 pub use tiles::{Load, Matrix, Phase, Tiles};
 
-/// The reason why the model of DRAM cannot be computed or drawn.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DramError {
-    /// A number is outside of the range that can be computed or drawn.
-    #[error("--{option} {given} is not possible here; it takes {least} to {most}")]
-    OutOfRange {
-        /// The option.
-        option: &'static str,
-        /// Its value.
-        given: String,
-        /// The least value that it takes.
-        least: String,
-        /// The largest value that it takes.
-        most: String,
-    },
-    /// A burst ends within an element.
-    #[error(
-        "a burst of {burst} bytes is no whole number of elements of {element}; --burst takes a multiple of --element"
-    )]
-    PartOfAnElement {
-        /// Bytes of a burst.
-        burst: u64,
-        /// Bytes of an element.
-        element: u64,
-    },
-    /// The rung to trace cannot be run.
-    #[error(transparent)]
-    Engine(#[from] engine::Error),
-}
-
 /// A value, if it is in a range.
 fn within<T: PartialOrd + Display>(
     option: &'static str,
     given: T,
     range: RangeInclusive<T>,
-) -> Result<T, DramError> {
+) -> Result<T, Error> {
     if range.contains(&given) {
         return Ok(given);
     }
-    Err(DramError::OutOfRange {
+    Err(Error::OutOfRange {
         option,
         given: given.to_string(),
         least: range.start().to_string(),
@@ -118,8 +88,8 @@ impl Dram {
     /// power of two: a GPU with a bus of 384 bits has 12 channels of 32.
     ///
     /// # Errors
-    /// [`DramError::OutOfRange`] when one of them is 0 or larger than that.
-    pub fn new(channels: u64, banks: u64, burst: u64) -> Result<Self, DramError> {
+    /// [`Error::OutOfRange`] when one of them is 0 or larger than that.
+    pub fn new(channels: u64, banks: u64, burst: u64) -> Result<Self, Error> {
         Ok(Self {
             channels: within("channels", channels, 1..=128)?,
             banks: within("banks", banks, 1..=128)?,
@@ -161,15 +131,12 @@ impl Dram {
     }
 
     /// Checks that a figure has room for the memory, and that bursts do not end within an element.
-    fn check_figure(&self, element: u64) -> Result<(), DramError> {
+    fn check_figure(&self, element: u64) -> Result<(), Error> {
         within("channels", self.channels, 1..=8)?;
         within("banks", self.banks, 1..=8)?;
         within("element", element, 1..=self.burst)?;
         if !self.burst.is_multiple_of(element) {
-            return Err(DramError::PartOfAnElement {
-                burst: self.burst,
-                element,
-            });
+            return Err(Error::PartOfAnElement(self.burst, element));
         }
         Ok(())
     }

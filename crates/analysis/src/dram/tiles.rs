@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::{Dram, DramError, Place, within};
+use super::{Dram, Place, within};
+use crate::Error;
 
 /// The product of two square matrices by tiles: a block of tile × tile threads computes a tile of the product, and in
 /// each phase loads a tile of each matrix. A row of a tile is one coalesced access.
@@ -73,9 +74,9 @@ impl Tiles {
     /// 8 banks.
     ///
     /// # Errors
-    /// [`DramError::OutOfRange`] when a number is 0 or larger than that, or a tile larger than its matrix;
-    /// [`DramError::PartOfAnElement`] when a burst ends within an element.
-    pub fn new(dram: Dram, element: u64, n: u64, tile: u64) -> Result<Self, DramError> {
+    /// [`Error::OutOfRange`] when a number is 0 or larger than that, or a tile larger than its matrix;
+    /// [`Error::PartOfAnElement`] when a burst ends within an element.
+    pub fn new(dram: Dram, element: u64, n: u64, tile: u64) -> Result<Self, Error> {
         dram.check_figure(element)?;
         let mut tiles = Self {
             dram,
@@ -114,13 +115,12 @@ impl Tiles {
             let elements = row * self.n + columns.start..row * self.n + columns.end;
             let (first, end) = (elements.start * self.element, elements.end * self.element);
             let bursts = first / self.dram.burst..end.div_ceil(self.dram.burst);
+            let places = bursts.map(|burst| self.dram.place(burst * self.dram.burst));
             Load {
                 row,
                 columns: columns.clone(),
                 elements,
-                bursts: bursts
-                    .map(|burst| self.dram.place(burst * self.dram.burst))
-                    .collect(),
+                bursts: places.collect(),
             }
         })
         .collect()
@@ -131,23 +131,18 @@ impl Tiles {
         let loads: Vec<Load> = blocks
             .flat_map(|block| self.loads(matrix, phase, block))
             .collect();
-        let bursts: BTreeSet<Place> = loads
-            .iter()
-            .flat_map(|load| load.bursts.iter().copied())
-            .collect();
-        let mut bursts_by_channel = vec![0; self.dram.channels as usize];
-        for burst in &bursts {
-            bursts_by_channel[burst.channel as usize] += 1;
-        }
-        let is_busy = |channel: &u64| bursts_by_channel[*channel as usize] > 0;
+        let bursts: BTreeSet<Place> = loads.iter().flat_map(|load| load.bursts.clone()).collect();
+        let count = |channel| bursts.iter().filter(|own| own.channel == channel).count() as u64;
         Phase {
             phase,
             matrix,
             accesses: loads.len() as u64,
             bursts: bursts.len() as u64,
-            channels: (0..self.dram.channels).filter(is_busy).collect(),
+            channels: (0..self.dram.channels)
+                .filter(|&own| count(own) > 0)
+                .collect(),
             banks: bursts.iter().map(|own| (own.channel, own.bank)).collect(),
-            bursts_by_channel,
+            bursts_by_channel: (0..self.dram.channels).map(count).collect(),
         }
     }
 

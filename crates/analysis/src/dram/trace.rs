@@ -12,13 +12,14 @@ mod traffic;
 
 use serde::Serialize;
 
+use crate::Error;
 use engine::device::Sim;
 use engine::launch::Launch;
 use engine::problem::{Problem, Verdict};
 use engine::registry::{Ladder, Rung};
 use engine::run::Session;
 
-use super::{Dram, DramError, within};
+use super::{Dram, within};
 use traffic::Traffic;
 
 pub use traffic::{Accesses, Kind, Window};
@@ -55,7 +56,7 @@ pub struct Trace {
 /// result is in the trace.
 ///
 /// # Errors
-/// [`DramError::OutOfRange`] for any other number of windows; [`DramError::Engine`] when the SIMT machine refuses the
+/// [`Error::OutOfRange`] for any other number of windows; [`Error::Engine`] when the SIMT machine refuses the
 /// launch or its kernel fails.
 pub fn trace(
     sim: &mut Sim,
@@ -65,7 +66,7 @@ pub fn trace(
     launch: &Launch,
     dram: Dram,
     windows: u64,
-) -> Result<Trace, DramError> {
+) -> Result<Trace, Error> {
     let traffic = Traffic::new(dram, within("windows", windows, 1..=32)?, launch.blocks());
     let mut session = Session::new(sim, problem, false)?;
     let traffic = session.observe(rung, launch, None, |_| traffic)?;

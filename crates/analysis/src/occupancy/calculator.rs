@@ -6,27 +6,6 @@ use toolkit::Usage;
 use super::limits::{Limits, WARP};
 use engine::launch::Launch;
 
-/// The resources that a kernel uses with any launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Resources {
-    /// Registers of a thread.
-    pub registers: u32,
-    /// Bytes of shared memory that the kernel declares for a block.
-    pub static_shared: u32,
-    /// Barriers of a block.
-    pub barriers: u32,
-}
-
-impl From<Usage> for Resources {
-    fn from(usage: Usage) -> Self {
-        Self {
-            registers: usage.registers,
-            static_shared: usage.shared_bytes,
-            barriers: usage.barriers,
-        }
-    }
-}
-
 /// The resources that a launch adds for each of its blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
@@ -85,29 +64,44 @@ pub struct Occupancy {
 /// The number of blocks that a multiprocessor holds at once, by the rules of NVIDIA's occupancy calculator
 /// (`cuda_occupancy.h` of the CUDA toolkit 13.5), with the largest carveout for shared memory, which is the driver's
 /// default.
-pub fn of(limits: &Limits, resources: impl Into<Resources>, block: impl Into<Block>) -> Occupancy {
-    let (resources, block) = (resources.into(), block.into());
+pub fn of(limits: &Limits, usage: Usage, block: impl Into<Block>) -> Occupancy {
+    let block = block.into();
     let warps = block.threads.div_ceil(WARP).max(1);
-    let registers = warp_registers(limits, resources);
-    let shared = block_shared(limits, resources, block);
+    let registers = (u64::from(usage.registers) * u64::from(WARP))
+        .next_multiple_of(u64::from(limits.register_unit));
+    let shared = [
+        usage.shared_bytes,
+        block.dynamic_shared,
+        limits.shared_reserved,
+    ];
+    let shared = shared.into_iter().map(u64::from).sum::<u64>();
+    let shared = shared.next_multiple_of(u64::from(limits.shared_unit));
     // The number of blocks if only one resource were limited; `None` when the kernel does not use the resource.
+    let by_warps = match block.threads > limits.threads_per_block {
+        true => 0,
+        false => limits.warps / warps,
+    };
+    let by_shared = match shared > u64::from(limits.shared_opt_in + limits.shared_reserved) {
+        true => Some(0),
+        false => u64::from(limits.shared)
+            .checked_div(shared)
+            .and_then(|all| all.try_into().ok()),
+    };
     let barriers = limits.barriers;
+    let by_barriers = barriers.and_then(|all| all.checked_div(usage.barriers));
     let bounds = [
-        (Limiter::Warps, Some(by_warps(limits, block, warps))),
+        (Limiter::Warps, Some(by_warps)),
         (Limiter::Blocks, Some(limits.blocks)),
         (
             Limiter::Registers,
-            by_registers(limits, resources, registers, warps),
+            by_registers(limits, usage, registers, warps),
         ),
-        (Limiter::SharedMemory, by_shared(limits, shared)),
-        (
-            Limiter::Barriers,
-            barriers.and_then(|all| all.checked_div(resources.barriers)),
-        ),
+        (Limiter::SharedMemory, by_shared),
+        (Limiter::Barriers, by_barriers),
     ];
-    let blocks = bounds.iter().filter_map(|(_, bound)| *bound).min();
-    let limited_by = bounds.iter().filter(|(_, bound)| *bound == blocks);
-    let blocks = blocks.unwrap_or(0);
+    let bound = bounds.iter().filter_map(|(_, bound)| *bound).min();
+    let limited_by = bounds.iter().filter(|(_, own)| *own == bound);
+    let blocks = bound.unwrap_or(0);
     let narrow = |amount: u64| u32::try_from(amount).unwrap_or(u32::MAX);
     let warps_in_all = narrow(u64::from(blocks) * u64::from(warps));
     Occupancy {
@@ -120,27 +114,14 @@ pub fn of(limits: &Limits, resources: impl Into<Resources>, block: impl Into<Blo
     }
 }
 
-fn by_warps(limits: &Limits, block: Block, warps: u32) -> u32 {
-    if block.threads > limits.threads_per_block {
-        0
-    } else {
-        limits.warps / warps
-    }
-}
-
-/// The registers that are allocated for a warp.
-fn warp_registers(limits: &Limits, resources: Resources) -> u64 {
-    (u64::from(resources.registers) * u64::from(WARP))
-        .next_multiple_of(u64::from(limits.register_unit))
-}
-
-fn by_registers(limits: &Limits, resources: Resources, registers: u64, warps: u32) -> Option<u32> {
+/// The blocks for which there are registers, when a warp is given `registers`.
+fn by_registers(limits: &Limits, usage: Usage, registers: u64, warps: u32) -> Option<u32> {
     if registers == 0 {
         return None;
     }
     // The hardware counts a block's warps as if they filled all partitions evenly.
     let assumed = registers * u64::from(warps).next_multiple_of(u64::from(limits.partitions));
-    if resources.registers > limits.registers_per_thread
+    if usage.registers > limits.registers_per_thread
         || assumed > u64::from(limits.registers_per_block)
     {
         return Some(0);
@@ -149,26 +130,6 @@ fn by_registers(limits: &Limits, resources: Resources, registers: u64, warps: u3
     let partition = u64::from(limits.registers / limits.partitions);
     let held = partition / registers * u64::from(limits.partitions);
     u32::try_from(held / u64::from(warps)).ok()
-}
-
-/// The bytes of shared memory that are allocated for a block.
-fn block_shared(limits: &Limits, resources: Resources, block: Block) -> u64 {
-    let parts = [
-        resources.static_shared,
-        block.dynamic_shared,
-        limits.shared_reserved,
-    ];
-    let all: u64 = parts.into_iter().map(u64::from).sum();
-    all.next_multiple_of(u64::from(limits.shared_unit))
-}
-
-fn by_shared(limits: &Limits, shared: u64) -> Option<u32> {
-    let most = u64::from(limits.shared_opt_in + limits.shared_reserved);
-    if shared > most {
-        return Some(0);
-    }
-    let blocks = u64::from(limits.shared).checked_div(shared)?;
-    u32::try_from(blocks).ok()
 }
 
 #[cfg(test)]

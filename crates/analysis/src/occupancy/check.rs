@@ -1,10 +1,11 @@
 //! Compares the calculator with the driver.
 
 use serde::Serialize;
+use toolkit::Usage;
 
-use super::calculator::{Block, Resources, of};
-use super::error::OccupancyError;
+use super::calculator::of;
 use super::limits::Limits;
+use crate::Error;
 use engine::device::{Device, Resident};
 use engine::launch::{Code, Launch};
 use engine::options::Options;
@@ -46,15 +47,15 @@ pub struct LadderComparison {
 /// Compares all entries of these rungs, with each block that they take.
 ///
 /// # Errors
-/// [`OccupancyError::NoDriver`] when the device has none, [`OccupancyError::NoLimits`] when its architecture is not in
-/// the tables, [`OccupancyError::Engine`] when the driver fails.
+/// [`Error::NoDriver`] when the device has none, [`Error::NoLimits`] when its architecture is not in
+/// the tables, [`Error::Engine`] when the driver fails.
 pub fn check(
     device: &mut dyn Device,
     ladder: &'static Ladder,
     rungs: &[&'static Rung],
-) -> Result<LadderComparison, OccupancyError> {
+) -> Result<LadderComparison, Error> {
     let info = device.info();
-    let no_driver = OccupancyError::NoDriver { kind: info.kind };
+    let no_driver = Error::NoDriver(info.kind);
     let Some(capability) = info.compute_capability else {
         return Err(no_driver);
     };
@@ -71,14 +72,14 @@ pub fn check(
             };
             // The driver does not report a kernel's barriers. With one per block they never limit the number of blocks
             // before the blocks do.
-            let resources = Resources {
+            let usage = Usage {
                 registers: driver.registers,
-                static_shared: driver.static_shared,
-                barriers: 0,
+                shared_bytes: driver.static_shared,
+                ..Usage::default()
             };
             found.comparisons.push(Comparison {
                 rung: rung.name,
-                calculated: of(limits, resources, Block::from(&launch)).blocks,
+                calculated: of(limits, usage, &launch).blocks,
                 entry: launch.entry,
                 block: launch.block,
                 dynamic_shared: launch.shared_bytes,
@@ -93,11 +94,8 @@ pub fn check(
 /// arguments and a single block.
 ///
 /// # Errors
-/// [`OccupancyError::Engine`] when the ladder's default problem cannot be made.
-pub fn launches(
-    ladder: &'static Ladder,
-    rung: &'static Rung,
-) -> Result<Vec<Launch>, OccupancyError> {
+/// [`Error::Engine`] when the ladder's default problem cannot be made.
+pub fn launches(ladder: &'static Ladder, rung: &'static Rung) -> Result<Vec<Launch>, Error> {
     let shape = ladder.problem(&Options::default())?.shape();
     let fixed = rung.geometry.block(&shape).map(|block| vec![block]);
     let variants: Vec<&str> = match rung.entries {
@@ -106,12 +104,11 @@ pub fn launches(
     };
     let mut launches = Vec::new();
     for variant in variants {
-        let blocks = match (&fixed, rung.entries.of(variant)) {
-            (Some(fixed), _) => fixed.clone(),
-            (None, Some(Entries::PerBlock(blocks))) => blocks.to_vec(),
-            (None, _) => ladder.blocks.to_vec(),
+        let compiled = match rung.entries.of(variant) {
+            Some(Entries::PerBlock(blocks)) => blocks,
+            _ => ladder.blocks,
         };
-        for block in blocks {
+        for block in fixed.clone().unwrap_or_else(|| compiled.to_vec()) {
             launches.push(Launch {
                 code: Code::Kernels,
                 entry: rung.entry(variant, block).map_err(engine::Error::from)?,

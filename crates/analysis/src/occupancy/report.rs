@@ -3,15 +3,15 @@
 use serde::Serialize;
 use toolkit::Usage;
 
-use super::calculator::{Block, Occupancy, Resources, of};
-use super::error::OccupancyError;
+use super::calculator::{Block, Occupancy, of};
 use super::limits::Limits;
 use super::resources::usage;
+use crate::Error;
+use engine::Kernels;
 use engine::device::Resident;
 use engine::launch::Launch;
 use engine::problem::Problem;
 use engine::registry::{Ladder, Rung};
-use engine::{Error, Kernels};
 
 /// The occupancy of an entry with a block, on an architecture.
 #[derive(Clone, Debug, Serialize)]
@@ -41,13 +41,9 @@ impl EntryOccupancy {
     /// The occupancy of a launch on an architecture, `sm_90`.
     ///
     /// # Errors
-    /// [`OccupancyError`](super::OccupancyError) when [`usage`] fails: without `ptxas`, or for an architecture or
+    /// [`Error`] when [`usage`] fails: without `ptxas`, or for an architecture or
     /// entry that it does not know.
-    pub fn new(
-        kernels: &'static Kernels,
-        launch: &Launch,
-        arch: &str,
-    ) -> Result<Self, OccupancyError> {
+    pub fn new(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<Self, Error> {
         let usage = usage(kernels, launch, arch)?;
         Ok(Self::with_usage(usage, launch, Limits::named(arch)?))
     }
@@ -113,7 +109,7 @@ impl RungOccupancy {
     /// The occupancy of a rung's launch on `problem`, on an architecture, `sm_90`.
     ///
     /// # Errors
-    /// [`OccupancyError`](super::OccupancyError) when [`usage`] fails for an entry of the rung: without `ptxas`, or
+    /// [`Error`] when [`usage`] fails for an entry of the rung: without `ptxas`, or
     /// for an architecture or entry that it does not know.
     pub fn new(
         kernels: &'static Kernels,
@@ -122,7 +118,7 @@ impl RungOccupancy {
         problem: &dyn Problem,
         launch: &Launch,
         arch: &str,
-    ) -> Result<Self, OccupancyError> {
+    ) -> Result<Self, Error> {
         let limits = Limits::named(arch)?;
         let usage = usage(kernels, launch, arch)?;
         let mut by_block = Vec::new();
@@ -130,29 +126,23 @@ impl RungOccupancy {
             match ladder.launch(rung, problem, Some(block)) {
                 Ok(launch) => by_block.push(EntryOccupancy::new(kernels, &launch, arch)?),
                 // No device can launch it with this block.
-                Err(Error::TooMuchShared { .. }) => {}
+                Err(engine::Error::TooMuchShared { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        let (resources, block) = (Resources::from(usage), Block::from(launch));
-        let with_shared = |dynamic_shared| {
-            let resources = Resources {
-                static_shared: 0,
-                ..resources
-            };
-            let block = Block {
-                dynamic_shared,
-                ..block
-            };
-            of(limits, resources, block)
+        let block = Block::from(launch);
+        let threads = Block {
+            dynamic_shared: 0,
+            ..block
         };
-        let with_registers = |registers| {
-            let resources = Resources {
-                registers,
-                ..resources
+        let with_shared = |shared_bytes| {
+            let usage = Usage {
+                shared_bytes,
+                ..usage
             };
-            of(limits, resources, block)
+            of(limits, usage, threads)
         };
+        let with_registers = |registers| of(limits, Usage { registers, ..usage }, block);
         Ok(Self {
             ladder: ladder.name,
             rung: rung.name,

@@ -1,31 +1,25 @@
 //! The resource usage that `ptxas` reports for a launch's entry.
 
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use toolkit::{Found, Tool, Usage, ptxas};
 
-use super::error::OccupancyError;
 use super::limits::Limits;
+use crate::Error;
 use engine::launch::{Code, Launch};
 use engine::{Kernels, Ptx};
 
-/// By entry and architecture.
-type UsageByEntry = BTreeMap<(String, String), Usage>;
-
-static KNOWN: LazyLock<Mutex<UsageByEntry>> = LazyLock::new(Mutex::default);
+/// The usages that are known, by entry and architecture.
+static KNOWN: Mutex<BTreeMap<(String, String), Usage>> = Mutex::new(BTreeMap::new());
 
 /// The resource usage of a launch's entry when it is assembled for an architecture such as `sm_90`, by the `ptxas`
 /// that [`toolkit::find`] finds. Only this entry of the kernels' PTX is assembled, which takes milliseconds. The
 /// result is cached for the process.
 ///
 /// # Errors
-/// [`OccupancyError::Tool`] when there is no `ptxas` or it fails, and when [`source`] fails.
-pub fn usage(
-    kernels: &'static Kernels,
-    launch: &Launch,
-    arch: &str,
-) -> Result<Usage, OccupancyError> {
+/// [`Error::Tool`] when there is no `ptxas` or it fails, and when [`source`] fails.
+pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<Usage, Error> {
     let entry = &launch.entry;
     let key = (entry.clone(), arch.to_owned());
     // A thread that panicked cannot leave the map inconsistent, because an entry is inserted in one step.
@@ -46,34 +40,34 @@ pub fn usage(
 /// The PTX that a device of this architecture would run for a launch.
 ///
 /// # Errors
-/// [`OccupancyError::NoLimits`] when the architecture is not in the tables, [`OccupancyError::NeedsNewer`] when only newer
-/// ones have the entry, [`OccupancyError::NoEntry`] when none has it.
+/// [`Error::NoLimits`] when the architecture is not in the tables, [`Error::NeedsNewer`] when only newer
+/// ones have the entry, [`Error::NoEntry`] when none has it.
 pub fn source(
     kernels: &'static Kernels,
     launch: &Launch,
     arch: &str,
-) -> Result<&'static Ptx, OccupancyError> {
+) -> Result<&'static Ptx, Error> {
     let capability = Limits::named(arch)?.capability;
     let entry = launch.entry.clone();
     if launch.code != Code::Kernels {
-        return Err(OccupancyError::NoEntry { entry });
+        return Err(Error::NoEntry(entry));
     }
     let has_it = |ptx: &&'static Ptx| ptx.outline().has_entry(&entry);
     if let Some(own) = kernels.newest_for(Some(capability)).filter(has_it) {
         return Ok(own);
     }
     Err(match kernels.modules.iter().find(has_it) {
-        Some(newer) => OccupancyError::NeedsNewer {
+        Some(newer) => Error::NeedsNewer {
             entry,
             needs: newer.capability,
             arch: arch.to_owned(),
         },
-        None => OccupancyError::NoEntry { entry },
+        None => Error::NoEntry(entry),
     })
 }
 
 /// Found once, because asking a tool for its version starts a process.
-fn assembler() -> Result<&'static Found, OccupancyError> {
+fn assembler() -> Result<&'static Found, Error> {
     static FOUND: OnceLock<Result<Found, toolkit::Error>> = OnceLock::new();
     let found = FOUND.get_or_init(|| toolkit::find(Tool::Ptxas));
     found.as_ref().map_err(|error| error.clone().into())

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{PredictError, Times};
+use super::{Times, no_times};
+use crate::Error;
 use crate::document;
 use engine::Ladder;
 use engine::stats::Samples;
@@ -21,20 +22,14 @@ struct Row {
 /// `ladder run --update-readme` writes. A rung that was timed by several programs has the median of its times.
 ///
 /// # Errors
-/// [`PredictError::File`] when the file cannot be read, [`PredictError::NoTimes`] when it has no times.
-pub fn read(ladders: &[Ladder], path: &Path) -> Result<Times, PredictError> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| PredictError::File {
-        path: name.clone(),
-        reason: error.to_string(),
-    })?;
+/// [`Error::File`] when the file cannot be read, [`Error::NoTimes`] when it has no times.
+pub fn read(ladders: &[Ladder], path: &Path) -> Result<Times, Error> {
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| Error::file("read", path, error))?;
     let times = from_json(&text).unwrap_or_else(|| from_tables(ladders, &text));
     if times.is_empty() {
-        let all: Vec<&str> = ladders.iter().map(|ladder| ladder.name).collect();
-        return Err(PredictError::NoTimes {
-            path: name,
-            of: all.join(", "),
-        });
+        let names = ladders.iter().map(|ladder| ladder.name);
+        return Err(no_times(path, names));
     }
     Ok(times)
 }

@@ -1,33 +1,17 @@
 //! Fitting the model's constants to measured times.
 
+use super::Prediction;
 use super::description::Description;
-use super::model::{Constants, estimate};
-use super::sample::Sample;
+use super::model::Constants;
 
-/// A launch that was sampled and measured.
-#[derive(Clone, Debug)]
-pub struct Observation {
-    /// The resources that its blocks use.
-    pub sample: Sample,
-    /// The number of its blocks.
-    pub blocks: u64,
-    /// The number of blocks that a multiprocessor holds at once.
-    pub resident: u32,
-    /// Its time in microseconds.
-    pub us: f64,
-}
+/// A prediction and the measured time in microseconds.
+pub type Observation<'a> = (&'a Prediction, f64);
 
 /// The mean square of the logarithms of predicted over measured times.
-pub fn error(device: &Description, constants: &Constants, observations: &[Observation]) -> f64 {
-    let squares = observations.iter().map(|seen| {
-        let Observation {
-            sample,
-            blocks,
-            resident,
-            us,
-        } = seen;
-        let predicted = estimate(device, constants, sample, *blocks, *resident).us;
-        (predicted / us).ln().powi(2)
+pub fn error(device: &Description, constants: &Constants, observations: &[Observation<'_>]) -> f64 {
+    let squares = observations.iter().map(|(prediction, measured)| {
+        let predicted = prediction.estimate_with(device, constants).us;
+        (predicted / measured).ln().powi(2)
     });
     squares.sum::<f64>() / observations.len().max(1) as f64
 }
@@ -45,7 +29,7 @@ const KNOBS: [Knob; 5] = [
 
 /// Finds the constants with the least [`error`], beginning with `start`: one constant is changed at a time, by a step
 /// that is halved when no change improves the error.
-pub fn fit(device: &Description, start: Constants, observations: &[Observation]) -> Constants {
+pub fn fit(device: &Description, start: Constants, observations: &[Observation<'_>]) -> Constants {
     let mut best = start;
     let mut least = error(device, &best, observations);
     let mut step = 0.2;

@@ -1,12 +1,19 @@
 //! Descriptions of devices: one TOML file each, with the source of every figure.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 use simt::critical_path::Latencies;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
-use super::PredictError;
+use crate::Error;
+use crate::counters::embedded;
 use crate::occupancy::Limits;
+use engine::names::did_you_mean;
 
 /// The descriptions that come with the program: the names that `--on` takes, and the files.
 const KNOWN: [(&str, &str); 6] = [
@@ -39,7 +46,6 @@ pub struct Description {
     /// One of its multiprocessors.
     pub multiprocessor: Multiprocessor,
     /// The latencies of operations in cycles.
-    #[serde(with = "LatenciesInFile")]
     pub latency: Latencies,
 }
 
@@ -83,47 +89,9 @@ pub struct Multiprocessor {
     pub words: f64,
 }
 
-/// The fields of [`Latencies`], for a file to have exactly these.
-#[derive(Deserialize)]
-#[serde(remote = "Latencies", deny_unknown_fields)]
-struct LatenciesInFile {
-    alu: u32,
-    special: u32,
-    shuffle: u32,
-    shared: u32,
-    atomic: u32,
-    l1: u32,
-    l2: u32,
-    memory: u32,
-    barrier: u32,
-}
-
-/// The figures of a file, with the least and the largest value of each.
-const BOUNDS: [(&str, f64, f64); 23] = [
-    ("multiprocessors", 1.0, 4096.0),
-    ("clock_mhz", 100.0, 10_000.0),
-    ("launch_us", 0.1, 1000.0),
-    ("memory.gb_per_s", 1.0, 1e6),
-    ("l2.bytes", 65_536.0, 1e11),
-    ("l2.gb_per_s", 1.0, 1e6),
-    ("l2.atomics_per_clock", 0.01, 1e4),
-    ("l2.partitions", 1.0, 1024.0),
-    ("multiprocessor.l1_bytes", 16_384.0, 1e8),
-    ("multiprocessor.fp32", 1.0, 1024.0),
-    ("multiprocessor.int32", 1.0, 1024.0),
-    ("multiprocessor.fp64", 1.0, 1024.0),
-    ("multiprocessor.special", 1.0, 1024.0),
-    ("multiprocessor.words", 1.0, 1024.0),
-    ("latency.alu", 1.0, 100_000.0),
-    ("latency.special", 1.0, 100_000.0),
-    ("latency.shuffle", 1.0, 100_000.0),
-    ("latency.shared", 1.0, 100_000.0),
-    ("latency.l1", 1.0, 100_000.0),
-    ("latency.l2", 1.0, 100_000.0),
-    ("latency.memory", 1.0, 100_000.0),
-    ("latency.barrier", 1.0, 100_000.0),
-    ("latency.atomic", 1.0, 100_000.0),
-];
+/// The least and the largest value of a figure, or of all those of a section.
+static BOUNDS: LazyLock<BTreeMap<String, [f64; 2]>> =
+    LazyLock::new(|| embedded("bounds.toml", include_str!("bounds.toml")));
 
 impl Description {
     /// The names of the devices that come with the program.
@@ -134,85 +102,73 @@ impl Description {
     /// The device of this name, or the one that a file describes.
     ///
     /// # Errors
-    /// [`PredictError::UnknownDevice`] when the name is neither a known device's nor a file's, [`PredictError::File`] when
-    /// the file cannot be read, [`PredictError::Description`] when it does not describe a device.
-    pub fn open(name: &str) -> Result<Self, PredictError> {
+    /// [`Error::Unknown`] when the name is neither a known device's nor a file's, [`Error::File`] when
+    /// the file cannot be read, [`Error::Description`] when it does not describe a device.
+    pub fn open(name: &str) -> Result<Self, Error> {
         if let Some((name, text)) = KNOWN.iter().find(|(known, _)| *known == name) {
             return Self::parse(&format!("crates/analysis/devices/{name}.toml"), text);
         }
         let is_path = name.contains(['/', '\\']) || name.ends_with(".toml");
         if !is_path && !Path::new(name).exists() {
-            let known = Self::known();
-            return Err(PredictError::UnknownDevice {
-                name: name.to_owned(),
-                known,
-            });
+            let hint = did_you_mean(name, "devices", &Self::known());
+            let file = "or give a file (`./mine.toml`) as those of crates/analysis/devices";
+            return Err(Error::unknown("device", name, format!("{hint}, {file}")));
         }
-        let text = std::fs::read_to_string(name).map_err(|error| PredictError::File {
-            path: name.to_owned(),
-            reason: error.to_string(),
-        })?;
+        let text = std::fs::read_to_string(name);
+        let text = text.map_err(|error| Error::file("read", Path::new(name), error))?;
         Self::parse(name, &text)
     }
 
     /// Reads a description. `path` is for messages.
     ///
     /// # Errors
-    /// [`PredictError::Description`] when a figure is missing, unknown, not a number or impossible.
-    pub fn parse(path: &str, text: &str) -> Result<Self, PredictError> {
-        let wrong = |line, problem| PredictError::Description {
+    /// [`Error::Description`] when a figure is missing, unknown, not a number or impossible.
+    pub fn parse(path: &str, text: &str) -> Result<Self, Error> {
+        let wrong = |span: Option<Range<usize>>, problem| Error::Description {
             path: path.to_owned(),
-            line,
+            line: span.map(|at| text[..at.start.min(text.len())].matches('\n').count() + 1),
             problem,
         };
         let unread = |error: toml::de::Error| {
-            let start = error.span().map(|span| span.start.min(text.len()));
-            let line = start.map(|start| text[..start].matches('\n').count() + 1);
-            wrong(line, error.message().replace('\n', " "))
+            let problem = error.message().replace('\n', " ");
+            wrong(error.span(), problem)
         };
-        let own: Self = toml::from_str(text).map_err(unread)?;
-        let figures: toml::Table = toml::from_str(text).map_err(unread)?;
-        for (figure, least, most) in BOUNDS {
-            let (section, key) = figure.split_once('.').unwrap_or(("", figure));
-            let table = match section {
-                "" => Some(&figures),
-                section => figures.get(section).and_then(toml::Value::as_table),
-            };
-            let value = table.and_then(|table| table.get(key));
-            let value = value.and_then(|value| {
-                value
-                    .as_float()
-                    .or(value.as_integer().map(|all| all as f64))
-            });
+        let description: Self = toml::from_str(text).map_err(unread)?;
+        for (figure, value) in figures(DeTable::parse(text).map_err(unread)?.get_ref()) {
+            let number = text[value.span()].parse().ok();
+            let number = number.and_then(|value: toml::Value| value.try_into::<f64>().ok());
+            let section = figure.split('.').next().unwrap_or_default();
+            let bounds = BOUNDS.get(&figure).or_else(|| BOUNDS.get(section));
             // Not a number is not in any range either.
-            if let Some(value) = value.filter(|value| !(least..=most).contains(value)) {
+            if let (Some(number), Some([least, most])) = (number, bounds)
+                && !(least..=most).contains(&&number)
+            {
                 let problem =
-                    format!("{figure} = {value} is impossible: it is between {least} and {most}");
-                return Err(wrong(line_with(text, section, key), problem));
+                    format!("{figure} = {number} is impossible: it is between {least} and {most}");
+                return Err(wrong(Some(value.span()), problem));
+            }
+            if figure == "arch" && Limits::named(&description.arch).is_err() {
+                let known: Vec<String> = Limits::all().iter().map(Limits::arch).collect();
+                let (arch, known) = (&description.arch, known.join(", "));
+                let problem = format!("arch = \"{arch}\" is no architecture; there are {known}");
+                return Err(wrong(Some(value.span()), problem));
             }
         }
-        if Limits::named(&own.arch).is_err() {
-            let known: Vec<String> = Limits::all().iter().map(Limits::arch).collect();
-            let problem = format!(
-                "arch = \"{}\" is no architecture; there are {}",
-                own.arch,
-                known.join(", ")
-            );
-            return Err(wrong(line_with(text, "", "arch"), problem));
-        }
-        Ok(own)
+        Ok(description)
     }
 }
 
-/// The line that gives `key` in a section, `""` for the one at the top.
-fn line_with(text: &str, section: &str, key: &str) -> Option<usize> {
-    let mut at = "";
-    for (line, index) in text.lines().map(str::trim).zip(1..) {
-        if let Some(name) = line.strip_prefix('[') {
-            at = name.trim_end_matches(']').trim();
-        } else if at == section && line.split('=').next().map(str::trim) == Some(key) {
-            return Some(index);
+/// The values of a file, each with its name: `arch`, `memory.gb_per_s`.
+fn figures<'a>(file: &'a DeTable<'a>) -> Vec<(String, &'a Spanned<DeValue<'a>>)> {
+    let figures = file.iter().flat_map(|(key, value)| match value.get_ref() {
+        DeValue::Table(section) => {
+            let name = |figure: &str| format!("{}.{figure}", key.get_ref());
+            let named = section
+                .iter()
+                .map(|(own, value)| (name(own.get_ref()), value));
+            named.collect()
         }
-    }
-    None
+        _ => vec![(key.get_ref().to_string(), value)],
+    });
+    figures.collect()
 }

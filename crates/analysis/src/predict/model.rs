@@ -85,19 +85,6 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Memory,
-        Self::L2,
-        Self::Atomics,
-        Self::Shared,
-        Self::Issue,
-        Self::Integers,
-        Self::Floats,
-        Self::Special,
-        Self::Latency,
-    ];
-
     /// Its name in a table.
     pub fn name(self) -> &'static str {
         match self {
@@ -119,7 +106,7 @@ impl Resource {
 pub struct Estimate {
     /// The time.
     pub us: f64,
-    /// The time that each resource alone would take, in the order of [`Resource::ALL`].
+    /// The time that each resource alone would take, in the order of [`Resource`].
     pub alone: Vec<(Resource, f64)>,
     /// Blocks that a multiprocessor holds at once.
     pub resident: u32,
@@ -157,12 +144,15 @@ pub fn estimate(
     let all = |count: u64| count as f64 * scale;
     let multiprocessors = f64::from(device.multiprocessors);
     let blocks_each = blocks as f64 / multiprocessors;
-    // Blocks of the multiprocessor that has the most: with few, some have one more than others.
-    let most_each = if blocks_each < FEW_WAVES {
-        blocks_each.ceil()
-    } else {
-        blocks_each
+    let whole_if_few = |waves: f64| {
+        if waves < FEW_WAVES {
+            waves.ceil()
+        } else {
+            waves
+        }
     };
+    // Blocks of the multiprocessor that has the most: with few, some have one more than others.
+    let most_each = whole_if_few(blocks_each);
     // Microseconds for so many cycles of one multiprocessor, of work that all blocks ask for together.
     let spread = |cycles: f64| cycles / blocks as f64 * most_each / device.clock_mhz;
 
@@ -189,12 +179,7 @@ pub fn estimate(
     let special = pipe(Pipe::Special, one.special).max(pipe(Pipe::Fp64, one.fp64));
 
     let held = f64::from(resident.max(1)) * multiprocessors;
-    let waves = blocks as f64 / held;
-    let waves = if waves < FEW_WAVES {
-        waves.ceil()
-    } else {
-        waves
-    };
+    let waves = whole_if_few(blocks as f64 / held);
     // Of the loads that miss the L1, only the first one of each sector goes to memory.
     let from_memory = (read / all(demand.l2_reads).max(1.0)).min(1.0);
     let ran = demand.blocks.max(1) as f64;
@@ -202,24 +187,23 @@ pub fn estimate(
     let path = near + (far - near) * from_memory;
     let latency = waves * (path + constants.start_cycles) / device.clock_mhz;
 
-    let alone = Resource::ALL.map(|resource| {
-        let time = match resource {
-            Resource::Memory => memory,
-            Resource::L2 => l2,
-            Resource::Atomics => atomics,
-            Resource::Shared => shared,
-            Resource::Issue => spread(slots / (SCHEDULERS * constants.issue_share)),
-            Resource::Integers => pipe(Pipe::Alu, one.int32),
-            Resource::Floats => pipe(Pipe::Fma, one.fp32),
-            Resource::Special => special,
-            Resource::Latency => latency,
-        };
-        (resource, time)
-    });
-    let others = alone
+    let others = [
+        (Resource::Memory, memory),
+        (Resource::L2, l2),
+        (Resource::Atomics, atomics),
+        (Resource::Shared, shared),
+        (
+            Resource::Issue,
+            spread(slots / (SCHEDULERS * constants.issue_share)),
+        ),
+        (Resource::Integers, pipe(Pipe::Alu, one.int32)),
+        (Resource::Floats, pipe(Pipe::Fma, one.fp32)),
+        (Resource::Special, special),
+    ];
+    let powers: f64 = others
         .iter()
-        .filter(|(resource, _)| *resource != Resource::Latency);
-    let powers: f64 = others.map(|(_, time)| time.powf(constants.norm)).sum();
+        .map(|(_, time)| time.powf(constants.norm))
+        .sum();
     let busy = powers.powf(constants.norm.recip());
     let there = f64::from(resident.max(1)).min(blocks_each.ceil());
     let hidden = (constants.norm * there / (there + 1.0)).max(1.0);
@@ -228,7 +212,10 @@ pub fn estimate(
     let launch = (device.launch_us - constants.start_cycles / device.clock_mhz).max(0.0);
     Estimate {
         us: launch + together,
-        alone: alone.to_vec(),
+        alone: others
+            .into_iter()
+            .chain([(Resource::Latency, latency)])
+            .collect(),
         resident,
     }
 }

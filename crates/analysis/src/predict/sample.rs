@@ -3,7 +3,7 @@
 use simt::critical_path::{CriticalPath, Latencies, ResourceUse};
 use simt::observe::Observer as _;
 
-use super::PredictError;
+use crate::Error;
 use engine::device::Sim;
 use engine::launch::Launch;
 use engine::problem::Problem;
@@ -19,6 +19,7 @@ const INSTRUCTIONS: u64 = 20_000_000;
 /// A problem on the SIMT machine, whose launches are sampled.
 pub struct Sampler<'a> {
     session: Session<'a, Sim>,
+    latencies: Latencies,
     /// The places of its buffers in memory.
     ranges: Vec<(u64, u64)>,
 }
@@ -35,13 +36,18 @@ pub struct Sample {
 }
 
 impl<'a> Sampler<'a> {
-    /// Puts a problem's buffers on a machine.
+    /// Puts a problem's buffers on a machine whose operations have these latencies.
     ///
     /// # Errors
-    /// [`PredictError::Engine`] when the buffers do not fit into memory.
-    pub fn new(sim: &'a mut Sim, problem: &'a dyn Problem) -> Result<Self, PredictError> {
+    /// [`Error::Engine`] when the buffers do not fit into memory.
+    pub fn new(
+        sim: &'a mut Sim,
+        problem: &'a dyn Problem,
+        latencies: Latencies,
+    ) -> Result<Self, Error> {
         let session = Session::new(sim, problem, false)?;
         Ok(Self {
+            latencies,
             ranges: session.ranges()?,
             session,
         })
@@ -50,14 +56,15 @@ impl<'a> Sampler<'a> {
     /// Runs a sample of a launch's blocks, spread evenly over the grid. A block has `l1_bytes` of the L1.
     ///
     /// # Errors
-    /// [`PredictError::Engine`] when the machine refuses the launch or its kernel fails.
-    pub fn launch(
-        &mut self,
-        rung: &Rung,
-        launch: &Launch,
-        latencies: Latencies,
-        l1_bytes: u64,
-    ) -> Result<Sample, PredictError> {
+    /// [`Error::Engine`] when the machine refuses the launch or its kernel fails.
+    pub fn launch(&mut self, rung: &Rung, launch: &Launch, l1_bytes: u64) -> Result<Sample, Error> {
+        let ranges = &self.ranges;
+        let session = &mut self.session;
+        let mut observe = |chosen: &[u64]| {
+            session.observe(rung, launch, Some(chosen), |function| {
+                CriticalPath::new(function, self.latencies, l1_bytes, ranges)
+            })
+        };
         let all = launch.blocks();
         let most = all.min(BLOCKS);
         // Spread evenly, the one in the middle first.
@@ -65,33 +72,17 @@ impl<'a> Sampler<'a> {
             .map(|part| (part * all + all / 2) / most)
             .collect();
         chosen.swap(0, (most / 2) as usize);
-        let mut path = self.observe(rung, launch, &chosen[..1], latencies, l1_bytes)?;
+        let mut path = observe(&chosen[..1])?;
         let one = path.instructions().max(1);
         let more = (INSTRUCTIONS / one).clamp(1, most) as usize;
         if let Some(others @ [_, ..]) = chosen.get(1..more) {
-            path.merge(self.observe(rung, launch, others, latencies, l1_bytes)?);
+            path.merge(observe(others)?);
         }
         let resource_use = path.resource_use();
-        let ranges = &self.ranges;
         Ok(Sample {
             scale: all as f64 / resource_use.blocks.max(1) as f64,
             resource_use,
             sectors: ranges.iter().map(|(_, bytes)| bytes.div_ceil(32)).collect(),
         })
-    }
-
-    fn observe(
-        &mut self,
-        rung: &Rung,
-        launch: &Launch,
-        chosen: &[u64],
-        latencies: Latencies,
-        l1_bytes: u64,
-    ) -> Result<CriticalPath, engine::Error> {
-        let ranges = &self.ranges;
-        self.session
-            .observe(rung, launch, Some(chosen), |function| {
-                CriticalPath::new(function, latencies, l1_bytes, ranges)
-            })
     }
 }

@@ -4,18 +4,11 @@ use super::calibrate::Observation;
 use super::{LadderPrediction, Times};
 use engine::stats::Samples;
 
-/// Pairs the predictions' samples with the measured times, for the rungs that have one.
-pub fn observations(ladders: &[LadderPrediction], times: &Times) -> Vec<Observation> {
+/// Pairs the predictions with the measured times, for the rungs that have one.
+pub fn observations<'a>(ladders: &'a [LadderPrediction], times: &Times) -> Vec<Observation<'a>> {
     let all = ladders.iter().flat_map(|ladder| &ladder.predictions);
-    all.filter_map(|own| {
-        Some(Observation {
-            us: *times.get(own.rung.name)?,
-            sample: own.sample.clone(),
-            blocks: own.launch.blocks(),
-            resident: own.estimate.resident,
-        })
-    })
-    .collect()
+    all.filter_map(|own| Some((own, *times.get(own.rung.name)?)))
+        .collect()
 }
 
 /// The accuracy of predictions against measured times.
@@ -41,19 +34,15 @@ pub fn score(ladders: &[LadderPrediction], times: &Times) -> Option<Score> {
     let mut errors: Vec<(f64, &'static str)> = Vec::new();
     let mut ranks = Vec::new();
     for own in ladders {
-        let both: Vec<(f64, f64)> = own
-            .predictions
+        let seen = observations(std::slice::from_ref(own), times);
+        let both: Vec<(f64, f64)> = seen
             .iter()
-            .filter_map(|prediction| {
-                let measured = *times.get(prediction.rung.name)?;
-                let error = (prediction.estimate.us / measured - 1.0).abs();
-                errors.push((error, prediction.rung.name));
-                Some((prediction.estimate.us, measured))
-            })
+            .map(|(own, us)| (own.estimate.us, *us))
             .collect();
+        let error = |(own, us): &Observation<'_>| (own.estimate.us / us - 1.0).abs();
+        errors.extend(seen.iter().map(|seen| (error(seen), seen.0.rung.name)));
         if !both.is_empty() {
-            let both = leveled(both);
-            ranks.push((own.ladder.name, spearman(&both)));
+            ranks.push((own.ladder.name, spearman(&leveled(both))));
         }
     }
     errors.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -85,14 +74,14 @@ fn leveled(mut pairs: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 /// are all equal.
 fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     let ranks = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> {
-        pairs
-            .iter()
-            .map(|pair| {
-                let less = pairs.iter().filter(|other| of(other) < of(pair)).count();
-                let equal = pairs.iter().filter(|other| of(other) == of(pair)).count();
-                less as f64 + (equal as f64 + 1.0) / 2.0
-            })
-            .collect()
+        let rank = |pair| {
+            let count = |is: fn(&f64, &f64) -> bool| {
+                let others = pairs.iter().filter(|other| is(&of(other), &of(pair)));
+                others.count() as f64
+            };
+            count(f64::lt) + (count(f64::eq) + 1.0) / 2.0
+        };
+        pairs.iter().map(rank).collect()
     };
     let (a, b) = (ranks(|pair| pair.0), ranks(|pair| pair.1));
     let mean = (pairs.len() as f64 + 1.0) / 2.0;

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::error::ProfileError;
-use crate::counters::{Source, embedded};
-use engine::names::near_names;
+use crate::Error;
+use crate::counters::{Source, rows};
+use engine::names::{near, near_names};
 
 /// A metric.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -42,13 +42,8 @@ pub struct Metric {
 }
 
 /// The known metrics, in the order in which they are shown.
-pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    struct File {
-        metric: Vec<Metric>,
-    }
-    embedded::<File>("metrics.toml", include_str!("metrics.toml")).metric
-});
+pub static METRICS: LazyLock<Vec<Metric>> =
+    LazyLock::new(|| rows("metrics.toml", include_str!("metrics.toml")));
 
 /// The subject of a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -129,50 +124,61 @@ pub fn defaults() -> Vec<Metric> {
 /// Nsight Compute's.
 ///
 /// # Errors
-/// [`ProfileError::UnknownMetric`] with the nearest names when neither device can have it;
-/// [`ProfileError::NotOnSim`] when it could be one of Nsight Compute's and there is no GPU.
-pub fn find(name: &str, on_gpu: bool) -> Result<Metric, ProfileError> {
+/// [`Error::Unknown`] with the nearest names when neither device can have it;
+/// [`Error::NotOnSim`] when it could be one of Nsight Compute's and there is no GPU.
+pub fn find(name: &str, on_gpu: bool) -> Result<Metric, Error> {
     if let Some(known) = METRICS.iter().find(|metric| metric.name == name) {
         return Ok(known.clone());
     }
-    let plain = |meaning: &str| Metric {
+    let mut counters = simt::counters::METRICS.iter();
+    let counter = counters.find(|counter| counter.name == name);
+    let missing = Source::missing_because;
+    let (sim, gpu, meaning) = match counter {
+        Some(own) if name.starts_with("ptx_") => (Source::Same, missing(PTX_ONLY), own.text),
+        Some(own) => (Source::Same, Source::Same, own.text),
+        None if on_gpu && looks_like_nsights(name) => {
+            let not_on_sim = missing("the SIMT machine does not count it");
+            (not_on_sim, Source::Same, "as `ncu --query-metrics` has it")
+        }
+        None => return Err(unknown(name)),
+    };
+    Ok(Metric {
         name: name.to_owned(),
         heading: name.to_owned(),
         form: form_of(name),
         meaning: meaning.to_owned(),
+        sim,
+        gpu,
         ..Metric::default()
-    };
-    let mut counters = simt::counters::METRICS.iter();
-    if let Some(counter) = counters.find(|counter| counter.name == name) {
-        let gpu = match name.starts_with("ptx_") {
-            true => Source::missing_because(PTX_ONLY),
-            false => Source::Same,
-        };
-        return Ok(Metric {
-            gpu,
-            ..plain(counter.text)
-        });
-    }
-    if on_gpu && looks_like_nsights(name) {
-        return Ok(Metric {
-            sim: Source::missing_because("the SIMT machine does not count it"),
-            ..plain("as `ncu --query-metrics` has it")
-        });
-    }
-    let nearest = nearest(name);
-    let name = name.to_owned();
-    Err(if nearest.is_empty() && looks_like_nsights(&name) {
-        ProfileError::NotOnSim { name }
-    } else {
-        ProfileError::UnknownMetric { name, nearest }
     })
 }
 
+fn unknown(name: &str) -> Error {
+    let nearest = nearest(name);
+    if nearest.is_empty() && looks_like_nsights(name) {
+        return Error::NotOnSim(name.to_owned());
+    }
+    let shown = "`ladder profile --explain` names those that are shown";
+    Error::unknown("metric", name, near(&nearest, shown))
+}
+
 /// The names of metrics that this name was most likely meant to be.
-pub(super) fn nearest(name: &str) -> Vec<String> {
+fn nearest(name: &str) -> Vec<String> {
     let known = METRICS.iter().map(|metric| metric.name.as_str());
     let counters = simt::counters::METRICS.iter();
     near_names(name, known.chain(counters.map(|counter| counter.name)))
+}
+
+/// Suggestions for names that a chip does not have, to put in front of a message.
+pub(super) fn did_you_mean(metrics: &[String]) -> String {
+    // A name that we know is not misspelled: the chip lacks the metric.
+    let unknown = metrics.iter().map(|name| (name, nearest(name)));
+    let unknown = unknown.filter(|(name, nearest)| !nearest.contains(name));
+    let nearest: Vec<String> = unknown.flat_map(|(_, nearest)| nearest).collect();
+    match near(&nearest, "") {
+        hint if hint.is_empty() => hint,
+        hint => hint + " ",
+    }
 }
 
 /// Whether a name has the form `unit__what.how`, as those of Nsight Compute have (Nsight Compute CLI, "Metrics

@@ -29,7 +29,6 @@
 //! ```
 
 pub mod bounds;
-mod error;
 pub mod metrics;
 pub mod ncu;
 pub mod statements;
@@ -37,8 +36,11 @@ pub mod statements;
 mod tests;
 pub mod verdict;
 
+use std::collections::BTreeMap;
+
+use crate::Error;
+use crate::counters::counted;
 pub use crate::counters::{Numbers, Source};
-pub use error::ProfileError;
 pub use metrics::Metric;
 
 use engine::device::Device;
@@ -49,7 +51,7 @@ use engine::selection::Selection;
 use verdict::Verdict;
 
 /// One of the two devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// The simulator.
     Sim,
@@ -64,26 +66,18 @@ pub struct Row {
     pub rung: &'static Rung,
     /// How it was launched.
     pub launch: Launch,
-    /// The simulator's counters, if it was asked.
-    pub sim: Option<Numbers>,
-    /// The GPU's counters, if it was asked.
-    pub gpu: Option<Numbers>,
+    /// The counters of each device that was asked.
+    pub counted: BTreeMap<Side, Numbers>,
     /// The resource that bounds it, judged by the GPU's numbers if there are any, and else by the simulator's.
     pub verdict: Option<Verdict>,
 }
 
 impl Row {
-    /// The counters of that device.
-    pub fn on(&self, side: Side) -> Option<&Numbers> {
-        match side {
-            Side::Sim => self.sim.as_ref(),
-            Side::Gpu => self.gpu.as_ref(),
-        }
-    }
-
     /// The metric's number on that device.
     pub fn number(&self, metric: &Metric, side: Side) -> Option<f64> {
-        metric.source(side).of(&metric.name, self.on(side)?)
+        metric
+            .source(side)
+            .of(&metric.name, self.counted.get(&side)?)
     }
 }
 
@@ -123,14 +117,15 @@ impl Side {
 /// Makes the problem of a selection and one launch of each rung.
 ///
 /// # Errors
-/// [`ProfileError::Engine`] when the options, the block or a rung that was named are not possible,
-/// [`ProfileError::Nothing`] when no rung of the ladder computes the problem.
-pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, ProfileError> {
+/// [`Error::Engine`] when the options, the block or a rung that was named are not possible,
+/// [`Error::Nothing`] when no rung of the ladder computes the problem.
+pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, Error> {
     let plan = selection.plan(block, None)?;
     match plan.launches().is_empty() {
-        true => Err(ProfileError::Nothing {
-            why: format!("no rung of {} computes this", selection.ladder.name),
-        }),
+        true => Err(Error::Nothing(format!(
+            "no rung of {} computes this",
+            selection.ladder.name
+        ))),
         false => Ok(plan),
     }
 }
@@ -138,12 +133,12 @@ pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, Prof
 /// Counts a launch of each rung of a plan on a device that counts. `progress` is called with each rung before it runs.
 ///
 /// # Errors
-/// [`ProfileError::Engine`] when the problem does not fit into the device's memory, and when the device fails.
+/// [`Error::Engine`] when the problem does not fit into the device's memory, and when the device fails.
 pub fn on_sim(
     device: &mut dyn Device,
     plan: &Plan,
     mut progress: impl FnMut(&Rung),
-) -> Result<Vec<Numbers>, ProfileError> {
+) -> Result<Vec<Numbers>, Error> {
     device.set_counting(true);
     let restorable = plan.launches().iter().any(|(rung, _)| rung.in_place);
     let mut session = Session::new(device, plan.problem(), restorable)?;
@@ -151,7 +146,7 @@ pub fn on_sim(
     for (rung, launch) in plan.launches() {
         progress(rung);
         let ran = session.once(rung, launch)?;
-        all.push(Numbers::counted(&ran.counters));
+        all.push(counted(&ran.counters));
     }
     Ok(all)
 }

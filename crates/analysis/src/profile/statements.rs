@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::metrics::Metric;
 use super::{Profile, Side};
-use crate::counters::embedded;
+use crate::counters::rows;
 
 /// A statement about a metric.
 #[derive(Clone, Debug, Deserialize)]
@@ -48,13 +48,8 @@ pub enum Relation {
 }
 
 /// The statements, by ladder and in the order of the texts.
-pub static STATEMENTS: LazyLock<Vec<Statement>> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    struct File {
-        statement: Vec<Statement>,
-    }
-    embedded::<File>("statements.toml", include_str!("statements.toml")).statement
-});
+pub static STATEMENTS: LazyLock<Vec<Statement>> =
+    LazyLock::new(|| rows("statements.toml", include_str!("statements.toml")));
 
 /// The result of checking a statement on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -113,6 +113,8 @@ fn made_up(instructions: &[f64]) -> Profile {
     let selected = select_with(&CATALOG, &["reduce".to_owned()], &[]).unwrap();
     let plan = plan(&selected[0], None).unwrap();
     let rows = plan.launches().iter().zip(instructions);
+    let name = "ptx_inst_executed_per_warp.ratio";
+    let numbers = |number| Numbers::from([(name.to_owned(), number)]);
     Profile {
         ladder: selected[0].ladder,
         title: String::new(),
@@ -120,12 +122,7 @@ fn made_up(instructions: &[f64]) -> Profile {
             .map(|((rung, launch), &number)| Row {
                 rung,
                 launch: launch.clone(),
-                sim: Some(
-                    [("ptx_inst_executed_per_warp.ratio", number)]
-                        .into_iter()
-                        .collect(),
-                ),
-                gpu: None,
+                counted: [(Side::Sim, numbers(number))].into(),
                 verdict: None,
             })
             .collect(),
@@ -228,6 +225,6 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
     let max = selected(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
     assert!(matches!(
         plan(&max[0], None),
-        Err(ProfileError::Engine(Error::NotOffered { .. }))
+        Err(crate::Error::Engine(Error::NotOffered { .. }))
     ));
 }

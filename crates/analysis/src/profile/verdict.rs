@@ -1,11 +1,14 @@
 //! The verdict: the resource that bounds a rung, and the optimization that addresses it.
 
-use crate::checklist::Optimization;
+use serde::Deserialize;
+
+use crate::checklist::{Optimization, Pair};
 use engine::registry::{Ladder, Rung};
 
 /// How near a launch is to the limits of a device, from 0 to 1, with the figures that explain why. An unknown figure
 /// is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Utilization {
     /// DRAM bandwidth.
     pub dram: Option<f64>,
@@ -165,8 +168,9 @@ pub fn verdict(shares: &Utilization) -> Option<Verdict> {
         .into_iter()
         .filter_map(|(resource, share)| Some((resource, share?)));
     // Takes the first of those that are nearly equal, because data from DRAM pass the L2 as well.
+    let is_nearer = |best: f64, other: f64| other > best * ALIKE;
     let (nearest, most) = known.reduce(|best, other| {
-        if other.1 > best.1 * ALIKE {
+        if is_nearer(best.1, other.1) {
             other
         } else {
             best
@@ -177,22 +181,13 @@ pub fn verdict(shares: &Utilization) -> Option<Verdict> {
         (Resource::Issue, Some(fma)) if fma >= NEAR => (Resource::Fma, fma),
         _ => (nearest, most),
     };
-    let (bound, share) = if most >= NEAR {
-        (nearest, most)
-    } else {
-        match (shares.barrier, shares.warps_active) {
-            (Some(barrier), _) if barrier >= MANY_BARRIERS => (Resource::Barriers, barrier),
-            (_, Some(warps)) if warps < FEW_WARPS => {
-                let is_filled = shares.waves.is_none_or(|waves| waves >= 1.0);
-                let why = if is_filled {
-                    Resource::Warps
-                } else {
-                    Resource::Size
-                };
-                (why, warps)
-            }
-            _ => (Resource::Latency, most),
-        }
+    let is_filled = shares.waves.is_none_or(|waves| waves >= 1.0);
+    let (bound, share) = match (shares.barrier, shares.warps_active) {
+        _ if most >= NEAR => (nearest, most),
+        (Some(barrier), _) if barrier >= MANY_BARRIERS => (Resource::Barriers, barrier),
+        (_, Some(warps)) if warps < FEW_WARPS && is_filled => (Resource::Warps, warps),
+        (_, Some(warps)) if warps < FEW_WARPS => (Resource::Size, warps),
+        _ => (Resource::Latency, most),
     };
     Some(Verdict {
         bound,
@@ -202,10 +197,16 @@ pub fn verdict(shares: &Utilization) -> Option<Verdict> {
     })
 }
 
+fn above(share: Option<f64>, limit: f64) -> bool {
+    share.is_some_and(|share| share > limit)
+}
+
+fn below(share: Option<f64>, limit: f64) -> bool {
+    share.is_some_and(|share| share < limit)
+}
+
 /// The optimization that addresses a bound.
 fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
-    let below = |share: Option<f64>, limit| share.is_some_and(|share| share < limit);
-    let above = |share: Option<f64>, limit| share.is_some_and(|share| share > limit);
     match bound {
         Resource::Dram | Resource::L2 | Resource::L1 | Resource::Shared => traffic(bound, shares),
         Resource::Fma | Resource::Size => None,
@@ -214,17 +215,13 @@ fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
         Resource::Atomics => Some(Optimization::Privatization),
         Resource::Issue if below(shares.lanes, PARTED) => Some(Optimization::Divergence),
         Resource::Issue | Resource::Barriers => Some(Optimization::Coarsening),
-        Resource::Warps => {
-            let is_possible = shares
-                .warps_possible
-                .zip(shares.warps_active)
-                .is_some_and(|(possible, active)| possible >= active * SHORT_BLOCKS);
-            Some(match is_possible {
-                // There is room for more blocks, but they end too soon to fill it.
-                true => Optimization::Coarsening,
-                false => Optimization::Occupancy,
-            })
-        }
+        Resource::Warps => match (shares.warps_possible, shares.warps_active) {
+            // There is room for more blocks, but they end too soon to fill it.
+            (Some(possible), Some(active)) if possible >= active * SHORT_BLOCKS => {
+                Some(Optimization::Coarsening)
+            }
+            _ => Some(Optimization::Occupancy),
+        },
         // Reduce the accesses when there are more than necessary; otherwise have more of them in flight.
         Resource::Latency => waited_for(shares)
             .and_then(|memory| traffic(memory, shares))
@@ -236,7 +233,7 @@ fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
 fn waited_for(shares: &Utilization) -> Option<Resource> {
     let (l1, shared) = shares.l1_or_shared();
     // Without conflicts, an access takes the least number of wavefronts.
-    let has_conflicts = shares.conflicts.is_some_and(|lost| lost > CONFLICTS);
+    let has_conflicts = above(shares.conflicts, CONFLICTS);
     let memories = [
         (Resource::Dram, shares.dram),
         (Resource::L2, shares.l2),
@@ -246,30 +243,25 @@ fn waited_for(shares: &Utilization) -> Option<Resource> {
     let known = memories
         .into_iter()
         .filter_map(|(memory, share)| Some((memory, share?)));
-    let busiest = known.max_by(|a, b| a.1.total_cmp(&b.1));
-    busiest
-        .filter(|(_, share)| *share >= AT_WORK)
-        .map(|(memory, _)| memory)
+    let (busiest, share) = known.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (share >= AT_WORK).then_some(busiest)
 }
 
 /// The optimization that reduces the traffic of a memory; `None` when it is already minimal.
 fn traffic(memory: Resource, shares: &Utilization) -> Option<Optimization> {
-    let above = |share: Option<f64>, limit| share.is_some_and(|share| share > limit);
-    let is_wasted = shares.used.is_some_and(|used| used < WASTED);
-    match memory {
-        Resource::Dram | Resource::L2 | Resource::L1 if is_wasted => Some(Optimization::Coalescing),
-        Resource::L2 | Resource::L1 if above(shares.moved, MOVED_AGAIN) => {
-            Some(Optimization::Tiling)
-        }
+    let is_wasted = below(shares.used, WASTED);
+    Some(match memory {
+        Resource::Dram | Resource::L2 | Resource::L1 if is_wasted => Optimization::Coalescing,
+        Resource::L2 | Resource::L1 if above(shares.moved, MOVED_AGAIN) => Optimization::Tiling,
         Resource::Shared if above(shares.shared_atomics, MANY_ATOMICS) => {
-            Some(Optimization::Privatization)
+            Optimization::Privatization
         }
         // The checklist calls the placement of words the layout of the data.
-        Resource::Shared if above(shares.conflicts, CONFLICTS) => Some(Optimization::Coalescing),
+        Resource::Shared if above(shares.conflicts, CONFLICTS) => Optimization::Coalescing,
         // Keep more of the data that are read again in registers.
-        Resource::Shared => Some(Optimization::Tiling),
-        _ => None,
-    }
+        Resource::Shared => Optimization::Tiling,
+        _ => return None,
+    })
 }
 
 /// The next rung of the ladder that applies this optimization: the one that the checklist pairs with this rung, or
@@ -281,9 +273,7 @@ pub fn next_rung(ladder: &Ladder, rung: &Rung, optimization: Optimization) -> Op
     }
     let place = |name: &str| ladder.rungs.iter().position(|other| other.name == name);
     let own = place(rung.name)?;
-    let pairs = entry.pairs.iter().filter(|pair| pair.ladder == ladder.name);
-    pairs
-        .filter(|pair| place(&pair.after).is_some_and(|after| after > own))
-        .map(|pair| pair.after.as_str())
-        .next()
+    let is_later = |pair: &&Pair| place(&pair.after).is_some_and(|after| after > own);
+    let mut pairs = entry.pairs.iter().filter(|pair| pair.ladder == ladder.name);
+    pairs.find(is_later).map(|pair| pair.after.as_str())
 }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use analysis::agree::cases::{Case, cases};
 use analysis::agree::record::{Record, Run};
-use analysis::agree::{AgreeError, Gpu, compare};
+use analysis::agree::{Gpu, compare};
 use analysis::document;
-use analysis::profile::ProfileError;
-use analysis::profile::ncu::{self, Ncu};
+use analysis::profile::ncu;
+use analysis::profile::plan;
 use clap::{Arg, ArgGroup, Args};
 use engine::device::{Choice, Device, Sim};
 use engine::run::Plan;
@@ -66,59 +66,52 @@ struct Arguments {
 }
 
 fn run(
-    asked: &Arguments,
+    args: &Arguments,
     targets: &Targets,
     env: &Env<'_>,
     out: &mut dyn Write,
 ) -> Result<u8, Error> {
     // What cannot be written later is refused before minutes are spent.
-    if let Some(doc) = &asked.update_doc {
+    if let Some(doc) = &args.update_doc {
         document::check(doc, MARKER)?;
     }
-    if let Some(path) = &asked.from {
+    if let Some(path) = &args.from {
         let record = Record::read(path, false)?;
-        return report(&record, Some(&record), asked, env, out);
+        return report(&record, Some(&record), args, env, out);
     }
-    let cases = cases(
-        env.catalog,
-        &targets.names(),
-        targets.given(),
-        targets.block(),
-    )?;
-    let mut whole = match &asked.update_fixture {
+    let names = targets.names();
+    let cases = cases(env.catalog, &names, targets.given(), targets.block())?;
+    let mut whole = match &args.update_fixture {
         Some(path) => Record::read(path, true)?,
         None => Record::default(),
     };
     let mut shown = Record::default();
     // A ladder that was compared is kept, whatever becomes of the next.
-    let measured = measure(&cases, asked.ncu.as_deref(), env, |runs| {
+    let measured = measure(&cases, args.ncu.as_deref(), env, |runs| {
         shown.runs.extend(runs.iter().cloned());
         whole.replace(env.catalog, runs);
-        match &asked.update_fixture {
+        match &args.update_fixture {
             Some(path) => Ok(whole.write(path)?),
             None => Ok(()),
         }
     });
-    let code = match shown.runs.is_empty() {
-        true => 0,
-        false => {
-            let whole = asked.update_fixture.as_ref().map(|_| &whole);
-            report(&shown, whole, asked, env, out)?
-        }
-    };
-    measured?;
-    Ok(code)
+    let mut code = 0;
+    if !shown.runs.is_empty() {
+        let whole = args.update_fixture.as_ref().map(|_| &whole);
+        code = report(&shown, whole, args, env, out)?;
+    }
+    measured.map(|()| code)
 }
 
 /// Shows a record, puts the whole one into the file that was asked for, and gives the exit code.
 fn report(
     shown: &Record,
     whole: Option<&Record>,
-    asked: &Arguments,
+    args: &Arguments,
     env: &Env<'_>,
     out: &mut dyn Write,
 ) -> Result<u8, Error> {
-    if let (Some(path), Some(whole)) = (&asked.update_doc, whole) {
+    if let (Some(path), Some(whole)) = (&args.update_doc, whole) {
         document::update(path, MARKER, &show::report(whole).markdown())?;
     }
     let mut report = show::report(shown);
@@ -126,10 +119,7 @@ fn report(
         show::not_measured(&whole.missing(env.catalog), &mut report);
     }
     write!(out, "{}", report.markdown())?;
-    Ok(match shown.is_explained() {
-        true => 0,
-        false => WRONG,
-    })
+    Ok(if shown.is_explained() { 0 } else { WRONG })
 }
 
 /// Compares the cases. `keep` takes the runs of each ladder when it is done.
@@ -139,14 +129,14 @@ fn measure(
     env: &Env<'_>,
     mut keep: impl FnMut(Vec<Run>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let plans = cases.iter().map(Case::plan);
+    let plans = cases.iter().map(|case| plan(&case.selection, case.block));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     let (gpu, device) = gpu(named, env)?;
     for plan in &mut plans {
         plan.leave_out(|_, launch| device.check_supported(launch))?;
         if plan.launches().is_empty() {
             let why = plan.left_out().join("; ");
-            return Err(Error::Profile(ProfileError::Nothing { why }));
+            return Err(analysis::Error::Nothing(why).into());
         }
     }
     // It is closed before another process is profiled on it.
@@ -178,7 +168,7 @@ fn measure(
 /// Opens the GPU and finds the tools that measure and explain.
 ///
 /// # Errors
-/// [`AgreeError::Missing`] with everything that is missing, so that the user can fix it all at once.
+/// [`analysis::Error::Missing`] with everything that is missing, so that the user can fix it all at once.
 fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Device>), Error> {
     let mut missing = Vec::new();
     let device = match (env.open)(Choice::Gpu) {
@@ -189,39 +179,29 @@ fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Devi
         }
         Err(error) => return Err(error.into()),
     };
-    let capability = device
-        .as_ref()
-        .map(|device| device.info().compute_capability);
+    let capability = device.as_ref().map(|own| own.info().compute_capability);
     let program = ncu::find(named).map_err(|error| {
         missing.push(match error {
-            ProfileError::NoNcu(_) => NO_NCU.to_owned(),
+            analysis::Error::NoNcu(_) => NO_NCU.to_owned(),
             other => other.to_string(),
         });
     });
     // Without a GPU, the tools are looked for as for the newest.
-    let newest = env
-        .catalog
-        .kernels
-        .newest_for(None)
-        .map(|ptx| ptx.capability);
+    let newest = env.catalog.kernels.newest_for(None);
+    let newest = newest.map(|ptx| ptx.capability);
     let explain = (env.explain)(capability.unwrap_or(newest));
     let explain = explain.map_err(|why| missing.extend(why));
     match (device, program, explain) {
         (Some(device), Ok(program), Ok(explain)) => {
             let info = device.info().clone();
             let gpu = Gpu {
-                ncu: Ncu {
-                    program,
-                    own: std::env::current_exe()?,
-                    device: info.name.clone(),
-                    runner: env.runner,
-                },
+                ncu: env.ncu(program, &info)?,
                 explain,
                 provenance: (env.provenance)(&info),
                 info,
             };
             Ok((gpu, device))
         }
-        _ => Err(AgreeError::Missing { missing }.into()),
+        _ => Err(analysis::Error::Missing(missing).into()),
     }
 }

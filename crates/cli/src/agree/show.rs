@@ -2,7 +2,7 @@
 
 use analysis::agree::class::Class;
 use analysis::agree::metrics::{BRANCHES, INSTRUCTIONS, METRICS, Rule, UNIFORM, find};
-use analysis::agree::record::{Circumstances, Comparison, Record, Run, Summary};
+use analysis::agree::record::{COUNTED, Circumstances, Comparison, Record, Run};
 
 use crate::output::{Column, Document, Table};
 
@@ -40,21 +40,21 @@ pub(super) fn not_measured(missing: &[(&str, Vec<&str>)], report: &mut Document)
 }
 
 fn summary(record: &Record) -> Table {
-    let names = Summary::default().columns().map(|(name, _)| name);
+    let names = COUNTED.map(|class| class.map_or("0 on both".to_owned(), |own| own.to_string()));
     let words = ["ladder", "problem"].map(Column::text);
-    let mut table = Table::new(words.into_iter().chain(names.map(Column::number)));
-    let mut row = |ladder: &str, case: String, summary: Summary| {
-        let numbers = summary.columns().map(|(_, number)| number.to_string());
+    let numbers = ["rungs".to_owned()].into_iter().chain(names);
+    let mut table = Table::new(words.into_iter().chain(numbers.map(Column::number)));
+    let mut row = |ladder: &str, case: String, runs: &[Run]| {
+        let rungs: usize = runs.iter().map(|run| run.rungs.len()).sum();
+        let count = |class| runs.iter().map(|run| run.count(class)).sum();
+        let numbers = [rungs].into_iter().chain(COUNTED.map(count));
+        let numbers = numbers.map(|number| number.to_string());
         table.row([ladder.to_owned(), case].into_iter().chain(numbers));
     };
     for run in &record.runs {
-        row(&run.ladder, run.case(), run.summary());
+        row(&run.ladder, run.case(), std::slice::from_ref(run));
     }
-    row(
-        "all",
-        String::new(),
-        record.runs.iter().map(Run::summary).sum(),
-    );
+    row("all", String::new(), &record.runs);
     table
 }
 
@@ -62,31 +62,24 @@ fn summary(record: &Record) -> Table {
 fn differences(record: &Record, report: &mut Document) {
     let mut is_exact = true;
     for run in &record.runs {
-        let mut table = Table::new([
-            Column::name("rung"),
-            Column::text("metric"),
-            Column::text("how"),
-            Column::number("sim"),
-            Column::number("GPU"),
-            Column::number("difference"),
-        ]);
-        for row in &run.rungs {
-            for (metric, comparison) in row.comparisons(run) {
-                let Some(comparison) = comparison else {
-                    continue;
-                };
-                if matches!(comparison.class, Class::Exact | Class::Information) {
-                    continue;
-                }
-                table.row([
-                    row.rung.clone(),
-                    metric.heading.clone(),
-                    class(comparison),
-                    number(comparison.sim),
-                    number(comparison.ncu),
-                    difference(comparison),
-                ]);
-            }
+        let words = ["metric", "how"].map(Column::text);
+        let numbers = ["sim", "GPU", "difference"].map(Column::number);
+        let columns = [Column::name("rung")].into_iter().chain(words);
+        let mut table = Table::new(columns.chain(numbers));
+        let all = run.rungs.iter().flat_map(|row| {
+            let comparisons = row.comparisons(run);
+            comparisons.filter_map(move |(metric, both)| Some((row, metric, both?)))
+        });
+        let is_equal = |class| matches!(class, Class::Exact | Class::Information);
+        for (row, metric, both) in all.filter(|(.., both)| !is_equal(both.class)) {
+            table.row([
+                row.rung.clone(),
+                metric.heading.clone(),
+                class(both),
+                number(both.sim),
+                number(both.ncu),
+                difference(both),
+            ]);
         }
         if !table.is_empty() {
             is_exact = false;
@@ -100,9 +93,10 @@ fn differences(record: &Record, report: &mut Document) {
 }
 
 fn class(comparison: &Comparison) -> String {
+    let class = comparison.class;
     match &comparison.why[..] {
-        [] => comparison.class.name().to_owned(),
-        why => format!("{}: {}", comparison.class.name(), why.join("; ")),
+        [] => class.to_string(),
+        why => format!("{class}: {}", why.join("; ")),
     }
 }
 
@@ -126,21 +120,18 @@ fn difference(comparison: &Comparison) -> String {
 fn information(run: &Run) -> Table {
     let names = [INSTRUCTIONS, BRANCHES, UNIFORM].into_iter();
     let here = names.filter(|name| run.metrics.iter().any(|own| own == name));
-    let here: Vec<&str> = here.collect();
-    let headings = here
-        .iter()
-        .filter_map(|name| find(name))
-        .flat_map(|metric| {
-            let ptx = format!("{} (PTX)", metric.heading);
-            [Column::number(ptx), Column::number("(SASS)")]
-        });
+    let here: Vec<_> = here.filter_map(find).collect();
+    let headings = here.iter().flat_map(|metric| {
+        let ptx = format!("{} (PTX)", metric.heading);
+        [Column::number(ptx), Column::number("(SASS)")]
+    });
     let mut table = Table::new([Column::name("rung")].into_iter().chain(headings));
     for row in &run.rungs {
-        let numbers = here.iter().flat_map(|name| {
-            let comparison = row.metrics.get(*name);
-            let of =
-                |side: fn(&Comparison) -> Option<f64>| number(comparison.map_or(Some(0.0), side));
-            [of(|both| both.sim), of(|both| both.ncu)]
+        let numbers = here.iter().flat_map(|metric| {
+            let zeros = (Some(0.0), Some(0.0));
+            let both = row.metrics.get(&metric.name);
+            let (sim, ncu) = both.map_or(zeros, |both| (both.sim, both.ncu));
+            [number(sim), number(ncu)]
         });
         table.row([row.rung.clone()].into_iter().chain(numbers));
     }
@@ -197,21 +188,15 @@ fn circumstances(record: &Record, report: &mut Document) {
 }
 
 fn place(measured: &Circumstances) -> String {
-    let Circumstances {
-        device,
-        capability,
-        driver,
-        ncu,
-        ptxas,
-        date,
-        toolchain,
-    } = measured;
-    let mut parts = vec![device.clone()];
-    if let Some((major, minor)) = capability {
-        parts.push(format!("compute capability {major}.{minor}"));
+    let mut place = measured.device.clone();
+    if let Some((major, minor)) = measured.capability {
+        place += &format!(", compute capability {major}.{minor}");
     }
-    parts.extend(driver.iter().map(|driver| format!("driver {driver}")));
-    parts.extend(ncu.clone());
-    parts.extend(ptxas.iter().map(|version| format!("ptxas {version}")));
-    format!("{}; {date}; {toolchain}", parts.join(", "))
+    let Circumstances { ncu, ptxas, .. } = measured;
+    for (label, version) in [("driver ", &measured.driver), ("", ncu), ("ptxas ", ptxas)] {
+        if let Some(version) = version {
+            place += &format!(", {label}{version}");
+        }
+    }
+    format!("{place}; {}; {}", measured.date, measured.toolchain)
 }

@@ -7,7 +7,7 @@ use clap::{Args, FromArgMatches};
 use crate::command::Command;
 use crate::env::{Env, progress_bar};
 use crate::error::Error;
-use crate::output::{Column, Document, NOTHING, Table};
+use crate::output::{Column, Document, Format, NOTHING, Table};
 use analysis::checklist::{MeasuredGain, MeasuredPair, entries, measure};
 use engine::device::Sim;
 use serde_json::{Value, json};
@@ -36,12 +36,8 @@ fn checklist(args: &Arguments, env: &Env<'_>, out: &mut dyn Write) -> Result<u8,
         bar.inc(1);
     });
     bar.finish_and_clear();
-    let document = document(&measured?);
-    let text = match args.json {
-        true => document.json(),
-        false => document.text(env.style()),
-    };
-    out.write_all(text.as_bytes())?;
+    let (json, markdown) = (args.json, false);
+    Format { json, markdown }.write(&document(&measured?), env.style(), out)?;
     Ok(0)
 }
 
@@ -55,14 +51,15 @@ fn document(measured: &[MeasuredPair]) -> Document {
     for entry in entries() {
         let or_nothing = |text: &'static str| if text.is_empty() { NOTHING } else { text };
         table.row([
-            entry.optimization.name(),
-            or_nothing(&entry.compute),
-            or_nothing(&entry.memory),
-            &entry.strategies.join(";\n"),
+            entry.optimization.to_string(),
+            or_nothing(&entry.compute).to_owned(),
+            or_nothing(&entry.memory).to_owned(),
+            entry.strategies.join(";\n"),
         ]);
         let or_null = |text: &'static str| (!text.is_empty()).then_some(text);
-        let own = measured.iter();
-        let own = own.filter(|measured| measured.optimization == entry.optimization);
+        let own = measured
+            .iter()
+            .filter(|own| own.optimization == entry.optimization);
         document.record(&json!({
             "optimization": entry.optimization,
             "compute": or_null(&entry.compute),
@@ -86,23 +83,21 @@ fn rungs(measured: &[MeasuredPair]) -> Table {
     let numbers = ["before", "after", "factor"].map(Column::number);
     let mut table = Table::new(words.into_iter().chain(numbers));
     let mut last = None;
-    for MeasuredPair {
-        optimization,
-        pair,
-        size,
-        gains,
-    } in measured
-    {
+    for own in measured {
         let lines = |text: fn(&MeasuredGain) -> String| -> String {
-            let lines: Vec<String> = gains.iter().map(text).collect();
+            let lines: Vec<String> = own.gains.iter().map(text).collect();
             lines.join("\n")
         };
         // Each optimization's name once.
-        let is_next = last.replace(optimization) != Some(optimization);
+        let is_next = last.replace(own.optimization) != Some(own.optimization);
         table.row([
-            if is_next { optimization.name() } else { "" }.to_owned(),
-            format!("{}\n→ {}", pair.before, pair.after),
-            size.clone(),
+            if is_next {
+                own.optimization.to_string()
+            } else {
+                String::new()
+            },
+            format!("{}\n→ {}", own.pair.before, own.pair.after),
+            own.size.clone(),
             lines(|gain| gain.what.to_owned()),
             lines(|gain| number(gain.before)),
             lines(|gain| number(gain.after)),

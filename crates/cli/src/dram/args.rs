@@ -4,7 +4,7 @@ use clap::{Args, FromArgMatches, Subcommand};
 
 use crate::output::Format;
 use crate::targets::Scope;
-use analysis::dram::{Dram, DramError};
+use analysis::dram::Dram;
 use engine::size::parse_size;
 
 #[derive(Args, Debug)]
@@ -39,54 +39,63 @@ pub(super) struct Memory {
 #[derive(Subcommand, Debug)]
 pub(super) enum Figure {
     /// Which channel and which bank an array's elements are in
-    Map {
-        #[command(flatten)]
-        memory: Memory,
-        /// Bytes of an element
-        #[arg(long, default_value = "4", value_parser = parse_size, allow_hyphen_values = true)]
-        element: u64,
-        /// Elements of the array
-        #[arg(long, default_value = "16", value_parser = parse_size, allow_hyphen_values = true)]
-        elements: u64,
-        #[command(flatten)]
-        format: Format,
-    },
+    Map(MapArguments),
     /// Which channels and banks the phases of a tiled product of two matrices need
-    Tiles {
-        #[command(flatten)]
-        memory: Memory,
-        /// Bytes of an element
-        #[arg(long, default_value = "4", value_parser = parse_size, allow_hyphen_values = true)]
-        element: u64,
-        /// Rows and columns of a matrix
-        #[arg(long, default_value = "4", value_parser = parse_size, allow_hyphen_values = true)]
-        n: u64,
-        /// Rows and columns of a tile
-        #[arg(long, default_value = "2", value_parser = parse_size, allow_hyphen_values = true)]
-        tile: u64,
-        #[command(flatten)]
-        format: Format,
-    },
+    Tiles(TilesArguments),
     /// How many banks it takes to keep a channel's bus busy
-    Bus {
-        /// How many times as long a bank looks for a burst as the burst is on the bus
-        #[arg(long, default_value = "20", value_parser = parse_size, allow_hyphen_values = true)]
-        ratio: u64,
-        /// Banks of a channel
-        #[arg(long, default_value = "1", value_parser = parse_size, allow_hyphen_values = true)]
-        banks: u64,
-        /// Bits of the bus
-        #[arg(long, default_value = "64", value_parser = parse_size, allow_hyphen_values = true)]
-        width: u64,
-        /// Its clock in GHz
-        #[arg(long, default_value = "1", allow_hyphen_values = true)]
-        clock: f64,
-        /// Bandwidths in GB/s, to see how many channels they take
-        #[arg(long, num_args = 1.., value_name = "GB/S", default_values = ["32", "256"], allow_negative_numbers = true)]
-        demand: Vec<f64>,
-        #[command(flatten)]
-        format: Format,
-    },
+    Bus(BusArguments),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct MapArguments {
+    #[command(flatten)]
+    pub memory: Memory,
+    /// Bytes of an element
+    #[arg(long, default_value = "4", value_parser = parse_size, allow_hyphen_values = true)]
+    pub element: u64,
+    /// Elements of the array
+    #[arg(long, default_value = "16", value_parser = parse_size, allow_hyphen_values = true)]
+    pub elements: u64,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct TilesArguments {
+    #[command(flatten)]
+    pub memory: Memory,
+    /// Bytes of an element
+    #[arg(long, default_value = "4", value_parser = parse_size, allow_hyphen_values = true)]
+    pub element: u64,
+    /// Rows and columns of a matrix
+    #[arg(long, default_value = "4", value_parser = parse_size, allow_hyphen_values = true)]
+    pub n: u64,
+    /// Rows and columns of a tile
+    #[arg(long, default_value = "2", value_parser = parse_size, allow_hyphen_values = true)]
+    pub tile: u64,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct BusArguments {
+    /// How many times as long a bank looks for a burst as the burst is on the bus
+    #[arg(long, default_value = "20", value_parser = parse_size, allow_hyphen_values = true)]
+    pub ratio: u64,
+    /// Banks of a channel
+    #[arg(long, default_value = "1", value_parser = parse_size, allow_hyphen_values = true)]
+    pub banks: u64,
+    /// Bits of the bus
+    #[arg(long, default_value = "64", value_parser = parse_size, allow_hyphen_values = true)]
+    pub width: u64,
+    /// Its clock in GHz
+    #[arg(long, default_value = "1", allow_hyphen_values = true)]
+    pub clock: f64,
+    /// Bandwidths in GB/s, to see how many channels they take
+    #[arg(long, num_args = 1.., value_name = "GB/S", default_values = ["32", "256"], allow_negative_numbers = true)]
+    pub demand: Vec<f64>,
+    #[command(flatten)]
+    pub format: Format,
 }
 
 /// Adds to the arguments that all commands share. What is traced is named with an option, because the names of the
@@ -123,7 +132,7 @@ impl Figure {
 
 impl Memory {
     /// The memory that is asked for, with `default`'s numbers for those that are not given.
-    pub(super) fn or(&self, default: Dram) -> Result<Dram, DramError> {
+    pub(super) fn or(&self, default: Dram) -> Result<Dram, analysis::Error> {
         Dram::new(
             self.channels.unwrap_or(default.channels()),
             self.banks.unwrap_or(default.banks()),

@@ -1,9 +1,11 @@
 //! The chapter's figures as pictures and tables, with their results in words.
 
+use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::ops::Range;
 
 use crate::output::{Column, Document, Table};
-use analysis::dram::{Bus, Load, Map, Matrix, Moment, Tiles};
+use analysis::dram::{Bus, Load, Map, Matrix, Moment, Place, Tiles};
 
 /// Elements that are named one by one.
 const NAMED: u64 = 4;
@@ -16,11 +18,8 @@ pub(super) fn map(map: &Map) -> Document {
     let channels = (0..dram.channels()).map(|channel| Column::text(format!("channel {channel}")));
     let mut table = Table::new([Column::text("")].into_iter().chain(channels));
     for bank in 0..dram.banks() {
-        let cells = (0..dram.channels()).map(|channel| {
-            let bursts = map.bursts(channel, bank).into_iter();
-            let lines: Vec<String> = bursts.map(|elements| named("M", elements)).collect();
-            lines.join("\n")
-        });
+        let cells =
+            (0..dram.channels()).map(|channel| join(map.bursts(channel, bank), "\n", named));
         table.row([format!("bank {bank}")].into_iter().chain(cells));
     }
     let mut document = Document::default();
@@ -45,14 +44,12 @@ pub(super) fn tiles(tiles: &Tiles) -> Document {
     let mut document = Document::default();
     let (blocks, all) = (tiles.blocks().take(BLOCKS), tiles.blocks().count());
     let header = [Column::text(format!("M, {0} × {0}", tiles.n))];
-    let columns = blocks
-        .clone()
-        .map(|(down, across)| Column::text(format!("block {down},{across}")));
+    let column = |(down, across)| Column::text(format!("block {down},{across}"));
+    let columns = blocks.clone().map(column);
     let mut table = Table::new(header.into_iter().chain(columns));
     for phase in 0..tiles.side() {
-        let loaded = blocks
-            .clone()
-            .map(|block| loads(tiles.loads(Matrix::M, phase, block)));
+        let loaded = blocks.clone();
+        let loaded = loaded.map(|block| loads(tiles.loads(Matrix::M, phase, block)));
         table.row([format!("phase {phase}")].into_iter().chain(loaded));
     }
     document.table(table);
@@ -71,14 +68,17 @@ pub(super) fn tiles(tiles: &Tiles) -> Document {
         Column::number("busiest channel"),
     ]);
     for own in &tiles.phases {
-        let busy: Vec<String> = own.channels.iter().map(u64::to_string).collect();
         let most = own.bursts_by_channel.iter().max();
         table.row([
             own.phase.to_string(),
             format!("{:?}", own.matrix),
             own.accesses.to_string(),
             own.bursts.to_string(),
-            format!("{} of {channels}: {}", busy.len(), busy.join(", ")),
+            format!(
+                "{} of {channels}: {}",
+                own.channels.len(),
+                join(&own.channels, ", ", u64::to_string)
+            ),
             format!("{} of {}", own.banks.len(), channels * banks),
             plural(most.copied().unwrap_or(0), "burst"),
         ]);
@@ -86,17 +86,11 @@ pub(super) fn tiles(tiles: &Tiles) -> Document {
     document.table(table);
     for matrix in [Matrix::M, Matrix::N] {
         let phases = || tiles.phases.iter().filter(|own| own.matrix == matrix);
-        let busy = phases().map(|own| own.channels.len());
-        let each = match (busy.clone().min(), busy.max()) {
-            (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
-            (_, most) => most.unwrap_or(0).to_string(),
-        };
-        let mut ever: Vec<u64> = phases().flat_map(|own| own.channels.clone()).collect();
-        ever.sort_unstable();
-        ever.dedup();
+        let busy = range(phases().map(|own| own.channels.len()));
+        let ever: BTreeSet<u64> = phases().flat_map(|own| own.channels.clone()).collect();
+        let ever = ever.len();
         document.paragraph(format!(
-            "{matrix:?}: {each} of {channels} channels busy in a phase, {} over all phases",
-            ever.len()
+            "{matrix:?}: {busy} of {channels} channels busy in a phase, {ever} over all phases"
         ));
     }
     document.paragraph(
@@ -151,31 +145,29 @@ pub(super) fn bus(bus: &Bus) -> Document {
 fn timeline(bus: &Bus) -> String {
     let width = format!("bank {}", bus.own.banks - 1).len();
     let mut text = String::new();
+    let mark = |moment: &Moment| match moment {
+        Moment::Idle => ' ',
+        Moment::Access => '░',
+        Moment::Transfer => '█',
+        Moment::Waits => '·',
+    };
     for (bank, lane) in bus.timeline.iter().enumerate() {
-        let line: String = lane
-            .iter()
-            .map(|moment| match moment {
-                Moment::Idle => ' ',
-                Moment::Access => '░',
-                Moment::Transfer => '█',
-                Moment::Waits => '·',
-            })
-            .collect();
+        let line: String = lane.iter().map(mark).collect();
         text += &format!("{:width$} {}\n", format!("bank {bank}"), line.trim_end());
     }
-    let is_sent = |time: usize| {
-        bus.timeline
-            .iter()
-            .any(|lane| lane[time] == Moment::Transfer)
-    };
+    let lanes = bus.timeline.iter();
     let end = bus.timeline.first().map_or(0, Vec::len);
-    let shared: String = (0..end)
-        .map(|time| if is_sent(time) { '█' } else { '─' })
-        .collect();
-    let waits = if bus.own.banks > bus.banks_to_saturate {
-        ", · it waits for the bus"
-    } else {
-        ""
+    let shared =
+        (0..end).map(
+            |time| match lanes.clone().any(|lane| lane[time] == Moment::Transfer) {
+                true => '█',
+                false => '─',
+            },
+        );
+    let shared: String = shared.collect();
+    let waits = match bus.own.banks > bus.banks_to_saturate {
+        true => ", · it waits for the bus",
+        false => "",
     };
     text + &format!(
         "{:width$} {shared}\n░ a bank looks for its burst, █ the burst is on the bus{waits}\n",
@@ -185,46 +177,44 @@ fn timeline(bus: &Bus) -> String {
 
 /// A block's loads, three lines each: the elements by row and column, by index, and where they are.
 fn loads(loads: Vec<Load>) -> String {
-    let mut lines = Vec::new();
-    for Load {
-        row,
-        columns,
-        elements,
-        bursts,
-    } in loads
-    {
-        let (first, last) = (columns.start, columns.end - 1);
-        lines.push(if last - first < NAMED {
-            columns
-                .map(|column| format!("M{row},{column}"))
-                .collect::<Vec<_>>()
-                .join(" ")
-        } else {
-            format!("M{row},{first} … M{row},{last}")
-        });
-        let places: Vec<String> = bursts
-            .iter()
-            .map(|place| format!("channel {}, bank {}", place.channel, place.bank))
-            .collect();
-        lines.push(format!("  {}", named("M", elements)));
-        lines.push(format!("  {}", places.join("; ")));
-    }
-    lines.join("\n")
+    join(loads, "\n", |load: Load| {
+        let elements = each(load.columns, |column| format!("M{},{column}", load.row));
+        let place = |place: &Place| format!("channel {}, bank {}", place.channel, place.bank);
+        let places = join(&load.bursts, "; ", place);
+        format!("{elements}\n  {}\n  {places}", named(load.elements))
+    })
 }
 
 /// `M[0] M[1]`, `M[0] … M[7]`.
-fn named(array: &str, elements: Range<u64>) -> String {
-    if elements.end - elements.start <= NAMED {
-        let all: Vec<String> = elements
-            .map(|element| format!("{array}[{element}]"))
-            .collect();
-        return all.join(" ");
+fn named(elements: Range<u64>) -> String {
+    each(elements, |element| format!("M[{element}]"))
+}
+
+/// The texts of a few numbers, or of the first and the last one.
+fn each(numbers: Range<u64>, text: impl Fn(u64) -> String) -> String {
+    match numbers.end - numbers.start <= NAMED {
+        true => join(numbers, " ", text),
+        false => format!("{} … {}", text(numbers.start), text(numbers.end - 1)),
     }
-    format!(
-        "{array}[{}] … {array}[{}]",
-        elements.start,
-        elements.end - 1
-    )
+}
+
+fn join<T>(
+    all: impl IntoIterator<Item = T>,
+    separator: &str,
+    text: impl Fn(T) -> String,
+) -> String {
+    let texts: Vec<String> = all.into_iter().map(text).collect();
+    texts.join(separator)
+}
+
+/// `3`, or `2 to 4` if the numbers differ.
+pub(super) fn range<T: Ord + Display + Default>(
+    numbers: impl Iterator<Item = T> + Clone,
+) -> String {
+    match (numbers.clone().min(), numbers.max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
+        (_, most) => most.unwrap_or_default().to_string(),
+    }
 }
 
 /// `1 bank`, `2 banks`.

@@ -13,8 +13,8 @@ use crate::command::{Command, CommandArgs, Output};
 use crate::env::{Env, WRONG};
 use crate::error::Error;
 use crate::output::{Document, Format};
-use analysis::dram::trace::Trace;
-use analysis::dram::{Bus, Dram, DramError, Map, Tiles};
+use analysis::dram::trace::{Trace, trace as run_traced};
+use analysis::dram::{Bus, Dram, Map, Tiles};
 use args::{Arguments, Figure};
 use engine::device::Sim;
 
@@ -26,11 +26,11 @@ pub(crate) const DRAM: Command = Command {
 };
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let asked = CommandArgs::<Arguments>::read(env, matches)?;
-    let (mut format, mut code) = (asked.own.format, 0);
-    let document = match &asked.own.figure {
-        _ if !asked.targets.is_empty() => {
-            let trace = traced(&asked, env)?;
+    let args = CommandArgs::<Arguments>::read(env, matches)?;
+    let (mut format, mut code) = (args.own.format, 0);
+    let document = match &args.own.figure {
+        _ if !args.targets.is_empty() => {
+            let trace = traced(&args, env)?;
             code = if trace.correct { 0 } else { WRONG };
             trace::document(&trace)
         }
@@ -59,52 +59,34 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 /// A figure: the form that is asked for, its name and what it shows, its data, and how they are drawn.
 type FigureParts = (Format, (&'static str, &'static str), Value, Document);
 
-fn parts(figure: &Figure) -> Result<FigureParts, DramError> {
+fn parts(figure: &Figure) -> Result<FigureParts, analysis::Error> {
     let (format, title, data, document) = match figure {
-        Figure::Map {
-            memory,
-            element,
-            elements,
-            format,
-        } => {
-            let map = Map::new(memory.or(Dram::FIGURE)?, *element, *elements)?;
+        Figure::Map(own) => {
+            let map = Map::new(own.memory.or(Dram::FIGURE)?, own.element, own.elements)?;
             let title = ("map", "an array's elements in channels and banks");
-            (format, title, to_value(&map), figures::map(&map))
+            (own.format, title, to_value(&map), figures::map(&map))
         }
-        Figure::Tiles {
-            memory,
-            element,
-            n,
-            tile,
-            format,
-        } => {
-            let tiles = Tiles::new(memory.or(Dram::FIGURE)?, *element, *n, *tile)?;
+        Figure::Tiles(own) => {
+            let tiles = Tiles::new(own.memory.or(Dram::FIGURE)?, own.element, own.n, own.tile)?;
             let title = (
                 "tiles",
                 "what the blocks of a tiled product load, phase by phase",
             );
-            (format, title, to_value(&tiles), figures::tiles(&tiles))
+            (own.format, title, to_value(&tiles), figures::tiles(&tiles))
         }
-        Figure::Bus {
-            ratio,
-            banks,
-            width,
-            clock,
-            demand,
-            format,
-        } => {
-            let bus = Bus::new(*ratio, *banks, *width, *clock, demand)?;
+        Figure::Bus(own) => {
+            let bus = Bus::new(own.ratio, own.banks, own.width, own.clock, &own.demand)?;
             let title = ("bus", "how many banks keep a channel busy");
-            (format, title, to_value(&bus), figures::bus(&bus))
+            (own.format, title, to_value(&bus), figures::bus(&bus))
         }
     };
     let data = data.expect("names, numbers and arrays serialize");
-    Ok((*format, title, data, document))
+    Ok((format, title, data, document))
 }
 
 /// Runs the rung that is named, on the problem that is asked for.
-fn traced(asked: &CommandArgs<Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
-    let CommandArgs { targets, own } = asked;
+fn traced(args: &CommandArgs<Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
+    let CommandArgs { targets, own } = args;
     let memory = own.memory.or(Dram::H100)?;
     let mut plans = Vec::new();
     for selection in targets.select(env.catalog)? {
@@ -115,21 +97,15 @@ fn traced(asked: &CommandArgs<Arguments>, env: &Env<'_>) -> Result<Trace, Error>
         (plans.first(), launches().next(), launches().count())
     else {
         let rungs: Vec<&str> = launches().map(|(rung, _)| rung.name).collect();
-        return Err(Error::SeveralRungs {
-            name: targets.names().join(" "),
-            rungs: rungs.join(", "),
-        });
+        let (name, rungs) = (targets.names().join(" "), rungs.join(", "));
+        return Err(Error::Request(format!(
+            "`{name}` is several rungs: {rungs}; which one?"
+        )));
     };
     // Of all devices only the SIMT machine reports each access.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
-    let problem = plan.problem();
-    Ok(analysis::dram::trace::trace(
-        &mut sim,
-        ladder,
-        rung,
-        problem,
-        launch,
-        memory,
-        own.windows,
+    let (problem, windows) = (plan.problem(), own.windows);
+    Ok(run_traced(
+        &mut sim, ladder, rung, problem, launch, memory, windows,
     )?)
 }

@@ -1,23 +1,18 @@
 //! A trace as a table, and as a picture of each kind of access: channels across, windows down.
 
-use super::figures::plural;
+use super::figures::{plural, range};
 use crate::output::{Column, Document, Table};
 use analysis::dram::trace::{Accesses, Kind, Trace, Window};
 use engine::problem::Verdict;
 
 pub(super) fn document(trace: &Trace) -> Document {
-    let Trace {
-        dram,
-        launch,
-        size,
-        accesses,
-        ..
-    } = trace;
+    let (launch, dram) = (&trace.launch, &trace.dram);
     let mut document = Document::default();
     document.value(trace);
     let channels = dram.channels();
     document.paragraph(format!(
-        "{launch}, {size}, on {channels} channels × {} with bursts of {}",
+        "{launch}, {}, on {channels} channels × {} with bursts of {}",
+        trace.size,
         plural(dram.banks(), "bank"),
         plural(dram.burst(), "byte"),
     ));
@@ -31,15 +26,13 @@ pub(super) fn document(trace: &Trace) -> Document {
         "busiest bank",
         "busy in a window",
     ];
-    let columns = [Column::text("accesses")]
-        .into_iter()
-        .chain(numbers.map(Column::number));
-    let mut table = Table::new(columns);
-    for traced in accesses {
+    let columns = [Column::text("accesses")].into_iter();
+    let mut table = Table::new(columns.chain(numbers.map(Column::number)));
+    for traced in &trace.accesses {
         table.row(row(traced, channels));
     }
     document.table(table);
-    for traced in accesses {
+    for traced in &trace.accesses {
         let windows = traced.windows.len() as u64;
         document.paragraph(format!(
             "{}, {} of {} each; {} across",
@@ -75,17 +68,9 @@ fn name(kind: Kind) -> &'static str {
 
 fn row(traced: &Accesses, channels: u64) -> [String; 9] {
     // A window in which nothing happens keeps nothing waiting.
-    let busy = traced
-        .windows
-        .iter()
-        .map(|own| own.channels_busy)
-        .filter(|&busy| busy > 0);
-    let busy = match (busy.clone().min(), busy.max()) {
-        (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
-        (_, most) => most.unwrap_or(0).to_string(),
-    };
-    let over_mean =
-        |uneven: Option<f64>| uneven.map_or(String::new(), |uneven| format!("{uneven:.2}"));
+    let busy = traced.windows.iter().map(|own| own.channels_busy);
+    let busy = range(busy.filter(|&busy| busy > 0));
+    let over_mean = |uneven: Option<f64>| uneven.map_or(String::new(), |own| format!("{own:.2}"));
     [
         name(traced.kind).to_owned(),
         traced.requests.to_string(),
@@ -102,10 +87,9 @@ fn row(traced: &Accesses, channels: u64) -> [String; 9] {
 /// The number of blocks in a window.
 fn blocks(blocks: u64, windows: u64) -> String {
     let (least, most) = (blocks / windows, blocks.div_ceil(windows));
-    if least == most {
-        plural(least, "block")
-    } else {
-        format!("{least} or {}", plural(most, "block"))
+    match least == most {
+        true => plural(least, "block"),
+        false => format!("{least} or {}", plural(most, "block")),
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod text;
 
+use std::io::Write;
+
 use clap::{ArgMatches, Args};
 
 use crate::command::{Command, CommandArgs, Output};
@@ -10,8 +12,8 @@ use crate::error::Error;
 use crate::output::{Document, Format, Printer};
 use crate::targets::NAMES;
 use analysis::occupancy::check::{self, Comparison, LadderComparison};
-use analysis::occupancy::{EntryOccupancy, Limits, OccupancyError, RungOccupancy, source};
-use engine::device::{Choice, Resident};
+use analysis::occupancy::{EntryOccupancy, Limits, RungOccupancy, source};
+use engine::device::Choice;
 use engine::selection::Selection;
 use engine::size::dims;
 
@@ -54,7 +56,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return against_the_driver(&args, &selected, env, to);
     }
     if targets.is_empty() {
-        return Err(OccupancyError::NoRung.into());
+        return Err(analysis::Error::NoRung.into());
     }
     // A GPU that only another architecture is asked of is not needed.
     let mut device = match (&args.arch, args.device) {
@@ -64,11 +66,12 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let capability = device
         .as_ref()
         .and_then(|own| own.info().compute_capability);
-    let arch = args.arch.clone().unwrap_or_else(|| {
-        capability.map_or(ARCH.to_owned(), |(major, minor)| {
-            format!("sm_{major}{minor}")
-        })
-    });
+    let own_arch = || capability.map(|(major, minor)| format!("sm_{major}{minor}"));
+    let arch = args
+        .arch
+        .clone()
+        .or_else(own_arch)
+        .unwrap_or(ARCH.to_owned());
     let limits = Limits::named(&arch)?;
 
     let (kernels, style) = (env.catalog.kernels, env.style());
@@ -107,10 +110,10 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
     if is_empty {
         let reason = left_out.join("; ");
-        return Err(OccupancyError::NothingFits { reason }.into());
+        return Err(analysis::Error::NothingFits(reason).into());
     }
     for why in left_out {
-        tell_left_out(&why, args.format, &mut document, to)?;
+        tell_left_out(&why, args.format, &mut document, to.err)?;
     }
     args.format.write(&document, style, to.out)?;
     Ok(0)
@@ -121,10 +124,10 @@ fn tell_left_out(
     why: &str,
     format: Format,
     document: &mut Document,
-    to: &mut Output<'_>,
+    err: &mut dyn Write,
 ) -> std::io::Result<()> {
     match format.json {
-        true => writeln!(to.err, "left out: {why}"),
+        true => writeln!(err, "left out: {why}"),
         false => {
             document.note(format!("left out: {why}"));
             Ok(())
@@ -139,8 +142,8 @@ fn against_the_driver(
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
     let mut device = (env.open)(args.device)?;
+    let mut printer = Printer::new(args.format, env.style(), to.out);
     let mut code = 0;
-    let mut documents = Vec::new();
     for own in selected {
         let LadderComparison {
             comparisons,
@@ -162,37 +165,25 @@ fn against_the_driver(
             document.note(format!("  {}", difference(one)));
         }
         for why in left_out {
-            tell_left_out(&why, args.format, &mut document, to)?;
+            tell_left_out(&why, args.format, &mut document, to.err)?;
         }
         for one in &comparisons {
             document.record(one);
         }
-        documents.push(document);
+        printer.show(&document)?;
     }
     let mut place = Document::default();
     place.note(format!("on {}", device.info()));
-    documents.push(place);
-    let mut printer = Printer::new(args.format, env.style(), to.out);
-    for document in &documents {
-        printer.show(document)?;
-    }
+    printer.show(&place)?;
     printer.finish()?;
     Ok(code)
 }
 
 fn difference(one: &Comparison) -> String {
-    let Resident {
-        registers,
-        static_shared,
-        blocks,
-        ..
-    } = one.driver;
+    let (entry, block, driver) = (&one.entry, dims(one.block), &one.driver);
     format!(
-        "{} with blocks of {}: {} blocks an SM calculated, {blocks} by the driver ({registers} registers, {static_shared} \
-         bytes static and {} dynamic)",
-        one.entry,
-        dims(one.block),
-        one.calculated,
-        one.dynamic_shared
+        "{entry} with blocks of {block}: {} blocks an SM calculated, {} by the driver ({} registers, {} bytes static and \
+         {} dynamic)",
+        one.calculated, driver.blocks, driver.registers, driver.static_shared, one.dynamic_shared
     )
 }

@@ -18,15 +18,10 @@ pub(super) fn details(report: &RungOccupancy, style: OutputStyle) -> Document {
     document.facts(facts(report));
 
     document.section("By block", "");
-    let columns = [
-        Column::text("block"),
-        Column::number("regs"),
-        Column::number("shared"),
-    ];
-    let mut by_block = table(columns);
+    let mut by_block = table([Column::text("block")], true);
     for entry in &report.by_block {
         let is_here = entry.block == own.block;
-        by_block.row(marked(row(dims(entry.block), entry, style), is_here, style));
+        by_block.row(marked(row(entry, style), is_here, style));
     }
     document.table(by_block);
 
@@ -38,55 +33,45 @@ pub(super) fn details(report: &RungOccupancy, style: OutputStyle) -> Document {
     document.table(by_steps(&report.by_shared_bytes, shared, style, bytes));
     let registers = own.registers;
     document.section(format!("By registers a thread ({registers} here)"), "");
-    document.table(by_steps(&report.by_registers, registers, style, |count| {
-        count.to_string()
-    }));
+    let count = |registers: u32| registers.to_string();
+    document.table(by_steps(&report.by_registers, registers, style, count));
     document
 }
 
 /// Several rungs, a line each.
 pub(super) fn summary(rungs: &[(&str, EntryOccupancy)], style: OutputStyle) -> Table {
-    let columns = [
-        Column::name("rung"),
-        Column::text("block"),
-        Column::number("regs"),
-        Column::number("shared"),
-    ];
-    let mut table = table(columns);
+    let mut table = table([Column::name("rung"), Column::text("block")], true);
     for (name, entry) in rungs {
-        let cells = row(dims(entry.block), entry, style);
+        let cells = row(entry, style);
         table.row([(*name).to_owned()].into_iter().chain(cells));
     }
     table
 }
 
-/// A table that begins with these columns and ends with those of [`ends`].
-fn table(first: impl IntoIterator<Item = Column>) -> Table {
+/// A table that begins with these columns, has those of an entry's resources if it is `of_entries`, and ends with
+/// those of [`ends`].
+fn table(first: impl IntoIterator<Item = Column>, of_entries: bool) -> Table {
+    let resources = ["regs", "shared"].into_iter().filter(|_| of_entries);
     let ends = [
         Column::number("blocks"),
         Column::number("warps"),
         Column::text("occupancy").unbroken(),
         Column::text("limited by"),
     ];
-    Table::new(first.into_iter().chain(ends))
+    let first = first.into_iter().chain(resources.map(Column::number));
+    Table::new(first.chain(ends))
 }
 
-fn row(block: String, entry: &EntryOccupancy, style: OutputStyle) -> Vec<String> {
-    let mut cells = vec![
-        block,
-        entry.registers.to_string(),
-        bytes(entry.shared_bytes()),
-    ];
+fn row(entry: &EntryOccupancy, style: OutputStyle) -> Vec<String> {
+    let (registers, shared) = (entry.registers.to_string(), bytes(entry.shared_bytes()));
+    let mut cells = vec![dims(entry.block), registers, shared];
     cells.extend(ends(&entry.occupancy, style));
     cells
 }
 
 fn ends(occupancy: &Occupancy, style: OutputStyle) -> [String; 4] {
-    let names: Vec<&str> = occupancy
-        .limited_by
-        .iter()
-        .map(|limiter| name(*limiter))
-        .collect();
+    let names = occupancy.limited_by.iter().map(|limiter| name(*limiter));
+    let names: Vec<&str> = names.collect();
     let share = occupancy.fraction;
     [
         occupancy.blocks.to_string(),
@@ -104,7 +89,7 @@ fn by_steps(
     style: OutputStyle,
     amount: impl Fn(u32) -> String,
 ) -> Table {
-    let mut table = table([Column::number("up to")]);
+    let mut table = table([Column::number("up to")], false);
     let mut before = None;
     for (index, step) in steps.iter().enumerate() {
         let is_here = (step.from..=step.up_to).contains(&here);
@@ -128,23 +113,15 @@ fn marked(mut cells: Vec<String>, is_here: bool, style: OutputStyle) -> Vec<Cell
         (true, false) => ">",
     };
     cells[0] = format!("{mark} {}", cells[0]);
-    let cell = |text| {
-        if is_here {
-            Cell::good(text)
-        } else {
-            Cell::from(text)
-        }
+    let cell = |text| match is_here {
+        true => Cell::good(text),
+        false => Cell::from(text),
     };
     cells.into_iter().map(cell).collect()
 }
 
 fn facts(report: &RungOccupancy) -> Vec<(&'static str, String)> {
-    let RungOccupancy {
-        limits,
-        own,
-        driver,
-        ..
-    } = report;
+    let (limits, own) = (&report.limits, &report.own);
     let occupancy = &own.occupancy;
     let reserved = match limits.shared_reserved {
         0 => String::new(),
@@ -179,16 +156,12 @@ fn facts(report: &RungOccupancy) -> Vec<(&'static str, String)> {
         ("occupancy", percent(occupancy.fraction)),
     ];
     let heads = ["limited by"].into_iter().chain(std::iter::repeat(""));
-    let reasons = occupancy
-        .limited_by
-        .iter()
-        .map(|limiter| reason(limits, own, *limiter));
-    facts.extend(heads.zip(reasons));
-    if let Some(driver) = driver {
-        let same = if driver.blocks == occupancy.blocks {
-            ""
-        } else {
-            "NOT "
+    let limiters = occupancy.limited_by.iter();
+    facts.extend(heads.zip(limiters.map(|limiter| reason(limits, own, *limiter))));
+    if let Some(driver) = report.driver {
+        let same = match driver.blocks == occupancy.blocks {
+            true => "",
+            false => "NOT ",
         };
         let says = format!(
             "{} blocks an SM, {same}as calculated; {} registers, {} static, {} bytes of local memory",
@@ -215,46 +188,47 @@ fn name(limiter: Limiter) -> &'static str {
 /// Why there are not more blocks, where this resource ends.
 fn reason(limits: &Limits, own: &EntryOccupancy, limiter: Limiter) -> String {
     let occupancy = &own.occupancy;
-    let threads: u32 = own.block.iter().product();
-    let why = match (limiter, occupancy.blocks) {
-        (Limiter::Warps, 0) => {
+    let warps = own.block.iter().product::<u32>().div_ceil(32);
+    // If not one block fits, and otherwise.
+    let (none, some) = match limiter {
+        Limiter::Warps => (
+            format!("a block has at most {} threads", limits.threads_per_block),
             format!(
-                "not one block fits; a block has at most {} threads",
-                limits.threads_per_block
-            )
-        }
-        (Limiter::Blocks, 0) => "not one block fits; an SM has none".to_owned(),
-        (Limiter::Registers, 0) => format!(
-            "not one block fits; a thread has at most {} and a block {}",
-            limits.registers_per_thread, limits.registers_per_block
-        ),
-        (Limiter::SharedMemory, 0) => {
-            format!(
-                "not one block fits; a block has at most {}",
-                bytes(limits.shared_opt_in)
-            )
-        }
-        (Limiter::Barriers, 0) => "not one block fits; a block has more than an SM".to_owned(),
-        (Limiter::Warps, _) => {
-            format!(
-                "a block has {} of the {} that an SM holds",
-                threads.div_ceil(32),
+                "a block has {warps} of the {} that an SM holds",
                 limits.warps
-            )
-        }
-        (Limiter::Blocks, _) => format!("an SM holds {}, however small", limits.blocks),
-        (Limiter::Registers, _) => format!(
-            "a block takes {} of the SM's {}",
-            occupancy.registers_per_block, limits.registers
+            ),
         ),
-        (Limiter::SharedMemory, _) => format!(
-            "a block takes {} of the SM's {}",
-            bytes(occupancy.shared_per_block),
-            bytes(limits.shared)
+        Limiter::Blocks => (
+            "an SM has none".to_owned(),
+            format!("an SM holds {}, however small", limits.blocks),
         ),
-        (Limiter::Barriers, _) => format!("an SM has {}", limits.barriers.unwrap_or_default()),
+        Limiter::Registers => (
+            format!(
+                "a thread has at most {} and a block {}",
+                limits.registers_per_thread, limits.registers_per_block
+            ),
+            format!(
+                "a block takes {} of the SM's {}",
+                occupancy.registers_per_block, limits.registers
+            ),
+        ),
+        Limiter::SharedMemory => (
+            format!("a block has at most {}", bytes(limits.shared_opt_in)),
+            format!(
+                "a block takes {} of the SM's {}",
+                bytes(occupancy.shared_per_block),
+                bytes(limits.shared)
+            ),
+        ),
+        Limiter::Barriers => (
+            "a block has more than an SM".to_owned(),
+            format!("an SM has {}", limits.barriers.unwrap_or_default()),
+        ),
     };
-    format!("{}: {why}", name(limiter))
+    match occupancy.blocks {
+        0 => format!("{}: not one block fits; {none}", name(limiter)),
+        _ => format!("{}: {some}", name(limiter)),
+    }
 }
 
 /// A bar for a share from 0 to 1: blocks in eighths of a cell on a terminal, ASCII elsewhere.

@@ -9,7 +9,10 @@ use super::table::Table;
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     blocks: Vec<Block>,
-    records: Records,
+    /// The elements of the JSON array, as JSON texts.
+    records: Vec<String>,
+    /// The JSON output when it is not an array.
+    value: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -30,38 +33,27 @@ enum Block {
     },
 }
 
-/// The JSON output: an array or one object. Its parts are JSON texts.
-#[derive(Clone, Debug)]
-enum Records {
-    Array(Vec<String>),
-    One(String),
-}
-
-impl Default for Records {
-    fn default() -> Self {
-        Self::Array(Vec::new())
-    }
-}
-
 /// The least width of the facts' labels, so that the facts of several documents are aligned.
 const FACTS: usize = 18;
 
 impl Document {
     /// Adds `title: rest`, with the title in bold; without the colon if `rest` is empty.
     pub fn heading(&mut self, title: impl Into<String>, rest: impl Into<String>) {
+        let (title, rest, is_apart) = (title.into(), rest.into(), false);
         self.blocks.push(Block::Heading {
-            title: title.into(),
-            rest: rest.into(),
-            is_apart: false,
+            title,
+            rest,
+            is_apart,
         });
     }
 
     /// Adds a heading like [`Document::heading`], with a blank line before it.
     pub fn section(&mut self, title: impl Into<String>, rest: impl Into<String>) {
+        let (title, rest, is_apart) = (title.into(), rest.into(), true);
         self.blocks.push(Block::Heading {
-            title: title.into(),
-            rest: rest.into(),
-            is_apart: true,
+            title,
+            rest,
+            is_apart,
         });
     }
 
@@ -103,25 +95,19 @@ impl Document {
 
     /// Adds an element to the JSON array.
     pub fn record(&mut self, record: &impl Serialize) {
-        let record = to_json(record);
-        match &mut self.records {
-            Records::Array(records) => records.push(record),
-            one => *one = Records::Array(vec![record]),
-        }
+        self.records.push(to_json(record));
     }
 
     /// Makes this value the JSON output, instead of an array.
     pub fn value(&mut self, value: &impl Serialize) {
-        self.records = Records::One(to_json(value));
+        self.value = Some(to_json(value));
     }
 
-    /// Adds the blocks and the array's elements of another document.
+    /// Adds the blocks and the JSON output of another document.
     pub fn append(&mut self, other: Self) {
         self.blocks.extend(other.blocks);
-        match (&mut self.records, other.records) {
-            (Records::Array(own), Records::Array(more)) => own.extend(more),
-            (own, one) => *own = one,
-        }
+        self.records.extend(other.records);
+        self.value = other.value.or(self.value.take());
     }
 
     /// Writes the document as text.
@@ -134,12 +120,9 @@ impl Document {
                     rest,
                     is_apart,
                 } => {
-                    if *is_apart && !text.is_empty() {
-                        text += "\n";
-                    }
-                    text += &style.bold(title);
-                    text += &after_colon(rest);
-                    text += "\n";
+                    let is_apart = *is_apart && !text.is_empty();
+                    text += if is_apart { "\n" } else { "" };
+                    text += &format!("{}{}\n", style.bold(title), after_colon(rest));
                 }
                 Block::Paragraph(line) => text += &format!("{line}\n"),
                 Block::Table(table) => text += &table.text(style),
@@ -151,9 +134,7 @@ impl Document {
                     }
                 }
                 Block::Caption(lines) | Block::Notes(lines) => {
-                    for line in lines {
-                        text += &format!("{line}\n");
-                    }
+                    text.extend(lines.iter().map(|line| format!("{line}\n")));
                 }
                 Block::Picture { plain, terminal } => {
                     text += if style.terminal { terminal } else { plain };
@@ -184,15 +165,14 @@ impl Document {
             Block::Caption(lines) => format!("{}.\n", lines.join("; ")),
             Block::Notes(notes) => notes.iter().map(|note| format!("- {note}\n")).collect(),
         });
-        let blocks: Vec<String> = blocks.collect();
-        blocks.join("\n")
+        blocks.collect::<Vec<_>>().join("\n")
     }
 
     /// Writes the records as JSON: an array with one element per line, or one value.
     pub fn json(&self) -> String {
-        match &self.records {
-            Records::Array(records) => format!("[\n{}\n]\n", records.join(",\n")),
-            Records::One(value) => format!("{value}\n"),
+        match &self.value {
+            None => format!("[\n{}\n]\n", self.records.join(",\n")),
+            Some(value) => format!("{value}\n"),
         }
     }
 }
@@ -209,64 +189,4 @@ fn to_json(value: &impl Serialize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use crate::output::Column;
-
-    fn document() -> Document {
-        let mut document = Document::default();
-        document.heading("reduce", "a sum");
-        let mut table = Table::new([Column::name("rung")]);
-        table.row(["first"]);
-        document.table(table);
-        document.caption(vec!["on a GPU".into(), "today".into()]);
-        document.note("left out: one");
-        document.note("left out: two");
-        document.section("By block", "");
-        document.facts([("registers", "7".to_owned()), ("", "of 255".to_owned())]);
-        document.record(&["first"]);
-        document.record(&["second"]);
-        document
-    }
-
-    #[test]
-    fn text_has_every_block_in_its_order() {
-        assert_eq!(
-            document().text(OutputStyle::default()),
-            "reduce: a sum\n┌───────┐\n│ rung  │\n╞═══════╡\n│ first │\n└───────┘\non a GPU\ntoday\nleft out: one\n\
-             left out: two\n\nBy block\nregisters           7\n                    of 255\n"
-        );
-        let bold = document().text(OutputStyle { terminal: true });
-        assert!(
-            bold.starts_with("\u{1b}[1mreduce\u{1b}[0m: a sum\n"),
-            "{bold}"
-        );
-    }
-
-    #[test]
-    fn markdown_has_blank_lines_between_blocks() {
-        assert_eq!(
-            document().markdown(),
-            "### reduce: a sum\n\n| rung    |\n|---------|\n| `first` |\n\non a GPU; today.\n\n- left out: one\n\
-             - left out: two\n\n### By block\n\n- registers: 7\n- of 255\n"
-        );
-        let mut pictures = Document::default();
-        pictures.picture(|style| style.bold("drawn") + "\n");
-        pictures.note("a note");
-        assert_eq!(pictures.markdown(), "```text\ndrawn\na note\n```\n");
-    }
-
-    #[test]
-    fn json_is_an_array_or_one_value() {
-        assert_eq!(document().json(), "[\n[\"first\"],\n[\"second\"]\n]\n");
-        let empty: Vec<u8> = serde_json::from_str(&Document::default().json()).unwrap();
-        assert!(empty.is_empty());
-        let mut one = Document::default();
-        one.value(&1);
-        assert_eq!(one.json(), "1\n");
-        let mut all = document();
-        all.append(document());
-        assert_eq!(all.json().lines().count(), 6);
-    }
-}
+mod tests;

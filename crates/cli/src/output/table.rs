@@ -20,45 +20,47 @@ pub struct Table {
 #[derive(Clone, Debug)]
 pub struct Column {
     heading: String,
-    is_number: bool,
-    is_name: bool,
+    content: Content,
     is_unbroken: bool,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Text,
+    Number,
+    Name,
+}
+
 impl Column {
+    fn new(heading: impl Into<String>, content: Content) -> Self {
+        let (heading, is_unbroken) = (heading.into(), false);
+        Self {
+            heading,
+            content,
+            is_unbroken,
+        }
+    }
+
     /// A column of words.
     pub fn text(heading: impl Into<String>) -> Self {
-        Self {
-            heading: heading.into(),
-            is_number: false,
-            is_name: false,
-            is_unbroken: false,
-        }
+        Self::new(heading, Content::Text)
     }
 
     /// A column of numbers, which are aligned to the right.
     pub fn number(heading: impl Into<String>) -> Self {
-        Self {
-            is_number: true,
-            ..Self::text(heading)
-        }
+        Self::new(heading, Content::Number)
     }
 
     /// A column of names from the code, such as rungs: set as code in Markdown.
     pub fn name(heading: impl Into<String>) -> Self {
-        Self {
-            is_name: true,
-            ..Self::text(heading)
-        }
+        Self::new(heading, Content::Name)
     }
 
     /// The same column, with cells that are never broken into lines.
     #[must_use]
-    pub fn unbroken(self) -> Self {
-        Self {
-            is_unbroken: true,
-            ..self
-        }
+    pub fn unbroken(mut self) -> Self {
+        self.is_unbroken = true;
+        self
     }
 }
 
@@ -72,30 +74,21 @@ pub struct Cell {
 impl Cell {
     /// A green cell: a right result, or the row that applies.
     pub fn good(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            color: Some(Color::Green),
-        }
+        let (text, color) = (text.into(), Some(Color::Green));
+        Self { text, color }
     }
 
     /// A red cell: a wrong result.
     pub fn bad(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            color: Some(Color::Red),
-        }
+        let (text, color) = (text.into(), Some(Color::Red));
+        Self { text, color }
     }
 }
 
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self { text, color: None }
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::from(text.to_owned())
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        let (text, color) = (text.into(), None);
+        Self { text, color }
     }
 }
 
@@ -110,11 +103,9 @@ impl Table {
 
     /// The same table, wrapped to 120 columns when there is no terminal, for tables of many words.
     #[must_use]
-    pub fn wrapped(self) -> Self {
-        Self {
-            is_wrapped: true,
-            ..self
-        }
+    pub fn wrapped(mut self) -> Self {
+        self.is_wrapped = true;
+        self
     }
 
     /// Adds a row.
@@ -129,14 +120,13 @@ impl Table {
 
     /// The width of the table when no cell is broken into lines.
     pub fn width(&self) -> usize {
-        let widths = self.drawn(OutputStyle::default());
-        let widths = widths.column_max_content_widths();
+        let drawn = self.drawn(OutputStyle::default());
         // Each cell has a blank on both sides, and there is a line between cells.
-        widths
+        let widths = drawn.column_max_content_widths();
+        1 + widths
             .iter()
             .map(|&own| usize::from(own) + 3)
             .sum::<usize>()
-            + 1
     }
 
     /// The width of tables in this style.
@@ -152,25 +142,16 @@ impl Table {
     fn drawn(&self, style: OutputStyle) -> comfy_table::Table {
         let mut table = comfy_table::Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
-        match style.terminal {
-            true => {
-                table
-                    .set_content_arrangement(ContentArrangement::Dynamic)
-                    .enforce_styling();
-            }
-            false => {
-                table.force_no_tty();
-            }
+        if style.terminal || self.is_wrapped {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
         }
-        if self.is_wrapped && !style.terminal {
-            table
-                .set_content_arrangement(ContentArrangement::Dynamic)
-                .set_width(WIDTH);
-        }
-        let headings = self.columns.iter().map(|column| &column.heading);
-        table.set_header(
-            headings.map(|heading| comfy_table::Cell::new(heading).add_attribute(Attribute::Bold)),
-        );
+        match (style.terminal, self.is_wrapped) {
+            (true, _) => table.enforce_styling(),
+            (false, true) => table.force_no_tty().set_width(WIDTH),
+            (false, false) => table.force_no_tty(),
+        };
+        let bold = |text: &String| comfy_table::Cell::new(text).add_attribute(Attribute::Bold);
+        table.set_header(self.columns.iter().map(|column| bold(&column.heading)));
         for row in &self.rows {
             table.add_row(row.iter().map(|cell| {
                 let drawn = comfy_table::Cell::new(&cell.text);
@@ -192,7 +173,7 @@ impl Table {
         for row in &self.rows {
             let cells = row.iter().zip(&self.columns).map(|(cell, column)| {
                 let text = one_line(&cell.text);
-                match column.is_name && !text.is_empty() {
+                match column.content == Content::Name && !text.is_empty() {
                     true => format!("`{text}`"),
                     false => text,
                 }
@@ -205,7 +186,7 @@ impl Table {
 
     fn align(&self, table: &mut comfy_table::Table) {
         for (drawn, column) in table.column_iter_mut().zip(&self.columns) {
-            if column.is_number {
+            if column.content == Content::Number {
                 drawn.set_cell_alignment(CellAlignment::Right);
             }
             if column.is_unbroken {
@@ -216,34 +197,4 @@ impl Table {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn table() -> Table {
-        let mut table = Table::new([Column::name("rung"), Column::number("time\nsim")]);
-        table.row(["first".into(), Cell::good("1 | 2")]);
-        table.row(["second"]);
-        table
-    }
-
-    #[test]
-    fn text_is_drawn_and_plain_without_a_terminal() {
-        let text = table().text(OutputStyle::default());
-        assert_eq!(
-            text,
-            "┌────────┬───────┐\n│ rung   ┆  time │\n│        ┆   sim │\n╞════════╪═══════╡\n\
-             │ first  ┆ 1 | 2 │\n│ second ┆       │\n└────────┴───────┘\n"
-        );
-        assert_eq!(table().width(), 18);
-        let colours = table().text(OutputStyle { terminal: true });
-        assert!(colours.contains("\u{1b}["), "{colours}");
-    }
-
-    #[test]
-    fn markdown_has_code_and_one_line_a_row() {
-        assert_eq!(
-            table().markdown(),
-            "| rung     | time sim |\n|----------|----------|\n| `first`  |   1 \\| 2 |\n| `second` |          |\n"
-        );
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::output::Format;
 use analysis::document;
 use analysis::predict::model::Constants;
-use analysis::predict::{self, Description, PredictError, against, calibrate};
+use analysis::predict::{self, Description, against, calibrate};
 use report::Report;
 
 pub(crate) const PREDICT: Command = Command {
@@ -72,16 +72,13 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     if let (Some(times), Some(path)) = (&times, &args.against) {
         let seen = predict::observations(&ladders, times);
         if seen.is_empty() {
-            let names: Vec<&str> = ladders.iter().map(|own| own.ladder.name).collect();
-            return Err(Error::from(PredictError::NoTimes {
-                path: path.display().to_string(),
-                of: names.join(", "),
-            }));
+            let names = ladders.iter().map(|own| own.ladder.name);
+            return Err(predict::no_times(path, names).into());
         }
         if args.calibrate {
             constants = calibrate::fit(&device, constants, &seen);
             let all = ladders.iter_mut().flat_map(|own| &mut own.predictions);
-            all.for_each(|own| own.update(&device, &constants));
+            all.for_each(|own| own.estimate = own.estimate_with(&device, &constants));
         }
     }
     let report = Report {

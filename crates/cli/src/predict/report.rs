@@ -78,25 +78,21 @@ impl Report<'_> {
     }
 
     fn row(&self, prediction: &Prediction) -> Vec<String> {
-        let Prediction {
-            rung,
-            launch,
-            estimate,
-            ..
-        } = prediction;
+        let (rung, launch) = (prediction.rung.name, &prediction.launch);
+        let estimate = &prediction.estimate;
         let mut resources = estimate.alone.clone();
         resources.sort_by(|a, b| b.1.total_cmp(&a.1));
         let share = |(resource, us): &(Resource, f64)| {
             format!("{} {:.0} %", resource.name(), us / estimate.us * 100.0)
         };
         let mut row = vec![
-            rung.name.to_owned(),
+            rung.to_owned(),
             format!("{} × {}", dims(launch.grid), dims(launch.block)),
             estimate.resident.to_string(),
             duration(estimate.us * 1e3),
         ];
         if let Some(times) = self.times {
-            let measured = times.get(rung.name);
+            let measured = times.get(rung);
             let error = |us: &f64| format!("{:+.1} %", (estimate.us / us - 1.0) * 100.0);
             row.push(measured.map_or(NOTHING.to_owned(), |us| duration(us * 1e3)));
             row.push(measured.map_or(NOTHING.to_owned(), error));
@@ -106,51 +102,44 @@ impl Report<'_> {
     }
 
     fn record<'b>(&'b self, own: &'b LadderPrediction, prediction: &'b Prediction) -> Record<'b> {
-        let Prediction {
-            rung,
-            launch,
-            estimate,
-            ..
-        } = prediction;
-        let alone = estimate.alone.iter();
+        let (launch, estimate) = (&prediction.launch, &prediction.estimate);
+        let measured = self.times.and_then(|times| times.get(prediction.rung.name));
+        let alone = estimate
+            .alone
+            .iter()
+            .map(|(own, us)| (own.name(), us * 1e3));
         Record {
             ladder: own.ladder.name,
-            rung: rung.name,
+            rung: prediction.rung.name,
             device: &self.device.name,
             grid: launch.grid,
             block: launch.block,
             resident_blocks: estimate.resident,
             predicted_ns: estimate.us * 1e3,
-            measured_ns: self
-                .times
-                .and_then(|times| Some(times.get(rung.name)? * 1e3)),
+            measured_ns: measured.map(|us| us * 1e3),
             bound_by: estimate.bound().0,
-            alone_ns: alone
-                .map(|(resource, us)| (resource.name(), us * 1e3))
-                .collect(),
+            alone_ns: alone.collect(),
         }
     }
 
     /// The notes under the tables.
     fn caption(&self) -> Vec<String> {
-        let Constants {
-            memory_share,
-            issue_share,
-            write_cost,
-            start_cycles,
-            norm,
-        } = self.constants;
-        let Description { name, arch, .. } = self.device;
+        let (model, device) = (self.constants, self.device);
         let origin = match self.is_fitted {
             true => "fitted to these very times",
             false => "calibrated on the reduction ladder on one H100",
         };
         let mut lines = vec![format!(
-            "on {name} ({arch}), predicted by counters of the SIMT machine, the registers that ptxas gives for {arch}, and a \
+            "on {} ({arch}), predicted by counters of the SIMT machine, the registers that ptxas gives for {arch}, and a \
              model whose constants were {origin}: {:.1} % of the memory's bandwidth, {:.1} % of the issue slots, a sector \
-             written as {write_cost:.2} read, {start_cycles:.0} cycles around a block, exponent {norm:.2}",
-            memory_share * 100.0,
-            issue_share * 100.0,
+             written as {:.2} read, {:.0} cycles around a block, exponent {:.2}",
+            device.name,
+            model.memory_share * 100.0,
+            model.issue_share * 100.0,
+            model.write_cost,
+            model.start_cycles,
+            model.norm,
+            arch = device.arch,
         )];
         if let Some(score) = self.times.and_then(|times| score(self.ladders, times)) {
             let rank = |(ladder, rank): &(&str, Option<f64>)| match rank {

@@ -1,5 +1,6 @@
 //! `ladder profile`: counters of rungs, on the simulator and through Nsight Compute.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -10,13 +11,14 @@ use clap::{Args, ValueEnum};
 use crate::command::{Command, CommandArgs};
 use crate::env::{Env, progress_bar};
 use crate::error::Error;
-use crate::output::Document;
+use crate::output::{Document, Format, Printer};
 use analysis::predict::model::Constants;
 use analysis::predict::{self, Description};
-use analysis::profile::ncu::{self, MetricSet, Ncu};
+use analysis::profile::ncu::{self, MetricSet};
 use analysis::profile::verdict::{Utilization, verdict};
 use analysis::profile::{Metric, Numbers, Profile, Row, Side, bounds, metrics, on_sim, plan};
 use engine::device::{Choice, Device, DeviceInfo};
+use engine::launch::Launch;
 use engine::registry::Rung;
 use engine::run::Plan;
 use engine::{Kernels, Provenance};
@@ -57,12 +59,11 @@ struct Arguments {
     /// Say what each metric means, and whether what is said of it holds here
     #[arg(long, conflicts_with = "json")]
     explain: bool,
-    /// Print JSON instead of tables
-    #[arg(long)]
-    json: bool,
     /// Nsight Compute's program [default: the one in PATH or where it installs itself]
     #[arg(long, value_name = "PATH")]
     ncu: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
 }
 
 fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
@@ -72,10 +73,10 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
     let plans = selected.iter().map(|one| plan(one, block));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     // A name that no device knows is wrong wherever it runs.
-    asked(own, own.device != ProfileDevice::Sim)?;
+    requested_metrics(own, own.device != ProfileDevice::Sim)?;
 
     let (mut sim, gpu) = devices(own.device, env)?;
-    let metrics = asked(own, gpu.is_some())?;
+    let metrics = requested_metrics(own, gpu.is_some())?;
     let infos = [&gpu, &sim].into_iter().flatten();
     let infos: Vec<DeviceInfo> = infos.map(|device| device.info().clone()).collect();
     // The GPU is closed before another process is profiled on it.
@@ -84,19 +85,14 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
             for plan in &mut plans {
                 plan.leave_out(|_, launch| device.check_supported(launch))?;
             }
-            Some(Ncu {
-                program: ncu::find(own.ncu.as_deref())?,
-                own: std::env::current_exe()?,
-                device: device.info().name.clone(),
-                runner: env.runner,
-            })
+            Some(env.ncu(ncu::find(own.ncu.as_deref())?, device.info())?)
         }
         None => None,
     };
     let needed = metrics.iter().flat_map(|own| own.gpu.needs(&own.name));
     let wanted = MetricSet {
         needed: needed.collect(),
-        optional: bounds::METRICS.iter().map(ToString::to_string).collect(),
+        optional: bounds::metrics(),
     };
     let view = View {
         metrics: &metrics,
@@ -110,46 +106,38 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
     };
 
     let model = Description::open(MODEL)?;
+    let mut printer = Printer::new(own.format, env.style(), out);
     let mut profiles = Vec::new();
     let steps: usize = plans.iter().map(|plan| plan.launches().len()).sum();
     let bar = progress_bar(steps * view.sides.len(), env.terminal);
     for (selection, plan) in selected.iter().zip(&plans) {
         let ladder = selection.ladder;
-        let mut gpu = None;
+        let mut counted = BTreeMap::new();
         if let Some(ncu) = &ncu {
             bar.set_message(format!("{} under ncu", ladder.name));
-            gpu = Some(ncu.profile(selection, plan.launches(), block, &wanted)?);
+            let numbers = ncu.profile(selection, plan.launches(), block, &wanted)?;
+            counted.insert(Side::Gpu, numbers);
             bar.inc(plan.launches().len() as u64);
         }
-        let mut counted = None;
         if let Some(device) = &mut sim {
-            counted = Some(on_sim(&mut **device, plan, |rung: &Rung| {
+            let progress = |rung: &Rung| {
                 bar.set_message(rung.name);
                 bar.inc(1);
-            })?);
+            };
+            counted.insert(Side::Sim, on_sim(&mut **device, plan, progress)?);
         }
         let profile = Profile {
             ladder,
             title: plan.problem().title(),
             left_out: plan.left_out().to_vec(),
-            rows: rows(env.catalog.kernels, &model, plan, counted, gpu)?,
+            rows: rows(env.catalog.kernels, &model, plan, &counted)?,
         };
-        if !own.json {
-            // A ladder can take a minute: each is shown when it is done.
-            let shown = view.profile(&profile).text(env.style());
-            bar.suspend(|| {
-                writeln!(out, "{shown}")?;
-                out.flush()
-            })?;
-        }
+        // A ladder can take a minute: each is shown when it is done.
+        bar.suspend(|| printer.show(&view.profile(&profile)))?;
         profiles.push(profile);
     }
     bar.finish_and_clear();
 
-    if own.json {
-        write!(out, "{}", show::records(&profiles, &metrics).json())?;
-        return Ok(0);
-    }
     let mut below = Document::default();
     view.legend(&profiles, &mut below);
     if own.explain {
@@ -159,22 +147,23 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
         let Provenance { date, toolchain } = (env.provenance)(info);
         below.note(format!("on {info}; {date}; {toolchain}"));
     }
-    write!(out, "{}", below.text(env.style()))?;
+    printer.show(&below)?;
+    printer.finish()?;
     Ok(0)
 }
 
 /// The metrics that were asked for, each once, or those that are shown where none was.
-fn asked(own: &Arguments, on_gpu: bool) -> Result<Vec<Metric>, Error> {
+fn requested_metrics(own: &Arguments, on_gpu: bool) -> Result<Vec<Metric>, Error> {
     if own.metrics.is_empty() {
         return Ok(metrics::defaults());
     }
-    let mut asked: Vec<Metric> = Vec::new();
+    let mut requested: Vec<Metric> = Vec::new();
     for name in &own.metrics {
-        if asked.iter().all(|other| other.name != *name) {
-            asked.push(metrics::find(name, on_gpu)?);
+        if requested.iter().all(|other| other.name != *name) {
+            requested.push(metrics::find(name, on_gpu)?);
         }
     }
-    Ok(asked)
+    Ok(requested)
 }
 
 type MaybeDevice = Option<Box<dyn Device>>;
@@ -189,55 +178,51 @@ fn devices(on: ProfileDevice, env: &Env<'_>) -> Result<(MaybeDevice, MaybeDevice
             let gpu = open(Choice::Gpu)?;
             (open(Choice::Sim)?, gpu)
         }
-        ProfileDevice::Auto => {
-            let best = (env.open)(Choice::Auto)?;
-            if best.info().kind == "sim" {
-                (Some(best), None)
-            } else {
-                (None, Some(best))
-            }
-        }
+        ProfileDevice::Auto => match (env.open)(Choice::Auto)? {
+            sim if sim.info().kind == "sim" => (Some(sim), None),
+            gpu => (None, Some(gpu)),
+        },
     })
 }
 
 /// The device that a verdict is for where there is no GPU.
 const MODEL: &str = "h100";
 
-/// A row for each rung of a plan.
+/// A row for each rung of a plan, with what each device counted.
 fn rows(
     kernels: &'static Kernels,
     model: &Description,
     plan: &Plan,
-    sim: Option<Vec<Numbers>>,
-    gpu: Option<Vec<Numbers>>,
+    counted: &BTreeMap<Side, Vec<Numbers>>,
 ) -> Result<Vec<Row>, Error> {
-    let problem = plan.problem();
+    let (problem, launches) = (plan.problem(), plan.launches());
     // The numbers that the GPU counted come before those of the model.
-    let estimates = match (&gpu, &sim) {
-        (None, Some(_)) => {
+    let utilizations: Vec<Utilization> = match (counted.get(&Side::Gpu), counted.get(&Side::Sim)) {
+        (None, Some(sim)) => {
             let constants = &Constants::CALIBRATED;
-            predict::launches(kernels, model, constants, problem, plan.launches())?
+            let predictions = predict::launches(kernels, model, constants, problem, launches)?;
+            let both = predictions.iter().zip(sim);
+            both.map(|(own, numbers)| {
+                let bytes = problem.bytes();
+                Utilization::from_model(model, &own.estimate, numbers, &own.launch, bytes)
+            })
+            .collect()
         }
-        _ => Vec::new(),
+        (gpu, _) => {
+            let numbers = gpu.into_iter().flatten();
+            numbers
+                .map(|numbers| Utilization::from_ncu(numbers, problem.bytes()))
+                .collect()
+        }
     };
-    let row = |(index, (rung, launch)): (usize, &(&'static Rung, engine::launch::Launch))| {
-        let at = |all: &Option<Vec<Numbers>>| all.as_ref().and_then(|all| all.get(index)).cloned();
-        let (sim, gpu) = (at(&sim), at(&gpu));
-        let bytes = problem.bytes();
-        let utilization = match (&gpu, &sim, estimates.get(index)) {
-            (Some(numbers), _, _) => Some(Utilization::from_ncu(numbers, bytes)),
-            (None, Some(numbers), Some(estimate)) => Some(Utilization::from_model(
-                model, estimate, numbers, launch, bytes,
-            )),
-            _ => None,
-        };
+    let row = |(index, (rung, launch)): (usize, &(&'static Rung, Launch))| {
+        let of_rung = |(side, all): (&Side, &Vec<Numbers>)| (*side, all[index].clone());
         Row {
             rung,
             launch: launch.clone(),
-            sim,
-            gpu,
-            verdict: utilization.and_then(|utilization| verdict(&utilization)),
+            counted: counted.iter().map(of_rung).collect(),
+            verdict: utilizations.get(index).and_then(verdict),
         }
     };
-    Ok(plan.launches().iter().enumerate().map(row).collect())
+    Ok(launches.iter().enumerate().map(row).collect())
 }

@@ -38,7 +38,27 @@ impl<'a> View<'a> {
         for why in &profile.left_out {
             document.note(format!("left out: {why}"));
         }
+        document.paragraph("");
+        self.records(profile, &mut document);
         document
+    }
+
+    /// A record for each rung: `ladder`, `rung`, and `metrics`, an object with the number of each metric on `sim` and
+    /// on `gpu`. A number is in Nsight Compute's base unit: bytes, bytes a second, nanoseconds, per cent. It is `null`
+    /// where the device was not asked, does not have the metric, or has nothing to divide by.
+    fn records(&self, profile: &Profile, document: &mut Document) {
+        for row in &profile.rows {
+            let both = |metric: &Metric| BothSides {
+                sim: row.number(metric, Side::Sim),
+                gpu: row.number(metric, Side::Gpu),
+            };
+            let metrics = self.metrics.iter();
+            document.record(&RungRecord {
+                ladder: profile.ladder.name,
+                rung: row.rung.name,
+                metrics: metrics.map(|own| (own.name.as_str(), both(own))).collect(),
+            });
+        }
     }
 
     /// The columns of a metric. A metric that was not asked for by name has none for a device that does not have it.
@@ -62,10 +82,8 @@ impl<'a> View<'a> {
                 true => Group::Other,
                 false => metric.group,
             };
-            groups
-                .entry(group)
-                .or_default()
-                .extend(self.columns(metric));
+            let columns = groups.entry(group).or_default();
+            columns.extend(self.columns(metric));
         }
         let width = Table::available_width(self.style);
         let fits = |columns: &[Column<'_>]| self.table(profile, columns).width() <= width;
@@ -89,11 +107,8 @@ impl<'a> View<'a> {
     fn table(&self, profile: &Profile, columns: &[Column<'_>]) -> Table {
         let headings = columns.iter().map(|&column| self.heading(column));
         let first = output::Column::name(profile.ladder.name);
-        let mut table = Table::new(
-            [first]
-                .into_iter()
-                .chain(headings.map(output::Column::number)),
-        );
+        let numbers = headings.map(output::Column::number);
+        let mut table = Table::new([first].into_iter().chain(numbers));
         for row in &profile.rows {
             let cells = columns.iter().map(|&column| cell(row, column));
             table.row([row.rung.name.to_owned()].into_iter().chain(cells));
@@ -135,18 +150,15 @@ impl<'a> View<'a> {
         };
         let mut metrics = self.metrics.iter();
         if metrics.any(|metric| self.sides.iter().any(|&side| is_without(metric, side))) {
-            document.note(format!(
-                "{NOTHING}{elsewhere}: the rung has no such access or branch"
-            ));
+            let line = format!("{NOTHING}{elsewhere}: the rung has no such access or branch");
+            document.note(line);
         }
         if self.sides.contains(&Side::Sim) && self.metrics.iter().any(|metric| metric.of_ptx) {
             document.note("PTX: ptxas makes other instructions and branches of it");
         }
         if !self.sides.contains(&Side::Gpu) {
-            let hidden = self
-                .metrics
-                .iter()
-                .filter(|metric| self.columns(metric).is_empty());
+            let metrics = self.metrics.iter();
+            let hidden = metrics.filter(|metric| self.columns(metric).is_empty());
             let hidden: Vec<&str> = hidden.map(|metric| metric.heading.as_str()).collect();
             if !hidden.is_empty() {
                 document.note(format!("needs a GPU: {}", hidden.join(", ")));
@@ -224,26 +236,29 @@ fn difference(form: Form, sim: f64, gpu: f64) -> String {
 fn verdicts(profile: &Profile) -> Table {
     let is_predicted = |row: &Row| row.verdict.is_some_and(|own| own.predicted_ns.is_some());
     let predicted = profile.rows.iter().any(is_predicted);
-    let headings = ["rung", "bound by", "how near"].into_iter();
-    let headings = headings
-        .chain(predicted.then_some("predicted"))
-        .chain(["what helps", "next rung"]);
-    let mut table = Table::new(headings.map(output::Column::text));
+    let mut headings = vec!["rung", "bound by", "how near", "what helps", "next rung"];
+    if predicted {
+        headings.insert(3, "predicted");
+    }
+    let mut table = Table::new(headings.into_iter().map(output::Column::text));
     for row in &profile.rows {
         let Some(found) = row.verdict else {
             table.row([row.rung.name, "not known"]);
             continue;
         };
         let next = |helps| verdict::next_rung(profile.ladder, row.rung, helps);
-        let cells = [
-            Some(row.rung.name.to_owned()),
-            Some(found.bound.name().to_owned()),
-            Some(how_near(&found)),
-            predicted.then(|| found.predicted_ns.map_or(String::new(), duration)),
-            Some(found.helps.map_or(NOTHING, |helps| helps.name()).to_owned()),
-            Some(found.helps.and_then(next).unwrap_or(NOTHING).to_owned()),
+        let helps = found.helps.map(|helps| helps.to_string());
+        let mut cells = vec![
+            row.rung.name.to_owned(),
+            found.bound.name().to_owned(),
+            how_near(&found),
+            helps.unwrap_or(NOTHING.to_owned()),
+            found.helps.and_then(next).unwrap_or(NOTHING).to_owned(),
         ];
-        table.row(cells.into_iter().flatten());
+        if predicted {
+            cells.insert(3, found.predicted_ns.map_or(String::new(), duration));
+        }
+        table.row(cells);
     }
     table
 }
@@ -269,28 +284,4 @@ struct RungRecord<'a> {
 struct BothSides {
     sim: Option<f64>,
     gpu: Option<f64>,
-}
-
-/// An object for each rung: `ladder`, `rung`, and `metrics`, an object with the number of each metric on `sim` and on
-/// `gpu`. A number is in Nsight Compute's base unit: bytes, bytes a second, nanoseconds, per cent. It is `null` where the
-/// device was not asked, does not have the metric, or has nothing to divide by.
-pub(super) fn records(profiles: &[Profile], metrics: &[Metric]) -> Document {
-    let mut document = Document::default();
-    for profile in profiles {
-        for row in &profile.rows {
-            let both = |metric: &Metric| BothSides {
-                sim: row.number(metric, Side::Sim),
-                gpu: row.number(metric, Side::Gpu),
-            };
-            document.record(&RungRecord {
-                ladder: profile.ladder.name,
-                rung: row.rung.name,
-                metrics: metrics
-                    .iter()
-                    .map(|own| (own.name.as_str(), both(own)))
-                    .collect(),
-            });
-        }
-    }
-    document
 }

@@ -1,12 +1,9 @@
 //! Colours for PTX and SASS.
 
-use std::fmt::Write;
-
 use ptx::{PieceKind, pieces};
 
 use super::style::{DIM, DIRECTIVE, LABEL, NUMBER, OPCODE, REGISTER, paint};
 
-/// A line of PTX, coloured.
 pub(super) fn ptx(line: &str) -> String {
     let mut out = String::new();
     let pieces = pieces(line);
@@ -29,10 +26,7 @@ pub(super) fn ptx(line: &str) -> String {
             }
             PieceKind::Sign | PieceKind::Blank | PieceKind::Word => None,
         };
-        match style {
-            Some(style) => out.push_str(&paint(style, piece.text)),
-            None => out.push_str(piece.text),
-        }
+        out += &style.map_or(piece.text.to_owned(), |style| paint(style, piece.text));
     }
     out
 }
@@ -44,18 +38,14 @@ pub(super) fn sass(line: &str) -> String {
     if body.ends_with(':') {
         return format!("{indent}{}", paint(LABEL, body));
     }
-    let mut out = indent.to_owned();
-    let mut rest = body;
-    if body.starts_with('@')
-        && let Some((guard, after)) = body.split_once(' ')
-    {
-        let _ = write!(out, "{} ", paint(REGISTER, guard));
-        rest = after;
-    }
-    let (mnemonic, operands) = rest.split_once(' ').unwrap_or((rest, ""));
-    out.push_str(&paint(OPCODE, mnemonic));
-    if !operands.is_empty() {
-        let _ = write!(out, " {operands}");
-    }
-    out
+    let (guard, rest) = match body.split_once(' ') {
+        Some((guard, rest)) if body.starts_with('@') => (paint(REGISTER, guard) + " ", rest),
+        _ => (String::new(), body),
+    };
+    let (mnemonic, operands) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
+    format!(
+        "{indent}{guard}{}{}",
+        paint(OPCODE, mnemonic),
+        operands.trim_end_matches(' ')
+    )
 }

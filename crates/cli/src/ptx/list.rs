@@ -7,20 +7,18 @@ use toolkit::Usage;
 
 use ptx::ast::{Function, Module};
 
-use super::style::{rendered, table};
+use super::style::table;
 
 /// The line of one kernel, as `--json` prints it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Serialize)]
 pub(super) struct Row {
-    /// The kernel.
-    pub(super) name: String,
+    name: String,
     /// The architecture it was assembled for; `None` if it was not assembled.
-    pub(super) arch: Option<String>,
-    /// PTX instructions.
-    pub(super) instructions: usize,
+    arch: Option<String>,
+    instructions: usize,
     /// The report of `ptxas`; the fields are null if it failed.
     #[serde(flatten)]
-    pub(super) usage: Option<Usage>,
+    usage: Option<Usage>,
 }
 
 /// The table with one row per kernel, by name. Numbers in names are compared by value, so that `_64` comes before
@@ -30,22 +28,22 @@ pub(super) fn rows(
     assembled: Option<(&str, BTreeMap<String, Usage>)>,
 ) -> Vec<Row> {
     let row = |entry: &Function<'_>| {
-        let usage = |(arch, usages): &(&str, BTreeMap<String, Usage>)| {
-            let usage = usages.get(entry.name).copied()?;
-            Some(((*arch).to_owned(), usage))
-        };
-        let (arch, usage) = assembled.as_ref().and_then(usage).unzip();
+        let assembled = assembled.as_ref();
+        let usage = assembled.and_then(|(_, usages)| usages.get(entry.name).copied());
         Row {
             name: entry.name.to_owned(),
-            arch,
+            arch: assembled
+                .filter(|_| usage.is_some())
+                .map(|(arch, _)| (*arch).to_owned()),
             instructions: entry.instructions().count(),
             usage,
         }
     };
-    let mut rows: Vec<_> = (module.functions.iter())
-        .filter(|own| own.entry && own.body.is_some())
-        .map(row)
-        .collect();
+    let entries = module
+        .functions
+        .iter()
+        .filter(|own| own.entry && own.body.is_some());
+    let mut rows: Vec<_> = entries.map(row).collect();
     rows.sort_by_cached_key(|row| by_value(&row.name));
     rows
 }
@@ -63,7 +61,6 @@ fn by_value(name: &str) -> Vec<(String, Option<u64>)> {
         .collect()
 }
 
-/// The table for people.
 pub(super) fn text(rows: &[Row]) -> String {
     let header = [
         "kernel",
@@ -73,19 +70,18 @@ pub(super) fn text(rows: &[Row]) -> String {
         "stack B",
         "PTX instructions",
     ];
-    let mut table = table(&header, 1..6);
-    for row in rows {
+    let cells = |row: &Row| {
         let cell = |value: fn(&Usage) -> String| row.usage.as_ref().map_or_else(String::new, value);
-        table.add_row([
+        [
             row.name.clone(),
             cell(|usage| usage.registers.to_string()),
             cell(|usage| usage.shared_bytes.to_string()),
             cell(|usage| format!("{}/{}", usage.spill_store_bytes, usage.spill_load_bytes)),
             cell(|usage| usage.stack_bytes.to_string()),
             row.instructions.to_string(),
-        ]);
-    }
-    rendered(&table)
+        ]
+    };
+    table(header, 1..6, rows.iter().map(cells))
 }
 
 /// The rows as one JSON array.

@@ -3,7 +3,6 @@
 mod diff;
 mod highlight;
 mod list;
-mod listing;
 mod llvm;
 mod print;
 mod sass;
@@ -21,13 +20,13 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args, FromArgMatches};
 use toolkit::{Tool, ptxas};
 
-use self::listing::Listing;
-use self::source::{Interleave, Sources};
+use self::source::Interleave;
 use crate::command::Command;
 use crate::env::Env;
-use crate::error::ptx::{PtxError, Result};
-use engine::{Catalog, Kernels};
-use ptx::ast::Function;
+use crate::error::Error;
+use engine::Kernels;
+use ptx::ast::{At, Function, Module};
+use ptx::{ParseError, Source};
 
 pub(crate) const PTX: Command = Command {
     name: "ptx",
@@ -87,18 +86,18 @@ impl Arch {
     const TURING: (u32, u32) = (7, 5);
 
     /// `sm_90`, `sm_90a` or `compute_90`.
-    fn parse(text: &str) -> std::result::Result<Self, String> {
-        let number = text.strip_prefix("sm_").or(text.strip_prefix("compute_"));
-        let digits = number.map(|number| number.trim_end_matches(['a', 'f']));
-        digits
-            .filter(|digits| digits.len() >= 2)
-            .and_then(|digits| digits.parse::<u32>().ok())
-            .zip(number)
-            .map(|(digits, number)| Self {
+    fn parse(text: &str) -> Result<Self, String> {
+        let arch = || {
+            let number = text.strip_prefix("sm_").or(text.strip_prefix("compute_"))?;
+            let digits = number.trim_end_matches(['a', 'f']);
+            let value: u32 = digits.parse().ok().filter(|_| digits.len() >= 2)?;
+            let capability = (value / 10, value % 10);
+            Some(Self {
                 name: format!("sm_{number}"),
-                capability: (digits / 10, digits % 10),
+                capability,
             })
-            .ok_or_else(|| "an architecture is written sm_90 or compute_90".to_owned())
+        };
+        arch().ok_or_else(|| "an architecture is written sm_90 or compute_90".to_owned())
     }
 
     fn of((major, minor): (u32, u32)) -> Self {
@@ -109,11 +108,29 @@ impl Arch {
     }
 }
 
+#[derive(Debug)]
+struct Listing<'a> {
+    source: Source<'a>,
+    tree: Module<'a>,
+}
+
+impl<'a> Listing<'a> {
+    fn new(text: &'a str) -> Result<Self, ParseError> {
+        Ok(Self {
+            source: Source::new(text),
+            tree: ptx::parse(text)?,
+        })
+    }
+
+    /// The line of a place, from 1.
+    fn line(&self, at: At) -> u32 {
+        self.source.line_column(at).0
+    }
+}
+
 /// The text that is looked at: a program's kernels, or a file.
 struct Subject {
     text: Cow<'static, str>,
-    /// The file, or the architecture of the kernels.
-    name: String,
     /// The LLVM IR that the text was made from.
     llvm: Option<PathBuf>,
     /// The architecture to assemble for; `None` for what a file was made for.
@@ -122,24 +139,17 @@ struct Subject {
     roots: Vec<PathBuf>,
 }
 
-/// Shows what was asked for.
-fn ptx(
-    args: &Ptx,
-    env: &Env<'_>,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> std::result::Result<u8, crate::error::Error> {
+fn ptx(args: &Ptx, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> Result<u8, Error> {
     let subject = Subject::new(args, env.catalog.kernels)?;
-    let listing = Listing::new(&subject.text).map_err(|error| PtxError::NotPtx {
-        name: subject.name.clone(),
-        error,
-    })?;
+    let file = args.file.as_deref().unwrap_or(Path::new("the kernels"));
+    let not_ptx = |error| Error::Source(format!("{} is no PTX: {error}", file.display()));
+    let listing = Listing::new(&subject.text).map_err(not_ptx)?;
     // A file has kernels of its own.
     let catalog = args.file.is_none().then_some(env.catalog);
     let mut text = String::new();
     if let Some(pair) = &args.diff {
-        let one = |name: &String| one(&listing, catalog, name);
-        text += &diff::text(&listing, one(&pair[0])?, one(&pair[1])?);
+        let function = |name: &String| select::select_one(&listing.tree, catalog, name);
+        text += &diff::text(&listing, function(&pair[0])?, function(&pair[1])?);
     } else if args.names.is_empty() {
         text += &list(&subject, &listing, args.json, err);
     } else {
@@ -158,48 +168,33 @@ fn ptx(
     Ok(0)
 }
 
-/// The one function that a name stands for.
-fn one<'m, 'a>(
-    listing: &'m Listing<'a>,
-    catalog: Option<&Catalog>,
-    name: &str,
-) -> Result<&'m Function<'a>> {
-    let found = select::select(&listing.tree, catalog, &[name.to_owned()])?;
-    match found[..] {
-        [function] => Ok(function),
-        _ => Err(PtxError::Several {
-            name: name.to_owned(),
-            found: found.iter().map(|own| own.name.to_owned()).collect(),
-        }),
-    }
-}
-
 impl Subject {
-    fn new(args: &Ptx, kernels: &'static Kernels) -> Result<Self> {
+    fn new(args: &Ptx, kernels: &'static Kernels) -> Result<Self, Error> {
+        // Machine code is made for any architecture from the PTX's on.
+        let is_assembled = args.sass || (args.names.is_empty() && args.diff.is_none());
         match &args.file {
             Some(file) => Self::of_file(file, args.arch.as_ref()),
-            None => {
-                // Machine code is made for any architecture from the PTX's on.
-                let is_assembled = args.sass || (args.names.is_empty() && args.diff.is_none());
-                Self::of_kernels(kernels, args.arch.as_ref(), is_assembled)
-            }
+            None => Self::of_kernels(kernels, args.arch.as_ref(), is_assembled),
         }
     }
 
     fn of_kernels(
         kernels: &'static Kernels,
-        asked: Option<&Arch>,
+        requested: Option<&Arch>,
         is_assembled: bool,
-    ) -> Result<Self> {
-        let capability = asked.map(|arch| arch.capability);
+    ) -> Result<Self, Error> {
+        let capability = requested.map(|arch| arch.capability);
         let module = kernels
             .newest_for(capability)
-            .filter(|own| is_assembled || capability.is_none_or(|asked| asked == own.capability))
-            .ok_or_else(|| PtxError::NotCompiledFor {
-                arch: asked.map_or(String::new(), |arch| arch.name.clone()),
-                compiled: (kernels.modules.iter())
-                    .map(|own| Arch::of(own.capability).name)
-                    .collect(),
+            .filter(|own| is_assembled || capability.is_none_or(|requested| requested == own.capability))
+            .ok_or_else(|| {
+                let compiled = kernels.modules.iter().map(|own| Arch::of(own.capability).name);
+                let compiled: Vec<String> = compiled.collect();
+                Error::Request(format!(
+                    "there are no kernels for {}: they are compiled for {}; --sass assembles them for any from there on",
+                    requested.map_or("", |arch| &arch.name),
+                    compiled.join(" and ")
+                ))
             })?;
         let own = Arch::of(module.capability).name;
         let (major, minor) = module.capability;
@@ -208,20 +203,17 @@ impl Subject {
         let repository = repository.unwrap_or(Path::new(""));
         Ok(Self {
             text: Cow::Borrowed(module.text),
-            name: format!("the kernels for {own}"),
             llvm: Some(Path::new(kernels.build_folder).join(llvm)),
-            arch: Some(asked.map_or(own, |arch| arch.name.clone())),
+            arch: Some(requested.map_or(own, |arch| arch.name.clone())),
             roots: vec![repository.to_owned(), repository.join("kernels-gpu")],
         })
     }
 
-    fn of_file(file: &Path, asked: Option<&Arch>) -> Result<Self> {
-        let text = std::fs::read_to_string(file).map_err(|error| PtxError::read(file, &error))?;
+    fn of_file(file: &Path, requested: Option<&Arch>) -> Result<Self, Error> {
         Ok(Self {
-            text: Cow::Owned(text),
-            name: file.display().to_string(),
+            text: Cow::Owned(read(file)?),
             llvm: None,
-            arch: asked.map(|arch| arch.name.clone()),
+            arch: requested.map(|arch| arch.name.clone()),
             roots: file.parent().map(Path::to_owned).into_iter().collect(),
         })
     }
@@ -244,43 +236,40 @@ fn show(
     function: &Function<'_>,
     args: &Ptx,
     err: &mut dyn Write,
-) -> Result<String> {
+) -> Result<String, Error> {
     let name = function.name;
-    let mut sources = Sources::new(subject.roots.clone());
+    let interleave = args.rust.then(|| Interleave::new(&subject.roots));
     if args.sass {
-        let [assembler, disassembler] = [find(Tool::Ptxas)?, find(Tool::Nvdisasm)?];
+        let assembler = toolkit::find(Tool::Ptxas)?;
+        let disassembler = toolkit::find(Tool::Nvdisasm)?;
         let arch = subject.arch(listing);
         let what = format!("{name} for {arch} with ptxas {}", assembler.version);
         style::status(err, "Assembling", &what);
         let (text, lines) = (listing.source.text(), args.rust);
         let code = ptxas::sass(&assembler, &disassembler, text, name, &arch, lines)?;
-        return sass::function(&code, name, lines.then(|| Interleave::new(&mut sources)));
+        return sass::function(&code, name, interleave);
     }
     if args.stats {
         return Ok(stats::text(function));
     }
     if args.llvm {
-        let path = subject.llvm.as_ref().ok_or(PtxError::NoLlvm)?;
-        let text = std::fs::read_to_string(path).map_err(|error| PtxError::read(path, &error))?;
-        return llvm::function(&text, name);
+        // Without --file, there is a path: clap refuses both together.
+        let path = subject.llvm.as_deref().unwrap_or(Path::new(""));
+        return llvm::function(&read(path)?, name);
     }
-    let interleave = args.rust.then(|| Interleave::new(&mut sources));
-    Ok(print::function(
-        listing,
-        function,
-        args.verbatim,
-        interleave,
-    ))
+    let verbatim = args.verbatim;
+    Ok(print::function(listing, function, verbatim, interleave))
 }
 
-fn find(tool: Tool) -> Result<toolkit::Found> {
-    Ok(toolkit::find(tool)?)
+fn read(path: &Path) -> Result<String, Error> {
+    let failed = |error| Error::Source(format!("cannot read {}: {error}", path.display()));
+    std::fs::read_to_string(path).map_err(failed)
 }
 
 /// The list, with the registers where `ptxas` is to be had.
 fn list(subject: &Subject, listing: &Listing<'_>, json: bool, err: &mut dyn Write) -> String {
     let arch = subject.arch(listing);
-    let assembled = find(Tool::Ptxas).and_then(|assembler| {
+    let assembled = toolkit::find(Tool::Ptxas).and_then(|assembler| {
         let usages = ptxas::usages(&assembler, listing.source.text(), &arch)?;
         Ok((arch.as_str(), usages))
     });
@@ -289,9 +278,8 @@ fn list(subject: &Subject, listing: &Listing<'_>, json: bool, err: &mut dyn Writ
         style::status(err, "Without", &what);
     }
     let rows = list::rows(&listing.tree, assembled.ok());
-    if json {
-        list::json(&rows)
-    } else {
-        list::text(&rows)
+    match json {
+        true => list::json(&rows),
+        false => list::text(&rows),
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use ptx::ast::{Function, Statement};
 use ptx::{PieceKind, pieces};
 
+use super::Listing;
 use super::highlight;
-use super::listing::Listing;
 use super::source::Interleave;
 
 /// A function's PTX: every line as the compiler wrote it if it is to be `verbatim`, else without `.loc` directives,
@@ -16,12 +16,11 @@ pub(super) fn function(
     listing: &Listing<'_>,
     function: &Function<'_>,
     verbatim: bool,
-    mut interleave: Option<Interleave<'_>>,
+    mut interleave: Option<Interleave>,
 ) -> String {
-    let noise = if verbatim {
-        BTreeSet::new()
-    } else {
-        noise(listing, function)
+    let noise = match verbatim {
+        true => BTreeSet::new(),
+        false => noise(listing, function),
     };
     let mut instructions = function.located().peekable();
     let mut out = String::new();
@@ -30,14 +29,12 @@ pub(super) fn function(
         if noise.contains(&number) {
             continue;
         }
-        let line = listing.source.line_text(number);
-        let line = if verbatim {
-            line
-        } else {
-            without_comment(line)
-        };
-        if line.trim().is_empty() && !verbatim {
-            continue;
+        let mut line = listing.source.line_text(number);
+        if !verbatim {
+            line = without_comment(line);
+            if line.trim().is_empty() {
+                continue;
+            }
         }
         while let Some((_, loc)) =
             instructions.next_if(|(instruction, _)| listing.line(instruction.at) <= number)
@@ -56,34 +53,24 @@ pub(super) fn function(
 /// Lines that say nothing about what runs: `.loc`, and labels that no instruction names.
 fn noise(listing: &Listing<'_>, function: &Function<'_>) -> BTreeSet<u32> {
     let used = function.used_labels();
-    let mut noise: BTreeSet<u32> = function
-        .statements()
-        .filter_map(|statement| match statement {
-            Statement::Label { name, at } if !used.contains(name) => Some(listing.line(*at)),
-            _ => None,
-        })
-        .collect();
     // A label may share its line with an instruction; then the line stays.
-    for instruction in function.instructions() {
-        noise.remove(&listing.line(instruction.at));
-    }
-    noise.extend(
-        function
-            .statements()
-            .filter_map(|statement| match statement {
-                Statement::Loc(loc) => Some(listing.line(loc.at)),
-                _ => None,
-            }),
-    );
-    noise
+    let instructions = function.instructions().map(|own| listing.line(own.at));
+    let instructions: BTreeSet<u32> = instructions.collect();
+    let is_noise = |statement: &Statement<'_>| match statement {
+        Statement::Loc(loc) => Some(listing.line(loc.at)),
+        Statement::Label { name, at } if !used.contains(name) => {
+            Some(listing.line(*at)).filter(|line| !instructions.contains(line))
+        }
+        _ => None,
+    };
+    function.statements().filter_map(is_noise).collect()
 }
 
 /// The line up to its comment.
 fn without_comment(line: &str) -> &str {
-    let code: usize = pieces(line)
+    let pieces = pieces(line);
+    let code = pieces
         .iter()
-        .take_while(|piece| piece.kind != PieceKind::Comment)
-        .map(|piece| piece.text.len())
-        .sum();
-    line[..code].trim_end()
+        .take_while(|piece| piece.kind != PieceKind::Comment);
+    line[..code.map(|piece| piece.text.len()).sum()].trim_end()
 }

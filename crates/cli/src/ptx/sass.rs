@@ -2,7 +2,7 @@
 
 use super::highlight;
 use super::source::Interleave;
-use crate::error::ptx::{PtxError, Result};
+use crate::error::Error;
 
 /// A function's instructions and the labels that they branch to, without addresses and encodings.
 ///
@@ -11,20 +11,18 @@ use crate::error::ptx::{PtxError, Result};
 pub(super) fn function(
     disassembly: &str,
     name: &str,
-    mut interleave: Option<Interleave<'_>>,
-) -> Result<String> {
+    mut interleave: Option<Interleave>,
+) -> Result<String, Error> {
     let header = format!(".text.{name}:");
-    let body: Vec<&str> = disassembly
+    let section = disassembly
         .lines()
         .skip_while(|line| line.trim() != header)
-        .skip(1)
+        .skip(1);
+    let body: Vec<&str> = section
         .take_while(|line| !line.starts_with("//-"))
         .collect();
     if body.is_empty() {
-        return Err(PtxError::NoFunction {
-            what: "nvdisasm's output",
-            name: name.to_owned(),
-        });
+        return Err(Error::no_function("nvdisasm's output", name));
     }
     let mut out = String::new();
     // Frames since the last instruction: the innermost first, as nvdisasm prints them.
@@ -39,24 +37,23 @@ pub(super) fn function(
                 padding.push_str("        NOP\n");
                 continue;
             }
-            out.push_str(&std::mem::take(&mut padding));
-            let mut frames = std::mem::take(&mut frames);
+            out += &std::mem::take(&mut padding);
+            let frames: Vec<_> = frames.drain(..).rev().collect();
             if let Some(interleave) = &mut interleave
                 && !frames.is_empty()
             {
-                frames.reverse();
-                out.push_str(&interleave.frames(frames));
+                out += &interleave.frames(frames);
             }
-            out.push_str(&highlight::sass(&format!("        {instruction}")));
-            out.push('\n');
+            out += &highlight::sass(&format!("        {instruction}"));
+            out += "\n";
         } else if let Some(label) = label(line)
             && body
                 .iter()
                 .any(|other| other.contains(&format!("({label})")))
         {
-            out.push_str(&std::mem::take(&mut padding));
-            out.push_str(&highlight::sass(&format!("{label}:")));
-            out.push('\n');
+            out += &std::mem::take(&mut padding);
+            out += &highlight::sass(&format!("{label}:"));
+            out += "\n";
         }
     }
     out.push_str(&interleave.map(Interleave::notes).unwrap_or_default());
@@ -87,44 +84,4 @@ fn source_line(line: &str) -> Option<(String, u32)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::function;
-
-    const TEXT: &str = "\
-//--------------------- .text.sum                --------------------------
-\t.section\t.text.sum,\"ax\",@progbits
-sum:
-.text.sum:
-\t//## File \"sum.rs\", line 3
-        /*0000*/                   LDC R1, c[0x0][0x28] ;
-.L_x_1:
-        /*0010*/               @P0 BRA `(.L_x_1) ;
-.L_x_9:
-        /*0020*/                   EXIT ;
-        /*0030*/                   NOP;
-
-//--------------------- .nv.info                 --------------------------
-        /*0000*/                   OTHER ;
-";
-
-    #[test]
-    fn instructions_and_the_labels_in_use() {
-        let text = function(TEXT, "sum", None).expect("it is there");
-        insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string(), @r"
-                LDC R1, c[0x0][0x28]
-        .L_x_1:
-                @P0 BRA (.L_x_1)
-                EXIT
-        ");
-    }
-
-    #[test]
-    fn a_function_that_is_not_there() {
-        assert_eq!(
-            function(TEXT, "su", None)
-                .expect_err("only sum")
-                .to_string(),
-            "nvdisasm's output has no function `su`"
-        );
-    }
-}
+mod tests;

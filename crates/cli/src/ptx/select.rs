@@ -1,13 +1,13 @@
 //! From what was typed to functions.
 
 use engine::Catalog;
-use engine::names::near_names;
+use engine::names::{near, near_names};
 use engine::options::Options;
 use engine::registry::{Ladder, Rung};
 use engine::selection;
 use ptx::ast::{Function, Module};
 
-use crate::error::ptx::{PtxError, Result};
+use crate::error::Error;
 
 /// The functions that names stand for: a function's own name, a rung for its default entry, a ladder for those of its
 /// rungs that the module has, or else a part of one function's name.
@@ -15,34 +15,50 @@ pub(super) fn select<'m, 'a>(
     module: &'m Module<'a>,
     catalog: Option<&Catalog>,
     names: &[String],
-) -> Result<Vec<&'m Function<'a>>> {
-    let mut found = Vec::new();
-    for name in names {
-        found.extend(named(module, catalog, name)?);
+) -> Result<Vec<&'m Function<'a>>, Error> {
+    let named = names.iter().map(|name| named(module, catalog, name));
+    Ok(named.collect::<Result<Vec<_>, Error>>()?.concat())
+}
+
+/// The one function that a name stands for.
+pub(super) fn select_one<'m, 'a>(
+    module: &'m Module<'a>,
+    catalog: Option<&Catalog>,
+    name: &str,
+) -> Result<&'m Function<'a>, Error> {
+    match named(module, catalog, name)?[..] {
+        [function] => Ok(function),
+        ref several => Err(Error::several_kernels(
+            name,
+            several.iter().map(|own| own.name),
+        )),
     }
-    Ok(found)
 }
 
 fn named<'m, 'a>(
     module: &'m Module<'a>,
     catalog: Option<&Catalog>,
     name: &str,
-) -> Result<Vec<&'m Function<'a>>> {
+) -> Result<Vec<&'m Function<'a>>, Error> {
     let functions = || module.functions.iter().filter(|own| own.body.is_some());
     let function = |name: &str| functions().find(|own| own.name == name);
     if let Some(function) = function(name) {
         return Ok(vec![function]);
     }
-    let chosen = catalog.and_then(|catalog| selection::select(catalog, &[name.to_owned()]).ok());
-    if let Some(chosen) = chosen {
+    let selected = catalog.and_then(|catalog| selection::select(catalog, &[name.to_owned()]).ok());
+    if let Some(selected) = selected {
         let mut found = Vec::new();
-        for selection in chosen {
+        for selection in selected {
             for rung in selection.rungs() {
                 let entry = default_entry(selection.ladder, rung)?;
                 match function(&entry) {
                     Some(function) => found.push(function),
                     None if selection.whole => {}
-                    None => return Err(PtxError::NotHere { entry }),
+                    None => {
+                        return Err(Error::Request(format!(
+                            "{entry} is not among these kernels: it needs a newer architecture; leave --arch out"
+                        )));
+                    }
                 }
             }
         }
@@ -52,26 +68,24 @@ fn named<'m, 'a>(
     match found[..] {
         [_] => Ok(found),
         [] => {
-            let ladders = catalog.map_or(&[][..], |catalog| catalog.ladders);
-            let rungs = ladders.iter().flat_map(|ladder| {
-                let rungs = ladder.rungs.iter().map(|rung| rung.name);
-                rungs.chain([ladder.name])
-            });
-            let known = functions().map(|own| own.name).chain(rungs);
-            Err(PtxError::Unknown {
-                name: name.to_owned(),
-                nearest: near_names(&name.to_lowercase(), known),
-            })
+            let others = catalog.into_iter().flat_map(Catalog::names);
+            let others = others.map(|name| -> &'a str { name });
+            let known = functions().map(|own| own.name).chain(others);
+            let nearest = near_names(&name.to_lowercase(), known);
+            Err(Error::Request(format!(
+                "no kernel's name contains `{name}`; {}",
+                near(&nearest, "`ladder ptx` lists the kernels")
+            )))
         }
-        _ => Err(PtxError::Several {
-            name: name.to_owned(),
-            found: found.iter().map(|own| own.name.to_owned()).collect(),
-        }),
+        _ => Err(Error::several_kernels(
+            name,
+            found.iter().map(|own| own.name),
+        )),
     }
 }
 
 /// The entry that a rung has for its ladder's default problem; the first of a rung that does not compute that one.
-fn default_entry(ladder: &Ladder, rung: &Rung) -> Result<String> {
+fn default_entry(ladder: &Ladder, rung: &Rung) -> Result<String, Error> {
     let problem = ladder.problem(&Options::default())?;
     let launch = ladder.launch(rung, &*problem, None);
     let first = || rung.entry_names().into_iter().next().unwrap_or_default();

@@ -1,31 +1,34 @@
 //! The source lines that instructions come from.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use ptx::Place;
 use ptx::ast::Loc;
 
-use super::listing::Listing;
+use super::Listing;
 use super::style::{DIM, SOURCE, paint};
 
-/// Reads source files, each once.
+/// Shows the source lines of a function's instructions, on the way through them.
 #[derive(Debug)]
-pub(super) struct Sources {
-    /// Where a relative path may start.
+pub(super) struct Interleave {
+    /// Where a relative path may start. The first is also the one that paths are shown relative to.
     roots: Vec<PathBuf>,
-    /// Lines by path; `None` for a file that is not there.
+    /// The lines of the files that were read, by path; `None` for a file that is not there.
     read: HashMap<String, Option<Vec<String>>>,
+    /// The frames shown last, the outermost first.
+    shown: Vec<(String, u32)>,
+    missing: BTreeSet<String>,
 }
 
-impl Sources {
-    /// Looks for relative paths in these folders, in order. The first is also the one that paths are shown
-    /// relative to.
-    pub(super) fn new(roots: Vec<PathBuf>) -> Self {
+impl Interleave {
+    /// Looks for relative paths in these folders, in order.
+    pub(super) fn new(roots: &[PathBuf]) -> Self {
         Self {
-            roots,
+            roots: roots.to_owned(),
             read: HashMap::new(),
+            shown: Vec::new(),
+            missing: BTreeSet::new(),
         }
     }
 
@@ -37,57 +40,21 @@ impl Sources {
     }
 
     fn lines(&mut self, path: &str) -> Option<&Vec<String>> {
-        if !self.read.contains_key(path) {
-            let text = std::iter::once(PathBuf::from(path))
-                .chain(self.roots.iter().map(|root| root.join(path)))
-                .find_map(|candidate| std::fs::read_to_string(candidate).ok());
-            self.read.insert(
-                path.to_owned(),
-                text.map(|text| text.lines().map(str::to_owned).collect()),
-            );
-        }
-        self.read.get(path)?.as_ref()
+        let read = self.read.entry(path.to_owned()).or_insert_with(|| {
+            let joined = self.roots.iter().map(|root| root.join(path));
+            let mut candidates = [PathBuf::from(path)].into_iter().chain(joined);
+            let text = candidates.find_map(|candidate| std::fs::read_to_string(candidate).ok())?;
+            Some(text.lines().map(str::to_owned).collect())
+        });
+        read.as_ref()
     }
 
     /// The path as it is shown: relative to the first root, and a library's from its crate on.
-    pub(super) fn shown(&self, path: &str) -> String {
-        let inside = self
-            .roots
-            .first()
-            .and_then(|root| Path::new(path).strip_prefix(root).ok());
-        if let Some(inside) = inside {
-            return inside.display().to_string();
-        }
-        match library_part(path) {
-            Some(part) => part.to_owned(),
-            None => path.to_owned(),
-        }
-    }
-}
-
-/// The part of a path in Rust's own library after `library/`: `core/src/ptr/mut_ptr.rs`.
-fn library_part(path: &str) -> Option<&str> {
-    let (_, part) = path.rsplit_once("/library/")?;
-    // The library includes some parts through `../..`; what follows is the readable name.
-    Some(part.rsplit_once("../").map_or(part, |(_, part)| part))
-}
-
-/// The state of walking through a function's instructions.
-#[derive(Debug)]
-pub(super) struct Interleave<'a> {
-    sources: &'a mut Sources,
-    /// The frames shown last, the outermost first.
-    shown: Vec<(String, u32)>,
-    missing: BTreeSet<String>,
-}
-
-impl<'a> Interleave<'a> {
-    /// Before the first instruction.
-    pub(super) fn new(sources: &'a mut Sources) -> Self {
-        Self {
-            sources,
-            shown: Vec::new(),
-            missing: BTreeSet::new(),
+    fn path_shown(&self, path: &str) -> String {
+        let root = self.roots.first();
+        match root.and_then(|root| Path::new(path).strip_prefix(root).ok()) {
+            Some(inside) => inside.display().to_string(),
+            None => library_part(path).unwrap_or(path).to_owned(),
         }
     }
 
@@ -109,39 +76,31 @@ impl<'a> Interleave<'a> {
         if frames == self.shown {
             return String::new();
         }
-        let same = frames
-            .iter()
-            .zip(&self.shown)
-            .take_while(|(a, b)| a == b)
-            .count();
+        let pairs = frames.iter().zip(&self.shown);
+        let same = pairs.take_while(|(a, b)| a == b).count();
         // An instruction of a caller, after one that was inlined into it: its own line again.
         let from = same.min(frames.len().saturating_sub(1));
         let mut out = String::new();
         for (depth, (path, line)) in frames.iter().enumerate().skip(from) {
-            self.frame_line(&mut out, depth, path, *line);
+            out += &self.frame_line(depth, path, *line);
         }
         self.shown = frames;
         out
     }
 
-    fn frame_line(&mut self, out: &mut String, depth: usize, path: &str, line: u32) {
-        let header = format!(
-            "//{:width$} {}:{line}",
-            "",
-            self.sources.shown(path),
-            width = depth * 2
-        );
-        out.push_str(&paint(DIM, header));
+    fn frame_line(&mut self, depth: usize, path: &str, line: u32) -> String {
+        let (width, shown) = (depth * 2, self.path_shown(path));
+        let mut out = paint(DIM, format_args!("//{:width$} {shown}:{line}", ""));
         // What the library does inside `add` or `sync_threads` is known by its name; its text would only
         // come between the kernel's own lines.
         if library_part(path).is_none() {
-            if let Some(text) = self.sources.line(path, line) {
-                let _ = write!(out, "  {}", paint(SOURCE, text));
-            } else if self.sources.lines(path).is_none() {
+            if let Some(text) = self.line(path, line) {
+                out += &format!("  {}", paint(SOURCE, text));
+            } else if self.lines(path).is_none() {
                 self.missing.insert(path.to_owned());
             }
         }
-        out.push('\n');
+        out + "\n"
     }
 
     /// The files that could not be shown, reported at the end of the output.
@@ -149,6 +108,13 @@ impl<'a> Interleave<'a> {
         let note = |path: &String| paint(DIM, format_args!("// no such file here: {path}")) + "\n";
         self.missing.iter().map(note).collect()
     }
+}
+
+/// The part of a path in Rust's own library after `library/`: `core/src/ptr/mut_ptr.rs`.
+fn library_part(path: &str) -> Option<&str> {
+    let (_, part) = path.rsplit_once("/library/")?;
+    // The library includes some parts through `../..`; what follows is the readable name.
+    Some(part.rsplit_once("../").map_or(part, |(_, part)| part))
 }
 
 /// A place's path and line. Line 0 means that the compiler knew none; then the place says nothing.

@@ -1,12 +1,11 @@
 //! Statistics of a kernel's instructions: by class, and for memory operations by space and width.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use ptx::ast::{Function, Instruction, Space};
 use ptx::opcode::{self, Class};
 
-use super::style::{rendered, table};
+use super::style::table;
 
 /// Classes of instructions, in the order they are shown.
 const CLASSES: [&str; 13] = [
@@ -51,50 +50,51 @@ pub(super) fn text(function: &Function<'_>) -> String {
     let total = function.instructions().count();
     let mut classes: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for instruction in function.instructions() {
-        *classes
-            .entry(class(instruction))
-            .or_default()
-            .entry(instruction.operation())
-            .or_default() += 1;
+        let operations = classes.entry(class(instruction)).or_default();
+        *operations.entry(instruction.operation()).or_default() += 1;
     }
-    let mut mix = table(&["class", "count", "share", "operations"], 1..3);
-    for class in CLASSES {
-        let Some(operations) = classes.get(class) else {
-            continue;
-        };
+    let row = |class: &str| {
+        let operations = classes.get(class)?;
         let count: usize = operations.values().sum();
         let share = (count * 100 + total / 2) / total.max(1);
-        mix.add_row([
+        Some([
             class.to_owned(),
             count.to_string(),
             format!("{share} %"),
             by_count(operations),
-        ]);
-    }
-    let loops = function.backward_branches().count();
+        ])
+    };
     let mut out = format!(
-        "{}: {total} PTX instructions, backward branches: {loops}\n\n",
-        function.name
+        "{}: {total} PTX instructions, backward branches: {}\n\n",
+        function.name,
+        function.backward_branches().count()
     );
-    out.push_str(&rendered(&mix));
-    let memory = memory(function);
-    if !memory.is_empty() {
-        let mut accesses = table(
-            &["memory", "space", "access", "bytes a thread", "count"],
-            3..5,
-        );
-        for (access, count) in &memory {
-            accesses.add_row([
-                access.operation.clone(),
-                access.space.to_owned(),
-                access.shape(),
-                access
-                    .bytes()
-                    .map_or_else(String::new, |bytes| bytes.to_string()),
+    let header = ["class", "count", "share", "operations"];
+    out += &table(header, 1..3, CLASSES.into_iter().filter_map(row));
+    let accesses = accesses(function);
+    if !accesses.is_empty() {
+        let header = ["memory", "space", "access", "bytes a thread", "count"];
+        let row = |((operation, space, shape), count): (Access, usize)| {
+            let (access, bytes) = match shape {
+                None => (String::new(), String::new()),
+                Some((elements, bits)) => (
+                    match elements {
+                        1 => format!("b{bits}"),
+                        _ => format!("v{elements}.b{bits}"),
+                    },
+                    (bits.saturating_mul(elements) / 8).to_string(),
+                ),
+            };
+            [
+                operation,
+                space.to_owned(),
+                access,
+                bytes,
                 count.to_string(),
-            ]);
-        }
-        let _ = write!(out, "\n{}", rendered(&accesses));
+            ]
+        };
+        out += "\n";
+        out += &table(header, 3..5, accesses.into_iter().map(row));
     }
     out
 }
@@ -110,54 +110,32 @@ fn by_count(operations: &BTreeMap<&str, usize>) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The properties by which memory instructions are grouped.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Access {
-    operation: String,
-    space: &'static str,
-    elements: u32,
-    bits: Option<u32>,
-}
+/// The properties by which memory instructions are grouped: the operation with its qualifiers, the state space, and the
+/// number of elements with the bits of each.
+type Access = (String, &'static str, Option<(u32, u32)>);
 
-impl Access {
-    fn shape(&self) -> String {
-        match (self.elements, self.bits) {
-            (_, None) => String::new(),
-            (1, Some(bits)) => format!("b{bits}"),
-            (elements, Some(bits)) => format!("v{elements}.b{bits}"),
-        }
-    }
+/// The modifiers that are part of a memory operation's name.
+const QUALIFIERS: [&str; 16] = [
+    "volatile", "relaxed", "acquire", "release", "acq_rel", "nc", "add", "min", "max", "exch",
+    "cas", "and", "or", "xor", "inc", "dec",
+];
 
-    fn bytes(&self) -> Option<u32> {
-        self.bits.map(|bits| bits.saturating_mul(self.elements) / 8)
-    }
-}
-
-fn memory(function: &Function<'_>) -> BTreeMap<Access, usize> {
+/// The memory instructions and their numbers.
+fn accesses(function: &Function<'_>) -> BTreeMap<Access, usize> {
     let mut accesses = BTreeMap::new();
     // A kernel's parameters lie in constant memory; reading them is not what this table is about.
     let relevant = |instruction: &&Instruction<'_>| {
         instruction.is_memory() && instruction.space() != Some(Space::Param)
     };
     for instruction in function.instructions().filter(relevant) {
-        let mut operation = instruction.operation().to_owned();
-        let qualifiers = ["volatile", "relaxed", "acquire", "release", "acq_rel", "nc"];
-        let atomics = [
-            "add", "min", "max", "exch", "cas", "and", "or", "xor", "inc", "dec",
-        ];
-        for modifier in instruction
-            .modifiers()
-            .filter(|m| qualifiers.contains(m) || atomics.contains(m))
-        {
-            let _ = write!(operation, ".{modifier}");
-        }
-        let shape = instruction.access();
-        let access = Access {
-            operation,
-            space: instruction.space().map_or("generic", Space::name),
-            elements: shape.map_or(1, |(elements, _)| elements),
-            bits: shape.map(|(_, bits)| bits),
-        };
+        let modifiers = instruction.modifiers();
+        let qualifiers = modifiers.filter(|modifier| QUALIFIERS.contains(modifier));
+        let operation: Vec<&str> = [instruction.operation()]
+            .into_iter()
+            .chain(qualifiers)
+            .collect();
+        let space = instruction.space().map_or("generic", Space::name);
+        let access = (operation.join("."), space, instruction.access());
         *accesses.entry(access).or_default() += 1;
     }
     accesses

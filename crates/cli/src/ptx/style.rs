@@ -7,15 +7,10 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, Table, presets};
 
-/// Opcodes and mnemonics.
 pub(super) const OPCODE: Style = AnsiColor::Blue.on_default().bold();
-/// Registers.
 pub(super) const REGISTER: Style = AnsiColor::Cyan.on_default();
-/// Directives.
 pub(super) const DIRECTIVE: Style = AnsiColor::Magenta.on_default();
-/// Labels.
 pub(super) const LABEL: Style = AnsiColor::Yellow.on_default();
-/// Numbers.
 pub(super) const NUMBER: Style = AnsiColor::Green.on_default();
 /// Comments, and whatever is beside the point.
 pub(super) const DIM: Style = Style::new().dimmed();
@@ -41,25 +36,24 @@ pub(super) fn status(err: &mut dyn Write, word: &str, about: &str) {
     let _ = writeln!(err, "{word} {about}");
 }
 
-/// A table, its columns from `numbers` on aligned to the right.
-pub(super) fn table(header: &[&str], numbers: std::ops::Range<usize>) -> Table {
+/// A table as text, the columns in `numbers` aligned to the right, without the blanks that cells leave at line ends.
+pub(super) fn table<const N: usize>(
+    header: [&str; N],
+    numbers: std::ops::Range<usize>,
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
     let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .force_no_tty()
-        .set_header(header.iter().copied());
-    for column in numbers {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+    table.load_style(presets::NOTHING).force_no_tty();
+    table.set_header(header).add_rows(rows);
+    for column in table
+        .column_iter_mut()
+        .take(numbers.end)
+        .skip(numbers.start)
+    {
+        column.set_cell_alignment(CellAlignment::Right);
     }
-    table
-}
-
-/// The table as text without the blanks that cells leave at line ends.
-pub(super) fn rendered(table: &Table) -> String {
-    table
-        .lines()
+    let lines = table.lines();
+    lines
         .map(|line| line.trim_end().to_owned() + "\n")
         .collect()
 }

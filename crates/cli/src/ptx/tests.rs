@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use ptx::{PieceKind, pieces};
 use toolkit::usage;
 
-use super::listing::Listing;
-use super::source::{Interleave, Sources};
+use super::Listing;
+use super::source::Interleave;
 use super::{Arch, Ptx, diff, list, print, sass, select, stats};
 
 const PTX: &str = include_str!("../../../ptx/tests/fixtures/ptx/sums.ptx");
@@ -38,8 +38,7 @@ fn plain(text: &str) -> String {
 
 fn printed(name: &str, verbatim: bool, rust: bool) -> String {
     let listing = listing();
-    let mut sources = Sources::new(vec![fixtures()]);
-    let interleave = rust.then(|| Interleave::new(&mut sources));
+    let interleave = rust.then(|| Interleave::new(&[fixtures()]));
     let function = &listing.tree.functions[function(name)];
     print::function(&listing, function, verbatim, interleave)
 }
@@ -100,7 +99,7 @@ fn choosing() {
     let listing = listing();
     let chosen = |name: &str| {
         let found = select::select(&listing.tree, None, &[name.to_owned()])?;
-        Ok(found[0].name).map_err(|error: crate::error::ptx::PtxError| error)
+        Ok::<_, crate::Error>(found[0].name)
     };
     assert_eq!(chosen("128").unwrap(), "sum_128");
     assert_eq!(chosen("fill").unwrap(), "fill");
@@ -176,10 +175,9 @@ fn read_and_show(text: &str) {
             return;
         }
     };
-    let mut sources = Sources::new(Vec::new());
     for function in &listing.tree.functions {
         for verbatim in [false, true] {
-            let interleave = Interleave::new(&mut sources);
+            let interleave = Interleave::new(&[]);
             let _ = print::function(&listing, function, verbatim, Some(interleave));
         }
         let _ = stats::text(function);

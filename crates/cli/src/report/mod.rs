@@ -34,50 +34,36 @@ fn table(report: &Report) -> Table {
     let shown = &report.ladder.shown;
     let counted = report.counted().then_some(shown.counted);
     let timed = report.runs.is_some().then_some(shown.timed);
-    let chosen = counted.into_iter().chain(timed).flatten();
-    let chosen: Vec<ColumnText> = chosen.map(|&own| ColumnText::of(own)).collect();
+    let texts = counted.into_iter().chain(timed).flatten();
+    let texts: Vec<_> = texts.map(|&column| ColumnText::of(column)).collect();
 
     let columns = [
         Column::name("rung"),
         Column::text("grid × block"),
         Column::text("result"),
     ];
-    let headings = chosen.iter().map(ColumnText::heading);
+    let headings = texts.iter().map(|text| text.heading());
     let mut table = Table::new(columns.into_iter().chain(headings));
     for (index, outcome) in report.outcomes.iter().enumerate() {
         let launch = &outcome.launch;
         let cells = [
             outcome.rung.name.into(),
             format!("{} × {}", dims(launch.grid), dims(launch.block)).into(),
-            result(&outcome.verdict),
+            match outcome.verdict.is_right() {
+                true => Cell::good("right"),
+                false => Cell::bad("WRONG"),
+            },
         ];
-        let own = chosen
-            .iter()
-            .map(|column| column.cell(report, index).into());
-        table.row(cells.into_iter().chain(own));
+        let others = texts.iter().map(|text| text.cell(report, index).into());
+        table.row(cells.into_iter().chain(others));
     }
     table
 }
 
-fn result(verdict: &Verdict) -> Cell {
-    match verdict {
-        Verdict::Right => Cell::good("right"),
-        Verdict::Wrong(_) => Cell::bad("WRONG"),
-    }
-}
-
 /// The caption of a table: the device, the problem, the date, the compilers, and whether the data are in the L2 cache.
 fn caption(report: &Report, provenance: &Provenance) -> Vec<String> {
-    let Report {
-        ladder,
-        device,
-        title,
-        bytes,
-        runs,
-        sets,
-        ..
-    } = report;
-    let timing = match runs {
+    let (ladder, device) = (report.ladder, &report.device);
+    let timing = match report.runs {
         Some(1) => "1 timed run, device events".to_owned(),
         Some(runs) => format!("median of {runs} runs after {WARM_UP} to warm up, device events"),
         None if report.counted() => "one launch of each, counted and not timed".to_owned(),
@@ -86,22 +72,22 @@ fn caption(report: &Report, provenance: &Provenance) -> Vec<String> {
     let mut lines = vec![
         format!("{} on {device}", ladder.name),
         format!(
-            "{title}, {timing}; {}; {}",
-            provenance.date, provenance.toolchain
+            "{}, {timing}; {}; {}",
+            report.title, provenance.date, provenance.toolchain
         ),
     ];
     lines.extend(report.left_out.iter().map(|why| format!("left out: {why}")));
     if report.counted() {
         let columns = ladder.shown.counted.iter();
-        let legends = columns.map(|&column| ColumnText::of(column).legend);
+        let legends = columns.map(|&column| &*ColumnText::of(column).legend);
         let legends: Vec<&str> = legends.filter(|legend| !legend.is_empty()).collect();
         lines.push(legends.join("; "));
     }
     // A ladder that is measured in operations per second says nothing about the memory.
-    if let (Some(l2), Some(_), None) = (device.l2_bytes, runs, report.flops)
-        && *bytes < l2
+    if let (Some(l2), Some(_), None) = (device.l2_bytes, report.runs, report.flops)
+        && report.bytes < l2
     {
-        lines.push(regime(*bytes, *sets, l2));
+        lines.push(regime(report.bytes, report.sets, l2));
     }
     lines
 }

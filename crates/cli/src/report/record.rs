@@ -35,7 +35,6 @@ struct Row<'a> {
     counters: Option<BTreeMap<&'static str, Counter>>,
 }
 
-/// A counter's value.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Counter {
@@ -45,14 +44,11 @@ enum Counter {
 
 /// The counters by name, where there are any.
 fn counters(outcome: &Outcome) -> Option<BTreeMap<&'static str, Counter>> {
-    let counter = |value| match value {
-        Value::Count(count) => Counter::Count(count),
-        Value::Ratio(ratio) => Counter::Ratio(ratio),
-    };
-    let all = outcome.counters.iter();
-    let named: BTreeMap<_, _> = all
-        .map(|metric| (metric.name, counter(metric.value)))
-        .collect();
+    let named = outcome.counters.iter().map(|metric| match metric.value {
+        Value::Count(count) => (metric.name, Counter::Count(count)),
+        Value::Ratio(ratio) => (metric.name, Counter::Ratio(ratio)),
+    });
+    let named: BTreeMap<_, _> = named.collect();
     (!named.is_empty()).then_some(named)
 }
 
@@ -76,7 +72,7 @@ pub(super) fn add(document: &mut Document, report: &Report) {
             block: outcome.launch.block,
             shared_bytes: outcome.launch.shared_bytes,
             correct: outcome.verdict.is_right(),
-            time_ns: outcome.samples.as_ref().map(|samples| samples.median()),
+            time_ns: outcome.median_ns(),
             bytes: report.bytes,
             gb_per_s: report.bytes_per_s(outcome).map(|bytes| bytes / 1e9),
             gflop_per_s: report.flops_per_s(outcome).map(|flops| flops / 1e9),

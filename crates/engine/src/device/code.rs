@@ -87,20 +87,13 @@ impl<M> Codes<M> {
         own: (usize, Option<String>),
         compile: impl Fn(&str) -> Result<M, Error>,
     ) -> Result<(usize, Option<String>), Error> {
-        let refused = |reason| Error::Launch {
-            launch: Box::new(launch.clone()),
-            reason,
-        };
-        let source = self
-            .sources
-            .get(own.0)
-            .ok_or_else(|| refused(format!("{:?} was not loaded into this device", launch.code)))?;
+        let source = self.sources.get(own.0).ok_or_else(|| {
+            launch.refused(format!("{:?} was not loaded into this device", launch.code))
+        })?;
         let outline = source.outline();
         if !outline.has_entry(&launch.entry) {
-            return Err(match self.check_supported(launch) {
-                Some(error) => error,
-                None => refused("the PTX has no such entry".to_owned()),
-            });
+            let missing = || launch.refused("the PTX has no such entry");
+            return Err(self.check_supported(launch).unwrap_or_else(missing));
         }
         let part = extract(outline, &launch.entry, self.lines);
         // The compiler may reject an extracted entry because the extraction was wrong. The error is only reported if

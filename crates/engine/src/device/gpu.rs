@@ -2,9 +2,7 @@
 
 mod compile;
 mod info;
-mod resident;
 
-use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::ptr;
 use std::rc::Rc;
@@ -13,13 +11,14 @@ use cust::context::{Context, CurrentContext};
 use cust::device::Device as CudaDevice;
 use cust::error::CudaError;
 use cust::event::{Event, EventFlags};
-use cust::function::Function;
+use cust::function::{BlockSize, Function, FunctionAttribute};
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_info};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 use ptx::extract::SourceLines;
 
+use super::allocations::{Allocations, check_size};
 use super::code::{Codes, Compiled};
 use super::{
     BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Resident,
@@ -27,6 +26,7 @@ use super::{
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
+use crate::registry::MAX_SHARED;
 use compile::compile;
 
 /// The PTX of the two kernels that [`Device::hold`] and [`Device::read`] launch.
@@ -35,7 +35,7 @@ const TIMING_PTX: &str = include_str!("timing.ptx");
 /// The first GPU of the machine. It loads the kernels when they are first used.
 pub struct Gpu {
     // Fields are dropped in this order: buffers and modules have to be freed before the context that they live in.
-    buffers: BTreeMap<BufferId, DeviceBuffer<u8>>,
+    buffers: Allocations<DeviceBuffer<u8>>,
     /// The program's kernels and the sources that were loaded later.
     codes: Codes<Module>,
     /// The code loaded from [`TIMING_PTX`]; `None` before its first use.
@@ -44,7 +44,6 @@ pub struct Gpu {
     stop: Event,
     stream: Rc<StreamInContext>,
     info: DeviceInfo,
-    next_id: u32,
 }
 
 /// A stream together with its context. The stream is dropped first.
@@ -76,7 +75,7 @@ impl Gpu {
         CurrentContext::set_current(&context).map_err(&opening)?;
         let info = info::device_info(device).map_err(&opening)?;
         Ok(Self {
-            buffers: BTreeMap::new(),
+            buffers: Allocations::new(),
             codes: Codes::new(kernels.modules, info.compute_capability, SourceLines::Drop),
             timing: None,
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
@@ -88,7 +87,6 @@ impl Gpu {
                 _context: context,
             }),
             info,
-            next_id: 0,
         })
     }
 
@@ -100,16 +98,18 @@ impl Gpu {
         Ok(LaunchResult::timed(f64::from(milliseconds) * 1e6))
     }
 
-    fn buffer(&self, id: BufferId) -> Result<&DeviceBuffer<u8>, Error> {
-        self.buffers.get(&id).ok_or_else(|| unknown(id))
-    }
-
-    /// The code that contains the kernels of `hold` and `read`.
-    fn timing(&mut self) -> Code {
+    /// A launch of one of the kernels that time other launches.
+    fn timing_launch(&mut self, entry: &str, blocks: u32, threads: u32, args: Vec<Arg>) -> Launch {
         let codes = &mut self.codes;
-        *self
-            .timing
-            .get_or_insert_with(|| codes.load(TIMING_PTX.to_owned()))
+        let load = || codes.load(TIMING_PTX.to_owned());
+        Launch {
+            code: *self.timing.get_or_insert_with(load),
+            entry: entry.to_owned(),
+            grid: [blocks, 1, 1],
+            block: [threads, 1, 1],
+            shared_bytes: 0,
+            args,
+        }
     }
 
     /// Enqueues a kernel on the stream, after the event `start` when the launch is timed.
@@ -119,19 +119,15 @@ impl Gpu {
         bound: &[BufferId],
         is_timed: bool,
     ) -> Result<(), Error> {
-        let refused = |reason| Error::Launch {
-            launch: Box::new(launch.clone()),
-            reason,
-        };
         let cuda = refused_by_cuda(launch);
 
         let Compiled { module, parameters } = self.codes.get(launch, compile)?;
         let parameters = parameters
             .get(&launch.entry)
-            .ok_or_else(|| refused("its parameters cannot be read in the PTX".into()))?;
+            .ok_or_else(|| launch.refused("its parameters cannot be read in the PTX"))?;
         let given: Vec<u32> = launch.args.iter().map(size_in_bytes).collect();
         if *parameters != given {
-            return Err(refused(format!(
+            return Err(launch.refused(format!(
                 "the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"
             )));
         }
@@ -140,13 +136,9 @@ impl Gpu {
         for arg in &launch.args {
             slots.push(match *arg {
                 Arg::Buffer(index) => {
-                    let id = bound.get(index).copied().ok_or_else(|| {
-                        refused(format!("buffer {index} of {} is an argument", bound.len()))
-                    })?;
-                    let buffer = self.buffers.get(&id).ok_or_else(|| unknown(id))?;
-                    Slot {
-                        pointer: buffer.as_device_ptr().as_raw(),
-                    }
+                    let buffer = self.buffers.argument(launch, bound, index)?;
+                    let pointer = buffer.as_device_ptr().as_raw();
+                    Slot { pointer }
                 }
                 Arg::U32(value) => Slot { u32: value },
                 Arg::I32(value) => Slot { i32: value },
@@ -154,10 +146,8 @@ impl Gpu {
                 Arg::F32(value) => Slot { f32: value },
             });
         }
-        let args: Vec<*mut c_void> = slots
-            .iter_mut()
-            .map(|slot| ptr::from_mut(slot).cast())
-            .collect();
+        let pointers = slots.iter_mut().map(|slot| ptr::from_mut(slot).cast());
+        let args: Vec<*mut c_void> = pointers.collect();
 
         if launch.shared_bytes > MAX_SHARED {
             allow_shared(&function, launch.shared_bytes).map_err(&cuda)?;
@@ -197,46 +187,37 @@ impl Device for Gpu {
         // SAFETY: any bytes are valid u8, so that uninitialized device memory can be copied from.
         let buffer =
             unsafe { DeviceBuffer::uninitialized(bytes) }.map_err(failed("allocating a buffer"))?;
-        let id = BufferId(self.next_id);
-        self.next_id += 1;
-        self.buffers.insert(id, buffer);
-        Ok(id)
+        Ok(self.buffers.add(buffer))
     }
 
     fn free(&mut self, buffer: BufferId) {
-        self.buffers.remove(&buffer);
+        self.buffers.remove(buffer);
     }
 
     fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
-        let to = self
-            .buffers
-            .get_mut(&buffer)
-            .ok_or_else(|| unknown(buffer))?;
-        if to.len() != bytes.len() {
-            return Err(sizes("copying to the device", to.len(), bytes.len()));
-        }
-        to.copy_from(bytes).map_err(failed("copying to the device"))
+        let doing = "copying to the device";
+        let to = self.buffers.get_mut(buffer)?;
+        check_size(doing, to.len(), bytes.len())?;
+        to.copy_from(bytes).map_err(failed(doing))
     }
 
     fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
-        let from = self.buffer(buffer)?;
+        let doing = "copying from the device";
+        let from = self.buffers.get(buffer)?;
         if from.len() < bytes.len() {
-            return Err(sizes("copying from the device", from.len(), bytes.len()));
+            return check_size(doing, from.len(), bytes.len());
         }
         if bytes.is_empty() {
             return Ok(());
         }
         let part = from.index(..bytes.len());
-        part.copy_to(bytes)
-            .map_err(failed("copying from the device"))
+        part.copy_to(bytes).map_err(failed(doing))
     }
 
     fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error> {
         let doing = "copying on the device";
-        let (source, target) = (self.buffer(from)?, self.buffer(to)?);
-        if source.len() != target.len() {
-            return Err(sizes(doing, target.len(), source.len()));
-        }
+        let (source, target) = (self.buffers.get(from)?, self.buffers.get(to)?);
+        check_size(doing, target.len(), source.len())?;
         // SAFETY: both buffers stay allocated until the copy is over: freeing device memory waits for the
         // work that was given to the device before.
         unsafe { source.async_copy_to(&mut target.index(..), &self.stream.stream) }
@@ -244,10 +225,7 @@ impl Device for Gpu {
     }
 
     fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
-        let target = self
-            .buffers
-            .get_mut(&buffer)
-            .ok_or_else(|| unknown(buffer))?;
+        let target = self.buffers.get_mut(buffer)?;
         // SAFETY: as in `copy`; any bytes are valid u8.
         unsafe { target.set_8_async(byte, &self.stream.stream) }.map_err(failed("filling a buffer"))
     }
@@ -260,9 +238,7 @@ impl Device for Gpu {
         let cuda = refused_by_cuda(launch);
         let Compiled { module, .. } = self.codes.get(launch, compile)?;
         let function = module.get_function(&launch.entry).map_err(&cuda)?;
-        resident::resident(&function, launch)
-            .map(Some)
-            .map_err(cuda)
+        resident(&function, launch).map(Some).map_err(cuda)
     }
 
     fn load(&mut self, ptx: String) -> Result<Code, Error> {
@@ -270,29 +246,16 @@ impl Device for Gpu {
     }
 
     fn hold(&mut self, nanoseconds: u64) -> Result<(), Error> {
-        let launch = Launch {
-            code: self.timing(),
-            entry: "ladder_hold".to_owned(),
-            grid: [1; 3],
-            block: [1; 3],
-            shared_bytes: 0,
-            args: vec![Arg::U64(nanoseconds)],
-        };
+        let launch = self.timing_launch("ladder_hold", 1, 1, vec![Arg::U64(nanoseconds)]);
         self.enqueue(&launch, &[], false)
     }
 
     fn read(&mut self, buffer: BufferId) -> Result<LaunchResult, Error> {
-        let vectors = self.buffer(buffer)?.len() as u64 / 16;
+        let vectors = self.buffers.get(buffer)?.len() as u64 / 16;
         // Launches as many threads as all multiprocessors can hold at once.
         let blocks = 8 * self.info.multiprocessors.unwrap_or(1);
-        let launch = Launch {
-            code: self.timing(),
-            entry: "ladder_read".to_owned(),
-            grid: [blocks, 1, 1],
-            block: [256, 1, 1],
-            shared_bytes: 0,
-            args: vec![Arg::Buffer(0), Arg::U64(vectors)],
-        };
+        let args = vec![Arg::Buffer(0), Arg::U64(vectors)];
+        let launch = self.timing_launch("ladder_read", blocks, 256, args);
         self.launch(&launch, &[buffer])
     }
 
@@ -313,7 +276,7 @@ impl Device for Gpu {
         };
         let cuda = |error| failed(describe(error));
         let memory = bound.iter().map(|&id| {
-            let buffer = self.buffer(id)?;
+            let buffer = self.buffers.get(id)?;
             Ok(DeviceMemory {
                 address: buffer.as_device_ptr().as_raw(),
                 bytes: buffer.len() as u64,
@@ -330,18 +293,13 @@ impl Device for Gpu {
 }
 
 fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
-    move |error| Error::Launch {
-        launch: Box::new(launch.clone()),
-        reason: format!(
+    move |error| {
+        launch.refused(format!(
             "{}; compute-sanitizer or `ladder check --device sim` names the access that did it",
             describe(error)
-        ),
+        ))
     }
 }
-
-/// The dynamic shared memory in bytes that a block can have without an opt-in (CUDA C++ Programming Guide, "Compute
-/// Capabilities": shared memory per block).
-const MAX_SHARED: u32 = 48 << 10;
 
 /// Opts `function` in to this much dynamic shared memory, which cust does not do.
 fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
@@ -353,6 +311,27 @@ fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
         // The driver reports a size beyond the device's limit as an invalid value.
         _ => Err(CudaError::InvalidValue),
     }
+}
+
+/// The driver's figures for a function, with the launch's threads and shared memory.
+fn resident(function: &Function<'_>, launch: &Launch) -> Result<Resident, CudaError> {
+    let attribute = |which| function.get_attribute(which).map(i32::unsigned_abs);
+    // This is more than a block has without an opt-in, and the device may not have as much.
+    let fits =
+        launch.shared_bytes <= MAX_SHARED || allow_shared(function, launch.shared_bytes).is_ok();
+    let ([x, y, z], shared) = (launch.block, launch.shared_bytes as usize);
+    Ok(Resident {
+        registers: attribute(FunctionAttribute::NumRegisters)?,
+        static_shared: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
+        local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
+        max_threads: attribute(FunctionAttribute::MaxThreadsPerBlock)?,
+        blocks: match fits {
+            true => {
+                function.max_active_blocks_per_multiprocessor(BlockSize::xyz(x, y, z), shared)?
+            }
+            false => 0,
+        },
+    })
 }
 
 /// The storage of one argument. The driver reads as many of its bytes as the kernel's parameter has.
@@ -373,24 +352,7 @@ fn size_in_bytes(arg: &Arg) -> u32 {
 }
 
 fn failed(doing: &'static str) -> impl Fn(CudaError) -> Error {
-    move |error| Error::Device {
-        doing,
-        reason: describe(error),
-    }
-}
-
-fn unknown(id: BufferId) -> Error {
-    Error::Device {
-        doing: "looking for a buffer",
-        reason: format!("{id:?} is not in use"),
-    }
-}
-
-fn sizes(doing: &'static str, buffer: usize, asked: usize) -> Error {
-    Error::Device {
-        doing,
-        reason: format!("the buffer has {buffer} bytes, not {asked}"),
-    }
+    move |error| Error::device(doing, describe(error))
 }
 
 /// The name of the error. cust's own text asks the driver for a message and panics when there is none.

@@ -1,5 +1,6 @@
 //! The devices that run a rung: buffers, launches and their times, behind one trait for GPUs and the simulator.
 
+mod allocations;
 mod code;
 mod gpu;
 mod sim;
@@ -7,7 +8,7 @@ mod stream;
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::catalog::Kernels;
 use crate::error::Error;
@@ -43,15 +44,17 @@ impl LaunchResult {
 }
 
 /// The properties of a device. A property that the device does not report is `None`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DeviceInfo {
     /// The device's name on the command line (`--device`): `gpu` or `sim`.
+    #[serde(rename = "device")]
     pub kind: &'static str,
     /// The name that its maker gave it.
     pub name: String,
     /// The version of the driver, and of CUDA as the driver supports it.
     pub driver: Option<String>,
-    /// Major and minor compute capability.
+    /// Major and minor compute capability; serialized as in `9.0`.
+    #[serde(serialize_with = "with_point")]
     pub compute_capability: Option<(u32, u32)>,
     /// The number of streaming multiprocessors.
     pub multiprocessors: Option<u32>,
@@ -61,8 +64,19 @@ pub struct DeviceInfo {
     pub l2_bytes: Option<u64>,
     /// The size of the device's memory in bytes.
     pub memory_bytes: Option<u64>,
-    /// The peak bandwidth of the memory in bytes per second: twice its clock times the width of its bus.
+    /// The peak bandwidth of the memory in bytes per second: twice its clock times the width of its bus. Serialized in
+    /// 10^9 bytes per second.
+    #[serde(rename = "peak_gb_per_s", serialize_with = "in_billions")]
     pub peak_bytes_per_s: Option<f64>,
+}
+
+fn with_point<S: Serializer>(own: &Option<(u32, u32)>, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = own.map(|(major, minor)| format!("{major}.{minor}"));
+    text.serialize(serializer)
+}
+
+fn in_billions<S: Serializer>(own: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    own.map(|value| value / 1e9).serialize(serializer)
 }
 
 impl fmt::Display for DeviceInfo {
@@ -173,13 +187,7 @@ pub trait Device {
     /// [`Error::Device`] when the device does not take further code.
     fn load(&mut self, ptx: String) -> Result<Code, Error> {
         drop(ptx);
-        Err(Error::Device {
-            doing: "loading code",
-            reason: format!(
-                "a {} runs the kernels of this program only",
-                self.info().kind
-            ),
-        })
+        Err(Error::device("loading code", own_kernels_only(self.info())))
     }
 
     /// Runs a kernel and waits for its end. `bound[i]` is the buffer that
@@ -228,12 +236,14 @@ pub trait Device {
         let _ = (bound, enqueue);
         Err(Error::Call {
             what: what.to_owned(),
-            reason: format!(
-                "a {} runs the kernels of this program only",
-                self.info().kind
-            ),
+            reason: own_kernels_only(self.info()),
         })
     }
+}
+
+/// The reason why a device does not run other code.
+fn own_kernels_only(device: &DeviceInfo) -> String {
+    format!("a {} runs the kernels of this program only", device.kind)
 }
 
 /// Which device to run on.

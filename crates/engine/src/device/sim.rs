@@ -1,14 +1,12 @@
 //! The SIMT machine, which runs the same PTX on the CPU, warp by warp.
 
-use std::collections::BTreeMap;
-
 use ptx::extract::SourceLines;
 use simt::observe::Observer;
 use simt::{
-    Buffer, Config, Function, Launch as SimLaunch, LaunchError, LoadError, Machine, MemoryError,
-    Module,
+    Buffer, Config, Function, Launch as SimLaunch, LoadError, Machine, MemoryError, Module,
 };
 
+use super::allocations::{Allocations, check_size};
 use super::code::Codes;
 use super::{BufferId, Device, DeviceInfo, LaunchResult};
 use crate::catalog::Kernels;
@@ -23,9 +21,8 @@ const MAX_INSTRUCTIONS: u64 = 1 << 40;
 pub struct Sim {
     machine: Machine,
     codes: Codes<Module>,
-    buffers: BTreeMap<BufferId, Buffer<u8>>,
+    buffers: Allocations<Buffer<u8>>,
     info: DeviceInfo,
-    next_id: u32,
     counting: bool,
 }
 
@@ -55,10 +52,8 @@ impl Sim {
                 .unwrap_or(Config::default().max_memory_bytes),
             ..Config::default()
         };
-        let machine = Machine::new(config).map_err(|error| Error::Device {
-            doing: "starting the SIMT machine",
-            reason: error.to_string(),
-        })?;
+        let failed = |error| Error::device("starting the SIMT machine", error);
+        let machine = Machine::new(config).map_err(failed)?;
         let threads = match machine.threads() {
             1 => "1 host thread".to_owned(),
             count => format!("{count} host threads"),
@@ -72,16 +67,8 @@ impl Sim {
             machine,
             // Source lines are kept, so that faults can name the lines of Rust.
             codes: Codes::new(kernels.modules, capability, SourceLines::Keep),
-            buffers: BTreeMap::new(),
-            next_id: 0,
+            buffers: Allocations::new(),
             counting: false,
-        })
-    }
-
-    fn buffer(&self, id: BufferId) -> Result<Buffer<u8>, Error> {
-        self.buffers.get(&id).copied().ok_or_else(|| Error::Device {
-            doing: "looking for a buffer",
-            reason: format!("{id:?} is not in use"),
         })
     }
 
@@ -100,21 +87,11 @@ impl Sim {
         observer: impl FnOnce(&Function) -> O,
     ) -> Result<O, Error> {
         let (function, args) = self.prepare(launch, bound)?;
-        let observer = observer(&function);
-        let Launch {
-            grid,
-            block,
-            shared_bytes,
-            ..
-        } = *launch;
-        self.machine
-            .launch_observed(
-                &SimLaunch::new(&function, grid, block, &args)
-                    .with_shared_bytes(shared_bytes)
-                    .with_blocks(chosen),
-                observer,
-            )
-            .map_err(|error| refused(launch, error.to_string()))
+        let prepared = SimLaunch::new(&function, launch.grid, launch.block, &args)
+            .with_shared_bytes(launch.shared_bytes)
+            .with_blocks(chosen);
+        let launched = self.machine.launch_observed(&prepared, observer(&function));
+        launched.map_err(|error| launch.refused(error))
     }
 
     /// The place of a buffer in memory: its first address and its size in bytes.
@@ -122,7 +99,7 @@ impl Sim {
     /// # Errors
     /// [`Error::Device`] when the buffer is not in use.
     pub fn range(&self, id: BufferId) -> Result<(u64, u64), Error> {
-        let buffer = self.buffer(id)?;
+        let buffer = self.buffers.get(id)?;
         Ok((buffer.address(), buffer.len() as u64))
     }
 
@@ -132,20 +109,14 @@ impl Sim {
         launch: &Launch,
         bound: &[BufferId],
     ) -> Result<(Function, Vec<simt::Arg>), Error> {
-        let words = |error: LoadError| refused(launch, error.to_string().replace('\n', " "));
+        let words = |error: LoadError| launch.refused(error.to_string().replace('\n', " "));
         let compile = |ptx: &str| Module::from_ptx(ptx).map_err(words);
         let compiled = self.codes.get(launch, compile)?;
         let function = compiled.module.function(&launch.entry).map_err(words)?;
         let mut args = Vec::with_capacity(launch.args.len());
         for arg in &launch.args {
             args.push(match *arg {
-                Arg::Buffer(index) => {
-                    let id = bound.get(index).copied().ok_or_else(|| {
-                        let reason = format!("buffer {index} of {} is an argument", bound.len());
-                        refused(launch, reason)
-                    })?;
-                    self.buffer(id)?.into()
-                }
+                Arg::Buffer(index) => (*self.buffers.argument(launch, bound, index)?).into(),
                 Arg::U32(value) => value.into(),
                 Arg::I32(value) => value.into(),
                 Arg::U64(value) => value.into(),
@@ -166,15 +137,12 @@ impl Device for Sim {
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
-        let id = BufferId(self.next_id);
-        self.next_id += 1;
         let buffer = self.machine.zeroed(bytes).map_err(failed("allocating"))?;
-        self.buffers.insert(id, buffer);
-        Ok(id)
+        Ok(self.buffers.add(buffer))
     }
 
     fn free(&mut self, buffer: BufferId) {
-        if let Some(buffer) = self.buffers.remove(&buffer) {
+        if let Some(buffer) = self.buffers.remove(buffer) {
             // Every buffer in the map belongs to this machine and has not been freed yet.
             let freed = self.machine.free(buffer);
             debug_assert_eq!(freed, Ok(()));
@@ -182,39 +150,36 @@ impl Device for Sim {
     }
 
     fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
-        let to = self.buffer(buffer)?;
-        same_size("copying to the device", to.len(), bytes.len())?;
-        self.machine
-            .write(to, bytes)
-            .map_err(failed("copying to the device"))
+        let doing = "copying to the device";
+        let to = *self.buffers.get(buffer)?;
+        check_size(doing, to.len(), bytes.len())?;
+        self.machine.write(to, bytes).map_err(failed(doing))
     }
 
     fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
-        let from = self.buffer(buffer)?;
+        let doing = "copying from the device";
+        let from = *self.buffers.get(buffer)?;
         if from.len() < bytes.len() {
-            return same_size("copying from the device", from.len(), bytes.len());
+            return check_size(doing, from.len(), bytes.len());
         }
-        let all = self
-            .machine
-            .read(from)
-            .map_err(failed("copying from the device"))?;
+        let all = self.machine.read(from).map_err(failed(doing))?;
         bytes.copy_from_slice(&all[..bytes.len()]);
         Ok(())
     }
 
     fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error> {
-        let (from, to) = (self.buffer(from)?, self.buffer(to)?);
-        same_size("copying on the device", to.len(), from.len())?;
-        let failed = failed("copying on the device");
+        let doing = "copying on the device";
+        let (from, to) = (*self.buffers.get(from)?, *self.buffers.get(to)?);
+        check_size(doing, to.len(), from.len())?;
+        let failed = failed(doing);
         let bytes = self.machine.read(from).map_err(&failed)?;
         self.machine.write(to, &bytes).map_err(&failed)
     }
 
     fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
-        let to = self.buffer(buffer)?;
-        self.machine
-            .write(to, &vec![byte; to.len()])
-            .map_err(failed("filling a buffer"))
+        let to = *self.buffers.get(buffer)?;
+        let written = self.machine.write(to, &vec![byte; to.len()]);
+        written.map_err(failed("filling a buffer"))
     }
 
     fn set_counting(&mut self, counting: bool) {
@@ -226,29 +191,14 @@ impl Device for Sim {
     }
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
-        let refused = |error: LaunchError| refused(launch, error.to_string());
         let (function, args) = self.prepare(launch, bound)?;
-        let Launch {
-            grid,
-            block,
-            shared_bytes,
-            ..
-        } = *launch;
-        let counters = if self.counting {
-            self.machine
-                .launch_counted(
-                    &SimLaunch::new(&function, grid, block, &args).with_shared_bytes(shared_bytes),
-                )
-                .map_err(refused)?
-                .metrics()
-        } else {
-            self.machine
-                .launch(
-                    &SimLaunch::new(&function, grid, block, &args).with_shared_bytes(shared_bytes),
-                )
-                .map_err(refused)?;
-            Vec::new()
+        let prepared = SimLaunch::new(&function, launch.grid, launch.block, &args)
+            .with_shared_bytes(launch.shared_bytes);
+        let counters = match self.counting {
+            true => (self.machine.launch_counted(&prepared)).map(|counters| counters.metrics()),
+            false => self.machine.launch(&prepared).map(|_| Vec::new()),
         };
+        let counters = counters.map_err(|error| launch.refused(error))?;
         Ok(LaunchResult {
             time_ns: None,
             counters,
@@ -256,26 +206,6 @@ impl Device for Sim {
     }
 }
 
-fn refused(launch: &Launch, reason: String) -> Error {
-    Error::Launch {
-        launch: Box::new(launch.clone()),
-        reason,
-    }
-}
-
 fn failed(doing: &'static str) -> impl Fn(MemoryError) -> Error {
-    move |error| Error::Device {
-        doing,
-        reason: error.to_string(),
-    }
-}
-
-fn same_size(doing: &'static str, buffer: usize, asked: usize) -> Result<(), Error> {
-    if buffer == asked {
-        return Ok(());
-    }
-    Err(Error::Device {
-        doing,
-        reason: format!("the buffer has {buffer} bytes, not {asked}"),
-    })
+    move |error| Error::device(doing, error)
 }

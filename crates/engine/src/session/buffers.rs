@@ -4,11 +4,15 @@
 use crate::device::{BufferId, Device, Enqueue, LaunchResult};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
-use crate::problem::{Buffer, GUARD_BYTES, Problem, Role};
+use crate::problem::{Buffer, GUARD_BYTES, POISON, Problem, Role};
 use crate::registry::Rung;
 
 /// The device memory that is kept free for the driver and the kernels' module.
 const HEADROOM: u64 = 64 << 20;
+
+/// How long the device is kept busy before a timed launch, in nanoseconds: longer than the driver takes to enqueue the
+/// launch.
+const HOLD_NS: u64 = 30_000;
 
 /// The combined size of the sets of buffers that launches rotate through, as a multiple of the L2 cache.
 const ROTATION: u64 = 4;
@@ -41,7 +45,6 @@ pub(super) struct Outputs {
     pub(super) violation: Option<String>,
 }
 
-/// One set of the buffers.
 struct Set {
     buffers: Vec<BufferId>,
     /// Whether an in-place rung has destroyed the inputs.
@@ -109,7 +112,6 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         free.saturating_sub(HEADROOM)
     }
 
-    /// How many sets there are.
     pub(super) fn sets(&self) -> usize {
         self.sets.len()
     }
@@ -127,13 +129,11 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         (self.device, &set.buffers)
     }
 
-    /// Calls other code on the current set.
     pub(super) fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
         let ids = &self.sets[self.current].buffers;
         self.device.call(what, ids, enqueue)
     }
 
-    /// Reads one buffer of the current set once.
     pub(super) fn read(&mut self, index: usize) -> Result<LaunchResult, Error> {
         self.device.read(self.sets[self.current].buffers[index])
     }
@@ -155,14 +155,12 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(())
     }
 
-    /// Fills the outputs of the current set with [`POISON`](crate::problem::POISON).
-    pub(super) fn poison(&mut self) -> Result<(), Error> {
+    /// Fills the buffers of the current set that have this role with one byte.
+    fn fill(&mut self, role: Role, byte: u8) -> Result<(), Error> {
         let buffers = self.problem.buffers();
-        for (id, buffer) in self.sets[self.current].buffers.iter().zip(buffers) {
-            if buffer.role == Role::Output
-                && let Some(byte) = buffer.role.initial_byte()
-            {
-                self.device.fill(*id, byte)?;
+        for (&id, buffer) in self.sets[self.current].buffers.iter().zip(buffers) {
+            if buffer.role == role {
+                self.device.fill(id, byte)?;
             }
         }
         Ok(())
@@ -179,18 +177,16 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
                 continue;
             };
             let is_workspace = buffer.role == Role::Workspace;
-            let written = match is_workspace {
-                true => 0,
-                false => self.problem.written_bytes(launch, index).min(buffer.bytes),
-            };
             // A workspace has to be all zeros again.
-            let behind = match is_workspace {
-                true => buffer.allocated_bytes(),
-                false => GUARD_BYTES,
+            let (written, behind) = match is_workspace {
+                true => (0, buffer.allocated_bytes()),
+                false => {
+                    let written = self.problem.written_bytes(launch, index);
+                    (written.min(buffer.bytes), GUARD_BYTES)
+                }
             };
             let mut bytes = vec![0; host_size(written + behind)];
-            let id = self.sets[self.current].buffers[index];
-            self.device.download(id, &mut bytes)?;
+            self.device.download(self.ids()[index], &mut bytes)?;
             let guard = bytes.split_off(host_size(written));
             let changed = guard.iter().position(|&byte| byte != initial);
             if let (Some(place), None) = (changed, &outputs.violation) {
@@ -211,7 +207,8 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(outputs)
     }
 
-    /// Switches to the next set of buffers and prepares it for a timed launch.
+    /// Switches to the next set of buffers, prepares it for a timed launch, and keeps the device busy until the launch
+    /// is enqueued.
     pub(super) fn next(&mut self) -> Result<(), Error> {
         self.current = (self.current + 1) % self.sets.len();
         self.prepare()?;
@@ -221,24 +218,21 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
             self.device.read(scratch)?;
         }
         self.l2_contaminated = false;
-        Ok(())
+        self.device.hold(HOLD_NS)
+    }
+
+    /// Prepares the set like [`Buffers::prepare`], and fills the outputs with [`POISON`].
+    pub(super) fn prepare_poisoned(&mut self) -> Result<(), Error> {
+        self.prepare()?;
+        self.fill(Role::Output, POISON)
     }
 
     /// Restores the inputs and zeroes the sums of the set.
-    pub(super) fn prepare(&mut self) -> Result<(), Error> {
+    fn prepare(&mut self) -> Result<(), Error> {
         if self.sets[self.current].dirty {
             self.restore(self.current)?;
         }
-        for (id, buffer) in self.sets[self.current]
-            .buffers
-            .iter()
-            .zip(self.problem.buffers())
-        {
-            if buffer.role == Role::Sum {
-                self.device.fill(*id, 0)?;
-            }
-        }
-        Ok(())
+        self.fill(Role::Sum, 0)
     }
 
     fn restore(&mut self, set: usize) -> Result<(), Error> {
@@ -265,18 +259,12 @@ fn check_room<D: Device + ?Sized>(
     problem: &dyn Problem,
     restorable: bool,
 ) -> Result<(), Error> {
-    let copies = |role| {
-        if restorable && role == Role::Input {
-            2
-        } else {
-            1
-        }
-    };
     let buffers = problem.buffers();
-    let need: u64 = buffers
-        .iter()
-        .map(|buffer| buffer.allocated_bytes() * copies(buffer.role))
-        .sum();
+    let need = buffers.iter().map(|buffer| {
+        let is_copied = restorable && buffer.role == Role::Input;
+        buffer.allocated_bytes() * (1 + u64::from(is_copied))
+    });
+    let need: u64 = need.sum();
     // The host keeps the inputs and outputs too. For the SIMT machine, the host's memory is also the device's.
     let on_host: u64 = buffers.iter().map(|buffer| buffer.bytes).sum();
     let simulated = if device.info().kind == "sim" { need } else { 0 };
@@ -288,13 +276,17 @@ fn check_room<D: Device + ?Sized>(
         let room = free.saturating_sub(HEADROOM);
         if need > room {
             let share = (room > 0).then(|| room as f64 / need as f64);
-            return Err(Error::NotEnoughMemory {
-                size: problem.size(),
-                place,
-                need,
-                free,
-                fits: share.and_then(|share| problem.smaller(share)),
-            });
+            let hint = match share.and_then(|share| problem.smaller(share)) {
+                None => "free some of its memory first".to_owned(),
+                Some(options) => format!("{options} fits"),
+            };
+            let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
+            return Err(Error::NotEnoughMemory(format!(
+                "{} needs {:.1} GiB of the {place}'s memory, which has {:.1} GiB free; {hint}",
+                problem.size(),
+                gib(need),
+                gib(free)
+            )));
         }
     }
     Ok(())

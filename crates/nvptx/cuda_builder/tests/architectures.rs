@@ -1,13 +1,7 @@
 //! What builds for several architectures have in common and what not.
-//!
-//! They need a device compiler; without one they fail and say how to get it.
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod common;
-
 use std::path::Path;
 
-use common::{entry, krate, ptx};
+use crate::common::{entry, krate, ptx};
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 
 #[test]

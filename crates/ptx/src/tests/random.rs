@@ -168,13 +168,14 @@ fn time_is_linear() {
         format!("{HEAD}.global .b32 x{}", "9".repeat(many)),
     ];
     for text in texts {
-        let start = Instant::now();
         let start_of_text = &text[..80.min(text.len())];
-        assert!(parse(&text).is_err(), "{start_of_text}");
-        assert!(
-            start.elapsed() < Duration::from_secs(5),
-            "{start_of_text}: {:?}",
+        let time = || {
+            let start = Instant::now();
+            assert!(parse(&text).is_err(), "{start_of_text}");
             start.elapsed()
-        );
+        };
+        // Other programs may hold it up, but not each time.
+        let is_quick = (0..3).any(|_| time() < Duration::from_secs(5));
+        assert!(is_quick, "{start_of_text}");
     }
 }

@@ -77,7 +77,8 @@ impl Pipe {
 }
 
 /// Cycles until the result of an instruction is available, if it waits for nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Latencies {
     /// Arithmetic.
     pub alu: u32,

@@ -34,18 +34,15 @@ use std::sync::OnceLock;
 use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down};
+use engine::problem::{Buffer, Problem, Role, Verdict, round_down};
 use engine::registry::{Column, Effort, Form, Ladder, Rung, ShownColumns};
 
+use crate::data::MAX_ELEMENTS;
 use inputs::Inputs;
-use reference::{Method, Reference, Wrong};
-
-/// The most elements of a matrix: the kernels count them in 31 bits.
-pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
+use reference::{Method, Reference, WrongElement};
 
 const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1], [128, 1, 1], [256, 1, 1]];
 
-/// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "matmul",
     summary: "the product of two matrices of 32-bit floats, m × k and k × n",
@@ -94,11 +91,11 @@ pub(super) const LADDER: Ladder = Ladder {
 };
 
 fn sweep(effort: Effort) -> Vec<Options> {
-    let sides: &[u32] = match effort {
-        Effort::Full => &[1, 15, 16, 17, 100, 257, 1024],
-        Effort::Quick => &[1, 15, 16, 17, 100, 257],
-        Effort::Least => &[1, 16, 33],
-    };
+    let sides: &[u32] = effort.pick(
+        &[1, 15, 16, 17, 100, 257, 1024],
+        &[1, 15, 16, 17, 100, 257],
+        &[1, 16, 33],
+    );
     let mut all = Vec::new();
     for m in sides {
         for n in sides {
@@ -115,11 +112,8 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     let [m, n, k] = [side("m")?, side("n")?, side("k")?];
     for [rows, columns] in [[m, k], [k, n], [m, n]] {
         if rows * columns > MAX_ELEMENTS {
-            return Err(Error::TooLarge {
-                ladder: LADDER.name,
-                what: format!("a matrix of {rows} × {columns}"),
-                limit: format!("it takes up to {MAX_ELEMENTS} elements"),
-            });
+            let matrix = format!("a matrix of {rows} × {columns}");
+            return Err(Error::too_large(LADDER.name, &matrix, MAX_ELEMENTS));
         }
     }
     Ok(Box::new(Matmul {
@@ -129,7 +123,6 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     }))
 }
 
-/// Two matrices to multiply.
 struct Matmul {
     /// The sizes m, n and k.
     sides: [usize; 3],
@@ -147,15 +140,11 @@ impl Matmul {
         self.reference
             .get_or_init(|| Reference::new(method, self.inputs()))
     }
-}
 
-impl Matmul {
     /// The number of words of the workspace: one for each tile of the rung with the most tiles.
     fn turns(&self) -> u64 {
-        let in_turns = LADDER
-            .rungs
-            .iter()
-            .filter(|rung| rung.form == Form::Workspace);
+        let rungs = LADDER.rungs.iter();
+        let in_turns = rungs.filter(|rung| rung.form == Form::Workspace);
         let tiles = in_turns.map(|rung| rung.geometry.grid(&self.shape(), rung.default_block)[0]);
         tiles.max().unwrap_or(0).into()
     }
@@ -228,20 +217,13 @@ impl Problem for Matmul {
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let found = elements::<f32>(outputs.first().map_or(&[], Vec::as_slice));
         let [m, n, _] = self.sides;
-        if found.len() != m * n {
-            return Verdict::Wrong(format!("the product has {} elements", found.len()));
-        }
-        match self.reference().first_wrong(self.inputs(), &found) {
-            None => Verdict::Right,
-            Some(Wrong { at, right }) => Verdict::wrong_element(
-                format_args!("row {}, column {} of the product", at / n, at % n),
-                &found[at],
-                format_args!("{:e}", found[at]),
-                format_args!("{right:e}"),
-            ),
-        }
+        Verdict::of_output(outputs, m * n, |found: &[f32]| {
+            let WrongElement { at, right } = self.reference().first_wrong(self.inputs(), found)?;
+            let which = format_args!("row {}, column {} of the product", at / n, at % n);
+            let [shown, right] = [found[at], right].map(|value| format!("{value:e}"));
+            Some(Verdict::wrong_element(which, &found[at], shown, right))
+        })
     }
 }
 

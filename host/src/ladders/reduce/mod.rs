@@ -37,8 +37,6 @@ mod cpu;
 mod number;
 mod reduction;
 
-use std::sync::OnceLock;
-
 pub use cpu::{plain_sum, recursive_reduce};
 
 use engine::Error;
@@ -46,11 +44,9 @@ use engine::options::{Opt, Options};
 use engine::problem::Problem;
 use engine::registry::{Column, Effort, Ladder, ShownColumns};
 
-use number::{Number, OPS, Op, TYPES};
+use crate::data::MAX_ELEMENTS;
+use number::{OPS, Op, TYPES};
 use reduction::Reduction;
-
-/// The largest size: the kernels count elements in 31 bits.
-pub const MAX_N: u64 = (1 << 31) - 1;
 
 /// The powers of two from two warps to the maximum number of threads of a block.
 const BLOCKS: &[[u32; 3]] = &[
@@ -67,7 +63,6 @@ const GRAIN: u64 = 64;
 /// The operation and the type that all rungs compute.
 const USUAL: (&str, &str) = ("sum", "i32");
 
-/// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "reduce",
     summary: "the sum of n 32-bit integers, wrapping, as one partial sum a block or whole",
@@ -107,73 +102,52 @@ pub(super) const LADDER: Ladder = Ladder {
 };
 
 fn sweep(effort: Effort) -> Vec<Options> {
-    let (usual, others): (&[u64], &[u64]) = match effort {
-        Effort::Full => (
+    // Of the variants, only the default one is checked with all of these sizes.
+    let (sizes, others): (&[u64], &[u64]) = effort.pick(
+        (
             &[0, 1, 31, 1000, (1 << 20) + 3, (1 << 24) + 1],
             &[0, 1, 31, 1000, (1 << 20) + 3],
         ),
-        Effort::Quick => (
+        (
             &[0, 1, 31, 1000, 100_003, (1 << 20) + 3, (1 << 24) + 1],
             &[0, 1, 31, 1000, 100_003],
         ),
-        Effort::Least => (&[0, 1, 31, 1000, 100_003], &[0, 1, 1000]),
-    };
+        (&[0, 1, 31, 1000, 100_003], &[0, 1, 1000]),
+    );
     let mut all = Vec::new();
-    for op in OPS {
-        for word in TYPES {
-            let sizes = if (*op, *word) == USUAL { usual } else { others };
-            all.extend(sizes.iter().map(|n| {
-                Options::default()
-                    .with("n", n)
-                    .with("op", op)
-                    .with("type", word)
-            }));
+    for n in sizes {
+        for (op, word) in OPS
+            .iter()
+            .flat_map(|op| TYPES.iter().map(move |word| (*op, *word)))
+        {
+            if (op, word) == USUAL || others.contains(n) {
+                all.push(
+                    Options::default()
+                        .with("n", n)
+                        .with("op", op)
+                        .with("type", word),
+                );
+            }
         }
     }
-    // By size, so that one size after the other fills the matrix.
-    all.sort_by_key(|options| {
-        let n = options.get("n").map(ToString::to_string);
-        n.and_then(|n| n.parse::<u64>().ok())
-    });
     all
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let n = options.size_within("n", 0..=MAX_N)?;
-    let make: fn(u64, Op, String) -> Box<dyn Problem> = match options.text("type") {
-        "i32" => reduction::<i32>,
-        "u32" => reduction::<u32>,
-        "i64" => reduction::<i64>,
-        "f32" => reduction::<f32>,
-        _ => reduction::<f64>,
-    };
+    let n = options.size_within("n", 0..=MAX_ELEMENTS)?;
     let (op, word) = (options.text("op"), options.text("type"));
-    let variant = if (op, word) == USUAL {
-        String::new()
-    } else {
-        format!("{op}_{word}")
+    let variant = match (op, word) == USUAL {
+        true => String::new(),
+        false => format!("{op}_{word}"),
     };
-    Ok(make(n, Op::named(op), variant))
-}
-
-fn reduction<T: Number>(n: u64, op: Op, variant: String) -> Box<dyn Problem> {
-    Box::new(Reduction::<T> {
-        n,
-        op,
-        variant,
-        data: OnceLock::new(),
+    let op = Op::named(op);
+    Ok(match word {
+        "i32" => Box::new(Reduction::<i32>::new(n, op, variant)),
+        "u32" => Box::new(Reduction::<u32>::new(n, op, variant)),
+        "i64" => Box::new(Reduction::<i64>::new(n, op, variant)),
+        "f32" => Box::new(Reduction::<f32>::new(n, op, variant)),
+        _ => Box::new(Reduction::<f64>::new(n, op, variant)),
     })
-}
-
-/// Element `index` of the input: pseudo-random over the full range of `i32`, so that sums wrap and no
-/// lane adds only zeros. The same on every machine and in every run.
-///
-/// The finalizer of MurmurHash3 (Appleby, public domain), a bijection of 32-bit words.
-pub fn element(index: u32) -> i32 {
-    let mut h = index.wrapping_add(0x9e37_79b9);
-    h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
-    h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
-    (h ^ (h >> 16)).cast_signed()
 }
 
 #[cfg(test)]

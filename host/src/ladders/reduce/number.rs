@@ -1,8 +1,10 @@
 //! The types that are reduced: their elements, and the check of a result.
 
 use std::fmt::Display;
+use std::ops::{Add as _, Mul as _};
 
-/// An operation, as `--op` names it.
+use crate::data::element;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Sum,
@@ -26,30 +28,63 @@ impl Op {
     }
 }
 
-/// A type of element.
 pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
     /// The type that the reference computes in: exact for integers, and double precision for floats.
-    type Wide: Copy + Display + Send + Sync;
-
-    /// Element `index` of the input: made from [`element`](super::element), in a range in which the operation depends
-    /// on every element.
-    fn element(index: u32, op: Op) -> Self;
-
-    fn widen(self) -> Self::Wide;
-
-    /// The result for no elements.
-    fn identity(op: Op) -> Self::Wide;
-
-    fn combine(op: Op, a: Self::Wide, b: Self::Wide) -> Self::Wide;
-
-    /// The absolute value, which errors are measured by; 0 for types without rounding.
-    fn magnitude(wide: Self::Wide) -> f64;
-
-    /// Whether this equals `right`, within `error` if the type rounds.
-    fn is(self, right: Self::Wide, error: f64) -> bool;
+    type Wide: Wide + From<Self>;
 
     /// Half the distance between 1 and the next number; 0 for types without rounding.
     const ROUNDOFF: f64;
+
+    /// Element `index` of the input: made from [`element`], in a range in which the operation depends on every
+    /// element.
+    fn element(index: u32, op: Op) -> Self;
+}
+
+/// A type that the reference computes in.
+pub(super) trait Wide: Copy + Display + Send + Sync {
+    /// The result for no elements.
+    fn identity(op: Op) -> Self;
+
+    fn combine(op: Op, a: Self, b: Self) -> Self;
+
+    /// The distance of two numbers. Integers that are not equal are infinitely far apart.
+    fn distance(self, other: Self) -> f64;
+}
+
+macro_rules! wide {
+    ($($type:ident: $add:ident, $mul:ident, $least:ident, $greatest:ident, $distance:expr;)*) => {$(
+        impl Wide for $type {
+            fn identity(op: Op) -> Self {
+                match op {
+                    Op::Sum => Self::from(0u8),
+                    Op::Product => Self::from(1u8),
+                    Op::Min => Self::$greatest,
+                    Op::Max => Self::$least,
+                }
+            }
+
+            fn combine(op: Op, a: Self, b: Self) -> Self {
+                match op {
+                    Op::Sum => a.$add(b),
+                    Op::Product => a.$mul(b),
+                    Op::Min => a.min(b),
+                    Op::Max => a.max(b),
+                }
+            }
+
+            fn distance(self, other: Self) -> f64 {
+                // Infinities are compared first, because their difference is not a number.
+                if self == other { 0.0 } else { $distance(self, other) }
+            }
+        }
+    )*};
+}
+
+wide! {
+    i32: wrapping_add, wrapping_mul, MIN, MAX, |_, _| f64::INFINITY;
+    u32: wrapping_add, wrapping_mul, MIN, MAX, |_, _| f64::INFINITY;
+    i64: wrapping_add, wrapping_mul, MIN, MAX, |_, _| f64::INFINITY;
+    f64: add, mul, NEG_INFINITY, INFINITY, |a: f64, b: f64| (a - b).abs();
 }
 
 macro_rules! integers {
@@ -57,54 +92,21 @@ macro_rules! integers {
         impl Number for $type {
             type Wide = Self;
 
+            const ROUNDOFF: f64 = 0.0;
+
             fn element(index: u32, op: Op) -> Self {
                 let element: Self = $element(index);
-                match op {
-                    // A product of even numbers soon becomes 0.
-                    Op::Product => element | 1,
-                    Op::Sum | Op::Min | Op::Max => element,
-                }
+                // A product of even numbers soon becomes 0.
+                if op == Op::Product { element | 1 } else { element }
             }
-
-            fn widen(self) -> Self {
-                self
-            }
-
-            fn identity(op: Op) -> Self {
-                match op {
-                    Op::Sum => 0,
-                    Op::Product => 1,
-                    Op::Min => Self::MAX,
-                    Op::Max => Self::MIN,
-                }
-            }
-
-            fn combine(op: Op, a: Self, b: Self) -> Self {
-                match op {
-                    Op::Sum => a.wrapping_add(b),
-                    Op::Product => a.wrapping_mul(b),
-                    Op::Min => a.min(b),
-                    Op::Max => a.max(b),
-                }
-            }
-
-            fn magnitude(_: Self) -> f64 {
-                0.0
-            }
-
-            fn is(self, right: Self, _: f64) -> bool {
-                self == right
-            }
-
-            const ROUNDOFF: f64 = 0.0;
         }
     )*};
 }
 
 integers! {
-    i32: super::element;
-    u32: |index| super::element(index).cast_unsigned();
-    i64: |index: u32| i64::from(super::element(index)) << 32 | i64::from(super::element(!index).cast_unsigned());
+    i32: element;
+    u32: |index| element(index).cast_unsigned();
+    i64: |index: u32| i64::from(element(index)) << 32 | i64::from(element(!index).cast_unsigned());
 }
 
 /// Among the elements of a min or max of floats, one in this many is a NaN, which must be ignored.
@@ -119,57 +121,25 @@ macro_rules! floats {
         impl Number for $type {
             type Wide = f64;
 
+            const ROUNDOFF: f64 = <$type>::EPSILON as f64 / 2.0;
+
             fn element(index: u32, op: Op) -> Self {
+                let bits = element(index);
                 // -1 to 1, of 24 bits: exact in both types.
-                let element = f64::from(super::element(index) >> 8) / f64::from(1 << 23);
+                let element = f64::from(bits >> 8) / f64::from(1 << 23);
                 match op {
-                    Op::Sum => $summand(super::element(index)),
+                    Op::Sum => $summand(bits),
                     // Compensates the mean of the logarithm's term -x²/2, where x² is a third on average, so that the
                     // logarithm's mean is 0.
                     Op::Product => {
                         let factor = 1.0 + element / FACTORS + 1.0 / (6.0 * FACTORS * FACTORS);
                         // The lowest bit is not in `element`.
-                        let is_negative = super::element(index) & 1 == 1;
-                        (if is_negative { -factor } else { factor }) as $type
+                        (if bits & 1 == 1 { -factor } else { factor }) as $type
                     }
                     Op::Min | Op::Max if index % NAN_EVERY == 5 => Self::NAN,
                     Op::Min | Op::Max => element as $type,
                 }
             }
-
-            fn widen(self) -> f64 {
-                self.into()
-            }
-
-            fn identity(op: Op) -> f64 {
-                match op {
-                    Op::Sum => 0.0,
-                    Op::Product => 1.0,
-                    Op::Min => f64::INFINITY,
-                    Op::Max => f64::NEG_INFINITY,
-                }
-            }
-
-            fn combine(op: Op, a: f64, b: f64) -> f64 {
-                match op {
-                    Op::Sum => a + b,
-                    Op::Product => a * b,
-                    Op::Min => a.min(b),
-                    Op::Max => a.max(b),
-                }
-            }
-
-            fn magnitude(wide: f64) -> f64 {
-                wide.abs()
-            }
-
-            fn is(self, right: f64, error: f64) -> bool {
-                let own = f64::from(self);
-                // Infinities are compared first, because their difference is not a number.
-                own == right || (own - right).abs() <= error
-            }
-
-            const ROUNDOFF: f64 = <$type>::EPSILON as f64 / 2.0;
         }
     )*};
 }

@@ -7,9 +7,10 @@ use kernels_gpu::reduce::operation::ITEMS_PER_THREAD;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use super::number::{Number, Op};
+use super::number::{Number, Op, Wide as _};
+use crate::data::generate;
 use engine::launch::{Arg, Launch};
-use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Problem, Role, Verdict, round_down, with_power};
 use engine::registry::{Form, Rung};
 
 /// The buffers, in their order.
@@ -20,14 +21,14 @@ const WORKSPACE: usize = 3;
 
 /// The reduction of `n` elements of a type by an operation.
 pub(super) struct Reduction<T: Number> {
-    pub(super) n: u64,
-    pub(super) op: Op,
+    n: u64,
+    op: Op,
     /// The name of the variant, as in `max_f32`; empty for the ladder's default sum.
-    pub(super) variant: String,
-    pub(super) data: OnceLock<Data<T>>,
+    variant: String,
+    data: OnceLock<Data<T>>,
 }
 
-pub(super) struct Data<T: Number> {
+struct Data<T: Number> {
     input: Vec<T>,
     /// The results of every `GRAIN` elements, so that the check of a launch's blocks does not have to read all
     /// elements again.
@@ -36,12 +37,12 @@ pub(super) struct Data<T: Number> {
 
 impl<T: Number> Data<T> {
     fn new(n: u64, op: Op) -> Self {
-        // The problem's constructor bounds n to 31 bits.
-        let elements = (0..n as u32).into_par_iter();
-        let input: Vec<T> = elements.map(|index| T::element(index, op)).collect();
+        let input = generate(n, |index| T::element(index, op));
         let all = |elements: &[T]| {
-            let wide = elements.iter().map(|element| element.widen());
-            wide.fold(T::identity(op), |all, one| T::combine(op, all, one))
+            let wide = elements.iter().map(|&element| T::Wide::from(element));
+            wide.fold(T::Wide::identity(op), |all, one| {
+                T::Wide::combine(op, all, one)
+            })
         };
         let grains = input.par_chunks(GRAIN as usize).map(all).collect();
         Self { input, grains }
@@ -51,19 +52,29 @@ impl<T: Number> Data<T> {
 impl<T: Number> Reduction<T> {
     const SIZE: u64 = size_of::<T>() as u64;
 
+    pub(super) fn new(n: u64, op: Op, variant: String) -> Self {
+        let data = OnceLock::new();
+        Self {
+            n,
+            op,
+            variant,
+            data,
+        }
+    }
+
     fn data(&self) -> &Data<T> {
         self.data.get_or_init(|| Data::new(self.n, self.op))
     }
 
     /// The reduction of these partial results.
     fn together(&self, before: T::Wide, grains: &[T::Wide]) -> T::Wide {
-        let combine = |all, &grain| T::combine(self.op, all, grain);
+        let combine = |all, &grain| T::Wide::combine(self.op, all, grain);
         grains.iter().fold(before, combine)
     }
 
     /// The right result of each block: the parts of the input are assigned to the blocks in turn.
     fn expected(&self, rung: &Rung, launch: &Launch) -> Vec<T::Wide> {
-        let mut blocks = vec![T::identity(self.op); launch.blocks() as usize];
+        let mut blocks = vec![T::Wide::identity(self.op); launch.blocks() as usize];
         let part = rung.geometry.elements(launch.block) / GRAIN;
         for (index, part) in self.data().grains.chunks(part as usize).enumerate() {
             let block = index % blocks.len();
@@ -72,26 +83,26 @@ impl<T: Number> Reduction<T> {
         blocks
     }
 
-    /// The right result of all elements.
     pub(super) fn expected_whole(&self) -> T::Wide {
-        self.together(T::identity(self.op), &self.data().grains)
+        self.together(T::Wide::identity(self.op), &self.data().grains)
     }
 
     /// The largest error that the result of so many elements, reduced in any order, may have. The ladder's
     /// documentation derives it.
     pub(super) fn error(&self, elements: u64, right: T::Wide) -> f64 {
-        match self.op {
-            Op::Product => {
-                (gamma(elements, T::ROUNDOFF) + gamma(elements, f64::EPSILON / 2.0))
-                    * T::magnitude(right)
-            }
-            Op::Sum | Op::Min | Op::Max => 0.0,
+        if self.op != Op::Product || T::ROUNDOFF == 0.0 {
+            return 0.0;
         }
+        let magnitude = right.distance(T::Wide::identity(Op::Sum));
+        (gamma(elements, T::ROUNDOFF) + gamma(elements, f64::EPSILON / 2.0)) * magnitude
     }
 
-    /// The bytes of the workspace for so many blocks.
-    fn workspace_bytes(blocks: u64) -> u64 {
-        blocks * (words::<T>() * size_of::<u64>()) as u64
+    /// What follows the size: `, max of f32`, and nothing for the ladder's default sum.
+    fn variant_in_words(&self) -> String {
+        match &*self.variant {
+            "" => String::new(),
+            variant => format!(", {}", variant.replace('_', " of ")),
+        }
     }
 }
 
@@ -103,26 +114,19 @@ fn gamma(operations: u64, roundoff: f64) -> f64 {
     let operations = operations as f64;
     let worst = operations * roundoff;
     let usual = (LAMBDA * operations.sqrt() + BIAS * operations) * roundoff;
-    if worst < 0.5 {
-        (worst / (1.0 - worst)).min(usual.exp_m1())
-    } else {
-        usual.exp_m1()
+    match worst < 0.5 {
+        true => (worst / (1.0 - worst)).min(usual.exp_m1()),
+        false => usual.exp_m1(),
     }
 }
 
 impl<T: Number> Problem for Reduction<T> {
     fn size(&self) -> String {
-        match &*self.variant {
-            "" => format!("n = {}", self.n),
-            variant => format!("n = {}, {}", self.n, variant.replace('_', " of ")),
-        }
+        self.column() + &self.variant_in_words()
     }
 
     fn title(&self) -> String {
-        match &*self.variant {
-            "" => with_power(self.n),
-            variant => format!("{}, {}", with_power(self.n), variant.replace('_', " of ")),
-        }
+        with_power(self.n) + &self.variant_in_words()
     }
 
     fn column(&self) -> String {
@@ -142,23 +146,20 @@ impl<T: Number> Problem for Reduction<T> {
     }
 
     fn buffers(&self) -> Vec<Buffer> {
-        let most_blocks = self.n.div_ceil(GRAIN).max(1);
+        let blocks = |elements| self.n.div_ceil(elements).max(1);
+        let words = blocks(GRAIN * ITEMS_PER_THREAD as u64) * words::<T>() as u64;
         vec![
             Buffer::new(Role::Input, self.n * Self::SIZE),
-            Buffer::new(Role::Output, most_blocks * Self::SIZE),
+            Buffer::new(Role::Output, blocks(GRAIN) * Self::SIZE),
             Buffer::new(Role::Sum, Self::SIZE),
-            Buffer::new(
-                Role::Workspace,
-                Self::workspace_bytes(self.n.div_ceil(GRAIN * ITEMS_PER_THREAD as u64).max(1)),
-            ),
+            Buffer::new(Role::Workspace, words * size_of::<u64>() as u64),
         ]
     }
 
     fn input(&self, index: usize) -> &[u8] {
-        if index == INPUT {
-            bytemuck::cast_slice(&self.data().input)
-        } else {
-            &[]
+        match index {
+            INPUT => bytemuck::cast_slice(&self.data().input),
+            _ => &[],
         }
     }
 
@@ -183,7 +184,6 @@ impl<T: Number> Problem for Reduction<T> {
     }
 
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let found = elements::<T>(outputs.first().map_or(&[], Vec::as_slice));
         let (expected, items) = match rung.single_pass {
             // The elements may have been taken in any order.
             true => (vec![self.expected_whole()], self.n),
@@ -194,19 +194,21 @@ impl<T: Number> Problem for Reduction<T> {
             }
         };
         let (blocks, op) = (expected.len(), self.op.name());
-        if found.len() != blocks {
-            return Verdict::Wrong(format!("the output has {} results", found.len()));
-        }
-        let mut places = found.iter().zip(&expected).enumerate();
-        let wrong =
-            places.find(|(_, (found, right))| !found.is(**right, self.error(items, **right)));
-        let Some((index, (found, right))) = wrong else {
-            return Verdict::Right;
-        };
-        let which = match rung.single_pass {
-            true => format!("the {op}"),
-            false => format!("block {index} of {blocks}: its {op}"),
-        };
-        Verdict::wrong_element(which, found, found, right)
+        Verdict::of_output(outputs, blocks, |found: &[T]| {
+            let is_right = |(&found, &right): (&T, &T::Wide)| {
+                T::Wide::from(found).distance(right) <= self.error(items, right)
+            };
+            let at = (found.iter().zip(&expected)).position(|pair| !is_right(pair))?;
+            let which = match rung.single_pass {
+                true => format!("the {op}"),
+                false => format!("block {at} of {blocks}: its {op}"),
+            };
+            Some(Verdict::wrong_element(
+                which,
+                &found[at],
+                found[at],
+                expected[at],
+            ))
+        })
     }
 }

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::data::element;
 use crate::ladder;
 use engine::launch::{Arg, Launch};
 use engine::problem::{POISON, Role, Verdict};
@@ -82,7 +83,7 @@ fn a_missing_output_is_wrong_and_does_not_panic() {
 #[test]
 fn the_output_has_room_for_every_rung_and_block() {
     let ladder = ladder("reduce").unwrap();
-    for n in [0, 1, 64, 65, 1000, MAX_N] {
+    for n in [0, 1, 64, 65, 1000, MAX_ELEMENTS] {
         let problem = ladder.problem(&Options::default().with("n", n)).unwrap();
         let buffers = problem.buffers();
         for rung in ladder.rungs {
@@ -122,7 +123,7 @@ fn the_input_is_spread_over_all_words() {
 fn sizes_beyond_31_bits_are_refused_with_the_bound() {
     let ladder = ladder("reduce").unwrap();
     let error = ladder
-        .problem(&Options::default().with("n", MAX_N + 1))
+        .problem(&Options::default().with("n", MAX_ELEMENTS + 1))
         .err()
         .unwrap();
     let text = error.to_string();
@@ -130,7 +131,11 @@ fn sizes_beyond_31_bits_are_refused_with_the_bound() {
         text.contains("2147483648") && text.contains("0 to 2147483647"),
         "{text}"
     );
-    assert!(ladder.problem(&Options::default().with("n", MAX_N)).is_ok());
+    assert!(
+        ladder
+            .problem(&Options::default().with("n", MAX_ELEMENTS))
+            .is_ok()
+    );
 }
 
 /// The results that a right kernel of a type leaves for each block, in the type's own precision and in the

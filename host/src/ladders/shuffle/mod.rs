@@ -24,7 +24,6 @@ const LANES: u32 = 16;
 const WIDTHS: [u64; 5] = [2, 4, 8, 16, 32];
 const TYPES: &[&str] = &["i32", "f32"];
 
-/// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "shuffle",
     summary: "what a warp shuffle moves: a row of values before and after, for each mode",
@@ -63,43 +62,37 @@ pub(super) const LADDER: Ladder = Ladder {
 };
 
 fn sweep(effort: Effort) -> Vec<Options> {
-    let arguments: Vec<u32> = match effort {
-        Effort::Full | Effort::Quick => (0..32).collect(),
-        Effort::Least => vec![0, 1, 2, 7, 16, 31],
-    };
-    let mut all = Vec::new();
+    let all: Vec<u32> = (0..32).collect();
+    let arguments = effort.pick(&all[..], &all, &[0, 1, 2, 7, 16, 31]);
+    let mut problems = Vec::new();
     for width in WIDTHS {
         for word in TYPES {
-            for argument in &arguments {
+            for argument in arguments {
                 let options = Options::default()
                     .with("type", word)
                     .with("width", width)
                     .with("src", argument)
                     .with("delta", argument)
                     .with("mask", argument);
-                all.push(options);
+                problems.push(options);
             }
         }
     }
-    all
+    problems
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let refused = |option, value, takes: &str| Error::OutOfBounds {
-        ladder: LADDER.name,
-        option,
-        value,
-        takes: takes.to_owned(),
-    };
     for option in ["src", "delta", "mask"] {
-        let value = options.size(option);
-        if value > 31 {
-            return Err(refused(option, value, "0 to 31"));
-        }
+        options.size_within(option, 0..=31)?;
     }
     let width = options.size("width");
     if !WIDTHS.contains(&width) {
-        return Err(refused("width", width, "2, 4, 8, 16 or 32"));
+        return Err(Error::out_of_bounds(
+            LADDER.name,
+            "width",
+            width,
+            "2, 4, 8, 16 or 32",
+        ));
     }
     Ok(Box::new(Shuffle {
         options: options.clone(),
@@ -115,7 +108,6 @@ fn demonstration(rung: &Rung) -> &'static Demonstration {
     shown.expect("a rung of this ladder")
 }
 
-/// The values to shuffle.
 struct Shuffle {
     options: Options,
     width: u32,
@@ -130,18 +122,16 @@ impl Shuffle {
 
     /// The bits of a value: the index of its lane, plus a half for floats.
     fn value(&self, place: u32) -> u32 {
-        if self.is_float {
-            (place as f32 + 0.5).to_bits()
-        } else {
-            place
+        match self.is_float {
+            true => (place as f32 + 0.5).to_bits(),
+            false => place,
         }
     }
 
     fn text(&self, bits: u32) -> String {
-        if self.is_float {
-            f32::from_bits(bits).to_string()
-        } else {
-            bits.cast_signed().to_string()
+        match self.is_float {
+            true => f32::from_bits(bits).to_string(),
+            false => bits.cast_signed().to_string(),
         }
     }
 
@@ -156,34 +146,28 @@ impl Shuffle {
 
     /// The width for a rung's lanes: no more than the number of lanes.
     fn width(&self, rung: &Rung) -> u32 {
-        self.width
-            .min(self.values() / demonstration(rung).registers)
+        let lanes = self.values() / demonstration(rung).registers;
+        self.width.min(lanes)
     }
 
     /// The value of each lane after a rung.
     fn expected(&self, rung: &Rung) -> Vec<u32> {
         let shown = demonstration(rung);
         let (value, width) = (self.argument(rung), self.width(rung));
-        (0..self.values())
-            .map(|place| {
-                let (lane, register) = (place / shown.registers, place % shown.registers);
-                let argument = (shown.argument)(lane, value);
-                let from = source(shown.mode, lane, argument, width);
-                self.value(from * shown.registers + register)
-            })
-            .collect()
+        let expected = |place: u32| {
+            let (lane, register) = (place / shown.registers, place % shown.registers);
+            let from = source(shown.mode, lane, (shown.argument)(lane, value), width);
+            self.value(from * shown.registers + register)
+        };
+        (0..self.values()).map(expected).collect()
     }
 }
 
 impl Problem for Shuffle {
     fn size(&self) -> String {
         let [src, delta, mask] = ["src", "delta", "mask"].map(|name| self.options.size(name));
-        format!(
-            "{} of {}, source {src}, delta {delta}, mask {mask}, width {}",
-            self.values(),
-            self.variant(),
-            self.width
-        )
+        let (values, width, variant) = (self.values(), self.width, self.variant());
+        format!("{values} of {variant}, source {src}, delta {delta}, mask {mask}, width {width}")
     }
 
     fn column(&self) -> String {
@@ -200,17 +184,15 @@ impl Problem for Shuffle {
 
     fn buffers(&self) -> Vec<Buffer> {
         let bytes = u64::from(self.values()) * 4;
-        vec![
-            Buffer::new(Role::Input, bytes),
-            Buffer::new(Role::Output, bytes),
-        ]
+        [Role::Input, Role::Output]
+            .map(|role| Buffer::new(role, bytes))
+            .to_vec()
     }
 
     fn input(&self, index: usize) -> &[u8] {
-        if index == 0 {
-            bytemuck::cast_slice(self.input())
-        } else {
-            &[]
+        match index {
+            0 => bytemuck::cast_slice(self.input()),
+            _ => &[],
         }
     }
 
@@ -224,21 +206,17 @@ impl Problem for Shuffle {
     }
 
     fn check(&self, rung: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let found = elements::<u32>(outputs.first().map_or(&[], Vec::as_slice));
         let expected = self.expected(rung);
-        if found.len() != expected.len() {
-            return Verdict::Wrong(format!("the output has {} values", found.len()));
-        }
-        let mut places = found.iter().zip(&expected).enumerate();
-        match places.find(|(_, (found, right))| found != right) {
-            None => Verdict::Right,
-            Some((place, (found, &right))) => Verdict::wrong_element(
-                format_args!("value {place}"),
-                found,
-                self.text(*found),
-                self.text(right),
-            ),
-        }
+        Verdict::of_output(outputs, expected.len(), |found: &[u32]| {
+            let at = (0..expected.len()).find(|&at| found[at] != expected[at])?;
+            let [shown, right] = [found[at], expected[at]].map(|bits| self.text(bits));
+            Some(Verdict::wrong_element(
+                format_args!("value {at}"),
+                &found[at],
+                shown,
+                right,
+            ))
+        })
     }
 
     fn picture(&self, rung: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Option<Picture> {

@@ -17,48 +17,4 @@ pub fn source(mode: Mode, lane: u32, argument: u32, width: u32) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn all(mode: Mode, argument: u32, width: u32) -> Vec<u32> {
-        (0..16)
-            .map(|lane| source(mode, lane, argument, width))
-            .collect()
-    }
-
-    /// The rows that the text behind the ladder shows.
-    #[test]
-    fn sixteen_lanes_as_published() {
-        assert_eq!(all(Mode::Idx, 2, 16), [2; 16]);
-        let up = [0, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
-        assert_eq!(all(Mode::Up, 2, 16), up);
-        let down = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 14, 15];
-        assert_eq!(all(Mode::Down, 2, 16), down);
-        let xor = [1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14];
-        assert_eq!(all(Mode::Xor, 1, 16), xor);
-    }
-
-    #[test]
-    fn no_segment_is_left_but_downwards_by_xor() {
-        for width in [2, 4, 8, 16, 32] {
-            for argument in 0..32 {
-                for lane in 0..32 {
-                    for mode in [Mode::Idx, Mode::Up, Mode::Down] {
-                        let source = source(mode, lane, argument, width);
-                        assert_eq!(source / width, lane / width, "{mode:?} {argument}");
-                    }
-                    let xor = source(Mode::Xor, lane, argument, width);
-                    assert!(xor / width <= lane / width);
-                    if argument < width {
-                        assert_eq!(xor, lane ^ argument);
-                    }
-                }
-            }
-        }
-        assert_eq!(source(Mode::Idx, 20, 3, 16), 19);
-        assert_eq!(source(Mode::Idx, 20, 19, 16), 19);
-        assert_eq!(source(Mode::Up, 17, 2, 16), 17);
-        assert_eq!(source(Mode::Xor, 3, 4, 4), 3);
-        assert_eq!(source(Mode::Xor, 7, 4, 4), 3);
-    }
-}
+mod tests;

@@ -13,18 +13,16 @@ use rayon::prelude::*;
 use engine::Error;
 use engine::launch::Launch;
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down};
+use engine::problem::{Buffer, Problem, Role, Verdict, round_down};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
-/// The most elements: the kernels count them in 31 bits.
-pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
+use crate::data::{MAX_ELEMENTS, generate};
 
 /// The blocks of all rungs: the shapes of the tiles, and the block of the rungs whose tile is larger than their block.
 const BLOCKS: &[[u32; 3]] = &[[32, 16, 1], [32, 32, 1], [16, 16, 1], [512, 1, 1]];
 
 const WORD: u64 = size_of::<f32>() as u64;
 
-/// The ladder.
 pub(super) const LADDER: Ladder = Ladder {
     name: "transpose",
     summary: "the transpose of a matrix of 32-bit floats",
@@ -59,12 +57,8 @@ pub(super) const LADDER: Ladder = Ladder {
 };
 
 fn sweep(effort: Effort) -> Vec<Options> {
-    let large = match effort {
-        Effort::Full => 4096,
-        Effort::Quick => 1024,
-        Effort::Least => 64,
-    };
-    [
+    let large = effort.pick(4096, 1024, 64);
+    let shapes = [
         (1, 1),
         (1, 4097),
         (4097, 1),
@@ -72,21 +66,19 @@ fn sweep(effort: Effort) -> Vec<Options> {
         (1000, 1003),
         (large, large),
     ]
-    .into_iter()
-    .filter(|(rows, cols)| effort != Effort::Least || rows * cols < 10_000)
-    .map(|(rows, cols)| Options::default().with("rows", rows).with("cols", cols))
-    .collect()
+    .into_iter();
+    shapes
+        .filter(|(rows, cols)| effort != Effort::Least || rows * cols < 10_000)
+        .map(|(rows, cols)| Options::default().with("rows", rows).with("cols", cols))
+        .collect()
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     let rows = options.size_within("rows", 1..=MAX_ELEMENTS)?;
     let cols = options.size_within("cols", 1..=MAX_ELEMENTS)?;
     if rows * cols > MAX_ELEMENTS {
-        return Err(Error::TooLarge {
-            ladder: LADDER.name,
-            what: format!("{rows} × {cols}"),
-            limit: format!("it takes up to {MAX_ELEMENTS} elements"),
-        });
+        let shape = format!("{rows} × {cols}");
+        return Err(Error::too_large(LADDER.name, &shape, MAX_ELEMENTS));
     }
     Ok(Box::new(Transpose {
         rows: rows as u32,
@@ -103,7 +95,6 @@ fn element(index: u32) -> u32 {
     index.wrapping_mul(0x9e37_79b1) & !(1 << 30)
 }
 
-/// The matrix to transpose.
 struct Transpose {
     rows: u32,
     cols: u32,
@@ -112,12 +103,8 @@ struct Transpose {
 
 impl Transpose {
     fn input(&self) -> &[u32] {
-        self.input.get_or_init(|| {
-            (0..self.rows * self.cols)
-                .into_par_iter()
-                .map(element)
-                .collect()
-        })
+        self.input
+            .get_or_init(|| generate(self.elements(), element))
     }
 
     fn elements(&self) -> u64 {
@@ -145,46 +132,36 @@ impl Problem for Transpose {
 
     fn buffers(&self) -> Vec<Buffer> {
         let bytes = self.elements() * WORD;
-        vec![
-            Buffer::new(Role::Input, bytes),
-            Buffer::new(Role::Output, bytes),
-        ]
+        [Role::Input, Role::Output]
+            .map(|role| Buffer::new(role, bytes))
+            .to_vec()
     }
 
     fn input(&self, index: usize) -> &[u8] {
-        if index == 0 {
-            bytemuck::cast_slice(self.input())
-        } else {
-            &[]
+        match index {
+            0 => bytemuck::cast_slice(self.input()),
+            _ => &[],
         }
     }
 
     fn check(&self, rung: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let found = elements::<u32>(outputs.first().map_or(&[], Vec::as_slice));
         let input = self.input();
-        if found.len() != input.len() {
-            return Verdict::Wrong(format!("the output has {} elements", found.len()));
-        }
         let (rows, cols) = (self.rows as usize, self.cols as usize);
-        let (width, wrong) = match rung.is_bound {
-            true => (cols, (0..input.len()).find(|&at| found[at] != input[at])),
-            false => (rows, first_difference(&found, input, rows, cols)),
-        };
-        let Some(at) = wrong else {
-            return Verdict::Right;
-        };
-        let (row, column) = (at / width, at % width);
-        let right = match rung.is_bound {
-            true => input[at],
-            false => input[column * cols + row],
-        };
-        let shown = |bits| format!("{:e}", f32::from_bits(bits));
-        Verdict::wrong_element(
-            format_args!("row {row}, column {column} of the output"),
-            &found[at],
-            shown(found[at]),
-            shown(right),
-        )
+        Verdict::of_output(outputs, input.len(), |found: &[u32]| {
+            let (width, at) = match rung.is_bound {
+                true => (cols, (0..input.len()).find(|&at| found[at] != input[at])?),
+                false => (rows, first_difference(found, input, rows, cols)?),
+            };
+            let (row, column) = (at / width, at % width);
+            let right = match rung.is_bound {
+                true => input[at],
+                false => input[column * cols + row],
+            };
+            let [shown, right] =
+                [found[at], right].map(|bits| format!("{:e}", f32::from_bits(bits)));
+            let which = format_args!("row {row}, column {column} of the output");
+            Some(Verdict::wrong_element(which, &found[at], shown, right))
+        })
     }
 }
 

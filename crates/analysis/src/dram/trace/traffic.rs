@@ -125,19 +125,17 @@ impl Traffic {
     pub(super) fn accesses(&self) -> Vec<Accesses> {
         let all = Kind::ALL.into_iter().zip(&self.counts);
         let some = all.filter(|(_, counts)| counts.requests > 0);
-        some.map(|(kind, counts)| self.accesses_of(kind, counts))
+        some.map(|(kind, counts)| self.of_kind(kind, counts))
             .collect()
     }
 
-    fn accesses_of(&self, kind: Kind, counts: &Counts) -> Accesses {
+    fn of_kind(&self, kind: Kind, counts: &Counts) -> Accesses {
         let banks = self.dram.banks() as usize;
         let banks_in_all = self.queues.len() * banks;
         let mut by_bank = vec![0; banks_in_all];
         let mut windows = Vec::new();
         for (window, own) in (0..).zip(counts.bursts.chunks(banks_in_all)) {
-            for (sum, count) in by_bank.iter_mut().zip(own) {
-                *sum += count;
-            }
+            add(&mut by_bank, own);
             let bursts_by_channel = by_channel(own, banks);
             let first_block = self.first_block(window);
             windows.push(Window {
@@ -199,6 +197,12 @@ impl Traffic {
     }
 }
 
+fn add(sums: &mut [u64], more: &[u64]) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more;
+    }
+}
+
 fn by_channel(by_bank: &[u64], banks: usize) -> Vec<u64> {
     let channels = by_bank.chunks(banks);
     channels.map(|banks| banks.iter().sum()).collect()
@@ -224,9 +228,7 @@ impl Observer for Traffic {
             own.channels += more.channels;
             own.queue += more.queue;
             own.best_queue += more.best_queue;
-            for (own, more) in own.bursts.iter_mut().zip(&more.bursts) {
-                *own += more;
-            }
+            add(&mut own.bursts, &more.bursts);
         }
     }
 

@@ -7,11 +7,12 @@ use proptest::sample::select;
 
 use super::*;
 
-fn kernel(registers: u32, static_shared: u32) -> Resources {
-    Resources {
+fn kernel(registers: u32, static_shared: u32) -> Usage {
+    Usage {
         registers,
-        static_shared,
+        shared_bytes: static_shared,
         barriers: 1,
+        ..Usage::default()
     }
 }
 
@@ -99,7 +100,7 @@ fn shared_memory_to_the_last_byte() {
 
 #[test]
 fn many_barriers_limit_newer_multiprocessors() {
-    let many = Resources {
+    let many = Usage {
         barriers: 16,
         ..kernel(16, 0)
     };
@@ -118,16 +119,17 @@ fn many_barriers_limit_newer_multiprocessors() {
     );
 }
 
-fn launches() -> impl Strategy<Value = (&'static Limits, Resources, Block)> {
+fn launches() -> impl Strategy<Value = (&'static Limits, Usage, Block)> {
     let resources = (0..=256_u32, 0..=(240_u32 << 10), 0..=16_u32);
     let block = (1..=1100_u32, prop_oneof![Just(0), 0..=(240_u32 << 10)]);
     (0..Limits::all().len(), resources, block).prop_map(|(index, resources, block)| {
-        let (registers, static_shared, barriers) = resources;
+        let (registers, shared_bytes, barriers) = resources;
         let (threads, dynamic_shared) = block;
-        let resources = Resources {
+        let resources = Usage {
             registers,
-            static_shared,
+            shared_bytes,
             barriers,
+            ..Usage::default()
         };
         let block = Block {
             threads,
@@ -161,12 +163,12 @@ proptest! {
         less in select(vec![0_u32, 1, 7, 100, 4096]),
     ) {
         let found = of(limits, resources, block).blocks;
-        let fewer_registers = Resources {
+        let fewer_registers = Usage {
             registers: resources.registers.saturating_sub(less),
             ..resources
         };
-        let less_static = Resources {
-            static_shared: resources.static_shared.saturating_sub(less),
+        let less_static = Usage {
+            shared_bytes: resources.shared_bytes.saturating_sub(less),
             ..resources
         };
         let less_dynamic = Block {
@@ -185,8 +187,8 @@ proptest! {
 
     #[test]
     fn any_number_is_taken(numbers in any::<[u32; 5]>()) {
-        let [registers, static_shared, barriers, threads, dynamic_shared] = numbers;
-        let resources = Resources { registers, static_shared, barriers };
+        let [registers, shared_bytes, barriers, threads, dynamic_shared] = numbers;
+        let resources = Usage { registers, shared_bytes, barriers, ..Usage::default() };
         for limits in Limits::all() {
             of(limits, resources, Block { threads, dynamic_shared });
         }

@@ -2,6 +2,8 @@
 
 use super::*;
 
+const KIB: u32 = 1 << 10;
+
 #[test]
 fn names() {
     assert_eq!(Limits::named("sm_75").unwrap().capability, (7, 5));

@@ -4,29 +4,30 @@
 //! The card's settings are not changed: `--clock-control none` leaves its clocks as they are, and when the driver does
 //! not allow the user to read counters, this is only reported.
 
-mod find;
 mod table;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub use find::find;
-pub use table::{Profiled, read};
+pub use table::{ProfiledLaunch, read};
 
-use super::error::ProfileError;
+use super::metrics::did_you_mean;
+use crate::Error;
 use crate::counters::Numbers;
 use engine::launch::Launch;
 use engine::registry::Rung;
 use engine::selection::Selection;
 use engine::size::dims;
+use toolkit::Tool;
 
 /// The exit code and the output of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct ProgramOutput {
     /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
     /// Its standard output.
@@ -41,7 +42,7 @@ pub trait Runner {
     ///
     /// # Errors
     /// The system's error when it cannot be started.
-    fn run(&self, program: &Path, args: &[OsString]) -> std::io::Result<Ended>;
+    fn run(&self, program: &Path, args: &[OsString]) -> std::io::Result<ProgramOutput>;
 }
 
 /// Runs programs as processes.
@@ -49,14 +50,14 @@ pub trait Runner {
 pub struct System;
 
 impl Runner for System {
-    fn run(&self, program: &Path, args: &[OsString]) -> std::io::Result<Ended> {
+    fn run(&self, program: &Path, args: &[OsString]) -> std::io::Result<ProgramOutput> {
         // This locale writes numbers with a decimal point.
         let output = Command::new(program)
             .args(args)
             .env("LC_ALL", "C")
             .output()?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok(Ended {
+        Ok(ProgramOutput {
             code: output.status.code(),
             out: text(&output.stdout),
             err: text(&output.stderr),
@@ -68,12 +69,29 @@ impl Runner for System {
 pub struct Ncu<'a> {
     /// `ncu`.
     pub program: PathBuf,
-    /// This program.
-    pub own: PathBuf,
+    /// The program that is profiled, which is this one.
+    pub profiled: PathBuf,
     /// The GPU's name, for errors.
     pub device: String,
     /// Starts it.
     pub runner: &'a dyn Runner,
+}
+
+/// The path of `ncu`: the file that was named, or else the one that [`toolkit::find`] finds.
+///
+/// # Errors
+/// [`Error::File`] when the named file does not exist, [`Error::NoNcu`] when none is found.
+pub fn find(named: Option<&Path>) -> Result<PathBuf, Error> {
+    match named {
+        Some(named) if named.is_file() => Ok(named.to_owned()),
+        Some(named) => Err(start_error(named, "there is no such file")),
+        None => Ok(toolkit::find(Tool::Ncu).map_err(Error::NoNcu)?.path),
+    }
+}
+
+fn start_error(program: &Path, why: impl Display) -> Error {
+    let why = format!("{why}; name Nsight Compute's `ncu` with --ncu");
+    Error::file("start", program, why)
 }
 
 /// The metrics to collect.
@@ -89,7 +107,7 @@ impl Ncu<'_> {
     /// Profiles each of these launches of a ladder once, and returns their numbers in the same order.
     ///
     /// # Errors
-    /// [`ProfileError`] when `ncu` cannot be started, may not read the counters, does not know a required metric, or
+    /// [`Error`] when `ncu` cannot be started, may not read the counters, does not know a required metric, or
     /// fails, and when its table cannot be read or lacks a launch.
     pub fn profile(
         &self,
@@ -97,110 +115,84 @@ impl Ncu<'_> {
         launches: &[(&'static Rung, Launch)],
         block: Option<[u32; 3]>,
         wanted: &MetricSet,
-    ) -> Result<Vec<Numbers>, ProfileError> {
+    ) -> Result<Vec<Numbers>, Error> {
         if launches.is_empty() {
             return Ok(Vec::new());
         }
-        let entries = launches.iter().map(|(_, launch)| launch.entry.as_str());
-        let entries: Vec<&str> = entries.collect();
-        let own = own_args(selection, launches, block);
-        let metrics = wanted.needed.union(&wanted.optional);
-        let mut metrics: BTreeSet<&str> = metrics.map(String::as_str).collect();
-        let ended = loop {
-            let args = args(&entries, &metrics, &self.own, &own);
-            let ended = self.run(&args)?;
+        let entries: Vec<&str> = launches.iter().map(|(_, own)| own.entry.as_str()).collect();
+        let own_args = own_args(selection, launches, block);
+        let mut metrics: BTreeSet<&String> = wanted.needed.union(&wanted.optional).collect();
+        let output = loop {
+            let output = self.run(&args(&entries, &metrics, &self.profiled, &own_args))?;
             // The loop ends because each attempt has fewer metrics.
-            let unknown = unknown_metrics(&ended, &metrics);
-            let needed: Vec<&String> = unknown
-                .iter()
-                .filter(|name| wanted.needed.contains(*name))
-                .collect();
-            if !needed.is_empty() {
-                return Err(ProfileError::NotOnChip {
-                    metrics: needed.into_iter().cloned().collect(),
-                    device: self.device.clone(),
-                });
-            }
+            let unknown = unknown_metrics(&output, &metrics);
+            let is_needed = |name: &&&String| wanted.needed.contains(**name);
+            self.refuse_absent(unknown.iter().filter(is_needed))?;
             if unknown.is_empty() {
-                break ended;
+                break output;
             }
-            metrics.retain(|name| !unknown.iter().any(|unknown| unknown == name));
+            metrics = &metrics - &unknown;
         };
         let complains = |text: &str| text.lines().any(|line| line.starts_with("==ERROR=="));
-        if ended.code != Some(0) || complains(&ended.out) || complains(&ended.err) {
-            return Err(ProfileError::Failed {
+        if output.code != Some(0) || complains(&output.out) || complains(&output.err) {
+            return Err(Error::Failed {
                 version: self.version(),
-                status: ended.code,
-                said: said(&ended),
+                status: output.code,
+                said: said(&output),
             });
         }
-        let profiled = read(&ended.out, |name| metrics.contains(name))
-            .map_err(|why| self.form(why, &ended))?;
-        let numbers = entries.into_iter();
-        numbers
-            .map(|entry| self.numbers(entry, &profiled, wanted, &ended))
-            .collect()
-    }
-
-    /// The numbers of the one launch of an entry.
-    fn numbers(
-        &self,
-        entry: &str,
-        profiled: &[Profiled],
-        wanted: &MetricSet,
-        ended: &Ended,
-    ) -> Result<Numbers, ProfileError> {
-        let mut of_entry = profiled.iter().filter(|one| one.kernel == entry);
-        let (Some(one), None) = (of_entry.next(), of_entry.next()) else {
-            let count = profiled.iter().filter(|one| one.kernel == entry).count();
-            let why = format!("its table has {count} launches of {entry}, not one");
-            return Err(self.form(why, ended));
-        };
-        let absent: Vec<String> = wanted
-            .needed
-            .iter()
-            .filter(|name| one.numbers.get(name).is_none() && !one.without.contains(name))
-            .cloned()
-            .collect();
-        if absent.is_empty() {
-            Ok(one.numbers.clone())
-        } else {
-            Err(ProfileError::NotOnChip {
-                metrics: absent,
-                device: self.device.clone(),
-            })
-        }
-    }
-
-    fn run(&self, args: &[OsString]) -> Result<Ended, ProfileError> {
-        let ended = self
-            .runner
-            .run(&self.program, args)
-            .map_err(|error| ProfileError::Start {
-                program: self.program.display().to_string(),
-                why: error.to_string(),
-            })?;
-        if said(&ended).contains("ERR_NVGPUCTRPERM") {
-            return Err(ProfileError::Refused);
-        }
-        Ok(ended)
-    }
-
-    fn form(&self, why: String, ended: &Ended) -> ProfileError {
-        ProfileError::Form {
+        let form = |why| Error::Form {
             version: self.version(),
             why,
-            text: format!("{}\n{}", ended.out, ended.err),
+            text: format!("{}\n{}", output.out, output.err),
+        };
+        let is_wanted = |name: &str| metrics.iter().any(|metric| *metric == name);
+        let profiled = read(&output.out, is_wanted).map_err(form)?;
+        let numbers = |entry: &str| {
+            let of_entry: Vec<_> = profiled.iter().filter(|own| own.kernel == entry).collect();
+            let [own] = of_entry[..] else {
+                let count = of_entry.len();
+                return Err(form(format!(
+                    "its table has {count} launches of {entry}, not one"
+                )));
+            };
+            let is_absent =
+                |name: &&String| !own.numbers.contains_key(*name) && !own.without.contains(name);
+            self.refuse_absent(wanted.needed.iter().filter(is_absent))?;
+            Ok(own.numbers.clone())
+        };
+        entries.into_iter().map(numbers).collect()
+    }
+
+    /// Fails with the metrics that the chip must have and does not have, if there are any.
+    fn refuse_absent(&self, absent: impl Iterator<Item = impl ToString>) -> Result<(), Error> {
+        let metrics: Vec<String> = absent.map(|name| name.to_string()).collect();
+        match metrics.is_empty() {
+            true => Ok(()),
+            false => Err(Error::NotOnChip {
+                hint: did_you_mean(&metrics),
+                metrics,
+                device: self.device.clone(),
+            }),
+        }
+    }
+
+    fn run(&self, args: &[OsString]) -> Result<ProgramOutput, Error> {
+        let output = self.runner.run(&self.program, args);
+        let output = output.map_err(|error| start_error(&self.program, error))?;
+        match said(&output).contains("ERR_NVGPUCTRPERM") {
+            true => Err(Error::Refused),
+            false => Ok(output),
         }
     }
 
     /// Its name and version, as far as it reports one.
     pub fn version(&self) -> String {
-        let told = self.runner.run(&self.program, &["--version".into()]);
-        let out = told.map(|ended| ended.out).unwrap_or_default();
-        let version = out
-            .lines()
-            .filter_map(|line| line.trim().strip_prefix("Version "))
+        let output = self.runner.run(&self.program, &["--version".into()]);
+        let output = output.unwrap_or_default().out;
+        let lines = output.lines().map(str::trim);
+        let version = lines
+            .filter_map(|line| line.strip_prefix("Version "))
             .next_back();
         match version {
             Some(version) => format!("ncu {version}"),
@@ -209,32 +201,20 @@ impl Ncu<'_> {
     }
 }
 
-/// The arguments of `ncu`: to collect these metrics of launches of these entries, while `own` runs with `own_args`.
+/// The arguments of `ncu`: to collect these metrics of launches of these entries, while `profiled` runs with `own_args`.
 fn args(
     entries: &[&str],
-    metrics: &BTreeSet<&str>,
-    own: &Path,
+    metrics: &BTreeSet<&String>,
+    profiled: &Path,
     own_args: &[OsString],
 ) -> Vec<OsString> {
-    let metrics: Vec<&str> = metrics.iter().copied().collect();
-    let mut args: Vec<OsString> = [
-        "--clock-control",
-        "none",
-        "--csv",
-        "--page",
-        "raw",
-        "--print-units",
-        "base",
-        "--kernel-name-base",
-        "function",
-        "--kernel-name",
-    ]
-    .map(OsString::from)
-    .into();
+    let metrics: Vec<&str> = metrics.iter().map(|name| name.as_str()).collect();
+    let fixed = "--clock-control none --csv --page raw --print-units base --kernel-name-base function --kernel-name";
+    let mut args: Vec<OsString> = fixed.split(' ').map(OsString::from).collect();
     args.push(format!("regex:^({})$", entries.join("|")).into());
     args.push("--metrics".into());
     args.push(metrics.join(",").into());
-    args.push(own.into());
+    args.push(profiled.into());
     args.extend_from_slice(own_args);
     args
 }
@@ -246,54 +226,52 @@ fn own_args(
     launches: &[(&'static Rung, Launch)],
     block: Option<[u32; 3]>,
 ) -> Vec<OsString> {
-    let mut args: Vec<OsString> = vec!["run".into(), selection.ladder.name.into(), "--rung".into()];
+    let mut args: Vec<OsString> = ["run", selection.ladder.name, "--rung"]
+        .map(Into::into)
+        .into();
     args.extend(launches.iter().map(|(rung, _)| rung.name.into()));
-    for (name, value) in &selection.given {
-        args.push(format!("--{name}={value}").into());
-    }
-    if let Some(block) = block {
-        args.push(format!("--block={}", dims(block)).into());
-    }
+    let options = selection.given.iter();
+    args.extend(options.map(|(name, value)| format!("--{name}={value}").into()));
+    args.extend(block.map(|block| format!("--block={}", dims(block)).into()));
     args.extend(["--no-time", "--device", "gpu"].map(OsString::from));
     args
 }
 
 /// The lines with the error messages of `ncu` and of the program that it ran; all lines when there are none.
-fn said(ended: &Ended) -> String {
-    let both = format!("{}\n{}", ended.err, ended.out);
-    let complaints: Vec<&str> = both
-        .lines()
-        .filter(|line| {
-            ["==ERROR==", "error", "wrong"]
-                .iter()
-                .any(|word| line.starts_with(word))
-        })
-        .collect();
-    if complaints.is_empty() {
-        both
-    } else {
-        complaints.join("\n")
+fn said(output: &ProgramOutput) -> String {
+    let both = format!("{}\n{}", output.err, output.out);
+    let begins = ["==ERROR==", "error", "wrong"];
+    let is_complaint = |line: &&str| begins.iter().any(|word| line.starts_with(word));
+    let complaints: Vec<&str> = both.lines().filter(is_complaint).collect();
+    match complaints.is_empty() {
+        true => both,
+        false => complaints.join("\n"),
     }
 }
 
 /// The metrics that `ncu` reports as not found. It names them in regular expressions, some with all possible suffixes
 /// of the name.
-fn unknown_metrics(ended: &Ended, metrics: &BTreeSet<&str>) -> Vec<String> {
-    let both = format!("{}\n{}", ended.out, ended.err).replace('\\', "");
-    let lines: Vec<&str> = both
+fn unknown_metrics<'a>(
+    output: &ProgramOutput,
+    metrics: &BTreeSet<&'a String>,
+) -> BTreeSet<&'a String> {
+    let both = format!("{}\n{}", output.out, output.err).replace('\\', "");
+    let lines = both
         .lines()
-        .filter(|line| line.contains("Failed to find metric"))
-        .collect();
+        .filter(|line| line.contains("Failed to find metric"));
+    let lines: Vec<&str> = lines.collect();
     let is_in = |name: &str| lines.iter().any(|line| line.contains(name));
-    let whole: Vec<&str> = metrics.iter().copied().filter(|name| is_in(name)).collect();
-    let by_base = metrics.iter().copied().filter(|name| {
+    let by_base = |name: &str| {
         let base = name.split('.').next().unwrap_or(name);
         is_in(&format!("{base}.")) || is_in(&format!("{base}$"))
-    });
-    let unknown = if whole.is_empty() {
-        by_base.collect()
-    } else {
-        whole
     };
-    unknown.into_iter().map(str::to_owned).collect()
+    let whole: BTreeSet<_> = metrics.iter().copied().filter(|name| is_in(name)).collect();
+    match whole.is_empty() {
+        true => metrics
+            .iter()
+            .copied()
+            .filter(|name| by_base(name))
+            .collect(),
+        false => whole,
+    }
 }

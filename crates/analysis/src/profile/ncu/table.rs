@@ -13,7 +13,7 @@ use crate::profile::Numbers;
 
 /// A launch that was profiled.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Profiled {
+pub struct ProfiledLaunch {
     /// The kernel's name.
     pub kernel: String,
     /// Its metrics that have a value.
@@ -27,24 +27,17 @@ const ID: &str = "ID";
 const KERNEL: &str = "Kernel Name";
 const METRIC: [&str; 3] = ["Metric Name", "Metric Unit", "Metric Value"];
 
-/// The value of a metric that the chip does not have.
-const ABSENT: &[&str] = &["n/a", ""];
-/// The value of a quotient of zeros.
-const NO_VALUE: &[&str] = &["nan", "-nan"];
-
 /// Parses the launches in the output of `ncu` in their order, with those of their metrics that are wanted.
 ///
 /// # Errors
 /// When the text does not have the format described above. The message says what is wrong.
-pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Profiled>, String> {
+pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProfiledLaunch>, String> {
     let table = find(text).ok_or("there is no table in it")?;
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .from_reader(table.as_bytes());
-    let mut records = Vec::new();
-    for record in reader.records() {
-        records.push(record.map_err(|error| format!("its table is not CSV ({error})"))?);
-    }
+    let records: Result<Vec<StringRecord>, _> = reader.records().collect();
+    let records = records.map_err(|error| format!("its table is not CSV ({error})"))?;
     let (header, rows) = records.split_first().ok_or("its table is empty")?;
     let column = |name: &str| header.iter().position(|own| own == name);
     let kernel = column(KERNEL).ok_or_else(|| format!("its table has no column \"{KERNEL}\""))?;
@@ -61,10 +54,8 @@ fn find(text: &str) -> Option<String> {
         plain.split(',').next() == Some(ID) && plain.contains(KERNEL)
     };
     let lines = text.lines().skip_while(|line| !is_header(line));
-    let rows: Vec<&str> = lines
-        .take_while(|line| !line.trim().is_empty())
-        .filter(|line| !line.starts_with("=="))
-        .collect();
+    let lines = lines.take_while(|line| !line.trim().is_empty());
+    let rows: Vec<&str> = lines.filter(|line| !line.starts_with("==")).collect();
     (!rows.is_empty()).then(|| rows.join("\n") + "\n")
 }
 
@@ -74,7 +65,7 @@ fn wide(
     rows: &[StringRecord],
     kernel: usize,
     is_wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<Profiled>, String> {
+) -> Result<Vec<ProfiledLaunch>, String> {
     let is_metric = |name: &str| name.contains("__");
     if !header.iter().any(is_metric) {
         return Err("its table has no column of a metric".to_owned());
@@ -85,20 +76,17 @@ fn wide(
     if !units.get(kernel).unwrap_or("").is_empty() {
         return Err("there is no row of units below its table's header".to_owned());
     }
-    let mut all = Vec::new();
-    for row in rows {
-        let mut one = Profiled::new(row.get(kernel).unwrap_or(""));
-        for (column, name) in header
-            .iter()
-            .enumerate()
-            .filter(|(_, name)| is_metric(name) && is_wanted(name))
-        {
-            let unit = units.get(column).unwrap_or("");
-            one.put(name, unit, row.get(column).unwrap_or(""))?;
+    let metrics = header.iter().enumerate();
+    let metrics = metrics.filter(|(_, name)| is_metric(name) && is_wanted(name));
+    let launch = |row: &StringRecord| {
+        let mut launch = ProfiledLaunch::new(row.get(kernel).unwrap_or(""));
+        for (column, name) in metrics.clone() {
+            let [unit, value] = [units, row].map(|row| row.get(column).unwrap_or(""));
+            launch.put(name, unit, value)?;
         }
-        all.push(one);
-    }
-    Ok(all)
+        Ok(launch)
+    };
+    rows.iter().map(launch).collect()
 }
 
 /// Parses a table with one row per metric of a launch. The rows of a launch have its number in the first column.
@@ -107,12 +95,12 @@ fn long(
     kernel: usize,
     [name, unit, value]: [usize; 3],
     is_wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<Profiled>, String> {
-    let mut all: Vec<(&str, Profiled)> = Vec::new();
+) -> Result<Vec<ProfiledLaunch>, String> {
+    let mut all: Vec<(&str, ProfiledLaunch)> = Vec::new();
     for row in rows {
         let at = |column: usize| row.get(column).unwrap_or("");
         if all.last().is_none_or(|(id, _)| *id != at(0)) {
-            all.push((at(0), Profiled::new(at(kernel))));
+            all.push((at(0), ProfiledLaunch::new(at(kernel))));
         }
         if let (Some((_, one)), true) = (all.last_mut(), is_wanted(at(name))) {
             one.put(at(name), at(unit), at(value))?;
@@ -121,7 +109,7 @@ fn long(
     Ok(all.into_iter().map(|(_, one)| one).collect())
 }
 
-impl Profiled {
+impl ProfiledLaunch {
     fn new(kernel: &str) -> Self {
         // Some versions of ncu write the parameters, which are removed.
         let name = kernel.split('(').next().unwrap_or(kernel);
@@ -135,16 +123,19 @@ impl Profiled {
     fn put(&mut self, name: &str, unit: &str, value: &str) -> Result<(), String> {
         // Some versions write "(!) n/a".
         let plain = value.trim_start_matches("(!)").trim();
-        if ABSENT.contains(&plain) {
-            return Ok(());
-        }
-        if NO_VALUE.contains(&plain) {
-            self.without.push(name.to_owned());
-            return Ok(());
+        match plain {
+            // The chip does not have the metric.
+            "n/a" | "" => return Ok(()),
+            // A quotient of zeros.
+            "nan" | "-nan" => {
+                self.without.push(name.to_owned());
+                return Ok(());
+            }
+            _ => {}
         }
         let number = number(plain).ok_or_else(|| format!("`{value}` of {name} is no number"))?;
         let scale = scale(unit).ok_or_else(|| format!("the unit `{unit}` of {name} is none"))?;
-        self.numbers.insert(name, number * scale);
+        self.numbers.insert(name.to_owned(), number * scale);
         Ok(())
     }
 }
@@ -164,32 +155,25 @@ fn number(text: &str) -> Option<f64> {
 /// The factor from a unit to the base unit of its kind: bytes, bytes per second or nanoseconds. We ask for
 /// `--print-units base`, but versions differ in their base units. The factor of any other unit is 1.
 fn scale(unit: &str) -> Option<f64> {
-    let (unit, per) = match unit.split_once('/') {
-        Some((unit, per)) => (unit, per),
-        None => (unit, ""),
-    };
-    let per = match per {
-        "ns" | "nsecond" => 1e9,
-        "us" | "usecond" => 1e6,
-        "ms" | "msecond" => 1e3,
-        _ => 1.0,
-    };
     let lower = unit.to_ascii_lowercase();
-    let time = match lower.as_str() {
+    let (unit, per) = lower.split_once('/').unwrap_or((&lower, ""));
+    let nanoseconds = |unit| match unit {
         "s" | "second" | "sec" => Some(1e9),
         "ms" | "msecond" => Some(1e6),
         "us" | "usecond" => Some(1e3),
+        "ns" | "nsecond" => Some(1.0),
         _ => None,
     };
-    let bytes = match lower.as_str() {
+    let bytes = match unit {
         "kbyte" => Some(1e3),
         "mbyte" => Some(1e6),
         "gbyte" => Some(1e9),
         "tbyte" => Some(1e12),
         _ => None,
     };
-    let is_plain = lower
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || " %_.-#()".contains(c));
-    is_plain.then(|| time.or(bytes).unwrap_or(1.0) * per)
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " %_.-#()".contains(c);
+    // Rates are per second.
+    let per = nanoseconds(per).map_or(1.0, |per| 1e9 / per);
+    let scale = nanoseconds(unit).or(bytes).unwrap_or(1.0) * per;
+    unit.chars().all(is_plain).then_some(scale)
 }

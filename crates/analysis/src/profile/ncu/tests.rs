@@ -20,15 +20,15 @@ const SHARED: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 /// What answers for `ncu`, each time something else, and what it was asked.
 #[derive(Default)]
 struct Recorded {
-    answers: RefCell<Vec<Ended>>,
+    answers: RefCell<Vec<ProgramOutput>>,
     asked: RefCell<Vec<Vec<String>>>,
 }
 
 impl Recorded {
     fn new(answers: impl IntoIterator<Item = (i32, String, &'static str)>) -> Self {
-        let mut answers: Vec<Ended> = answers
+        let mut answers: Vec<ProgramOutput> = answers
             .into_iter()
-            .map(|(code, out, err)| Ended {
+            .map(|(code, out, err)| ProgramOutput {
                 code: Some(code),
                 out,
                 err: err.to_owned(),
@@ -43,7 +43,7 @@ impl Recorded {
 }
 
 impl Runner for Recorded {
-    fn run(&self, program: &Path, args: &[OsString]) -> io::Result<Ended> {
+    fn run(&self, program: &Path, args: &[OsString]) -> io::Result<ProgramOutput> {
         assert_eq!(program, Path::new("ncu"));
         let args: Vec<String> = args
             .iter()
@@ -51,7 +51,7 @@ impl Runner for Recorded {
             .collect();
         if args == ["--version"] {
             let out = "NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 1) (public-release)\n";
-            return Ok(Ended {
+            return Ok(ProgramOutput {
                 code: Some(0),
                 out: out.to_owned(),
                 err: String::new(),
@@ -68,11 +68,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 }
 
 /// Profiles the first three rungs of the reduction with blocks of 512, as the recording has them.
-fn profile(
-    runner: &Recorded,
-    metrics: &[&str],
-    optional: &[&str],
-) -> Result<Vec<Numbers>, ProfileError> {
+fn profile(runner: &Recorded, metrics: &[&str], optional: &[&str]) -> Result<Vec<Numbers>, Error> {
     let targets = [
         "reduce_neighbored",
         "reduce_neighbored_less",
@@ -85,7 +81,7 @@ fn profile(
     let plan = selected[0].plan(block, None).unwrap();
     let ncu = Ncu {
         program: "ncu".into(),
-        own: "ladder".into(),
+        profiled: "ladder".into(),
         device: "Test GPU".into(),
         runner,
     };
@@ -111,9 +107,9 @@ fn both_forms_of_the_table_read_alike() {
             "reduce_shfl_512"
         ]
     );
-    assert_eq!(raw[0].numbers.get(LOADS), Some(391_168.0));
-    assert_eq!(raw[0].numbers.get(INSTRUCTIONS), Some(161.19));
-    assert_eq!(raw[0].numbers.get(SHARED), Some(0.0));
+    assert_eq!(raw[0].numbers.get(LOADS), Some(&391_168.0));
+    assert_eq!(raw[0].numbers.get(INSTRUCTIONS), Some(&161.19));
+    assert_eq!(raw[0].numbers.get(SHARED), Some(&0.0));
 }
 
 #[test]
@@ -121,7 +117,7 @@ fn this_program_is_run_with_one_launch_a_rung_and_the_card_left_alone() {
     let runner = Recorded::new([(0, RAW.to_owned(), "")]);
     let numbers = profile(&runner, &[LOADS], &[INSTRUCTIONS]).unwrap();
     let loads: Vec<_> = numbers.iter().map(|one| one.get(LOADS)).collect();
-    assert_eq!(loads, [Some(391_168.0), Some(83_968.0), Some(83_968.0)]);
+    assert_eq!(loads, [Some(&391_168.0), Some(&83_968.0), Some(&83_968.0)]);
     let asked = runner.asked.borrow();
     assert_eq!(
         asked[0].join(" "),
@@ -180,7 +176,7 @@ fn a_value_that_is_none_is_never_zero() {
     );
     let numbers = profile(&Recorded::new([(0, absent, "")]), &[INSTRUCTIONS], &[LOADS]).unwrap();
     assert_eq!(numbers[0].get(LOADS), None);
-    assert_eq!(numbers[1].get(LOADS), Some(83_968.0));
+    assert_eq!(numbers[1].get(LOADS), Some(&83_968.0));
     let nan = RAW.replace("\"391,168\"", "\"nan\"");
     let numbers = profile(&Recorded::new([(0, nan, "")]), &[LOADS], &[]).unwrap();
     assert_eq!(numbers[0].get(LOADS), None);
@@ -190,10 +186,7 @@ fn a_value_that_is_none_is_never_zero() {
         &["sm__x.sum"],
         &[],
     );
-    assert!(
-        matches!(error, Err(ProfileError::NotOnChip { .. })),
-        "{error:?}"
-    );
+    assert!(matches!(error, Err(Error::NotOnChip { .. })), "{error:?}");
 }
 
 #[test]
@@ -286,7 +279,7 @@ fn a_form_that_is_not_known_is_shown() {
     ] {
         let runner = Recorded::new([(0, text, "")]);
         let error = profile(&runner, &[LOADS, INSTRUCTIONS], &[]).unwrap_err();
-        assert!(matches!(error, ProfileError::Form { .. }), "{error:?}");
+        assert!(matches!(error, Error::Form { .. }), "{error:?}");
         let text = error.to_string();
         assert!(text.contains(why), "{why}: {text}");
         assert!(text.contains("it begins: ==WARNING== Note: "), "{text}");
@@ -298,7 +291,7 @@ fn words_are_passed_over_where_nobody_asked_for_them() {
     const MODE: &str = "device__attribute_confidential_computing_mode";
     let runner = || Recorded::new([(0, RAW.to_owned(), "")]);
     let numbers = profile(&runner(), &[LOADS, "launch__block_size"], &[]).unwrap();
-    assert_eq!(numbers[0].get("launch__block_size"), Some(512.0));
+    assert_eq!(numbers[0].get("launch__block_size"), Some(&512.0));
     assert_eq!(numbers[0].get(INSTRUCTIONS), None);
     let error = profile(&runner(), &[MODE], &[]).unwrap_err().to_string();
     assert!(
@@ -335,6 +328,6 @@ fn units_become_base_units() {
     ] {
         let one = &read(&text(unit, value), |_| true).unwrap()[0];
         assert_eq!(one.kernel, "k");
-        assert_eq!(one.numbers.get("dram__x.sum"), Some(expected), "{unit}");
+        assert_eq!(one.numbers.get("dram__x.sum"), Some(&expected), "{unit}");
     }
 }

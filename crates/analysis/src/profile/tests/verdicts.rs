@@ -4,8 +4,8 @@ use crate::checklist::Optimization;
 use crate::counters::Numbers;
 use crate::predict::Description;
 use crate::predict::model::{self, Estimate};
-use crate::profile::plan;
 use crate::profile::verdict::{Resource, Utilization, next_rung, verdict};
+use crate::profile::{bounds, plan};
 use engine::selection::select_with;
 use host::{CATALOG, ladder};
 
@@ -338,10 +338,56 @@ fn shares_of_the_model_and_of_ncu() {
         ("smsp__average_warp_latency_per_inst_issued.ratio", 12.0),
         ("sm__warps_active.avg.pct_of_peak_sustained_active", 80.0),
     ]
-    .into_iter()
-    .collect();
+    .map(|(name, number)| (name.to_owned(), number))
+    .into();
     let shares = Utilization::from_ncu(&ncu, bytes);
     assert_eq!((shares.dram, shares.barrier), (Some(0.92), Some(0.25)));
     assert_eq!((shares.warps_active, shares.l2), (Some(0.8), None));
     assert_eq!(shares.predicted_ns, None);
+}
+
+#[test]
+fn every_field_is_computed_from_counters_that_are_collected() {
+    let numbers: Numbers = bounds::metrics()
+        .into_iter()
+        .map(|name| (name, 1.0))
+        .collect();
+    let all = Utilization::from_ncu(&numbers, 64);
+    // One of two sectors' hundredths, two sectors for 64 bytes, two conflicts in three wavefronts.
+    let expected = Utilization {
+        used: Some(0.01),
+        moved: Some(1.0),
+        conflicts: Some(2.0 / 3.0),
+        shared_atomics: Some(1.0 / 3.0),
+        waves: Some(1.0),
+        barrier: Some(1.0),
+        lanes: Some(1.0 / 32.0),
+        ..all
+    };
+    assert_eq!(all, expected);
+    let shares = [
+        all.dram,
+        all.l2,
+        all.l2_atomics,
+        all.l1,
+        all.shared,
+        all.issue,
+        all.fma,
+        all.warps_active,
+        all.warps_possible,
+    ];
+    assert_eq!(shares, [Some(0.01); 9]);
+    // A chip that lacks the counter of atomics.
+    let mut lacking = Numbers::default();
+    for name in bounds::metrics()
+        .iter()
+        .filter(|name| !name.contains("op_atom"))
+    {
+        lacking.insert(name.clone(), 1.0);
+    }
+    let lacking = Utilization::from_ncu(&lacking, 64);
+    assert_eq!(
+        (lacking.conflicts, lacking.shared_atomics),
+        (Some(1.0), None)
+    );
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use ptx::ast::{Function, Instruction, Statement};
 use ptx::{PieceKind, pieces};
 
-use crate::ptx::listing::Listing;
+use crate::ptx::Listing;
 
 /// A made-up name: what kind of thing it names, and the name. Two of the same kind are alike in shape.
 type Name<'a> = (&'a str, &'a str);
@@ -45,25 +45,19 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(listing: &Listing<'a>, function: &Function<'a>) -> Self {
         let variables = listing.tree.variables.iter();
-        let mut known: HashMap<_, _> = variables
-            .map(|variable| (variable.name, variable.space.name()))
-            .collect();
-        known.extend(
-            function
-                .statements()
-                .filter_map(|statement| match statement {
-                    Statement::Variable(variable) => Some((variable.name, variable.space.name())),
-                    Statement::Label { name, .. } => Some((*name, "L")),
-                    _ => None,
-                }),
-        );
-        let parameters = function.params.iter().enumerate();
+        let variables = variables.map(|variable| (variable.name, variable.space.name()));
+        let own = function
+            .statements()
+            .filter_map(|statement| match statement {
+                Statement::Variable(variable) => Some((variable.name, variable.space.name())),
+                Statement::Label { name, .. } => Some((*name, "L")),
+                _ => None,
+            });
+        let parameters = function.params.iter().map(|parameter| parameter.name);
         Self {
             text: listing.source.text(),
-            known,
-            parameters: parameters
-                .map(|(index, parameter)| (parameter.name, index))
-                .collect(),
+            known: variables.chain(own).collect(),
+            parameters: parameters.zip(0..).collect(),
         }
     }
 
@@ -151,28 +145,18 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn fresh(last: &mut HashMap<&'a str, usize>, class: &'a str) -> usize {
-        let number = last.entry(class).or_default();
-        *number += 1;
-        *number
-    }
-
     /// Numbers a left line's names in the order they appear.
     pub(super) fn number_left(&mut self, line: &Line<'a>) {
-        for name in line.names() {
-            self.left
-                .entry(*name)
-                .or_insert_with(|| Self::fresh(&mut self.last, name.0));
-        }
+        number(&mut self.left, &mut self.last, line);
     }
 
     /// Gives the right line's names the numbers of the left line's, where neither has a partner yet.
     pub(super) fn align(&mut self, left: &Line<'a>, right: &Line<'a>) {
         for (left, right) in left.names().zip(right.names()) {
-            let Some(number) = self.left.get(left) else {
-                continue;
-            };
-            if !self.right.contains_key(right) && self.taken.insert((left.0, *number)) {
+            if let Some(number) = self.left.get(left)
+                && !self.right.contains_key(right)
+                && self.taken.insert((left.0, *number))
+            {
                 self.right.insert(*right, *number);
             }
         }
@@ -180,11 +164,7 @@ impl<'a> Names<'a> {
 
     /// Numbers the names that only the right has, after all of the left's.
     pub(super) fn number_right(&mut self, line: &Line<'a>) {
-        for name in line.names() {
-            self.right
-                .entry(*name)
-                .or_insert_with(|| Self::fresh(&mut self.last, name.0));
-        }
+        number(&mut self.right, &mut self.last, line);
     }
 
     pub(super) fn left(&self, line: &Line<'a>) -> String {
@@ -196,8 +176,24 @@ impl<'a> Names<'a> {
     }
 }
 
+/// Gives the names of a line that have no number the next one of their kind.
+fn number<'a>(
+    numbers: &mut HashMap<Name<'a>, usize>,
+    last: &mut HashMap<&'a str, usize>,
+    line: &Line<'a>,
+) {
+    for name in line.names() {
+        numbers.entry(*name).or_insert_with(|| {
+            let number = last.entry(name.0).or_default();
+            *number += 1;
+            *number
+        });
+    }
+}
+
 fn numbered(numbers: &HashMap<Name<'_>, usize>, name: &Name<'_>) -> String {
-    numbers
-        .get(name)
-        .map_or_else(|| name.1.to_owned(), |number| format!("{}{number}", name.0))
+    match numbers.get(name) {
+        Some(number) => format!("{}{number}", name.0),
+        None => name.1.to_owned(),
+    }
 }

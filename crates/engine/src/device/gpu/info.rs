@@ -7,20 +7,10 @@ use crate::device::DeviceInfo;
 
 /// Asks the driver and its kernel module for the device's properties.
 pub(super) fn device_info(device: CudaDevice) -> Result<DeviceInfo, CudaError> {
-    let attribute = |which| {
-        device
-            .get_attribute(which)
-            .ok()
-            .and_then(|v| u32::try_from(v).ok())
-    };
-    let capability = (
-        device
-            .get_attribute(DeviceAttribute::ComputeCapabilityMajor)?
-            .unsigned_abs(),
-        device
-            .get_attribute(DeviceAttribute::ComputeCapabilityMinor)?
-            .unsigned_abs(),
-    );
+    let attribute = |which| u32::try_from(device.get_attribute(which).ok()?).ok();
+    let required = |which| device.get_attribute(which).map(i32::unsigned_abs);
+    let major = required(DeviceAttribute::ComputeCapabilityMajor)?;
+    let minor = required(DeviceAttribute::ComputeCapabilityMinor)?;
     let memory_khz = attribute(DeviceAttribute::MemoryClockRate).filter(|&khz| khz > 0);
     let bus_bits = attribute(DeviceAttribute::GlobalMemoryBusWidth).filter(|&bits| bits > 0);
     let peak = memory_khz
@@ -35,7 +25,7 @@ pub(super) fn device_info(device: CudaDevice) -> Result<DeviceInfo, CudaError> {
             Some(version) => format!("{version} ({cuda})"),
             None => cuda,
         }),
-        compute_capability: Some(capability),
+        compute_capability: Some((major, minor)),
         multiprocessors: attribute(DeviceAttribute::MultiprocessorCount),
         clock_mhz: attribute(DeviceAttribute::ClockRate).map(|khz| f64::from(khz) / 1e3),
         l2_bytes: attribute(DeviceAttribute::L2CacheSize).map(u64::from),
@@ -61,17 +51,4 @@ fn module_version(text: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_drivers_version_is_the_first_number_of_its_banner() {
-        let banner = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23 2025\n\
-                      GCC version:  gcc version 12.3.0\n";
-        assert_eq!(module_version(banner).as_deref(), Some("580.95.05"));
-        let open = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.124.06  Release\n";
-        assert_eq!(module_version(open).as_deref(), Some("570.124.06"));
-        assert_eq!(module_version(""), None);
-        assert_eq!(module_version("no number here"), None);
-    }
-}
+mod tests;

@@ -1,7 +1,5 @@
 //! Small crates of kernels, and their PTX.
 
-#![allow(clippy::unwrap_used, unreachable_pub, reason = "tests")]
-
 use std::path::{Path, PathBuf};
 
 use cuda_builder::{CudaBuilder, NvvmArch};

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use toolkit::Tool;
+use toolkit::{Tool, Usage};
 
-use super::super::{Block, Limiter, Limits, Resources, of};
+use super::super::{Block, Limiter, Limits, of};
 
 /// Says what there is not, which is this machine's business unless it is CI's: `cargo xtask setup --nvidia` runs
 /// there first.
@@ -125,10 +125,10 @@ fn the_calculator_is_nvidias() {
     {
         let arch = limits.arch();
         for &(registers, threads, shared) in &cases {
-            let resources = Resources {
+            let resources = Usage {
                 registers,
-                static_shared: 0,
                 barriers,
+                ..Usage::default()
             };
             let block = Block {
                 threads,

@@ -1,0 +1,223 @@
+//! The errors of all analyses.
+
+use std::path::Path;
+
+/// The reason why an analysis is not possible. Each message is one line and says what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A rung cannot be run.
+    #[error(transparent)]
+    Engine(#[from] engine::Error),
+    /// One of NVIDIA's tools is missing or failed.
+    #[error("{}", one_line(.0))]
+    Tool(#[from] toolkit::Error),
+    /// A file cannot be read, written or started. A file that cannot be written is unchanged.
+    #[error("cannot {doing} {path}: {why}")]
+    File {
+        /// What was attempted, as a verb.
+        doing: &'static str,
+        /// The file.
+        path: String,
+        /// The reason, and what to do about it.
+        why: String,
+    },
+    /// No rung of a selected ladder is launched for the problem, for these reasons.
+    #[error("nothing is left to profile: {0}")]
+    Nothing(String),
+
+    /// No metric or device to predict for has this name.
+    #[error("no {kind} is named `{name}`; {hint}")]
+    Unknown {
+        /// The kind of thing that was looked for.
+        kind: &'static str,
+        /// The name that was asked for.
+        name: String,
+        /// The most similar names, or where to find all.
+        hint: String,
+    },
+    /// The metric of this name is one of Nsight Compute's, and there is no GPU to count it.
+    #[error(
+        "the SIMT machine does not count {0}; --device gpu asks Nsight Compute for it, if it has it"
+    )]
+    NotOnSim(String),
+    /// The chip does not have these metrics.
+    #[error("{device} has no metric {}; {hint}`ncu --query-metrics` lists what it has", .metrics.join(", "))]
+    NotOnChip {
+        /// Their names.
+        metrics: Vec<String>,
+        /// The GPU.
+        device: String,
+        /// Suggestions for misspelled names, with a blank at the end; empty when there are none.
+        hint: String,
+    },
+    /// Nsight Compute is missing or too old.
+    #[error("{0}; --ncu names one, --device sim needs none")]
+    NoNcu(toolkit::Error),
+    /// The driver does not allow this user to read the counters.
+    #[error(
+        "the driver does not let this user read performance counters (ERR_NVGPUCTRPERM): run as root, or have the \
+         machine's owner load the driver with the option NVreg_RestrictProfilingToAdminUsers=0 (in a container: \
+         grant CAP_SYS_ADMIN); --device sim needs neither"
+    )]
+    Refused,
+    /// `ncu`, or the program that it ran, failed.
+    #[error("{version} failed{}: {}", .status.map_or(String::new(), |code| format!(" with exit code {code}")), lines(.said))]
+    Failed {
+        /// Its version.
+        version: String,
+        /// Its exit status, if it has one.
+        status: Option<i32>,
+        /// Its output.
+        said: String,
+    },
+    /// The output of `ncu` has an unknown format.
+    #[error("cannot read what {version} wrote: {why}; it begins: {}", lines(.text))]
+    Form {
+        /// Its version.
+        version: String,
+        /// The error in it.
+        why: String,
+        /// The output.
+        text: String,
+    },
+
+    /// Tools or a GPU that a comparison needs are missing: these things, each with how to get it.
+    #[error("sim and GPU cannot be compared here: {}", .0.join("; "))]
+    Missing(Vec<String>),
+    /// A recorded run of this ladder cannot be repeated with this program, for this reason.
+    #[error(
+        "a recorded run of the ladder {0} cannot be repeated: {1}; `cargo xtask agree` records it anew on a GPU"
+    )]
+    Unrepeatable(String, String),
+    /// The PTX of this entry cannot be compared with its SASS, because a tool failed.
+    #[error("what ptxas made of {0} is not known: {1}")]
+    Sass(String, toolkit::Error),
+
+    /// The architecture of this name is not in the tables of limits, which have those others.
+    #[error("no limits are known of `{0}`; the architectures are {known}", known = .1.join(", "))]
+    NoLimits(String, Vec<String>),
+    /// The entry is compiled for newer architectures only.
+    #[error("{entry} needs sm_{}{} or newer, not {arch}", .needs.0, .needs.1)]
+    NeedsNewer {
+        /// The entry.
+        entry: String,
+        /// The oldest architecture that has it.
+        needs: (u32, u32),
+        /// The architecture that was asked for.
+        arch: String,
+    },
+    /// The entry of this name is not one of this program's kernels.
+    #[error("{0} is no entry of this program's kernels")]
+    NoEntry(String),
+    /// No requested rung fits the architecture, for these reasons.
+    #[error("{0}")]
+    NothingFits(String),
+    /// No rung was named.
+    #[error("which rung? `ladder list` names them; --check takes all where none is named")]
+    NoRung,
+    /// A device of this kind has no driver to ask.
+    #[error(
+        "--check asks a GPU's driver, and a {0} has none; --arch shows the occupancy without one"
+    )]
+    NoDriver(&'static str),
+
+    /// A file does not describe a device.
+    #[error("{path}{}: {problem}", .line.map_or(String::new(), |line| format!(", line {line}")))]
+    Description {
+        /// The file.
+        path: String,
+        /// The line, counted from 1, if the error is in one.
+        line: Option<usize>,
+        /// The error.
+        problem: String,
+    },
+    /// The file at this path has no measured times, or none of these ladders.
+    #[error(
+        "{0} has no times of {1}: it is neither what `ladder run --json` prints nor a file with the tables that `ladder run --update-readme` writes"
+    )]
+    NoTimes(String, String),
+
+    /// A number is outside of the range for which the model of DRAM can be computed or drawn.
+    #[error("--{option} {given} is not possible here; it takes {least} to {most}")]
+    OutOfRange {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        given: String,
+        /// The least value that it takes.
+        least: String,
+        /// The largest value that it takes.
+        most: String,
+    },
+    /// A burst of the model of DRAM, with its number of bytes, ends within an element of this many bytes.
+    #[error(
+        "a burst of {0} bytes is no whole number of elements of {1}; --burst takes a multiple of --element"
+    )]
+    PartOfAnElement(u64, u64),
+}
+
+impl Error {
+    /// The error of doing something to the file at `path`.
+    pub fn file(doing: &'static str, path: &Path, why: impl ToString) -> Self {
+        Self::File {
+            doing,
+            path: path.display().to_string(),
+            why: why.to_string(),
+        }
+    }
+
+    /// The error when nothing of this kind has this name.
+    pub(crate) fn unknown(kind: &'static str, name: &str, hint: String) -> Self {
+        Self::Unknown {
+            kind,
+            name: name.to_owned(),
+            hint,
+        }
+    }
+
+    /// Whether a device or a tool failed, instead of a request that cannot be fulfilled.
+    pub fn is_failure(&self) -> bool {
+        use toolkit::Error::{Refused, Scratch, Start, Unread};
+        match self {
+            Self::Engine(error) => error.is_failure(),
+            Self::Tool(Refused { .. } | Scratch(_) | Start { .. } | Unread { .. }) => true,
+            Self::Sass(..) => true,
+            _ => false,
+        }
+    }
+}
+
+/// A tool's message, on one line.
+fn one_line(error: &toolkit::Error) -> String {
+    let text = error.to_string();
+    let lines = text.lines().map(str::trim);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    lines.join(" | ")
+}
+
+/// The number of lines that an error shows of another program's output.
+const SHOWN_LINES: usize = 6;
+
+/// The number of characters that it shows of each line.
+const SHOWN_CHARACTERS: usize = 120;
+
+/// The first lines, joined into one.
+fn lines(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let shown: Vec<String> = lines.take(SHOWN_LINES).map(begin).collect();
+    match shown.is_empty() {
+        true => "(nothing)".to_owned(),
+        false => shown.join(" | "),
+    }
+}
+
+fn begin(line: &str) -> String {
+    match line.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

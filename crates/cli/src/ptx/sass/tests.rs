@@ -1,0 +1,39 @@
+use super::function;
+
+const TEXT: &str = "\
+//--------------------- .text.sum                --------------------------
+\t.section\t.text.sum,\"ax\",@progbits
+sum:
+.text.sum:
+\t//## File \"sum.rs\", line 3
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+.L_x_1:
+        /*0010*/               @P0 BRA `(.L_x_1) ;
+.L_x_9:
+        /*0020*/                   EXIT ;
+        /*0030*/                   NOP;
+
+//--------------------- .nv.info                 --------------------------
+        /*0000*/                   OTHER ;
+";
+
+#[test]
+fn instructions_and_the_labels_in_use() {
+    let text = function(TEXT, "sum", None).expect("it is there");
+    insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string(), @r"
+            LDC R1, c[0x0][0x28]
+    .L_x_1:
+            @P0 BRA (.L_x_1)
+            EXIT
+    ");
+}
+
+#[test]
+fn a_function_that_is_not_there() {
+    assert_eq!(
+        function(TEXT, "su", None)
+            .expect_err("only sum")
+            .to_string(),
+        "nvdisasm's output has no function `su`"
+    );
+}

@@ -1,0 +1,6 @@
+//! Whole kernels on the machine, and the program `simt`.
+
+#![allow(clippy::unwrap_used, unreachable_pub)]
+
+mod cli;
+mod flow;
