@@ -70,12 +70,12 @@ impl CudaBuilder {
     ) -> Result<Option<(Vec<String>, String)>, CudaBuilderError> {
         let tools = compile::tools(self, toolchain);
         let parts = in_parallel(parts, |Piece { ir, roots }| {
-            let ir = lower(ir, &self.arch.sm()).map_err(|source| self.cannot_lower(source))?;
-            let part = store.part(&format!("{tools} {roots}"), &ir, |ir, optimized| {
-                compile::optimize(self, toolchain, roots, ir, optimized)
-            })?;
-            verify::verify(&part.optimized).map_err(|source| self.cannot_lower(source))?;
-            Ok(part)
+            store.part(&format!("{tools} {roots}"), ir, |optimized| {
+                let lowered = lower(ir, &self.arch.sm());
+                let lowered = lowered.map_err(|source| self.cannot_lower(source))?;
+                compile::optimize(self, toolchain, roots, &lowered, optimized)?;
+                verify::verify(&compile::read(optimized)?).map_err(|it| self.cannot_lower(it))
+            })
         })?;
         let ptx = merge(&ptx::generate(self, toolchain, &parts)?, names);
         let optimized = parts.into_iter().map(|part| part.optimized).collect();

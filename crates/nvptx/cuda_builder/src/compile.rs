@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
 use crate::builder::CudaBuilder;
 use crate::error::CudaBuilderError;
+use crate::parts::hash;
 use crate::toolchain::{CoreLibrary, DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRIDE, TARGET};
 
 /// Where a build keeps its files.
@@ -22,45 +22,34 @@ impl Paths {
     pub(crate) fn of(builder: &CudaBuilder) -> Result<Self, CudaBuilderError> {
         let krate = builder.path_to_crate();
         let krate = krate.canonicalize().map_err(io(krate))?;
-        let target_dir = target_dir(&krate)?;
-        let name = krate
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .replace('-', "_");
+        let name = krate.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().replace('-', "_");
         let profile = if builder.release { "release" } else { "debug" };
-        let folder = target_dir.join(format!("{}-{profile}", builder.arch.sm()));
+        // cargo locks a target folder while it builds, so architectures that are built at the same time need their own.
+        let folder = target_dir(&krate).join(format!("{}-{profile}", builder.arch.sm()));
         std::fs::create_dir_all(&folder).map_err(io(&folder))?;
         Ok(Self {
             raw: folder.join(format!("{name}.rustc.ll")),
             parts: folder.join(format!("{name}.parts")),
             optimized: folder.join(format!("{name}.ll")),
             ptx: folder.join(format!("{name}.ptx")),
-            target_dir,
+            target_dir: folder,
         })
     }
 }
 
-/// cargo locks a target folder while it builds, so a build inside a build needs another one.
-fn target_dir(krate: &Path) -> Result<PathBuf, CudaBuilderError> {
-    if let Some(out) = std::env::var_os("OUT_DIR").map(PathBuf::from) {
-        // target/PROFILE/build/PACKAGE/out: one folder for all profiles of the host.
-        if let Some(target) = out.ancestors().nth(4) {
-            return Ok(target.join("cuda-builder"));
-        }
-    }
-    if let Some(target) = std::env::var_os("CARGO_TARGET_DIR") {
-        return Ok(PathBuf::from(target).join("cuda-builder"));
-    }
-    // Outside a build script: beside the outermost Cargo.lock, which is the workspace's.
-    let root = krate
-        .ancestors()
-        .filter(|folder| folder.join("Cargo.lock").is_file())
-        .last()
-        .unwrap_or(krate);
-    let target = root.join("target/cuda-builder");
-    std::fs::create_dir_all(&target).map_err(io(&target))?;
-    Ok(target)
+/// The workspace's own folder below the target folder, as the outer cargo locks that one. Two copies of a workspace that
+/// have one target folder must not have one folder here: cargo takes the crates of the one for those of the other.
+fn target_dir(krate: &Path) -> PathBuf {
+    // The outermost Cargo.lock is the workspace's.
+    let locks = krate.ancestors().filter(|it| it.join("Cargo.lock").is_file());
+    let root = locks.last().unwrap_or(krate);
+    // In a build script: target/PROFILE/build/PACKAGE/out, one folder for all profiles of the host.
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    let target = variable("CARGO_TARGET_DIR").filter(|target| target.is_absolute());
+    let target = target.or_else(|| Some(variable("OUT_DIR")?.ancestors().nth(4)?.to_owned()));
+    let target = target.unwrap_or_else(|| root.join("target"));
+    target.join("cuda-builder").join(hash(root))
 }
 
 fn in_build_script() -> bool {
@@ -123,19 +112,6 @@ pub(crate) fn to_ir(
     if builder.line_info() {
         command.arg("-Cdebuginfo=line-directives-only");
     }
-    // Builds for several architectures share the folder, for the sake of one `core` for all, and with it the
-    // list of sources: it must be read before the next build writes its own.
-    // A crate that failed to compile for one architecture is not compiled for the next, because the errors would be
-    // the same.
-    static FAILED: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());
-    let mut failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
-    let krate = builder.path_to_crate().to_owned();
-    if in_build_script()
-        && let Some((_, messages)) = failed.iter().find(|(other, _)| *other == krate)
-    {
-        let messages = messages.clone();
-        return Err(CudaBuilderError::BuildFailed { krate, messages });
-    }
     let output = command.output().map_err(|error| CudaBuilderError::Tool {
         tool: PathBuf::from(cargo),
         problem: format!("cannot be run: {error}"),
@@ -146,7 +122,7 @@ pub(crate) fn to_ir(
         let messages = String::from_utf8_lossy(&output.stderr)
             .trim_end()
             .to_owned();
-        failed.push((krate.clone(), messages.clone()));
+        let krate = builder.path_to_crate().to_owned();
         return Err(CudaBuilderError::BuildFailed { krate, messages });
     }
     watch_sources(builder, paths, profile);
@@ -249,7 +225,8 @@ fn dep_info(text: &str) -> Vec<PathBuf> {
 /// a constant are not touched by it.
 const UNROLL_THRESHOLD: u32 = 20_000;
 
-/// Everything that a part's optimized IR and its PTX depend on, other than its text and the version of PTX.
+/// Everything that a part's optimized IR and its PTX depend on, other than its text and the version of PTX. This
+/// crate's own code is part of it.
 pub(crate) fn tools(builder: &CudaBuilder, toolchain: &DeviceToolchain) -> String {
     let tool = |path: &PathBuf| {
         let file = std::fs::metadata(path).ok();
@@ -257,7 +234,8 @@ pub(crate) fn tools(builder: &CudaBuilder, toolchain: &DeviceToolchain) -> Strin
     };
     let llvm = &toolchain.llvm;
     format!(
-        "{:?} {:?} {} {} {} {:?} {UNROLL_THRESHOLD}",
+        "{:?} {:?} {:?} {} {} {} {:?}",
+        std::env::current_exe().map(|this| tool(&this)).ok(),
         tool(&llvm.opt),
         tool(&llvm.llc),
         llvm.version,
@@ -272,7 +250,7 @@ pub(crate) fn optimize(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
     roots: &str,
-    ir: &Path,
+    ir: &str,
     optimized: &Path,
 ) -> Result<(), CudaBuilderError> {
     let level = if builder.release {
@@ -280,6 +258,8 @@ pub(crate) fn optimize(
     } else {
         "default<O1>"
     };
+    let lowered = optimized.with_extension("lowered.ll");
+    write(&lowered, ir)?;
     let mut command = Command::new(&toolchain.llvm.opt);
     let mut level = level.to_owned();
     if !roots.is_empty() {
@@ -293,10 +273,11 @@ pub(crate) fn optimize(
         .args(float_options(builder))
         .arg(format!("-unroll-threshold={UNROLL_THRESHOLD}"))
         .arg("-S")
-        .arg(ir)
+        .arg(&lowered)
         .arg("-o")
         .arg(optimized);
-    run(command)
+    run(command)?;
+    std::fs::remove_file(&lowered).map_err(io(&lowered))
 }
 
 /// LLVM's names for the builder's choices about f32.

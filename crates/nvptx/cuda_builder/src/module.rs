@@ -6,9 +6,8 @@
 //! the text of a part is the same as before when only other parts have changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::Range;
 
-use crate::lower::ir::global_name;
+use crate::lower::ir::{Mention, global_name, mentions};
 
 mod write;
 pub(crate) use write::join;
@@ -48,52 +47,6 @@ struct Symbol<'a> {
     is_root: bool,
     /// A variable that is written, or that others can see: its users belong together.
     is_state: bool,
-}
-
-/// A mention of something that is defined elsewhere in the module.
-enum Mention<'a> {
-    Symbol(&'a str),
-    Attributes(u32),
-    Metadata(u32),
-}
-
-/// The mentions in IR text, without those in strings and comments.
-fn mentions(text: &str) -> impl Iterator<Item = (Range<usize>, Mention<'_>)> {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        while let Some(ahead) = bytes[at..].iter().position(|byte| b"\";@!#".contains(byte)) {
-            let start = at + ahead;
-            at = start + 1;
-            let rest = &text[at..];
-            match bytes[start] {
-                b'"' => at += rest.find('"').map_or(rest.len(), |end| end + 1),
-                b';' => at += rest.find('\n').unwrap_or(rest.len()),
-                b'@' => {
-                    let Some((name, after)) = global_name(&text[start..]) else {
-                        continue;
-                    };
-                    at = text.len() - after.len();
-                    return Some((start..at, Mention::Symbol(name)));
-                }
-                sigil @ (b'!' | b'#') => {
-                    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-                    let Ok(number) = rest[..digits].parse() else {
-                        continue;
-                    };
-                    at += digits;
-                    let mention = if sigil == b'!' {
-                        Mention::Metadata(number)
-                    } else {
-                        Mention::Attributes(number)
-                    };
-                    return Some((start..at, mention));
-                }
-                _ => {}
-            }
-        }
-        None
-    })
 }
 
 impl<'a> Module<'a> {

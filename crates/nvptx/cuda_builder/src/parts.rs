@@ -1,25 +1,23 @@
-//! Optimizing and compiling the parts of a module, with the results kept from build to build.
+//! Results that are kept from build to build, and work on several cores.
 //!
-//! An entry of the store is a folder with the part's IR, under a first line that names the tools and their options, and
+//! An entry of the store is a folder with a part's IR, under a first line that names the tools and their options, and
 //! with what was made of it. It is taken only if that text is the same byte by byte; the hash in its name merely finds it.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
+use std::{iter, thread};
 
 use crate::compile::{io, read, write};
 use crate::error::CudaBuilderError;
 
 const INPUT: &str = "input.ll";
-const OPTIMIZED: &str = "optimized.ll";
 
 /// A folder of results.
-pub(crate) struct Store {
-    folder: PathBuf,
-}
+pub(crate) struct Store(PathBuf);
 
 /// One part with its optimized IR.
 pub(crate) struct Part {
@@ -32,22 +30,19 @@ pub(crate) struct Part {
 impl Store {
     pub(crate) fn open(folder: PathBuf) -> Result<Self, CudaBuilderError> {
         fs::create_dir_all(&folder).map_err(io(&folder))?;
-        Ok(Self { folder })
+        Ok(Self(folder))
     }
 
-    /// The optimized form of the IR: a kept one, or else what `optimize` makes of one file in another. `tools` names
-    /// everything else that the results depend on.
+    /// The optimized form of the IR: a kept one, or else what `optimize` writes into a file. `tools` names everything
+    /// else that the results depend on.
     pub(crate) fn part(
         &self,
         tools: &str,
         ir: &str,
-        optimize: impl FnOnce(&Path, &Path) -> Result<(), CudaBuilderError>,
+        optimize: impl FnOnce(&Path) -> Result<(), CudaBuilderError>,
     ) -> Result<Part, CudaBuilderError> {
         let input = format!("; {tools}\n{ir}");
-        let mut hasher = DefaultHasher::new();
-        input.hash(&mut hasher);
-        let folder = self.folder.join(format!("{:016x}", hasher.finish()));
-        let path = folder.join(OPTIMIZED);
+        let folder = self.0.join(hash(&input));
         let is_kept = || fs::read(folder.join(INPUT)).is_ok_and(|kept| kept == input.as_bytes());
         if is_kept() {
             // Says when it was last used; see `forget`.
@@ -56,9 +51,9 @@ impl Store {
             used.map_err(io(&folder))?;
         } else {
             let _ = fs::remove_dir_all(&folder);
-            let new = tempfile::tempdir_in(&self.folder).map_err(io(&self.folder))?;
+            let new = tempfile::tempdir_in(&self.0).map_err(io(&self.0))?;
             write(&new.path().join(INPUT), &input)?;
-            optimize(&new.path().join(INPUT), &new.path().join(OPTIMIZED))?;
+            optimize(&new.path().join("optimized.ll"))?;
             // Another build may have been faster.
             if let Err(error) = fs::rename(new.path(), &folder)
                 && !is_kept()
@@ -66,6 +61,7 @@ impl Store {
                 return Err(io(&folder)(error));
             }
         }
+        let path = folder.join("optimized.ll");
         let optimized = read(&path)?;
         Ok(Part {
             folder,
@@ -76,14 +72,10 @@ impl Store {
 
     /// Removes what has not been used for longest, so that at most twice as much stays as the last build used.
     pub(crate) fn forget(&self, used: usize) {
-        let age = |folder: &PathBuf| {
-            fs::metadata(folder.join(INPUT))
-                .and_then(|it| it.modified())
-                .ok()
-        };
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let age = |folder: &PathBuf| fs::metadata(folder.join(INPUT)).and_then(|it| it.modified());
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
         let mut entries: Vec<_> = entries.map(|entry| entry.path()).collect();
-        entries.sort_by_cached_key(|folder| std::cmp::Reverse(age(folder)));
+        entries.sort_by_cached_key(|folder| std::cmp::Reverse(age(folder).ok()));
         for old in entries.iter().skip(2 * used) {
             let _ = fs::remove_dir_all(old);
         }
@@ -107,34 +99,28 @@ impl Part {
     }
 }
 
+/// A name for a folder of what belongs to `value`.
+pub(crate) fn hash(value: impl Hash) -> String {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
 /// Calls `f` for each item on as many threads as there are cores, and returns the results in order.
 pub(crate) fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     f: impl Fn(&T) -> Result<R, CudaBuilderError> + Sync,
 ) -> Result<Vec<R>, CudaBuilderError> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        while let Some((at, item)) = {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            items.get(at).map(|item| (at, item))
-        } {
-            done.push((at, f(item)));
-        }
-        done
-    };
-    let threads = thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(items.len());
-    let mut done: Vec<_> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let done = threads
-            .into_iter()
-            .map(|it| it.join().expect("a compiler's thread does not panic"));
-        done.flatten().collect()
+    let items = Mutex::new(items.iter().enumerate());
+    let take = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || -> Vec<_> { iter::from_fn(take).map(|(at, it)| (at, f(it))).collect() };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let done: BTreeMap<_, _> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let results = threads.into_iter().map(|it| it.join());
+        results.flat_map(|it| it.expect("no panics")).collect()
     });
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
+    done.into_values().collect()
 }
 
 #[cfg(test)]

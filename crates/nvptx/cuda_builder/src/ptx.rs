@@ -57,11 +57,10 @@ pub(crate) fn generate(
     let mut refusal = None;
     for version in VERSIONS.into_iter().filter(|version| *version >= lowest) {
         let compiled = in_parallel(parts, |part| {
-            let text = part.made(&format!("{version}.ptx"), |ptx| {
-                run_llc(builder, toolchain, version, &part.path, ptx)
-            })?;
-            refuse_generic_shared(builder, &text)?;
-            Ok(text)
+            part.made(&format!("{version}.ptx"), |ptx| {
+                run_llc(builder, toolchain, version, &part.path, ptx)?;
+                refuse_generic_shared(builder, &compile::read(ptx)?)
+            })
         });
         match compiled {
             // LLVM knows which version introduced an instruction, and trying the versions in order asks
@@ -142,8 +141,8 @@ fn lowest_for_arch(capability: u32) -> Version {
 
 /// The PTX version that the module's `asm!` blocks need.
 fn lowest_for_asm(ir: &str) -> Version {
-    ir.lines()
-        .filter_map(|line| line.find(" asm ").map(|at| &line[at..]))
+    ir.match_indices(" asm ")
+        .filter_map(|(at, _)| ir[at..].lines().next())
         .flat_map(|asm| {
             ASM_NEEDS
                 .iter()

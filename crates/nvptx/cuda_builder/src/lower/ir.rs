@@ -17,23 +17,53 @@ pub fn global_name(at: &str) -> Option<(&str, &str)> {
     (end > 0).then(|| rest.split_at(end))
 }
 
-/// The places of `@name` in a line, with the `@` and any quotes.
-pub fn mentions(line: &str, name: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut from = 0;
-    while let Some(at) = line[from..].find('@').map(|at| from + at) {
-        match global_name(&line[at..]) {
-            Some((this, rest)) => {
-                let end = line.len() - rest.len();
-                if this == name {
-                    found.push(at..end);
+/// A mention of something that is defined elsewhere in the module.
+pub enum Mention<'a> {
+    /// `@name`.
+    Symbol(&'a str),
+    /// `#1`.
+    Attributes(u32),
+    /// `!1`.
+    Metadata(u32),
+}
+
+/// The mentions in IR text, without those in strings and comments.
+pub fn mentions(text: &str) -> impl Iterator<Item = (Range<usize>, Mention<'_>)> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(ahead) = bytes[at..].iter().position(|byte| b"\";@!#".contains(byte)) {
+            let start = at + ahead;
+            at = start + 1;
+            let rest = &text[at..];
+            match bytes[start] {
+                b'"' => at += rest.find('"').map_or(rest.len(), |end| end + 1),
+                b';' => at += rest.find('\n').unwrap_or(rest.len()),
+                b'@' => {
+                    let Some((name, after)) = global_name(&text[start..]) else {
+                        continue;
+                    };
+                    at = text.len() - after.len();
+                    return Some((start..at, Mention::Symbol(name)));
                 }
-                from = end;
+                sigil @ (b'!' | b'#') => {
+                    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+                    let Ok(number) = rest[..digits].parse() else {
+                        continue;
+                    };
+                    at += digits;
+                    let mention = if sigil == b'!' {
+                        Mention::Metadata(number)
+                    } else {
+                        Mention::Attributes(number)
+                    };
+                    return Some((start..at, mention));
+                }
+                _ => {}
             }
-            None => from = at + 1,
         }
-    }
-    found
+        None
+    })
 }
 
 /// Splits a type or a value off the front of `text`: one word, or one balanced group of brackets.
@@ -115,10 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_name_is_no_mention() {
-        let line = "store ptr @TILE, ptr @TILE2, !x @\"TILE\"";
-        assert_eq!(mentions(line, "TILE"), [10..15, 32..39]);
-        assert_eq!(mentions("mail@", "TILE"), []);
+    fn mentions_are_not_in_strings_and_comments() {
+        let line = "store ptr @TILE, c\"@TILE !2\", !x !1, @\"T 2\"(mail@) #7 ; @TILE";
+        let found: Vec<_> = mentions(line).map(|(range, _)| &line[range]).collect();
+        assert_eq!(found, ["@TILE", "!1", "@\"T 2\"", "#7"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 
 use super::LowerError;
-use super::ir::{demangled, global_name, mentions, split_item};
+use super::ir::{Mention, demangled, global_name, mentions, split_item};
 
 /// The symbol through which `cuda_std` declares a block's dynamic shared memory.
 pub const DYNAMIC_SHARED: &str = "_Zcuda_std_dyn_shared";
@@ -100,10 +100,11 @@ fn lower_line(line: &str, spaces: &HashMap<&str, Space>) -> Result<String, Lower
         if holder == "llvm.used" || holder == "llvm.compiler.used" {
             return Ok(without_marked(rest, holder, spaces));
         }
-        if let Some((name, _)) = spaces
-            .iter()
-            .find(|(name, _)| !mentions(rest, name).is_empty())
-        {
+        let marked = |(_, mention)| match mention {
+            Mention::Symbol(name) => spaces.contains_key(name).then_some(name),
+            _ => None,
+        };
+        if let Some(name) = mentions(rest).find_map(marked) {
             return Err(LowerError::AddressInStatic {
                 name: demangled(name),
                 holder: demangled(holder),

@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-use super::{COMPILE_UNITS, Mention, Module, NAMED, mentions};
+use super::{COMPILE_UNITS, Module, NAMED};
+use crate::lower::ir::{Mention, mentions};
 
 /// One module with all that these modules define; what several define is taken from the first.
 pub(crate) fn join(mut texts: Vec<String>) -> Option<String> {
@@ -106,6 +107,12 @@ impl Writer {
     fn write(&mut self, text: &str, out: &mut String) {
         let mut copied = 0;
         for (range, mention) in mentions(text) {
+            // A number of a place in all the sources together. An edit of any of them would change all parts.
+            if let Some(before) = text[copied..range.start].strip_suffix(", !srcloc ") {
+                out.push_str(before);
+                copied = range.end;
+                continue;
+            }
             let (sigil, number) = match mention {
                 Mention::Symbol(_) => continue,
                 Mention::Attributes(number) => ('#', self.groups.number(number)),
