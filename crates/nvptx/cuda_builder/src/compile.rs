@@ -42,7 +42,9 @@ impl Paths {
 /// have one target folder must not have one folder here: cargo takes the crates of the one for those of the other.
 fn target_dir(krate: &Path) -> PathBuf {
     // The outermost Cargo.lock is the workspace's.
-    let locks = krate.ancestors().filter(|it| it.join("Cargo.lock").is_file());
+    let locks = krate
+        .ancestors()
+        .filter(|it| it.join("Cargo.lock").is_file());
     let root = locks.last().unwrap_or(krate);
     // In a build script: target/PROFILE/build/PACKAGE/out, one folder for all profiles of the host.
     let variable = |name| std::env::var_os(name).map(PathBuf::from);

@@ -25,8 +25,8 @@ pub(crate) struct Module<'a> {
     head: Vec<&'a str>,
     symbols: Vec<Symbol<'a>>,
     numbers: HashMap<&'a str, usize>,
-    attributes: HashMap<u32, &'a str>,
-    metadata: HashMap<u32, &'a str>,
+    /// Metadata and attributes.
+    nodes: HashMap<(char, u32), &'a str>,
     named: HashMap<&'a str, &'a str>,
 }
 
@@ -70,36 +70,28 @@ impl<'a> Module<'a> {
     }
 
     fn read_item(&mut self, text: &'a str) -> Option<()> {
-        let numbered = |sigil: &str| {
-            let (number, _) = text.strip_prefix(sigil)?.split_once(' ')?;
-            number.parse().ok()
-        };
         match text.split(' ').next().unwrap_or_default() {
             "" => {}
             word if word.starts_with(';') => {}
-            "source_filename" | "target" => self.head.push(text),
-            word if word.starts_with('%') => self.head.push(text),
+            word if word.starts_with('%') || ["source_filename", "target"].contains(&word) => {
+                self.head.push(text);
+            }
             word if word.starts_with('@') => self.symbols.push(variable(text)?),
             "declare" | "define" => self.symbols.push(function(text)?),
-            "attributes" => {
-                self.attributes
-                    .insert(numbered("attributes #")?, text.split_once(" = ")?.1);
+            word if word == "attributes" || word.starts_with('!') => {
+                let (left, value) = text.split_once(" = ")?;
+                let mut name = left.trim_start_matches("attributes ").chars();
+                let (sigil, name) = (name.next()?, name.as_str());
+                let is_symbol = |(_, mention)| matches!(mention, Mention::Symbol(_));
+                if mentions(value).any(is_symbol) {
+                    return None;
+                } else if let Ok(number) = name.parse() {
+                    self.nodes.insert((sigil, number), value);
+                } else {
+                    self.named
+                        .insert(NAMED.into_iter().find(|it| *it == name)?, value);
+                }
             }
-            word if word.starts_with('!') => match numbered("!") {
-                Some(number) => {
-                    let value = text.split_once(" = ")?.1;
-                    let is_symbol = |(_, mention)| matches!(mention, Mention::Symbol(_));
-                    if mentions(value).any(is_symbol) {
-                        return None;
-                    }
-                    self.metadata.insert(number, value);
-                }
-                None => {
-                    let (name, value) = text[1..].split_once(" = ")?;
-                    NAMED.contains(&name).then_some(())?;
-                    self.named.insert(name, value);
-                }
-            },
             _ => return None,
         }
         Some(())
@@ -174,11 +166,13 @@ impl<'a> Module<'a> {
     /// Whether calls of a function stay calls (`noinline`). It stays local, so that arguments which it does not use go.
     fn is_called(&self, function: &str) -> bool {
         let line = function.lines().next().unwrap_or_default();
-        let groups = mentions(line).filter_map(|(_, mention)| match mention {
-            Mention::Attributes(number) => self.attributes.get(&number),
-            _ => None,
-        });
-        groups.into_iter().any(|group| group.contains(" noinline "))
+        mentions(line).any(|(_, mention)| match mention {
+            Mention::Number(sigil, number) => {
+                let attributes = self.nodes.get(&(sigil, number));
+                attributes.is_some_and(|it| it.contains(" noinline "))
+            }
+            Mention::Symbol(_) => false,
+        })
     }
 
     /// The number of the Rust module that debug information has a function in.
@@ -188,7 +182,7 @@ impl<'a> Module<'a> {
             rest[..rest.find([' ', ',', ')'])?].parse().ok()
         };
         let subprogram = number(function.lines().next().unwrap_or_default(), " !dbg !");
-        let subprogram = subprogram.and_then(|number| self.metadata.get(&number));
+        let subprogram = subprogram.and_then(|number| self.nodes.get(&('!', number)));
         let scope = subprogram.and_then(|text| number(text, "scope: !"));
         scope.map_or(usize::MAX, |scope| scope as usize)
     }
@@ -198,9 +192,8 @@ impl<'a> Module<'a> {
 fn variable(text: &str) -> Option<Symbol<'_>> {
     let (name, rest) = named(text)?;
     let words: Vec<_> = rest.split(' ').collect();
-    let kind = words
-        .iter()
-        .position(|word| ["global", "constant"].contains(word))?;
+    let is_kind = |word: &&str| ["global", "constant"].contains(word);
+    let kind = words.iter().position(is_kind)?;
     let has = |word: &str| words[..kind].contains(&word);
     let is_local = has("internal") || has("private");
     let is_declaration = has("external");
@@ -242,16 +235,9 @@ fn named(text: &str) -> Option<(&str, &str)> {
     global_name(text).filter(|(name, _)| name.bytes().any(|c| !c.is_ascii_digit()))
 }
 
+/// Whether no linker may choose among definitions.
 fn has_plain_linkage(words: &[&str]) -> bool {
-    let other = [
-        "linkonce",
-        "weak",
-        "common",
-        "appending",
-        "available_",
-        "extern_weak",
-    ];
-    !words
-        .iter()
-        .any(|word| other.iter().any(|other| word.starts_with(other)))
+    let other = "linkonce weak common appending available_ extern_weak";
+    let is_other = |word: &&str| other.split(' ').any(|other| word.starts_with(other));
+    !words.iter().any(is_other)
 }

@@ -21,10 +21,8 @@ pub fn global_name(at: &str) -> Option<(&str, &str)> {
 pub enum Mention<'a> {
     /// `@name`.
     Symbol(&'a str),
-    /// `#1`.
-    Attributes(u32),
-    /// `!1`.
-    Metadata(u32),
+    /// `!1` or `#1`: metadata or attributes.
+    Number(char, u32),
 }
 
 /// The mentions in IR text, without those in strings and comments.
@@ -46,20 +44,14 @@ pub fn mentions(text: &str) -> impl Iterator<Item = (Range<usize>, Mention<'_>)>
                     at = text.len() - after.len();
                     return Some((start..at, Mention::Symbol(name)));
                 }
-                sigil @ (b'!' | b'#') => {
+                sigil => {
                     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
                     let Ok(number) = rest[..digits].parse() else {
                         continue;
                     };
                     at += digits;
-                    let mention = if sigil == b'!' {
-                        Mention::Metadata(number)
-                    } else {
-                        Mention::Attributes(number)
-                    };
-                    return Some((start..at, mention));
+                    return Some((start..at, Mention::Number(char::from(sigil), number)));
                 }
-                _ => {}
             }
         }
         None

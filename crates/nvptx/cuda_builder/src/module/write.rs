@@ -28,18 +28,15 @@ pub(super) fn write(
     sources: &[(&Module<'_>, BTreeSet<usize>)],
     is_shared: impl Fn(usize) -> bool,
 ) -> String {
-    let [mut head, mut bodies, mut groups, mut nodes] = [const { String::new() }; 4];
+    let [mut head, mut bodies, mut nodes] = [const { String::new() }; 3];
     let mut known = HashSet::new();
     let mut named = NAMED.map(|name| (name, Vec::new()));
-    let (mut next_group, mut next_node) = (0, 0);
+    let mut numbers = Numbers::default();
     for (index, (module, symbols)) in sources.iter().enumerate() {
+        numbers.new.clear();
         for line in module.head.iter().filter(|line| known.insert(**line)) {
             head = head + line + "\n";
         }
-        let mut writer = Writer {
-            groups: Numbers::from(next_group),
-            nodes: Numbers::from(next_node),
-        };
         for symbol in symbols {
             let mut text = module.symbols[*symbol].text;
             let locals = ["define internal ", "define private "];
@@ -50,7 +47,7 @@ pub(super) fn write(
                 bodies.push_str("define ");
                 text = rest;
             }
-            writer.write(text, &mut bodies);
+            numbers.write(text, &mut bodies);
             bodies.push('\n');
         }
         // The first module's flags are everyone's.
@@ -59,90 +56,58 @@ pub(super) fn write(
             let own = own.trim_matches(['!', '{', '}']).split(", ");
             let own = own.filter(|_| index == 0 || *name == COMPILE_UNITS);
             for number in own.filter_map(|node| node.trim_matches('!').parse().ok()) {
-                list.push(format!("!{}", writer.nodes.number(number)));
+                list.push(format!("!{}", numbers.number(('!', number))));
             }
         }
-        writer.close(module, &mut groups, &mut nodes);
-        (next_group, next_node) = (writer.groups.next, writer.nodes.next);
+        // What was mentioned can mention more.
+        while let Some(old) = numbers.open.pop() {
+            let keyword = if old.0 == '#' { "attributes " } else { "" };
+            let _ = write!(nodes, "{keyword}{}{} = ", old.0, numbers.number(old));
+            numbers.write(module.nodes.get(&old).unwrap_or(&""), &mut nodes);
+        }
     }
-    let mut out = format!("{head}\n{bodies}{groups}");
+    let mut out = format!("{head}\n{bodies}");
     for (name, list) in named.iter().filter(|(_, list)| !list.is_empty()) {
         let _ = writeln!(out, "!{name} = !{{{}}}", list.join(", "));
     }
     out + &nodes
 }
 
-/// New numbers in the order of their first mention, from `next` on.
+/// New numbers for attributes and metadata, in the order of their first mention.
+#[derive(Default)]
 struct Numbers {
-    new: HashMap<u32, u32>,
+    new: HashMap<(char, u32), u32>,
     next: u32,
-    open: Vec<u32>,
+    /// What was mentioned and is not yet written.
+    open: Vec<(char, u32)>,
 }
 
 impl Numbers {
-    fn from(next: u32) -> Self {
-        Self {
-            new: HashMap::new(),
-            next,
-            open: Vec::new(),
-        }
-    }
-
-    fn number(&mut self, old: u32) -> u32 {
+    fn number(&mut self, old: (char, u32)) -> u32 {
         *self.new.entry(old).or_insert_with(|| {
             self.open.push(old);
             self.next += 1;
             self.next - 1
         })
     }
-}
 
-/// Copies the text of one module and gives it new numbers.
-struct Writer {
-    groups: Numbers,
-    nodes: Numbers,
-}
-
-impl Writer {
+    /// Copies text with the new numbers.
     fn write(&mut self, text: &str, out: &mut String) {
         let mut copied = 0;
         for (range, mention) in mentions(text) {
-            // A number of a place in all the sources together. An edit of any of them would change all parts.
-            if let Some(before) = text[copied..range.start].strip_suffix(", !srcloc ") {
-                out.push_str(before);
-                copied = range.end;
+            let Mention::Number(sigil, number) = mention else {
                 continue;
-            }
-            let (sigil, number) = match mention {
-                Mention::Symbol(_) => continue,
-                Mention::Attributes(number) => ('#', self.groups.number(number)),
-                Mention::Metadata(number) => ('!', self.nodes.number(number)),
             };
-            out.push_str(&text[copied..range.start]);
-            let _ = write!(out, "{sigil}{number}");
+            let before = &text[copied..range.start];
             copied = range.end;
+            // A number of a place in all the sources together. An edit of any of them would change all parts.
+            if let Some(before) = before.strip_suffix(", !srcloc ") {
+                out.push_str(before);
+            } else {
+                let _ = write!(out, "{before}{sigil}{}", self.number((sigil, number)));
+            }
         }
         out.push_str(&text[copied..]);
         out.push('\n');
-    }
-
-    /// Writes the attributes and metadata that are mentioned and not yet written, and what these mention.
-    fn close(&mut self, module: &Module<'_>, groups: &mut String, nodes: &mut String) {
-        loop {
-            for old in std::mem::take(&mut self.groups.open) {
-                let text = module.attributes.get(&old).copied().unwrap_or("{ }");
-                let _ = write!(groups, "attributes #{} = ", self.groups.new[&old]);
-                self.write(text, groups);
-            }
-            let open = std::mem::take(&mut self.nodes.open);
-            if open.is_empty() {
-                return;
-            }
-            for old in open {
-                let text = module.metadata.get(&old).copied().unwrap_or("!{}");
-                let _ = write!(nodes, "!{} = ", self.nodes.new[&old]);
-                self.write(text, nodes);
-            }
-        }
     }
 }
