@@ -105,8 +105,10 @@ pub struct Barrier {
     pub id: R32,
     /// How many threads it waits for; all of the block's if `None`.
     pub count: Option<R32>,
-    /// Whether the warp waits: `arrive` does not.
+    /// Whether threads wait: those that `arrive` do not.
     pub waits: bool,
+    /// Whether all threads of a warp arrive together (`bar`, `barrier.aligned`).
+    pub aligned: bool,
     /// The reduction that it computes over the threads' predicates.
     pub reduce: Option<BarrierReduce>,
 }

@@ -154,13 +154,19 @@ fn a_fault_is_told_with_its_place_and_what_was_written_before_is_kept() {
     }
     assert_eq!(ended.out, "argument 0, u32[32]: 0 1 2 3\n");
 
-    let endless = run("--entry forever --grid 1 --block 32 --max-instructions 100000");
-    assert_eq!(endless.code, 1);
-    assert!(
-        endless.err.contains("100000 instructions"),
-        "{}",
-        endless.err
-    );
+    for (most, words) in [
+        ("10000", "more than 10000 instructions executed"),
+        (
+            "10000000",
+            "deadlock: warp 0 repeats itself and reads no new value",
+        ),
+    ] {
+        let endless = run(&format!(
+            "--entry forever --grid 1 --block 32 --max-instructions {most}"
+        ));
+        assert_eq!(endless.code, 1);
+        assert!(endless.err.contains(words), "{}", endless.err);
+    }
     assert_eq!(
         run("--entry forever --grid 1 --block 32 --max-instructions 1000 --json").out,
         ""
