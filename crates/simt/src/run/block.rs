@@ -15,7 +15,7 @@ use crate::regs::lanes;
 /// Barriers of a block (PTX ISA §9.7.13.1).
 const BARRIERS: usize = 16;
 /// Instructions within which a warp that repeats itself comes back to where it was.
-const PERIOD: usize = 1024;
+const PERIOD: usize = 512;
 /// Instructions after which a block reports how many it has executed, and looks whether the launch has ended.
 const REPORT: u64 = 4096;
 

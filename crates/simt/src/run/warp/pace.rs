@@ -6,7 +6,7 @@ use crate::run::block::LaunchState;
 
 /// Instructions that a warp executes without waiting before it is looked at whether it repeats itself; after that, at each
 /// doubling.
-const LOOK: u64 = 1 << 16;
+const LOOK: u64 = 1 << 14;
 /// The same, where it has repeated itself before.
 const LOOK_SOON: u64 = 256;
 /// Instructions that a diverged warp executes so before lanes that wait for others to reconverge with go on without
