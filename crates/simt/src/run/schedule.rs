@@ -1,5 +1,8 @@
 //! In which order blocks, warps and diverged lanes are executed.
 
+use std::fmt;
+use std::str::FromStr;
+
 /// In which order blocks, warps and diverged lanes are executed. Each is an order that a GPU might choose: a kernel whose
 /// results differ between schedules has a race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,6 +16,36 @@ pub enum Schedule {
     RoundRobin,
     /// Turns of random length in random order, on one host thread. The order is the same each time for the same seed.
     Random(u64),
+}
+
+/// As it is written on a command line: `fixed`, `round-robin`, `random:7`.
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Schedule::Fixed => f.write_str("fixed"),
+            Schedule::RoundRobin => f.write_str("round-robin"),
+            Schedule::Random(seed) => write!(f, "random:{seed}"),
+        }
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = String;
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let seed = text
+            .strip_prefix("random:")
+            .and_then(|seed| seed.parse().ok());
+        match (text, seed) {
+            ("fixed", _) => Ok(Schedule::Fixed),
+            ("round-robin", _) => Ok(Schedule::RoundRobin),
+            (_, Some(seed)) => Ok(Schedule::Random(seed)),
+            _ => Err(format!(
+                "`{text}` is not an order; write fixed, round-robin or random:SEED, as random:7"
+            )),
+        }
+    }
 }
 
 impl Schedule {
