@@ -91,6 +91,9 @@ pub fn instances(seed: u64, count: usize) -> Vec<Instance> {
 impl Instance {
     /// The instruction, with registers named by operand: `add.s32 %r0, %r1, 7;`
     pub fn text(&self) -> String {
+        if self.form.opcode.ends_with(';') {
+            return self.form.opcode.clone();
+        }
         let mut text = format!("{} {}0", self.form.opcode, self.form.to.register());
         for (at, ty) in self.form.from.iter().enumerate() {
             if self.immediate[at] {

@@ -44,6 +44,14 @@ impl Failure {
         }
     }
 
+    /// Tells the user, and returns the exit code.
+    fn report(&self, err: &mut dyn Write) -> u8 {
+        if self.code != 0 {
+            complain(err, &self.message);
+        }
+        self.code
+    }
+
     /// The kernel faulted: exit code 1.
     fn fault(message: impl Into<String>) -> Self {
         Self {
@@ -92,9 +100,12 @@ pub fn main(
             return 2;
         }
         Err(help) => {
-            // If the reader has closed the pipe, it has seen enough of the help.
-            let _ = write!(out, "{}", help.render().ansi());
-            return 0;
+            let help = help.render();
+            return match write!(out, "{}", help.ansi()).and_then(|()| out.flush()) {
+                Ok(()) => 0,
+                // If the reader has closed the pipe, it has seen enough of the help.
+                Err(error) => Failure::from(error).report(err),
+            };
         }
     };
     let done = match &arguments.command {
@@ -103,12 +114,7 @@ pub fn main(
     };
     match done.and_then(|code| Ok((code, out.flush()?))) {
         Ok((code, ())) => code,
-        Err(failure) => {
-            if failure.code != 0 {
-                complain(err, &failure.message);
-            }
-            failure.code
-        }
+        Err(failure) => failure.report(err),
     }
 }
 

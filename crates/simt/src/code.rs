@@ -105,8 +105,10 @@ pub struct Barrier {
     pub id: R32,
     /// How many threads it waits for; all of the block's if `None`.
     pub count: Option<R32>,
-    /// Whether the warp waits: `arrive` does not.
+    /// Whether threads wait: those that `arrive` do not.
     pub waits: bool,
+    /// Whether all threads of a warp arrive together (`bar`, `barrier.aligned`).
+    pub aligned: bool,
     /// The reduction that it computes over the threads' predicates.
     pub reduce: Option<BarrierReduce>,
 }
@@ -209,6 +211,33 @@ pub struct Func {
     pub code: Vec<Inst>,
     /// For each instruction, the place in the text that it comes from.
     pub origins: Vec<Origin>,
+    /// The registers that the text declares.
+    pub register_names: Vec<RegisterNames>,
+}
+
+/// One declaration of registers: `%p`, or `%r<9>`.
+#[derive(Debug, Clone)]
+pub struct RegisterNames {
+    /// The name, or the part before the number.
+    pub name: String,
+    /// For `%r<9>`, how many.
+    pub count: Option<u32>,
+    /// The first of them.
+    pub first: Reg,
+}
+
+impl RegisterNames {
+    /// The register of this name, if it is one of these.
+    pub fn find(&self, name: &str) -> Option<Reg> {
+        let number = name.strip_prefix(&self.name[..])?;
+        match self.count {
+            None => number.is_empty().then_some(self.first),
+            Some(count) => {
+                let index: u32 = number.parse().ok()?;
+                (index < count && index.to_string() == number).then(|| self.first.advance(index))
+            }
+        }
+    }
 }
 
 /// The place in the text that an instruction comes from.

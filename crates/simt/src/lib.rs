@@ -104,4 +104,6 @@ pub mod warp;
 pub use counters::Counters;
 pub use memory::global::MemoryError;
 pub use module::{Function, LoadError, Module};
-pub use run::{Arg, Buffer, Config, Element, Fault, FaultKind, Launch, LaunchError, Machine};
+pub use run::{
+    Arg, Buffer, Config, Element, Fault, FaultKind, Launch, LaunchError, Machine, Schedule,
+};

@@ -7,6 +7,8 @@ mod fault;
 mod geometry;
 mod launch;
 mod machine;
+mod residents;
+mod schedule;
 mod warp;
 
 pub use arg::Arg;
@@ -14,3 +16,4 @@ pub use available::available_memory;
 pub use fault::{Fault, FaultKind};
 pub use launch::{Launch, LaunchError};
 pub use machine::{Buffer, Config, Element, Machine};
+pub use schedule::Schedule;

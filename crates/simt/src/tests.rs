@@ -125,8 +125,7 @@ impl State {
                 }
                 crate::code::Op::Warp(op) => {
                     let active = regs.guarded(func.code[pc].guard, mask);
-                    op.execute(&mut regs, active)
-                        .expect("all lanes named are here");
+                    op.execute(&mut regs, active, active, None);
                     pc += 1;
                 }
                 crate::code::Op::Return => break,

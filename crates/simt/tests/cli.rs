@@ -152,13 +152,19 @@ fn a_fault_is_told_with_its_place_and_what_was_written_before_is_kept() {
     }
     assert_eq!(ended.out, "argument 0, u32[32]: 0 1 2 3\n");
 
-    let endless = run("--entry forever --grid 1 --block 32 --max-instructions 100000");
-    assert_eq!(endless.code, 1);
-    assert!(
-        endless.err.contains("100000 instructions"),
-        "{}",
-        endless.err
-    );
+    for (most, words) in [
+        ("10000", "more than 10000 instructions executed"),
+        (
+            "10000000",
+            "deadlock: warp 0 repeats itself and reads no new value",
+        ),
+    ] {
+        let endless = run(&format!(
+            "--entry forever --grid 1 --block 32 --max-instructions {most}"
+        ));
+        assert_eq!(endless.code, 1);
+        assert!(endless.err.contains(words), "{}", endless.err);
+    }
     assert_eq!(
         run("--entry forever --grid 1 --block 32 --max-instructions 1000 --json").out,
         ""
@@ -361,4 +367,64 @@ fn the_commands_of_the_readme_run() {
         assert_eq!(ended.code, 0, "{command}: {}", ended.err);
         assert!(!ended.out.is_empty(), "{command}");
     }
+}
+
+#[test]
+fn a_file_without_end_is_not_read_to_its_end() {
+    if !std::path::Path::new("/dev/zero").exists() {
+        return;
+    }
+    let ended = run("--entry fill --grid 1 --block 32 --arg u32[32]=file:/dev/zero");
+    assert_eq!(ended.code, 2);
+    assert!(
+        ended
+            .err
+            .contains("/dev/zero has more bytes than the 128 of u32[32]"),
+        "{}",
+        ended.err
+    );
+}
+
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut err = Vec::new();
+    let words = ["simt".into(), "--help".into()];
+    assert_eq!(simt::cli::main(words, &mut Full, &mut err), 2);
+    assert!(
+        String::from_utf8(err)
+            .unwrap()
+            .contains("cannot write the output")
+    );
+}
+
+#[test]
+fn orders_and_time_limits() {
+    for order in ["fixed", "round-robin", "random:7"] {
+        let ended = run(&format!(
+            "--entry fill --grid 1 --block 32 --arg u32[32] --print 0:3 --schedule {order} --time-limit 60"
+        ));
+        assert_eq!(
+            (ended.code, &ended.out[..]),
+            (0, "argument 0, u32[32]: 0 1 2\n"),
+            "{}",
+            ended.err
+        );
+    }
+    let bad = run("--entry fill --grid 1 --block 32 --arg u32[32] --schedule randm");
+    assert!(
+        bad.err.contains("write fixed, round-robin or random:SEED"),
+        "{}",
+        bad.err
+    );
+    let bad = run("--entry fill --grid 1 --block 32 --arg u32[32] --time-limit -1");
+    assert_eq!(bad.code, 2);
 }

@@ -1,10 +1,12 @@
 //! What `simt` can be asked for.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
 use super::spec::Spec;
+use crate::run::Schedule;
 
 /// Runs GPU kernels on the CPU: PTX text, warp by warp, with counters of what a GPU would do.
 #[derive(Debug, Parser)]
@@ -57,6 +59,13 @@ pub(super) struct Run {
     /// End the run with a fault after so many instructions of warps
     #[arg(long, value_name = "N", default_value_t = crate::Config::default().max_instructions)]
     pub(super) max_instructions: u64,
+    /// End the run with a fault after so long
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(super) time_limit: Option<Duration>,
+    /// In which order blocks, warps and diverged lanes run: fixed, round-robin or random:SEED. Where the order matters,
+    /// the kernel has a race
+    #[arg(long, value_name = "ORDER", default_value_t)]
+    pub(super) schedule: Schedule,
     /// Print one JSON object: entry, seconds, counters, and in buffers what --print names
     #[arg(long)]
     pub(super) json: bool,
@@ -100,6 +109,12 @@ fn sides(text: &str) -> Result<[u32; 3], String> {
             .map_err(|_| format!("`{word}` is not a number from 0 to 4294967295"))?;
     }
     Ok(sides)
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok().filter(|seconds| *seconds > 0.0);
+    let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    limit.ok_or_else(|| format!("`{text}` is not a number of seconds above 0, as 10 or 0.5"))
 }
 
 /// `I` or `I:COUNT`.

@@ -50,6 +50,8 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         max_memory_bytes: memory,
         threads: args.threads.unwrap_or(0) as usize,
         max_instructions: args.max_instructions,
+        time_limit: args.time_limit,
+        schedule: args.schedule,
         ..Config::default()
     };
     let mut machine = Machine::new(config).map_err(|error| {

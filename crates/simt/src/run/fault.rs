@@ -1,6 +1,7 @@
 //! Faults: the errors of a kernel that end a launch early.
 
 use std::fmt;
+use std::time::Duration;
 
 use ptx::Source;
 
@@ -68,9 +69,15 @@ pub enum FaultKind {
         /// The budget, in instructions of warps.
         instructions: u64,
     },
-    /// All warps of the block wait at barriers that will not be completed.
+    /// The launch took longer than it may.
+    TimeLimit {
+        /// How long it may take.
+        limit: Duration,
+    },
+    /// Nothing in the block gets on, nor in other blocks: its threads wait at barriers that will not be completed, for
+    /// lanes that do not come, or for memory that nobody changes.
     Deadlock {
-        /// Which warps wait at which barriers, in words.
+        /// Who waits for what, in words.
         waiting: String,
     },
     /// `brx.idx` with an index beyond its targets.
@@ -221,12 +228,13 @@ impl fmt::Display for FaultKind {
             FaultKind::Budget { instructions } => {
                 write!(f, "more than {instructions} instructions executed")
             }
+            FaultKind::TimeLimit { limit } => write!(f, "not at its end after {limit:?}"),
             FaultKind::Deadlock { waiting } => write!(f, "deadlock: {waiting}"),
             FaultKind::BadIndex { index, targets } => {
                 write!(f, "brx.idx with index {index} of {targets} targets")
             }
             FaultKind::StackOverflow => f.write_str(
-                "calls nested too deeply: no local memory for another frame (Config::max_local_bytes, or the host's own memory)",
+                "calls nested too deeply: no local memory for another call (Config::max_local_bytes, or the host's own memory)",
             ),
         }
     }

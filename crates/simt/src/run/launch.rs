@@ -1,15 +1,16 @@
 //! A launch: its geometry and arguments, and the blocks spread over the host's threads.
 
-use std::cell::Cell;
-use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
 
 use super::arg::{Arg, parameters};
-use super::block::{Block, BlockFault, LaunchState, Progress, Worker};
+use super::block::{Exchange, LaunchState};
 use super::fault::Fault;
 use super::geometry::check_geometry;
 use super::machine::Machine;
+use super::residents::{Blocks, HostThread};
+use super::schedule::Schedule;
 use crate::code::Program;
 use crate::memory::global::MemoryError;
 use crate::module::Function;
@@ -56,7 +57,7 @@ impl<'a> Launch<'a> {
 
     /// The same launch of only some of the grid's blocks, to learn from a sample about a launch that takes too long
     /// to be run. The other blocks leave nothing in memory, so the results are worthless, and a kernel whose blocks
-    /// wait for each other ends in a [`LaunchError::Fault`].
+    /// wait for those ends in a [`LaunchError::Fault`].
     #[must_use]
     pub fn with_blocks(self, blocks: Option<&'a [u64]>) -> Self {
         Self { blocks, ..self }
@@ -198,60 +199,38 @@ impl Machine {
             global: &self.global,
             config: &self.config,
             simd: self.simd,
-            progress: Progress {
+            deadline: self
+                .config
+                .time_limit
+                .and_then(|limit| Instant::now().checked_add(limit)),
+            progress: Exchange {
                 instructions: AtomicU64::new(0),
                 faulted: AtomicU64::new(u64::MAX),
             },
         };
-        let blocks = chosen.map_or(all, |chosen| chosen.len() as u64);
-        let next = AtomicU64::new(0);
-        let merged = Mutex::new(observer);
-        let faults = Mutex::new(Vec::<(u64, BlockFault)>::new());
-        let workers = self.pool.current_num_threads() as u64;
-        // The number of blocks that a host thread takes at a time: small enough that all threads end together, and
-        // large enough that taking them costs little.
-        let share = (blocks / (workers * 16)).clamp(1, 64);
-        // The last block begins when all others are done. If it waits for their results, it finds them at once, so
-        // its counters do not depend on the timing of host threads.
-        let last = blocks - 1;
-        let run = |next: &dyn Fn() -> Option<Range<u64>>| {
-            let mut seen = merged.lock().expect("no observer panics").fork();
-            let mut worker = Worker::new(&state);
-            while let Some(numbers) = next() {
-                for index in numbers {
-                    let number = chosen.map_or(index, |chosen| chosen[index as usize]);
-                    // Blocks before the first that faulted are still run, so that the fault that is reported does not
-                    // depend on the timing of host threads.
-                    if number > state.progress.faulted.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    let mut running = Block::new(&state, &mut worker, number, &mut seen);
-                    if let Err(fault) = running.run() {
-                        state.progress.faulted.fetch_min(number, Ordering::Relaxed);
-                        faults
-                            .lock()
-                            .expect("pushing cannot panic")
-                            .push((number, fault));
-                        break;
-                    }
-                }
-            }
-            merged.lock().expect("no observer panics").merge(seen);
+        let threads = match self.config.schedule {
+            Schedule::Fixed => self.pool.current_num_threads(),
+            Schedule::RoundRobin | Schedule::Random(_) => 1,
         };
-        self.pool.broadcast(|_| {
-            run(&|| {
-                let first = next.fetch_add(share, Ordering::Relaxed);
-                (first < last).then(|| first..(first + share).min(last))
-            });
-        });
-        let alone = Cell::new(Some(last..blocks));
-        run(&|| alone.take());
-        let fault = faults
-            .into_inner()
-            .expect("pushing cannot panic")
-            .into_iter()
-            .min_by_key(|(number, ..)| *number);
-        let result = match fault {
+        let merged = Mutex::new(observer);
+        let blocks = Blocks::new(chosen, all, state.resident_blocks(), threads);
+        let thread = || {
+            HostThread::new(&state, &blocks, || {
+                merged.lock().expect("no observer panics").fork()
+            })
+        };
+        let merge = |seen: &mut dyn Iterator<Item = O>| {
+            for observer in seen {
+                merged.lock().expect("no observer panics").merge(observer);
+            }
+        };
+        if threads == 1 {
+            merge(&mut thread().run());
+        } else {
+            self.pool.broadcast(|_| merge(&mut thread().run()));
+        }
+        merge(&mut thread().run_last());
+        let result = match blocks.fault() {
             None => Ok(merged.into_inner().expect("no observer panics")),
             Some((number, fault)) => Err(LaunchError::Fault(Box::new(
                 self.describe(launch, number, fault),
@@ -265,8 +244,9 @@ impl Machine {
 
     /// Runs a kernel to its end.
     ///
-    /// Module-scope variables have their initial values at the start of each launch. Blocks begin in the order
-    /// of their numbers, and the last one when the others are done: it may wait for them.
+    /// Module-scope variables have their initial values at the start of each launch. Blocks begin in the order of their
+    /// numbers, and may wait for each other: a block that waits is set aside while others run, up to
+    /// [`Config::resident_blocks`](crate::Config::resident_blocks) at a time.
     ///
     /// ```
     /// # const FILL: &str = ".version 8.0

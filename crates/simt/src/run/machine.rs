@@ -2,9 +2,11 @@
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytemuck::Pod;
 
+use super::schedule::Schedule;
 use crate::memory::GlobalMemory;
 use crate::memory::global::MemoryError;
 
@@ -28,8 +30,16 @@ pub struct Config {
     /// Instructions of warps that a launch may execute, all warps together: a launch that would never end
     /// ends there, with [`FaultKind::Budget`](crate::FaultKind::Budget). 2^32 by default.
     pub max_instructions: u64,
-    /// Bytes of local memory that a thread may have, calls included. 2^19 by default, which is what GPUs
-    /// have.
+    /// How long a launch may take: one that takes longer ends with
+    /// [`FaultKind::TimeLimit`](crate::FaultKind::TimeLimit). Forever by default.
+    pub time_limit: Option<Duration>,
+    /// In which order blocks, warps and diverged lanes are executed.
+    pub schedule: Schedule,
+    /// How many blocks may be running at a time, and so wait for each other; 0 for as many as an H100 has room for. 0 by
+    /// default.
+    pub resident_blocks: u64,
+    /// Bytes of local memory that a thread may have, and of registers that its calls save. 2^19 by default, which is
+    /// what GPUs have.
     pub max_local_bytes: u32,
     /// Bytes of device memory that may be allocated at a time: buffers, and the module-scope variables of
     /// the kernel that runs. 64 GiB by default. The host's memory is taken when it is first written, so without a
@@ -42,6 +52,9 @@ impl Default for Config {
         Self {
             threads: 0,
             max_instructions: 1 << 32,
+            time_limit: None,
+            schedule: Schedule::Fixed,
+            resident_blocks: 0,
             max_local_bytes: 1 << 19,
             max_memory_bytes: 64 << 30,
         }
