@@ -4,3 +4,5 @@
 
 mod cli;
 mod flow;
+mod observers;
+mod threads;

@@ -1,5 +1,4 @@
 //! What observers are told of a launch.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::any::Any;
 use std::fmt::Write as _;

@@ -1,5 +1,4 @@
 //! Threads that wait for each other: lanes of a warp, warps of a block, blocks of a grid. Under every schedule.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::time::{Duration, Instant};
 
