@@ -81,6 +81,12 @@ impl Decoder<'_, '_, '_> {
                 let region = self
                     .named_space(space)
                     .ok_or_else(|| self.unsupported_form())?;
+                if let Operand::Name(name) | Operand::NameOffset(name, _) = from
+                    && let Some(variable) = self.variable_declared(name)
+                    && self.named_space(variable.space.name()) != Some(region)
+                {
+                    return Err(self.invalid(format!("`{name}` is not in the .{space} space")));
+                }
                 let window = match self.words[1] {
                     "to" => region.window().wrapping_neg(),
                     _ => region.window(),

@@ -23,7 +23,7 @@ const ATOMICS: [(&str, &[&str], AtomicOp); 20] = [
     ("xor", BITS, AtomicOp::Xor),
     ("exch", BITS, AtomicOp::Exchange),
     ("cas", &["b16", "b32", "b64"], AtomicOp::CompareExchange),
-    ("add", &["u32", "s32", "u64", "s64"], AtomicOp::Add),
+    ("add", &["u32", "s32", "u64"], AtomicOp::Add),
     ("add", &["f32"], AtomicOp::AddF32),
     ("add", &["f64"], AtomicOp::AddF64),
     ("add", HALVES, AtomicOp::Half(Half::Add, Modifiers::NONE)),

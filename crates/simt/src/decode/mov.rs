@@ -2,25 +2,24 @@
 
 use ptx::ast::Operand;
 
+use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::alu::Alu;
 use crate::alu::convert::{Convert, Move};
-use crate::code::{Op, R32, Reg};
+use crate::code::{Op, R32};
 
 impl Decoder<'_, '_, '_> {
     pub(super) fn mov(&mut self) -> Decoded<Op> {
-        if let [to, Operand::Name(name)] = self.operands
-            && let Some(high) = counter(name)
-        {
-            let (to, _) = self.written(to)?;
-            if matches!(to, Reg::Pred(_)) {
-                return Err(self.invalid("a counter does not fit into a predicate"));
-            }
-            return Ok(Op::Clock { to, high });
-        }
         let [_, ty] = self.words else {
             return Err(self.unsupported_form());
         };
+        if let [to, Operand::Name(name)] = self.operands
+            && let Some(high) = counter(name)
+        {
+            self.copies(to, name, ty)?;
+            let (to, _) = self.written(to)?;
+            return Ok(Op::Clock { to, high });
+        }
         let bits = match *ty {
             "pred" => 1,
             "b16" | "u16" | "s16" => 16,
@@ -58,13 +57,19 @@ impl Decoder<'_, '_, '_> {
         {
             return Err(self.unsupported(format!("the address of function `{name}`")));
         }
-        self.check_width(to, bits)?;
         // A special register has a width of its own.
         let special = matches!(from, Operand::Name(name) if name.starts_with('%')
             && self.register(name).is_none()
             && self.any(from).is_ok());
-        if !special {
-            self.check_width(from, bits)?;
+        match from {
+            Operand::Name(name) if special => self.copies(to, name, ty)?,
+            Operand::Name(name) | Operand::NameOffset(name, _) if self.declared(name).is_none() => {
+                self.is_of_bits(to, ty, name)?;
+            }
+            from => {
+                self.check(Kind::new("T"), Some(ty), to)?;
+                self.check(Kind::new("t"), Some(ty), from)?;
+            }
         }
         if bits == 64 {
             let to = self.dst(to)?;
@@ -86,6 +91,29 @@ impl Decoder<'_, '_, '_> {
         })
     }
 
+    /// Refuses a type that addresses and special registers do not have.
+    fn is_of_bits(&self, to: &Operand<'_>, ty: &str, what: &str) -> Decoded<()> {
+        if ty.starts_with('f') {
+            return Err(self.invalid(format!("`{what}` is no floating-point number")));
+        }
+        self.check(Kind::new("T"), Some(ty), to)
+    }
+
+    /// Refuses a type that is not that of a special register.
+    fn copies(&self, to: &Operand<'_>, name: &str, ty: &str) -> Decoded<()> {
+        self.is_of_bits(to, ty, name)?;
+        let widths: &[&str] = match name.split('.').next() {
+            Some("%tid" | "%ntid" | "%ctaid" | "%nctaid") => &["16", "32"],
+            Some("%clock64" | "%globaltimer") => &["64"],
+            Some("%gridid") => &["32", "64"],
+            _ => &["32"],
+        };
+        match widths.contains(&&ty[1..]) {
+            true => Ok(()),
+            false => Err(self.invalid(format!("`{name}` has {} bits", widths.join(" or ")))),
+        }
+    }
+
     /// The type of a part with so many bits, in which an immediate among the parts is written.
     fn part_type(&self, bits: u32, parts: usize, ty: &str) -> Decoded<&'static str> {
         match (bits, parts) {
@@ -104,7 +132,7 @@ impl Decoder<'_, '_, '_> {
         bits: u32,
     ) -> Decoded<Move> {
         let part = self.part_type(bits, parts.len(), ty)?;
-        self.check_width(to, bits)?;
+        self.check(Kind::new("T"), Some(ty), to)?;
         let mut all = [R32(0); 4];
         for (register, operand) in all.iter_mut().zip(parts) {
             *register = self.src(operand, part)?;
@@ -133,7 +161,7 @@ impl Decoder<'_, '_, '_> {
         bits: u32,
     ) -> Decoded<Move> {
         let part = self.part_type(bits, parts.len(), ty)?;
-        self.check_width(from, bits)?;
+        self.check(Kind::new("t"), Some(ty), from)?;
         let mut all = [R32(0); 4];
         for (register, operand) in all.iter_mut().zip(parts) {
             // A part of 8 bits may stand in a register of 16, zero-extended; none fits into a narrower one.
@@ -163,7 +191,7 @@ impl Decoder<'_, '_, '_> {
 }
 
 /// Whether a name is that of a running counter, and if so, whether of its upper half (PTX ISA §10.22 ff.).
-fn counter(name: &str) -> Option<bool> {
+pub(super) fn counter(name: &str) -> Option<bool> {
     match name {
         "%clock" | "%clock64" | "%globaltimer" | "%globaltimer_lo" => Some(false),
         "%clock_hi" | "%globaltimer_hi" => Some(true),
