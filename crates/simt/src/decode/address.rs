@@ -81,7 +81,8 @@ impl Decoder<'_, '_, '_> {
                 let region = self
                     .named_space(space)
                     .ok_or_else(|| self.unsupported_form())?;
-                if let Operand::Name(name) | Operand::NameOffset(name, _) = from
+                if self.words[1] != "to"
+                    && let Operand::Name(name) | Operand::NameOffset(name, _) = from
                     && let Some(variable) = self.variable_declared(name)
                     && self.named_space(variable.space.name()) != Some(region)
                 {

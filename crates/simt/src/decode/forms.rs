@@ -344,7 +344,7 @@ impl<'d> Decoder<'d, '_, '_> {
             (1, _) => {
                 format!("`{name}` is a predicate, and a register of {bits} bits belongs here")
             }
-            (_, 1) => format!("register `{name}` has {found} bits, and a predicate belongs here"),
+            (_, 1) => format!("a register of {found} bits stands where a predicate belongs"),
             _ if spare && found < bits => {
                 format!("register `{name}` of {found} bits is too narrow for a value of {bits}")
             }

@@ -135,6 +135,7 @@ impl Decoder<'_, '_, '_> {
         self.check(Kind::new("T"), Some(ty), to)?;
         let mut all = [R32(0); 4];
         for (register, operand) in all.iter_mut().zip(parts) {
+            self.check(Kind::new("t!"), Some(part), operand)?;
             *register = self.src(operand, part)?;
         }
         let pair = [all[0], all[1]];
@@ -164,13 +165,7 @@ impl Decoder<'_, '_, '_> {
         self.check(Kind::new("t"), Some(ty), from)?;
         let mut all = [R32(0); 4];
         for (register, operand) in all.iter_mut().zip(parts) {
-            // A part of 8 bits may stand in a register of 16, zero-extended; none fits into a narrower one.
-            if let Operand::Name(name) = operand
-                && let Some((_, found)) = self.register(name)
-                && found < bits / parts.len() as u32
-            {
-                return Err(self.invalid(format!("`{name}` is too narrow for a part of .{part}")));
-            }
+            self.check(Kind::new("T_"), Some(part), operand)?;
             *register = self.dst(operand)?;
         }
         let pair = [all[0], all[1]];

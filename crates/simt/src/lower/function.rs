@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use ptx::ast::{At, Function, Instruction, Loc, Space, Statement, Variable};
 use ptx::opcode::{self, Class};
 
-use super::{Functions, Lowering, flow};
+use super::{Functions, Lowering, declarations, flow};
 use crate::code::{Func, Guard, Inst, Op, Origin};
 use crate::decode::context::Scope;
 use crate::decode::{Context, decode};
@@ -206,19 +206,21 @@ impl<'m> Body<'_, 'm> {
                     ));
                 }
             }
-            Statement::Variable(variable) => match variable.space {
-                Space::Local | Space::Param => self.in_frame(variable)?,
-                Space::Shared | Space::Global | Space::Const => {
-                    let place = self.cx.module_variables.place(variable)?;
-                    self.name(variable, place)?;
+            Statement::Variable(variable) => {
+                match declarations::variable(variable).map(|()| variable.space)? {
+                    Space::Local | Space::Param => self.in_frame(variable)?,
+                    Space::Shared | Space::Global | Space::Const => {
+                        let place = self.cx.module_variables.place(variable)?;
+                        self.name(variable, place)?;
+                    }
+                    Space::Reg | Space::Tex => {
+                        return Err(LowerError::unsupported(
+                            "a variable of this space",
+                            variable.at,
+                        ));
+                    }
                 }
-                Space::Reg | Space::Tex => {
-                    return Err(LowerError::unsupported(
-                        "a variable of this space",
-                        variable.at,
-                    ));
-                }
-            },
+            }
             Statement::Loc(loc) => self.loc = Some(*loc),
             Statement::Scope(statements) => {
                 self.cx.scopes.push(Scope::default());

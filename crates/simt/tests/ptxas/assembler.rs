@@ -7,43 +7,58 @@ use locate::nvidia::{Found, Tool, find as find_tool};
 
 use crate::cases;
 
+/// The targets of modules that it assembles for.
+const KNOWN: [&str; 5] = ["sm_75", "sm_90", "sm_90a", "sm_100", "sm_100f"];
+
 /// Instructions in one text.
 const IN_TEXT: usize = 800;
 
 /// The assembler; `None`, with words, on a machine that has none.
-pub fn find() -> Option<Found> {
+pub(crate) fn find() -> Option<Found> {
     match find_tool(Tool::Ptxas) {
         Ok(found) => Some(found),
-        Err(error) => {
+        Err(error) if std::env::var_os("CI").is_none() => {
             eprintln!("not tested: {error}");
             None
         }
+        Err(error) => panic!("{error}"),
     }
 }
 
 /// For each instruction, why ptxas refuses it; `None` if it takes it.
-pub fn verdicts(ptxas: &Found, target: &str, all: &[String]) -> Vec<Option<String>> {
+pub(crate) fn verdicts(ptxas: &Found, target: &str, all: &[String]) -> Vec<Option<String>> {
     let texts: Vec<&[String]> = all.chunks(IN_TEXT).collect();
-    let halves = texts.split_at(texts.len() / 2);
-    let run = |texts: &[&[String]]| -> Vec<Option<String>> {
-        texts
-            .iter()
-            .flat_map(|cases| batch(ptxas, target, cases))
-            .collect()
-    };
+    in_two(&texts, |cases| batch(ptxas, target, cases)).concat()
+}
+
+/// For each module, why ptxas refuses it.
+pub(crate) fn modules(ptxas: &Found, all: &[String]) -> Vec<Option<String>> {
+    in_two(all, |text| {
+        let targets = text.split(' ').filter(|word| word.starts_with("sm_"));
+        // Not all that are targets of a text can be assembled for.
+        let target = targets.take(1).find(|target| KNOWN.contains(target));
+        let found = errors(ptxas, target.unwrap_or("sm_90"), text);
+        found.into_values().next()
+    })
+}
+
+/// The results for all items, in two threads.
+fn in_two<T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let (one, other) = all.split_at(all.len() / 2);
+    let half = |items: &[T]| items.iter().map(&run).collect::<Vec<R>>();
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| run(halves.0));
-        let second = run(halves.1);
-        let mut first = other.join().unwrap();
-        first.extend(second);
-        first
+        let first = scope.spawn(|| half(one));
+        let second = half(other);
+        let mut all = first.join().unwrap();
+        all.extend(second);
+        all
     })
 }
 
 /// Assembles the instructions that are not refused yet, until no other is.
 fn batch(ptxas: &Found, target: &str, cases: &[String]) -> Vec<Option<String>> {
     let mut refused: Vec<Option<String>> = vec![None; cases.len()];
-    let (before, behind) = cases::frame(target, true);
+    let (before, behind) = cases::frame(target);
     let first = before.lines().count() + 1;
     loop {
         let lines = cases.iter().zip(&refused).map(|(case, why)| match why {
@@ -84,7 +99,7 @@ fn batch(ptxas: &Found, target: &str, cases: &[String]) -> Vec<Option<String>> {
 }
 
 /// The lines that ptxas refuses, and why.
-pub fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, String> {
+fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, String> {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("a.ptx");
     std::fs::write(&source, text).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use simt::Module;
+use simt::{LoadError, Module};
 
 const TYPES: &str = "u8|s8|b8|u16|s16|b16|u32|s32|b32|u64|s64|b64|f16|f16x2|bf16|bf16x2|f32|f64|u16x2|s16x2|tf32|pred|b128|f32x2";
 
@@ -24,39 +24,80 @@ const EXTRA: &str = "ftz|sat|rn|cc|lo|v2|global|shared|volatile|relaxed|gpu|sync
 
 const OPERANDS: &str = "%h5|%r5|%f5|%rd5|%fd5|%p5|1|-1|300|0x123456789a|1.5|0f3f800000|0d3ff0000000000000|%tid.x|%clock|gl|gl+4|[%rd5]|[gl]|{%r5, %r6}|_|!%p5|%r5\\|%p5|%p5\\|%p6|%u5|%s5|%x5|DONE|f|%nothing|%r5.x|-%r5|WARP_SZ";
 
-/// The text before and behind an instruction; without registers that simt does not have at all, unless `all`.
-pub fn frame(target: &str, all: bool) -> (String, String) {
-    let wide = if all { ".reg .b128 %rq<8>;\n" } else { "" };
+/// The names of registers, and their types.
+const REGISTERS: [(&str, &str); 11] = [
+    ("%p", "pred"),
+    ("%h", "b16"),
+    ("%r", "b32"),
+    ("%rd", "b64"),
+    ("%f", "f32"),
+    ("%fd", "f64"),
+    ("%u", "u32"),
+    ("%s", "s32"),
+    ("%x", "f16"),
+    ("%xx", "f16x2"),
+    // simt has none of these.
+    ("%rq", "b128"),
+];
+
+/// The text before and behind an instruction, with the registers that are chosen.
+fn around(target: &str, registers: impl Fn(&str) -> bool) -> (String, String) {
+    let chosen = REGISTERS.iter().filter(|(name, _)| registers(name));
+    let registers: String = chosen.map(|(name, ty)| format!(".reg .{ty} {name}<8>;\n")).collect();
     let before = format!(
         ".version 9.0\n.target {target}\n.address_size 64\n.global .align 16 .b32 gl[64];\n\
          .const .align 16 .b32 co[64];\n.shared .align 16 .b32 sh[64];\n.func f() {{ ret; }}\n\
-         .visible .entry k(.param .align 16 .b8 p[64], .param .b32 q)\n{{\n\
-         .reg .pred %p<8>;\n.reg .b16 %h<8>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\n\
-         .reg .f64 %fd<8>;\n.reg .u32 %u<8>;\n.reg .s32 %s<8>;\n.reg .f16 %x<8>;\n{wide}.local .align 16 .b32 lo[64];\n"
+         .visible .entry k(.param .align 16 .b8 p[64], .param .b32 q)\n{{\n{registers}\
+         .local .align 16 .b32 lo[64];\n"
     );
     (before, "DONE: ret;\n}\n".to_owned())
 }
 
+/// The text before and behind instructions, for ptxas.
+pub(crate) fn frame(target: &str) -> (String, String) {
+    around(target, |_| true)
+}
+
+/// The text of a kernel with one instruction, which has no other registers, and no parameters.
+pub(crate) fn alone(case: &str) -> String {
+    let uses = |name: &str| {
+        let mut found = case.match_indices(name);
+        found.any(|(at, _)| case[at + name.len()..].starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let (before, behind) = around("sm_90", uses);
+    let before = before.replace(".param .align 16 .b8 p[64], .param .b32 q", "");
+    format!("{before}{case}\n{behind}")
+}
+
 /// Why simt refuses an instruction; `None` if it takes it.
-pub fn simt(case: &str) -> Option<String> {
-    let (before, behind) = frame("sm_90", false);
-    let text = format!("{before}{case}\n{behind}");
+pub(crate) fn simt(case: &str) -> Option<String> {
+    let (before, behind) = around("sm_90", |name| name != "%rq");
+    refusal(&format!("{before}{case}\n{behind}"))
+}
+
+/// Why simt refuses a module or one of its kernels; `None` if it takes it.
+pub(crate) fn refusal(text: &str) -> Option<String> {
     match Module::from_ptx(text) {
-        Err(error) => Some(format!("PARSE {error}")),
-        Ok(module) => module.function("k").err().map(|error| {
-            error
-                .to_string()
-                .lines()
-                .next()
-                .unwrap()
-                .split_once("column ")
-                .unwrap()
-                .1
-                .split_once(": ")
-                .unwrap()
-                .1
-                .to_owned()
+        Err(LoadError::Parse(error)) => Some(error.message),
+        Err(error) => Some(error.to_string()),
+        Ok(module) => module.kernels().find_map(|name| match module.function(name) {
+            Err(LoadError::Refused { error, .. }) => Some(error.message),
+            other => other.err().map(|error| error.to_string()),
         }),
+    }
+}
+
+/// The module that a row of `modules.txt` stands for.
+pub(crate) fn module(row: &str) -> String {
+    let words = row.split(' ').map(|word| match word {
+        "K" => ".visible .entry k() { ret; }",
+        "B" => ".visible .entry k()",
+        word => word,
+    });
+    let text = words.collect::<Vec<_>>().join(" ") + "\n";
+    match text.starts_with(".version") || text.starts_with(".target") {
+        true => text,
+        false => format!(".version 9.0 .target sm_90 .address_size 64 {text}"),
     }
 }
 
@@ -108,7 +149,7 @@ fn expand(row: &str) -> Vec<String> {
 }
 
 /// All instructions that the rows stand for.
-pub fn forms(rows: &str) -> Vec<String> {
+pub(crate) fn forms(rows: &str) -> Vec<String> {
     let rows = rows
         .lines()
         .filter(|row| !row.starts_with('#') && !row.is_empty());
@@ -131,7 +172,7 @@ fn hash(text: &str) -> u64 {
 }
 
 /// One of so many cases, always the same ones.
-pub fn sample(cases: Vec<String>, of: u64) -> Vec<String> {
+pub(crate) fn sample(cases: Vec<String>, of: u64) -> Vec<String> {
     cases
         .into_iter()
         .filter(|case| hash(case) % of == 0)
@@ -139,7 +180,7 @@ pub fn sample(cases: Vec<String>, of: u64) -> Vec<String> {
 }
 
 /// A few cases of each opcode and number of operands.
-pub fn few_of_each(cases: Vec<String>) -> Vec<String> {
+pub(crate) fn few_of_each(cases: Vec<String>) -> Vec<String> {
     let mut groups: BTreeMap<(String, usize), Vec<String>> = BTreeMap::new();
     for case in cases {
         let name = case.split([' ', '.', ';']).next().unwrap().to_owned();
@@ -178,7 +219,7 @@ fn split_operands(text: &str) -> Vec<String> {
 }
 
 /// Variants of an instruction: most are wrong.
-pub fn mutants(case: &str) -> Vec<String> {
+pub(crate) fn variants(case: &str) -> Vec<String> {
     let (opcode, rest) = case
         .trim_end_matches(';')
         .split_once(' ')

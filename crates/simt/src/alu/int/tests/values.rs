@@ -306,7 +306,7 @@ fn what_is_no_instruction_is_refused() {
         ),
         (
             "add.s32 %r0, %r1, %rd2;",
-            "a register of 64 bits stands where a register of 32 bits belongs",
+            "register `%rd2` has 64 bits, and the instruction's type 32",
         ),
         (
             "add.s64 %rd0, %r1, %rd2;",
@@ -318,7 +318,7 @@ fn what_is_no_instruction_is_refused() {
         ),
         (
             "popc.b64 %rd0, %rd1;",
-            "a register of 64 bits stands where a register of 32 bits belongs",
+            "register `%rd2` has 64 bits, and the instruction's type 32",
         ),
         (
             "add.s32 {%r0, %r1}, %r1, %r2;",
