@@ -215,7 +215,7 @@ impl<'l, 'm> Context<'l, 'm> {
             Some(8) => (self.allocate::<R64>(count)?.reg(), 64),
             _ => return Err(self.unsupported(format!("a register of type .{ty}"))),
         };
-        if vector > 1 && (vector * bits > 128 || ty == "pred") {
+        if vector > 1 && (vector > 4 || vector * bits > 128 || ty == "pred") {
             return Err(self.invalid(format!(
                 "there are no vectors of {vector} elements of type .{ty}"
             )));

@@ -118,7 +118,7 @@ static FORMS: &[Form] = {
             "add" 2 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Add, General::Add);
             "sub" 2 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Sub, General::Sub);
             "mul" 2 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Mul, General::Mul);
-            "mad" 3 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Fma, General::Fma);
+            "mad" 3 [ROUNDING] [FTZ SAT] E::Rounded(Fast::Fma, General::Fma);
             "fma" 3 [ROUNDING] [FTZ SAT] E::Rounded(Fast::Fma, General::Fma);
             "div" 2 [ROUNDING] [FTZ] E::Rounded(Fast::Div, General::Div);
             "rcp" 1 [ROUNDING] [FTZ] E::Rounded(Fast::Div, General::Div);
@@ -136,7 +136,7 @@ static FORMS: &[Form] = {
             "add" 2 [] [ROUNDING] E::Rounded(Fast::Add, General::Add);
             "sub" 2 [] [ROUNDING] E::Rounded(Fast::Sub, General::Sub);
             "mul" 2 [] [ROUNDING] E::Rounded(Fast::Mul, General::Mul);
-            "mad" 3 [] [ROUNDING] E::Rounded(Fast::Fma, General::Fma);
+            "mad" 3 [ROUNDING] [] E::Rounded(Fast::Fma, General::Fma);
             "fma" 3 [ROUNDING] [] E::Rounded(Fast::Fma, General::Fma);
             "div" 2 [ROUNDING] [] E::Rounded(Fast::Div, General::Div);
             "rcp" 1 [ROUNDING] [] E::Rounded(Fast::Div, General::Div);

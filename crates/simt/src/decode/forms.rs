@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use ptx::ast::{Number, Operand};
+use ptx::ast::{AddressBase, Number, Operand};
 use ptx::opcode::type_bytes;
 
 use super::context::{Declared, is_special};
@@ -101,8 +101,12 @@ impl Form {
     }
 
     fn takes(&self, operands: usize) -> bool {
-        let least = self.operands.iter().filter(|kind| !kind.has('~')).count();
-        (least..=self.operands.len()).contains(&operands)
+        (self.least()..=self.operands.len()).contains(&operands)
+    }
+
+    /// How many operands there are at least.
+    fn least(&self) -> usize {
+        self.operands.iter().filter(|kind| !kind.has('~')).count()
     }
 }
 
@@ -197,7 +201,7 @@ impl Kind {
 
     /// The type of such an operand, if it has one.
     fn ty<'w>(self, words: &[&'w str]) -> Option<&'w str> {
-        let types = || words[1..].iter().filter(|word| class_exists(word));
+        let types = || words[1..].iter().filter(|word| is_type(word));
         let last = || types().next_back().copied();
         Some(match self.letter.to_ascii_lowercase() {
             't' | 'm' => last()?,
@@ -214,6 +218,7 @@ impl Kind {
             'b' => "b32",
             'd' => "b64",
             'e' => "u64",
+            'g' => "f32",
             'p' => "pred",
             _ => return None,
         })
@@ -221,7 +226,7 @@ impl Kind {
 }
 
 /// Whether a modifier is a type.
-fn class_exists(word: &str) -> bool {
+fn is_type(word: &str) -> bool {
     matches!(word, "pred" | "u16x2" | "s16x2" | "tf32") || type_bytes(word).is_some()
 }
 
@@ -229,13 +234,8 @@ impl<'d> Decoder<'d, '_, '_> {
     /// Refuses operands that the instruction's form does not have.
     pub(super) fn check_operands(&self, form: &Form) -> Decoded<()> {
         if !form.takes(self.operands.len()) {
-            let least = form.operands.iter().filter(|kind| !kind.has('~')).count();
-            let most = form.operands.len();
-            return Err(self.operand_count(if self.operands.len() < least {
-                least
-            } else {
-                most
-            }));
+            let (least, most) = (form.least(), form.operands.len());
+            return Err(self.operand_count(self.operands.len().clamp(least, most)));
         }
         let mut operands = form.operands.iter().zip(self.operands);
         operands.try_for_each(|(kind, operand)| self.check(*kind, kind.ty(self.words), operand))
@@ -249,22 +249,20 @@ impl<'d> Decoder<'d, '_, '_> {
         match (operand, kind.letter) {
             (_, 'x') => Ok(()),
             (_, 'q' | 'z') => {
-                let is_pred = match operand {
-                    Operand::Not(_) => true,
-                    Operand::Name(name) => self.declared(name).is_some_and(|own| own.bits == 1),
-                    _ => false,
+                let bits = match operand {
+                    Operand::Not(_) => Some(1),
+                    Operand::Name(name) => self.declared(name).map(|own| own.bits),
+                    _ => None,
                 };
-                let is_wide = match operand {
-                    Operand::Name(name) => self.declared(name).is_some_and(|own| own.bits == 64),
-                    _ => false,
+                let (kind, ty) = match (kind.letter, bits) {
+                    ('q', Some(1)) => ("p", "pred"),
+                    ('z', Some(64)) => ("e", "u64"),
+                    _ => ("u", "u32"),
                 };
-                match (kind.letter, is_pred, is_wide) {
-                    ('q', true, _) => self.check(Kind::new("p"), Some("pred"), operand),
-                    ('z', _, true) => self.check(Kind::new("e"), Some("u64"), operand),
-                    _ => self.check(Kind::new("u"), Some("u32"), operand),
-                }
+                self.check(Kind::new(kind), Some(ty), operand)
             }
-            (Operand::Address { .. }, 'a') | (Operand::Number(Number::Integer(_)), 'n') => Ok(()),
+            (Operand::Address { base, .. }, 'a') => self.check_address(base),
+            (Operand::Number(Number::Integer(_)), 'n') => Ok(()),
             (_, 'a') => Err(self.invalid("an address in brackets is expected here")),
             (_, 'n') => Err(self.invalid("a constant is expected here")),
             (Operand::Vector(elements), 'm' | 'M') => {
@@ -296,6 +294,9 @@ impl<'d> Decoder<'d, '_, '_> {
                     "{} is no barrier: there are 0 to 15",
                     value.cast_signed()
                 ))),
+                (Number::Integer(0), 'k') if self.words.contains(&"arrive") => {
+                    Err(self.invalid("no threads would arrive"))
+                }
                 (Number::Integer(value), 'k') if value % 32 != 0 => Err(self.invalid(format!(
                     "{} threads are no whole warps",
                     value.cast_signed()
@@ -306,24 +307,62 @@ impl<'d> Decoder<'d, '_, '_> {
             },
             (Operand::Name(name), _) => match self.declared(name) {
                 Some(declared) => self.check_register(kind, ty, name, &declared),
-                None if is_special(name) && !is_written && !kind.has('!') => Err(self.invalid(
-                    format!("the special register `{name}` is read by `mov` and `cvt` only"),
-                )),
-                None if self.variable_declared(name).is_some() && !kind.has('!') => Err(self
-                    .invalid(format!(
-                        "the address of `{name}` is taken by `mov` and `cvta` only"
-                    ))),
-                None => Ok(()),
+                None if is_written => Ok(()),
+                None => self.check_name(kind, ty, name),
             },
-            (Operand::Element(name, _), _) => match self.declared(name) {
-                Some(declared) => self.check_register(kind, ty, name, &declared),
-                None => Ok(()),
+            (Operand::Element(name, element), _) => match self.declared(name) {
+                Some(declared) if declared.vector > 1 => {
+                    self.check_register(kind, ty, name, &declared)
+                }
+                _ => {
+                    let message = format!("`{name}.{element}` is no element of a vector register");
+                    Err(self.invalid(message))
+                }
             },
+            (Operand::NameOffset(..), 'e') if !kind.has('&') => wrong("an address"),
             (Operand::NameOffset(..), _) if !is_written => match ty.map(class) {
                 Some(Class::Integer | Class::Bits) => Ok(()),
                 _ => wrong("an address"),
             },
-            _ => Err(self.unsupported_operands()),
+            _ => Err(self.invalid("a register is expected here")),
+        }
+    }
+
+    /// Refuses a name that is not a register's where only those are read.
+    fn check_name(&self, kind: Kind, ty: Option<&str>, name: &str) -> Decoded<()> {
+        let is_float = ty.map(class) == Some(Class::Float);
+        let (is_taken, message) = if is_special(name) {
+            let message = "is a special register, which only `mov` and `cvt` of integers read";
+            (kind.has('!') && !is_float, message)
+        } else if self.variable_declared(name).is_some() {
+            let message = "is a variable, whose address only `mov` and `cvta` take";
+            (kind.has('&'), message)
+        } else {
+            return Err(self.invalid(format!("there is no register or variable `{name}`")));
+        };
+        match is_taken {
+            true => Ok(()),
+            false => Err(self.invalid(format!("`{name}` {message}"))),
+        }
+    }
+
+    /// Refuses a base of an address that is not one.
+    fn check_address(&self, base: &AddressBase<'_>) -> Decoded<()> {
+        match base {
+            AddressBase::Name(name) => match self.declared(name) {
+                Some(own)
+                    if own.bits < 32 || !matches!(class(own.ty), Class::Integer | Class::Bits) =>
+                {
+                    let what = if own.bits == 1 {
+                        "predicate"
+                    } else {
+                        "register"
+                    };
+                    Err(self.invalid(format!("{what} `{name}` is no address")))
+                }
+                _ => Ok(()),
+            },
+            AddressBase::Absolute(_) => Ok(()),
         }
     }
 
@@ -335,7 +374,9 @@ impl<'d> Decoder<'d, '_, '_> {
         declared: &Declared<'_>,
     ) -> Decoded<()> {
         let Some(ty) = ty else { return Ok(()) };
-        let spare = matches!(kind.letter, 'c' | 'C' | 'm' | 'M');
+        let is_brain = |word: &&str| is_type(word) && class(word) == Class::Brain;
+        let spare =
+            matches!(kind.letter, 'c' | 'C' | 'm' | 'M') && !self.words.iter().any(is_brain);
         if holds(declared, ty, spare) {
             return Ok(());
         }

@@ -46,6 +46,8 @@ impl Decoder<'_, '_, '_> {
 
     fn copy(&mut self, to: &Operand<'_>, from: &Operand<'_>, ty: &str, bits: u32) -> Decoded<Move> {
         if bits == 1 {
+            self.check(Kind::new("P"), Some(ty), to)?;
+            self.check(Kind::new("p"), Some(ty), from)?;
             let to = self.dst(to)?;
             let (from, negated) = self.src_pred(from)?;
             return Ok(Move::Pred { to, from, negated });
@@ -105,7 +107,7 @@ impl Decoder<'_, '_, '_> {
         let widths: &[&str] = match name.split('.').next() {
             Some("%tid" | "%ntid" | "%ctaid" | "%nctaid") => &["16", "32"],
             Some("%clock64" | "%globaltimer") => &["64"],
-            Some("%gridid") => &["32", "64"],
+            Some("%gridid") => &["16", "32", "64"],
             _ => &["32"],
         };
         match widths.contains(&&ty[1..]) {
@@ -162,7 +164,7 @@ impl Decoder<'_, '_, '_> {
         bits: u32,
     ) -> Decoded<Move> {
         let part = self.part_type(bits, parts.len(), ty)?;
-        self.check(Kind::new("t"), Some(ty), from)?;
+        self.check(Kind::new("t!&"), Some(ty), from)?;
         let mut all = [R32(0); 4];
         for (register, operand) in all.iter_mut().zip(parts) {
             self.check(Kind::new("T_"), Some(part), operand)?;

@@ -1,6 +1,6 @@
 //! What a module may not declare, whichever of its kernels is asked for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ptx::ast::{At, Function, Init, Linkage, Module, Number, Space, Variable};
 use ptx::opcode::type_bytes;
@@ -53,6 +53,9 @@ pub fn check(module: &Module<'_>, text: &str) -> Checked {
             return invalid(variable, "cannot be in this space at the module's scope");
         }
         self::variable(variable)?;
+        if let Some(init) = &variable.init {
+            addresses(module, variable, init)?;
+        }
     }
     module.functions.iter().try_for_each(function)
 }
@@ -126,6 +129,32 @@ fn names(module: &Module<'_>) -> Checked {
     Ok(())
 }
 
+/// Refuses initial addresses of anything but global and constant variables, and functions.
+fn addresses(module: &Module<'_>, variable: &Variable<'_>, init: &Init<'_>) -> Checked {
+    match init {
+        Init::List(items) => items
+            .iter()
+            .try_for_each(|item| addresses(module, variable, item)),
+        Init::Mask { of, .. } => addresses(module, variable, of),
+        Init::Number(_) => Ok(()),
+        Init::Address { name, .. } => {
+            let mut variables = module.variables.iter();
+            let has_address = |other: &Variable<'_>| {
+                other.name == *name && matches!(other.space, Space::Global | Space::Const)
+            };
+            let mut functions = module.functions.iter();
+            let is_function = functions.any(|function| function.name == *name && !function.entry);
+            match is_function || variables.any(has_address) {
+                true => Ok(()),
+                false => invalid(
+                    variable,
+                    &format!("cannot begin with the address of `{name}`"),
+                ),
+            }
+        }
+    }
+}
+
 fn function(function: &Function<'_>) -> Checked {
     let refuse = |message: String| Err(LowerError::invalid(message, function.at));
     for (at, (name, numbers)) in function.directives.iter().enumerate() {
@@ -155,7 +184,11 @@ fn function(function: &Function<'_>) -> Checked {
             return refuse(format!("the numbers of .{name} begin with 1"));
         }
     }
+    let mut known = HashSet::new();
     for param in function.returns.iter().chain(&function.params) {
+        if !known.insert(param.name) {
+            return invalid(param, "is declared twice");
+        }
         match param.space {
             Space::Reg if !function.entry => continue,
             Space::Param => {}

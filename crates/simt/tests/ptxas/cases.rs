@@ -43,7 +43,9 @@ const REGISTERS: [(&str, &str); 11] = [
 /// The text before and behind an instruction, with the registers that are chosen.
 fn around(target: &str, registers: impl Fn(&str) -> bool) -> (String, String) {
     let chosen = REGISTERS.iter().filter(|(name, _)| registers(name));
-    let registers: String = chosen.map(|(name, ty)| format!(".reg .{ty} {name}<8>;\n")).collect();
+    let registers: String = chosen
+        .map(|(name, ty)| format!(".reg .{ty} {name}<8>;\n"))
+        .collect();
     let before = format!(
         ".version 9.0\n.target {target}\n.address_size 64\n.global .align 16 .b32 gl[64];\n\
          .const .align 16 .b32 co[64];\n.shared .align 16 .b32 sh[64];\n.func f() {{ ret; }}\n\
@@ -80,10 +82,12 @@ pub(crate) fn refusal(text: &str) -> Option<String> {
     match Module::from_ptx(text) {
         Err(LoadError::Parse(error)) => Some(error.message),
         Err(error) => Some(error.to_string()),
-        Ok(module) => module.kernels().find_map(|name| match module.function(name) {
-            Err(LoadError::Refused { error, .. }) => Some(error.message),
-            other => other.err().map(|error| error.to_string()),
-        }),
+        Ok(module) => module
+            .kernels()
+            .find_map(|name| match module.function(name) {
+                Err(LoadError::Refused { error, .. }) => Some(error.message),
+                other => other.err().map(|error| error.to_string()),
+            }),
     }
 }
 
@@ -163,6 +167,13 @@ pub(crate) fn forms(rows: &str) -> Vec<String> {
             format!("{opcode} {operands};").replace(" ;", ";")
         })
         .collect()
+}
+
+/// Whether a modifier stands twice.
+pub(crate) fn is_doubled(case: &str) -> bool {
+    let opcode = case.split([' ', ';']).next().unwrap();
+    let words: Vec<&str> = opcode.split('.').collect();
+    (1..words.len()).any(|at| words[..at].contains(&words[at]))
 }
 
 fn hash(text: &str) -> u64 {

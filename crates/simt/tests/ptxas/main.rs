@@ -39,7 +39,10 @@ impl Disagreements {
             };
             of == taker
                 && (opcode == "*" || opcode == name)
-                && (case.contains(words) || why.contains(words))
+                && match words {
+                    "doubled" => cases::is_doubled(case),
+                    words => case.contains(words) || why.contains(words),
+                }
         });
         match known {
             Some(row) => drop(self.explained.insert(row)),
@@ -54,7 +57,16 @@ impl Disagreements {
     fn assert_known(&self) {
         let mut text = String::new();
         for (group, cases) in &self.unknown {
-            text += &format!("{} {group}\n    {}\n", cases.len(), cases.iter().take(if full() { 500 } else { 4 }).cloned().collect::<Vec<_>>().join("\n    "));
+            text += &format!(
+                "{} {group}\n    {}\n",
+                cases.len(),
+                cases
+                    .iter()
+                    .take(if full() { 500 } else { 4 })
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .join("\n    ")
+            );
         }
         if let Some(file) = std::env::var_os("SWEEP_OUT") {
             std::fs::write(file, &text).unwrap();
@@ -102,7 +114,11 @@ fn modules() {
     let all: Vec<&str> = rows.filter(|row| !row.starts_with('#')).collect();
     let texts: Vec<String> = all.iter().map(|row| cases::module(row)).collect();
     let mut found = Disagreements::default();
-    for ((row, text), verdict) in all.iter().zip(&texts).zip(assembler::modules(&ptxas, &texts)) {
+    for ((row, text), verdict) in all
+        .iter()
+        .zip(&texts)
+        .zip(assembler::modules(&ptxas, &texts))
+    {
         found.compare(row, cases::refusal(text), verdict);
     }
     found.assert_known();
@@ -117,7 +133,10 @@ fn instructions_need_the_registers_that_they_name() {
         ..Config::default()
     };
     let mut machine = Machine::new(config).unwrap();
-    let forms = cases::sample(cases::forms(include_str!("forms.txt")), if full() { 1 } else { 4 });
+    let forms = cases::sample(
+        cases::forms(include_str!("forms.txt")),
+        if full() { 1 } else { 4 },
+    );
     for case in forms.iter().filter(|case| cases::simt(case).is_none()) {
         let module = Module::from_ptx(cases::alone(case)).unwrap();
         // Those that read a parameter have none.

@@ -255,7 +255,7 @@ fn what_is_no_load_or_store_is_refused() {
         ("ld.global.u32 %h1, [%rd1];", "too narrow for a value of 32"),
         ("ld.global.u64 %r1, [%rd1];", "too narrow for a value of 64"),
         ("st.global.b64 [%rd1], %r1;", "too narrow for a value of 64"),
-        ("ld.global.u32 %p1, [%rd1];", "a predicate is neither"),
+        ("ld.global.u32 %p1, [%rd1];", "`%p1` is a predicate"),
         ("ld.global.u32 %r1, [%r2];", "has 64 bits"),
         ("ld.u32 %r1, [%r2];", "has 64 bits"),
         (
@@ -277,12 +277,18 @@ fn what_is_no_load_or_store_is_refused() {
             "`ld.global.f16` is not supported",
         ),
         ("ld.global %r1, [%rd1];", "`ld.global` is not supported"),
-        ("ld.global.u32 %r1, [%rd1], %rd2;", "with these operands"),
+        (
+            "ld.global.u32 %r1, [%rd1], %rd2;",
+            "takes 2 operands, not 3",
+        ),
         ("ld.global.u32 %r1, %rd1;", "an address in brackets"),
         ("ld.global.u32 %r1, [in];", "not in the .global space"),
         ("ld.shared.u32 %r1, [in];", "not in the .shared space"),
         ("st.param.u32 [in], %r1;", "cannot be written"),
-        ("st.const.u32 [%rd1], %r1;", "cannot be written"),
+        (
+            "st.const.u32 [%rd1], %r1;",
+            "`st.const.u32` is not supported",
+        ),
         (
             "st.async.shared::cluster.u32 [%rd1], %r1, [%rd2];",
             "not supported",
@@ -292,7 +298,8 @@ fn what_is_no_load_or_store_is_refused() {
             "ld.global.u32 %r1, [nobody];",
             "there is no register or variable `nobody`",
         ),
-        ("ld.global.u32 %r1, [%p1];", "no address"),
+        ("ld.global.u32 %r1, [%p1];", "predicate `%p1` is no address"),
+        ("ld.u32 %r1, [in];", "no generic address"),
         (
             "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;",
             "not supported",
@@ -303,12 +310,18 @@ fn what_is_no_load_or_store_is_refused() {
         ),
         (
             "atom.local.add.u32 %r1, [%rd1], 1;",
-            "in global and in shared memory",
+            "`atom.local.add.u32` is not supported",
         ),
         ("atom.global.sub.u32 %r1, [%rd1], 1;", "not supported"),
         ("atom.global.and.u32 %r1, [%rd1], 1;", "not supported"),
-        ("atom.global.add.u32 %r1, [%rd1];", "with these operands"),
-        ("atom.global.cas.b32 %r1, [%rd1], 1;", "with these operands"),
+        (
+            "atom.global.add.u32 %r1, [%rd1];",
+            "takes 3 operands, not 2",
+        ),
+        (
+            "atom.global.cas.b32 %r1, [%rd1], 1;",
+            "takes 4 operands, not 3",
+        ),
         ("red.global.exch.b32 [%rd1], 1;", "with these operands"),
         (
             "red.async.shared::cluster.u32 [%rd1], %r1, [%rd2];",

@@ -151,7 +151,7 @@ fn what_is_not_a_mov_is_refused() {
         ("mov.u32 %r1, %p2;", "predicate"),
         ("mov.b64 %rd1, {%r1, %r2, %r3};", "3 parts"),
         ("mov.u64 %rd1, {%r1, %r2};", "type .b16"),
-        ("mov.b64 {%h1, %h2}, %rd1;", "too narrow"),
+        ("mov.b64 {%h1, %h2}, %rd1;", "has 16 bits"),
         ("mov.b64 {%r1, %r2}, {%r3, %r4};", "one operand in braces"),
         ("mov.u64 %rd1, k;", "address of function"),
         ("mov.u32 %r1, nothing;", "nothing"),

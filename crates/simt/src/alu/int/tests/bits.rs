@@ -105,8 +105,12 @@ fn fields() {
         ("bfe.u64 %rd0, %rd1, 0, 64;", &[double], double.1),
         ("bfe.s64 %rd0, %rd1, 3, 0;", &[double], 0),
         // Of 64 bits, an H100 takes the numbers as they are.
-        ("bfe.u64 %rd0, %rd1, 256, 8;", &[double], 0),
-        ("bfe.u64 %rd0, %rd1, 32, 256;", &[double], 0x8765_4321),
+        ("bfe.u64 %rd0, %rd1, %r2, 8;", &[double, ("%r2", 256)], 0),
+        (
+            "bfe.u64 %rd0, %rd1, 32, %r2;",
+            &[double, ("%r2", 256)],
+            0x8765_4321,
+        ),
         (
             "bfi.b32 %r0, %r2, %r1, 4, 8;",
             &[word, ("%r2", 0xffff_ffaa)],
