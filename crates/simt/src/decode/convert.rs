@@ -9,16 +9,16 @@ use crate::alu::float::exact::{Format, Rounding};
 use crate::alu::modifiers::Modifiers;
 use crate::code::{Op, Reg};
 
-/// `cvt.pack`: the modifiers, the bits of a part, whether it is signed, and the operands.
-const PACKS: [(&str, u8, bool, usize); 8] = [
-    ("cvt.pack.sat.u16.s32", 16, false, 3),
-    ("cvt.pack.sat.s16.s32", 16, true, 3),
-    ("cvt.pack.sat.u8.s32.b32", 8, false, 4),
-    ("cvt.pack.sat.s8.s32.b32", 8, true, 4),
-    ("cvt.pack.sat.u4.s32.b32", 4, false, 4),
-    ("cvt.pack.sat.s4.s32.b32", 4, true, 4),
-    ("cvt.pack.sat.u2.s32.b32", 2, false, 4),
-    ("cvt.pack.sat.s2.s32.b32", 2, true, 4),
+/// `cvt.pack`: the modifiers, the bits of a part, and whether it is signed.
+const PACKS: [(&str, u8, bool); 8] = [
+    ("cvt.pack.sat.u16.s32", 16, false),
+    ("cvt.pack.sat.s16.s32", 16, true),
+    ("cvt.pack.sat.u8.s32.b32", 8, false),
+    ("cvt.pack.sat.s8.s32.b32", 8, true),
+    ("cvt.pack.sat.u4.s32.b32", 4, false),
+    ("cvt.pack.sat.s4.s32.b32", 4, true),
+    ("cvt.pack.sat.u2.s32.b32", 2, false),
+    ("cvt.pack.sat.s2.s32.b32", 2, true),
 ];
 
 impl Decoder<'_, '_, '_> {
@@ -34,13 +34,10 @@ impl Decoder<'_, '_, '_> {
     /// `cvt.pack.sat.convertType.s32{.b32} d, a, b{, c}` (PTX ISA §9.7.9.22).
     fn cvt_pack(&mut self) -> Decoded<Convert> {
         let row = PACKS.iter().find(|row| row.0 == self.form);
-        let &(_, bits, signed, count) = row.ok_or_else(|| self.unsupported_form())?;
+        let &(_, bits, signed) = row.ok_or_else(|| self.unsupported_form())?;
         let [to, upper, lower, rest @ ..] = self.operands else {
-            return Err(self.operand_count(count));
+            return Err(self.unsupported_operands());
         };
-        if self.operands.len() != count {
-            return Err(self.operand_count(count));
-        }
         let (to, upper) = (self.dst(to)?, self.src(upper, "s32")?);
         let lower = self.src(lower, "s32")?;
         let rest = match rest.first() {

@@ -186,7 +186,7 @@ fn hash(text: &str) -> u64 {
 pub(crate) fn sample(cases: Vec<String>, of: u64) -> Vec<String> {
     cases
         .into_iter()
-        .filter(|case| hash(case) % of == 0)
+        .filter(|case| hash(case).is_multiple_of(of))
         .collect()
 }
 
