@@ -24,10 +24,6 @@ impl<'a> Cursor<'a> {
     fn statement(&mut self, out: &mut Vec<Statement<'a>>) -> Parsed<()> {
         match self.token {
             Token::OpenBrace => out.push(Statement::Scope(self.body()?)),
-            // Inline assembly can leave empty statements behind.
-            Token::Semicolon => {
-                self.advance()?;
-            }
             Token::Word => {
                 let (word, at) = (self.word, self.at);
                 self.advance()?;

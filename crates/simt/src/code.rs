@@ -227,6 +227,27 @@ pub struct RegisterNames {
 }
 
 impl RegisterNames {
+    /// The names of a declaration; each element of a vector register has one, as `%v.x`.
+    pub(crate) fn of(name: &str, count: Option<u32>, vector: u32, first: Reg) -> Vec<Self> {
+        if vector == 1 {
+            let name = name.to_owned();
+            return vec![Self { name, count, first }];
+        }
+        let numbers = (0..count.unwrap_or(1)).flat_map(|number| {
+            let name = match count {
+                Some(_) => format!("{name}{number}"),
+                None => name.to_owned(),
+            };
+            (0..vector).map(move |element| (number * vector + element, name.clone(), element))
+        });
+        let elements = numbers.map(|(index, name, element)| Self {
+            name: format!("{name}.{}", ["x", "y", "z", "w"][element as usize]),
+            count: None,
+            first: first.advance(index),
+        });
+        elements.collect()
+    }
+
     /// The register of this name, if it is one of these.
     pub fn find(&self, name: &str) -> Option<Reg> {
         let number = name.strip_prefix(&self.name[..])?;

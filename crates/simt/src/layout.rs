@@ -12,6 +12,8 @@ use ptx::opcode::type_bytes;
 
 /// The size of constant memory: one bank of the hardware's (CUDA C++ Programming Guide, "Technical Specifications").
 const MAX_CONSTANT: u32 = 64 * 1024;
+/// Static shared memory of a block (CUDA C++ Programming Guide, "Technical Specifications").
+const MAX_SHARED: u32 = 48 * 1024;
 /// The largest size of a variable in global memory here.
 const MAX_GLOBAL: u64 = 1 << 32;
 
@@ -150,9 +152,16 @@ impl<'m> Variables<'m> {
         Ok(match variable.space {
             Space::Shared if variable.linkage == Linkage::Extern => Location::DynamicShared,
             Space::Shared => {
-                let at = layout.place_behind(self.shared_bytes, variable)?;
-                self.shared_bytes = at.1;
-                Location::Shared(at.0)
+                let (at, end) = layout.place_behind(self.shared_bytes, variable)?;
+                if end > MAX_SHARED {
+                    let name = variable.name;
+                    let message = format!(
+                        "with `{name}`, there are {end} bytes of static shared memory: {MAX_SHARED} is the most"
+                    );
+                    return Err(LowerError::invalid(message, variable.at));
+                }
+                self.shared_bytes = end;
+                Location::Shared(at)
             }
             Space::Global => {
                 if variable.linkage == Linkage::Extern {

@@ -4,6 +4,7 @@
 //! A kernel is lowered together with the functions that it can reach, because shared variables get their
 //! addresses per kernel.
 
+mod declarations;
 mod flow;
 mod function;
 
@@ -14,9 +15,11 @@ use ptx::ast::{At, Function, Module};
 use crate::code::{Param, Program};
 pub use crate::error::LowerError;
 use crate::layout::{Variables, layout};
+pub use declarations::check;
 
-/// Bytes of a kernel's parameters (PTX ISA §5.1.6.1).
+/// Bytes of a kernel's parameters, and what they are before PTX 8.1 (PTX ISA §5.1.6.1).
 const MAX_PARAM: u32 = 32764;
+const MAX_PARAM_BEFORE_8_1: u32 = 4352;
 
 /// Lowers the entry `entry` and all that it calls.
 ///
@@ -26,7 +29,7 @@ const MAX_PARAM: u32 = 32764;
 pub fn lower(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, LowerError> {
     let mut lowering = Lowering {
         module,
-        program: program_of(entry)?,
+        program: program_of(module, entry)?,
         functions: Functions {
             module,
             order: Vec::new(),
@@ -65,7 +68,7 @@ struct Functions<'m> {
 }
 
 /// A program without functions yet: the entry's parameters, and the blocks that it takes.
-fn program_of(entry: &Function<'_>) -> Result<Program, LowerError> {
+fn program_of(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, LowerError> {
     let mut program = Program::default();
     for param in &entry.params {
         let layout = layout(param)?;
@@ -78,10 +81,14 @@ fn program_of(entry: &Function<'_>) -> Result<Program, LowerError> {
             align: layout.align,
         });
         program.param_bytes = end;
-        if program.param_bytes > MAX_PARAM {
+        let most = match module.version < (8, 1) {
+            true => MAX_PARAM_BEFORE_8_1,
+            false => MAX_PARAM,
+        };
+        if program.param_bytes > most {
             return Err(LowerError::invalid(
                 format!(
-                    "the parameters of `{}` take more than {MAX_PARAM} bytes",
+                    "the parameters of `{}` take more than {most} bytes",
                     entry.name
                 ),
                 param.at,

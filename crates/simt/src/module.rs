@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::code::Program;
-use crate::lower::lower;
+use crate::lower::{check, lower};
 use ptx::{ParseError, Source};
 
 /// PTX that cannot be loaded, or a kernel that cannot be run.
@@ -88,7 +88,8 @@ impl Module {
     /// ```
     ///
     /// # Errors
-    /// [`LoadError::Parse`] when the text is not PTX, [`LoadError::AddressSize`] when it is for 32-bit addresses.
+    /// [`LoadError::Parse`] when the text is not PTX or declares what does not exist or exists already,
+    /// [`LoadError::AddressSize`] when it is for 32-bit addresses.
     /// [`Module::function`] reports what this machine does not run, for one kernel.
     pub fn from_ptx(ptx: impl Into<String>) -> Result<Self, LoadError> {
         let ptx = ptx.into();
@@ -97,6 +98,7 @@ impl Module {
             return Err(LoadError::AddressSize);
         }
         let source = Source::new(&ptx);
+        check(&ast, &ptx).map_err(|error| ParseError::new(&source, error.at, error.message))?;
         let kernels = ast
             .functions
             .iter()

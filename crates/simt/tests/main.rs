@@ -5,4 +5,6 @@
 mod cli;
 mod flow;
 mod observers;
+mod ptxas;
+mod refused;
 mod threads;

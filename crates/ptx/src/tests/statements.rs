@@ -207,7 +207,7 @@ fn labels_and_what_they_name() {
 #[test]
 fn scopes() {
     body(
-        "{ // callseq 0, 0\n .param .b32 a; { ret;;\n} } {}",
+        "{ // callseq 0, 0\n .param .b32 a; { ret;\n} } {}",
         |body| {
             let [Statement::Scope(outer), Statement::Scope(empty)] = body else {
                 panic!("{body:?}")

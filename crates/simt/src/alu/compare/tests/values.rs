@@ -281,7 +281,7 @@ fn what_is_no_instruction_is_refused() {
         ),
         (
             "setp.lt.s32 %p0, %rd1, %r2;",
-            "a register of 64 bits stands where a register of 32 bits belongs",
+            "register `%rd1` has 64 bits, and the instruction's type 32",
         ),
         (
             "setp.lt.b32 %p0, %r1, %r2;",
