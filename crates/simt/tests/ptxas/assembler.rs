@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use locate::nvidia::{Found, Tool, find as find_tool};
 
-use crate::cases;
+use super::cases;
 
 /// The targets of modules that it assembles for.
 const KNOWN: [&str; 5] = ["sm_75", "sm_90", "sm_90a", "sm_100", "sm_100f"];
