@@ -26,6 +26,7 @@ use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 
 use crate::memory::global::MemoryError;
 use crate::module::{LoadError, Module};
+use crate::names::demangle;
 use args::{Arguments, Command};
 
 /// An error that ends the program: a line for the user, and the exit code.
@@ -150,7 +151,9 @@ fn refused(path: &Path, error: &LoadError) -> Failure {
             error.message,
             shorten(&error.source_line)
         ),
-        LoadError::Refused { entry, .. } => format!("{shown}: kernel `{entry}`: {}", reason(error)),
+        LoadError::Refused { entry, .. } => {
+            format!("{shown}: kernel `{}`: {}", demangle(entry), reason(error))
+        }
         other => format!("{shown}: {other}"),
     })
 }

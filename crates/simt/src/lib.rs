@@ -13,7 +13,7 @@
 //! - [`code`] is what a kernel is lowered to: instructions in a row, over numbered registers, each branch with
 //!   the place where the lanes that it separates run together again.
 //! - `decode` turns an instruction of the syntax tree into an operation; `layout` places variables; [`lower`]
-//!   turns whole functions into code; [`Module`] holds the kernels of a text.
+//!   turns whole functions into code; [`Module`] holds the kernels of a text. `names` demangles and finds names.
 //! - `host_simd` compiles the hot parts for the instruction sets of the host's CPU.
 //! - [`run`] executes blocks of warps with a reconvergence stack, spread over the host's threads, and tells
 //!   an observer ([`observe`]) what happens. [`counters`] and [`critical_path`] are such observers.
@@ -91,8 +91,8 @@ mod layout;
 pub mod lower;
 pub mod memory;
 mod module;
+mod names;
 pub mod observe;
-
 pub mod regs;
 pub mod run;
 #[cfg(test)]
@@ -104,6 +104,8 @@ pub mod warp;
 pub use counters::Counters;
 pub use memory::global::MemoryError;
 pub use module::{Function, LoadError, Module};
+pub use names::demangle;
 pub use run::{
-    Arg, Buffer, Config, Element, Fault, FaultKind, Launch, LaunchError, Machine, Schedule,
+    Arg, Buffer, Config, Element, Fault, FaultKind, Instance, InstanceError, Launch, LaunchError,
+    Machine, Schedule,
 };

@@ -8,6 +8,10 @@ use std::process::Command;
 use proptest::prelude::*;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cli/small.ptx");
+const VARIABLES: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/fixtures/cli/variables.ptx"
+);
 
 struct Ended {
     code: u8,
@@ -22,7 +26,11 @@ fn simt(args: &[&str]) -> Ended {
     );
     let args = ["simt"].iter().chain(args).map(OsString::from);
     let code = simt::cli::main(args, &mut out, &mut err);
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(FILE, "small.ptx");
+    let text = |bytes: Vec<u8>| {
+        let text = String::from_utf8(bytes).unwrap();
+        text.replace(FILE, "small.ptx")
+            .replace(VARIABLES, "variables.ptx")
+    };
     Ended {
         code,
         out: text(out.into_inner()),
@@ -429,4 +437,54 @@ fn orders_and_time_limits() {
     );
     let bad = run("--entry fill --grid 1 --block 32 --arg u32[32] --time-limit -1");
     assert_eq!(bad.code, 2);
+}
+
+#[test]
+fn kernels_run_one_after_the_other_over_the_same_memory() {
+    let line = [
+        "run",
+        VARIABLES,
+        "--symbol",
+        "math::factor=f32[2]=iota",
+        "--symbol",
+        "factor=bytes:0000004000000000",
+        "--arg",
+        "f32[4]=iota",
+        "bytes:0a00000002000000",
+        "u32[4]",
+        "--print",
+        "0",
+        "2",
+        "--launch",
+        "scale grid=1 block=4 args=0",
+        "void fill(Range, unsigned int*) grid=1 block=4 args=1,2",
+    ];
+    let wrong = |from: &str, to: &str| simt(&line.map(|word| if word == from { to } else { word }));
+    let refused = wrong(
+        "void fill(Range, unsigned int*) grid=1 block=4 args=1,2",
+        "filled grid=1 block=4",
+    );
+    assert!(
+        refused.err.contains(
+            "there is no kernel `filled`; there are scale(float*), fill(Range, unsigned int*), void"
+        ),
+        "{}",
+        refused.err
+    );
+    let two = "fill grid=1 block=4 args=1,2";
+    let ran = wrong(
+        "void fill(Range, unsigned int*) grid=1 block=4 args=1,2",
+        two,
+    );
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(
+        ran.out,
+        "argument 0, f32[4]: 0.0 2.0 4.0 6.0\nargument 2, u32[4]: 4 12 14 16\n"
+    );
+    let names: Vec<&str> = ran
+        .err
+        .lines()
+        .filter_map(|line| line.split(" ran in ").next())
+        .collect();
+    assert_eq!(names, ["scale(float*)", "fill(Range, unsigned int*)"]);
 }

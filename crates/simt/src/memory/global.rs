@@ -85,6 +85,14 @@ pub enum MemoryError {
         /// Its address.
         address: u64,
     },
+    /// The memory is a variable's, which is freed with its instance.
+    #[error(
+        "the memory at {address:#x} is a variable of a loaded module; unload the module instead"
+    )]
+    Variable {
+        /// Its address.
+        address: u64,
+    },
     /// The buffer belongs to another machine.
     #[error(
         "the buffer at {address:#x} is another machine's; use it with the machine that made it"

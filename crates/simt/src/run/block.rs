@@ -44,8 +44,10 @@ pub(super) struct LaunchState<'a> {
     pub(super) block: [u32; 3],
     pub(super) dynamic_shared: u32,
     pub(super) params: &'a [u8],
-    /// Addresses of the program's global variables.
-    pub(super) globals: &'a [u64],
+    /// Addresses of the module's variables, by their numbers.
+    pub(super) variables: &'a [u64],
+    /// The contents of constant memory.
+    pub(super) constants: &'a [u8],
     pub(super) global: &'a GlobalMemory,
     pub(super) config: &'a Config,
     pub(super) simd: &'a crate::host_simd::HostSimd,

@@ -11,6 +11,7 @@ use super::launch::Launch;
 use super::machine::Machine;
 use crate::code::Origin;
 use crate::memory::{AccessFault, AccessProblem};
+use crate::names::demangle;
 
 /// A fault: the kernel did something that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -94,7 +95,14 @@ pub enum FaultKind {
 
 impl Machine {
     /// A fault of block `number`, in words and with its place in the text.
-    pub(super) fn describe(&self, launch: &Launch<'_>, number: u64, fault: BlockFault) -> Fault {
+    /// The module's variables lie at `variables`.
+    pub(super) fn describe(
+        &self,
+        launch: &Launch<'_>,
+        variables: &[u64],
+        number: u64,
+        fault: BlockFault,
+    ) -> Fault {
         let BlockFault { site, thread, kind } = fault;
         let program = &*launch.function.program;
         let func = &program.functions[site.function as usize];
@@ -103,7 +111,7 @@ impl Machine {
         let (ptx_line, _) = source.line_column(at);
         let kind = match kind {
             FaultKind::Access { access, .. } => {
-                let near = self.near(&access, launch.args);
+                let near = self.near(&access, launch, variables);
                 FaultKind::Access { access, near }
             }
             other => other,
@@ -129,19 +137,21 @@ impl Machine {
     }
 
     /// The memory that a faulting access was probably meant for.
-    fn near(&self, access: &AccessFault, args: &[Arg]) -> String {
+    fn near(&self, access: &AccessFault, launch: &Launch<'_>, variables: &[u64]) -> String {
         if let Some(near) = access.near() {
             return near;
         }
         let Some(allocation) = self.global.nearest(access.address) else {
             return String::new();
         };
-        let whose = args
-            .iter()
-            .position(|arg| *arg == Arg::Pointer(allocation.base))
-            .map_or("an allocation".to_owned(), |index| {
-                format!("argument {index}'s buffer")
-            });
+        let mut args = launch.args.iter();
+        let argument = args.position(|arg| *arg == Arg::Pointer(allocation.base));
+        let variable = launch.function.variable_at(variables, allocation.base);
+        let whose = match (argument, variable) {
+            (Some(index), _) => format!("argument {index}'s buffer"),
+            (None, Some(name)) => format!("variable `{}`", demangle(name)),
+            (None, None) => "an allocation".to_owned(),
+        };
         let end = allocation.base + allocation.bytes;
         let bytes = allocation.bytes;
         if access.address >= end {
@@ -177,9 +187,9 @@ impl Fault {
     fn text(&self) -> String {
         let [bx, by, bz] = self.block;
         let [tx, ty, tz] = self.thread;
-        let mut text = format!("{} in kernel `{}`", self.kind, self.kernel);
+        let mut text = format!("{} in kernel `{}`", self.kind, demangle(&self.kernel));
         if let Some(function) = &self.function {
-            text += &format!(" (function `{function}`)");
+            text += &format!(" (function `{}`)", demangle(function));
         }
         text += &format!(", block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})");
         if self.ptx_line > 0 {

@@ -261,7 +261,7 @@ impl WarpState {
             let values: Lanes64 = match filled.init {
                 FrameInit::Number(value) => [value; LANES],
                 FrameInit::Global { variable, offset } => {
-                    [launch.globals[variable as usize].wrapping_add_signed(offset); LANES]
+                    [launch.variables[variable as usize].wrapping_add_signed(offset); LANES]
                 }
                 FrameInit::Local(offset) => [u64::from(frame.local.wrapping_add(offset)); LANES],
                 FrameInit::DynamicShared(offset) => {
