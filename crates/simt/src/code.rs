@@ -211,6 +211,33 @@ pub struct Func {
     pub code: Vec<Inst>,
     /// For each instruction, the place in the text that it comes from.
     pub origins: Vec<Origin>,
+    /// The registers that the text declares.
+    pub register_names: Vec<RegisterNames>,
+}
+
+/// One declaration of registers: `%p`, or `%r<9>`.
+#[derive(Debug, Clone)]
+pub struct RegisterNames {
+    /// The name, or the part before the number.
+    pub name: String,
+    /// For `%r<9>`, how many.
+    pub count: Option<u32>,
+    /// The first of them.
+    pub first: Reg,
+}
+
+impl RegisterNames {
+    /// The register of this name, if it is one of these.
+    pub fn find(&self, name: &str) -> Option<Reg> {
+        let number = name.strip_prefix(&self.name[..])?;
+        match self.count {
+            None => number.is_empty().then_some(self.first),
+            Some(count) => {
+                let index: u32 = number.parse().ok()?;
+                (index < count && index.to_string() == number).then(|| self.first.advance(index))
+            }
+        }
+    }
 }
 
 /// The place in the text that an instruction comes from.

@@ -19,7 +19,7 @@ mod words;
 
 use std::sync::atomic::{Ordering, fence};
 
-use crate::observe::Access;
+use crate::observe::{Access, Scope};
 use crate::regs::{Lanes64, Regs};
 use crate::vectors::Portable;
 use ptx::ast::Space;
@@ -159,7 +159,7 @@ pub enum Memory {
     /// `cp.async.commit_group`, `.wait_group`, `.wait_all`: nothing is left to do, because copies are done at once.
     Nothing,
     /// `membar`, `fence`
-    Fence,
+    Fence(Scope),
     /// `cvta`, `isspacep` and others that compute with addresses and access nothing.
     Address(AddressOp),
 }
@@ -188,7 +188,7 @@ impl Memory {
             },
             Memory::AsyncCopy(op) => op.execute(env, mask, observe)?,
             Memory::Nothing => {}
-            Memory::Fence => fence(Ordering::SeqCst),
+            Memory::Fence(_) => fence(Ordering::SeqCst),
             Memory::Address(op) => op.execute(&mut env.regs, mask),
         }
         Ok(())

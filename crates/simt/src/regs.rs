@@ -21,6 +21,17 @@ pub enum Reg {
     Pred(Pred),
 }
 
+impl Reg {
+    /// The register of the same file so many further.
+    pub(crate) fn advance(self, by: u32) -> Self {
+        match self {
+            Reg::R32(R32(first)) => Reg::R32(R32(first + by)),
+            Reg::R64(R64(first)) => Reg::R64(R64(first + by)),
+            Reg::Pred(Pred(first)) => Reg::Pred(Pred(first + by)),
+        }
+    }
+}
+
 /// `@%p` or `@!%p`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guard {

@@ -228,7 +228,7 @@ impl<'l, 'm> Context<'l, 'm> {
                 };
                 for (known, count, first) in &scope.ranges {
                     if *known == prefix && number < *count {
-                        return Some((advance(first.reg, number), first.bits));
+                        return Some((first.reg.advance(number), first.bits));
                     }
                 }
             }
@@ -243,13 +243,5 @@ impl<'l, 'm> Context<'l, 'm> {
             Some(location) => Some(Ok(*location)),
             None => self.module_variables.module_scope(name),
         }
-    }
-}
-
-fn advance(reg: Reg, by: u32) -> Reg {
-    match reg {
-        Reg::R32(R32(first)) => Reg::R32(R32(first + by)),
-        Reg::R64(R64(first)) => Reg::R64(R64(first + by)),
-        Reg::Pred(Pred(first)) => Reg::Pred(Pred(first + by)),
     }
 }

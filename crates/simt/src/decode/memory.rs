@@ -10,6 +10,7 @@ use crate::memory::async_copy::AsyncCopy;
 use crate::memory::atomic::{Atomic, AtomicOp};
 use crate::memory::load_store::{Destination, Load, Store, Width};
 use crate::memory::{Memory, Region};
+use crate::observe::Scope;
 use ptx::opcode::type_bytes;
 
 const BITS: &[&str] = &["b32", "b64"];
@@ -138,7 +139,15 @@ impl<'d> Decoder<'d, '_, '_> {
             "st" => self.store(),
             "atom" | "red" => self.atomic(),
             "cp" => self.async_copy(),
-            "membar" | "fence" if self.operands.is_empty() => Ok(Memory::Fence),
+            "membar" | "fence" if self.operands.is_empty() => {
+                let has = |scope: &str| self.words.contains(&scope);
+                Ok(Memory::Fence(match () {
+                    () if has("cta") => Scope::Cta,
+                    () if has("cluster") => Scope::Cluster,
+                    () if has("gpu") || has("gl") => Scope::Gpu,
+                    () => Scope::Sys,
+                }))
+            }
             _ => Err(self.unsupported_form()),
         }
     }

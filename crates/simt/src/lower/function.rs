@@ -8,7 +8,7 @@ use ptx::ast::{At, Function, Instruction, Loc, Space, Statement, Variable};
 use ptx::opcode::{self, Class};
 
 use super::{Functions, Lowering, flow};
-use crate::code::{Func, Guard, Inst, Op, Origin};
+use crate::code::{Func, Guard, Inst, Op, Origin, RegisterNames};
 use crate::decode::context::Scope;
 use crate::decode::{Context, decode};
 use crate::error::LowerError;
@@ -155,6 +155,11 @@ impl<'m> Body<'_, 'm> {
         }
         for (name, count) in names {
             let first = self.cx.declare(ty, count.unwrap_or(1))?;
+            self.cx.func.register_names.push(RegisterNames {
+                name: (*name).to_owned(),
+                count: *count,
+                first: first.reg,
+            });
             let scope = self.cx.scope();
             match count {
                 Some(count) => scope.ranges.push((name, *count, first)),

@@ -9,7 +9,7 @@ use super::schedule::Turns;
 use super::warp::{Arrival, Snapshot, Status, WarpState};
 use crate::code::{Program, ReduceOp};
 use crate::memory::{GlobalMemory, Recent, SharedMemory};
-use crate::observe::{Observer, Site, WarpId};
+use crate::observe::{BarrierArrival, Observer, Site, WarpId};
 use crate::regs::lanes;
 
 /// Barriers of a block (PTX ISA §9.7.13.1).
@@ -198,6 +198,7 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
             }
             if ended == self.warps.len() {
                 self.report()?;
+                self.observer.block_ended(self.number);
                 return Ok(Progress::Ended);
             }
             still &= !progressed;
@@ -359,7 +360,14 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
             block: self.number,
             warp: index as u32,
         };
-        self.observer.barrier(site, warp_id);
+        self.observer.barrier(&BarrierArrival {
+            site,
+            warp_id,
+            id: arrival.id,
+            count: arrival.count,
+            lanes: arrival.lanes,
+            waits: arrival.waits,
+        });
         self.release(id);
         Ok(())
     }
@@ -375,6 +383,7 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
             return false;
         }
         self.barriers[id] = BarrierState::default();
+        self.observer.released(self.number, id as u32);
         for warp in &mut self.warps {
             warp.release(self.launch, id as u32, |op| match op {
                 ReduceOp::Popc => barrier.yes,

@@ -32,6 +32,9 @@ pub(super) struct Arrival {
     pub(super) count: Option<u32>,
     /// The number of threads that the barrier counts for this arrival.
     pub(super) threads: u32,
+    pub(super) lanes: u32,
+    /// Whether they wait: those that `bar.arrive` do not.
+    pub(super) waits: bool,
     pub(super) votes: Option<Votes>,
 }
 
@@ -112,6 +115,8 @@ pub(super) struct WarpState {
     tid: [Lanes32; 3],
     /// Arrivals at barriers that the block has not counted yet.
     pub(super) arrivals: Vec<Arrival>,
+    /// Lanes that met at instructions at which they waited for each other.
+    met: Vec<(Site, u32)>,
     pub(super) pace: Pace,
 }
 
@@ -141,6 +146,7 @@ impl WarpState {
             block: [0; 3],
             tid,
             arrivals: Vec::new(),
+            met: Vec::new(),
             pace: Pace::default(),
         }
     }

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::{StackEntry, Status, Wait, WarpState};
 use crate::code::{Inst, NEVER, Op, R32, Reg};
-use crate::memory::{AccessFault, Env, Recent, SharedMemory};
-use crate::observe::{Observer, Site, WarpId};
+use crate::memory::{AccessFault, Env, Memory, Recent, SharedMemory};
+use crate::observe::{Observer, Registers, Site, Step, WarpId};
 use crate::regs::{LANES, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
@@ -66,14 +66,19 @@ impl WarpState {
                 continue;
             }
             if entry.wait != Wait::Nothing {
-                match self.choose(launch) {
+                let status = self.choose(launch);
+                for (site, lanes) in self.met.drain(..) {
+                    observer.synchronized(site, warp_id, lanes);
+                }
+                match status {
                     Some(status) => return Ok(status),
                     None => continue,
                 }
             }
             let frame = self.frames[entry.frame as usize];
             let alive = self.alive();
-            let code = &launch.program.functions[frame.function as usize].code[..];
+            let func = &launch.program.functions[frame.function as usize];
+            let code = &func.code[..];
             let site = |pc| Site {
                 function: frame.function,
                 pc,
@@ -106,6 +111,14 @@ impl WarpState {
                     Op::Memory(_) => !O::WATCHES,
                     _ => false,
                 };
+                if O::STEPS {
+                    observer.step(&Step {
+                        site: here,
+                        warp_id,
+                        lanes: env.regs.guarded(inst.guard, mask),
+                        registers: Registers::new(func, &env.regs),
+                    });
+                }
                 if alike {
                     // Runs up to the reconvergence point of these lanes, or to the end of the function.
                     let end = if reconvergence_pc > pc && reconvergence_pc != NEVER {
@@ -113,7 +126,8 @@ impl WarpState {
                     } else {
                         code.len()
                     };
-                    let end = end.min(pc as usize + left as usize);
+                    let most = if O::STEPS { 1 } else { left as usize };
+                    let end = end.min(pc as usize + most);
                     let code = &code[pc as usize..end];
                     let count = if O::WATCHES {
                         (simd.run_alu)(code, &mut env.regs, mask)
@@ -134,6 +148,9 @@ impl WarpState {
                     Op::Memory(op) => {
                         pc += 1;
                         if active != 0 {
+                            if let Memory::Fence(scope) = op {
+                                observer.fence(here, warp_id, active, *scope);
+                            }
                             simd.run_memory(op, &mut env, active, &mut at, |access| {
                                 observer.access(here, warp_id, access);
                             })
@@ -149,6 +166,9 @@ impl WarpState {
                                 break Pause::Lanes(active);
                             }
                             op.execute(&mut env.regs, active, alive, None);
+                            if op.members().is_some() {
+                                observer.synchronized(here, warp_id, active);
+                            }
                         }
                         pc += 1;
                     }
@@ -183,7 +203,12 @@ impl WarpState {
                 Pause::Lanes(active) => self.await_lanes(launch, pc, mask, active),
                 Pause::Other(active) => {
                     let inst = &code[pc as usize];
-                    match self.other(launch, site(pc), inst, mask, active)? {
+                    let next = self.other(launch, site(pc), inst, mask, active)?;
+                    let exited = alive & !self.alive();
+                    if exited != 0 {
+                        observer.exited(site(pc), warp_id, exited);
+                    }
+                    match next {
                         Next::Go => {}
                         Next::Stop(status) => return Ok(status),
                         Next::Diverged(together) => observer.branch(site(pc), mask, together),

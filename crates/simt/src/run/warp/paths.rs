@@ -228,6 +228,7 @@ impl WarpState {
                 let StackEntry { mask, frame, .. } = self.stack[index];
                 let op = self.warp_op(launch, index);
                 op.execute(&mut self.regs(frame), mask, alive, Some(&values));
+                self.met.push((self.site_of(&self.stack[index]), mask));
                 self.stack[index].pc += 1;
                 self.stack[index].wait = Wait::Nothing;
             }
@@ -278,6 +279,8 @@ impl WarpState {
             id: regs.get32(barrier.id)[lane],
             count: barrier.count.map(|count| regs.get32(count)[lane]),
             threads: 0,
+            lanes: mask,
+            waits: barrier.waits,
             votes: barrier.reduce.as_ref().map(|reduce| {
                 let yes = regs.pred(reduce.value) ^ if reduce.negated { ALL } else { 0 };
                 Votes {
