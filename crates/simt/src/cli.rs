@@ -83,7 +83,8 @@ impl From<MemoryError> for Failure {
 }
 
 /// Runs the program and returns its exit code: 0; 1 for a fault in the kernel; 2 for bad PTX or usage.
-/// Errors are one line on `err`.
+/// Errors are one line on `err`; below a fault's, indented lines say which functions the thread was in, if there are
+/// several.
 pub fn main(
     args: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,

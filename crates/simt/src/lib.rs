@@ -85,6 +85,7 @@ pub mod code;
 pub mod counters;
 pub mod critical_path;
 mod decode;
+mod demangle;
 mod error;
 mod host_simd;
 mod layout;
@@ -102,8 +103,9 @@ mod vectors;
 pub mod warp;
 
 pub use counters::Counters;
+pub use demangle::demangled;
 pub use memory::global::MemoryError;
 pub use module::{Function, LoadError, Module};
 pub use run::{
-    Arg, Buffer, Config, Element, Fault, FaultKind, Launch, LaunchError, Machine, Schedule,
+    Arg, Buffer, Config, Element, Fault, FaultKind, Frame, Launch, LaunchError, Machine, Schedule,
 };

@@ -7,7 +7,7 @@ use crate::lower::lower;
 use ptx::{ParseError, Source};
 
 /// PTX that cannot be loaded, or a kernel that cannot be run.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The text is not PTX.
@@ -53,11 +53,10 @@ impl Function {
     }
 }
 
-/// A module's text and the files that its lines come from.
+/// A module's text.
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) ptx: String,
-    pub(crate) files: Vec<(u32, String)>,
 }
 
 /// A PTX module.
@@ -110,16 +109,8 @@ impl Module {
                 (function.name.to_owned(), program)
             })
             .collect();
-        let files = ast
-            .files
-            .iter()
-            .map(|(number, name)| (*number, (*name).to_owned()))
-            .collect();
         Ok(Self {
-            text: Arc::new(Text {
-                files,
-                ptx: ptx.clone(),
-            }),
+            text: Arc::new(Text { ptx: ptx.clone() }),
             kernels,
         })
     }

@@ -65,7 +65,7 @@ impl<'a> Launch<'a> {
 }
 
 /// Why a launch was refused or ended early.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// No GPU can launch the kernel with this geometry.
