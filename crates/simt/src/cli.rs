@@ -24,9 +24,9 @@ use anstyle::{AnsiColor, Style};
 use clap::Parser as _;
 use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 
+use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
 use crate::module::{LoadError, Module};
-use crate::names::demangle;
 use args::{Arguments, Command};
 
 /// An error that ends the program: a line for the user, and the exit code.
@@ -84,7 +84,8 @@ impl From<MemoryError> for Failure {
 }
 
 /// Runs the program and returns its exit code: 0; 1 for a fault in the kernel; 2 for bad PTX or usage.
-/// Errors are one line on `err`.
+/// Errors are one line on `err`; below a fault's, indented lines say which functions the thread was in, if there are
+/// several.
 pub fn main(
     args: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,
@@ -152,7 +153,7 @@ fn refused(path: &Path, error: &LoadError) -> Failure {
             shorten(&error.source_line)
         ),
         LoadError::Refused { entry, .. } => {
-            format!("{shown}: kernel `{}`: {}", demangle(entry), reason(error))
+            format!("{shown}: kernel `{}`: {}", demangled(entry), reason(error))
         }
         other => format!("{shown}: {other}"),
     })

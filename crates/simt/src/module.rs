@@ -3,20 +3,21 @@
 use std::sync::Arc;
 
 use crate::code::{ModuleVariable, Program};
+use crate::demangle::demangled;
 use crate::lower::lower;
 use crate::names;
 use crate::run::Placed;
 use ptx::{ParseError, Source};
 
 /// PTX that cannot be loaded, or a kernel that cannot be run.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The text is not PTX.
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// A kernel, or a function that it can reach, needs something that this machine does not support.
-    #[error("kernel `{}`: line {}, column {}: {}\n  {}", names::demangle(.entry), .error.line, .error.column, .error.message, .error.source_line.trim())]
+    #[error("kernel `{}`: line {}, column {}: {}\n  {}", demangled(.entry), .error.line, .error.column, .error.message, .error.source_line.trim())]
     Refused {
         /// The kernel.
         entry: String,
@@ -54,7 +55,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// The kernel's name, as the text has it; [`demangle`](crate::demangle) makes it readable.
+    /// The kernel's name, as the text has it; [`demangle`](crate::demangled) makes it readable.
     pub fn name(&self) -> &str {
         &self.program.functions[0].name
     }
@@ -65,11 +66,10 @@ impl Function {
     }
 }
 
-/// A module's text, the files that its lines come from, and its variables.
+/// A module's text and its variables.
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) ptx: String,
-    pub(crate) files: Vec<(u32, String)>,
     /// By their numbers; `None` for one that no kernel can use.
     pub(crate) variables: Vec<Option<ModuleVariable>>,
 }
@@ -121,14 +121,8 @@ impl Module {
         });
         let kernels = kernels.collect();
         let variables = lowered.variables.into_iter().map(Result::ok).collect();
-        let files = ast
-            .files
-            .iter()
-            .map(|(number, name)| (*number, (*name).to_owned()))
-            .collect();
         Ok(Self {
             text: Arc::new(Text {
-                files,
                 variables,
                 ptx: ptx.clone(),
             }),

@@ -107,8 +107,9 @@ has nothing to divide by is null.
 Examples:
   simt run saxpy.ptx --entry saxpy --grid 4 --block 256 \\
     --arg f32:2 f32[1024]=iota f32[1024]=rand:1 u32:1024 --print 2:8 --count
-  simt run filter.ptx --symbol taps=f32[3]=file:taps.bin --arg f32[1024]=rand:1 f32[1024] f32[1] \\
-    --launch \"filter grid=4 block=256 args=0,1\" \"sum grid=1 block=1024 shared=4096 args=1,2\" --print 2";
+  simt run filter.ptx --symbol taps=f32[3]=file:taps.bin --print 2 \\
+    --arg f32[1024]=rand:1 f32[1024] f32[1] \\
+    --launch \"filter grid=4 block=256 args=0,1\" \"sum grid=1 block=1024 args=1,2\"";
 
 /// A kernel, its grid and its arguments.
 #[derive(Debug, Clone)]

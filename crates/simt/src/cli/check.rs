@@ -1,12 +1,11 @@
 //! `simt check`.
 
-use std::borrow::Cow;
 use std::io::Write;
 
 use super::args::Check;
 use super::{Failure, load, reason};
 use crate::code::{Param, Program};
-use crate::names::demangle;
+use crate::demangle::demangled;
 use ptx;
 
 pub(super) fn check(args: &Check, out: &mut dyn Write) -> Result<u8, Failure> {
@@ -43,9 +42,9 @@ pub(super) fn check(args: &Check, out: &mut dyn Write) -> Result<u8, Failure> {
 
 /// A name as the source has it, and as the text has it where that differs: `add(int, int) = _Z3addii`.
 fn both(name: &str) -> String {
-    match demangle(name) {
-        Cow::Borrowed(name) => name.to_owned(),
-        Cow::Owned(readable) => format!("{readable} = {name}"),
+    match demangled(name) {
+        same if same == name => same,
+        readable => format!("{readable} = {name}"),
     }
 }
 

@@ -9,7 +9,7 @@ use super::spec::{BufferInit, Spec};
 use super::values::Type;
 use super::{Failure, load, refused};
 use crate::counters::{Counters, Metric, Value};
-use crate::names::demangle;
+use crate::demangle::demangled;
 use crate::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Machine};
 
 /// A buffer among the arguments.
@@ -88,7 +88,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
                     values.get(*number).cloned().ok_or_else(|| {
                         let (entry, count) = (&launch.entry, values.len());
                         Failure::usage(format!(
-                            "--launch {entry}: argument {number} of {count}; the first is 0"
+                            "--launch {entry}: there is no argument {number}, but {count}, from 0 on"
                         ))
                     })
                 })
@@ -169,12 +169,12 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     }
     for Done { entry, metrics, .. } in &done {
         if !args.is_single() && args.count {
-            writeln!(out, "{}:", demangle(entry))?;
+            writeln!(out, "{}:", demangled(entry))?;
         }
         write!(out, "{}", table(metrics))?;
     }
     for Done { entry, seconds, .. } in &done {
-        writeln!(err, "{} ran in {seconds:.3} s", demangle(entry))?;
+        writeln!(err, "{} ran in {seconds:.3} s", demangled(entry))?;
     }
     fault.map_or(Ok(0), Err)
 }

@@ -28,7 +28,7 @@ pub struct Allocation {
 }
 
 /// An allocation of device memory that fails, or a buffer that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
     /// The size in bytes of so many elements does not fit into 64 bits.

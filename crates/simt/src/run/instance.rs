@@ -6,16 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::machine::{Buffer, Element, Machine};
 use crate::code::ModuleVariable;
+use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
 use crate::module::{Function, LoadError, Module, Text};
 use crate::names;
 
 /// A module that cannot be loaded, or an instance that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstanceError {
     /// There is no memory for a variable of the module.
-    #[error("the module's variable `{}`: {source}", names::demangle(.variable))]
+    #[error("the module's variable `{}`: {source}", demangled(.variable))]
     Memory {
         /// The variable.
         variable: String,

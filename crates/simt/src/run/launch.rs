@@ -13,9 +13,9 @@ use super::machine::Machine;
 use super::residents::{Blocks, HostThread};
 use super::schedule::Schedule;
 use crate::code::Program;
+use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
 use crate::module::Function;
-use crate::names::demangle;
 use crate::observe::Observer;
 
 /// A kernel together with the geometry and arguments of a launch.
@@ -67,11 +67,11 @@ impl<'a> Launch<'a> {
 }
 
 /// Why a launch was refused or ended early.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// No GPU can launch the kernel with this geometry.
-    #[error("kernel `{}`: {problem}", demangle(.kernel))]
+    #[error("kernel `{}`: {problem}", demangled(.kernel))]
     Geometry {
         /// The kernel.
         kernel: String,
@@ -79,7 +79,7 @@ pub enum LaunchError {
         problem: String,
     },
     /// The arguments do not match the kernel's parameters.
-    #[error("kernel `{}`: {problem}", demangle(.kernel))]
+    #[error("kernel `{}`: {problem}", demangled(.kernel))]
     Arguments {
         /// The kernel.
         kernel: String,
@@ -87,7 +87,7 @@ pub enum LaunchError {
         problem: String,
     },
     /// There is no memory for a module-scope variable that the kernel uses.
-    #[error("kernel `{}`: its module's variable `{}`: {source}", demangle(.kernel), demangle(.variable))]
+    #[error("kernel `{}`: its module's variable `{}`: {source}", demangled(.kernel), demangled(.variable))]
     Variable {
         /// The kernel.
         kernel: String,
@@ -97,7 +97,7 @@ pub enum LaunchError {
         source: MemoryError,
     },
     /// The instance that the kernel belongs to cannot be used.
-    #[error("kernel `{}`: {source}", demangle(.kernel))]
+    #[error("kernel `{}`: {source}", demangled(.kernel))]
     Instance {
         /// The kernel.
         kernel: String,
