@@ -4,7 +4,7 @@ use super::ModuleMemory;
 use crate::code::{InitialAddress, ModuleVariable};
 use crate::error::LowerError;
 use crate::memory::CONST_WINDOW;
-use ptx::ast::{Init, Number, Variable};
+use ptx::ast::{Init, Number, Space, Variable};
 use ptx::opcode::type_bytes;
 
 /// Bytes from a variable's begin within which initial values may lie. They are held one by one, so that a
@@ -78,17 +78,20 @@ impl Writer<'_, '_> {
                 let target = module.named(name, self.variable).ok_or_else(|| {
                     LowerError::invalid(format!("there is no variable `{name}`"), self.variable.at)
                 })?;
-                let Some(number) = module.numbers.get(&target.at) else {
-                    let what = format!("the address of `{name}` in an initializer");
-                    return Err(self.unsupported(what));
-                };
-                let is_constant = module.variable(*number)?.constant_at.is_some();
-                if self.element != 8 && !(is_constant && self.element == 4) {
+                let number = module.numbers.get(&target.at);
+                let is_global = target.space == Space::Global;
+                if !matches!((self.element, is_global), (8, _) | (4, false)) {
                     let bytes = self.element;
                     let what = format!("the address of `{name}` in an element of {bytes} bytes");
                     return Err(self.unsupported(what));
                 }
-                let window = match *generic && is_constant {
+                // Shared variables have no place before a kernel runs (PTX ISA §5.4.4 allows only these two spaces).
+                let Some(number) = number else {
+                    let what = format!("the address of `{name}` in an initializer");
+                    return Err(self.unsupported(what));
+                };
+                module.variable(*number)?;
+                let window = match *generic && !is_global {
                     true => CONST_WINDOW as i64,
                     false => 0,
                 };
