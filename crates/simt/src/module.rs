@@ -34,6 +34,8 @@ pub enum LoadError {
     AddressSize,
 }
 
+crate::error::debug_like_display!(LoadError);
+
 /// A kernel, ready to be launched.
 #[derive(Debug, Clone)]
 pub struct Function {
