@@ -183,7 +183,7 @@ fn shorten(line: &str) -> String {
     format!("{}…", &line[..line.floor_char_boundary(MOST)])
 }
 
-/// Writes an error as one line.
+/// Writes an error.
 pub fn complain(err: &mut dyn Write, message: &str) {
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     // If stderr is closed, only the exit code can report the error.

@@ -33,20 +33,14 @@ impl LowerError {
 
 /// `Debug` is what `unwrap`, and `?` in `main` or in a test, print. It is `Display`, because errors are for people.
 macro_rules! debug_like_display {
-    ($($error:ty),*) => {$(
+    ($error:ty) => {
         impl std::fmt::Debug for $error {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 std::fmt::Display::fmt(self, f)
             }
         }
-    )*};
+    };
 }
+pub(crate) use debug_like_display;
 
-debug_like_display!(
-    LowerError,
-    crate::LoadError,
-    crate::LaunchError,
-    crate::MemoryError,
-    crate::InstanceError,
-    crate::Fault
-);
+debug_like_display!(LowerError);

@@ -45,6 +45,8 @@ pub enum LoadError {
     AddressSize,
 }
 
+crate::error::debug_like_display!(LoadError);
+
 /// A kernel, ready to be launched.
 #[derive(Debug, Clone)]
 pub struct Function {

@@ -147,6 +147,22 @@ fn buffers_are_read_from_files_and_saved_to_them() {
 }
 
 #[test]
+fn below_a_fault_stand_the_functions_that_were_inlined() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/faults/inlined.ptx"
+    );
+    let mut args = vec!["run", file];
+    args.extend("--entry _Z7inlinedPi --grid 1 --block 32 --arg i32[8]".split(' '));
+    let ended = simt(&args);
+    assert_eq!(ended.code, 1);
+    let lines: Vec<_> = ended.err.lines().collect();
+    assert_eq!(lines.len(), 4, "{}", ended.err);
+    assert!(lines[0].starts_with("error: ") && lines[0].ends_with("/src/inlined.cu:9]"));
+    assert!(lines[1..].iter().all(|line| line.starts_with("  ")));
+}
+
+#[test]
 fn a_fault_is_told_with_its_place_and_what_was_written_before_is_kept() {
     let ended = run("--entry fill --grid 1 --block 64 --arg u32[32] --print 0:4");
     assert_eq!(ended.code, 1);

@@ -226,7 +226,9 @@ impl Device for Sim {
     }
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
-        let refused = |error: LaunchError| refused(launch, error.to_string());
+        // Messages here are lines. A fault's further ones list the calls that led to it.
+        let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+        let refused = |error: LaunchError| refused(launch, first_line(error.to_string()));
         let (function, args) = self.prepare(launch, bound)?;
         let Launch {
             grid,

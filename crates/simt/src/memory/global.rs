@@ -103,6 +103,8 @@ pub enum MemoryError {
     },
 }
 
+crate::error::debug_like_display!(MemoryError);
+
 /// All allocations, in the order of their addresses.
 #[derive(Debug)]
 pub struct GlobalMemory {

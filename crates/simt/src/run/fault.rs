@@ -46,9 +46,12 @@ pub struct Fault {
     /// The source line to look at, file and line: the innermost of [`Fault::frames`] that is not a library's, or else
     /// the innermost.
     pub origin: Option<(String, u32)>,
-    /// The functions that the thread was in, the innermost first, which the instruction belongs to.
+    /// The functions that the thread was in, the innermost first: that of the instruction, those that it was inlined
+    /// into, and their callers. Of calls nested deeply, only the innermost.
     pub frames: Vec<Frame>,
 }
+
+crate::error::debug_like_display!(Fault);
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,8 +149,10 @@ impl Machine {
             },
             other => other,
         };
-        let places = || frames.iter().filter(|frame| frame.place.is_some());
-        let lead = places().find(|frame| !frame.library).or(places().next());
+        // Line 0 is code that the compiler made of several lines.
+        let has_line = |frame: &&Frame| frame.place.as_ref().is_some_and(|(_, line)| *line > 0);
+        let lead = frames.iter().filter(has_line).find(|frame| !frame.library);
+        let lead = lead.or_else(|| frames.iter().find(|frame| frame.place.is_some()));
         Fault {
             kind,
             kernel: program.functions[0].name.clone(),

@@ -8,7 +8,7 @@ use crate::code::Program;
 use crate::demangle::demangled;
 use crate::observe::Site;
 
-/// Frames that are listed of calls nested more deeply.
+/// How many frames are listed, and calls looked at.
 const LISTED: usize = 24;
 
 /// A function that a thread was in when it faulted.

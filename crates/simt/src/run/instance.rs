@@ -63,6 +63,8 @@ pub enum InstanceError {
     Foreign,
 }
 
+crate::error::debug_like_display!(InstanceError);
+
 /// Where the variables of a loaded module lie.
 #[derive(Debug)]
 pub(crate) struct Placed {

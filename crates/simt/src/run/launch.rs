@@ -109,6 +109,8 @@ pub enum LaunchError {
     Fault(Box<Fault>),
 }
 
+crate::error::debug_like_display!(LaunchError);
+
 impl LaunchError {
     pub(super) fn geometry(program: &Program, problem: String) -> Self {
         let kernel = program.functions[0].name.clone();
