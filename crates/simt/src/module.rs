@@ -57,7 +57,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// The kernel's name, as the text has it; [`demangle`](crate::demangled) makes it readable.
+    /// The kernel's name, as the text has it; [`demangled`](crate::demangled) makes it readable.
     pub fn name(&self) -> &str {
         &self.program.functions[0].name
     }
@@ -80,7 +80,14 @@ pub(crate) struct Text {
 #[derive(Debug, Clone)]
 pub struct Module {
     pub(crate) text: Arc<Text>,
-    kernels: Arc<[(String, Result<Arc<Program>, LoadError>)]>,
+    kernels: Arc<[Kernel]>,
+}
+
+/// A kernel of a module: its program, or why it is refused.
+#[derive(Debug)]
+struct Kernel {
+    name: String,
+    program: Result<Arc<Program>, LoadError>,
 }
 
 impl Module {
@@ -119,7 +126,7 @@ impl Module {
                 entry: name.clone(),
                 error: ParseError::new(&source, error.at, error.message),
             });
-            (name, program)
+            Kernel { name, program }
         });
         let kernels = kernels.collect();
         let variables = lowered.variables.into_iter().map(Result::ok).collect();
@@ -134,7 +141,7 @@ impl Module {
 
     /// The names of the module's kernels, in the order of the text.
     pub fn kernels(&self) -> impl Iterator<Item = &str> + Clone {
-        self.kernels.iter().map(|(name, _)| name.as_str())
+        self.kernels.iter().map(|kernel| kernel.name.as_str())
     }
 
     /// The module's variables in global and constant memory, its functions' own behind those of the module's scope.
@@ -182,7 +189,7 @@ impl Module {
             }
         })?;
         Ok(Function {
-            program: self.kernels[number].1.clone()?,
+            program: self.kernels[number].program.clone()?,
             module: self.text.clone(),
             placed: None,
         })

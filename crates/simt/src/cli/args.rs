@@ -19,7 +19,7 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Run a kernel, or several; exit code 1 if one faults, 2 if the PTX or the arguments are bad
-    Run(Run),
+    Run(Box<Run>),
     /// List a file's kernels: parameters, shared memory, and what of them cannot be run (exit code 2 then); and the
     /// variables that other modules may see
     Check(Check),
