@@ -24,6 +24,7 @@ use anstyle::{AnsiColor, Style};
 use clap::Parser as _;
 use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 
+use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
 use crate::module::{LoadError, Module};
 use args::{Arguments, Command};
@@ -83,7 +84,8 @@ impl From<MemoryError> for Failure {
 }
 
 /// Runs the program and returns its exit code: 0; 1 for a fault in the kernel; 2 for bad PTX or usage.
-/// Errors are one line on `err`.
+/// Errors are one line on `err`; below a fault's, indented lines say which functions the thread was in, if there are
+/// several.
 pub fn main(
     args: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,
@@ -150,7 +152,9 @@ fn refused(path: &Path, error: &LoadError) -> Failure {
             error.message,
             shorten(&error.source_line)
         ),
-        LoadError::Refused { entry, .. } => format!("{shown}: kernel `{entry}`: {}", reason(error)),
+        LoadError::Refused { entry, .. } => {
+            format!("{shown}: kernel `{}`: {}", demangled(entry), reason(error))
+        }
         other => format!("{shown}: {other}"),
     })
 }
@@ -179,7 +183,7 @@ fn shorten(line: &str) -> String {
     format!("{}…", &line[..line.floor_char_boundary(MOST)])
 }
 
-/// Writes an error as one line.
+/// Writes an error.
 pub fn complain(err: &mut dyn Write, message: &str) {
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     // If stderr is closed, only the exit code can report the error.

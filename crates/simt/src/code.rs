@@ -140,9 +140,9 @@ pub enum ReduceOp {
 pub enum FrameInit {
     /// The same number in every lane.
     Number(u64),
-    /// The address of a module-scope `.global` variable, plus an offset.
+    /// The address of a `.global` variable, plus an offset.
     Global {
-        /// Index into [`Program::globals`].
+        /// The number of the module's variable.
         variable: u32,
         /// Bytes.
         offset: i64,
@@ -298,22 +298,39 @@ pub struct Param {
     pub align: u32,
 }
 
-/// A module-scope variable in global or constant memory.
+/// A variable of a module in global or constant memory, whose value lives from launch to launch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModuleVariable {
-    /// Its name.
+    /// Its name, as the text has it.
     pub name: String,
     /// Bytes.
     pub bytes: u64,
     /// Alignment in bytes.
     pub align: u32,
+    /// Offset in constant memory; `None` for a variable in global memory.
+    pub constant_at: Option<u32>,
+    /// Whether other modules see it: it is `.visible`, `.weak` or `.common`.
+    pub is_visible: bool,
     /// Its initial bytes; shorter than `bytes` where the rest is zero.
     pub init: Vec<u8>,
-    /// Addresses of other variables within it: at which byte, of which variable, plus an offset.
-    pub addresses: Vec<(u64, u32, i64)>,
+    /// Addresses of variables within it.
+    pub addresses: Vec<InitialAddress>,
 }
 
-/// A kernel together with all functions and variables that it can reach.
+/// An initial value that is the address of a variable, in its own space or generic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InitialAddress {
+    /// Offset in the variable that holds the address.
+    pub at: u64,
+    /// Bytes of the value.
+    pub bytes: u32,
+    /// The number of the variable whose address it is.
+    pub variable: u32,
+    /// Bytes behind that address.
+    pub offset: i64,
+}
+
+/// A kernel together with all functions that it can reach.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
     /// The functions; the first is the entry.
@@ -324,10 +341,8 @@ pub struct Program {
     pub param_bytes: u32,
     /// Bytes of static shared memory; dynamic shared memory begins behind it, at the next multiple of 16.
     pub shared_bytes: u32,
-    /// Module-scope global variables that it uses.
-    pub globals: Vec<ModuleVariable>,
-    /// The contents of constant memory when the kernel starts.
-    pub constants: Vec<u8>,
+    /// The numbers of the module's variables that it can reach, in rising order.
+    pub variables: Vec<u32>,
     /// `.reqntid`, if given.
     pub required_block: Option<[u32; 3]>,
     /// The product of `.maxntid`, if given.

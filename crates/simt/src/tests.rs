@@ -47,7 +47,7 @@ pub(crate) fn program(body: &str) -> Result<Program, LowerError> {
          .reg .f64 %fd<16>;\n.reg .pred %p<8>;\n{body}\nret;\n}}\n"
     );
     let module = ptx::parse(&text).expect("the test's instruction is PTX");
-    lower(&module, &module.functions[0])
+    lower(&module).kernels.remove(0).1
 }
 
 impl State {

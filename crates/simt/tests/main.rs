@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod cli;
+mod faults;
 mod flow;
 mod observers;
 mod ptxas;

@@ -198,7 +198,9 @@ impl Device for Sim {
             true => (self.machine.launch_counted(&prepared)).map(|counters| counters.metrics()),
             false => self.machine.launch(&prepared).map(|_| Vec::new()),
         };
-        let counters = counters.map_err(|error| launch.refused(error))?;
+        // Messages here are lines. A fault's further ones list the calls that led to it.
+        let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+        let counters = counters.map_err(|error| launch.refused(first_line(error.to_string())))?;
         Ok(LaunchResult {
             time_ns: None,
             counters,

@@ -10,7 +10,7 @@ use super::warp::{Arrival, Snapshot, Status, WarpState};
 use crate::code::{Program, ReduceOp};
 use crate::memory::{GlobalMemory, Recent, SharedMemory};
 use crate::observe::{BarrierArrival, Observer, Site, WarpId};
-use crate::regs::lanes;
+use crate::regs::{LANES, lanes};
 
 /// Barriers of a block (PTX ISA §9.7.13.1).
 const BARRIERS: usize = 16;
@@ -25,11 +25,19 @@ pub(super) struct BlockFault {
     pub(super) site: Site,
     pub(super) thread: u32,
     pub(super) kind: FaultKind,
+    /// The calls that the thread is in, the innermost first.
+    pub(super) callers: Vec<Site>,
 }
 
 impl BlockFault {
     pub(super) fn new(site: Site, thread: u32, kind: FaultKind) -> Self {
-        Self { site, thread, kind }
+        let callers = Vec::new();
+        Self {
+            site,
+            thread,
+            kind,
+            callers,
+        }
     }
 
     pub(super) fn is_deadlock(&self) -> bool {
@@ -44,8 +52,10 @@ pub(super) struct LaunchState<'a> {
     pub(super) block: [u32; 3],
     pub(super) dynamic_shared: u32,
     pub(super) params: &'a [u8],
-    /// Addresses of the program's global variables.
-    pub(super) globals: &'a [u64],
+    /// Addresses of the module's variables, by their numbers.
+    pub(super) variables: &'a [u64],
+    /// The contents of constant memory.
+    pub(super) constants: &'a [u8],
     pub(super) global: &'a GlobalMemory,
     pub(super) config: &'a Config,
     pub(super) simd: &'a crate::host_simd::HostSimd,
@@ -433,6 +443,12 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
         let (site, thread) =
             first.map_or((Site { function: 0, pc: 0 }, 0), |wait| (wait.1, wait.2));
         BlockFault::new(site, thread, FaultKind::Deadlock { waiting })
+    }
+
+    /// The calls that the thread of a fault is in.
+    pub(super) fn callers(&self, fault: &BlockFault) -> Vec<Site> {
+        let (warp, lane) = (fault.thread as usize / LANES, fault.thread as usize % LANES);
+        self.warps[warp].callers(lane)
     }
 
     /// A fault of the first warp that has not ended, which is none of its own.

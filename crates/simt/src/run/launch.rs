@@ -8,10 +8,12 @@ use super::arg::{Arg, parameters};
 use super::block::{Exchange, LaunchState};
 use super::fault::Fault;
 use super::geometry::check_geometry;
+use super::instance::InstanceError;
 use super::machine::Machine;
 use super::residents::{Blocks, HostThread};
 use super::schedule::Schedule;
 use crate::code::Program;
+use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
 use crate::module::Function;
 use crate::observe::Observer;
@@ -65,11 +67,11 @@ impl<'a> Launch<'a> {
 }
 
 /// Why a launch was refused or ended early.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// No GPU can launch the kernel with this geometry.
-    #[error("kernel `{kernel}`: {problem}")]
+    #[error("kernel `{}`: {problem}", demangled(.kernel))]
     Geometry {
         /// The kernel.
         kernel: String,
@@ -77,7 +79,7 @@ pub enum LaunchError {
         problem: String,
     },
     /// The arguments do not match the kernel's parameters.
-    #[error("kernel `{kernel}`: {problem}")]
+    #[error("kernel `{}`: {problem}", demangled(.kernel))]
     Arguments {
         /// The kernel.
         kernel: String,
@@ -85,7 +87,7 @@ pub enum LaunchError {
         problem: String,
     },
     /// There is no memory for a module-scope variable that the kernel uses.
-    #[error("kernel `{kernel}`: its module's variable `{variable}`: {source}")]
+    #[error("kernel `{}`: its module's variable `{}`: {source}", demangled(.kernel), demangled(.variable))]
     Variable {
         /// The kernel.
         kernel: String,
@@ -94,10 +96,20 @@ pub enum LaunchError {
         /// Why the memory cannot be allocated.
         source: MemoryError,
     },
+    /// The instance that the kernel belongs to cannot be used.
+    #[error("kernel `{}`: {source}", demangled(.kernel))]
+    Instance {
+        /// The kernel.
+        kernel: String,
+        /// Why not: it was unloaded, or another machine has loaded it.
+        source: InstanceError,
+    },
     /// The kernel faulted. Buffers hold what was written before the fault.
     #[error(transparent)]
     Fault(Box<Fault>),
 }
+
+crate::error::debug_like_display!(LaunchError);
 
 impl LaunchError {
     pub(super) fn geometry(program: &Program, problem: String) -> Self {
@@ -188,14 +200,36 @@ impl Machine {
             return Err(LaunchError::geometry(program, problem));
         }
         let params = parameters(program, args)?;
-        let globals = self.place_globals(program)?;
+        let kernel = || program.functions[0].name.clone();
+        let temporary;
+        let variables = match &function.placed {
+            Some(placed) => {
+                let loaded = self.check_loaded(placed);
+                loaded.map_err(|source| LaunchError::Instance {
+                    kernel: kernel(),
+                    source,
+                })?;
+                &placed.addresses
+            }
+            None => {
+                let numbers = program.variables.iter().copied();
+                let placed = self.place(&function.module, numbers);
+                temporary = placed.map_err(|(variable, source)| LaunchError::Variable {
+                    kernel: kernel(),
+                    variable,
+                    source,
+                })?;
+                &temporary
+            }
+        };
         let state = LaunchState {
             program,
             grid,
             block,
             dynamic_shared: shared_bytes,
             params: &params,
-            globals: &globals,
+            variables,
+            constants: &self.constants(&function.module, variables),
             global: &self.global,
             config: &self.config,
             simd: self.simd,
@@ -233,19 +267,19 @@ impl Machine {
         let result = match blocks.fault() {
             None => Ok(merged.into_inner().expect("no observer panics")),
             Some((number, fault)) => Err(LaunchError::Fault(Box::new(
-                self.describe(launch, number, fault),
+                self.describe(launch, variables, number, fault),
             ))),
         };
-        for address in globals {
-            self.global.free(address);
+        if function.placed.is_none() {
+            self.free_all(variables);
         }
         result
     }
 
     /// Runs a kernel to its end.
     ///
-    /// Module-scope variables have their initial values at the start of each launch. Blocks begin in the order of their
-    /// numbers, and may wait for each other: a block that waits is set aside while others run, up to
+    /// A kernel of an [`Instance`](crate::Instance) uses that instance's variables; those of other kernels have their
+    /// initial values at the start of each launch. Blocks begin in the order of their numbers, and may wait for each other: a block that waits is set aside while others run, up to
     /// [`Config::resident_blocks`](crate::Config::resident_blocks) at a time.
     ///
     /// ```
@@ -282,42 +316,11 @@ impl Machine {
     /// # Errors
     /// Before anything runs: [`LaunchError::Geometry`] when no GPU takes the launch, or the kernel was not
     /// compiled for it, [`LaunchError::Arguments`] when the arguments do not fit the parameters,
-    /// [`LaunchError::Variable`] when there is no memory for a variable of the module.
+    /// [`LaunchError::Variable`] when there is no memory for a variable of the module, [`LaunchError::Instance`] when
+    /// the kernel's instance was unloaded or is another machine's.
     /// [`LaunchError::Fault`] when the kernel faults, runs for longer than
     /// [`Config::max_instructions`](crate::Config::max_instructions) or waits forever.
     pub fn launch(&mut self, launch: &Launch<'_>) -> Result<(), LaunchError> {
         self.launch_observed(launch, ())
-    }
-
-    /// Allocates the module's global variables that the kernel uses, with their initial values.
-    fn place_globals(&mut self, program: &Program) -> Result<Vec<u64>, LaunchError> {
-        let mut addresses = Vec::with_capacity(program.globals.len());
-        for variable in &program.globals {
-            let placed = self
-                .global
-                .allocate_aligned(variable.bytes, u64::from(variable.align));
-            match placed {
-                Ok(address) => addresses.push(address),
-                Err(source) => {
-                    for address in addresses {
-                        self.global.free(address);
-                    }
-                    return Err(LaunchError::Variable {
-                        kernel: program.functions[0].name.clone(),
-                        variable: variable.name.clone(),
-                        source,
-                    });
-                }
-            }
-        }
-        for (variable, address) in program.globals.iter().zip(&addresses) {
-            let allocation = self.global.at_mut(*address).expect("allocated just now");
-            allocation.write(0, &variable.init);
-            for (at, number, offset) in &variable.addresses {
-                let value = addresses[*number as usize].wrapping_add_signed(*offset);
-                allocation.write(*at, &value.to_le_bytes());
-            }
-        }
-        Ok(addresses)
     }
 }

@@ -157,7 +157,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
                     self.end(block);
                 }
                 Err(fault) => {
-                    self.fault(block.number, fault);
+                    self.fault(&block, fault);
                     self.end(block);
                 }
             }
@@ -211,7 +211,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         match block.begin(number) {
             Ok(()) => self.begun.push_back(block),
             Err(fault) => {
-                self.fault(number, fault);
+                self.fault(&block, fault);
                 self.end(block);
             }
         }
@@ -223,7 +223,9 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         self.ended.push(block);
     }
 
-    fn fault(&self, number: u64, fault: BlockFault) {
+    fn fault(&self, block: &Block<'a, 'm, O>, mut fault: BlockFault) {
+        let number = block.number;
+        fault.callers = block.callers(&fault);
         let faulted = &self.state.progress.faulted;
         faulted.fetch_min(number, Ordering::Relaxed);
         let mut faults = self.blocks.faults.lock().expect("pushing cannot panic");
@@ -276,7 +278,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         }
         let first = self.begun.iter().min_by_key(|block| block.number);
         if let Some(first) = first {
-            self.fault(first.number, first.deadlock());
+            self.fault(first, first.deadlock());
         }
         while let Some(block) = self.begun.pop_front() {
             self.end(block);

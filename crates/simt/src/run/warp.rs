@@ -181,6 +181,23 @@ impl WarpState {
         self.stack.last().map_or(start, |entry| self.site_of(entry))
     }
 
+    /// The calls that a lane is in, the innermost first.
+    pub(super) fn callers(&self, lane: usize) -> Vec<Site> {
+        let mut entries = self.stack.iter().rev();
+        let entry = entries.find(|entry| entry.mask >> lane & 1 == 1);
+        let mut frame = entry.map(|entry| self.frames[entry.frame as usize]);
+        std::iter::from_fn(|| {
+            let (caller, pc) = frame?.call?;
+            let caller = self.frames[caller as usize];
+            frame = Some(caller);
+            Some(Site {
+                function: caller.function,
+                pc,
+            })
+        })
+        .collect()
+    }
+
     fn regs(&mut self, frame: u32) -> Regs<'_> {
         let frame = self.frames[frame as usize];
         Regs {
@@ -267,7 +284,7 @@ impl WarpState {
             let values: Lanes64 = match filled.init {
                 FrameInit::Number(value) => [value; LANES],
                 FrameInit::Global { variable, offset } => {
-                    [launch.globals[variable as usize].wrapping_add_signed(offset); LANES]
+                    [launch.variables[variable as usize].wrapping_add_signed(offset); LANES]
                 }
                 FrameInit::Local(offset) => [u64::from(frame.local.wrapping_add(offset)); LANES],
                 FrameInit::DynamicShared(offset) => {
