@@ -197,6 +197,45 @@ fn in_random_order() {
     check([1, 2, 3].map(|seed| (Schedule::Random(seed), 1)));
 }
 
+/// Blocks that wait for none but those that have begun need no more room than for one, or for two on two host threads.
+#[test]
+fn where_a_device_has_room_for_few_blocks() {
+    let names = [
+        "block_tickets",
+        "chain_of_tickets",
+        "look_back_scan",
+        "last_block_reduces",
+        "blocks_wait_for_lower_blocks",
+        "lock_across_blocks",
+        "ticket_lock",
+    ];
+    let all = programs();
+    let expected = expected(&all);
+    for (threads, resident_blocks) in [(1, 1), (2, 2), (2, 3)] {
+        let config = Config {
+            threads,
+            resident_blocks,
+            ..Config::default()
+        };
+        let mut machine = Machine::new(config).unwrap();
+        for program in all.iter().filter(|program| names.contains(&&*program.name)) {
+            let result = program.run(&mut machine).unwrap();
+            assert_eq!(
+                summary(&result),
+                expected[&program.name],
+                "{}",
+                program.name
+            );
+        }
+        // Six blocks that all wait for each other.
+        let all = all
+            .iter()
+            .find(|program| program.name == "grid_barrier_counter");
+        let fault = all.unwrap().run(&mut machine).unwrap_err();
+        assert!(fault.starts_with("deadlock: "), "{fault}");
+    }
+}
+
 #[test]
 fn results_that_are_easily_computed_are_what_the_host_computes() {
     let mut machine = machine(Schedule::Fixed, 1);

@@ -190,3 +190,17 @@ extern "C" __global__ void barrier_in_parts_and_exits(unsigned *out, unsigned *s
         }
     }
 }
+
+__device__ __noinline__ unsigned meet_at_depth(unsigned depth, volatile unsigned *values) {
+    if (depth > 0) return meet_at_depth(depth - 1, values) * 3 + depth;
+    values[threadIdx.x] = threadIdx.x * 11;
+    sync_in_parts(1);
+    return values[63 - threadIdx.x];
+}
+
+// Lanes come to one barrier from calls of different depths.
+// launch: grid 1, block 64, out 64
+extern "C" __global__ void barrier_at_different_depths(unsigned *out, unsigned *scratch) {
+    __shared__ volatile unsigned values[64];
+    out[threadIdx.x] = meet_at_depth(threadIdx.x % 6, values);
+}

@@ -262,3 +262,14 @@ extern "C" __global__ void loops_of_different_lengths(unsigned *out, unsigned *s
     } while (true);
     out[global_id()] = steps * 65536 + highest % 65536;
 }
+
+__device__ __noinline__ unsigned vote_at_depth(unsigned depth, unsigned value) {
+    if (depth == 0) return __ballot_sync(FULL, value % 3 == 0);
+    return vote_at_depth(depth - 1, value + 1) * 3 + depth;
+}
+
+// Lanes vote together, each in a call of another depth.
+// launch: grid 1, block 32, out 32
+extern "C" __global__ void vote_at_different_depths(unsigned *out, unsigned *scratch) {
+    out[threadIdx.x] = vote_at_depth(threadIdx.x % 9, threadIdx.x);
+}

@@ -215,3 +215,46 @@ extern "C" __global__ void exit_from_nested_loops(unsigned *out, unsigned *scrat
     }
     out[lane] = history;
 }
+
+// Lanes that exit late, after loops, while the others wait for them under the full mask.
+// launch: grid 1, block 32, out 32
+extern "C" __global__ void exit_completes_a_shuffle(unsigned *out, unsigned *scratch) {
+    unsigned lane = threadIdx.x;
+    if (lane % 2) {
+        unsigned sum = lane;
+        for (unsigned step = 0; step < lane * 20; step++) sum = sum * 3 + scratch[step];
+        out[lane] = sum;
+        if (lane % 4 == 1) return;
+        asm volatile("exit;");
+    }
+    out[lane] = __shfl_xor_sync(FULL, lane + 7, 4) + __popc(__ballot_sync(FULL, 1));
+}
+
+// The same at a barrier of the block: some lanes of each warp wait there, the others exit much later.
+// launch: grid 1, block 64, out 64
+extern "C" __global__ void exit_completes_a_barrier_of_its_warp(unsigned *out, unsigned *scratch) {
+    unsigned thread = threadIdx.x;
+    if (thread % 3 == 1) {
+        for (unsigned step = 0; step < thread * 10; step++) scratch[thread] += step;
+        out[thread] = scratch[thread];
+        return;
+    }
+    out[thread] = __syncthreads_count(thread % 2) + 100 * __syncthreads_count(thread > 40);
+}
+
+// A barrier with a count of threads counts whole warps, also of those whose lanes have exited.
+// launch: grid 1, block 96, out 96
+extern "C" __global__ void exit_then_named_barrier(unsigned *out, unsigned *scratch) {
+    __shared__ unsigned values[96];
+    unsigned thread = threadIdx.x, count;
+    values[thread] = thread * 3;
+    __syncwarp();
+    if (thread % 5 == 2) return;
+    if (thread < 64) {
+        asm volatile("barrier.sync.aligned 1, 64;" : : : "memory");
+        out[thread] = values[63 - thread];
+    }
+    asm volatile("{ .reg .pred p; setp.gt.u32 p, %1, 30; barrier.red.popc.aligned.u32 %0, 2, 96, p; }"
+                 : "=r"(count) : "r"(thread) : "memory");
+    out[thread] += count * 1000;
+}

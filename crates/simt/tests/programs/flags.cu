@@ -230,3 +230,96 @@ extern "C" __global__ void flags_and_barriers(unsigned *out, unsigned *scratch) 
         __syncthreads();
     }
 }
+
+// Lanes count how often they look for the flag of a lane that has not come that far.
+// launch: grid 1, block 32, out 32
+extern "C" __global__ void lanes_count_their_attempts(unsigned *out, unsigned *scratch) {
+    volatile unsigned *flag = &scratch[0];
+    unsigned lane = threadIdx.x, attempts = 0;
+    if (lane != 5)
+        while (*flag == 0) attempts++;
+    else
+        out[31] = 1;
+    // That is where lane 5 waits for the others, if it waits at all.
+    if (lane == 5) *flag = 1;
+    if (lane != 31) out[lane] = attempts > 4000000000u ? 1 : 2;
+}
+
+// Blocks count how often they look for the flag of a later block.
+// launch: grid 2, block 32, out 64
+extern "C" __global__ void blocks_count_their_attempts(unsigned *out, unsigned *scratch) {
+    volatile unsigned *flags = scratch;
+    unsigned attempts = 0;
+    if (blockIdx.x + 1 < gridDim.x)
+        while (flags[blockIdx.x + 1] == 0) attempts++;
+    if (threadIdx.x == 0) flags[blockIdx.x] = 1;
+    out[global_id()] = attempts > 4000000000u ? 1 : 2;
+}
+
+// A lane waits for some time to go by, the others for that lane, and a later block for it.
+// launch: grid 2, block 32, out 64
+extern "C" __global__ void wait_by_the_clock(unsigned *out, unsigned *scratch) {
+    volatile unsigned *flag = &scratch[0];
+    unsigned lane = threadIdx.x;
+    if (lane == 3 && blockIdx.x == 1) {
+        long long start = clock64();
+        while (clock64() - start < 20000) {}
+        *flag = 9;
+    } else {
+        while (*flag == 0) {}
+    }
+    out[global_id()] = *flag + lane;
+}
+
+// Lane 0 does the work for the others: they write what they want done, and wait for the answer.
+// launch: grid 1, block 40, out 40
+extern "C" __global__ void lane_that_serves_the_others(unsigned *out, unsigned *scratch) {
+    __shared__ volatile unsigned wanted[40], answers[40];
+    unsigned thread = threadIdx.x;
+    wanted[thread] = answers[thread] = 0;
+    __syncthreads();
+    if (thread == 0) {
+        for (unsigned served = 0; served < 39 * 3;) {
+            for (unsigned client = 1; client < 40; client++) {
+                unsigned value = wanted[client];
+                if (value == 0) continue;
+                wanted[client] = 0;
+                __threadfence_block();
+                answers[client] = value * value + 1;
+                served++;
+            }
+        }
+        out[0] = 1;
+    } else {
+        unsigned value = thread;
+        for (unsigned round = 0; round < 3; round++) {
+            wanted[thread] = value;
+            unsigned answer;
+            while ((answer = answers[thread]) == 0) {}
+            answers[thread] = 0;
+            __threadfence_block();
+            value = (answer | 1) + round;
+        }
+        out[thread] = value;
+    }
+}
+
+__device__ __noinline__ unsigned wait_at_depth(unsigned depth, volatile unsigned *flag) {
+    if (depth > 0) return wait_at_depth(depth - 1, flag) * 3 + depth;
+    while (*flag == 0) {}
+    return *flag;
+}
+
+// Lanes wait for each other within calls of different depths. Odd lanes raise their flag when they have returned, while
+// even ones are still within the same call.
+// launch: grid 1, block 32, out 32
+extern "C" __global__ void lanes_wait_at_different_depths(unsigned *out, unsigned *scratch) {
+    __shared__ volatile unsigned flags[32];
+    unsigned lane = threadIdx.x;
+    flags[lane] = 0;
+    __syncwarp();
+    if (lane % 2 == 0) flags[lane] = lane + 1;
+    unsigned value = wait_at_depth(lane % 5, &flags[lane ^ 1]);
+    if (lane % 2 == 1) flags[lane] = value;
+    out[lane] = value;
+}

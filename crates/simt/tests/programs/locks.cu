@@ -259,3 +259,86 @@ extern "C" __global__ void readers_and_writers(unsigned *out, unsigned *scratch)
     __syncthreads();
     if (threadIdx.x < 2) out[threadIdx.x] = words[threadIdx.x];
 }
+
+// One lane of each warp takes the lock for all of them; the others wait at __syncwarp().
+// launch: grid 2, block 96, out 3
+extern "C" __global__ void lock_for_a_warp(unsigned *out, unsigned *scratch) {
+    unsigned lane = threadIdx.x % 32;
+    volatile unsigned *words = shared_counter(scratch);
+    if (lane == 0) {
+        while (atomicCAS(&scratch[0], 0, 1) != 0) {}
+        __threadfence();
+    }
+    __syncwarp();
+    words[lane] = words[lane] + threadIdx.x + lane * blockIdx.x;
+    __threadfence();
+    __syncwarp();
+    if (lane < 3) out[lane] = words[lane * 10];
+    __threadfence();
+    __syncwarp();
+    if (lane == 0) atomicExch(&scratch[0], 0);
+}
+
+// Peterson's lock for two: each says that it wants in, and lets the other go first.
+// launch: grid 1, block 34, out 2
+extern "C" __global__ void peterson_lock(unsigned *out, unsigned *scratch) {
+    volatile unsigned *wants = &scratch[0], *turn = &scratch[2], *sum = &scratch[64];
+    // Lane 0 against lane 1 of a warp, then lane 0 against the other warp's.
+    for (unsigned pair = 0; pair < 2; pair++) {
+        unsigned other = pair == 0 ? 1 : 32;
+        if (threadIdx.x != 0 && threadIdx.x != other) continue;
+        unsigned me = threadIdx.x != 0;
+        for (unsigned round = 0; round < 10; round++) {
+            wants[pair * 8 + me] = 1;
+            __threadfence();
+            turn[pair * 8] = 1 - me;
+            __threadfence();
+            while (wants[pair * 8 + 1 - me] && turn[pair * 8] != me) {}
+            __threadfence();
+            sum[pair] = sum[pair] + me * 100 + round;
+            __threadfence();
+            wants[pair * 8 + me] = 0;
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x < 2) out[threadIdx.x] = sum[threadIdx.x];
+}
+
+// A stack without locks: threads push two nodes each, and pop one. Nodes are not used again.
+// launch: grid 2, block 40, out 4
+extern "C" __global__ void stack_without_locks(unsigned *out, unsigned *scratch) {
+    unsigned *head = &scratch[0];
+    volatile unsigned *nexts = &scratch[1024];
+    for (unsigned node = global_id() * 2 + 1; node <= global_id() * 2 + 2; node++) {
+        unsigned before = atomicAdd(head, 0), seen;
+        do {
+            seen = before;
+            nexts[node] = seen;
+            __threadfence();
+            before = atomicCAS(head, seen, node);
+        } while (before != seen);
+    }
+    unsigned top = atomicAdd(head, 0);
+    while (true) {
+        __threadfence();
+        unsigned found = atomicCAS(head, top, nexts[top]);
+        if (found == top) break;
+        top = found;
+    }
+    atomicAdd(&scratch[1], top);
+    __threadfence();
+    __syncthreads();
+    // Both blocks' last thread adds up what is left.
+    if (threadIdx.x != 0 || atomicAdd(&scratch[2], 1) == 0) return;
+    __threadfence();
+    unsigned left = 0, sum = atomicAdd(&scratch[1], 0), squares = 0;
+    for (unsigned node = *(volatile unsigned *)head; node; node = nexts[node]) {
+        left++;
+        sum += node;
+        squares += node > 160;
+    }
+    out[0] = left;
+    out[1] = sum;
+    out[2] = squares;
+    out[3] = 1;
+}

@@ -245,3 +245,60 @@ extern "C" __global__ void shuffles_in_segments(unsigned *out, unsigned *scratch
     wide = __shfl_sync(FULL, wide, lane * 3, 32);
     out[96 + lane] = (unsigned)(wide >> 32) * 100 + (unsigned)wide;
 }
+
+// A vote in each case of a switch: all lanes take part in it.
+// launch: grid 1, block 32, out 32
+extern "C" __global__ void vote_in_each_case(unsigned *out, unsigned *scratch) {
+    unsigned lane = threadIdx.x, result;
+    switch (lane * 5 % 7) {
+    case 0: result = __ballot_sync(FULL, lane > 20) + 1; break;
+    case 1: result = __ballot_sync(FULL, lane + scratch[0] > 3) * 3; break;
+    case 2: result = __ballot_sync(FULL, false) ^ lane; break;
+    case 3: scratch[lane] = lane; result = __ballot_sync(FULL, scratch[lane] % 2) - 5; break;
+    case 4: result = ~__ballot_sync(FULL, true); break;
+    case 5: for (result = 0; result < lane; result++) scratch[lane] += 2;
+            result += __ballot_sync(FULL, scratch[lane] % 8 == 2); break;
+    default: result = __ballot_sync(FULL, lane % 4 == 0) / 2;
+    }
+    out[lane] = result;
+}
+
+// Odd lanes meet the others twice in each of three rounds, even lanes once in each of six.
+// launch: grid 1, block 32, out 32
+extern "C" __global__ void syncwarp_in_different_loops(unsigned *out, unsigned *scratch) {
+    __shared__ volatile unsigned values[2][32];
+    unsigned lane = threadIdx.x, sum = lane;
+    values[0][lane] = lane;
+    __syncwarp();
+    if (lane % 2) {
+        for (unsigned round = 0; round < 3; round++) {
+            values[1][lane] = sum += values[0][lane ^ 1] * 3;
+            __syncwarp();
+            values[0][lane] = sum += values[1][lane ^ 3] * 5;
+            __syncwarp();
+        }
+    } else {
+        for (unsigned round = 0; round < 6; round++) {
+            values[1 - round % 2][lane] = sum = sum * 7 + values[round % 2][lane ^ 1];
+            __syncwarp();
+        }
+    }
+    out[lane] = sum;
+}
+
+// Keys are taken one after the other: the lanes that have the first one's key add up, and leave.
+// launch: grid 1, block 64, out 64
+extern "C" __global__ void peel_keys(unsigned *out, unsigned *scratch) {
+    unsigned thread = threadIdx.x, lane = thread % 32;
+    unsigned key = thread * 7 % 9, left = FULL, round = 0;
+    while (true) {
+        unsigned first = __shfl_sync(left, key, __ffs(left) - 1);
+        unsigned same = __ballot_sync(left, key == first);
+        if (key == first) {
+            out[thread] = __reduce_add_sync(same, lane) + 1000 * round;
+            break;
+        }
+        left &= ~same;
+        round++;
+    }
+}
