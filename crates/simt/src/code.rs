@@ -326,8 +326,10 @@ pub struct Program {
     pub shared_bytes: u32,
     /// Module-scope global variables that it uses.
     pub globals: Vec<ModuleVariable>,
-    /// The contents of constant memory when the kernel starts.
+    /// The contents of constant memory when the kernel starts, but for addresses of global variables.
     pub constants: Vec<u8>,
+    /// Addresses of global variables in constant memory: at which byte, of which variable, plus an offset.
+    pub constant_addresses: Vec<(u64, u32, i64)>,
     /// `.reqntid`, if given.
     pub required_block: Option<[u32; 3]>,
     /// The product of `.maxntid`, if given.

@@ -5,7 +5,7 @@ mod initial;
 
 use std::collections::HashMap;
 
-use crate::code::ModuleVariable;
+use crate::code::Program;
 use crate::error::LowerError;
 use ptx::ast::{Linkage, Module, Space, Variable};
 use ptx::opcode::type_bytes;
@@ -194,29 +194,27 @@ impl<'m> Variables<'m> {
         })
     }
 
-    /// The contents of the memory of the placed variables when a kernel starts.
-    pub(crate) fn into_memory(mut self) -> Result<(Vec<ModuleVariable>, Vec<u8>), LowerError> {
-        let mut globals = Vec::new();
-        let mut next = 0;
+    /// Gives the program the contents of the placed variables' memory when a kernel starts.
+    pub(crate) fn into_memory(mut self, program: &mut Program) -> Result<(), LowerError> {
+        let mut constants = 0;
         // An initializer may hold the address of a variable that nothing else mentions.
-        while next < self.globals.len() {
-            let variable = self.globals[next];
-            globals.push(initial::memory_of(variable, &mut self)?);
-            next += 1;
-        }
-        let mut bytes = vec![0; self.constant_bytes as usize];
-        let mut next = 0;
-        while next < self.constants.len() {
-            let (variable, at) = self.constants[next];
-            let memory = initial::memory_of(variable, &mut self)?;
-            if !memory.addresses.is_empty() {
-                let what = format!("an address in the constant `{}`", variable.name);
-                return Err(LowerError::unsupported(what, variable.at));
+        loop {
+            if let Some(variable) = self.globals.get(program.globals.len()).copied() {
+                let memory = initial::memory_of(variable, &mut self)?;
+                program.globals.push(memory);
+            } else if let Some((variable, at)) = self.constants.get(constants).copied() {
+                constants += 1;
+                let memory = initial::memory_of(variable, &mut self)?;
+                let from = at as usize;
+                program.constants.resize(self.constant_bytes as usize, 0);
+                program.constants[from..from + memory.init.len()].copy_from_slice(&memory.init);
+                let addresses = memory.addresses.iter();
+                let addresses =
+                    addresses.map(|(byte, of, offset)| (byte + u64::from(at), *of, *offset));
+                program.constant_addresses.extend(addresses);
+            } else {
+                return Ok(());
             }
-            bytes.resize(self.constant_bytes as usize, 0);
-            bytes[at as usize..at as usize + memory.init.len()].copy_from_slice(&memory.init);
-            next += 1;
         }
-        Ok((globals, bytes))
     }
 }

@@ -47,7 +47,7 @@ pub fn lower(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, Lower
     }
     let mut program = lowering.program;
     program.shared_bytes = lowering.variables.shared_bytes();
-    (program.globals, program.constants) = lowering.variables.into_memory()?;
+    lowering.variables.into_memory(&mut program)?;
     Ok(program)
 }
 

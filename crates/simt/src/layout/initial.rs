@@ -3,6 +3,7 @@
 use super::{Location, Variables, layout};
 use crate::code::ModuleVariable;
 use crate::error::LowerError;
+use crate::memory::{CONST_WINDOW, SHARED_WINDOW};
 use ptx::ast::{Init, Number, Variable};
 use ptx::opcode::type_bytes;
 
@@ -75,7 +76,11 @@ impl Writer<'_, '_> {
                 let bytes = self.bytes_of(*number).to_le_bytes();
                 self.put(at, &bytes[..self.element as usize])
             }
-            Init::Address { name, offset, .. } => {
+            Init::Address {
+                name,
+                offset,
+                generic,
+            } => {
                 let place = self.variables.module_scope(name).ok_or_else(|| {
                     LowerError::invalid(format!("there is no variable `{name}`"), self.variable.at)
                 })??;
@@ -85,7 +90,12 @@ impl Writer<'_, '_> {
                         self.put(at, &[0; 8])
                     }
                     (Location::Constant(base) | Location::Shared(base), 4 | 8) => {
-                        let value = i64::from(base).wrapping_add(*offset) as u64;
+                        let window = match place {
+                            _ if !generic => 0,
+                            Location::Constant(_) => CONST_WINDOW,
+                            _ => SHARED_WINDOW,
+                        };
+                        let value = (window + u64::from(base)).wrapping_add_signed(*offset);
                         self.put(at, &value.to_le_bytes()[..self.element as usize])
                     }
                     (Location::Global(_) | Location::Constant(_) | Location::Shared(_), bytes) => {

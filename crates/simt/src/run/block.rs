@@ -49,6 +49,8 @@ pub(super) struct LaunchState<'a> {
     pub(super) params: &'a [u8],
     /// Addresses of the program's global variables.
     pub(super) globals: &'a [u64],
+    /// Constant memory.
+    pub(super) constants: &'a [u8],
     pub(super) global: &'a GlobalMemory,
     pub(super) config: &'a Config,
     pub(super) simd: &'a crate::host_simd::HostSimd,

@@ -1,5 +1,6 @@
 //! A launch: its geometry and arguments, and the blocks spread over the host's threads.
 
+use std::borrow::Cow;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
@@ -189,6 +190,7 @@ impl Machine {
         }
         let params = parameters(program, args)?;
         let globals = self.place_globals(program)?;
+        let constants = constants(program, &globals);
         let state = LaunchState {
             program,
             grid,
@@ -196,6 +198,7 @@ impl Machine {
             dynamic_shared: shared_bytes,
             params: &params,
             globals: &globals,
+            constants: &constants,
             global: &self.global,
             config: &self.config,
             simd: self.simd,
@@ -320,4 +323,15 @@ impl Machine {
         }
         Ok(addresses)
     }
+}
+
+/// Constant memory, with the addresses that its global variables have.
+fn constants<'a>(program: &'a Program, globals: &[u64]) -> Cow<'a, [u8]> {
+    let mut constants = Cow::Borrowed(&program.constants[..]);
+    for (at, number, offset) in &program.constant_addresses {
+        let value = globals[*number as usize].wrapping_add_signed(*offset);
+        let bytes = value.to_le_bytes();
+        constants.to_mut()[*at as usize..][..bytes.len()].copy_from_slice(&bytes);
+    }
+    constants
 }

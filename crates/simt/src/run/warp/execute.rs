@@ -92,7 +92,7 @@ impl WarpState {
                 shared,
                 local: &mut self.local,
                 params: launch.params,
-                constants: &launch.program.constants,
+                constants: launch.constants,
                 global: launch.global,
                 recent,
             };
