@@ -10,7 +10,7 @@ __constant__ float fractions[4] = {0.5f, -1.25f, 3.0e38f, 1.0e-42f};
 __constant__ signed char small[8] = {-1, 2, -3, 4, -128, 127, 0, 5};
 __device__ unsigned squares[8] = {0, 1, 4, 9, 16, 25, 36, 49};
 __constant__ const unsigned *constant_pointer = squares + 3;
-__constant__ Entry entries[3] = {{1, -2, 0.5, squares}, {200, 300, -2.0, squares + 4}, {7, -32768, 1.0e10, primes}};
+__constant__ Entry entries[3] = {{1, -2, 0.5, squares}, {200, 300, -2.0, squares + 4}, {7, -32768, 1.0e10, squares + 2}};
 __device__ unsigned long long wide[3] = {0x123456789abcdef0ull, ~0ull, 42};
 __device__ unsigned counter = 5;
 __device__ volatile unsigned ready = 0;
@@ -26,7 +26,7 @@ extern "C" __global__ void constants(unsigned *out, unsigned *scratch) {
     out[192 + thread] = constant_pointer[thread % 5];
 }
 
-// Structs in constant memory, with addresses of global and of constant memory.
+// Structs in constant memory, with addresses of global memory.
 // launch: grid 1, block 32, out 128
 extern "C" __global__ void constant_structs(unsigned *out, unsigned *scratch) {
     const Entry &entry = entries[threadIdx.x % 3];
