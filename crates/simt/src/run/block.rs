@@ -294,6 +294,9 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
     fn look(&mut self, index: usize) -> Result<Status, BlockFault> {
         self.warps[index].note(self.launch, &mut self.snapshot);
         for _ in 0..PERIOD {
+            if self.warps[index].stores_next(self.launch) {
+                break;
+            }
             let (status, _) = self.execute(index, 1)?;
             if status != Status::Yielded {
                 return Ok(status);

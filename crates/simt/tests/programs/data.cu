@@ -136,3 +136,29 @@ extern "C" __global__ void shared_static_and_dynamic(unsigned *out, unsigned *sc
     out[global_id()] = (unsigned)(wides[63 - thread] >> 29) + shorts[thread ^ 5] + words[thread]
         + (unsigned)(doubles[thread % 16] * 8);
 }
+
+// Digits in memory that count up to the end. The registers are the same again and again, while memory is not.
+// launch: grid 1, block 64, out 192
+extern "C" __global__ void digits_in_memory(unsigned *out, unsigned *scratch) {
+    __shared__ volatile unsigned char shared[64][8];
+    volatile unsigned char local[8];
+    unsigned thread = threadIdx.x;
+    volatile unsigned *global = &scratch[thread * 8];
+    for (unsigned digit = 0; digit < 8; digit++) shared[thread][digit] = local[digit] = 0;
+    unsigned last[3];
+    do {
+        for (last[0] = 0; local[last[0]] == 3; last[0]++) local[last[0]] = 0;
+        local[last[0]] = local[last[0]] + 1;
+    } while (last[0] < 6 + thread / 32);
+    do {
+        for (last[1] = 0; shared[thread][last[1]] == 3; last[1]++) shared[thread][last[1]] = 0;
+        shared[thread][last[1]] = shared[thread][last[1]] + 1;
+    } while (last[1] < 6);
+    do {
+        for (last[2] = 0; global[last[2]] == 3; last[2]++) global[last[2]] = 0;
+        global[last[2]] = global[last[2]] + 1;
+    } while (last[2] < 6);
+    out[thread] = last[0] * 10 + local[last[0]];
+    out[64 + thread] = last[1] * 10 + shared[thread][last[1]];
+    out[128 + thread] = last[2] * 10 + global[last[2]];
+}

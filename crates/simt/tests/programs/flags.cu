@@ -323,3 +323,20 @@ extern "C" __global__ void lanes_wait_at_different_depths(unsigned *out, unsigne
     if (lane % 2 == 1) flags[lane] = value;
     out[lane] = value;
 }
+
+// A lane counts in memory until another, which waits for the count, stops it: within a warp, and between blocks.
+// launch: grid 2, block 64, out 3
+extern "C" __global__ void attempts_counted_in_memory(unsigned *out, unsigned *scratch) {
+    volatile unsigned *counts = &scratch[0], *flags = &scratch[64];
+    // Three pairs of a counter and one that waits: their threads in the grid.
+    const unsigned counters[3] = {0, 33, 97}, waiters[3] = {1, 64, 65};
+    for (unsigned pair = 0; pair < 3; pair++) {
+        if (global_id() == counters[pair])
+            while (flags[pair] == 0) atomicAdd(&scratch[pair], 1);
+        if (global_id() == waiters[pair]) {
+            while (counts[pair] < 60) {}
+            flags[pair] = 1;
+            out[pair] = counts[pair] >= 60;
+        }
+    }
+}

@@ -45,6 +45,8 @@ pub(crate) const RESULTS: &[(&str, fn(u32) -> u32)] = &[
         let factor = if lane % 2 == 0 { 3 } else { 5 };
         (0..6).fold(lane, |sum, round| sum * factor + round)
     }),
+    ("attempts_counted_in_memory", |_| 1),
+    ("digits_in_memory", |at| if (32..64).contains(&at) { 71 } else { 61 }),
     ("block_tickets", |item| item * item + item / 32),
     ("look_back_scan", |item| (0..=item).map(|item| item.wrapping_mul(2_654_435_761) >> 25).sum()),
     ("last_block_reduces", |word| {

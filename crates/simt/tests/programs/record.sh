@@ -1,10 +1,12 @@
 #!/bin/sh
-# Runs the programs beside this script on this machine's GPU, compiled for it, and writes what they compute to results.txt.
-# They run three times; the results must agree. NVCC and ARCH (sm_90) can be set; the first argument is another folder for
-# what is written.
+# Runs the programs beside this script on this machine's GPU, and writes what they compute to results.txt.
+# They run three times; the results must agree. A kernel that fails or does not end is named and left out, and the script
+# then ends with 1.
+# usage: record.sh [FOLDER]   FOLDER is where results.txt is written, this one by default.
+# NVCC (the compiler) and ARCH (sm_90) can be set.
 set -eu
+to=$(cd "${1:-$(dirname "$0")}" && pwd)
 cd "$(dirname "$0")"
-to=${1:-.}
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -16,16 +18,21 @@ for file in *.cu; do
     "$nvcc" -cubin -arch="${ARCH:-sm_90}" -o "$work/${file%.cu}.cubin" "$file"
     files="$files $file $work/${file%.cu}.cubin"
 done
+left_out=' '
 for time in 1 2 3; do
     # shellcheck disable=SC2086
-    "$work/record" "$work/results$time.txt" $files >"$work/log" || {
-        echo "run $time ended in kernel $(tail -n 1 "$work/log")" >&2
-        exit 1
-    }
-    diff "$work/results1.txt" "$work/results$time.txt" || {
-        echo "run $time differs from the first" >&2
-        exit 1
-    }
+    until LEAVE_OUT=$left_out "$work/record" "$work/results$time.txt" $files >"$work/log"; do
+        failed=$(tail -n 1 "$work/log")
+        case "$failed" in
+        '') exit 1 ;;
+        esac
+        left_out="$left_out$failed "
+    done
+    grep -v -e '^#' "$work/results$time.txt" | while read -r name result; do
+        grep -q -x -F "$name $result" "$work/results1.txt" || echo "$name: run $time gives $result"
+    done >>"$work/different"
 done
 cp "$work/results1.txt" "$to/results.txt"
-echo "$(grep -vc '^#' "$to/results.txt") kernels; three runs agree"
+cat "$work/different"
+echo "$(grep -vc '^#' "$to/results.txt") kernels recorded; left out:$left_out"
+test "$left_out" = ' ' && test ! -s "$work/different"
