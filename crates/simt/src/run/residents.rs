@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::Schedule;
 use super::block::{Block, BlockFault, LaunchState, Progress};
 use crate::observe::Observer;
 
@@ -17,6 +18,7 @@ pub(super) struct Blocks<'a> {
     /// The numbers of the blocks that are run; all below `count` if there are none.
     chosen: Option<&'a [u64]>,
     count: u64,
+    schedule: Schedule,
     /// The next one that nobody has taken.
     next: AtomicU64,
     /// How many a host thread takes at a time.
@@ -41,15 +43,22 @@ struct Stillness {
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn new(chosen: Option<&'a [u64]>, all: u64, limit: u64, threads: usize) -> Self {
+    pub(super) fn new(
+        chosen: Option<&'a [u64]>,
+        all: u64,
+        limit: u64,
+        threads: usize,
+        schedule: Schedule,
+    ) -> Self {
         let count = chosen.map_or(all, |chosen| chosen.len() as u64);
         Self {
             chosen,
             count,
+            schedule,
             next: AtomicU64::new(0),
             // Small enough that all threads end together, and large enough that taking them costs little.
             share: (count / (threads as u64 * 16)).clamp(1, 64),
-            last: AtomicBool::new(false),
+            last: AtomicBool::new(schedule != Schedule::Fixed),
             resident: AtomicU64::new(0),
             limit,
             stillness: Mutex::new(Stillness {
@@ -69,11 +78,13 @@ impl<'a> Blocks<'a> {
         faults.into_iter().min_by_key(order)
     }
 
-    /// The next blocks. The last block of the launch is not among them: it begins when all others are done. If it waits
-    /// for their results, it finds them at once, so its counters do not depend on the timing of host threads.
+    /// The next blocks. Under the fixed schedule the last block of the launch is not among them: it begins when all others
+    /// are done. If it waits for their results, it finds them at once, so its counters do not depend on the timing of
+    /// host threads.
     fn take(&self) -> Range<u64> {
+        let count = self.count - u64::from(self.schedule == Schedule::Fixed);
         let first = self.next.fetch_add(self.share, Ordering::Relaxed);
-        first..(first + self.share).min(self.count - 1).max(first)
+        first..(first + self.share).min(count).max(first)
     }
 
     /// The last block, if it has not begun and there is room for it.
@@ -130,7 +141,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
     /// Runs blocks until none is left, and returns the observers.
     pub(super) fn run(mut self) -> impl Iterator<Item = O> {
         let schedule = self.state.config.schedule;
-        if let super::Schedule::Random(seed) = schedule {
+        if let Schedule::Random(seed) = schedule {
             self.random.seed(seed);
         }
         // How many of the blocks that have begun had a turn in which nothing happened, one after the other.
@@ -252,8 +263,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
     /// The block whose turn it is: the one that has just begun, then those that wait, the longest first.
     fn choose(&mut self, began: bool, still: usize) -> Option<Block<'a, 'm, O>> {
         match self.state.config.schedule {
-            super::Schedule::Fixed if began => self.begun.pop_back(),
-            super::Schedule::Random(_) if still == 0 && !self.begun.is_empty() => {
+            Schedule::Fixed if began => self.begun.pop_back(),
+            Schedule::Random(_) if still == 0 && !self.begun.is_empty() => {
                 let index = self.random.usize(..self.begun.len());
                 self.begun.remove(index)
             }
