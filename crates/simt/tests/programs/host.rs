@@ -1,13 +1,16 @@
 //! What some of the programs compute, computed by the host.
 
+/// A word of a result, by its place.
+type Word = fn(u32) -> u32;
+
 /// Kernels, each with the words of its result.
 #[rustfmt::skip]
-pub(crate) const RESULTS: &[(&str, fn(u32) -> u32)] = &[
+pub(crate) const RESULTS: &[(&str, Word)] = &[
     ("exit_then_shuffle", |t| match (t % 32, t / 32) {
         (lane, _) if lane % 3 == 2 => 0,
         (lane, block) => { let other = if lane % 3 == 0 { lane + 1 } else { lane - 1 }; other * other + block }
     }),
-    ("exit_then_activemask", |word| [(1 << 21) - 1, 0xffff_ffff & !(0x4924_9249 << 1), 21][word as usize]),
+    ("exit_then_activemask", |word| [(1 << 21) - 1, !(0x4924_9249 << 1), 21][word as usize]),
     ("exit_completes_a_barrier", |t| if t < 32 { (0..t * 4).sum() } else { 32 }),
     ("exit_in_a_function", |lane| if lane % 2 == 1 { 0 } else { (lane ^ 2) * 5 + 16 }),
     ("block_of_7_by_5", |t| {
@@ -103,12 +106,12 @@ pub(crate) const RESULTS: &[(&str, fn(u32) -> u32)] = &[
         let (a, b) = pair_64(at / 8);
         let (c, d) = (a as i64, if b as u64 == u64::MAX { -7 } else { b as i64 });
         let signed = u128::from((c / d).cast_unsigned()) << 64 | u128::from((c % d).cast_unsigned());
-        word([(a / b) << 64 | a % b, signed][at as usize / 4 % 2], at)
+        word([((a / b) << 64) | (a % b), signed][at as usize / 4 % 2], at)
     }),
     ("multiply_high_64", |at| {
         let (a, b) = pair_64(at / 4);
-        let signed = (i128::from(a as i64) * i128::from(b as i64) >> 64) as u64;
-        word((a * b >> 64) << 64 | u128::from(signed), at)
+        let signed = ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as u64;
+        word(((a * b) >> 64) << 64 | u128::from(signed), at)
     }),
 ];
 
