@@ -5,6 +5,7 @@
 mod cli;
 mod flow;
 mod observers;
+mod programs;
 mod ptxas;
 mod refused;
 mod threads;

@@ -1,9 +1,7 @@
 //! Programs in CUDA C++ about how threads run, compiled by nvcc: every schedule gives the results of a GPU.
 //!
 //! `programs/compile.sh` makes the PTX, and `programs/record.sh` the results, on a GPU.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "programs/host.rs"]
 mod host;
 
 use std::collections::BTreeMap;
