@@ -165,6 +165,17 @@ pub enum Memory {
 }
 
 impl Memory {
+    /// Whether it may change shared or device memory, with nothing in the registers that tells. An atomic operation
+    /// tells by the old value.
+    pub(crate) fn stores(&self) -> bool {
+        match self {
+            Memory::Store(op) => !matches!(op.address.region, Region::Local | Region::FrameParam),
+            Memory::Atomic(op) => op.to.is_empty(),
+            Memory::AsyncCopy(_) => true,
+            Memory::Load(_) | Memory::Nothing | Memory::Fence(_) | Memory::Address(_) => false,
+        }
+    }
+
     /// Runs any memory instruction on the lanes of `mask`, of which there is at least one, and tells `observe`
     /// what it accesses. `at` is room for addresses. Compiled once for all observers.
     ///

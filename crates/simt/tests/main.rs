@@ -6,6 +6,7 @@ mod cli;
 mod faults;
 mod flow;
 mod observers;
+mod programs;
 mod ptxas;
 mod refused;
 mod threads;

@@ -19,6 +19,9 @@ const PERIOD: usize = 512;
 /// Instructions after which a block reports how many it has executed, and looks whether the launch has ended.
 const REPORT: u64 = 4096;
 
+/// Instructions of a block after which it may be one that waits for another, and counts how often it has looked.
+const LONG: u64 = 1 << 22;
+
 /// A fault as the block detects it: the instruction, the thread of the block, and what happened.
 #[derive(Debug)]
 pub(super) struct BlockFault {
@@ -115,6 +118,8 @@ pub(super) enum Progress {
     Ended,
     /// Its turn is over.
     Yielded,
+    /// The same, and it has executed many instructions since the last time.
+    Long,
     /// It waits for another block: all its warps repeat themselves or wait at barriers.
     Stalled {
         /// Whether nothing at all has happened in its turn.
@@ -137,6 +142,8 @@ pub(super) struct Block<'a, 'm, O> {
     alive: u32,
     /// Instructions executed since the last report.
     executed: u64,
+    /// Instructions reported since it was [`Progress::Long`].
+    reported: u64,
 }
 
 impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
@@ -158,6 +165,7 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
             barriers: [BarrierState::default(); BARRIERS],
             alive: 0,
             executed: 0,
+            reported: 0,
         }
     }
 
@@ -169,6 +177,7 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
         self.barriers = [BarrierState::default(); BARRIERS];
         self.alive = launch.threads();
         self.schedule = launch.config.schedule.turns(number);
+        self.reported = 0;
         let at = unravel(number, launch.grid);
         for warp in &mut self.warps {
             if !warp.begin(launch, at) {
@@ -212,6 +221,10 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
             still &= !progressed;
             if self.executed >= REPORT && self.report()? {
                 return Ok(Progress::Ended);
+            }
+            if self.reported >= LONG {
+                self.reported = 0;
+                return Ok(Progress::Long);
             }
             if progressed {
                 continue;
@@ -289,6 +302,9 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
     fn look(&mut self, index: usize) -> Result<Status, BlockFault> {
         self.warps[index].note(self.launch, &mut self.snapshot);
         for _ in 0..PERIOD {
+            if self.warps[index].stores_next(self.launch) {
+                break;
+            }
             let (status, _) = self.execute(index, 1)?;
             if status != Status::Yielded {
                 return Ok(status);
@@ -321,6 +337,7 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
             config, progress, ..
         } = self.launch;
         let executed = std::mem::take(&mut self.executed);
+        self.reported += executed;
         let before = progress.instructions.fetch_add(executed, Ordering::Relaxed);
         if before + executed > config.max_instructions {
             let instructions = config.max_instructions;

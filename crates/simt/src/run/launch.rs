@@ -247,7 +247,13 @@ impl Machine {
             Schedule::RoundRobin | Schedule::Random(_) => 1,
         };
         let merged = Mutex::new(observer);
-        let blocks = Blocks::new(chosen, all, state.resident_blocks(), threads);
+        let blocks = Blocks::new(
+            chosen,
+            all,
+            state.resident_blocks(),
+            threads,
+            self.config.schedule,
+        );
         let thread = || {
             HostThread::new(&state, &blocks, || {
                 merged.lock().expect("no observer panics").fork()

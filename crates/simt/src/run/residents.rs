@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::Schedule;
 use super::block::{Block, BlockFault, LaunchState, Progress};
 use crate::observe::Observer;
 
@@ -17,6 +18,7 @@ pub(super) struct Blocks<'a> {
     /// The numbers of the blocks that are run; all below `count` if there are none.
     chosen: Option<&'a [u64]>,
     count: u64,
+    schedule: Schedule,
     /// The next one that nobody has taken.
     next: AtomicU64,
     /// How many a host thread takes at a time.
@@ -41,15 +43,22 @@ struct Stillness {
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn new(chosen: Option<&'a [u64]>, all: u64, limit: u64, threads: usize) -> Self {
+    pub(super) fn new(
+        chosen: Option<&'a [u64]>,
+        all: u64,
+        limit: u64,
+        threads: usize,
+        schedule: Schedule,
+    ) -> Self {
         let count = chosen.map_or(all, |chosen| chosen.len() as u64);
         Self {
             chosen,
             count,
+            schedule,
             next: AtomicU64::new(0),
             // Small enough that all threads end together, and large enough that taking them costs little.
             share: (count / (threads as u64 * 16)).clamp(1, 64),
-            last: AtomicBool::new(false),
+            last: AtomicBool::new(schedule != Schedule::Fixed),
             resident: AtomicU64::new(0),
             limit,
             stillness: Mutex::new(Stillness {
@@ -69,16 +78,22 @@ impl<'a> Blocks<'a> {
         faults.into_iter().min_by_key(order)
     }
 
-    /// The next blocks. The last block of the launch is not among them: it begins when all others are done. If it waits
-    /// for their results, it finds them at once, so its counters do not depend on the timing of host threads.
+    /// The next blocks. Under the fixed schedule the last block of the launch is not among them: it begins when all others
+    /// are done. If it waits for their results, it finds them at once, so its counters do not depend on the timing of
+    /// host threads.
     fn take(&self) -> Range<u64> {
+        let count = self.count - u64::from(self.schedule == Schedule::Fixed);
         let first = self.next.fetch_add(self.share, Ordering::Relaxed);
-        first..(first + self.share).min(self.count - 1).max(first)
+        first..(first + self.share).min(count).max(first)
     }
 
-    /// The last block, if it has not begun.
+    /// The last block, if it has not begun and there is room for it.
     fn take_last(&self) -> Option<u64> {
-        (!self.last.swap(true, Ordering::Relaxed)).then(|| self.count - 1)
+        (self.has_room() && !self.last.swap(true, Ordering::Relaxed)).then(|| self.count - 1)
+    }
+
+    fn has_room(&self) -> bool {
+        self.resident.load(Ordering::Relaxed) < self.limit
     }
 
     fn number(&self, index: u64) -> u64 {
@@ -126,15 +141,19 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
     /// Runs blocks until none is left, and returns the observers.
     pub(super) fn run(mut self) -> impl Iterator<Item = O> {
         let schedule = self.state.config.schedule;
-        if let super::Schedule::Random(seed) = schedule {
+        if let Schedule::Random(seed) = schedule {
             self.random.seed(seed);
         }
         // How many of the blocks that have begun had a turn in which nothing happened, one after the other.
         let mut still = 0;
         let mut waited = None;
+        // Turns of many instructions since a block began or ended: of blocks that wait, and change while they do.
+        let mut long = 0;
         loop {
-            let room = self.begun.len() < schedule.blocks_at_a_time() || still > 0;
-            let began = room && self.begin_next();
+            let patient = long == 0 || long < self.begun.len();
+            let room = self.begun.len() < schedule.blocks_at_a_time() || still > 0 || !patient;
+            let began = room && (self.begin_next() || !patient && self.begin_last());
+            long = if patient { long } else { 0 };
             let Some(mut block) = self.choose(began, still) else {
                 match began {
                     true => continue,
@@ -151,8 +170,15 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
                     waited = None;
                     self.begun.push_back(block);
                 }
+                Ok(Progress::Long) => {
+                    still = 0;
+                    waited = None;
+                    long += 1;
+                    self.begun.push_back(block);
+                }
                 Ok(Progress::Ended) => {
                     still = 0;
+                    long = 0;
                     waited = None;
                     self.end(block);
                 }
@@ -176,17 +202,21 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
     /// Runs the launch's last block, if it has not begun.
     pub(super) fn run_last(mut self) -> impl Iterator<Item = O> {
         self.blocks.stillness().threads += 1;
-        if let Some(last) = self.blocks.take_last() {
-            self.begin(last);
-        }
+        self.begin_last();
         self.run()
+    }
+
+    /// Begins the launch's last block; `false` if there is no room, or it has begun, or need not any more.
+    fn begin_last(&mut self) -> bool {
+        let last = self.blocks.take_last();
+        last.is_some_and(|last| self.begin(last))
     }
 
     fn may_begin(&mut self) -> bool {
         if self.taken.is_empty() {
             self.taken = self.blocks.take();
         }
-        !self.taken.is_empty() && self.blocks.resident.load(Ordering::Relaxed) < self.blocks.limit
+        !self.taken.is_empty() && self.blocks.has_room()
     }
 
     fn begin_next(&mut self) -> bool {
@@ -235,8 +265,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
     /// The block whose turn it is: the one that has just begun, then those that wait, the longest first.
     fn choose(&mut self, began: bool, still: usize) -> Option<Block<'a, 'm, O>> {
         match self.state.config.schedule {
-            super::Schedule::Fixed if began => self.begun.pop_back(),
-            super::Schedule::Random(_) if still == 0 && !self.begun.is_empty() => {
+            Schedule::Fixed if began => self.begun.pop_back(),
+            Schedule::Random(_) if still == 0 && !self.begun.is_empty() => {
                 let index = self.random.usize(..self.begun.len());
                 self.begun.remove(index)
             }
@@ -244,8 +274,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         }
     }
 
-    /// Nothing happens to the blocks of this thread. Returns whether nothing will, because it is the same for all
-    /// threads. `waited` is the generation in which this thread has said so, or in which it began to wait.
+    /// Nothing happens to the blocks of this thread. If it is the same for all threads, begins the last block, or
+    /// returns that nothing will happen any more. `waited` is the generation in which this thread has said so, or in which it began to wait.
     fn wait(&mut self, waited: &mut Option<(u64, bool)>) -> bool {
         std::thread::yield_now();
         let mut stillness = self.blocks.stillness();
@@ -266,16 +296,22 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
             }
             Some((_, true)) => {}
         }
-        stillness.still >= stillness.threads
+        if stillness.still < stillness.threads {
+            return false;
+        }
+        let last = self.blocks.take_last();
+        if last.is_some() {
+            // Before another thread learns that nothing happens.
+            stillness.generation += 1;
+            stillness.still = 0;
+            *waited = None;
+        }
+        drop(stillness);
+        last.map(|last| self.begin(last)).is_none()
     }
 
-    /// Nothing happens any more: the last block begins, or this thread's blocks wait forever.
+    /// Nothing happens any more: this thread's blocks wait forever.
     fn give_up(&mut self) {
-        if let Some(last) = self.blocks.take_last() {
-            self.blocks.stir();
-            self.begin(last);
-            return;
-        }
         let first = self.begun.iter().min_by_key(|block| block.number);
         if let Some(first) = first {
             self.fault(first, first.deadlock());

@@ -1,6 +1,7 @@
 //! Whether a warp gets on: it may repeat the same instructions until somebody changes what they read.
 
-use super::{StackEntry, WarpState};
+use super::{StackEntry, Wait, WarpState};
+use crate::code::Op;
 use crate::regs::{Lanes32, Lanes64};
 use crate::run::block::LaunchState;
 
@@ -77,7 +78,7 @@ impl Pace {
     }
 }
 
-/// The registers of a warp, and where it is.
+/// The registers and local memory of a warp, and where it is.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Snapshot {
     entry: Option<StackEntry>,
@@ -85,6 +86,7 @@ pub(in crate::run) struct Snapshot {
     r32: Vec<Lanes32>,
     r64: Vec<Lanes64>,
     preds: Vec<u32>,
+    local: Vec<u32>,
 }
 
 impl WarpState {
@@ -118,6 +120,7 @@ impl WarpState {
         r32.clone_into(&mut snapshot.r32);
         r64.clone_into(&mut snapshot.r64);
         preds.clone_into(&mut snapshot.preds);
+        self.local.all().clone_into(&mut snapshot.local);
     }
 
     /// Whether the warp is in the state that was noted.
@@ -125,6 +128,29 @@ impl WarpState {
         self.stack.last() == snapshot.entry.as_ref()
             && self.stack.len() == snapshot.depth
             && self.rows(launch) == (&snapshot.r32[..], &snapshot.r64[..], &snapshot.preds[..])
+            && self.local.all() == snapshot.local
+    }
+
+    /// Whether the next instruction stores something where others find it, or may do so. A warp that does has changed
+    /// more than its registers show: it may count in memory.
+    pub(in crate::run) fn stores_next(&mut self, launch: &LaunchState<'_>) -> bool {
+        while let Some(entry) = self.stack.last().copied() {
+            if entry.mask != 0 && entry.wait != Wait::Nothing {
+                return true;
+            }
+            if entry.mask != 0 && entry.pc != entry.reconvergence_pc {
+                let site = self.site_of(&entry);
+                let inst = &launch.program.functions[site.function as usize].code[site.pc as usize];
+                return match &inst.op {
+                    Op::Memory(op) if op.stores() => {
+                        self.regs(entry.frame).guarded(inst.guard, entry.mask) != 0
+                    }
+                    _ => false,
+                };
+            }
+            self.pop();
+        }
+        false
     }
 
     /// The registers of the frame that is executed and of its callers.
