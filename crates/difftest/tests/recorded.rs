@@ -1,4 +1,4 @@
-//! What an H100 answered, `simt` answers too.
+//! What an H200 answered, `simt` answers too.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use difftest::compare::differences;
@@ -6,7 +6,7 @@ use difftest::generate::{LANES, instances, module};
 use difftest::record::Record;
 use difftest::sim;
 
-const RECORDED: &[u8] = include_bytes!("../fixtures/h100.bin");
+const RECORDED: &[u8] = include_bytes!("../fixtures/h200.bin");
 
 #[test]
 fn every_recorded_answer_is_simts_too() {

@@ -159,6 +159,17 @@ fn one_shuffle_reached_from_two_branches() {
 }
 
 #[test]
+fn halves_of_a_warp_meet_behind_the_place_where_they_would_reconverge() {
+    for (sync, half) in [("bar.warp.sync -1", 16), ("barrier.sync 0", 5)] {
+        let body = format!(
+            "setp.lt.u32 %p0, %lane, {half};\nst.shared.u32 [tile], 0;\n@!%p0 bra SKIP;\n{sync};\nSKIP:\n\
+             add.u32 %r0, %tid, 1;\n@%p0 bra DONE;\n{sync};\nDONE:\n"
+        );
+        always(&body, (1, 64), |t| t + 1);
+    }
+}
+
+#[test]
 fn masks_that_differ_between_lanes() {
     // Pairs, one lane of each in either branch.
     let body = "shr.b32 %r1, %lane, 1;\nshl.b32 %r1, %r1, 1;\nshl.b32 %r2, 3, %r1;\nand.b32 %r3, %lane, 1;\n\

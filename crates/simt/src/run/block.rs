@@ -426,13 +426,15 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
     /// nothing can change that.
     fn unblock(&mut self, all: bool) -> Result<bool, BlockFault> {
         for warp in &mut self.warps {
-            match warp.divergence(self.launch) {
-                Some(fault) if all => return Err(fault),
-                None if warp.pace.blocked && warp.give_up_reconvergence() => return Ok(true),
-                _ => {}
+            if warp.pace.blocked && !warp.is_divided_at_barrier() && warp.give_up_reconvergence() {
+                return Ok(true);
             }
         }
-        Ok(false)
+        let mut warps = self.warps.iter_mut();
+        match warps.find_map(|warp| warp.divergence(self.launch)) {
+            Some(fault) if all => Err(fault),
+            _ => Ok(false),
+        }
     }
 
     /// The fault of a block that does not get on.

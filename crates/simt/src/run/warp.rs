@@ -115,6 +115,9 @@ pub(super) struct WarpState {
     tid: [Lanes32; 3],
     /// Arrivals at barriers that the block has not counted yet.
     pub(super) arrivals: Vec<Arrival>,
+    /// Lanes that others wait for even if they end: they went on past the place where they would have reconverged with
+    /// those, and have to come to the instruction that those wait at.
+    expected: u32,
     /// Lanes that met at instructions at which they waited for each other.
     met: Vec<(Site, u32)>,
     pub(super) pace: Pace,
@@ -146,6 +149,7 @@ impl WarpState {
             block: [0; 3],
             tid,
             arrivals: Vec::new(),
+            expected: 0,
             met: Vec::new(),
             pace: Pace::default(),
         }
@@ -158,6 +162,7 @@ impl WarpState {
         self.stack.clear();
         self.frames.clear();
         self.arrivals.clear();
+        self.expected = 0;
         self.pace.begin();
         self.enter(launch, 0, self.threads, None)
     }

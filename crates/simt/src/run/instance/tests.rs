@@ -12,7 +12,7 @@ const POINTERS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .visible .global .align 4 .u32 offset_of_constant = value;\n\
     .visible .global .align 8 .u64 first[2] = {first, second};\n\
     .visible .global .align 4 .u32 second[2] = {8, 9};\n\
-    .global .align 8 .u64 of_function = {nothing};\n\
+    .func nothing()\n{\nret;\n}\n.global .align 8 .u64 of_function = nothing;\n\
     .entry copy(.param .u64 out)\n{\n.reg .b32 %r<4>;\n.reg .b64 %rd<8>;\n\
     .global .align 8 .u64 mine = second;\n.global .align 8 .u64 of_mine = mine;\n\
     ld.param.u64 %rd1, [out];\n\

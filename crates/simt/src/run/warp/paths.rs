@@ -189,7 +189,7 @@ impl WarpState {
         let StackEntry { mask, frame, .. } = self.stack[index];
         let members = op.members().expect("it waits");
         let named = self.regs(frame).get32(members)[mask.trailing_zeros() as usize];
-        named & self.alive()
+        named & (self.alive() | self.expected)
     }
 
     /// Executes the instructions at which all lanes that wait for each other have arrived.
@@ -232,6 +232,9 @@ impl WarpState {
                 self.stack[index].pc += 1;
                 self.stack[index].wait = Wait::Nothing;
             }
+        }
+        if self.at(Wait::Lanes) == 0 {
+            self.expected = 0;
         }
     }
 
@@ -376,10 +379,19 @@ impl WarpState {
     pub(in crate::run) fn give_up_reconvergence(&mut self) -> bool {
         let found = self.reconverging(|_| true);
         if let Some(alone) = found {
+            if self.at(Wait::Lanes) != 0 {
+                self.expected = self.alive();
+            }
             self.go_on_alone(alone);
             self.pace.blocked = false;
         }
         found.is_some()
+    }
+
+    /// Whether lanes wait for the rest of their warp at an `.aligned` barrier.
+    pub(in crate::run) fn is_divided_at_barrier(&self) -> bool {
+        let mut all = self.stack.iter();
+        all.any(|entry| matches!(entry.wait, Wait::Aligned(_)))
     }
 
     /// The fault of lanes that wait for others of their warp, which cannot come.
