@@ -81,9 +81,7 @@ pub(crate) enum Task {
 }
 
 /// Parses the arguments of `cargo xtask`.
-///
-/// # Errors
-/// With the nearest name when there is no such task, and when a task does not take an argument.
+/// Fails with the nearest name when there is no such task, and when a task does not take an argument.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Task> {
     let mut arguments = arguments.into_iter();
     let Some(task) = arguments.next() else {

@@ -38,9 +38,7 @@ pub(crate) struct Gpu {
 
 impl Driver {
     /// The GPUs that run the kernels, in words.
-    ///
-    /// # Errors
-    /// When there is no such GPU, with the reason.
+    /// Fails when there is no such GPU, with the reason.
     pub(crate) fn usable_gpus(&self) -> Result<String, String> {
         let gpus = self.gpus.as_ref().map_err(Clone::clone)?;
         let named = |able: bool| -> Vec<String> {
@@ -65,9 +63,7 @@ impl Driver {
 }
 
 /// Loads the driver and asks it for its GPUs.
-///
-/// # Errors
-/// When no library could be loaded, with each name that was tried and the loader's error.
+/// Fails when no library could be loaded, with each name that was tried and the loader's error.
 pub(crate) fn driver() -> Result<Driver, String> {
     let named = std::env::var_os(OVERRIDE).filter(|name| !name.is_empty());
     let names = match &named {
