@@ -40,18 +40,20 @@ fn library(folder: &TempDir, source: &Path, cfgs: &[&str]) -> PathBuf {
     library
 }
 
-/// Compiles `tests/stand_in/driver.rs`.
+/// Compiles the stand-in that the tests of `host` have for a driver.
 fn stand_in(folder: &TempDir, cfgs: &[&str]) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/driver.rs");
+    let source = "../../host/tests/stand_in/driver.rs";
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     library(folder, &source, cfgs)
 }
 
 /// What cust says where there is no driver.
 const NO_DRIVER: &str = r#"NoDevice: "no CUDA driver on this machine""#;
 
-/// Runs the example with `LADDER_LIBCUDA` set so: its exit status, and the lines it printed.
-fn run(library: Option<&Path>) -> (Option<i32>, Vec<String>) {
+/// Runs the example with `LADDER_LIBCUDA` set so, and a fault of the stand-in: its exit status, and the lines it printed.
+fn run(library: Option<&Path>, fault: &str) -> (Option<i32>, Vec<String>) {
     let mut command = Command::new(devices());
+    command.env("LADDER_STAND_IN", fault);
     match library {
         Some(path) => command.env(libcuda::OVERRIDE, path),
         None => command.env_remove(libcuda::OVERRIDE),
@@ -69,7 +71,7 @@ fn run(library: Option<&Path>) -> (Option<i32>, Vec<String>) {
 /// Checks that the example fails with this library: its first line has these words, and cust finds no driver.
 #[track_caller]
 fn no_driver(library: &Path, words: &str) {
-    let (code, lines) = run(Some(library));
+    let (code, lines) = run(Some(library), "");
     let start = format!(
         "no CUDA driver where LADDER_LIBCUDA says ({}: ",
         library.display()
@@ -82,7 +84,7 @@ fn no_driver(library: &Path, words: &str) {
 
 #[test]
 fn starts_on_this_machine_whatever_it_has() {
-    let (code, lines) = run(None);
+    let (code, lines) = run(None, "");
     let first = lines.first().unwrap();
     if first.starts_with("CUDA driver ") {
         // A driver, and perhaps a GPU: what cust says then is the machine's affair.
@@ -124,17 +126,17 @@ fn a_path_that_names_no_driver() {
 fn a_driver_is_used() {
     let folder = TempDir::new().unwrap();
     let library = stand_in(&folder, &[]);
-    let (code, lines) = run(Some(&library));
+    let (code, lines) = run(Some(&library), "");
     let start = format!("CUDA driver {}", library.display());
     assert!(lines[0].starts_with(&start), "{lines:?}");
-    assert_eq!(lines[1..], ["Stand-in 40, 3 MiB", "  7 multiprocessors"]);
+    assert_eq!(lines[1..], ["Stand-in, 2048 MiB", "  7 multiprocessors"]);
     assert_eq!(code, Some(0));
 }
 
 #[test]
 fn a_driver_without_a_device_has_the_word() {
     let folder = TempDir::new().unwrap();
-    let (code, lines) = run(Some(&stand_in(&folder, &["no_device"])));
+    let (code, lines) = run(Some(&stand_in(&folder, &[])), "no_device");
     assert_eq!(lines[1..], [r#"NoDevice: "the stand-in has no device""#]);
     assert_eq!(code, Some(1));
 }
@@ -142,7 +144,7 @@ fn a_driver_without_a_device_has_the_word() {
 #[test]
 fn a_function_that_the_driver_lacks_is_an_error() {
     let folder = TempDir::new().unwrap();
-    let (code, lines) = run(Some(&stand_in(&folder, &["lacks_name"])));
+    let (code, lines) = run(Some(&stand_in(&folder, &["lacks_name"])), "");
     assert!(
         lines[0].contains("cuDeviceGetName"),
         "the status lists it: {lines:?}"
@@ -155,12 +157,12 @@ fn a_function_that_the_driver_lacks_is_an_error() {
 #[test]
 fn a_result_newer_than_the_bindings_is_an_unknown_error() {
     let folder = TempDir::new().unwrap();
-    let (code, lines) = run(Some(&stand_in(&folder, &["new_code"])));
+    let (code, lines) = run(Some(&stand_in(&folder, &[])), "new_code");
     // The stand-in has a cuGetErrorString, which does not know 999: the text is ours again.
     assert_eq!(
         lines[1..],
         [
-            "Stand-in 40, 3 MiB",
+            "Stand-in, 2048 MiB",
             r#"UnknownError: "CUDA_ERROR_UNKNOWN""#
         ]
     );
