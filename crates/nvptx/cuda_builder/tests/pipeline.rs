@@ -77,7 +77,7 @@ fn shared_statics_are_accessed_as_shared_memory() {
 
     for kernel in ["reverse_a", "reverse_b", "reverse_dynamic", "broadcast"] {
         let text = entry(&ptx, kernel);
-        assert_has(&text, &["st.shared.b32", "ld.shared.b32"]);
+        assert_has(text, &["st.shared.b32", "ld.shared.b32"]);
     }
     let dynamic = ".extern .shared .align 16 .b8 _Zcuda_std_dyn_shared[]";
     assert_has(&ptx, &[".shared .align 4 .b8", "4BOTH[256]", dynamic]);
@@ -89,7 +89,7 @@ fn ptx_has_bounds_lines_and_the_lowest_version() {
     let ptx = ptx("bounded_kernels", NvvmArch::default(), SHARED);
 
     let text = entry(&ptx, "bounded");
-    assert_has(&text, &[".maxntid 128", ".minnctapersm 2"]);
+    assert_has(text, &[".maxntid 128", ".minnctapersm 2"]);
     assert!(!text.contains("launch_bounds"), "{text}");
     assert!(!entry(&ptx, "broadcast").contains(".maxntid"), "{ptx}");
 
