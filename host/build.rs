@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::thread;
 
-use cuda_builder::{CudaBuilder, DebugInfo, NvvmArch};
+use cuda_builder::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch};
 
 fn main() -> ExitCode {
     match build() {
@@ -66,7 +66,7 @@ fn with_short_remarks(ptx: &str) -> String {
 fn build() -> Result<(), Box<dyn Error>> {
     let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     let file = |arch: NvvmArch| out_dir.join(format!("kernels.{arch}.ptx"));
-    thread::scope(|scope| {
+    let built = thread::scope(|scope| {
         let builds = ARCHITECTURES.map(|arch| {
             let builder = CudaBuilder::new("../kernels-gpu")
                 .arch(arch)
@@ -78,13 +78,25 @@ fn build() -> Result<(), Box<dyn Error>> {
         // Waits for all compilers, so that none is left running.
         let results = builds.map(|build| build.join().expect("cuda_builder does not panic"));
         results.into_iter().collect::<Result<Vec<_>, _>>()
-    })?;
-    let count = ARCHITECTURES.len();
-    let mut list = format!("static EMBEDDED: [Ptx; {count}] = [\n");
-    for arch in ARCHITECTURES {
+    });
+    let mut list = String::new();
+    let embedded = match built {
+        Ok(_) => &ARCHITECTURES[..],
+        // Most errors of a kernel are found too when cargo compiles its crate for the host, and cargo shows them then,
+        // before it gets to the code that this file is included in. So only the others are left to show there.
+        Err(CudaBuilderError::BuildFailed { messages, .. }) => {
+            let message = format!("the kernels do not compile for the device\n\n{messages}\n");
+            writeln!(list, "compile_error!({message:?});")?;
+            &[]
+        }
+        Err(other) => return Err(other.into()),
+    };
+    let count = embedded.len();
+    writeln!(list, "static EMBEDDED: [Ptx; {count}] = [")?;
+    for arch in embedded {
         let capability = (arch.capability() / 10, arch.capability() % 10);
         let embedded = out_dir.join(format!("embedded.{arch}.ptx"));
-        let text = std::fs::read_to_string(file(arch))?;
+        let text = std::fs::read_to_string(file(*arch))?;
         std::fs::write(&embedded, with_short_remarks(&text))?;
         writeln!(
             list,

@@ -86,8 +86,7 @@ pub(crate) fn to_ir(
     clear_outer_cargo(&mut command);
     let profile = if builder.release { "release" } else { "dev" };
     command
-        .arg("rustc")
-        .arg("--manifest-path")
+        .args(["rustc", "--quiet", "--manifest-path"])
         .arg(builder.path_to_crate().join("Cargo.toml"))
         .args([
             "--lib",
@@ -128,21 +127,27 @@ pub(crate) fn to_ir(
     // list of sources: it must be read before the next build writes its own.
     // A crate that failed to compile for one architecture is not compiled for the next, because the errors would be
     // the same.
-    static FAILED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    static FAILED: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());
     let mut failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
     let krate = builder.path_to_crate().to_owned();
-    if in_build_script() && failed.contains(&krate) {
-        return Err(CudaBuilderError::BuildFailed { krate });
+    if in_build_script()
+        && let Some((_, messages)) = failed.iter().find(|(other, _)| *other == krate)
+    {
+        let messages = messages.clone();
+        return Err(CudaBuilderError::BuildFailed { krate, messages });
     }
-    let status = command.status().map_err(|error| CudaBuilderError::Tool {
+    let output = command.output().map_err(|error| CudaBuilderError::Tool {
         tool: PathBuf::from(cargo),
         problem: format!("cannot be run: {error}"),
     })?;
-    if !status.success() {
+    if !output.status.success() {
         // A crate that does not compile must be compiled again when its source changes.
         watch_folder(builder.path_to_crate());
-        failed.push(krate.clone());
-        return Err(CudaBuilderError::BuildFailed { krate });
+        let messages = String::from_utf8_lossy(&output.stderr)
+            .trim_end()
+            .to_owned();
+        failed.push((krate.clone(), messages.clone()));
+        return Err(CudaBuilderError::BuildFailed { krate, messages });
     }
     watch_sources(builder, paths, profile);
     read(&paths.raw)

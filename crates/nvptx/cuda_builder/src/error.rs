@@ -19,11 +19,13 @@ pub enum CudaBuilderError {
     /// This machine has no device compiler.
     #[error(transparent)]
     NoDeviceCompiler(#[from] NotFound),
-    /// rustc refused the crate; it has said why.
-    #[error("the device build of {krate} failed; the compiler's messages are above")]
+    /// rustc refused the crate.
+    #[error("the device build of {krate} failed:\n{messages}")]
     BuildFailed {
         /// The crate's folder.
         krate: PathBuf,
+        /// The compiler's messages.
+        messages: String,
     },
     /// The crate compiles, but its IR cannot be lowered.
     #[error("{krate}: {source}")]
