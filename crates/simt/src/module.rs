@@ -6,8 +6,18 @@ use crate::code::{ModuleVariable, Program};
 use crate::demangle::demangled;
 use crate::lower::{check, lower};
 use crate::names;
-use crate::run::Placed;
 use ptx::{ParseError, Source};
+
+/// Where the variables of a loaded module lie.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    /// The number of its machine.
+    pub(crate) machine: u64,
+    /// The number of the instance, unique within the process.
+    pub(crate) number: u64,
+    /// The variables' addresses by their numbers; 0 for those that no kernel can use.
+    pub(crate) addresses: Vec<u64>,
+}
 
 /// PTX that cannot be loaded, or a kernel that cannot be run.
 #[derive(Clone, PartialEq, thiserror::Error)]

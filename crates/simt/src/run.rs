@@ -17,7 +17,6 @@ pub use arg::Arg;
 pub use available::available_memory;
 pub use fault::{Fault, FaultKind};
 pub use frames::Frame;
-pub(crate) use instance::Placed;
 pub use instance::{Instance, InstanceError};
 pub use launch::{Launch, LaunchError};
 pub use machine::{Buffer, Config, Element, Machine};

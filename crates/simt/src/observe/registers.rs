@@ -2,23 +2,22 @@
 
 use std::fmt;
 
-use crate::code::{Func, RegisterNames};
-use crate::regs::{LANES, Lanes64, Reg, Regs};
+use crate::regs::{LANES, Lanes64, Reg, RegisterNames, Regs};
 
 /// The registers of the function that a warp executes.
 pub struct Registers<'a> {
-    func: &'a Func,
+    names: &'a [RegisterNames],
     regs: &'a Regs<'a>,
 }
 
 impl<'a> Registers<'a> {
-    pub(crate) fn new(func: &'a Func, regs: &'a Regs<'a>) -> Self {
-        Self { func, regs }
+    pub(crate) fn new(names: &'a [RegisterNames], regs: &'a Regs<'a>) -> Self {
+        Self { names, regs }
     }
 
     /// The registers' names, as `%rd4`. Where scopes inside of the function declare a name again, it stands twice.
     pub fn names(&self) -> impl Iterator<Item = String> {
-        let declared = self.func.register_names.iter();
+        let declared = self.names.iter();
         declared.flat_map(|RegisterNames { name, count, .. }| {
             let numbers = 0..count.unwrap_or(1);
             numbers.map(move |number| match count {
@@ -31,7 +30,7 @@ impl<'a> Registers<'a> {
     /// The value that each lane has in the register of this name, zero-extended; a predicate is 0 or 1. `None` if the
     /// function has no such register. Of those that scopes declare again, it is the first one.
     pub fn get(&self, name: &str) -> Option<Lanes64> {
-        let declared = self.func.register_names.iter();
+        let declared = self.names.iter();
         let reg = declared.filter_map(|declared| declared.find(name)).next()?;
         Some(match reg {
             Reg::R32(reg) => self.regs.get32(reg).map(u64::from),

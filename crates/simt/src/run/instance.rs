@@ -8,7 +8,7 @@ use super::machine::{Buffer, Element, Machine};
 use crate::code::ModuleVariable;
 use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
-use crate::module::{Function, LoadError, Module, Text};
+use crate::module::{Function, LoadError, Module, Placed, Text};
 use crate::names;
 
 /// A module that cannot be loaded, or an instance that cannot be used.
@@ -64,17 +64,6 @@ pub enum InstanceError {
 }
 
 crate::error::debug_like_display!(InstanceError);
-
-/// Where the variables of a loaded module lie.
-#[derive(Debug)]
-pub(crate) struct Placed {
-    /// The number of its machine.
-    machine: u64,
-    /// The number of the instance, unique within the process.
-    number: u64,
-    /// The variables' addresses by their numbers; 0 for those that no kernel can use.
-    pub(super) addresses: Vec<u64>,
-}
 
 /// A module that a machine has loaded, with variables of its own.
 ///

@@ -116,7 +116,7 @@ impl WarpState {
                         site: here,
                         warp_id,
                         lanes: env.regs.guarded(inst.guard, mask),
-                        registers: Registers::new(func, &env.regs),
+                        registers: Registers::new(&func.register_names, &env.regs),
                     });
                 }
                 if alike {
