@@ -4,7 +4,7 @@ use host::problem::Verdict;
 use host::run::WARM_UP;
 use host::stats::Samples;
 use host::{Device, Ladder, Options, Problem, Rung, Session};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::baseline;
 use crate::cases::Case;
@@ -88,6 +88,11 @@ impl Measured {
         Some(self.bytes as f64 / (self.spread()?.median * 1e-9))
     }
 
+    /// Whether it is neither a rung nor a CUDA port.
+    pub fn is_other(&self) -> bool {
+        matches!(self.kind, Kind::Baseline | Kind::Read)
+    }
+
     /// The ratio of its time to another contestant's, from the two launches of each round, which ran close to each
     /// other.
     pub fn over(&self, other: &Self) -> Option<Spread> {
@@ -97,15 +102,18 @@ impl Measured {
 }
 
 /// The results of a case.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Contest {
     /// The ladder.
+    #[serde(serialize_with = "name")]
     pub ladder: &'static Ladder,
     /// The case's label in the targets.
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub label: &'static str,
     /// The problem's options, complete.
     pub options: Options,
     /// The problem in words.
+    #[serde(skip)]
     pub title: String,
     /// The number of bytes for computing effective bandwidth.
     pub bytes: u64,
@@ -114,9 +122,14 @@ pub struct Contest {
     /// Whether the data are in the L2 cache when a launch begins, in words; `None` when its size is not known.
     pub regime: Option<String>,
     /// All contestants: rungs, each followed by its CUDA port, then baselines.
+    #[serde(skip)]
     pub contestants: Vec<Measured>,
     /// The contestants that could not take part, with the reasons.
     pub missing: Vec<String>,
+}
+
+fn name<S: Serializer>(ladder: &Ladder, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(ladder.name)
 }
 
 impl Contest {
@@ -132,6 +145,11 @@ impl Contest {
         self.contestants
             .iter()
             .filter(move |contestant| contestant.kind == kind)
+    }
+
+    /// The floating-point operations that a contestant did per second, when the ladder is measured by them.
+    pub fn flops_per_s(&self, contestant: &Measured) -> Option<f64> {
+        Some(self.flops? as f64 / (contestant.spread()?.median * 1e-9))
     }
 
     /// The ratio of a rung's time to its CUDA port's.
@@ -218,8 +236,8 @@ pub fn options(case: &Case, problem: &dyn Problem) -> Result<Options, host::Erro
 ///
 /// # Errors
 /// [`host::Error::NotEnoughMemory`] when the problem does not fit, [`host::Error::UnknownName`] when a name is not a
-/// rung's, [`Error::NeedsNewer`] when the device is too old for a named rung, [`Error::NoGpu`] when the device has no
-/// clock. Any other failure of a contestant is its [`Outcome::Wrong`].
+/// rung's, [`Error::Request`] when the device is too old for a named rung or has no clock. Any other failure of a
+/// contestant is its [`Outcome::Wrong`].
 pub fn contest(
     device: &mut dyn Device,
     case: &Case,
@@ -250,8 +268,7 @@ pub fn contest(
         let tried = match contestant.once(&mut session) {
             Ok(Some(time)) => Ok(time),
             Ok(None) => {
-                let what = format!("{} has no clock", info.name);
-                return Err(Error::NoGpu { what });
+                return Err(Error::no_gpu(&format!("{} has no clock", info.name)));
             }
             // The driver is older than nvcc, which is not an error of the port.
             Err(error @ host::Error::Ptx { .. }) if contestant.kind() == Kind::CudaPort => {

@@ -86,42 +86,34 @@ impl CudaCode {
             && with_baselines
                 .iter()
                 .any(|ladder| baseline::exist_for(ladder));
-        let nvcc = match &self.nvcc {
-            Ok(nvcc) => nvcc,
-            Err(why) => {
-                let refused = |(ladder, ..): &(_, _, _)| (*ladder, Err(why.clone()));
-                self.ports.extend(wanted.into_iter().map(refused));
-                if wants_library {
-                    self.library = Some(Err(why.clone()));
-                }
-                return;
-            }
+        let ports = wanted.iter().map(|(_, file, text)| Unit {
+            file,
+            text,
+            product: Product::Ptx(virtual_arch(device)),
+        });
+        let library = wants_library.then(|| Unit {
+            file: "baselines.cu",
+            text: BASELINES,
+            product: Product::Library(real_arch(device)),
+        });
+        let units: Vec<Unit> = ports.chain(library).collect();
+        let made: Vec<Result<PathBuf, Error>> = match &self.nvcc {
+            Ok(nvcc) => nvcc.compile(&units, &self.folder),
+            Err(why) => units
+                .iter()
+                .map(|_| Err(Error::Cuda(why.clone())))
+                .collect(),
         };
-        let mut units: Vec<Unit> = wanted
-            .iter()
-            .map(|(_, file, text)| Unit {
-                file,
-                text,
-                product: Product::Ptx(virtual_arch(device)),
-            })
-            .collect();
-        if wants_library {
-            units.push(Unit {
-                file: "baselines.cu",
-                text: BASELINES,
-                product: Product::Library(real_arch(device)),
-            });
-        }
-        let mut made = nvcc.compile(&units, &self.folder);
-        if wants_library {
-            let path = made.pop().expect("nvcc's answers are as many as the units");
-            let library = path.and_then(|path| Library::open(&path, device));
-            self.library = Some(library.map(Rc::new).map_err(|error| error.to_string()));
-        }
-        for ((ladder, ..), made) in wanted.into_iter().zip(made) {
+        let mut made = made.into_iter();
+        // The library is the last one, if it is wanted.
+        for ((ladder, ..), made) in wanted.into_iter().zip(&mut made) {
             let ports = made.and_then(|path| load(device, &path));
             self.ports
                 .insert(ladder, ports.map_err(|error| error.to_string()));
+        }
+        if let Some(made) = made.next() {
+            let library = made.and_then(|path| Library::open(&path, device));
+            self.library = Some(library.map(Rc::new).map_err(|error| error.to_string()));
         }
     }
 
@@ -167,10 +159,7 @@ impl CudaCode {
 }
 
 fn load(device: &mut dyn Device, path: &Path) -> Result<Ports, Error> {
-    let text = fs::read_to_string(path).map_err(|error| Error::Cache {
-        path: path.display().to_string(),
-        why: error.to_string(),
-    })?;
+    let text = fs::read_to_string(path).map_err(|error| Error::cache(path, &error))?;
     let entries = Outline::new(text.as_str())
         .entries()
         .map(|entry| entry.name.to_owned())

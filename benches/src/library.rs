@@ -48,7 +48,7 @@ impl Library {
     /// does when it is loaded cannot be checked.
     ///
     /// # Errors
-    /// [`Error::Library`] when the file is not such a library, and when it refuses the stream.
+    /// [`Error::Cuda`] when the file is not such a library, and when it refuses the stream.
     pub fn open(path: &Path, device: &mut dyn Device) -> Result<Self, Error> {
         let mut library = None;
         let opened = device.call("opening it", &[], &mut |stream, _| {
@@ -61,11 +61,12 @@ impl Library {
             (Err(error), _) => error.to_string(),
             (Ok(_), None) => "the device has no stream".to_owned(),
         };
-        Err(Error::Library {
-            path: path.display().to_string(),
+        Err(Error::Cuda(format!(
+            "cannot use the library of baselines {}: {}; without it, baselines are left out",
+            path.display(),
             // A loader's reasons may have several lines.
-            why: in_one_line(&why),
-        })
+            in_one_line(&why),
+        )))
     }
 
     fn on_stream(path: &Path, stream: &GpuStream) -> Result<Self, String> {

@@ -2,14 +2,14 @@
 //! compiler.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use toolkit::Tool;
+use locate::nvidia::Tool;
 
 use crate::error::Error;
 
@@ -50,25 +50,21 @@ impl Nvcc {
     /// an installation in a usual place.
     ///
     /// # Errors
-    /// [`Error::NoNvcc`] when no nvcc is found, and when the program that was found does not report its version.
+    /// [`Error::Cuda`] when no nvcc is found, and when the program that was found does not report its version.
     pub fn find() -> Result<Self, Error> {
-        let named = env::var_os(NVCC).filter(|name| !name.is_empty());
-        if let Some(name) = named {
-            // A name without a folder is looked for as the shell would.
-            let program = locate::on_path(&name)
-                .into_iter()
-                .next()
-                .unwrap_or_else(|| name.into());
+        // A name without a folder is looked for as the shell would.
+        let on_path = |name: &OsStr| locate::on_path(name).into_iter().next();
+        if let Some(name) = variable(NVCC) {
+            return Self::at(on_path(&name).unwrap_or_else(|| name.into()));
+        }
+        if let Some(program) = on_path(OsStr::new("nvcc")) {
             return Self::at(program);
         }
-        if let Some(program) = locate::on_path("nvcc").into_iter().next() {
-            return Self::at(program);
-        }
-        let found = toolkit::find(Tool::Nvcc).map_err(|error| Error::NoNvcc {
-            why: match error {
-                toolkit::Error::Unusable { refused, .. } => refused.join("; "),
-                _ => "it is nowhere to be found".to_owned(),
-            },
+        let found = locate::nvidia::find(Tool::Nvcc).map_err(|unavailable| {
+            match &unavailable.refused[..] {
+                [] => Error::no_nvcc("it is nowhere to be found"),
+                refused => Error::no_nvcc(&refused.join("; ")),
+            }
         })?;
         Self::at(found.path)
     }
@@ -76,16 +72,16 @@ impl Nvcc {
     /// This program.
     ///
     /// # Errors
-    /// [`Error::NoNvcc`] when the program cannot be run or does not report its version.
+    /// [`Error::Cuda`] when the program cannot be run or does not report its version.
     pub fn at(program: PathBuf) -> Result<Self, Error> {
-        let broken = |why| Error::NoNvcc { why };
-        let said = locate::output(Command::new(&program).arg("--version")).map_err(broken)?;
+        let said = locate::output(Command::new(&program).arg("--version"));
+        let said = said.map_err(|why| Error::no_nvcc(&why))?;
         // `Cuda compilation tools, release 13.0, V13.0.88`.
         let version = said
             .split_whitespace()
             .find_map(|word| word.strip_prefix('V').filter(|rest| rest.contains('.')))
             .map(str::to_owned)
-            .ok_or_else(|| broken(format!("{} says no version", program.display())))?;
+            .ok_or_else(|| Error::no_nvcc(&format!("{} says no version", program.display())))?;
         Ok(Self { version, program })
     }
 
@@ -103,17 +99,10 @@ impl Nvcc {
     /// architecture and compiler is used again.
     pub fn compile(&self, units: &[Unit], folder: &Path) -> Vec<Result<PathBuf, Error>> {
         thread::scope(|scope| {
-            let running: Vec<_> = units
-                .iter()
-                .map(|unit| scope.spawn(|| self.compile_one(unit, folder)))
-                .collect();
-            running
-                .into_iter()
-                .map(|thread| {
-                    thread
-                        .join()
-                        .expect("compiling returns its failures and does not panic")
-                })
+            let start = |unit| scope.spawn(move || self.compile_one(unit, folder));
+            let running: Vec<_> = units.iter().map(start).collect();
+            let made = running.into_iter().map(|thread| thread.join());
+            made.map(|made| made.expect("compiling returns its failures and does not panic"))
                 .collect()
         })
     }
@@ -124,11 +113,8 @@ impl Nvcc {
             return Ok(made);
         }
         let io = |path: &Path| {
-            let path = path.display().to_string();
-            move |error: std::io::Error| Error::Cache {
-                path,
-                why: error.to_string(),
-            }
+            let path = path.to_owned();
+            move |error| Error::cache(&path, &error)
         };
         fs::create_dir_all(folder).map_err(io(folder))?;
         // Each run compiles in its own folder: nvcc writes its result piece by piece, and two runs may happen at the
@@ -147,46 +133,38 @@ impl Nvcc {
             .args(libraries(&unit.product))
             .stdin(Stdio::null())
             .output()
-            .map_err(|error| Error::NoNvcc {
-                why: format!("cannot run {}: {error}", self.program.display()),
+            .map_err(|error| {
+                Error::no_nvcc(&format!("cannot run {}: {error}", self.program.display()))
             })?;
         if !output.status.success() {
             let written = [&output.stderr[..], &output.stdout].concat();
-            let written = String::from_utf8_lossy(&written).trim().to_owned();
-            return Err(Error::Nvcc {
-                file: unit.file,
-                output: if written.is_empty() {
-                    output.status.to_string()
-                } else {
-                    written
-                },
-            });
+            let why = match String::from_utf8_lossy(&written).trim() {
+                "" => output.status.to_string(),
+                written => written.to_owned(),
+            };
+            let file = unit.file;
+            return Err(Error::Cuda(format!("nvcc could not compile {file}: {why}")));
         }
         fs::rename(&result, &made).map_err(io(&made))?;
         Ok(made)
     }
 
     fn arguments(&self, product: &Product) -> Vec<OsString> {
-        let common = ["-O3", "-std=c++17"].map(OsString::from);
-        let mut arguments = Vec::from(common);
-        match product {
-            Product::Ptx(arch) => {
-                arguments.extend(["-ptx".into(), format!("-arch={arch}").into()]);
-            }
+        let (kind, arch, folders) = match product {
+            Product::Ptx(arch) => (&["-ptx"][..], arch, Vec::new()),
             Product::Library(arch) => {
-                arguments.extend(
-                    ["-shared", "-Xcompiler", "-fPIC"]
-                        .map(OsString::from)
-                        .into_iter()
-                        .chain([format!("-arch={arch}").into()]),
-                );
-                // Where this toolkit's cuBLAS is, for the loader.
-                for folder in self.library_folders() {
-                    let mut path = OsString::from("-rpath=");
-                    path.push(folder);
-                    arguments.extend(["-Xlinker".into(), path]);
-                }
+                let kind = &["-shared", "-Xcompiler", "-fPIC"];
+                (&kind[..], arch, self.library_folders())
             }
+        };
+        let common = ["-O3", "-std=c++17"].iter().chain(kind);
+        let mut arguments: Vec<OsString> = common.map(OsString::from).collect();
+        arguments.push(format!("-arch={arch}").into());
+        // Where this toolkit's cuBLAS is, for the loader.
+        for folder in folders {
+            let mut path = OsString::from("-rpath=");
+            path.push(folder);
+            arguments.extend(["-Xlinker".into(), path]);
         }
         arguments
     }
@@ -229,10 +207,14 @@ fn libraries(product: &Product) -> &'static [&'static str] {
     }
 }
 
+/// An environment variable that is set and not empty.
+fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
 /// The folder for nvcc's results: the one that [`CACHE`] names, else one in cargo's target folder if this program is
 /// in one, else one in the user's cache.
 pub fn cache() -> PathBuf {
-    let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
     if let Some(folder) = variable(CACHE) {
         return folder.into();
     }

@@ -17,7 +17,7 @@ use crate::cases::{self, Case};
 use crate::contest::contest;
 use crate::cuda_code::CudaCode;
 use crate::error::Error;
-use crate::show::{self, Circumstances, Results};
+use crate::show::{self, Circumstances, Failed, Results};
 
 /// The exit code when a result was wrong or something could not be measured.
 const WRONG: u8 = 1;
@@ -103,7 +103,10 @@ fn run(
     let targets = Targets::read(env.catalog, matches);
     let request = Request::from_arg_matches(matches).map_err(cli::Error::from)?;
     if request.runs < FEWEST_RUNS {
-        return Err(Error::FewRuns(request.runs));
+        return Err(Error::Request(format!(
+            "{} runs are too few for quartiles; --runs takes {FEWEST_RUNS} or more",
+            request.runs
+        )));
     }
     let selected = targets.select(env.catalog)?;
     let cases: Vec<(&Selection, Case)> = selected
@@ -149,20 +152,25 @@ fn run(
         match result {
             Ok(contest) => contests.push(contest),
             // One of several problems that does not fit into the memory does not stop the others.
-            Err(error) if cases.len() > 1 => failed.push((name, error.to_string())),
+            Err(error) if cases.len() > 1 => failed.push(Failed {
+                what: name,
+                why: error.to_string(),
+            }),
             Err(error) => return Err(error),
         }
     }
     bar.finish_and_clear();
 
+    let Provenance { date, toolchain } = (env.provenance)(device.info());
     let results = Results {
         circumstances: Circumstances {
-            provenance: (env.provenance)(device.info()),
             device: device.info().to_string(),
+            toolchain,
             nvcc: cuda.nvcc_version().map(str::to_owned),
             baselines: cuda.library().map(|library| library.versions().to_owned()),
-            runs: request.runs,
+            date,
             command: command.to_owned(),
+            rounds: request.runs,
         },
         contests,
         failed,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common::program::{assert_has, env, not_tested};
-use crate::common::replay::{Made, NCU, Replay, agree, nothing, with};
+use crate::common::replay::{Difference, Made, NCU, Replay, agree, nothing, with};
 use crate::common::{Fake, Fault};
 use analysis::agree::class::Class;
 use analysis::agree::metrics::METRICS;
@@ -32,6 +32,13 @@ fn widened() -> Vec<Change> {
         ptx: 64,
         sass: 40,
     }]
+}
+
+fn differing(differs: Vec<Difference>) -> Replay {
+    Replay {
+        differs,
+        ..Replay::default()
+    }
 }
 
 /// The line of the summary over all runs.
@@ -66,22 +73,19 @@ fn what_counts_alike_is_exact() {
 
 #[test]
 fn every_class_is_found_and_an_unexplained_difference_fails() {
-    let replay = Replay {
-        differs: vec![
-            ("reduce_neighbored_less", SECTORS, |sectors| sectors * 1.005),
-            ("reduce_smem_unroll4_", WAVES, |waves| waves + 66.0),
-            ("reduce_smem_unroll4_", CONFLICTS, |conflicts| {
-                conflicts + 66.0
-            }),
-            ("reduce_smem_5", WAVES, |waves| waves * 1.5),
-            ("reduce_smem_5", BY_INSTRUCTION, |waves| waves * 1.5),
-            // By instruction these are counted as by the simulator.
-            ("reduce_shfl", WAVES, |waves| waves * 1.35),
-            ("reduce_shfl", CONFLICTS, |conflicts| conflicts + 44.8),
-            ("reduce_interleaved", LOADS, |loads| loads / 2.0),
-        ],
-        ..Replay::default()
-    };
+    let replay = differing(vec![
+        ("reduce_neighbored_less", SECTORS, |sectors| sectors * 1.005),
+        ("reduce_smem_unroll4_", WAVES, |waves| waves + 66.0),
+        ("reduce_smem_unroll4_", CONFLICTS, |conflicts| {
+            conflicts + 66.0
+        }),
+        ("reduce_smem_5", WAVES, |waves| waves * 1.5),
+        ("reduce_smem_5", BY_INSTRUCTION, |waves| waves * 1.5),
+        // By instruction these are counted as by the simulator.
+        ("reduce_shfl", WAVES, |waves| waves * 1.35),
+        ("reduce_shfl", CONFLICTS, |conflicts| conflicts + 44.8),
+        ("reduce_interleaved", LOADS, |loads| loads / 2.0),
+    ]);
     let args = "reduce --n=64k --block=512";
     let out = agree(&replay, &widened(), args).ended_with(1);
     let differences = out
@@ -108,29 +112,26 @@ fn differences_of<'a>(out: &'a str, rung: &str) -> Vec<&'a str> {
 #[test]
 fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
     static RUN: AtomicU32 = AtomicU32::new(0);
-    let replay = Replay {
-        differs: vec![
-            // More with each run, of a kernel that waits for others.
-            ("reduce_one_launch", LOADS, |loads| {
-                loads * 2.0 + f64::from(RUN.fetch_add(1, Ordering::Relaxed))
-            }),
-            // The same in each run, and of the same loads.
-            ("reduce_one_launch", SECTORS, |sectors| sectors * 2.0),
-            // The same in each run, of stores.
-            ("reduce_one_launch", STORES, |stores| stores * 2.0),
-            // More with each run, as arbitration has it in any kernel.
-            ("reduce_one_launch", WAVES, |waves| {
-                waves * 2.0 + f64::from(RUN.load(Ordering::Relaxed))
-            }),
-            ("reduce_one_launch", CONFLICTS, |conflicts| {
-                conflicts + f64::from(RUN.load(Ordering::Relaxed))
-            }),
-            ("reduce_one_launch", BY_INSTRUCTION, |waves| waves * 2.0),
-            // One that waits for nobody.
-            ("reduce_shfl", LOADS, |loads| loads * 2.0),
-        ],
-        ..Replay::default()
-    };
+    let replay = differing(vec![
+        // More with each run, of a kernel that waits for others.
+        ("reduce_one_launch", LOADS, |loads| {
+            loads * 2.0 + f64::from(RUN.fetch_add(1, Ordering::Relaxed))
+        }),
+        // The same in each run, and of the same loads.
+        ("reduce_one_launch", SECTORS, |sectors| sectors * 2.0),
+        // The same in each run, of stores.
+        ("reduce_one_launch", STORES, |stores| stores * 2.0),
+        // More with each run, as arbitration has it in any kernel.
+        ("reduce_one_launch", WAVES, |waves| {
+            waves * 2.0 + f64::from(RUN.load(Ordering::Relaxed))
+        }),
+        ("reduce_one_launch", CONFLICTS, |conflicts| {
+            conflicts + f64::from(RUN.load(Ordering::Relaxed))
+        }),
+        ("reduce_one_launch", BY_INSTRUCTION, |waves| waves * 2.0),
+        // One that waits for nobody.
+        ("reduce_shfl", LOADS, |loads| loads * 2.0),
+    ]);
     let out = agree(&replay, &[], "reduce --n=4k --block=128").ended_with(1);
     assert_eq!(total(&out)[6..], ["2", "5"], "{out}");
     let [loads, sectors, stores, shared @ ..] = &differences_of(&out, "reduce_one_launch")[..]
@@ -171,11 +172,7 @@ fn atomics_that_became_reductions_have_to_be_as_many() {
             ("histogram_global", ATOM, (|_| 0.0) as fn(f64) -> f64),
             ("histogram_global", RED, red),
         ];
-        let replay = Replay {
-            differs,
-            ..Replay::default()
-        };
-        agree(&replay, &changes, "histogram --n=4k")
+        agree(&differing(differs), &changes, "histogram --n=4k")
     };
     // 128 warps, each in about 22 sectors.
     let out = with(|_| 2889.0).printed();
@@ -195,14 +192,11 @@ fn sectors_of_copies_that_pass_by_l1_may_be_counted_again_and_again() {
     const THROUGH: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum";
     const PAST: &str = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum";
     let with = |past: fn(f64) -> f64| {
-        let replay = Replay {
-            differs: vec![
-                ("matmul_pipelined", SECTORS, |_| 3000.0),
-                ("matmul_pipelined", THROUGH, |_| 500.0),
-                ("matmul_pipelined", PAST, past),
-            ],
-            ..Replay::default()
-        };
+        let replay = differing(vec![
+            ("matmul_pipelined", SECTORS, |_| 3000.0),
+            ("matmul_pipelined", THROUGH, |_| 500.0),
+            ("matmul_pipelined", PAST, past),
+        ]);
         agree(&replay, &[], "matmul --m=64 --n=64 --k=64")
     };
     let out = with(|_| 2500.0).printed();
@@ -224,13 +218,10 @@ fn what_was_compared_is_kept_and_reported() {
     let (fixture, doc) = (path("agree.json"), path("agreement.md"));
     let marks = "a\n<!-- ladder:agreement:begin -->\nold\n<!-- ladder:agreement:end -->\nb\n";
     fs::write(&doc, marks).unwrap();
-    let replay = Replay {
-        differs: vec![
-            ("reduce_smem_1", WAVES, |waves| waves * 1.5),
-            ("reduce_smem_1", BY_INSTRUCTION, |waves| waves * 1.5),
-        ],
-        ..Replay::default()
-    };
+    let replay = differing(vec![
+        ("reduce_smem_1", WAVES, |waves| waves * 1.5),
+        ("reduce_smem_1", BY_INSTRUCTION, |waves| waves * 1.5),
+    ]);
     let update = ["--update-fixture", &fixture, "--update-doc", &doc];
     let args = ("reduce --n=4k --block=128", update);
     let out = agree(&replay, &widened(), args).printed();

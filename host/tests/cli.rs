@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::program::{alone, assert_has, on, right};
+use crate::common::program::{alone, assert_has, cells, on, right};
 use crate::common::{Fake, Fault};
 use host::ladder;
 use serde_json::{Value, json};
@@ -54,42 +54,19 @@ fn without_a_driver_the_best_device_is_the_simt_machine() {
 
 #[test]
 fn the_other_ladders_on_a_machine_without_a_driver() {
-    for (args, parts) in [
-        (
-            "run transpose --rows 100 --cols 70",
-            &["100 × 70 f32", "waves ld / st", "copy_gmem"][..],
-        ),
-        (
-            "run matmul --m 40 --n 30 --k 20",
-            &["m = 40, n = 30, k = 20", "matmul_coarsened8"],
-        ),
-        (
-            "run histogram --data Cargo.toml",
-            &["Cargo.toml bytes", "global atomics"],
-        ),
-        (
-            "run shuffle --delta 1 --type f32",
-            &[
-                "warp_shuffle_up(value, 1) in segments of 16, right",
-                "(0.5)",
-            ],
-        ),
-        (
-            "run reduce --op min --type f64 --n 1000",
-            &["n = 1000, min of f64", "reduce_grid_stride"],
-        ),
-        (
-            "check matmul --m 1 17 --n 33 --k 5",
-            &["checks, with blocks of 16x16, 32x32, 128, 256", "m = 17"],
-        ),
-        (
-            "check --device sim shuffle --width 4",
-            &["checks, with blocks of 4, 16", "width 4"],
-        ),
-    ] {
+    let table = "
+        run transpose --rows 100 --cols 70 => 100 × 70 f32 | waves ld / st | copy_gmem
+        run matmul --m 40 --n 30 --k 20 => m = 40, n = 30, k = 20 | matmul_coarsened8
+        run histogram --data Cargo.toml => Cargo.toml bytes | global atomics
+        run shuffle --delta 1 --type f32 => warp_shuffle_up(value, 1) in segments of 16, right | (0.5)
+        run reduce --op min --type f64 --n 1000 => n = 1000, min of f64 | reduce_grid_stride
+        check matmul --m 1 17 --n 33 --k 5 => checks, with blocks of 16x16, 32x32, 128, 256 | m = 17
+        check --device sim shuffle --width 4 => checks, with blocks of 4, 16 | width 4
+        ";
+    for [args, parts] in cells(table) {
         let out = alone(args).printed();
         assert!(!out.contains("WRONG"), "{args}: {out}");
-        assert_has(&out, parts);
+        assert_has(&out, &parts.split(" | ").collect::<Vec<_>>());
     }
 }
 
@@ -222,10 +199,10 @@ fn a_wrong_result_is_shown_and_ends_with_1() {
 
 #[test]
 fn a_failing_device_is_an_error_and_ends_with_1() {
-    let fails = || Fake::new(Some(Fault::Fails("reduce_interleaved")));
+    let fails = || Fake::new(Some(Fault::Fails("reduce_smem_dyn")));
     let ended = on(fails, "run reduce --n 1000 --block 256");
     assert_eq!(ended.code, 1);
-    let why = "error: reduce_interleaved<<<4, 256, 0>>> failed: IllegalAddress";
+    let why = "error: reduce_smem_dyn_256<<<4, 256, 1024>>> failed: IllegalAddress";
     assert!(ended.err.starts_with(why), "{ended:?}");
 }
 
@@ -285,12 +262,15 @@ fn devices_are_described() {
 #[test]
 fn what_the_device_is_too_old_for_is_told() {
     let too_old = || Fake::new(Some(Fault::TooOld("reduce_shfl")));
-    let why = "left out: reduce_shfl_128 needs compute capability 9.0, the device has 7.5";
+    let needs = "needs compute capability 9.0, the device has 7.5; --device sim runs it";
+    let why = &format!("left out: reduce_shfl_128 {needs}");
     let ended = on(too_old, "run reduce --n 1000 --no-time");
     assert_eq!(ended.code, 0, "{ended:?}");
     assert_has(&ended.out, &[why, "reduce_smem_dyn"]);
     let ended = on(too_old, "check reduce --n 1 31");
     assert_eq!(ended.code, 0, "{ended:?}");
     assert_eq!(ended.out.matches(why).count(), 1, "{}", ended.out);
-    on(too_old, "check reduce --n 1 --rung reduce_shfl").refused("needs compute capability 9.0");
+    for command in ["check", "run"] {
+        on(too_old, (command, "reduce --n 1 --rung reduce_shfl")).refused(needs);
+    }
 }

@@ -1,7 +1,7 @@
 //! The program and its GPU device from end to end, on a driver that is compiled here: what is asked of a
 //! driver, that all of it is given back, and what becomes of a driver's errors.
 
-use crate::common::program::{assert_has, on_driver};
+use crate::common::program::{assert_has, cells, on_driver};
 use host::Options;
 
 #[test]
@@ -48,19 +48,13 @@ fn the_device_is_described() {
 #[test]
 fn a_drivers_errors_are_told_in_one_line() {
     let run = "run reduce --n 1000 --device gpu";
-    for (fault, code, message) in [
-        ("no_device", 2, "finds no GPU (NoDevice)"),
-        (
-            "bad_ptx",
-            1,
-            "InvalidPtx (ptxas fatal: Unsupported .version 9.9)",
-        ),
-        (
-            "faults",
-            1,
-            "reduce_neighbored<<<2, 512, 0>>> failed: IllegalAddress",
-        ),
-    ] {
+    let table = "
+        no_device => 2 => finds no GPU (NoDevice)
+        bad_ptx => 1 => InvalidPtx (ptxas fatal: Unsupported .version 9.9)
+        faults => 1 => reduce_neighbored<<<2, 512, 0>>> failed: IllegalAddress
+        ";
+    for [fault, code, message] in cells(table) {
+        let code = code.parse().unwrap();
         assert_has(&on_driver(fault, run).failed_with(code), &[message]);
     }
     // A driver without a GPU leaves the SIMT machine; a GPU that fails does not.

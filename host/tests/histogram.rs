@@ -5,9 +5,9 @@ use std::io::Write as _;
 use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;
-use host::run::{Outcome, RunRequest};
+use host::run::Outcome;
 
-use crate::common;
+use crate::common::{counted_on, counter_of as of, once};
 use host::{Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 
@@ -50,24 +50,12 @@ fn counted(data: &str) -> Vec<Outcome> {
 
 /// As a GPU of this compute capability; the newest that there are kernels for where none is given.
 fn counted_as(data: &str, capability: Option<(u32, u32)>) -> Vec<Outcome> {
-    let request = RunRequest {
-        ladder: histogram(),
-        rungs: &[],
-        options: &Options::default().with("n", N).with("data", data),
-        block: None,
-        runs: Some(1),
-    };
+    let options = Options::default().with("n", N).with("data", data);
     let mut sim = match capability {
         Some(_) => Sim::open_as(&KERNELS, 0, capability).unwrap(),
         None => Sim::open(&KERNELS, 0).unwrap(),
     };
-    common::counted_on(&mut sim, request).outcomes
-}
-
-/// A counter of the rung of this name.
-fn of(outcomes: &[Outcome], rung: &str, counter: &str) -> f64 {
-    let mut named = outcomes.iter().filter(|outcome| outcome.rung.name == rung);
-    named.next().unwrap().counter(counter).unwrap()
+    counted_on(&mut sim, once("histogram", &options)).outcomes
 }
 
 #[test]

@@ -2,11 +2,10 @@
 
 use host::KERNELS;
 use host::device::Sim;
-use host::problem::Verdict;
-use host::run::{Outcome, RunRequest};
+use host::run::Outcome;
 
-use crate::common;
-use host::{Ladder, Options, Session, ladder};
+use crate::common::{self, all_right, counter_of, once};
+use host::{Ladder, Options, ladder};
 use proptest::prelude::*;
 
 fn matmul() -> &'static Ladder {
@@ -25,29 +24,14 @@ proptest! {
         n in 1u32..300,
         k in 1u32..70,
     ) {
-        let problem = matmul().problem(&sides(m, n, k)).unwrap();
         let mut sim = Sim::open(&KERNELS, 1).unwrap();
-        let mut session = Session::new(&mut sim, &*problem, false).unwrap();
-        for rung in matmul().rungs {
-            for block in matmul().blocks_of(rung, &*problem) {
-                let launch = matmul().launch(rung, &*problem, Some(block)).unwrap();
-                let verdict = session.check(rung, &launch).unwrap();
-                prop_assert_eq!(verdict, Verdict::Right, "{} of {} × {} × {}", launch, m, n, k);
-            }
-        }
+        all_right(&mut sim, matmul(), &sides(m, n, k), |_, _| true);
     }
 }
 
 /// The outcomes of a product of 128 × 256 × 64 by tiles of 32.
 fn counted() -> Vec<Outcome> {
-    let request = RunRequest {
-        ladder: matmul(),
-        rungs: &[],
-        options: &sides(128, 256, 64),
-        block: None,
-        runs: Some(1),
-    };
-    let report = common::counted(request);
+    let report = common::counted(once("matmul", &sides(128, 256, 64)));
     assert_eq!(report.flops, Some(2 * 128 * 256 * 64));
     report.outcomes
 }
@@ -55,11 +39,8 @@ fn counted() -> Vec<Outcome> {
 #[test]
 fn tiles_read_a_32nd_and_coarsening_less_of_the_first_matrix() {
     let outcomes = counted();
-    let requests = |rung: &str| {
-        let mut named = outcomes.iter().filter(|outcome| outcome.rung.name == rung);
-        let counter = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
-        named.next().unwrap().counter(counter).unwrap()
-    };
+    let counter = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
+    let requests = |rung: &str| counter_of(&outcomes, rung, counter);
     let naive = requests("matmul_naive");
     // A warp has 32 elements of the product, and each takes 2 × 64 loads.
     assert_eq!(naive, 2.0 * 64.0 * 128.0 * 256.0 / 32.0);
@@ -98,18 +79,4 @@ fn turning_the_corner_is_coalesced_and_free_of_conflicts() {
             assert_eq!(outcome.counter(&conflicts), Some(0.0), "{name}, {op}");
         }
     }
-}
-
-#[test]
-fn a_name_without_its_number_is_all_of_them() {
-    let problem = matmul().problem(&Options::default()).unwrap();
-    let rungs = matmul().select(&["matmul_coarsened".into()], &*problem);
-    let names: Vec<_> = rungs.unwrap().iter().map(|rung| rung.name).collect();
-    assert_eq!(
-        names,
-        [1, 2, 4, 8].map(|coarse| format!("matmul_coarsened{coarse}"))
-    );
-    let error = matmul().select(&["matmul_coarsened16".into()], &*problem);
-    let text = error.unwrap_err().to_string();
-    assert!(text.contains("did you mean `matmul_coarsened1`?"), "{text}");
 }

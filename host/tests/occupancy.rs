@@ -67,30 +67,18 @@ fn the_json_of_a_rung() {
     assert_eq!(report["limited_by"], serde_json::json!(["warps"]));
     assert_eq!(report["driver"], Value::Null);
 
-    let by_block = report["by_block"].as_array().unwrap();
-    let entries: Vec<&str> = by_block
-        .iter()
-        .map(|row| row["entry"].as_str().unwrap())
-        .collect();
+    let column = |table: &str, name: &str| -> Vec<Value> {
+        let rows = report[table].as_array().unwrap().iter();
+        rows.map(|row| row[name].clone()).collect()
+    };
     let expected = [64, 128, 256, 512, 1024].map(|block| format!("reduce_smem_dyn_{block}"));
-    assert_eq!(entries, expected);
-    let steps = report["by_shared_bytes"].as_array().unwrap();
-    let ends: Vec<u64> = steps
-        .iter()
-        .map(|step| step["up_to"].as_u64().unwrap())
-        .collect();
-    assert_eq!(ends, [16 << 10, 21_760, 32 << 10, 64 << 10]);
-    let begins: Vec<u64> = steps
-        .iter()
-        .map(|step| step["from"].as_u64().unwrap())
-        .collect();
-    assert_eq!(begins, [0, (16 << 10) + 1, 21_761, (32 << 10) + 1]);
-    for step in report["by_registers"].as_array().unwrap() {
-        assert!(
-            step["limited_by"]
-                .as_array()
-                .is_some_and(|all| !all.is_empty())
-        );
+    assert_eq!(column("by_block", "entry"), expected);
+    let ends = [16 << 10, 21_760, 32 << 10, 64 << 10];
+    assert_eq!(column("by_shared_bytes", "up_to"), ends);
+    let begins = [0, (16 << 10) + 1, 21_761, (32 << 10) + 1];
+    assert_eq!(column("by_shared_bytes", "from"), begins);
+    for limits in column("by_registers", "limited_by") {
+        assert!(limits.as_array().is_some_and(|all| !all.is_empty()));
     }
 }
 
@@ -297,20 +285,13 @@ fn every_entry_is_held_against_the_driver() {
     let out = on_driver("", "occupancy --check").printed();
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines.len(), ladders().len() + 1, "{out}");
+    let right = " entries and blocks, all as the driver says";
     for (line, ladder) in lines.iter().zip(ladders()) {
         assert!(line.starts_with(&format!("{}: ", ladder.name)), "{line}");
-        assert!(
-            line.ends_with(" entries and blocks, all as the driver says"),
-            "{line}"
-        );
+        assert!(line.ends_with(right), "{line}");
     }
-    assert!(
-        lines
-            .last()
-            .unwrap()
-            .starts_with("on Stand-in, compute capability 9.0"),
-        "{out}"
-    );
+    let device = "on Stand-in, compute capability 9.0";
+    assert!(lines[ladders().len()].starts_with(device), "{out}");
 
     let all = on_driver("", "occupancy matmul_pipelined --check --json").json();
     let own = &all[0];

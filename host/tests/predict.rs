@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::common::program::{Arguments, assert_has, has, on, right};
+use crate::common::program::{Arguments, assert_has, cells, has, on, right};
 use analysis::Error;
 use analysis::predict::model::{Constants, Resource};
 use analysis::predict::{self, Description, LadderPrediction, Times, against, calibrate};
@@ -170,45 +170,18 @@ fn descriptions_that_are_wrong_say_which_figure_and_where() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
     let name = path.to_str().unwrap();
-    for (from, to, expected) in [
-        (
-            "multiprocessors = 132\n",
-            "",
-            "missing field `multiprocessors`",
-        ),
-        ("gb_per_s = 3352", "", "missing field `gb_per_s`"),
-        (
-            "gb_per_s = 3352",
-            "gb_per_s = -3352",
-            "memory.gb_per_s = -3352 is impossible",
-        ),
-        (
-            "gb_per_s = 5500",
-            "gb_per_s = nan",
-            "l2.gb_per_s = NaN is impossible",
-        ),
-        (
-            "fp32 = 128",
-            "fp32 = 0",
-            "multiprocessor.fp32 = 0 is impossible",
-        ),
-        (
-            "shared = 29",
-            "shared = 29.5",
-            "invalid type: floating point `29.5`",
-        ),
-        (
-            "clock_mhz = 1980",
-            "clock_mhz = 1980\nclock_ghz = 2",
-            "unknown field `clock_ghz`",
-        ),
-        (
-            "\"sm_90\"",
-            "\"sm_91\"",
-            "arch = \"sm_91\" is no architecture; there are sm_70",
-        ),
-        ("[memory]", "[memory", "line"),
-    ] {
+    let table = "
+        multiprocessors = 132 =>  => missing field `multiprocessors`
+        gb_per_s = 3352 =>  => missing field `gb_per_s`
+        gb_per_s = 3352 => gb_per_s = -3352 => memory.gb_per_s = -3352 is impossible
+        gb_per_s = 5500 => gb_per_s = nan => l2.gb_per_s = NaN is impossible
+        fp32 = 128 => fp32 = 0 => multiprocessor.fp32 = 0 is impossible
+        shared = 29 => shared = 29.5 => invalid type: floating point `29.5`
+        clock_mhz = 1980 => clock_ghz = 1980 => unknown field `clock_ghz`
+        \"sm_90\" => \"sm_91\" => arch = \"sm_91\" is no architecture; there are sm_70
+        [memory] => [memory => line
+        ";
+    for [from, to, expected] in cells(table) {
         let changed = text.replacen(from, to, 1);
         assert_ne!(changed, text, "{from}");
         std::fs::write(&path, changed).unwrap();

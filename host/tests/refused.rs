@@ -19,9 +19,10 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         run quicksort => no ladder or rung is named `quicksort`; `ladder list` names them
         run reduce --rung reduce_shfl reduce_neighbor => the ladder reduce has no rung `reduce_neighbor`; did you mean one of reduce_neighbored, reduce_neighbored_less?
         run reduce --block 100 => it must be a power of two from 64 to 1024
+        run reduce --block 32 => it must be a power of two from 64 to 1024
         run reduce --block 2048 => it must be a power of two from 64 to 1024
         run reduce --block 0 => it must be a power of two from 64 to 1024
-        run reduce --block 32x16 => a block of 32x16 is not possible
+        run reduce --block 32x16 => a block of 32x16 is not possible on the ladder reduce: it must be a power of two from 64 to 1024
         run reduce --block x => `x` is not a block
         run reduce --n many => write 16777216, 1_000_000, 2^24 or 16M
         run reduce --n -5 => `-5` is not a size: it is negative
@@ -35,6 +36,7 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         run reduce --op mean => `mean` is not possible for --op
         run reduce --op max --rung reduce_gmem => reduce_gmem was not compiled for max of i32; it is in reduce_smem, reduce_shfl
         run reduce --op max --block 256 => reduce_smem was not compiled for a block of 256: it was for 128
+        run reduce --op max --type f32 --block 1024 --rung reduce_shfl => reduce_shfl was not compiled for a block of 1024: it was for 128
         run reduce --op max --block 512 --rung reduce_smem => reduce_smem was not compiled for a block of 512: it was for 128
         run transpose --rows 0 => rows = 0 is out of bounds for the ladder transpose: it takes 1 to 2147483647
         run transpose --rows 100k --cols 100k => 102400 × 102400 is too large for the ladder transpose: it takes up to 2147483647 elements

@@ -23,17 +23,9 @@ fn names_of_ladders_rungs_and_families() {
 }
 
 #[test]
-fn names_of_nothing() {
-    for (name, message) in [
-        (
-            "redcue",
-            "no ladder or rung is named `redcue`; did you mean `reduce`?",
-        ),
-        ("quicksort", "`ladder list` names them"),
-        ("", "`ladder list` names them"),
-    ] {
-        let error = select(&CATALOG, &[name.to_owned()]).unwrap_err();
-        assert!(error.to_string().contains(message), "{error}");
-        assert!(!error.is_failure());
-    }
+fn a_name_of_nothing() {
+    // What else is no name is in refused.rs; an empty one cannot stand there.
+    let error = select(&CATALOG, &[String::new()]).unwrap_err();
+    assert!(error.to_string().contains("`ladder list` names them"));
+    assert!(!error.is_failure());
 }

@@ -4,19 +4,17 @@ use cli::output::{Document, OutputStyle};
 use cli::report;
 use host::device::Sim;
 use host::run::{Report, RunRequest};
-use host::{KERNELS, Options, ladder};
+use host::{KERNELS, Options};
 
-use crate::common::counted_on;
 use crate::common::program::provenance;
+use crate::common::{counted_on, once};
 
 fn run(options: &Options, rungs: &[&str]) -> Report {
     let rungs: Vec<String> = rungs.iter().map(|&rung| rung.to_owned()).collect();
     let request = RunRequest {
-        ladder: ladder("shuffle").unwrap(),
         rungs: &rungs,
-        options,
-        block: None,
         runs: None,
+        ..once("shuffle", options)
     };
     // The caption has the number of threads.
     let mut sim = Sim::open(&KERNELS, 1).unwrap();

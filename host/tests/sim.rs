@@ -6,23 +6,16 @@ use host::KERNELS;
 use host::device::Sim;
 use host::launch::{Arg, Code, Launch};
 use host::problem::Verdict;
-use host::run::{self, RunRequest};
 use host::{Device as _, Effort, Error, Options, Rung, Session, ladder, ladders};
 use proptest::prelude::*;
 
-/// Runs rungs on one size, with every block given.
-fn check(n: u64, rungs: &[&'static Rung], blocks: &[[u32; 3]]) {
-    let reduce = ladder("reduce").unwrap();
+use crate::common::{all_right, counted_on, once};
+
+/// Checks rungs of the reduction on one size, with each block that is wanted.
+fn check(n: u64, wanted: impl Fn(&Rung, [u32; 3]) -> bool) {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
-    let problem = reduce.problem(&Options::default().with("n", n)).unwrap();
-    let mut session = Session::new(&mut sim, &*problem, true).unwrap();
-    for rung in rungs {
-        for block in blocks {
-            let launch = reduce.launch(rung, &*problem, Some(*block)).unwrap();
-            let verdict = session.check(rung, &launch).unwrap();
-            assert_eq!(verdict, Verdict::Right, "{launch} at n = {n}");
-        }
-    }
+    let options = Options::default().with("n", n);
+    all_right(&mut sim, ladder("reduce").unwrap(), &options, wanted);
 }
 
 #[test]
@@ -31,42 +24,23 @@ fn every_rung_of_every_ladder_is_right_on_its_edges_with_every_block() {
     for ladder in ladders() {
         let mut checked = BTreeSet::new();
         for options in (ladder.sweep)(Effort::Least) {
-            let problem = ladder.problem(&options).unwrap();
-            let mut session = Session::new(&mut sim, &*problem, true).unwrap();
-            for rung in ladder.select(&[], &*problem).unwrap() {
-                for block in ladder.blocks_of(rung, &*problem) {
-                    let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
-                    let verdict = session.check(rung, &launch).unwrap();
-                    assert_eq!(verdict, Verdict::Right, "{launch} at {}", problem.size());
-                    checked.insert(launch.entry);
-                }
-            }
+            checked.append(&mut all_right(&mut sim, ladder, &options, |_, _| true));
         }
-        let all: BTreeSet<String> = ladder
-            .rungs
-            .iter()
-            .flat_map(|rung| rung.entry_names())
-            .collect();
-        assert_eq!(
-            checked, all,
-            "the sweep of {} leaves out kernels",
-            ladder.name
-        );
+        let rungs = ladder.rungs.iter();
+        let all: BTreeSet<String> = rungs.flat_map(|rung| rung.entry_names()).collect();
+        let name = ladder.name;
+        assert_eq!(checked, all, "the sweep of {name} leaves out kernels");
     }
 }
 
 #[test]
 fn every_rung_is_right_on_a_prime_size_with_every_block() {
-    let reduce = ladder("reduce").unwrap();
-    let rungs: Vec<_> = reduce.rungs.iter().collect();
-    check(1_000_003, &rungs, reduce.blocks);
+    check(1_000_003, |_, _| true);
 }
 
 #[test]
 fn every_rung_is_right_on_more_than_the_default_size() {
-    let reduce = ladder("reduce").unwrap();
-    let rungs: Vec<_> = reduce.rungs.iter().collect();
-    check((1 << 24) + 1, &rungs, &[[256, 1, 1]]);
+    check((1 << 24) + 1, |_, block| block == [256, 1, 1]);
 }
 
 proptest! {
@@ -77,8 +51,7 @@ proptest! {
         n in prop_oneof![0u64..5000, 0u64..200_000],
         block in prop::sample::select(ladder("reduce").unwrap().blocks),
     ) {
-        let rung = ladder("reduce").unwrap().rung(rung.name).unwrap();
-        check(n, &[rung], &[block]);
+        check(n, |own, with| (own.name, with) == (rung.name, block));
     }
 }
 
@@ -105,27 +78,29 @@ proptest! {
 
 #[test]
 fn counters_do_not_depend_on_the_hosts_threads() {
-    let plan = RunRequest {
-        ladder: ladder("reduce").unwrap(),
-        rungs: &[],
-        options: &Options::default().with("n", 100_003),
-        block: None,
-        runs: Some(1),
-    };
+    let options = Options::default().with("n", 100_003);
     let counted = |threads| {
         let mut sim = Sim::open(&KERNELS, threads).unwrap();
-        let report = run::run(&mut sim, plan.plan().unwrap(), |_| {}).unwrap();
-        assert!(report.all_right() && report.counted() && report.runs.is_none());
-        let all: Vec<_> = report
-            .outcomes
-            .into_iter()
-            .map(|outcome| outcome.counters)
-            .collect();
-        all
+        let report = counted_on(&mut sim, once("reduce", &options));
+        assert!(report.counted() && report.runs.is_none());
+        let counters = report.outcomes.into_iter().map(|own| own.counters);
+        counters.collect::<Vec<_>>()
     };
     let alone = counted(1);
     assert_eq!(alone, counted(3));
     assert_eq!(alone.len(), ladder("reduce").unwrap().rungs.len());
+}
+
+/// A launch of the interleaved reduction of `n` elements.
+fn interleaved(blocks: u32, n: u32) -> Launch {
+    Launch {
+        code: Code::Kernels,
+        entry: "reduce_interleaved".into(),
+        grid: [blocks, 1, 1],
+        block: [128, 1, 1],
+        shared_bytes: 0,
+        args: vec![Arg::Buffer(0), Arg::Buffer(1), Arg::U32(n)],
+    }
 }
 
 #[test]
@@ -133,14 +108,7 @@ fn a_fault_names_the_access_and_the_line_of_rust() {
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
     let input = sim.alloc(4096).unwrap();
     let output = sim.alloc(64).unwrap();
-    let launch = Launch {
-        code: Code::Kernels,
-        entry: "reduce_interleaved".into(),
-        grid: [9, 1, 1],
-        block: [128, 1, 1],
-        shared_bytes: 0,
-        args: vec![Arg::Buffer(0), Arg::Buffer(1), Arg::U32(9 * 128)],
-    };
+    let launch = interleaved(9, 9 * 128);
     let error = sim.launch(&launch, &[input, output]).unwrap_err();
     let text = error.to_string();
     for part in [
@@ -176,14 +144,7 @@ fn mistakes_are_errors() {
     sim.free(buffer);
     assert!(matches!(sim.fill(buffer, 0), Err(Error::Device { .. })));
 
-    let mut launch = Launch {
-        code: Code::Kernels,
-        entry: "reduce_interleaved".into(),
-        grid: [1, 1, 1],
-        block: [128, 1, 1],
-        shared_bytes: 0,
-        args: vec![Arg::Buffer(0), Arg::Buffer(1), Arg::U32(0)],
-    };
+    let mut launch = interleaved(1, 0);
     for (entry, bound, expected) in [
         (
             "reduce_nothing",

@@ -7,7 +7,7 @@ use cli::output::OutputStyle;
 use host::device::{Device, DeviceInfo};
 use host::run::{Report, RunRequest};
 
-use crate::common::counted_on;
+use crate::common::{counted_on, once};
 use host::{Error, Options, ladder};
 
 /// Launches take 100 µs, 200 µs and so on, each entry the time of its first launch.
@@ -21,11 +21,8 @@ fn clocked() -> Clocked {
 
 fn run(name: &str, options: &Options) -> Report {
     let request = RunRequest {
-        ladder: ladder(name).unwrap(),
-        rungs: &[],
-        options,
-        block: None,
         runs: Some(3),
+        ..once(name, options)
     };
     counted_on(&mut clocked(), request)
 }
@@ -35,16 +32,17 @@ fn document(report: &Report) -> cli::output::Document {
 }
 
 /// The cells of a report's heading and of its first two rungs, without the rungs' names, grids and blocks.
-fn cells(report: &Report) -> [Vec<String>; 3] {
+fn rows(report: &Report) -> Vec<String> {
     let text = document(report).text(OutputStyle::default());
     let lines = text.lines().filter(|line| line.starts_with('│'));
-    let cells = |line: &str| -> Vec<String> {
-        let cells = line.trim_matches('│').split('┆').skip(2);
-        cells.map(|cell| cell.trim().to_owned()).collect()
+    let cells = |line: &str| -> String {
+        let cells = line.trim_matches('│').split('┆').skip(2).map(str::trim);
+        cells.collect::<Vec<_>>().join(" | ")
     };
-    let rows: Vec<_> = lines.map(cells).collect();
+    let mut rows: Vec<_> = lines.map(cells).collect();
     assert_eq!(rows.len(), 1 + report.outcomes.len(), "{text}");
-    [rows[0].clone(), rows[1].clone(), rows[2].clone()]
+    rows.truncate(3);
+    rows
 }
 
 /// What is below the table.
@@ -59,30 +57,12 @@ fn a_transpose_by_its_bandwidth_and_by_the_copys() {
     let options = Options::default().with("rows", 100).with("cols", 50);
     let report = run("transpose", &options);
     // 2 × 100 × 50 × 4 bytes, in 100 and in 200 µs.
-    assert_eq!(
-        cells(&report),
-        [
-            [
-                "result",
-                "time",
-                "GB/s",
-                "of copy",
-                "of peak",
-                "× before",
-                "published"
-            ],
-            ["right", "100.00 µs", "0.4", "100.0 %", "4.0 %", "–", ""],
-            [
-                "right",
-                "200.00 µs",
-                "0.2",
-                "50.0 %",
-                "2.0 %",
-                "0.50×",
-                "0.333×"
-            ],
-        ]
-    );
+    let expected = [
+        "result | time | GB/s | of copy | of peak | × before | published",
+        "right | 100.00 µs | 0.4 | 100.0 % | 4.0 % | – | ",
+        "right | 200.00 µs | 0.2 | 50.0 % | 2.0 % | 0.50× | 0.333×",
+    ];
+    assert_eq!(rows(&report), expected);
     let (over, here) = ("transpose_smem_pad", "transpose_smem_unroll_pad");
     let speedup = report.outcomes.iter().find(|own| own.rung.name == here);
     let speedup = report.speedup_over(speedup.unwrap(), over).unwrap();
@@ -100,14 +80,12 @@ fn a_product_by_its_operations() {
     let options = Options::default().with("m", 20).with("n", 40).with("k", 50);
     let report = run("matmul", &options);
     // 2 × 20 × 40 × 50 operations, in 100 and in 200 µs.
-    assert_eq!(
-        cells(&report),
-        [
-            ["result", "time", "GFLOP/s", "× first", "× before"],
-            ["right", "100.00 µs", "0.8", "1.00×", "–"],
-            ["right", "200.00 µs", "0.4", "0.50×", "0.50×"],
-        ]
-    );
+    let expected = [
+        "result | time | GFLOP/s | × first | × before",
+        "right | 100.00 µs | 0.8 | 1.00× | –",
+        "right | 200.00 µs | 0.4 | 0.50× | 0.50×",
+    ];
+    assert_eq!(rows(&report), expected);
     assert!(caption(&report).contains("\nm = 20, n = 40, k = 50, f32, median of 3 runs"));
     let rungs: serde_json::Value = serde_json::from_str(&document(&report).json()).unwrap();
     assert_eq!(rungs[1]["gflop_per_s"], 0.4);
@@ -117,14 +95,12 @@ fn a_product_by_its_operations() {
 fn a_histogram_by_its_bytes() {
     let options = Options::default().with("n", 5000).with("data", "skewed");
     let report = run("histogram", &options);
-    assert_eq!(
-        cells(&report),
-        [
-            ["result", "time", "× first", "× before", "GB/s", "of peak"],
-            ["right", "100.00 µs", "1.00×", "–", "0.1", "0.5 %"],
-            ["right", "200.00 µs", "0.50×", "0.50×", "0.0", "0.2 %"],
-        ]
-    );
+    let expected = [
+        "result | time | × first | × before | GB/s | of peak",
+        "right | 100.00 µs | 1.00× | – | 0.1 | 0.5 %",
+        "right | 200.00 µs | 0.50× | 0.50× | 0.0 | 0.2 %",
+    ];
+    assert_eq!(rows(&report), expected);
     assert!(caption(&report).contains("\nn = 5000, skewed bytes, median of 3 runs"));
 }
 

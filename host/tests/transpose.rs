@@ -5,7 +5,7 @@ use host::device::Sim;
 use host::problem::Verdict;
 use host::run::{Outcome, RunRequest};
 
-use crate::common;
+use crate::common::{self, all_right, once};
 use host::{Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 
@@ -19,17 +19,9 @@ fn shape(rows: u32, cols: u32) -> Options {
 
 /// Checks every rung with a block.
 fn check(rows: u32, cols: u32, block: [u32; 3]) {
-    let problem = transpose().problem(&shape(rows, cols)).unwrap();
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
-    let mut session = Session::new(&mut sim, &*problem, false).unwrap();
-    for rung in transpose().rungs {
-        if !transpose().blocks_of(rung, &*problem).contains(&block) {
-            continue;
-        }
-        let launch = transpose().launch(rung, &*problem, Some(block)).unwrap();
-        let verdict = session.check(rung, &launch).unwrap();
-        assert_eq!(verdict, Verdict::Right, "{launch} of {rows} × {cols}");
-    }
+    let options = shape(rows, cols);
+    all_right(&mut sim, transpose(), &options, |_, own| own == block);
 }
 
 #[test]
@@ -97,12 +89,10 @@ fn more_rows_of_tiles_than_a_grid_has_in_y() {
 }
 
 fn counted(block: [u32; 3]) -> Vec<Outcome> {
+    let options = shape(256, 256);
     let request = RunRequest {
-        ladder: transpose(),
-        rungs: &[],
-        options: &shape(256, 256),
         block: Some(block),
-        runs: Some(1),
+        ..once("transpose", &options)
     };
     common::counted(request).outcomes
 }
@@ -168,15 +158,10 @@ fn windows_reach_the_last_row_wherever_they_begin() {
 
 /// Counters of the two rungs with large tiles.
 fn counted_large(rows: u32, cols: u32) -> [Outcome; 2] {
+    let options = shape(rows, cols);
     let request = RunRequest {
-        ladder: transpose(),
-        rungs: &[
-            "transpose_aligned".to_owned(),
-            "transpose_vector".to_owned(),
-        ],
-        options: &shape(rows, cols),
-        block: None,
-        runs: Some(1),
+        rungs: &["transpose_aligned".into(), "transpose_vector".into()],
+        ..once("transpose", &options)
     };
     common::counted(request).outcomes.try_into().unwrap()
 }
@@ -215,12 +200,11 @@ fn windows_write_whole_sectors_of_any_shape() {
             outcome.rung.name
         );
     }
+    let options = shape(rows, cols);
     let request = RunRequest {
-        ladder: transpose(),
-        rungs: &["transpose_smem_unroll_pad".to_owned()],
-        options: &shape(rows, cols),
+        rungs: &["transpose_smem_unroll_pad".into()],
         block: Some([32, 32, 1]),
-        runs: Some(1),
+        ..once("transpose", &options)
     };
     let report = common::counted(request);
     let before = report.outcomes[0].counter(sectors).unwrap();

@@ -7,15 +7,12 @@ use locate::device;
 use locate::nvidia::{self, Tool};
 
 use crate::console::{BAD, GOOD, coloured_output, paint};
-use crate::gpu::{self, Driver};
+use crate::gpu;
 use crate::process::{output, root};
 
-/// One thing that this machine may have.
-struct Part {
-    name: &'static str,
-    /// Its version and place; or the reason why it is missing, and how to get it.
-    found: Result<String, String>,
-}
+/// One thing that this machine may have: its name, and its version and place; or the reason why it is missing, and how
+/// to get it.
+type Part = (&'static str, Result<String, String>);
 
 /// The things that this machine has, and whether they work, one per line.
 pub(crate) fn report() -> String {
@@ -44,25 +41,15 @@ pub(crate) fn report() -> String {
             .map_err(|unavailable| unavailable.to_string());
         (tool.name(), found)
     }));
-    let driver = gpu::driver();
-    parts.push((
-        "NVIDIA driver",
-        driver.as_ref().map(described).map_err(Clone::clone),
-    ));
-    let gpus = match &driver {
-        Ok(driver) => driver.usable_gpus(),
-        Err(_) => Err("needs a driver".to_owned()),
+    let (driver, gpus) = match gpu::driver() {
+        Ok(driver) => {
+            let described = format!("for CUDA {} ({})", driver.version, driver.library);
+            (Ok(described), driver.gpus)
+        }
+        Err(why) => (Err(why), Err("needs a driver".to_owned())),
     };
-    parts.push(("GPU", gpus));
-    let parts: Vec<Part> = parts
-        .into_iter()
-        .map(|(name, found)| Part { name, found })
-        .collect();
+    parts.extend([("NVIDIA driver", driver), ("GPU", gpus)]);
     text(&parts, coloured_output())
-}
-
-fn described(driver: &Driver) -> String {
-    format!("for CUDA {} ({})", driver.version, driver.library)
 }
 
 fn host_rustc() -> Result<String, String> {
@@ -83,9 +70,9 @@ fn text(parts: &[Part], coloured: bool) -> String {
         true => paint(coloured, GOOD, "yes"),
         false => paint(coloured, BAD, "no"),
     };
-    let width = parts.iter().map(|part| part.name.len()).max().unwrap_or(0);
+    let width = parts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for Part { name, found } in parts {
+    for (name, found) in parts {
         let is = yes(found.is_ok());
         let gap = if found.is_ok() { "  " } else { "   " };
         let (Ok(detail) | Err(detail)) = found;
@@ -103,11 +90,11 @@ fn text(parts: &[Part], coloured: bool) -> String {
     for (what, needed) in works {
         let missing = parts
             .iter()
-            .find(|part| needed.contains(&part.name) && part.found.is_err());
+            .find(|(name, found)| needed.contains(name) && found.is_err());
         let is = yes(missing.is_none());
         let _ = match missing {
             None => writeln!(text, "{what}: {is}"),
-            Some(part) => writeln!(text, "{what}: {is} ({} is missing)", part.name),
+            Some((name, _)) => writeln!(text, "{what}: {is} ({name} is missing)"),
         };
     }
     text
@@ -115,20 +102,19 @@ fn text(parts: &[Part], coloured: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, text};
+    use super::text;
 
     #[test]
     fn what_works_follows_from_what_was_found() {
-        let part = |name, found| Part { name, found };
         let found = |text: &str| Ok(text.to_owned());
         let missing = |text: &str| Err(text.to_owned());
         let parts = [
-            part("rustc for the device", found("1.96.0 (/usr/bin/rustc)")),
-            part("LLVM's opt and llc", found("22.1.8")),
-            part("ptxas", found("13.5")),
-            part("nvdisasm", missing("no nvdisasm was found")),
-            part("NVIDIA driver", found("for CUDA 13.0 (libcuda.so.1)")),
-            part("GPU", missing("the driver finds no GPU")),
+            ("rustc for the device", found("1.96.0 (/usr/bin/rustc)")),
+            ("LLVM's opt and llc", found("22.1.8")),
+            ("ptxas", found("13.5")),
+            ("nvdisasm", missing("no nvdisasm was found")),
+            ("NVIDIA driver", found("for CUDA 13.0 (libcuda.so.1)")),
+            ("GPU", missing("the driver finds no GPU")),
         ];
         assert_eq!(
             text(&parts, false),

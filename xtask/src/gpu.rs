@@ -24,50 +24,32 @@ pub(crate) struct Driver {
     pub(crate) library: String,
     /// The CUDA version that it supports, `13.0`.
     pub(crate) version: String,
-    /// Its GPUs, or why it has none to offer.
-    pub(crate) gpus: Result<Vec<Gpu>, String>,
+    /// Its GPUs that run the kernels, in words; or why there are none.
+    pub(crate) gpus: Result<String, String>,
 }
 
-/// A GPU that the driver knows.
-#[derive(Debug)]
-pub(crate) struct Gpu {
-    pub(crate) name: String,
-    /// Its compute capability.
-    pub(crate) capability: (c_int, c_int),
-}
+/// A GPU that the driver knows: its name and its compute capability.
+type Gpu = (String, (c_int, c_int));
 
-impl Driver {
-    /// The GPUs that run the kernels, in words.
-    ///
-    /// # Errors
-    /// When there is no such GPU, with the reason.
-    pub(crate) fn usable_gpus(&self) -> Result<String, String> {
-        let gpus = self.gpus.as_ref().map_err(Clone::clone)?;
-        let named = |able: bool| -> Vec<String> {
-            gpus.iter()
-                .filter(|gpu| (gpu.capability >= OLDEST) == able)
-                .map(|gpu| {
-                    let (major, minor) = gpu.capability;
-                    format!("{}, compute capability {major}.{minor}", gpu.name)
-                })
-                .collect()
-        };
-        let (able, too_old) = (named(true), named(false));
-        match (&able[..], &too_old[..]) {
-            ([], []) => Err("the driver finds no GPU".to_owned()),
-            ([], old) => Err(format!(
-                "older than the kernels run on (7.5): {}",
-                old.join("; ")
-            )),
-            (able, _) => Ok(able.join("; ")),
-        }
+/// The GPUs that run the kernels, in words; or why there are none.
+fn usable(gpus: &[Gpu]) -> Result<String, String> {
+    let named = |able: bool| -> Vec<String> {
+        let own = gpus.iter().filter(|gpu| (gpu.1 >= OLDEST) == able);
+        own.map(|(name, (major, minor))| format!("{name}, compute capability {major}.{minor}"))
+            .collect()
+    };
+    match (&named(true)[..], &named(false)[..]) {
+        ([], []) => Err("the driver finds no GPU".to_owned()),
+        ([], old) => Err(format!(
+            "older than the kernels run on (7.5): {}",
+            old.join("; ")
+        )),
+        (able, _) => Ok(able.join("; ")),
     }
 }
 
 /// Loads the driver and asks it for its GPUs.
-///
-/// # Errors
-/// When no library could be loaded, with each name that was tried and the loader's error.
+/// Fails when no library could be loaded, with each name that was tried and the loader's error.
 pub(crate) fn driver() -> Result<Driver, String> {
     let named = std::env::var_os(OVERRIDE).filter(|name| !name.is_empty());
     let names = match &named {
@@ -107,7 +89,7 @@ fn ask(library: &Library, name: String) -> Result<Driver, String> {
             true => format!("{}.{}", version / 1000, version % 1000 / 10),
             false => "unknown".to_owned(),
         },
-        gpus: functions.gpus(),
+        gpus: functions.gpus().and_then(|gpus| usable(&gpus)),
     })
 }
 
@@ -163,13 +145,9 @@ impl Functions {
                     let code = unsafe { (self.attribute)(&raw mut value, which, device) };
                     done("cuDeviceGetAttribute", code).map(|()| value)
                 };
-                Ok(Gpu {
-                    name: self.name_of(device),
-                    capability: (
-                        attribute(COMPUTE_CAPABILITY_MAJOR)?,
-                        attribute(COMPUTE_CAPABILITY_MINOR)?,
-                    ),
-                })
+                let major = attribute(COMPUTE_CAPABILITY_MAJOR)?;
+                let minor = attribute(COMPUTE_CAPABILITY_MINOR)?;
+                Ok((self.name_of(device), (major, minor)))
             })
             .collect()
     }
@@ -190,29 +168,15 @@ impl Functions {
 
 #[cfg(test)]
 mod tests {
-    use super::{Driver, Gpu};
-
-    fn usable(gpus: Result<&[(i32, i32)], &str>) -> Result<String, String> {
-        let gpu = |capability: &(i32, i32)| Gpu {
-            name: "NVIDIA".to_owned(),
-            capability: *capability,
-        };
-        let driver = Driver {
-            library: "libcuda.so.1".to_owned(),
-            version: "13.0".to_owned(),
-            gpus: gpus
-                .map(|gpus| gpus.iter().map(gpu).collect())
-                .map_err(str::to_owned),
-        };
-        driver.usable_gpus()
-    }
-
     #[test]
-    fn only_a_gpu_that_the_driver_offers_runs_kernels() {
-        assert!(usable(Err("the driver finds no GPU")).is_err());
-        assert!(usable(Ok(&[])).is_err());
-        assert!(usable(Ok(&[(6, 1)])).is_err_and(|why| why.contains("6.1")));
-        let one = usable(Ok(&[(6, 1), (9, 0)]));
+    fn only_a_gpu_that_is_new_enough_runs_kernels() {
+        let usable = |capabilities: &[(i32, i32)]| {
+            let gpus = capabilities.iter().map(|own| ("NVIDIA".to_owned(), *own));
+            super::usable(&gpus.collect::<Vec<_>>())
+        };
+        assert!(usable(&[]).is_err());
+        assert!(usable(&[(6, 1)]).is_err_and(|why| why.contains("6.1")));
+        let one = usable(&[(6, 1), (9, 0)]);
         assert_eq!(one.as_deref(), Ok("NVIDIA, compute capability 9.0"));
     }
 }

@@ -64,7 +64,7 @@ fn versus(arguments: &[OsString]) -> Result<ExitCode> {
         .iter()
         .any(|word| word == "--help" || word == "-h");
     // Reported now, before minutes of building.
-    if !only_help && let Err(why) = gpu::driver().and_then(|driver| driver.usable_gpus()) {
+    if !only_help && let Err(why) = gpu::driver().and_then(|driver| driver.gpus) {
         return Err(Failure::request(format!(
             "versus measures on a GPU, and there is none here: {why}"
         ))

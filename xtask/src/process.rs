@@ -27,9 +27,7 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// Builds a program of this workspace for release, runs it with these arguments, and returns its exit code.
-///
-/// # Errors
-/// When cargo cannot be started. The program reports its own errors.
+/// The program reports its own errors.
 pub(crate) fn run_program(program: &str, arguments: &[OsString]) -> Result<ExitCode> {
     // `--package` is not used: without it, cargo gives every crate the features that the whole workspace asks for.
     // They are the same for each program, so programs share their builds.
@@ -46,9 +44,7 @@ pub(crate) fn run_program(program: &str, arguments: &[OsString]) -> Result<ExitC
 }
 
 /// Runs a program and returns its standard output.
-///
-/// # Errors
-/// When it cannot be run, and when it fails, with its output.
+/// An error has the program's output.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -68,9 +64,6 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 
 /// Runs a program whose output the user should see. It is written to standard error, because standard output is for
 /// the results of the task.
-///
-/// # Errors
-/// When it cannot be run, and when it fails.
 pub(crate) fn visibly(command: &mut Command) -> Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let status = command

@@ -104,7 +104,7 @@ impl Workspace {
         let mut cargo = Command::new(env!("CARGO"));
         cargo
             .args(["build", "--quiet", "--bin", "ladder"])
-            .args(["--config", "profile.dev.package.simt.opt-level=0"])
+            .args(["--config", "profile.dev.package.simt-ptx.opt-level=0"])
             .args(["--config", "profile.dev.debug=false"])
             .args(self.members().iter().flat_map(|member| {
                 let own = format!("profile.dev.package.{member}.codegen-units=31");

@@ -4,28 +4,11 @@
 use regex::Regex;
 
 /// Options of criterion's command line that are followed by a value.
-const WITH_VALUE: &[&str] = &[
-    "-b",
-    "-c",
-    "-s",
-    "--baseline",
-    "--baseline-lenient",
-    "--color",
-    "--colour",
-    "--confidence-level",
-    "--format",
-    "--load-baseline",
-    "--measurement-time",
-    "--noise-threshold",
-    "--nresamples",
-    "--output-format",
-    "--plotting-backend",
-    "--profile-time",
-    "--sample-size",
-    "--save-baseline",
-    "--significance-level",
-    "--warm-up-time",
-];
+const WITH_VALUE: &str = "
+    -b -c -s --baseline --baseline-lenient --color --colour --confidence-level --format --load-baseline
+    --measurement-time --noise-threshold --nresamples --output-format --plotting-backend --profile-time --sample-size
+    --save-baseline --significance-level --warm-up-time
+";
 
 /// What criterion's command line asks for.
 #[derive(Clone, Debug)]
@@ -47,13 +30,14 @@ impl Filter {
     pub(crate) fn new(args: impl IntoIterator<Item = String>) -> Self {
         let (mut wanted, mut is_exact, mut is_listing, mut is_ignored) =
             (None, false, false, false);
+        let has_value = |option: &str| WITH_VALUE.split_whitespace().any(|name| name == option);
         let mut args = args.into_iter();
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "--exact" => is_exact = true,
                 "--list" => is_listing = true,
                 "--ignored" => is_ignored = true,
-                option if WITH_VALUE.contains(&option) => drop(args.next()),
+                option if has_value(option) => drop(args.next()),
                 option if option.starts_with('-') => {}
                 _ => wanted = Some(arg),
             }

@@ -1,24 +1,18 @@
 //! The results as one JSON object.
 
-use host::Options;
 use serde::Serialize;
 
-use super::Results;
+use super::{Circumstances, Failed, Results};
 use crate::contest::{Contest, Measured, Outcome, Spread};
 use crate::contestant::Kind;
 use crate::targets::{self, Ceiling, Ratio, Reached, geometric_mean};
 
 #[derive(Serialize)]
 struct Document<'a> {
-    device: &'a str,
-    toolchain: &'a str,
-    nvcc: Option<&'a str>,
-    baselines: Option<&'a str>,
-    date: &'a str,
-    command: &'a str,
-    rounds: u32,
+    #[serde(flatten)]
+    circumstances: &'a Circumstances,
     cases: Vec<Case<'a>>,
-    failed: Vec<Failed<'a>>,
+    failed: &'a [Failed],
     cuda_ports: Vec<Ratio>,
     cuda_ports_geometric_mean: Option<f64>,
     ceilings: Vec<Ceiling>,
@@ -26,21 +20,9 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Failed<'a> {
-    what: &'a str,
-    why: &'a str,
-}
-
-#[derive(Serialize)]
 struct Case<'a> {
-    ladder: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    label: &'a str,
-    options: &'a Options,
-    bytes: u64,
-    flops: Option<u64>,
-    regime: Option<&'a str>,
-    missing: &'a [String],
+    #[serde(flatten)]
+    contest: &'a Contest,
     contestants: Vec<Row<'a>>,
 }
 
@@ -68,28 +50,23 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn new(contest: &'a Contest, contestant: &'a Measured) -> Self {
-        let spread = contestant.spread();
-        let is_other = matches!(contestant.kind, Kind::Baseline | Kind::Read);
-        let top = contest.top().filter(|_| is_other);
+        let top = contest.top().filter(|_| contestant.is_other());
         let (wrong, left_out_after_ns) = match &contestant.outcome {
             Outcome::Timed(_) => (None, None),
             Outcome::Wrong(why) => (Some(why.as_str()), None),
             Outcome::LeftOut(tried) => (None, Some(*tried)),
         };
+        let bytes_per_s = contestant.bytes_per_s();
         Self {
             name: &contestant.name,
             kind: contestant.kind,
             rung: contestant.rung.map(|rung| rung.name),
             is_bound: contestant.is_bound,
-            time_ns: spread,
-            gb_per_s: contestant
-                .bytes_per_s()
+            time_ns: contestant.spread(),
+            gb_per_s: bytes_per_s
                 .filter(|_| contest.flops.is_none())
                 .map(|bytes| bytes / 1e9),
-            tflop_per_s: contest
-                .flops
-                .zip(spread)
-                .map(|(flops, spread)| flops as f64 / spread.median / 1e3),
+            tflop_per_s: contest.flops_per_s(contestant).map(|flops| flops / 1e12),
             over_cuda_port: contest.over_port(contestant),
             top_over_it: top.and_then(|top| top.over(contestant)),
             wrong,
@@ -105,45 +82,23 @@ impl<'a> Row<'a> {
 /// ratios are: `over_cuda_port` of a rung to its CUDA port, `top_over_it` of the fastest rung to a baseline. `time_ns` is
 /// null for what was not timed, because it was `wrong` or was `left_out_after_ns` so long a launch.
 pub fn json(results: &Results) -> String {
-    let circumstances = &results.circumstances;
     let ratios = targets::ratios(&results.contests);
-    let document = Document {
-        device: &circumstances.device,
-        toolchain: &circumstances.provenance.toolchain,
-        nvcc: circumstances.nvcc.as_deref(),
-        baselines: circumstances.baselines.as_deref(),
-        date: &circumstances.provenance.date,
-        command: &circumstances.command,
-        rounds: circumstances.runs,
-        cases: results.contests.iter().map(Case::new).collect(),
-        failed: results
-            .failed
+    let case = |contest| Case {
+        contest,
+        contestants: contest
+            .contestants
             .iter()
-            .map(|(what, why)| Failed { what, why })
+            .map(|contestant| Row::new(contest, contestant))
             .collect(),
+    };
+    let document = Document {
+        circumstances: &results.circumstances,
+        cases: results.contests.iter().map(case).collect(),
+        failed: &results.failed,
         cuda_ports_geometric_mean: geometric_mean(ratios.iter().map(|ratio| ratio.ratio)),
         cuda_ports: ratios,
         ceilings: targets::ceilings(&results.contests),
         targets: targets::reached(&results.contests),
     };
     serde_json::to_string_pretty(&document).expect("strings, numbers and arrays serialize")
-}
-
-impl<'a> Case<'a> {
-    fn new(contest: &'a Contest) -> Self {
-        Self {
-            ladder: contest.ladder.name,
-            label: contest.label,
-            options: &contest.options,
-            bytes: contest.bytes,
-            flops: contest.flops,
-            regime: contest.regime.as_deref(),
-            missing: &contest.missing,
-            contestants: contest
-                .contestants
-                .iter()
-                .map(|contestant| Row::new(contest, contestant))
-                .collect(),
-        }
-    }
 }

@@ -1,31 +1,41 @@
 //! The output of measurements: tables for people, JSON for programs, Markdown for the README.
 
-mod cells;
 mod json;
-mod text;
+mod tables;
 
-use host::Provenance;
+use serde::Serialize;
 
 use crate::contest::Contest;
 
 pub use json::json;
-pub use text::{caption, markdown, table};
+pub use tables::{markdown, table};
 
 /// The circumstances of a measurement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Circumstances {
-    /// The date, and the compilers of this program.
-    pub provenance: Provenance,
     /// The device and its driver.
     pub device: String,
+    /// The compilers of this program.
+    pub toolchain: String,
     /// nvcc's version, when there is one.
     pub nvcc: Option<String>,
     /// The versions of the baselines' libraries, when there are baselines.
     pub baselines: Option<String>,
-    /// The number of rounds.
-    pub runs: u32,
+    /// The date.
+    pub date: String,
     /// The command line.
     pub command: String,
+    /// The number of rounds.
+    pub rounds: u32,
+}
+
+/// A case that could not be measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Failed {
+    /// The case.
+    pub what: String,
+    /// The reason.
+    pub why: String,
 }
 
 /// The results of a run of `versus`.
@@ -35,8 +45,8 @@ pub struct Results {
     pub circumstances: Circumstances,
     /// The cases, in order.
     pub contests: Vec<Contest>,
-    /// The cases that could not be measured, with the reasons.
-    pub failed: Vec<(String, String)>,
+    /// The cases that could not be measured.
+    pub failed: Vec<Failed>,
 }
 
 impl Results {

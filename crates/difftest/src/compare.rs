@@ -3,50 +3,20 @@
 use crate::forms::{Bound, Ty};
 use crate::generate::{Instance, LANES};
 
-/// A lane of an instance for which the GPU and `simt` differ.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// The instruction.
-    pub instruction: String,
-    /// The lane's operands.
-    pub operands: Vec<u64>,
-    /// The GPU's answer.
-    pub gpu: u64,
-    /// `simt`'s answer.
-    pub sim: u64,
-}
-
-impl std::fmt::Display for Difference {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let operands: Vec<String> = self
-            .operands
-            .iter()
-            .map(|value| format!("{value:#x}"))
-            .collect();
-        write!(
-            f,
-            "{:50} of {}: GPU {:#x}, simt {:#x}",
-            self.instruction,
-            operands.join(", "),
-            self.gpu,
-            self.sim
-        )
-    }
-}
-
-/// All lanes of all instances for which the GPU and `simt` differ.
-pub fn differences(instances: &[Instance], gpu: &[u64], sim: &[u64]) -> Vec<Difference> {
+/// All lanes of all instances for which the GPU and `simt` differ, a line each: the instruction, the lane's operands and
+/// both answers.
+pub fn differences(instances: &[Instance], gpu: &[u64], sim: &[u64]) -> Vec<String> {
     let mut found = Vec::new();
     let answers = gpu.chunks(LANES).zip(sim.chunks(LANES));
     for (instance, (gpu, sim)) in instances.iter().zip(answers) {
         for (lane, (gpu, sim)) in gpu.iter().zip(sim).enumerate() {
             if !same(instance.form.to, instance.form.bound, *gpu, *sim) {
-                found.push(Difference {
-                    instruction: instance.text(),
-                    operands: instance.operands[lane][..instance.form.from.len()].to_vec(),
-                    gpu: *gpu,
-                    sim: *sim,
-                });
+                let operands = &instance.operands[lane][..instance.form.from.len()];
+                let operands: Vec<_> = operands.iter().map(|own| format!("{own:#x}")).collect();
+                let (text, operands) = (instance.text(), operands.join(", "));
+                found.push(format!(
+                    "{text:50} of {operands}: GPU {gpu:#x}, simt {sim:#x}"
+                ));
             }
         }
     }

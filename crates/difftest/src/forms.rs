@@ -64,7 +64,7 @@ pub enum Bound {
 /// One form of an instruction.
 #[derive(Debug, Clone)]
 pub struct Form {
-    /// The opcode.
+    /// The opcode; or whole instructions, each with its semicolon, of the registers as [`crate::generate`] names them.
     pub opcode: String,
     /// The result.
     pub to: Ty,
@@ -119,6 +119,7 @@ pub fn all() -> Vec<Form> {
     float::approximations(&mut forms);
     convert::conversions(&mut forms);
     convert::comparisons(&mut forms);
+    carries(&mut forms);
     forms.0
 }
 
@@ -166,6 +167,45 @@ fn integers(forms: &mut Forms) {
             forms.exact(format!("dp4a.{sign}.{other}"), b32, &[b32, b32, b32]);
             for half in ["lo", "hi"] {
                 forms.exact(format!("dp2a.{half}.{sign}.{other}"), b32, &[b32, b32, b32]);
+            }
+        }
+    }
+}
+
+/// Chains of three instructions with a carry: each that writes it, before each that reads and writes it, before each
+/// that reads it. The result mixes the values of the last two.
+fn carries(forms: &mut Forms) {
+    const OPS: [(&str, &str, bool); 4] = [
+        ("add", "addc", false),
+        ("sub", "subc", false),
+        ("mad.lo", "madc.lo", true),
+        ("mad.hi", "madc.hi", true),
+    ];
+    for (name, ty) in [
+        ("u32", Ty::B32),
+        ("s32", Ty::B32),
+        ("u64", Ty::B64),
+        ("s64", Ty::B64),
+    ] {
+        let r = ty.register();
+        let operands = |to: u32, from: [u32; 3], product: bool| {
+            let from = &from[..if product { 3 } else { 2 }];
+            let from: Vec<String> = from.iter().map(|at| format!("{r}{at}")).collect();
+            format!("{r}{to}, {}", from.join(", "))
+        };
+        let mix = match ty {
+            Ty::B32 => "mov.b64 %rd0, {%r5, %r6};",
+            _ => "mad.lo.u64 %rd0, %rd5, 0x9e3779b97f4a7c15, %rd6;",
+        };
+        for (first, _, product) in OPS {
+            let first = format!("{first}.cc.{name} {};", operands(7, [1, 2, 3], product));
+            for (_, second, product) in OPS {
+                let second = format!("{second}.cc.{name} {};", operands(5, [3, 4, 1], product));
+                for (_, third, product) in OPS {
+                    let third = format!("{third}.{name} {};", operands(6, [2, 4, 3], product));
+                    let chain = format!("{first} {second} {third} {mix}");
+                    forms.exact(chain, Ty::B64, &[ty; 4]);
+                }
             }
         }
     }

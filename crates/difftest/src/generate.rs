@@ -91,6 +91,9 @@ pub fn instances(seed: u64, count: usize) -> Vec<Instance> {
 impl Instance {
     /// The instruction, with registers named by operand: `add.s32 %r0, %r1, 7;`
     pub fn text(&self) -> String {
+        if self.form.opcode.ends_with(';') {
+            return self.form.opcode.clone();
+        }
         let mut text = format!("{} {}0", self.form.opcode, self.form.to.register());
         for (at, ty) in self.form.from.iter().enumerate() {
             if self.immediate[at] {
@@ -110,8 +113,8 @@ impl Instance {
 /// A module with kernels `k0`, `k1`, … of [`IN_KERNEL`] instances each. A kernel takes the operands
 /// ([`OPERANDS`] words of 64 bits for each lane of each instance) and the results (one word each), and
 /// is launched with one warp.
-pub fn module(instances: &[Instance], target: &str, version: &str) -> String {
-    let mut text = format!(".version {version}\n.target {target}\n.address_size 64\n");
+pub fn module(instances: &[Instance]) -> String {
+    let mut text = ".version 8.0\n.target sm_90\n.address_size 64\n".to_owned();
     for (number, group) in instances.chunks(IN_KERNEL).enumerate() {
         let _ = write!(
             text,

@@ -10,22 +10,11 @@ use crate::generate::{IN_KERNEL, Instance, LANES, operands};
 
 /// The reason why a GPU did not run the instances.
 #[derive(Debug, thiserror::Error)]
-pub enum GpuError {
-    /// There is no driver.
-    #[error("{0}")]
-    NoDriver(String),
-    /// The driver refused something.
-    #[error("{doing}: {error:?}")]
-    Cuda {
-        /// The action that failed.
-        doing: &'static str,
-        /// The driver's answer.
-        error: CudaError,
-    },
-}
+#[error("{0}")]
+pub struct GpuError(String);
 
 fn failed(doing: &'static str) -> impl Fn(CudaError) -> GpuError {
-    move |error| GpuError::Cuda { doing, error }
+    move |error| GpuError(format!("{doing}: {error:?}"))
 }
 
 /// A GPU with a context.
@@ -44,7 +33,7 @@ impl Gpu {
     pub fn open() -> Result<Self, GpuError> {
         let status = libcuda::status();
         if !status.is_loaded() {
-            return Err(GpuError::NoDriver(status.to_string()));
+            return Err(GpuError(status.to_string()));
         }
         cust::init(cust::CudaFlags::empty()).map_err(failed("starting the driver"))?;
         let device = cust::device::Device::get_device(0).map_err(failed("looking for a GPU"))?;

@@ -45,9 +45,6 @@ enum Command {
     },
 }
 
-/// What the instances are compiled for.
-const TARGET: (&str, &str) = ("sm_90", "8.0");
-
 fn main() -> ExitCode {
     match run(&Command::parse()) {
         Ok(code) => code,
@@ -61,7 +58,7 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
     match command {
         Command::Ptx { seed, count } => {
-            print!("{}", module(&instances(*seed, *count), TARGET.0, TARGET.1));
+            print!("{}", module(&instances(*seed, *count)));
             Ok(ExitCode::SUCCESS)
         }
         Command::Record {
@@ -72,7 +69,7 @@ fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         } => {
             let instances = instances(*seed, *count);
             let gpu = gpu::Gpu::open()?;
-            let results = gpu.run(&module(&instances, TARGET.0, TARGET.1), &instances)?;
+            let results = gpu.run(&module(&instances), &instances)?;
             let origin = format!("{} {note}", gpu.name).trim().to_owned();
             let record = Record {
                 seed: *seed,
@@ -90,7 +87,7 @@ fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         }
         Command::Check { file, most } => {
             let (record, instances) = Record::from_bytes(&std::fs::read(file)?)?;
-            let results = sim::run(&module(&instances, TARGET.0, TARGET.1), &instances)?;
+            let results = sim::run(&module(&instances), &instances)?;
             let found = differences(&instances, &record.results, &results);
             for difference in found.iter().take(*most) {
                 println!("{difference}");

@@ -1,31 +1,19 @@
 //! Running instances on [`simt`].
 
-use simt::{Config, Launch, LaunchError, LoadError, Machine, MemoryError, Module};
+use std::error::Error;
+
+use simt::{Config, Launch, Machine, Module};
 
 use crate::generate::{IN_KERNEL, Instance, LANES, operands};
-
-/// Instances that could not be run.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the variants wrap what went wrong")]
-pub enum SimError {
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error(transparent)]
-    Launch(#[from] LaunchError),
-    #[error(transparent)]
-    Memory(#[from] MemoryError),
-    #[error("no host threads: {0}")]
-    Threads(String),
-}
 
 /// The results of all instances, [`LANES`] each.
 ///
 /// # Errors
-/// [`SimError`] when `simt` cannot load the PTX or refuses one of its instructions.
-pub fn run(ptx: &str, instances: &[Instance]) -> Result<Vec<u64>, SimError> {
+/// When `simt` cannot load the PTX or refuses one of its instructions.
+pub fn run(ptx: &str, instances: &[Instance]) -> Result<Vec<u64>, Box<dyn Error>> {
     let module = Module::from_ptx(ptx)?;
     let mut machine =
-        Machine::new(Config::default()).map_err(|error| SimError::Threads(error.to_string()))?;
+        Machine::new(Config::default()).map_err(|error| format!("no host threads: {error}"))?;
     let mut results = Vec::with_capacity(instances.len() * LANES);
     for (number, group) in instances.chunks(IN_KERNEL).enumerate() {
         let kernel = module.function(&format!("k{number}"))?;

@@ -1,4 +1,4 @@
-//! What an H100 answered, `simt` answers too.
+//! What an H200 answered, `simt` answers too.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use difftest::compare::differences;
@@ -6,7 +6,7 @@ use difftest::generate::{LANES, instances, module};
 use difftest::record::Record;
 use difftest::sim;
 
-const RECORDED: &[u8] = include_bytes!("../fixtures/h100.bin");
+const RECORDED: &[u8] = include_bytes!("../fixtures/h200.bin");
 
 #[test]
 fn every_recorded_answer_is_simts_too() {
@@ -16,7 +16,7 @@ fn every_recorded_answer_is_simts_too() {
         "{} instances of {LANES} lanes",
         instances.len()
     );
-    let results = sim::run(&module(&instances, "sm_90", "8.0"), &instances).unwrap();
+    let results = sim::run(&module(&instances), &instances).unwrap();
     let found = differences(&instances, &record.results, &results);
     assert!(
         found.is_empty(),
@@ -33,7 +33,7 @@ fn a_wrong_answer_is_noticed() {
     results[17] ^= 1;
     let found = differences(&instances, &record.results, &results);
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].instruction, instances[0].text());
+    assert!(found[0].starts_with(&instances[0].text()), "{}", found[0]);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! The ladders of a program, together with the PTX of their kernels.
 
-use crate::device::DeviceInfo;
 use crate::error::Error;
 use crate::ptx::Ptx;
 use crate::registry::Ladder;
@@ -69,24 +68,5 @@ impl Kernels {
             self.host_compiler,
             module.map_or(String::new(), |ptx| ptx.outline().header())
         )
-    }
-}
-
-/// The date and the compilers with which a result was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Provenance {
-    /// The date, as in `2026-04-01`.
-    pub date: String,
-    /// The compilers of the host and of the device code.
-    pub toolchain: String,
-}
-
-impl Provenance {
-    /// Today's date, with the compilers of this program and of the kernels that `device` runs.
-    pub fn now(kernels: &Kernels, device: &DeviceInfo) -> Self {
-        Self {
-            date: jiff::Zoned::now().date().to_string(),
-            toolchain: kernels.toolchain(device.compute_capability),
-        }
     }
 }

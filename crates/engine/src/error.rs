@@ -84,6 +84,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error of a launch that was refused or failed.
+    pub(crate) fn launch(launch: &Launch, reason: impl ToString) -> Self {
+        Self::Launch {
+            launch: Box::new(launch.clone()),
+            reason: reason.to_string(),
+        }
+    }
+
     /// The error for a name that is not among those that are `known`: the `problem`, and the nearest names or all of
     /// them. `kind` is what they are, in the plural.
     pub(crate) fn unknown(problem: &str, name: &str, kind: &str, known: &[&'static str]) -> Self {

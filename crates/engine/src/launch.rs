@@ -6,8 +6,6 @@ pub use rung::{BlockCount, Geometry, MULTIPROCESSORS};
 
 use rung::dims;
 
-use crate::error::Error;
-
 /// One argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -52,14 +50,6 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The error of this launch.
-    pub(crate) fn refused(&self, reason: impl ToString) -> Error {
-        Error::Launch {
-            launch: Box::new(self.clone()),
-            reason: reason.to_string(),
-        }
-    }
-
     /// The number of blocks of the grid.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&side| u64::from(side)).product()

@@ -13,6 +13,7 @@ pub mod launch;
 pub mod names;
 pub mod options;
 pub mod problem;
+mod provenance;
 mod ptx;
 pub mod registry;
 pub mod run;
@@ -22,11 +23,12 @@ pub mod size;
 pub mod stats;
 
 pub use self::ptx::Ptx;
-pub use catalog::{Catalog, Kernels, Provenance};
+pub use catalog::{Catalog, Kernels};
 pub use device::Device;
 pub use error::Error;
 pub use options::Options;
 pub use problem::Problem;
+pub use provenance::Provenance;
 pub use registry::{
     ChooseBlock, Column, Effort, Entries, Form, Ladder, PublishedSpeedup, Rung, SharedMemory,
     ShownColumns,

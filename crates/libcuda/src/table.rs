@@ -17,10 +17,10 @@ use crate::load::{self, Found};
 
 /// Defines [`Table`] and the functions from one list.
 ///
-/// `or f` after a signature hands the result, and the arguments, to `f`, which makes the best of a result
-/// that is an error.
+/// `or f` after a signature that takes an error and a place for a text writes the text `f(error)` there where the
+/// driver writes none.
 macro_rules! functions {
-    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(or $rescue:ident)?;)*) => {
+    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(or $rescue:path)?;)*) => {
         /// What the real library exports of our list.
         pub(crate) struct Table {
             // The real function returns a number, and only `codes::known` makes it a `CUresult`.
@@ -71,9 +71,9 @@ macro_rules! functions {
         )*
     };
     (@rescue $result:ident, $args:tt) => { $result };
-    (@rescue $result:ident, ($error:ident, $text:ident) $rescue:ident) => {
+    (@rescue $result:ident, ($error:ident, $text:ident) $rescue:path) => {
         // SAFETY: the caller gave the driver's function a pointer that is null or can be written through.
-        unsafe { $rescue($result, $error, $text) }
+        unsafe { fill($result, $rescue($error), $text) }
     };
 }
 
@@ -104,28 +104,13 @@ const NO_DRIVER: CUresult = CUresult::CUDA_ERROR_NO_DEVICE;
 /// of looking up a kernel that a module does not have.
 const LACKS_FUNCTION: CUresult = CUresult::CUDA_ERROR_NOT_SUPPORTED;
 
-/// Gives `cuGetErrorString` a text where the driver gave none: cust's `Display` for an error calls it, and
+/// Our text for `cuGetErrorString` where the driver gives none: cust's `Display` for an error calls it, and
 /// `to_string` would panic on its failure.
-///
-/// # Safety
-/// `text` is null, or can be written through.
-unsafe fn describe(result: CUresult, error: CUresult, text: *mut *const c_char) -> CUresult {
-    let ours = if driver().is_none() && error == NO_DRIVER {
-        c"no CUDA driver on this machine"
-    } else {
-        codes::name(error)
-    };
-    // SAFETY: the caller's promise about `text`.
-    unsafe { fill(result, ours, text) }
-}
-
-/// The same for `cuGetErrorName`.
-///
-/// # Safety
-/// `text` is null, or can be written through.
-unsafe fn identify(result: CUresult, error: CUresult, text: *mut *const c_char) -> CUresult {
-    // SAFETY: the caller's promise about `text`.
-    unsafe { fill(result, codes::name(error), text) }
+fn described(error: CUresult) -> &'static CStr {
+    match driver() {
+        None if error == NO_DRIVER => c"no CUDA driver on this machine",
+        _ => codes::name(error),
+    }
 }
 
 /// Writes `ours` through `text`, unless the driver wrote something there.
@@ -147,8 +132,8 @@ unsafe fn fill(result: CUresult, ours: &'static CStr, text: *mut *const c_char) 
 
 functions! {
     // errors, and the driver itself
-    fn cuGetErrorString(error: CUresult, text: *mut *const c_char) or describe;
-    fn cuGetErrorName(error: CUresult, text: *mut *const c_char) or identify;
+    fn cuGetErrorString(error: CUresult, text: *mut *const c_char) or described;
+    fn cuGetErrorName(error: CUresult, text: *mut *const c_char) or codes::name;
     fn cuInit(flags: c_uint);
     fn cuDriverGetVersion(driver_version: *mut c_int);
     fn cuProfilerStart();

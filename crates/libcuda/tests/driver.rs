@@ -5,7 +5,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use tempfile::TempDir;
 
@@ -22,158 +22,121 @@ fn devices() -> PathBuf {
     path
 }
 
-/// Compiles `tests/stand_in/driver.rs`, and gives the library's path.
-fn stand_in(folder: &TempDir, cfgs: &[&str]) -> PathBuf {
+/// Compiles a file of Rust to a library in `folder`, and gives the library's path.
+fn library(folder: &TempDir, source: &Path, cfgs: &[&str]) -> PathBuf {
     let library = folder.path().join("stand_in.so");
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/driver.rs");
-    let mut command = Command::new(rustc);
-    command
-        .args([
-            "--edition=2024",
-            "--crate-type=cdylib",
-            "-Cpanic=abort",
-            "-o",
-        ])
-        .arg(&library)
-        .arg(source);
+    let mut command = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    command.args([
+        "--edition=2024",
+        "--crate-type=cdylib",
+        "-Cpanic=abort",
+        "-o",
+    ]);
+    command.args([&library, source]);
     command.args(cfgs.iter().flat_map(|cfg| ["--cfg", cfg]));
     let output = command.output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
     library
 }
 
-/// Runs the example with `LADDER_LIBCUDA` set so: its exit status, and the lines it printed.
-fn run(library: Option<&Path>) -> (Option<i32>, Vec<String>) {
+/// Compiles the stand-in that the tests of `host` have for a driver.
+fn stand_in(folder: &TempDir, cfgs: &[&str]) -> PathBuf {
+    let source = "../../host/tests/stand_in/driver.rs";
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
+    library(folder, &source, cfgs)
+}
+
+/// What cust says where there is no driver.
+const NO_DRIVER: &str = r#"NoDevice: "no CUDA driver on this machine""#;
+
+/// Runs the example with `LADDER_LIBCUDA` set so, and a fault of the stand-in: its exit status, and the lines it printed.
+fn run(library: Option<&Path>, fault: &str) -> (Option<i32>, Vec<String>) {
     let mut command = Command::new(devices());
+    command.env("LADDER_STAND_IN", fault);
     match library {
         Some(path) => command.env(libcuda::OVERRIDE, path),
         None => command.env_remove(libcuda::OVERRIDE),
     };
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command.output().unwrap();
-    assert_eq!(
-        String::from_utf8_lossy(&stderr),
-        "",
-        "the example writes to stdout alone"
-    );
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "", "the example writes to stdout alone");
+    let out = String::from_utf8(output.stdout).unwrap();
     (
-        status.code(),
-        String::from_utf8(stdout)
-            .unwrap()
-            .lines()
-            .map(str::to_owned)
-            .collect(),
+        output.status.code(),
+        out.lines().map(str::to_owned).collect(),
     )
+}
+
+/// Checks that the example fails with this library: its first line has these words, and cust finds no driver.
+#[track_caller]
+fn no_driver(library: &Path, words: &str) {
+    let (code, lines) = run(Some(library), "");
+    let start = format!(
+        "no CUDA driver where LADDER_LIBCUDA says ({}: ",
+        library.display()
+    );
+    assert!(lines[0].starts_with(&start), "{lines:?}");
+    assert!(lines[0].contains(words), "{lines:?}");
+    assert_eq!(lines[1..], [NO_DRIVER]);
+    assert_eq!(code, Some(1));
 }
 
 #[test]
 fn starts_on_this_machine_whatever_it_has() {
-    let (code, lines) = run(None);
+    let (code, lines) = run(None, "");
     let first = lines.first().unwrap();
     if first.starts_with("CUDA driver ") {
         // A driver, and perhaps a GPU: what cust says then is the machine's affair.
         assert!(code.is_some(), "ended by a signal: {lines:?}");
     } else {
-        assert!(
-            first.starts_with("no CUDA driver on this machine (looked for "),
-            "{lines:?}"
-        );
-        assert_eq!(
-            lines[1..],
-            [r#"NoDevice: "no CUDA driver on this machine""#]
-        );
+        let start = "no CUDA driver on this machine (looked for ";
+        assert!(first.starts_with(start), "{lines:?}");
+        assert_eq!(lines[1..], [NO_DRIVER]);
         assert_eq!(code, Some(1));
     }
 }
 
 #[test]
-fn a_path_that_names_nothing() {
+fn a_path_that_names_no_driver() {
     let folder = TempDir::new().unwrap();
-    let path = folder.path().join("libnothing.so");
-    let (code, lines) = run(Some(&path));
-    let start = format!(
-        "no CUDA driver where LADDER_LIBCUDA says ({}: ",
-        path.display()
-    );
-    assert!(lines[0].starts_with(&start), "{lines:?}");
-    assert_eq!(
-        lines[1..],
-        [r#"NoDevice: "no CUDA driver on this machine""#]
-    );
-    assert_eq!(code, Some(1));
-}
+    no_driver(&folder.path().join("libnothing.so"), "");
 
-#[test]
-fn a_file_that_is_no_library() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("libtext.so");
-    std::fs::write(
-        &path,
-        "This is no library, however long it may be. ".repeat(50),
-    )
-    .unwrap();
-    let (code, lines) = run(Some(&path));
-    assert!(
-        lines[0].starts_with("no CUDA driver where LADDER_LIBCUDA says ("),
-        "{lines:?}"
-    );
+    let text = folder.path().join("libtext.so");
+    let words = "This is no library, however long it may be. ";
+    std::fs::write(&text, words.repeat(50)).unwrap();
     // The loader's reason differs between systems; this is glibc's.
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    assert!(lines[0].contains("invalid ELF header"), "{lines:?}");
-    assert_eq!(lines.len(), 2, "{lines:?}");
-    assert_eq!(code, Some(1));
-}
+    let reason = match cfg!(all(target_os = "linux", target_env = "gnu")) {
+        true => "invalid ELF header",
+        false => "",
+    };
+    no_driver(&text, reason);
 
-#[test]
-fn a_library_that_is_no_driver() {
-    let folder = TempDir::new().unwrap();
     let source = folder.path().join("other.rs");
     std::fs::write(
         &source,
         "#[unsafe(no_mangle)] pub extern \"C\" fn other() {}",
     )
     .unwrap();
-    let path = folder.path().join("libother.so");
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let mut command = Command::new(rustc);
-    command
-        .args(["--edition=2024", "--crate-type=cdylib", "-o"])
-        .arg(&path)
-        .arg(source);
-    assert!(command.status().unwrap().success());
-    let (code, lines) = run(Some(&path));
-    assert!(
-        lines[0].contains("a library, but no CUDA driver: it has no cuInit"),
-        "{lines:?}"
-    );
-    assert_eq!(code, Some(1));
+    let other = library(&folder, &source, &[]);
+    no_driver(&other, "a library, but no CUDA driver: it has no cuInit");
 }
 
 #[test]
 fn a_driver_is_used() {
     let folder = TempDir::new().unwrap();
     let library = stand_in(&folder, &[]);
-    let (code, lines) = run(Some(&library));
-    assert!(
-        lines[0].starts_with(&format!("CUDA driver {}", library.display())),
-        "{lines:?}"
-    );
-    assert_eq!(lines[1..], ["Stand-in 40, 3 MiB", "  7 multiprocessors"]);
+    let (code, lines) = run(Some(&library), "");
+    let start = format!("CUDA driver {}", library.display());
+    assert!(lines[0].starts_with(&start), "{lines:?}");
+    assert_eq!(lines[1..], ["Stand-in, 2048 MiB", "  7 multiprocessors"]);
     assert_eq!(code, Some(0));
 }
 
 #[test]
 fn a_driver_without_a_device_has_the_word() {
     let folder = TempDir::new().unwrap();
-    let (code, lines) = run(Some(&stand_in(&folder, &["no_device"])));
+    let (code, lines) = run(Some(&stand_in(&folder, &[])), "no_device");
     assert_eq!(lines[1..], [r#"NoDevice: "the stand-in has no device""#]);
     assert_eq!(code, Some(1));
 }
@@ -181,7 +144,7 @@ fn a_driver_without_a_device_has_the_word() {
 #[test]
 fn a_function_that_the_driver_lacks_is_an_error() {
     let folder = TempDir::new().unwrap();
-    let (code, lines) = run(Some(&stand_in(&folder, &["lacks_name"])));
+    let (code, lines) = run(Some(&stand_in(&folder, &["lacks_name"])), "");
     assert!(
         lines[0].contains("cuDeviceGetName"),
         "the status lists it: {lines:?}"
@@ -194,12 +157,12 @@ fn a_function_that_the_driver_lacks_is_an_error() {
 #[test]
 fn a_result_newer_than_the_bindings_is_an_unknown_error() {
     let folder = TempDir::new().unwrap();
-    let (code, lines) = run(Some(&stand_in(&folder, &["new_code"])));
+    let (code, lines) = run(Some(&stand_in(&folder, &[])), "new_code");
     // The stand-in has a cuGetErrorString, which does not know 999: the text is ours again.
     assert_eq!(
         lines[1..],
         [
-            "Stand-in 40, 3 MiB",
+            "Stand-in, 2048 MiB",
             r#"UnknownError: "CUDA_ERROR_UNKNOWN""#
         ]
     );

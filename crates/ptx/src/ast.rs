@@ -253,6 +253,9 @@ pub struct Loc {
     pub line: u32,
     /// From 1; 0 where the compiler knows none.
     pub column: u32,
+    /// Where the text names the inlined function: a label of the section `.debug_str`, which [`Module::debug_string`]
+    /// reads.
+    pub function_name: Option<Span>,
     /// File, line and column of the call that the code was inlined into, if it was inlined.
     pub inlined_at: Option<(u32, u32, u32)>,
 }

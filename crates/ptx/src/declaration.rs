@@ -84,7 +84,7 @@ impl<'a> Cursor<'a> {
         while self.token == Token::Directive {
             match self.word {
                 ".attribute" => self.attribute()?,
-                ".align" => {
+                ".align" if head.ty.is_empty() || pointer => {
                     self.advance()?;
                     let at = self.at;
                     let align = self.small("an alignment in bytes")?;
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
                     // Behind `.ptr` it is the alignment of the memory that the parameter points to.
                     head.align = if pointer { head.align } else { Some(align) };
                 }
-                ".v2" | ".v4" | ".v8" => {
+                ".v2" | ".v4" | ".v8" if head.ty.is_empty() => {
                     head.vector = u32::from(self.advance()?.as_bytes()[2] - b'0');
                 }
                 ".ptr" if !head.ty.is_empty() => {
@@ -188,20 +188,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// `name`, `name+8`, `generic(name)+8`, `generic(name+8)`
+    /// `name`, `name+8`, `generic(name)+8`
     fn init_address(&mut self) -> Parsed<Init<'a>> {
         let (mut name, _) = self.name("a variable's or a function's name")?;
         let generic = name == "generic" && self.take(Token::OpenParen)?;
-        let mut offset = 0_i64;
         if generic {
             name = self.name("a variable's or a function's name")?.0;
-            offset = self.offset()?;
             self.expect(Token::CloseParen, "`)`")?;
         }
-        offset = offset.wrapping_add(self.offset()?);
         Ok(Init::Address {
             name,
-            offset,
+            offset: self.offset()?,
             generic,
         })
     }

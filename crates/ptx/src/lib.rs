@@ -33,7 +33,7 @@ mod token;
 
 pub use error::ParseError;
 pub use extract::extract;
-pub use location::{FileName, Place};
+pub use location::{FileName, Place, SourceFrame};
 pub use outline::{Entry, Outline};
 pub use source::Source;
 pub use token::{Piece, PieceKind, pieces};

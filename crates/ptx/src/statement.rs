@@ -1,6 +1,6 @@
 //! Bodies of functions.
 
-use super::ast::{At, Guard, Instruction, Loc, Statement};
+use super::ast::{At, Guard, Instruction, Loc, Span, Statement};
 use super::cursor::{Cursor, Parsed};
 use super::token::Token;
 
@@ -24,10 +24,6 @@ impl<'a> Cursor<'a> {
     fn statement(&mut self, out: &mut Vec<Statement<'a>>) -> Parsed<()> {
         match self.token {
             Token::OpenBrace => out.push(Statement::Scope(self.body()?)),
-            // Inline assembly can leave empty statements behind.
-            Token::Semicolon => {
-                self.advance()?;
-            }
             Token::Word => {
                 let (word, at) = (self.word, self.at);
                 self.advance()?;
@@ -153,15 +149,21 @@ impl<'a> Cursor<'a> {
         let at = self.at;
         self.advance()?;
         let (file, line, column) = self.place()?;
+        let mut function_name = None;
         let mut inlined_at = None;
         while self.take(Token::Comma)? {
             match self.word {
                 "function_name" => {
                     self.advance()?;
+                    let start = self.at;
                     if !self.take(Token::Directive)? {
                         self.name("a label of the strings' section")?;
                     }
                     self.offset()?;
+                    function_name = Some(Span {
+                        start,
+                        end: self.at,
+                    });
                 }
                 "inlined_at" => {
                     self.advance()?;
@@ -175,6 +177,7 @@ impl<'a> Cursor<'a> {
             file,
             line,
             column,
+            function_name,
             inlined_at,
         })
     }

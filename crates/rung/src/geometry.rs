@@ -98,19 +98,12 @@ impl Geometry {
     pub fn elements(&self, block: [u32; 3]) -> u64 {
         let threads: u64 = block.iter().map(|&side| u64::from(side)).product();
         match self {
-            Self::Line {
-                items_per_thread: each,
-            }
-            | Self::OneBlock {
-                items_per_thread: each,
-            }
+            Self::Line { items_per_thread }
+            | Self::OneBlock { items_per_thread }
             | Self::Stride {
-                items_per_thread: each,
-                ..
-            }
-            | Self::Tiles {
-                columns_per_thread: each,
-            } => threads * u64::from(*each),
+                items_per_thread, ..
+            } => threads * u64::from(*items_per_thread),
+            Self::Tiles { columns_per_thread } => threads * u64::from(*columns_per_thread),
             Self::LargeTiles { rows, columns } | Self::NumberedTiles { rows, columns, .. } => {
                 u64::from(*rows) * u64::from(*columns)
             }
@@ -121,11 +114,9 @@ impl Geometry {
     /// The size of the block, if it is fixed.
     pub fn block(&self, shape: &[u64]) -> Option<[u32; 3]> {
         match self {
-            Self::OneBlock {
-                items_per_thread: each,
-            } => {
+            Self::OneBlock { items_per_thread } => {
                 let n = shape.first().copied().unwrap_or(0);
-                Some([enough(n, u64::from(*each)), 1, 1])
+                Some([enough(n, u64::from(*items_per_thread)), 1, 1])
             }
             _ => None,
         }
@@ -218,23 +209,8 @@ mod tests {
 
     #[test]
     fn the_grid_at_the_edges() {
-        for n in [
-            0,
-            1,
-            31,
-            63,
-            64,
-            65,
-            511,
-            512,
-            513,
-            4095,
-            4096,
-            4097,
-            1 << 24,
-            MAX_N - 1,
-            MAX_N,
-        ] {
+        let small = [0, 1, 31, 63, 64, 65, 511, 512, 513, 4095, 4096, 4097];
+        for n in small.into_iter().chain([1 << 24, MAX_N - 1, MAX_N]) {
             for block in [64, 128, 256, 512, 1024] {
                 for data_blocks in [1, 2, 4, 8] {
                     covers_once(n, block, data_blocks);
@@ -278,13 +254,9 @@ mod tests {
         assert_eq!(grid(1, &[17, 1], [32, 16, 1]), [1, 2, 1]);
         assert_eq!(grid(1, &[65_535 * 16, 1], [32, 16, 1]), [1, 65_535, 1]);
         assert_eq!(grid(1, &[65_535 * 16 + 1, 1], [32, 16, 1]), [1, 32_768, 2]);
-        assert_eq!(
-            Geometry::Tiles {
-                columns_per_thread: 2
-            }
-            .elements([32, 16, 1]),
-            1024
-        );
+        let columns_per_thread = 2;
+        let geometry = Geometry::Tiles { columns_per_thread };
+        assert_eq!(geometry.elements([32, 16, 1]), 1024);
     }
 
     #[test]

@@ -24,6 +24,7 @@ use anstyle::{AnsiColor, Style};
 use clap::Parser as _;
 use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 
+use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
 use crate::module::{LoadError, Module};
 use args::{Arguments, Command};
@@ -42,6 +43,14 @@ impl Failure {
             message: message.into(),
             code: 2,
         }
+    }
+
+    /// Tells the user, and returns the exit code.
+    fn report(&self, err: &mut dyn Write) -> u8 {
+        if self.code != 0 {
+            complain(err, &self.message);
+        }
+        self.code
     }
 
     /// The kernel faulted: exit code 1.
@@ -75,7 +84,8 @@ impl From<MemoryError> for Failure {
 }
 
 /// Runs the program and returns its exit code: 0; 1 for a fault in the kernel; 2 for bad PTX or usage.
-/// Errors are one line on `err`.
+/// Errors are one line on `err`; below a fault's, indented lines say which functions the thread was in, if there are
+/// several.
 pub fn main(
     args: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,
@@ -92,9 +102,12 @@ pub fn main(
             return 2;
         }
         Err(help) => {
-            // If the reader has closed the pipe, it has seen enough of the help.
-            let _ = write!(out, "{}", help.render().ansi());
-            return 0;
+            let help = help.render();
+            return match write!(out, "{}", help.ansi()).and_then(|()| out.flush()) {
+                Ok(()) => 0,
+                // If the reader has closed the pipe, it has seen enough of the help.
+                Err(error) => Failure::from(error).report(err),
+            };
         }
     };
     let done = match &arguments.command {
@@ -103,12 +116,7 @@ pub fn main(
     };
     match done.and_then(|code| Ok((code, out.flush()?))) {
         Ok((code, ())) => code,
-        Err(failure) => {
-            if failure.code != 0 {
-                complain(err, &failure.message);
-            }
-            failure.code
-        }
+        Err(failure) => failure.report(err),
     }
 }
 
@@ -144,7 +152,9 @@ fn refused(path: &Path, error: &LoadError) -> Failure {
             error.message,
             shorten(&error.source_line)
         ),
-        LoadError::Refused { entry, .. } => format!("{shown}: kernel `{entry}`: {}", reason(error)),
+        LoadError::Refused { entry, .. } => {
+            format!("{shown}: kernel `{}`: {}", demangled(entry), reason(error))
+        }
         other => format!("{shown}: {other}"),
     })
 }
@@ -173,7 +183,7 @@ fn shorten(line: &str) -> String {
     format!("{}…", &line[..line.floor_char_boundary(MOST)])
 }
 
-/// Writes an error as one line.
+/// Writes an error.
 pub fn complain(err: &mut dyn Write, message: &str) {
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     // If stderr is closed, only the exit code can report the error.

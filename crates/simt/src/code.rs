@@ -14,7 +14,7 @@ use crate::memory::Memory;
 use crate::observe::Site;
 use crate::warp::Warp;
 
-pub use crate::regs::{Guard, Pred, R32, R64, Reg};
+pub use crate::regs::{Guard, Pred, R32, R64, Reg, RegisterNames};
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,8 +105,10 @@ pub struct Barrier {
     pub id: R32,
     /// How many threads it waits for; all of the block's if `None`.
     pub count: Option<R32>,
-    /// Whether the warp waits: `arrive` does not.
+    /// Whether threads wait: those that `arrive` do not.
     pub waits: bool,
+    /// Whether all threads of a warp arrive together (`bar`, `barrier.aligned`).
+    pub aligned: bool,
     /// The reduction that it computes over the threads' predicates.
     pub reduce: Option<BarrierReduce>,
 }
@@ -138,9 +140,9 @@ pub enum ReduceOp {
 pub enum FrameInit {
     /// The same number in every lane.
     Number(u64),
-    /// The address of a module-scope `.global` variable, plus an offset.
+    /// The address of a `.global` variable, plus an offset.
     Global {
-        /// Index into [`Program::globals`].
+        /// The number of the module's variable.
         variable: u32,
         /// Bytes.
         offset: i64,
@@ -209,6 +211,8 @@ pub struct Func {
     pub code: Vec<Inst>,
     /// For each instruction, the place in the text that it comes from.
     pub origins: Vec<Origin>,
+    /// The registers that the text declares.
+    pub register_names: Vec<RegisterNames>,
 }
 
 /// The place in the text that an instruction comes from.
@@ -248,22 +252,39 @@ pub struct Param {
     pub align: u32,
 }
 
-/// A module-scope variable in global or constant memory.
+/// A variable of a module in global or constant memory, whose value lives from launch to launch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModuleVariable {
-    /// Its name.
+    /// Its name, as the text has it.
     pub name: String,
     /// Bytes.
     pub bytes: u64,
     /// Alignment in bytes.
     pub align: u32,
+    /// Offset in constant memory; `None` for a variable in global memory.
+    pub constant_at: Option<u32>,
+    /// Whether other modules see it: it is `.visible`, `.weak` or `.common`.
+    pub is_visible: bool,
     /// Its initial bytes; shorter than `bytes` where the rest is zero.
     pub init: Vec<u8>,
-    /// Addresses of other variables within it: at which byte, of which variable, plus an offset.
-    pub addresses: Vec<(u64, u32, i64)>,
+    /// Addresses of variables within it.
+    pub addresses: Vec<InitialAddress>,
 }
 
-/// A kernel together with all functions and variables that it can reach.
+/// An initial value that is the address of a variable, in its own space or generic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InitialAddress {
+    /// Offset in the variable that holds the address.
+    pub at: u64,
+    /// Bytes of the value.
+    pub bytes: u32,
+    /// The number of the variable whose address it is.
+    pub variable: u32,
+    /// Bytes behind that address.
+    pub offset: i64,
+}
+
+/// A kernel together with all functions that it can reach.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
     /// The functions; the first is the entry.
@@ -274,10 +295,8 @@ pub struct Program {
     pub param_bytes: u32,
     /// Bytes of static shared memory; dynamic shared memory begins behind it, at the next multiple of 16.
     pub shared_bytes: u32,
-    /// Module-scope global variables that it uses.
-    pub globals: Vec<ModuleVariable>,
-    /// The contents of constant memory when the kernel starts.
-    pub constants: Vec<u8>,
+    /// The numbers of the module's variables that it can reach, in rising order.
+    pub variables: Vec<u32>,
     /// `.reqntid`, if given.
     pub required_block: Option<[u32; 3]>,
     /// The product of `.maxntid`, if given.

@@ -48,7 +48,7 @@ use ptx::opcode::Class;
 use crate::code::{Op, Program};
 use crate::host_simd::{self, HostSimd};
 use crate::module::Function;
-use crate::observe::{Access, AccessKind, Observer, Site, WarpId};
+use crate::observe::{Access, AccessKind, BarrierArrival, Observer, Site, WarpId};
 use crate::run::{Launch, LaunchError, Machine};
 use crate::traffic::{self, Banks};
 
@@ -318,7 +318,7 @@ impl Observer for Counters {
     }
 
     #[inline]
-    fn barrier(&mut self, _site: Site, _warp_id: WarpId) {
+    fn barrier(&mut self, _arrival: &BarrierArrival) {
         self.events.barriers += 1;
     }
 

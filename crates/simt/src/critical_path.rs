@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::code::Program;
 use crate::host_simd;
 use crate::module::Function;
-use crate::observe::{Access, AccessKind, Observer, Site, WarpId};
+use crate::observe::{Access, AccessKind, BarrierArrival, Observer, Site, WarpId};
 use crate::regs::lanes;
 use crate::traffic::{Banks, SECTOR};
 pub use cost::{Cost, Latencies, Pipe};
@@ -54,8 +54,8 @@ type Times = [u64; 2];
 struct Block {
     warps: Vec<Clock>,
     at: usize,
-    /// The last arrival at each of the block's barriers, in their order.
-    barriers: Vec<Times>,
+    /// The last arrival at each of the block's barriers since it was released.
+    barriers: HashMap<u32, Times>,
     /// Sectors that the L1 got recently.
     young: HashSet<u64>,
     /// Sectors that the L1 got before those.
@@ -77,7 +77,7 @@ struct Clock {
     /// When the copies of each group have arrived; the last group is still open.
     groups: Vec<Times>,
     /// The barrier that it waits for.
-    waits: Option<usize>,
+    waits: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -314,21 +314,12 @@ impl Observer for CriticalPath {
             waits: None,
         };
         self.block.warps = vec![clock; warps as usize];
-        self.block.barriers = vec![[0; 2]];
     }
 
     fn turn(&mut self, warp_id: WarpId) {
         self.end_pending();
         let block = &mut self.block;
         block.at = warp_id.warp as usize;
-        let warp = &mut block.warps[block.at];
-        if let Some(barrier) = warp.waits.take() {
-            if barrier + 1 == block.barriers.len() {
-                block.barriers.push([0; 2]);
-            }
-            let met = block.barriers[barrier].map(|at| at + u64::from(self.latencies.barrier));
-            warp.next = later(warp.next, met);
-        }
     }
 
     fn executed(&mut self, first: Site, count: u32, _active: u32) {
@@ -368,13 +359,25 @@ impl Observer for CriticalPath {
         }
     }
 
-    fn barrier(&mut self, _site: Site, warp_id: WarpId) {
+    fn barrier(&mut self, arrival: &BarrierArrival) {
         self.end_pending();
-        let block = &mut self.block;
-        let barrier = block.barriers.len() - 1;
-        let warp = &mut block.warps[warp_id.warp as usize];
-        block.barriers[barrier] = later(block.barriers[barrier], warp.next);
-        warp.waits = Some(barrier);
+        let warp = &mut self.block.warps[arrival.warp_id.warp as usize];
+        let last = self.block.barriers.entry(arrival.id).or_default();
+        *last = later(*last, warp.next);
+        if arrival.waits {
+            warp.waits = Some(arrival.id);
+        }
+    }
+
+    fn released(&mut self, _block: u64, id: u32) {
+        let last = self.block.barriers.remove(&id).unwrap_or_default();
+        let met = last.map(|at| at + u64::from(self.latencies.barrier));
+        for warp in &mut self.block.warps {
+            if warp.waits == Some(id) {
+                warp.waits = None;
+                warp.next = later(warp.next, met);
+            }
+        }
     }
 }
 

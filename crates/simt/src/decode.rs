@@ -11,6 +11,7 @@ pub(crate) mod context;
 mod control;
 mod convert;
 mod float;
+mod forms;
 mod integer;
 mod memory;
 mod mov;
@@ -34,14 +35,20 @@ type Decoded<T> = Result<T, LowerError>;
 /// # Errors
 /// A [`LowerError`] when this machine does not run the instruction, or the operands do not fit it.
 pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decoded<Op> {
-    let words: Vec<&str> = inst.opcode.split('.').collect();
+    let operands = cx.plain(inst)?;
+    let found = forms::form(inst.opcode, operands.len());
+    let (words, form) =
+        found.ok_or_else(|| cx.unsupported(format!("instruction `{}`", inst.opcode)))?;
+    let ordered = words.join(".");
     let mut decoder = Decoder {
         cx,
         opcode: inst.opcode,
         words: &words,
-        operands: &inst.operands,
+        operands: &operands,
+        form: &ordered,
     };
-    match opcode::class(inst.opcode) {
+    decoder.check_operands(form)?;
+    match opcode::class(&ordered) {
         Some(Class::Integer) => decoder.integer().map(Op::Alu),
         Some(Class::Logic) => decoder.logic().map(Op::Alu),
         Some(Class::Float) => decoder.float().map(Op::Alu),
@@ -60,8 +67,10 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
 struct Decoder<'d, 'l, 'm> {
     cx: &'d mut Context<'l, 'm>,
     opcode: &'d str,
-    /// The opcode's words: its name, then the modifiers.
+    /// The opcode's words: its name, then the modifiers in the order of their [form](forms).
     words: &'d [&'d str],
+    /// The words with dots between them.
+    form: &'d str,
     operands: &'d [Operand<'d>],
 }
 

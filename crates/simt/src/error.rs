@@ -4,7 +4,7 @@ use ptx::ast::At;
 
 /// The reason why a kernel cannot be lowered: something that this machine does not support, or something that is not
 /// valid PTX, and its place in the text.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LowerError {
     /// The reason, in words.
@@ -30,3 +30,17 @@ impl LowerError {
         }
     }
 }
+
+/// `Debug` is what `unwrap`, and `?` in `main` or in a test, print. It is `Display`, because errors are for people.
+macro_rules! debug_like_display {
+    ($error:ty) => {
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+pub(crate) use debug_like_display;
+
+debug_like_display!(LowerError);

@@ -2,16 +2,20 @@
 //! a kernel starts.
 
 mod initial;
+mod module;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use crate::code::ModuleVariable;
 use crate::error::LowerError;
-use ptx::ast::{Linkage, Module, Space, Variable};
+use ptx::ast::{At, Linkage, Space, Variable};
 use ptx::opcode::type_bytes;
+
+pub(crate) use module::ModuleMemory;
 
 /// The size of constant memory: one bank of the hardware's (CUDA C++ Programming Guide, "Technical Specifications").
 const MAX_CONSTANT: u32 = 64 * 1024;
+/// Static shared memory of a block (CUDA C++ Programming Guide, "Technical Specifications").
+const MAX_SHARED: u32 = 48 * 1024;
 /// The largest size of a variable in global memory here.
 const MAX_GLOBAL: u64 = 1 << 32;
 
@@ -87,7 +91,7 @@ pub(crate) enum Location {
     Shared(u32),
     /// Dynamic shared memory, which begins behind the static.
     DynamicShared,
-    /// Number among the module's global variables that the kernel uses.
+    /// Number among the module's variables in global and constant memory.
     Global(u32),
     /// Offset in constant memory.
     Constant(u32),
@@ -99,31 +103,20 @@ pub(crate) enum Location {
 
 /// The variables of a kernel and of the functions that it can reach.
 pub(crate) struct Variables<'m> {
-    module_scope: HashMap<&'m str, &'m Variable<'m>>,
-    placed: HashMap<&'m str, Location>,
+    memory: &'m ModuleMemory<'m>,
+    /// The places of shared variables, by where they are declared.
+    shared: HashMap<At, Location>,
     shared_bytes: u32,
-    constant_bytes: u32,
-    globals: Vec<&'m Variable<'m>>,
-    constants: Vec<(&'m Variable<'m>, u32)>,
+    reached: BTreeSet<u32>,
 }
 
 impl<'m> Variables<'m> {
-    pub(crate) fn new(module: &'m Module<'m>) -> Self {
-        let mut module_scope = HashMap::new();
-        for variable in &module.variables {
-            // A definition takes precedence over a declaration of the same name.
-            let known = module_scope.entry(variable.name).or_insert(variable);
-            if known.linkage == Linkage::Extern {
-                *known = variable;
-            }
-        }
+    pub(crate) fn new(memory: &'m ModuleMemory<'m>) -> Self {
         Self {
-            module_scope,
-            placed: HashMap::new(),
+            memory,
+            shared: HashMap::new(),
             shared_bytes: 0,
-            constant_bytes: 0,
-            globals: Vec::new(),
-            constants: Vec::new(),
+            reached: BTreeSet::new(),
         }
     }
 
@@ -131,83 +124,62 @@ impl<'m> Variables<'m> {
         self.shared_bytes
     }
 
-    /// The place of the module-scope variable of this name. The variable is placed when it is first asked for.
-    pub(crate) fn module_scope(&mut self, name: &str) -> Option<Result<Location, LowerError>> {
-        if let Some(place) = self.placed.get(name) {
-            return Some(Ok(*place));
-        }
-        let variable = *self.module_scope.get(name)?;
-        let place = self.place(variable);
-        if let Ok(place) = place {
-            self.placed.insert(variable.name, place);
-        }
-        Some(place)
+    /// The numbers of the variables in global and constant memory that the kernel can reach.
+    pub(crate) fn reached(self) -> Vec<u32> {
+        self.reached.into_iter().collect()
     }
 
-    /// Gives a variable in shared, global or constant memory its place.
+    /// The place of the module-scope variable of this name.
+    pub(crate) fn module_scope(&mut self, name: &str) -> Option<Result<Location, LowerError>> {
+        let variable = *self.memory.by_name.get(name)?;
+        Some(self.place(variable))
+    }
+
+    /// The place of a variable in shared, global or constant memory. A shared one gets it when it is first asked for.
     pub(crate) fn place(&mut self, variable: &'m Variable<'m>) -> Result<Location, LowerError> {
+        if let Some(number) = self.memory.numbers.get(&variable.at) {
+            return self.reach(*number);
+        }
+        if let Some(place) = self.shared.get(&variable.at) {
+            return Ok(*place);
+        }
         let layout = layout(variable)?;
-        Ok(match variable.space {
+        let place = match variable.space {
             Space::Shared if variable.linkage == Linkage::Extern => Location::DynamicShared,
             Space::Shared => {
-                let at = layout.place_behind(self.shared_bytes, variable)?;
-                self.shared_bytes = at.1;
-                Location::Shared(at.0)
-            }
-            Space::Global => {
-                if variable.linkage == Linkage::Extern {
+                let (at, end) = layout.place_behind(self.shared_bytes, variable)?;
+                if end > MAX_SHARED {
                     let name = variable.name;
-                    let what = format!("`{name}`, declared here and defined in another module,");
-                    return Err(LowerError::unsupported(what, variable.at));
+                    let message = format!(
+                        "with `{name}`, there are {end} bytes of static shared memory: {MAX_SHARED} is the most"
+                    );
+                    return Err(LowerError::invalid(message, variable.at));
                 }
-                if layout.bytes > MAX_GLOBAL {
-                    return Err(too_large(variable));
-                }
-                self.globals.push(variable);
-                Location::Global(self.globals.len() as u32 - 1)
+                self.shared_bytes = end;
+                Location::Shared(at)
             }
-            Space::Const => {
-                let (at, end) = layout.place_behind(self.constant_bytes, variable)?;
-                if end > MAX_CONSTANT {
-                    return Err(too_large(variable));
-                }
-                self.constant_bytes = end;
-                self.constants.push((variable, at));
-                Location::Constant(at)
-            }
-            Space::Reg | Space::Local | Space::Param | Space::Tex => {
+            _ => {
                 let what = format!(
                     "`{}`, a module-scope variable of this space,",
                     variable.name
                 );
                 return Err(LowerError::unsupported(what, variable.at));
             }
-        })
+        };
+        self.shared.insert(variable.at, place);
+        Ok(place)
     }
 
-    /// The contents of the memory of the placed variables when a kernel starts.
-    pub(crate) fn into_memory(mut self) -> Result<(Vec<ModuleVariable>, Vec<u8>), LowerError> {
-        let mut globals = Vec::new();
-        let mut next = 0;
-        // An initializer may hold the address of a variable that nothing else mentions.
-        while next < self.globals.len() {
-            let variable = self.globals[next];
-            globals.push(initial::memory_of(variable, &mut self)?);
-            next += 1;
-        }
-        let mut bytes = vec![0; self.constant_bytes as usize];
-        let mut next = 0;
-        while next < self.constants.len() {
-            let (variable, at) = self.constants[next];
-            let memory = initial::memory_of(variable, &mut self)?;
-            if !memory.addresses.is_empty() {
-                let what = format!("an address in the constant `{}`", variable.name);
-                return Err(LowerError::unsupported(what, variable.at));
+    /// The place of a variable in global or constant memory. The kernel can reach it, and those whose addresses it holds.
+    fn reach(&mut self, number: u32) -> Result<Location, LowerError> {
+        let mut next = vec![number];
+        while let Some(number) = next.pop() {
+            let variable = self.memory.variable(number)?;
+            if self.reached.insert(number) {
+                next.extend(variable.addresses.iter().map(|address| address.variable));
             }
-            bytes.resize(self.constant_bytes as usize, 0);
-            bytes[at as usize..at as usize + memory.init.len()].copy_from_slice(&memory.init);
-            next += 1;
         }
-        Ok((globals, bytes))
+        let constant = self.memory.variable(number)?.constant_at;
+        Ok(constant.map_or(Location::Global(number), Location::Constant))
     }
 }

@@ -4,6 +4,7 @@
 //! A kernel is lowered together with the functions that it can reach, because shared variables get their
 //! addresses per kernel.
 
+mod declarations;
 mod flow;
 mod function;
 
@@ -11,28 +12,51 @@ use std::collections::HashMap;
 
 use ptx::ast::{At, Function, Module};
 
-use crate::code::{Param, Program};
+use crate::code::{ModuleVariable, Param, Program};
 pub use crate::error::LowerError;
-use crate::layout::{Variables, layout};
+use crate::layout::{ModuleMemory, Variables, layout};
+pub use declarations::check;
 
-/// Bytes of a kernel's parameters (PTX ISA §5.1.6.1).
+/// Bytes of a kernel's parameters, and what they are before PTX 8.1 (PTX ISA §5.1.6.1).
 const MAX_PARAM: u32 = 32764;
+const MAX_PARAM_BEFORE_8_1: u32 = 4352;
+
+/// A lowered module.
+pub struct Lowered {
+    /// The kernels, in the order of the text: each one's name, and its program or why it is refused.
+    pub kernels: Vec<(String, Result<Program, LowerError>)>,
+    /// The variables in global and constant memory, by their numbers: each one, or why no kernel can use it.
+    pub variables: Vec<Result<ModuleVariable, LowerError>>,
+}
+
+/// Lowers a module: its variables, and each kernel with all that it calls.
+pub fn lower(module: &Module<'_>) -> Lowered {
+    let memory = ModuleMemory::new(module);
+    let entries = module.functions.iter();
+    let entries = entries.filter(|function| function.entry && function.body.is_some());
+    Lowered {
+        kernels: entries
+            .map(|entry| (entry.name.to_owned(), kernel(module, entry, &memory)))
+            .collect(),
+        variables: memory.variables,
+    }
+}
 
 /// Lowers the entry `entry` and all that it calls.
-///
-/// # Errors
-/// The first [`LowerError`] when the entry, or a function that it can reach, has an instruction or a variable
-/// that this machine does not run, or contradicts itself.
-pub fn lower(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, LowerError> {
+fn kernel(
+    module: &Module<'_>,
+    entry: &Function<'_>,
+    memory: &ModuleMemory<'_>,
+) -> Result<Program, LowerError> {
     let mut lowering = Lowering {
         module,
-        program: program_of(entry)?,
+        program: program_of(module, entry)?,
         functions: Functions {
             module,
             order: Vec::new(),
             numbers: HashMap::new(),
         },
-        variables: Variables::new(module),
+        variables: Variables::new(memory),
     };
     // Functions are numbered as calls to them are met; lowering one may number more.
     lowering.functions.number(entry.name, entry.at)?;
@@ -44,7 +68,7 @@ pub fn lower(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, Lower
     }
     let mut program = lowering.program;
     program.shared_bytes = lowering.variables.shared_bytes();
-    (program.globals, program.constants) = lowering.variables.into_memory()?;
+    program.variables = lowering.variables.reached();
     Ok(program)
 }
 
@@ -65,7 +89,7 @@ struct Functions<'m> {
 }
 
 /// A program without functions yet: the entry's parameters, and the blocks that it takes.
-fn program_of(entry: &Function<'_>) -> Result<Program, LowerError> {
+fn program_of(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, LowerError> {
     let mut program = Program::default();
     for param in &entry.params {
         let layout = layout(param)?;
@@ -78,10 +102,14 @@ fn program_of(entry: &Function<'_>) -> Result<Program, LowerError> {
             align: layout.align,
         });
         program.param_bytes = end;
-        if program.param_bytes > MAX_PARAM {
+        let most = match module.version < (8, 1) {
+            true => MAX_PARAM_BEFORE_8_1,
+            false => MAX_PARAM,
+        };
+        if program.param_bytes > most {
             return Err(LowerError::invalid(
                 format!(
-                    "the parameters of `{}` take more than {MAX_PARAM} bytes",
+                    "the parameters of `{}` take more than {most} bytes",
                     entry.name
                 ),
                 param.at,

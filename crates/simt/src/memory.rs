@@ -19,7 +19,7 @@ mod words;
 
 use std::sync::atomic::{Ordering, fence};
 
-use crate::observe::Access;
+use crate::observe::{Access, Scope};
 use crate::regs::{Lanes64, Regs};
 use crate::vectors::Portable;
 use ptx::ast::Space;
@@ -159,12 +159,23 @@ pub enum Memory {
     /// `cp.async.commit_group`, `.wait_group`, `.wait_all`: nothing is left to do, because copies are done at once.
     Nothing,
     /// `membar`, `fence`
-    Fence,
+    Fence(Scope),
     /// `cvta`, `isspacep` and others that compute with addresses and access nothing.
     Address(AddressOp),
 }
 
 impl Memory {
+    /// Whether it may change shared or device memory, with nothing in the registers that tells. An atomic operation
+    /// tells by the old value.
+    pub(crate) fn stores(&self) -> bool {
+        match self {
+            Memory::Store(op) => !matches!(op.address.region, Region::Local | Region::FrameParam),
+            Memory::Atomic(op) => op.to.is_empty(),
+            Memory::AsyncCopy(_) => true,
+            Memory::Load(_) | Memory::Nothing | Memory::Fence(_) | Memory::Address(_) => false,
+        }
+    }
+
     /// Runs any memory instruction on the lanes of `mask`, of which there is at least one, and tells `observe`
     /// what it accesses. `at` is room for addresses. Compiled once for all observers.
     ///
@@ -188,7 +199,7 @@ impl Memory {
             },
             Memory::AsyncCopy(op) => op.execute(env, mask, observe)?,
             Memory::Nothing => {}
-            Memory::Fence => fence(Ordering::SeqCst),
+            Memory::Fence(_) => fence(Ordering::SeqCst),
             Memory::Address(op) => op.execute(&mut env.regs, mask),
         }
         Ok(())

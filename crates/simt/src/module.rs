@@ -2,19 +2,32 @@
 
 use std::sync::Arc;
 
-use crate::code::Program;
-use crate::lower::lower;
+use crate::code::{ModuleVariable, Program};
+use crate::demangle::demangled;
+use crate::lower::{check, lower};
+use crate::names;
 use ptx::{ParseError, Source};
 
+/// Where the variables of a loaded module lie.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    /// The number of its machine.
+    pub(crate) machine: u64,
+    /// The number of the instance, unique within the process.
+    pub(crate) number: u64,
+    /// The variables' addresses by their numbers; 0 for those that no kernel can use.
+    pub(crate) addresses: Vec<u64>,
+}
+
 /// PTX that cannot be loaded, or a kernel that cannot be run.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The text is not PTX.
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// A kernel, or a function that it can reach, needs something that this machine does not support.
-    #[error("kernel `{entry}`: line {}, column {}: {}\n  {}", .error.line, .error.column, .error.message, .error.source_line.trim())]
+    #[error("kernel `{}`: line {}, column {}: {}\n  {}", demangled(.entry), .error.line, .error.column, .error.message, .error.source_line.trim())]
     Refused {
         /// The kernel.
         entry: String,
@@ -22,27 +35,39 @@ pub enum LoadError {
         error: ParseError,
     },
     /// The module has no kernel of this name.
-    #[error("there is no kernel `{name}`; there are {}", if .known.is_empty() { "none".to_owned() } else { .known.join(", ") })]
+    #[error("there is no kernel `{name}`; there are {}", names::list(.known))]
     NoSuchKernel {
         /// The name that was asked for.
         name: String,
         /// The names of the module's kernels.
         known: Vec<String>,
     },
+    /// Several kernels have names of which this is a short form.
+    #[error("`{name}` may be each of {}; write one of these", .meant.join(", "))]
+    AmbiguousKernel {
+        /// The name that was asked for.
+        name: String,
+        /// The kernels that it may mean, demangled.
+        meant: Vec<String>,
+    },
     /// The module is for 32-bit addresses.
     #[error("the module has 32-bit addresses; only .address_size 64 is run")]
     AddressSize,
 }
+
+crate::error::debug_like_display!(LoadError);
 
 /// A kernel, ready to be launched.
 #[derive(Debug, Clone)]
 pub struct Function {
     pub(crate) program: Arc<Program>,
     pub(crate) module: Arc<Text>,
+    /// The variables that it uses; at each launch new ones where there are none.
+    pub(crate) placed: Option<Arc<Placed>>,
 }
 
 impl Function {
-    /// The kernel's name.
+    /// The kernel's name, as the text has it; [`demangled`](crate::demangled) makes it readable.
     pub fn name(&self) -> &str {
         &self.program.functions[0].name
     }
@@ -53,18 +78,26 @@ impl Function {
     }
 }
 
-/// A module's text and the files that its lines come from.
+/// A module's text and its variables.
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) ptx: String,
-    pub(crate) files: Vec<(u32, String)>,
+    /// By their numbers; `None` for one that no kernel can use.
+    pub(crate) variables: Vec<Option<ModuleVariable>>,
 }
 
 /// A PTX module.
 #[derive(Debug, Clone)]
 pub struct Module {
-    text: Arc<Text>,
-    kernels: Vec<(String, Result<Arc<Program>, LoadError>)>,
+    pub(crate) text: Arc<Text>,
+    kernels: Arc<[Kernel]>,
+}
+
+/// A kernel of a module: its program, or why it is refused.
+#[derive(Debug)]
+struct Kernel {
+    name: String,
+    program: Result<Arc<Program>, LoadError>,
 }
 
 impl Module {
@@ -88,7 +121,8 @@ impl Module {
     /// ```
     ///
     /// # Errors
-    /// [`LoadError::Parse`] when the text is not PTX, [`LoadError::AddressSize`] when it is for 32-bit addresses.
+    /// [`LoadError::Parse`] when the text is not PTX or declares what does not exist or exists already,
+    /// [`LoadError::AddressSize`] when it is for 32-bit addresses.
     /// [`Module::function`] reports what this machine does not run, for one kernel.
     pub fn from_ptx(ptx: impl Into<String>) -> Result<Self, LoadError> {
         let ptx = ptx.into();
@@ -97,27 +131,20 @@ impl Module {
             return Err(LoadError::AddressSize);
         }
         let source = Source::new(&ptx);
-        let kernels = ast
-            .functions
-            .iter()
-            .filter(|function| function.entry && function.body.is_some())
-            .map(|function| {
-                let program = lower(&ast, function).map(Arc::new);
-                let program = program.map_err(|error| LoadError::Refused {
-                    entry: function.name.to_owned(),
-                    error: ParseError::new(&source, error.at, error.message),
-                });
-                (function.name.to_owned(), program)
-            })
-            .collect();
-        let files = ast
-            .files
-            .iter()
-            .map(|(number, name)| (*number, (*name).to_owned()))
-            .collect();
+        check(&ast, &ptx).map_err(|error| ParseError::new(&source, error.at, error.message))?;
+        let lowered = lower(&ast);
+        let kernels = lowered.kernels.into_iter().map(|(name, program)| {
+            let program = program.map(Arc::new).map_err(|error| LoadError::Refused {
+                entry: name.clone(),
+                error: ParseError::new(&source, error.at, error.message),
+            });
+            Kernel { name, program }
+        });
+        let kernels = kernels.collect();
+        let variables = lowered.variables.into_iter().map(Result::ok).collect();
         Ok(Self {
             text: Arc::new(Text {
-                files,
+                variables,
                 ptx: ptx.clone(),
             }),
             kernels,
@@ -125,11 +152,20 @@ impl Module {
     }
 
     /// The names of the module's kernels, in the order of the text.
-    pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        self.kernels.iter().map(|(name, _)| name.as_str())
+    pub fn kernels(&self) -> impl Iterator<Item = &str> + Clone {
+        self.kernels.iter().map(|kernel| kernel.name.as_str())
     }
 
-    /// A kernel by name.
+    /// The module's variables in global and constant memory, its functions' own behind those of the module's scope.
+    pub fn variables(&self) -> impl Iterator<Item = &ModuleVariable> + Clone {
+        self.text.variables.iter().flatten()
+    }
+
+    /// A kernel by name: as the text has it, demangled, or a part of the demangled name that is enough to tell it from
+    /// others. `saxpy` and `saxpy(int, float, float*, float*)` are `_Z5saxpyifPfS_`.
+    ///
+    /// Launched as it is, its variables begin with their initial values at each launch; those of an
+    /// [`Instance`](crate::Instance) live longer.
     ///
     /// ```
     /// let module = simt::Module::from_ptx(
@@ -150,20 +186,24 @@ impl Module {
     /// ```
     ///
     /// # Errors
-    /// [`LoadError::NoSuchKernel`] when the module has no kernel of this name, [`LoadError::Refused`] when the
-    /// kernel can reach an instruction that this machine does not run; it names the first one.
+    /// [`LoadError::NoSuchKernel`] when the module has no kernel of this name, [`LoadError::AmbiguousKernel`] when it is a
+    /// part of several names, [`LoadError::Refused`] when the kernel can reach an instruction that this machine does not
+    /// run; it names the first one.
     pub fn function(&self, name: &str) -> Result<Function, LoadError> {
-        let (_, program) = self
-            .kernels
-            .iter()
-            .find(|(known, _)| known == name)
-            .ok_or_else(|| LoadError::NoSuchKernel {
-                name: name.to_owned(),
-                known: self.kernels().map(str::to_owned).collect(),
-            })?;
+        let number = names::find(self.kernels(), name).map_err(|meant| {
+            let name = name.to_owned();
+            match meant.is_empty() {
+                true => LoadError::NoSuchKernel {
+                    name,
+                    known: self.kernels().map(str::to_owned).collect(),
+                },
+                false => LoadError::AmbiguousKernel { name, meant },
+            }
+        })?;
         Ok(Function {
-            program: program.clone()?,
+            program: self.kernels[number].program.clone()?,
             module: self.text.clone(),
+            placed: None,
         })
     }
 }

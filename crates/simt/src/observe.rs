@@ -1,9 +1,14 @@
 //! Observers of a launch: counters, checks and traces.
 //!
 //! The machine is generic over the observer of a launch. The plain one, `()`, asks for nothing, and the
-//! compiler removes the calls.
+//! compiler removes the calls. Where speed does not matter, a [`DynObserver`] is an observer too, as a [`Boxed`].
 
+mod boxed;
+mod registers;
+
+pub use boxed::{Boxed, DynObserver};
 pub use ptx::ast::Space;
+pub use registers::Registers;
 
 /// An instruction of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,6 +49,46 @@ pub struct Access<'a> {
     pub addresses: &'a [u64; 32],
 }
 
+/// One instruction of one warp, before it is executed.
+#[derive(Debug)]
+pub struct Step<'a> {
+    /// The instruction.
+    pub site: Site,
+    /// The warp.
+    pub warp_id: WarpId,
+    /// The lanes that execute it, its guard being true for them.
+    pub lanes: u32,
+    /// The registers of its function, with the values that it reads.
+    pub registers: Registers<'a>,
+}
+
+/// Lanes of a warp that arrive at a barrier of the block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BarrierArrival {
+    /// The instruction.
+    pub site: Site,
+    /// The warp.
+    pub warp_id: WarpId,
+    /// Which of the block's 16 barriers.
+    pub id: u32,
+    /// The number of threads that it waits for; all of the block's if `None`.
+    pub count: Option<u32>,
+    /// The lanes that arrive.
+    pub lanes: u32,
+    /// Whether they wait: those that `bar.arrive` do not.
+    pub waits: bool,
+}
+
+/// The threads that a fence orders memory accesses for (PTX ISA, "Scope").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the variants are the modifiers")]
+pub enum Scope {
+    Cta,
+    Cluster,
+    Gpu,
+    Sys,
+}
+
 /// Where a warp is in its grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WarpId {
@@ -58,6 +103,9 @@ pub struct WarpId {
 pub trait Observer: Send + Sized {
     /// Whether the observer uses any of the calls below. If not, the machine need not stop to make them.
     const WATCHES: bool = true;
+
+    /// Whether [`step`](Self::step) is to be called. It makes a launch much slower.
+    const STEPS: bool = false;
 
     /// An observer for one more host thread.
     fn fork(&self) -> Self;
@@ -91,10 +139,46 @@ pub trait Observer: Send + Sized {
         let _ = (site, warp_id, access);
     }
 
-    /// A warp arrived at a barrier.
+    /// An instruction is going to be executed; only if [`STEPS`](Self::STEPS).
     #[inline(always)]
-    fn barrier(&mut self, site: Site, warp_id: WarpId) {
-        let _ = (site, warp_id);
+    fn step(&mut self, step: &Step<'_>) {
+        let _ = step;
+    }
+
+    /// Lanes of a warp arrived at a barrier.
+    #[inline(always)]
+    fn barrier(&mut self, arrival: &BarrierArrival) {
+        let _ = arrival;
+    }
+
+    /// All threads have arrived that barrier `id` of the block waits for, and those that wait go on.
+    #[inline(always)]
+    fn released(&mut self, block: u64, id: u32) {
+        let _ = (block, id);
+    }
+
+    /// Lanes of a warp met at an instruction with a `membermask`: `bar.warp.sync`, `shfl.sync` and the like.
+    #[inline(always)]
+    fn synchronized(&mut self, site: Site, warp_id: WarpId, lanes: u32) {
+        let _ = (site, warp_id, lanes);
+    }
+
+    /// Lanes of a warp executed a fence.
+    #[inline(always)]
+    fn fence(&mut self, site: Site, warp_id: WarpId, lanes: u32, scope: Scope) {
+        let _ = (site, warp_id, lanes, scope);
+    }
+
+    /// Threads of a warp ended.
+    #[inline(always)]
+    fn exited(&mut self, site: Site, warp_id: WarpId, lanes: u32) {
+        let _ = (site, warp_id, lanes);
+    }
+
+    /// All threads of a block have ended.
+    #[inline(always)]
+    fn block_ended(&mut self, block: u64) {
+        let _ = block;
     }
 
     /// A block begins on this host thread, with this many warps and threads.
@@ -125,6 +209,7 @@ macro_rules! both {
 /// Two observers of one launch.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const WATCHES: bool = A::WATCHES || B::WATCHES;
+    const STEPS: bool = A::STEPS || B::STEPS;
 
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())
@@ -140,7 +225,13 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         executed(first: Site, count: u32, active: u32);
         branch(site: Site, active: u32, taken: u32);
         access(site: Site, warp_id: WarpId, access: &Access<'_>);
-        barrier(site: Site, warp_id: WarpId);
+        step(step: &Step<'_>);
+        barrier(arrival: &BarrierArrival);
+        released(block: u64, id: u32);
+        synchronized(site: Site, warp_id: WarpId, lanes: u32);
+        fence(site: Site, warp_id: WarpId, lanes: u32, scope: Scope);
+        exited(site: Site, warp_id: WarpId, lanes: u32);
+        block_ended(block: u64);
         block(block: u64, warps: u32, threads: u32);
     }
 }

@@ -21,6 +21,63 @@ pub enum Reg {
     Pred(Pred),
 }
 
+impl Reg {
+    /// The register of the same file so many further.
+    pub(crate) fn advance(self, by: u32) -> Self {
+        match self {
+            Reg::R32(R32(first)) => Reg::R32(R32(first + by)),
+            Reg::R64(R64(first)) => Reg::R64(R64(first + by)),
+            Reg::Pred(Pred(first)) => Reg::Pred(Pred(first + by)),
+        }
+    }
+}
+
+/// One declaration of registers: `%p`, or `%r<9>`.
+#[derive(Debug, Clone)]
+pub struct RegisterNames {
+    /// The name, or the part before the number.
+    pub name: String,
+    /// For `%r<9>`, how many.
+    pub count: Option<u32>,
+    /// The first of them.
+    pub first: Reg,
+}
+
+impl RegisterNames {
+    /// The names of a declaration; each element of a vector register has one, as `%v.x`.
+    pub(crate) fn of(name: &str, count: Option<u32>, vector: u32, first: Reg) -> Vec<Self> {
+        if vector == 1 {
+            let name = name.to_owned();
+            return vec![Self { name, count, first }];
+        }
+        let numbers = (0..count.unwrap_or(1)).flat_map(|number| {
+            let name = match count {
+                Some(_) => format!("{name}{number}"),
+                None => name.to_owned(),
+            };
+            (0..vector).map(move |element| (number * vector + element, name.clone(), element))
+        });
+        let elements = numbers.map(|(index, name, element)| Self {
+            name: format!("{name}.{}", ["x", "y", "z", "w"][element as usize]),
+            count: None,
+            first: first.advance(index),
+        });
+        elements.collect()
+    }
+
+    /// The register of this name, if it is one of these.
+    pub fn find(&self, name: &str) -> Option<Reg> {
+        let number = name.strip_prefix(&self.name[..])?;
+        match self.count {
+            None => number.is_empty().then_some(self.first),
+            Some(count) => {
+                let index: u32 = number.parse().ok()?;
+                (index < count && index.to_string() == number).then(|| self.first.advance(index))
+            }
+        }
+    }
+}
+
 /// `@%p` or `@!%p`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guard {

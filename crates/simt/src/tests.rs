@@ -1,7 +1,7 @@
 //! Executing single instructions in unit tests.
 //!
 //! Registers are declared in a fixed order, so that a name says which one it is: `%r0` to `%r15` (.b32),
-//! `%h0` to `%h15` (.b16), `%f0` to `%f15` (.f32), `%rd0` to `%rd15` (.b64), `%fd0` to `%fd15` (.f64), `%p0`
+//! `%h0` to `%h15` (.b16), `%f0` to `%f15` (.f32), `%c0` to `%c15` (.b8), `%rd0` to `%rd15` (.b64), `%fd0` to `%fd15` (.f64), `%p0`
 //! to `%p7`.
 
 pub(crate) mod lanes;
@@ -31,6 +31,7 @@ fn file(name: &str) -> File {
         "%r" => File::R32(number),
         "%h" => File::R32(16 + number),
         "%f" => File::R32(32 + number),
+        "%c" => File::R32(48 + number),
         "%rd" => File::R64(number),
         "%fd" => File::R64(16 + number),
         "%p" => File::Pred(number),
@@ -42,18 +43,18 @@ fn file(name: &str) -> File {
 pub(crate) fn program(body: &str) -> Result<Program, LowerError> {
     let text = format!(
         ".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n\
-         .reg .b32 %r<16>;\n.reg .b16 %h<16>;\n.reg .f32 %f<16>;\n.reg .b64 %rd<16>;\n\
+         .reg .b32 %r<16>;\n.reg .b16 %h<16>;\n.reg .f32 %f<16>;\n.reg .b8 %c<16>;\n.reg .b64 %rd<16>;\n\
          .reg .f64 %fd<16>;\n.reg .pred %p<8>;\n{body}\nret;\n}}\n"
     );
     let module = ptx::parse(&text).expect("the test's instruction is PTX");
-    lower(&module, &module.functions[0])
+    lower(&module).kernels.remove(0).1
 }
 
 impl State {
     /// All registers zero.
     pub(crate) fn new() -> Self {
         State {
-            r32: vec![[0; LANES]; 48],
+            r32: vec![[0; LANES]; 64],
             r64: vec![[0; LANES]; 32],
             preds: vec![0; 8],
         }
@@ -125,8 +126,7 @@ impl State {
                 }
                 crate::code::Op::Warp(op) => {
                     let active = regs.guarded(func.code[pc].guard, mask);
-                    op.execute(&mut regs, active)
-                        .expect("all lanes named are here");
+                    op.execute(&mut regs, active, active, None);
                     pc += 1;
                 }
                 crate::code::Op::Return => break,

@@ -1,10 +1,10 @@
 //! Instructions that the lanes of a warp execute together: `shfl`, `vote`, `match`, `redux`, `activemask`, `elect`,
 //! `bar.warp.sync` (PTX ISA §9.7.9.6, §9.7.13).
 //!
-//! All lanes that an instruction's `membermask` names must execute the instruction at the same time. A GPU would wait
-//! for a lane that is elsewhere; here that is a fault.
+//! An instruction waits until all lanes that its `membermask` names and that have not ended have come to it; that is
+//! the business of [`run`](crate::run). Here is what it does then.
 
-use crate::regs::{ALL, LANES, Lanes32, Pred, R32, Reg, Regs, lanes};
+use crate::regs::{ALL, LANES, Lanes32, Lanes64, Pred, R32, Reg, Regs, lanes};
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,19 +86,16 @@ pub enum ReduxOp {
     Xor,
 }
 
-/// A `membermask` names lanes that do not execute the instruction.
+/// A lane executes an instruction whose `membermask` does not name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AbsentLanes {
-    /// A lane that executes the instruction.
+pub struct UnnamedLane {
+    /// The lane.
     pub lane: u32,
-    /// The lanes that are named but do not execute the instruction; or the lane itself, if its own mask does not name
-    /// it.
-    pub lanes: u32,
 }
 
 impl Warp {
     /// The register of the `membermask`.
-    fn members(&self) -> Option<R32> {
+    pub(crate) fn members(&self) -> Option<R32> {
         match self {
             Warp::ActiveMask { .. } => None,
             Warp::Shuffle { mask, .. }
@@ -110,14 +107,67 @@ impl Warp {
         }
     }
 
-    /// Runs it on the lanes of `mask`.
+    /// Whether some lanes that are `alive` are named by the `membermask` of a lane of `mask`, but are not in `mask`.
     ///
     /// # Errors
-    /// [`AbsentLanes`] when a `membermask` names a lane that does not execute this instruction now.
-    pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) -> Result<(), AbsentLanes> {
-        if let Some(members) = self.members() {
-            check_members(regs.get32(members), mask)?;
+    /// [`UnnamedLane`] when a lane's own mask does not name it.
+    pub(crate) fn missing(
+        &self,
+        regs: &Regs<'_>,
+        mask: u32,
+        alive: u32,
+    ) -> Result<bool, UnnamedLane> {
+        let Some(members) = self.members() else {
+            return Ok(false);
+        };
+        let members = regs.get32(members);
+        let mut named = 0;
+        for lane in lanes(mask) {
+            if members[lane] & 1 << lane == 0 {
+                return Err(UnnamedLane { lane: lane as u32 });
+            }
+            named |= members[lane];
         }
+        Ok(named & alive & !mask != 0)
+    }
+
+    /// Whether lanes that execute one of the two wait for lanes that execute the other.
+    pub(crate) fn is_alike(&self, other: &Warp) -> bool {
+        use std::mem::discriminant;
+        match (self, other) {
+            (Warp::Shuffle { mode: a, .. }, Warp::Shuffle { mode: b, .. }) => a == b,
+            (Warp::Vote { mode: a, .. }, Warp::Vote { mode: b, .. }) => a == b,
+            (Warp::Reduce { op: a, .. }, Warp::Reduce { op: b, .. }) => a == b,
+            (Warp::Match { all: a, .. }, Warp::Match { all: b, .. }) => a.is_some() == b.is_some(),
+            _ => discriminant(self) == discriminant(other),
+        }
+    }
+
+    /// The values that the lanes of `mask` give to others.
+    pub(crate) fn contribute(&self, regs: &Regs<'_>, mask: u32, values: &mut Lanes64) {
+        for lane in lanes(mask) {
+            values[lane] = match self {
+                Warp::Vote { value, negated, .. } => {
+                    u64::from((regs.pred(*value) >> lane & 1 != 0) != *negated)
+                }
+                Warp::Shuffle { value, .. } | Warp::Reduce { value, .. } => {
+                    u64::from(regs.get32(*value)[lane])
+                }
+                Warp::Match { value, .. } => wide(*value, regs)[lane],
+                Warp::ActiveMask { .. } | Warp::Elect { .. } | Warp::Sync { .. } => 0,
+            };
+        }
+    }
+
+    /// Runs it on the lanes of `mask`. Lanes that are not `alive` take no part. The values that lanes give to others
+    /// are those of `values`, where lanes have come to it at different places.
+    pub(crate) fn execute(
+        &self,
+        regs: &mut Regs<'_>,
+        mask: u32,
+        alive: u32,
+        values: Option<&Lanes64>,
+    ) {
         match self {
             Warp::ActiveMask { to } => regs.set32(*to, mask, &[mask; LANES]),
             Warp::Sync { .. } => {}
@@ -130,12 +180,10 @@ impl Warp {
                 clamp,
                 ..
             } => {
-                let (result, sources) = shuffle(
-                    *mode,
-                    regs.get32(*value),
-                    regs.get32(*lane),
-                    regs.get32(*clamp),
-                );
+                let narrowed = values.map(narrow);
+                let value = narrowed.as_ref().unwrap_or_else(|| regs.get32(*value));
+                let (result, sources) =
+                    shuffle(*mode, value, regs.get32(*lane), regs.get32(*clamp));
                 regs.set32(*to, mask, &result);
                 if let Some(found) = found {
                     regs.set_pred(*found, mask, sources);
@@ -148,8 +196,11 @@ impl Warp {
                 negated,
                 mask: members,
             } => {
-                let yes = regs.pred(*value) ^ if *negated { ALL } else { 0 };
-                let members = *regs.get32(*members);
+                let yes = match values {
+                    None => regs.pred(*value) ^ if *negated { ALL } else { 0 },
+                    Some(values) => truth(&narrow(values)),
+                };
+                let members = regs.get32(*members).map(|members| members & alive);
                 let result = in_lanes(mask, |lane| {
                     let votes = yes & members[lane];
                     match mode {
@@ -171,12 +222,8 @@ impl Warp {
                 all,
                 mask: members,
             } => {
-                let values: [u64; LANES] = match value {
-                    Reg::R64(value) => *regs.get64(*value),
-                    Reg::R32(value) => regs.get32(*value).map(u64::from),
-                    Reg::Pred(_) => unreachable!("decoding gives a match 32 or 64 bits"),
-                };
-                let members = *regs.get32(*members);
+                let values = values.copied().unwrap_or_else(|| wide(*value, regs));
+                let members = regs.get32(*members).map(|members| members & alive);
                 let mut result = [0; LANES];
                 let mut same = 0;
                 for lane in lanes(mask) {
@@ -202,7 +249,8 @@ impl Warp {
                 value,
                 mask: members,
             } => {
-                let (values, members) = (*regs.get32(*value), *regs.get32(*members));
+                let values = values.map_or_else(|| *regs.get32(*value), narrow);
+                let members = regs.get32(*members).map(|members| members & alive);
                 let result = in_lanes(mask, |lane| {
                     let all = lanes(members[lane]).map(|other| values[other]);
                     all.reduce(|a, b| op.apply(a, b)).unwrap_or(0)
@@ -214,7 +262,9 @@ impl Warp {
                 elected,
                 mask: members,
             } => {
-                let leaders = regs.get32(*members).map(u32::trailing_zeros);
+                let leaders = regs
+                    .get32(*members)
+                    .map(|members| (members & alive).trailing_zeros());
                 let mut chosen = 0;
                 for lane in lanes(mask) {
                     chosen |= u32::from(leaders[lane] == lane as u32) << lane;
@@ -223,7 +273,6 @@ impl Warp {
                 regs.set_pred(*elected, mask, chosen);
             }
         }
-        Ok(())
     }
 }
 
@@ -252,19 +301,17 @@ fn in_lanes(mask: u32, result: impl Fn(usize) -> u32) -> Lanes32 {
     results
 }
 
-/// Checks that every lane of `mask` is named by its own `membermask`, which names only lanes of `mask`.
-fn check_members(members: &Lanes32, mask: u32) -> Result<(), AbsentLanes> {
-    for lane in lanes(mask) {
-        let absent = members[lane] & !mask;
-        let unnamed = !members[lane] & 1 << lane;
-        if absent | unnamed != 0 {
-            return Err(AbsentLanes {
-                lane: lane as u32,
-                lanes: absent | unnamed,
-            });
-        }
+fn narrow(values: &Lanes64) -> Lanes32 {
+    values.map(|value| value as u32)
+}
+
+/// The values of a register of 32 or 64 bits.
+fn wide(value: Reg, regs: &Regs<'_>) -> Lanes64 {
+    match value {
+        Reg::R64(value) => *regs.get64(value),
+        Reg::R32(value) => regs.get32(value).map(u64::from),
+        Reg::Pred(_) => unreachable!("decoding gives a match 32 or 64 bits"),
     }
-    Ok(())
 }
 
 /// The pseudo-code of PTX ISA §9.7.9.6 for all lanes: the results, and which lanes' sources are in range.

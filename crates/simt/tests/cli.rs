@@ -6,6 +6,10 @@ use std::process::Command;
 use proptest::prelude::*;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cli/small.ptx");
+const VARIABLES: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/fixtures/cli/variables.ptx"
+);
 
 struct Ended {
     code: u8,
@@ -20,7 +24,11 @@ fn simt(args: &[&str]) -> Ended {
     );
     let args = ["simt"].iter().chain(args).map(OsString::from);
     let code = simt::cli::main(args, &mut out, &mut err);
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(FILE, "small.ptx");
+    let text = |bytes: Vec<u8>| {
+        let text = String::from_utf8(bytes).unwrap();
+        text.replace(FILE, "small.ptx")
+            .replace(VARIABLES, "variables.ptx")
+    };
     Ended {
         code,
         out: text(out.into_inner()),
@@ -137,6 +145,22 @@ fn buffers_are_read_from_files_and_saved_to_them() {
 }
 
 #[test]
+fn below_a_fault_stand_the_functions_that_were_inlined() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/faults/inlined.ptx"
+    );
+    let mut args = vec!["run", file];
+    args.extend("--entry _Z7inlinedPi --grid 1 --block 32 --arg i32[8]".split(' '));
+    let ended = simt(&args);
+    assert_eq!(ended.code, 1);
+    let lines: Vec<_> = ended.err.lines().collect();
+    assert_eq!(lines.len(), 4, "{}", ended.err);
+    assert!(lines[0].starts_with("error: ") && lines[0].ends_with("/src/inlined.cu:9]"));
+    assert!(lines[1..].iter().all(|line| line.starts_with("  ")));
+}
+
+#[test]
 fn a_fault_is_told_with_its_place_and_what_was_written_before_is_kept() {
     let ended = run("--entry fill --grid 1 --block 64 --arg u32[32] --print 0:4");
     assert_eq!(ended.code, 1);
@@ -152,13 +176,19 @@ fn a_fault_is_told_with_its_place_and_what_was_written_before_is_kept() {
     }
     assert_eq!(ended.out, "argument 0, u32[32]: 0 1 2 3\n");
 
-    let endless = run("--entry forever --grid 1 --block 32 --max-instructions 100000");
-    assert_eq!(endless.code, 1);
-    assert!(
-        endless.err.contains("100000 instructions"),
-        "{}",
-        endless.err
-    );
+    for (most, words) in [
+        ("10000", "more than 10000 instructions executed"),
+        (
+            "10000000",
+            "deadlock: warp 0 repeats itself and reads no new value",
+        ),
+    ] {
+        let endless = run(&format!(
+            "--entry forever --grid 1 --block 32 --max-instructions {most}"
+        ));
+        assert_eq!(endless.code, 1);
+        assert!(endless.err.contains(words), "{}", endless.err);
+    }
     assert_eq!(
         run("--entry forever --grid 1 --block 32 --max-instructions 1000 --json").out,
         ""
@@ -361,4 +391,242 @@ fn the_commands_of_the_readme_run() {
         assert_eq!(ended.code, 0, "{command}: {}", ended.err);
         assert!(!ended.out.is_empty(), "{command}");
     }
+}
+
+#[test]
+fn a_file_without_end_is_not_read_to_its_end() {
+    if !std::path::Path::new("/dev/zero").exists() {
+        return;
+    }
+    let ended = run("--entry fill --grid 1 --block 32 --arg u32[32]=file:/dev/zero");
+    assert_eq!(ended.code, 2);
+    assert!(
+        ended
+            .err
+            .contains("/dev/zero has more bytes than the 128 of u32[32]"),
+        "{}",
+        ended.err
+    );
+}
+
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut err = Vec::new();
+    let words = ["simt".into(), "--help".into()];
+    assert_eq!(simt::cli::main(words, &mut Full, &mut err), 2);
+    assert!(
+        String::from_utf8(err)
+            .unwrap()
+            .contains("cannot write the output")
+    );
+}
+
+#[test]
+fn orders_and_time_limits() {
+    for order in ["fixed", "round-robin", "random:7"] {
+        let ended = run(&format!(
+            "--entry fill --grid 1 --block 32 --arg u32[32] --print 0:3 --schedule {order} --time-limit 60"
+        ));
+        assert_eq!(
+            (ended.code, &ended.out[..]),
+            (0, "argument 0, u32[32]: 0 1 2\n"),
+            "{}",
+            ended.err
+        );
+    }
+    let bad = run("--entry fill --grid 1 --block 32 --arg u32[32] --schedule randm");
+    assert!(
+        bad.err.contains("write fixed, round-robin or random:SEED"),
+        "{}",
+        bad.err
+    );
+    let bad = run("--entry fill --grid 1 --block 32 --arg u32[32] --time-limit -1");
+    assert_eq!(bad.code, 2);
+}
+
+/// `simt run variables.ptx …` with these words.
+fn run_variables(words: &[&str]) -> Ended {
+    simt(&[&["run", VARIABLES], words].concat())
+}
+
+const DOUBLE_AND_FILL: [&str; 13] = [
+    "--symbol",
+    "math::factor=f32[2]=iota",
+    "factor=bytes:0000004000000000",
+    "--arg",
+    "f32[4]=iota",
+    "bytes:0a00000002000000",
+    "u32[4]",
+    "--print",
+    "0",
+    "2",
+    "--launch",
+    "scale(float*) grid=1 block=4 args=0",
+    "fill(Range, unsigned int*) grid=1,1 block=4 args=1,2",
+];
+
+#[test]
+fn kernels_run_one_after_the_other_over_the_same_memory() {
+    let ended = run_variables(&DOUBLE_AND_FILL);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let buffers = "argument 0, f32[4]: 0.0 2.0 4.0 6.0\nargument 2, u32[4]: 4 12 14 16\n";
+    assert_eq!(ended.out, buffers);
+    let names = ended.err.lines().map(|line| line.split(" ran in ").next());
+    assert!(names.eq([Some("scale(float*)"), Some("fill(Range, unsigned int*)")]));
+}
+
+#[test]
+fn each_of_several_launches_has_counters() {
+    let ended = run_variables(&[&DOUBLE_AND_FILL[..], &["--json"]].concat());
+    let value: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let entries = value["launches"].as_array().unwrap().iter();
+    assert!(
+        entries
+            .map(|own| &own["entry"])
+            .eq(["_Z5scalePf", "_Z4fill5RangePj"])
+    );
+    let instructions = &value["launches"][1]["counters"]["ptx_inst_executed.sum"];
+    assert_eq!(instructions, 11);
+    assert_eq!(value["buffers"]["2"], serde_json::json!([4, 12, 14, 16]));
+
+    let ended = run_variables(&[&DOUBLE_AND_FILL[..], &["--count"]].concat());
+    let heads: Vec<&str> = ended
+        .out
+        .lines()
+        .filter(|line| line.ends_with(':'))
+        .collect();
+    assert_eq!(heads, ["scale(float*):", "fill(Range, unsigned int*):"]);
+}
+
+#[test]
+fn a_fault_ends_the_launches_and_names_the_variable() {
+    let launches = [
+        "scale grid=1 block=4",
+        "beyond<float> grid=1 block=1 args=",
+        "scale grid=1 block=4",
+    ];
+    let ended = run_variables(
+        &[
+            &["--arg", "f32[4]=iota", "--print", "0", "--launch"],
+            &launches[..],
+        ]
+        .concat(),
+    );
+    assert_eq!(ended.code, 1);
+    assert_eq!(ended.err.matches(" ran in ").count(), 1, "{}", ended.err);
+    let fault = "0 bytes past the end of variable `calls` of 4 bytes, in kernel `beyond<float>()`";
+    assert!(ended.err.contains(fault), "{}", ended.err);
+    assert_eq!(ended.out, "argument 0, f32[4]: 0.0 1.0 2.0 3.0\n");
+}
+
+#[test]
+fn names_are_shown_as_the_source_has_them() {
+    let ended = simt(&["check", VARIABLES]);
+    assert_eq!(ended.code, 0);
+    insta::assert_snapshot!(ended.out);
+}
+
+#[test]
+fn bad_launches_and_symbols_are_one_line_with_a_hint() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty");
+    std::fs::write(&empty, "").unwrap();
+    let empty = format!("bytes:file:{}", empty.display());
+    let alone = ["--entry", "scale", "--grid", "1", "--block", "1"];
+    for (words, expected) in [
+        (
+            &["--launch", "scale grid=1"][..],
+            "block= is missing; write it as",
+        ),
+        (
+            &["--launch", "grid=1 block=1"],
+            "the kernel's name is missing",
+        ),
+        (
+            &["--launch", "scale grid=1 blok=1"],
+            "a launch has no `blok`",
+        ),
+        (
+            &["--launch", "scale grid=1 grid=1 block=1"],
+            "`grid` stands twice",
+        ),
+        (
+            &["--launch", "scale grid=1 block=1 shared=x"],
+            "`x` is not a number",
+        ),
+        (
+            &["--launch", "scale grid=1 block=1 args=0,x"],
+            "`x` is not a number",
+        ),
+        (
+            &["--launch", "scale grid=1 block=1 args=3"],
+            "--launch scale: there is no argument 3, but 0, from 0 on",
+        ),
+        (
+            &["--launch", "scale grid=1 block=1", "--grid", "1"],
+            "cannot be used with",
+        ),
+        (
+            &["--launch", "scal grid=1 block=1"],
+            "there are scale(float*), fill(Range, unsigned int*), beyond<float>()",
+        ),
+        (
+            &["--symbol", "factor"],
+            "as factor=f32:2 or table=i32[16]=iota",
+        ),
+        (
+            &["--symbol", "factro=f32:2"],
+            "there is no variable `factro`; the nearest name is `math::factor`",
+        ),
+        (
+            &["--symbol", "factor=f32:2"],
+            "--symbol factor: the variable has 8 bytes, and the value 4",
+        ),
+        (
+            &["--symbol", "factor=f32[2]=file:no/such"],
+            "--symbol factor: cannot read no/such",
+        ),
+        (
+            &["--arg", "bytes:0"],
+            "write two hexadecimal digits for each",
+        ),
+        (
+            &["--arg", "bytes:+1"],
+            "write two hexadecimal digits for each",
+        ),
+        (
+            &["--arg", "bytes:"],
+            "write two hexadecimal digits for each",
+        ),
+        (&["--arg", "bytes:file:no/such"], "cannot read no/such"),
+        (&["--arg", &empty], "is empty"),
+        (
+            &["--arg", "bytes:00"],
+            "kernel `scale(float*)`: argument 0 has 1 bytes",
+        ),
+    ] {
+        let entry = if words[0] == "--launch" {
+            &[][..]
+        } else {
+            &alone
+        };
+        let ended = run_variables(&[entry, words].concat());
+        assert_eq!(ended.code, 2, "{words:?}: {}", ended.err);
+        assert_eq!(ended.err.lines().count(), 1, "{words:?}: {}", ended.err);
+        assert!(ended.err.contains(expected), "{words:?}: {}", ended.err);
+    }
+    let file = folder.path().join("factor");
+    std::fs::write(&file, [0; 8]).unwrap();
+    let symbol = format!("factor=bytes:file:{}", file.display());
+    let ended = run_variables(&[&alone[..], &["--arg", "f32[1]", "--symbol", &symbol]].concat());
+    assert_eq!(ended.code, 0, "{}", ended.err);
 }

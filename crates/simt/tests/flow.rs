@@ -239,9 +239,9 @@ fn warps_at_different_barriers_are_a_deadlock() {
 
 #[test]
 fn barriers_out_of_range() {
-    let (kind, _) = fault("bar.sync 16;\n", 32);
+    let (kind, _) = fault("mov.u32 %r1, 16;\nbar.sync %r1;\n", 32);
     assert!(matches!(kind, FaultKind::BadBarrier { .. }), "{kind:?}");
-    let (kind, _) = fault("bar.sync 0, 33;\n", 64);
+    let (kind, _) = fault("mov.u32 %r1, 33;\nbar.sync 0, %r1;\n", 64);
     assert!(matches!(kind, FaultKind::BadBarrier { .. }), "{kind:?}");
 }
 

@@ -3,4 +3,10 @@
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod cli;
+mod faults;
 mod flow;
+mod observers;
+mod programs;
+mod ptxas;
+mod refused;
+mod threads;

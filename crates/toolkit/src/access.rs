@@ -20,58 +20,57 @@ use crate::error::Error;
 use crate::ptxas;
 use crate::{Found, Tool};
 
-/// The kind of a memory instruction, named after SASS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// LDG, `ld.global`.
-    Ldg,
-    /// STG, `st.global`.
-    Stg,
-    /// LDS, `ld.shared`.
-    Lds,
-    /// STS, `st.shared`.
-    Sts,
-    /// LDGSTS, `cp.async`: from global to shared memory.
-    Ldgsts,
-    /// ATOMG or ATOM, `atom.global`: returns the previous value.
-    Atom,
-    /// REDG or RED, `red.global`, and `atom.global` whose result is not used.
-    Red,
-    /// ATOMS, `atom.shared` and `red.shared`.
-    Atoms,
-    /// ATOMS.POPC.INC, an `atom.shared` that adds 1: the lanes that add to the same word are counted and added at
-    /// once.
-    AtomsPopc,
-    /// LDL, `ld.local`; in SASS also the reload of spilled registers.
-    Ldl,
-    /// STL, `st.local`.
-    Stl,
-    /// LD, `ld` without a state space.
-    Ld,
-    /// ST, `st` without a state space.
-    St,
+/// Defines [`Kind`] from a list of the kinds with SASS's names.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
+        /// The kind of a memory instruction, named after SASS.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl Kind {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$kind,)*];
+
+            /// SASS's name for it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+        }
+    };
 }
 
-impl Kind {
-    /// SASS's name for it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ldg => "LDG",
-            Self::Stg => "STG",
-            Self::Lds => "LDS",
-            Self::Sts => "STS",
-            Self::Ldgsts => "LDGSTS",
-            Self::Atom => "ATOM",
-            Self::Red => "RED",
-            Self::Atoms => "ATOMS",
-            Self::AtomsPopc => "ATOMS.POPC.INC",
-            Self::Ldl => "LDL",
-            Self::Stl => "STL",
-            Self::Ld => "LD",
-            Self::St => "ST",
-        }
-    }
+kinds! {
+    /// `ld.global`.
+    Ldg = "LDG",
+    /// `st.global`.
+    Stg = "STG",
+    /// `ld.shared`.
+    Lds = "LDS",
+    /// `st.shared`.
+    Sts = "STS",
+    /// `cp.async`: from global to shared memory.
+    Ldgsts = "LDGSTS",
+    /// ATOMG or ATOM, `atom.global`: returns the previous value.
+    Atom = "ATOM",
+    /// REDG or RED, `red.global`, and `atom.global` whose result is not used.
+    Red = "RED",
+    /// `atom.shared` and `red.shared`.
+    Atoms = "ATOMS",
+    /// An `atom.shared` that adds 1: the lanes that add to the same word are counted and added at once.
+    AtomsPopc = "ATOMS.POPC.INC",
+    /// `ld.local`; in SASS also the reload of spilled registers.
+    Ldl = "LDL",
+    /// `st.local`.
+    Stl = "STL",
+    /// `ld` without a state space.
+    Ld = "LD",
+    /// `st` without a state space.
+    St = "ST",
 }
 
 /// A form of a memory instruction.

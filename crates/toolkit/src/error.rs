@@ -8,20 +8,9 @@ use locate::nvidia::{Tool, Unavailable};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The tool was not found in any place.
-    #[error("{}", unavailable(*.tool, &[]))]
-    NotFound {
-        /// The tool that was looked for.
-        tool: Tool,
-    },
-    /// The tool was found but cannot be used.
-    #[error("{}", unavailable(*.tool, .refused))]
-    Unusable {
-        /// The tool that was looked for.
-        tool: Tool,
-        /// The reason for each one that was found: it is too old and which release is needed, or it does not run.
-        refused: Vec<String>,
-    },
+    /// The tool was not found, or those that were found cannot be used.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
     /// The tool cannot be started.
     #[error("cannot run {}: {why}", .program.display())]
     Start {
@@ -61,18 +50,4 @@ pub enum Error {
     /// No temporary folder can be created.
     #[error("cannot write a temporary file: {0}")]
     Scratch(String),
-}
-
-fn unavailable(tool: Tool, refused: &[String]) -> Unavailable {
-    let refused = refused.to_vec();
-    Unavailable { tool, refused }
-}
-
-impl From<Unavailable> for Error {
-    fn from(Unavailable { tool, refused }: Unavailable) -> Self {
-        match refused.is_empty() {
-            true => Self::NotFound { tool },
-            false => Self::Unusable { tool, refused },
-        }
-    }
 }

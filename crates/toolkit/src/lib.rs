@@ -19,13 +19,13 @@ pub mod ptxas;
 pub mod usage;
 
 pub use error::Error;
-pub use locate::nvidia::{Found, Tool};
+pub use locate::nvidia::{Found, Tool, Unavailable};
 pub use usage::Usage;
 
 /// Looks for a tool, as [`locate::nvidia::find`] does.
 ///
 /// # Errors
-/// [`Error::NotFound`] when there is none, [`Error::Unusable`] when those that were found cannot be used.
+/// [`Error::Unavailable`] when there is none, and when those that were found cannot be used.
 pub fn find(tool: Tool) -> Result<Found, Error> {
     locate::nvidia::find(tool).map_err(Error::from)
 }

@@ -6,13 +6,56 @@ pub mod replay;
 pub mod toy;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use host::device::{BufferId, Device, DeviceInfo, LaunchResult, Sim};
 use host::launch::{Arg, Launch};
-use host::run::{self, Report, RunRequest};
-use host::{Error, KERNELS, Rung, ladder};
+use host::problem::Verdict;
+use host::run::{self, Outcome, Report, RunRequest};
+use host::{Error, KERNELS, Ladder, Options, Rung, Session, ladder};
+
+/// A request to launch each rung of a ladder once.
+pub fn once<'a>(name: &str, options: &'a Options) -> RunRequest<'a> {
+    RunRequest {
+        ladder: ladder(name).unwrap(),
+        rungs: &[],
+        options,
+        block: None,
+        runs: Some(1),
+    }
+}
+
+/// Checks that the rungs that compute a problem are right, with each of their blocks that is wanted. Returns the
+/// entries that were launched.
+pub fn all_right(
+    sim: &mut Sim,
+    ladder: &'static Ladder,
+    options: &Options,
+    wanted: impl Fn(&Rung, [u32; 3]) -> bool,
+) -> BTreeSet<String> {
+    let problem = ladder.problem(options).unwrap();
+    let mut session = Session::new(sim, &*problem, true).unwrap();
+    let mut entries = BTreeSet::new();
+    for rung in ladder.select(&[], &*problem).unwrap() {
+        let mut blocks = ladder.blocks_of(rung, &*problem);
+        blocks.retain(|block| wanted(rung, *block));
+        for block in blocks {
+            let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
+            let verdict = session.check(rung, &launch).unwrap();
+            assert_eq!(verdict, Verdict::Right, "{launch} at {}", problem.size());
+            entries.insert(launch.entry);
+        }
+    }
+    assert!(!entries.is_empty(), "nothing was launched");
+    entries
+}
+
+/// A counter of the rung of this name.
+pub fn counter_of(outcomes: &[Outcome], rung: &str, counter: &str) -> f64 {
+    let mut named = outcomes.iter().filter(|outcome| outcome.rung.name == rung);
+    named.next().unwrap().counter(counter).unwrap()
+}
 
 /// What the SIMT machine counts of rungs, all of which have to be right.
 pub fn counted(request: RunRequest<'_>) -> Report {

@@ -79,13 +79,8 @@ impl Ended {
     /// The output of a program that ended with this code and reported no error.
     #[track_caller]
     pub fn ended_with(self, code: u8) -> String {
-        let Self {
-            code: own,
-            out,
-            err,
-        } = self;
-        assert_eq!((own, err.as_str()), (code, ""), "{out}");
-        out
+        assert_eq!((self.code, &*self.err), (code, ""), "{}", self.out);
+        self.out
     }
 
     /// The output of a program that succeeded.
@@ -103,12 +98,8 @@ impl Ended {
     /// The error of a program that ended with this code and printed nothing else: one line.
     #[track_caller]
     pub fn failed_with(self, code: u8) -> String {
-        let Self {
-            code: own,
-            out,
-            err,
-        } = self;
-        assert_eq!((own, out.as_str()), (code, ""), "{err}");
+        let Self { out, err, .. } = self;
+        assert_eq!((self.code, &*out), (code, ""), "{err}");
         assert!(err.starts_with("error: "), "{err}");
         assert_eq!(err.trim_end().lines().count(), 1, "{err}");
         err
@@ -130,12 +121,20 @@ pub fn assert_has(text: &str, parts: &[&str]) {
     }
 }
 
+/// The cells of a table of text: a line a row, with ` => ` between cells.
+pub fn cells<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
+    let lines = table.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(|line| {
+        let cells: Vec<&str> = line.splitn(N, " => ").collect();
+        cells.try_into().unwrap()
+    })
+}
+
 /// Checks that arguments are refused, each with an error that says this: `arguments => error` in each line of a table.
 #[track_caller]
 pub fn all_refused(run: impl Fn(&str) -> Ended, table: &str) {
-    for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        eprintln!("{line}");
-        let (args, part) = line.split_once(" => ").unwrap();
+    for [args, part] in cells(table) {
+        eprintln!("{args} => {part}");
         run(args).refused(part);
     }
 }
@@ -154,10 +153,7 @@ pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
 
 /// Runs the program in this process.
 pub fn within(env: &Env<'_>, args: impl Arguments) -> Ended {
-    let (mut out, mut err) = (
-        anstream::StripStream::new(Vec::new()),
-        anstream::StripStream::new(Vec::new()),
-    );
+    let [mut out, mut err] = [(); 2].map(|()| anstream::StripStream::new(Vec::new()));
     let args = ["ladder"].into_iter().chain(args.words()).map(Into::into);
     let code = cli::main(args, env, &mut out, &mut err);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();

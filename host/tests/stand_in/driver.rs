@@ -1,12 +1,14 @@
 //! A CUDA driver whose device memory is the process's own and whose kernels are sums on the CPU, for
 //! `tests/gpu.rs`, which compiles it. It does what `device::Gpu` asks of a driver and nothing else, and
-//! complains on stderr of what is not given back before its context.
+//! complains on stderr of what is not given back before its context. The tests of `libcuda` compile it too.
 //!
 //! `LADDER_STAND_IN` names what goes wrong: `no_device`, `bad_ptx`, `small` (a megabyte of memory above what
-//! `ladder` leaves free), `faults` (the kernel reads what it must not), `wrong` (each sum is one too large) or
-//! `crowded` (a multiprocessor holds a block less than it should of the kernels in shared memory).
+//! `ladder` leaves free), `faults` (the kernel reads what it must not), `wrong` (each sum is one too large),
+//! `crowded` (a multiprocessor holds a block less than it should of the kernels in shared memory), or
+//! `new_code` (an attribute is a result that cust's bindings have no name for). `--cfg lacks_name` leaves two functions
+//! out, as an old driver would.
 
-#![allow(unsafe_op_in_unsafe_fn)]
+#![allow(unexpected_cfgs, unsafe_op_in_unsafe_fn)]
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -18,6 +20,10 @@ const NO_DEVICE: c_uint = 100;
 const INVALID_PTX: c_uint = 218;
 const NOT_FOUND: c_uint = 500;
 const ILLEGAL_ADDRESS: c_uint = 700;
+const INVALID_CLUSTER_SIZE: c_uint = 912;
+
+/// The one device's handle.
+const DEVICE: c_int = 40;
 
 /// Allocations by address, and the names of the functions that were asked for. A handle is one more than
 /// an index.
@@ -40,6 +46,15 @@ static DRIVER: Mutex<Driver> = Mutex::new(Driver {
     sticky: SUCCESS,
 });
 
+/// Defines functions that the driver exports. Each returns a result.
+macro_rules! exports {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:tt: $ty:ty),* $(,)?) $body:block)*) => {$(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $ty),*) -> c_uint $body
+    )*};
+}
+
 fn driver<R>(with: impl FnOnce(&mut Driver) -> R) -> R {
     with(&mut DRIVER.lock().unwrap())
 }
@@ -60,61 +75,67 @@ fn done(ok: Option<()>) -> c_uint {
     if ok.is_some() { SUCCESS } else { INVALID_VALUE }
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cuInit(_flags: c_uint) -> c_uint {
-    if is("no_device") { NO_DEVICE } else { SUCCESS }
-}
+exports! {
+    fn cuInit(_flags: c_uint) { if is("no_device") { NO_DEVICE } else { SUCCESS } }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> c_uint {
-    *version = 13000;
-    SUCCESS
-}
+    fn cuDriverGetVersion(version: *mut c_int) {
+        *version = 13000;
+        SUCCESS
+    }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> c_uint {
-    *count = 1;
-    SUCCESS
-}
+    fn cuDeviceGetCount(count: *mut c_int) {
+        *count = 1;
+        SUCCESS
+    }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> c_uint {
-    *device = ordinal;
-    SUCCESS
-}
+    fn cuDeviceGet(device: *mut c_int, ordinal: c_int) {
+        *device = DEVICE + ordinal;
+        SUCCESS
+    }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, _device: c_int) -> c_uint {
-    let text = c"Stand-in".to_bytes_with_nul();
-    assert!(len as usize >= text.len());
-    name.cast::<u8>()
-        .copy_from_nonoverlapping(text.as_ptr(), text.len());
-    SUCCESS
-}
+    #[cfg(not(lacks_name))]
+    fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_int) {
+        let text = c"Stand-in".to_bytes_with_nul();
+        if device != DEVICE || (len as usize) < text.len() {
+            return INVALID_VALUE;
+        }
+        name.cast::<u8>()
+            .copy_from_nonoverlapping(text.as_ptr(), text.len());
+        SUCCESS
+    }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: c_int) -> c_uint {
-    *bytes = 2 << 30;
-    SUCCESS
-}
+    fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: c_int) {
+        *bytes = 2 << 30;
+        SUCCESS
+    }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceGetAttribute(
-    value: *mut c_int,
-    attribute: c_int,
-    _device: c_int,
-) -> c_uint {
-    *value = match attribute {
-        13 => 1_500_000, // CLOCK_RATE, kHz
-        16 => 7,         // MULTIPROCESSOR_COUNT
-        36 => 1_000_000, // MEMORY_CLOCK_RATE, kHz
-        37 => 256,       // GLOBAL_MEMORY_BUS_WIDTH, bits
-        38 => 4 << 20,   // L2_CACHE_SIZE
-        75 => 9,         // COMPUTE_CAPABILITY_MAJOR
-        76 => 0,         // COMPUTE_CAPABILITY_MINOR
-        _ => return INVALID_VALUE,
-    };
-    SUCCESS
+    #[cfg(not(lacks_name))]
+    fn cuGetErrorString(error: c_uint, text: *mut *const c_char) {
+        if error == NO_DEVICE {
+            *text = c"the stand-in has no device".as_ptr();
+            return SUCCESS;
+        }
+        // What the real one does for a code that it does not know.
+        *text = std::ptr::null();
+        INVALID_VALUE
+    }
+
+    fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _device: c_int) {
+        if is("new_code") {
+            return INVALID_CLUSTER_SIZE;
+        }
+        *value = match attribute {
+            13 => 1_500_000, // CLOCK_RATE, kHz
+            16 => 7,         // MULTIPROCESSOR_COUNT
+            36 => 1_000_000, // MEMORY_CLOCK_RATE, kHz
+            37 => 256,       // GLOBAL_MEMORY_BUS_WIDTH, bits
+            38 => 4 << 20,   // L2_CACHE_SIZE
+            75 => 9,         // COMPUTE_CAPABILITY_MAJOR
+            76 => 0,         // COMPUTE_CAPABILITY_MINOR
+            _ => return INVALID_VALUE,
+        };
+        SUCCESS
+    }
 }
 
 unsafe fn create(handle: *mut *mut c_void) -> c_uint {
@@ -128,205 +149,139 @@ fn destroy() -> c_uint {
     SUCCESS
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, _: c_int) -> c_uint {
-    create(context)
-}
+exports! {
+    fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, _: c_int) { create(context) }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cuDevicePrimaryCtxRelease_v2(_device: c_int) -> c_uint {
-    destroy();
-    driver(|driver| {
-        if !driver.memory.is_empty() || driver.objects != 0 {
-            eprintln!(
-                "left behind: {} allocations, {} objects",
-                driver.memory.len(),
-                driver.objects
-            );
-        }
-    });
-    SUCCESS
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuDevicePrimaryCtxRelease(device: c_int) -> c_uint {
-    cuDevicePrimaryCtxRelease_v2(device)
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuCtxSetCurrent(_context: *mut c_void) -> c_uint {
-    SUCCESS
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuStreamCreateWithPriority(
-    stream: *mut *mut c_void,
-    _flags: c_uint,
-    _priority: c_int,
-) -> c_uint {
-    create(stream)
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuStreamDestroy_v2(_stream: *mut c_void) -> c_uint {
-    destroy()
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, _flags: c_uint) -> c_uint {
-    create(event)
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuEventDestroy_v2(_event: *mut c_void) -> c_uint {
-    destroy()
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuEventRecord(_event: *mut c_void, _stream: *mut c_void) -> c_uint {
-    SUCCESS
-}
-
-/// Where a real driver reports what a kernel did wrong.
-#[unsafe(no_mangle)]
-pub extern "C" fn cuEventSynchronize(_event: *mut c_void) -> c_uint {
-    driver(|driver| driver.sticky)
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuEventElapsedTime(
-    milliseconds: *mut f32,
-    _start: *mut c_void,
-    _end: *mut c_void,
-) -> c_uint {
-    *milliseconds = 0.25;
-    SUCCESS
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_uint {
-    *free = if is("small") { 65 << 20 } else { 1 << 30 };
-    *total = 2 << 30;
-    SUCCESS
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> c_uint {
-    if bytes == 0 {
-        return INVALID_VALUE;
-    }
-    let memory = vec![0xcd; bytes];
-    *address = memory.as_ptr() as u64;
-    driver(|driver| driver.memory.insert(*address, memory));
-    SUCCESS
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuMemFree_v2(address: u64) -> c_uint {
-    done(driver(|driver| driver.memory.remove(&address).map(drop)))
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize) -> c_uint {
-    let from = std::slice::from_raw_parts(from.cast::<u8>(), bytes);
-    done(driver(|driver| {
-        driver.bytes(to, bytes).map(|to| to.copy_from_slice(from))
-    }))
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) -> c_uint {
-    let to = std::slice::from_raw_parts_mut(to.cast::<u8>(), bytes);
-    done(driver(|driver| {
-        driver
-            .bytes(from, bytes)
-            .map(|from| to.copy_from_slice(from))
-    }))
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuMemcpyDtoDAsync_v2(
-    to: u64,
-    from: u64,
-    bytes: usize,
-    _stream: *mut c_void,
-) -> c_uint {
-    done(driver(|driver| {
-        let from = driver.bytes(from, bytes)?.to_vec();
-        driver.bytes(to, bytes).map(|to| to.copy_from_slice(&from))
-    }))
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuMemsetD8Async(
-    address: u64,
-    value: u8,
-    bytes: usize,
-    _stream: *mut c_void,
-) -> c_uint {
-    done(driver(|driver| {
-        driver.bytes(address, bytes).map(|bytes| bytes.fill(value))
-    }))
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuModuleLoadDataEx(
-    module: *mut usize,
-    image: *const c_char,
-    count: c_uint,
-    options: *const c_uint,
-    values: *const *mut c_void,
-) -> c_uint {
-    if is("bad_ptx") {
-        const ERROR_LOG_BUFFER: c_uint = 5;
-        const ERROR_LOG_BUFFER_SIZE_BYTES: c_uint = 6;
-        let option = |which| (0..count as usize).find(|&i| *options.add(i) == which);
-        if let (Some(log), Some(size)) = (
-            option(ERROR_LOG_BUFFER),
-            option(ERROR_LOG_BUFFER_SIZE_BYTES),
-        ) {
-            let text = c"ptxas fatal: Unsupported .version 9.9\n".to_bytes_with_nul();
-            assert!(*values.add(size) as usize >= text.len());
-            (*values.add(log))
-                .cast::<u8>()
-                .copy_from_nonoverlapping(text.as_ptr(), text.len());
-        }
-        return INVALID_PTX;
-    }
-    let text = CStr::from_ptr(image).to_string_lossy().into_owned();
-    // Each entry that is compiled takes a real driver its time.
-    let entries = text.matches(".entry ").count();
-    if entries != 1 || text.contains(".loc") {
-        eprintln!("a module of {entries} entries, or with line tables");
-    }
-    driver(|driver| {
-        driver.objects += 1;
-        driver.modules.push(text);
-        *module = driver.modules.len();
+    fn cuDevicePrimaryCtxRelease_v2(_device: c_int) {
+        destroy();
+        driver(|driver| {
+            if !driver.memory.is_empty() || driver.objects != 0 {
+                eprintln!(
+                    "left behind: {} allocations, {} objects",
+                    driver.memory.len(),
+                    driver.objects
+                );
+            }
+        });
         SUCCESS
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cuModuleUnload(_module: *mut c_void) -> c_uint {
-    destroy()
-}
+    fn cuDevicePrimaryCtxRelease(device: c_int) { cuDevicePrimaryCtxRelease_v2(device) }
+    fn cuCtxSetCurrent(_context: *mut c_void) { SUCCESS }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuModuleGetFunction(
-    function: *mut usize,
-    module: usize,
-    name: *const c_char,
-) -> c_uint {
-    let name = CStr::from_ptr(name).to_string_lossy().into_owned();
-    driver(|driver| {
-        if !driver.modules[module - 1].contains(&format!(".entry {name}(")) {
-            return NOT_FOUND;
-        }
-        driver.functions.push(name);
-        *function = driver.functions.len();
+    fn cuStreamCreateWithPriority(stream: *mut *mut c_void, _flags: c_uint, _priority: c_int) {
+        create(stream)
+    }
+
+    fn cuStreamDestroy_v2(_stream: *mut c_void) { destroy() }
+    fn cuEventCreate(event: *mut *mut c_void, _flags: c_uint) { create(event) }
+    fn cuEventDestroy_v2(_event: *mut c_void) { destroy() }
+    fn cuEventRecord(_event: *mut c_void, _stream: *mut c_void) { SUCCESS }
+
+    /// Where a real driver reports what a kernel did wrong.
+    fn cuEventSynchronize(_event: *mut c_void) { driver(|driver| driver.sticky) }
+
+    fn cuEventElapsedTime(milliseconds: *mut f32, _start: *mut c_void, _end: *mut c_void) {
+        *milliseconds = 0.25;
         SUCCESS
-    })
+    }
+
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
+        *free = if is("small") { 65 << 20 } else { 1 << 30 };
+        *total = 2 << 30;
+        SUCCESS
+    }
+
+    fn cuMemAlloc_v2(address: *mut u64, bytes: usize) {
+        if bytes == 0 {
+            return INVALID_VALUE;
+        }
+        let memory = vec![0xcd; bytes];
+        *address = memory.as_ptr() as u64;
+        driver(|driver| driver.memory.insert(*address, memory));
+        SUCCESS
+    }
+
+    fn cuMemFree_v2(address: u64) {
+        done(driver(|driver| driver.memory.remove(&address).map(drop)))
+    }
+
+    fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize) {
+        let from = std::slice::from_raw_parts(from.cast::<u8>(), bytes);
+        done(driver(|driver| {
+            driver.bytes(to, bytes).map(|to| to.copy_from_slice(from))
+        }))
+    }
+
+    fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) {
+        let to = std::slice::from_raw_parts_mut(to.cast::<u8>(), bytes);
+        done(driver(|driver| {
+            driver
+                .bytes(from, bytes)
+                .map(|from| to.copy_from_slice(from))
+        }))
+    }
+
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _stream: *mut c_void) {
+        done(driver(|driver| {
+            let from = driver.bytes(from, bytes)?.to_vec();
+            driver.bytes(to, bytes).map(|to| to.copy_from_slice(&from))
+        }))
+    }
+
+    fn cuMemsetD8Async(address: u64, value: u8, bytes: usize, _stream: *mut c_void) {
+        done(driver(|driver| {
+            driver.bytes(address, bytes).map(|bytes| bytes.fill(value))
+        }))
+    }
+
+    fn cuModuleLoadDataEx(
+        module: *mut usize, image: *const c_char, count: c_uint, options: *const c_uint,
+        values: *const *mut c_void,
+    ) {
+        if is("bad_ptx") {
+            const ERROR_LOG_BUFFER: c_uint = 5;
+            const ERROR_LOG_BUFFER_SIZE_BYTES: c_uint = 6;
+            let option = |which| (0..count as usize).find(|&i| *options.add(i) == which);
+            if let (Some(log), Some(size)) = (
+                option(ERROR_LOG_BUFFER),
+                option(ERROR_LOG_BUFFER_SIZE_BYTES),
+            ) {
+                let text = c"ptxas fatal: Unsupported .version 9.9\n".to_bytes_with_nul();
+                assert!(*values.add(size) as usize >= text.len());
+                (*values.add(log))
+                    .cast::<u8>()
+                    .copy_from_nonoverlapping(text.as_ptr(), text.len());
+            }
+            return INVALID_PTX;
+        }
+        let text = CStr::from_ptr(image).to_string_lossy().into_owned();
+        // Each entry that is compiled takes a real driver its time.
+        let entries = text.matches(".entry ").count();
+        if entries != 1 || text.contains(".loc") {
+            eprintln!("a module of {entries} entries, or with line tables");
+        }
+        driver(|driver| {
+            driver.objects += 1;
+            driver.modules.push(text);
+            *module = driver.modules.len();
+            SUCCESS
+        })
+    }
+
+    fn cuModuleUnload(_module: *mut c_void) { destroy() }
+
+    fn cuModuleGetFunction(function: *mut usize, module: usize, name: *const c_char) {
+        let name = CStr::from_ptr(name).to_string_lossy().into_owned();
+        driver(|driver| {
+            if !driver.modules[module - 1].contains(&format!(".entry {name}(")) {
+                return NOT_FOUND;
+            }
+            driver.functions.push(name);
+            *function = driver.functions.len();
+            SUCCESS
+        })
+    }
 }
 
 /// What each thread of every kernel has.
@@ -344,58 +299,50 @@ fn static_shared(driver: &Driver, function: usize) -> usize {
     declared.filter_map(bytes).sum()
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuFuncGetAttribute(
-    value: *mut c_int,
-    attribute: c_int,
-    function: usize,
-) -> c_uint {
-    *value = match attribute {
-        0 => 1024, // MAX_THREADS_PER_BLOCK
-        1 => driver(|driver| static_shared(driver, function)) as c_int, // SHARED_SIZE_BYTES
-        3 => 8,    // LOCAL_SIZE_BYTES
-        4 => REGISTERS as c_int, // NUM_REGS
-        _ => return INVALID_VALUE,
-    };
-    SUCCESS
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuFuncSetAttribute(function: usize, attribute: c_int, value: c_int) -> c_uint {
-    const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
-    let most = 227 << 10;
-    if attribute != MAX_DYNAMIC_SHARED_SIZE_BYTES || !(0..=most).contains(&value) {
-        return INVALID_VALUE;
+exports! {
+    fn cuFuncGetAttribute(value: *mut c_int, attribute: c_int, function: usize) {
+        *value = match attribute {
+            0 => 1024, // MAX_THREADS_PER_BLOCK
+            1 => driver(|driver| static_shared(driver, function)) as c_int, // SHARED_SIZE_BYTES
+            3 => 8,    // LOCAL_SIZE_BYTES
+            4 => REGISTERS as c_int, // NUM_REGS
+            _ => return INVALID_VALUE,
+        };
+        SUCCESS
     }
-    driver(|driver| driver.allowed.insert(function, value as usize));
-    SUCCESS
-}
 
-/// As an H100 would: 64 warps, 32 blocks, 4 × 12 warps of 40 registers a thread, and 228 KiB of shared memory,
-/// a KiB of which goes with each block.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
-    blocks: *mut c_int,
-    function: usize,
-    threads: c_int,
-    dynamic: usize,
-) -> c_uint {
-    driver(|driver| {
-        let allowed = driver.allowed.get(&function).copied().unwrap_or(48 << 10);
-        let warps = (threads as usize).div_ceil(32);
-        let declared = static_shared(driver, function);
-        let shared = (declared + dynamic + 1024).div_ceil(128) * 128;
-        let mut held = 32.min(64 / warps).min(48 / warps).min((228 << 10) / shared);
-        // A block's registers are judged by whole rounds over the four parts.
-        if dynamic > allowed || warps.div_ceil(4) * 4 * 1280 > 65536 {
-            held = 0;
+    fn cuFuncSetAttribute(function: usize, attribute: c_int, value: c_int) {
+        const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
+        let most = 227 << 10;
+        if attribute != MAX_DYNAMIC_SHARED_SIZE_BYTES || !(0..=most).contains(&value) {
+            return INVALID_VALUE;
         }
-        if is("crowded") && declared + dynamic > 0 {
-            held -= 1;
-        }
-        *blocks = held as c_int;
-    });
-    SUCCESS
+        driver(|driver| driver.allowed.insert(function, value as usize));
+        SUCCESS
+    }
+
+    /// As an H100 would: 64 warps, 32 blocks, 4 × 12 warps of 40 registers a thread, and 228 KiB of shared memory,
+    /// a KiB of which goes with each block.
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut c_int, function: usize, threads: c_int, dynamic: usize,
+    ) {
+        driver(|driver| {
+            let allowed = driver.allowed.get(&function).copied().unwrap_or(48 << 10);
+            let warps = (threads as usize).div_ceil(32);
+            let declared = static_shared(driver, function);
+            let shared = (declared + dynamic + 1024).div_ceil(128) * 128;
+            let mut held = 32.min(64 / warps).min(48 / warps).min((228 << 10) / shared);
+            // A block's registers are judged by whole rounds over the four parts.
+            if dynamic > allowed || warps.div_ceil(4) * 4 * 1280 > 65536 {
+                held = 0;
+            }
+            if is("crowded") && declared + dynamic > 0 {
+                held -= 1;
+            }
+            *blocks = held as c_int;
+        });
+        SUCCESS
+    }
 }
 
 /// How an entry of the reduction is launched with a block, as the ladder has it.
@@ -413,7 +360,7 @@ struct Kernel {
 /// What `LADDER_STAND_IN_KERNELS` had for this entry and block when this file was compiled.
 fn kernel(entry: &str, threads: c_uint) -> Option<Kernel> {
     let begin = format!("{entry} {threads} ");
-    let line = env!("LADDER_STAND_IN_KERNELS")
+    let line = option_env!("LADDER_STAND_IN_KERNELS")?
         .lines()
         .find_map(|line| line.strip_prefix(&begin))?;
     let words: Vec<&str> = line.split(' ').collect();
@@ -425,60 +372,52 @@ fn kernel(entry: &str, threads: c_uint) -> Option<Kernel> {
     })
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuLaunchKernel(
-    function: usize,
-    gx: c_uint,
-    gy: c_uint,
-    gz: c_uint,
-    bx: c_uint,
-    by: c_uint,
-    bz: c_uint,
-    shared: c_uint,
-    _stream: *mut c_void,
-    parameters: *const *const c_void,
-    _extra: *const c_void,
-) -> c_uint {
-    // What surrounds a timed launch. It changes nothing.
-    if driver(|driver| driver.functions[function - 1].starts_with("ladder_")) {
-        return SUCCESS;
-    }
-    let input = (*parameters.add(0)).cast::<u64>().read();
-    let output = (*parameters.add(1)).cast::<u64>().read();
-    driver(|driver| {
-        let name = driver.functions[function - 1].clone();
-        let Some(kernel) = kernel(&name, bx) else {
-            return INVALID_VALUE;
-        };
-        let n = (*parameters.add(kernel.n)).cast::<u32>().read() as usize;
-        if (gy, gz, by, bz, shared) != (1, 1, 1, 1, kernel.shared) {
-            return INVALID_VALUE;
-        }
-        if is("faults") {
-            driver.sticky = ILLEGAL_ADDRESS;
+exports! {
+    fn cuLaunchKernel(
+        function: usize, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint,
+        shared: c_uint, _stream: *mut c_void, parameters: *const *const c_void, _extra: *const c_void,
+    ) {
+        // What surrounds a timed launch. It changes nothing.
+        if driver(|driver| driver.functions[function - 1].starts_with("ladder_")) {
             return SUCCESS;
         }
-        let data: Vec<i32> = match n {
-            // A buffer of no bytes has no address.
-            0 => Vec::new(),
-            _ => match driver.bytes(input, n * 4) {
-                Some(bytes) => words(bytes),
-                None => return INVALID_VALUE,
-            },
-        };
-        let results = if kernel.is_whole { 1 } else { gx as usize };
-        let Some(out) = driver.bytes(output, results * 4) else {
-            return INVALID_VALUE;
-        };
-        for block in 0..results {
-            let turns = data.chunks(kernel.elements).skip(block).step_by(results);
-            let sum = turns.flatten().fold(i32::from(is("wrong")), |sum, &value| {
-                sum.wrapping_add(value)
-            });
-            out[block * 4..][..4].copy_from_slice(&sum.to_ne_bytes());
-        }
-        SUCCESS
-    })
+        let input = (*parameters.add(0)).cast::<u64>().read();
+        let output = (*parameters.add(1)).cast::<u64>().read();
+        driver(|driver| {
+            let name = driver.functions[function - 1].clone();
+            let Some(kernel) = kernel(&name, bx) else {
+                return INVALID_VALUE;
+            };
+            let n = (*parameters.add(kernel.n)).cast::<u32>().read() as usize;
+            if (gy, gz, by, bz, shared) != (1, 1, 1, 1, kernel.shared) {
+                return INVALID_VALUE;
+            }
+            if is("faults") {
+                driver.sticky = ILLEGAL_ADDRESS;
+                return SUCCESS;
+            }
+            let data: Vec<i32> = match n {
+                // A buffer of no bytes has no address.
+                0 => Vec::new(),
+                _ => match driver.bytes(input, n * 4) {
+                    Some(bytes) => words(bytes),
+                    None => return INVALID_VALUE,
+                },
+            };
+            let results = if kernel.is_whole { 1 } else { gx as usize };
+            let Some(out) = driver.bytes(output, results * 4) else {
+                return INVALID_VALUE;
+            };
+            for block in 0..results {
+                let turns = data.chunks(kernel.elements).skip(block).step_by(results);
+                let sum = turns.flatten().fold(i32::from(is("wrong")), |sum, &value| {
+                    sum.wrapping_add(value)
+                });
+                out[block * 4..][..4].copy_from_slice(&sum.to_ne_bytes());
+            }
+            SUCCESS
+        })
+    }
 }
 
 fn words(bytes: &[u8]) -> Vec<i32> {

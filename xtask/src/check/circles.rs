@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use super::source::{Token, tokens};
+use super::source::{Token, Tokens};
 use crate::console::{Failure, Result};
 use crate::process::from_root;
 
@@ -24,9 +24,6 @@ struct File {
 type Graph = BTreeMap<String, BTreeMap<String, String>>;
 
 /// The circles in each crate of the workspace, each as the text of an error.
-///
-/// # Errors
-/// When a file cannot be read.
 pub(super) fn in_workspace(root: &Path) -> Result<Vec<String>> {
     let manifest = read(&root.join("Cargo.toml"))?;
     let mut errors = Vec::new();
@@ -95,30 +92,25 @@ fn graph(files: &[File]) -> Graph {
         .collect();
     let scanned: Vec<_> = files
         .iter()
-        .map(|file| (file, tokens(&file.text)))
+        .map(|file| (file, Tokens::of(&file.text)))
         .collect();
     // The files of modules that are declared for tests only.
-    let mut for_tests = BTreeSet::new();
-    for (file, (_, modules)) in &scanned {
-        for module in modules {
-            let path = file.modules.iter().map(String::as_str);
-            for_tests.insert(path.chain([*module]).collect::<Vec<_>>());
-        }
-    }
-    let is_test = |file: &File| {
-        let modules: Vec<&str> = file.modules.iter().map(String::as_str).collect();
-        for_tests.iter().any(|test| modules.starts_with(test))
-    };
+    let for_tests = scanned.iter().flat_map(|(file, tokens)| {
+        let modules = tokens.test_modules.iter();
+        modules.map(|module| [&file.modules[..], std::slice::from_ref(module)].concat())
+    });
+    let for_tests: Vec<Vec<String>> = for_tests.collect();
+    let is_test = |file: &File| for_tests.iter().any(|test| file.modules.starts_with(test));
     let mut exported: BTreeMap<&str, &str> = BTreeMap::new();
-    for (_, (tokens, _)) in scanned.iter().filter(|(file, _)| file.modules.is_empty()) {
-        re_exports(tokens, &known, &mut exported);
+    for (_, tokens) in scanned.iter().filter(|(file, _)| file.modules.is_empty()) {
+        re_exports(&tokens.all, &known, &mut exported);
     }
     let mut graph = Graph::new();
-    for (file, (tokens, _)) in scanned.iter().filter(|(file, _)| !is_test(file)) {
+    for (file, tokens) in scanned.iter().filter(|(file, _)| !is_test(file)) {
         let Some(own) = file.modules.first() else {
             continue;
         };
-        for (name, line) in root_names(tokens, file.modules.len()) {
+        for (name, line) in root_names(&tokens.all, file.modules.len()) {
             let module = known.get(name).or_else(|| exported.get(name)).copied();
             if let Some(module) = module.filter(|module| module != own) {
                 graph
@@ -133,13 +125,13 @@ fn graph(files: &[File]) -> Graph {
 }
 
 /// The names at the crate's root that a file `depth` modules below it refers to, with their lines.
-fn root_names<'a>(tokens: &[Token<'a>], depth: usize) -> Vec<(&'a str, usize)> {
+fn root_names(tokens: &[Token], depth: usize) -> Vec<(&str, usize)> {
     let mut names = Vec::new();
     let mut at = 0;
     // The braces of modules inside the file: each is one more `super` from the root.
     let mut braces = 0;
     let mut inside: Vec<usize> = Vec::new();
-    let text = |at: usize| tokens.get(at).map_or("", |token| token.text);
+    let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
     while at < tokens.len() {
         match text(at) {
             "mod" if text(at + 2) == "{" => inside.push(braces),
@@ -169,13 +161,13 @@ fn root_names<'a>(tokens: &[Token<'a>], depth: usize) -> Vec<(&'a str, usize)> {
 }
 
 /// The first names of a path, or of each path in a group `{a::b, c}`.
-fn heads<'a>(tokens: &[Token<'a>], names: &mut Vec<(&'a str, usize)>) {
+fn heads<'a>(tokens: &'a [Token], names: &mut Vec<(&'a str, usize)>) {
     match tokens.first() {
         Some(first) if first.text == "{" => {
             let mut depth = 0;
             let mut at_start = false;
             for token in tokens {
-                match token.text {
+                match token.text.as_str() {
                     "{" => {
                         depth += 1;
                         at_start = depth == 1;
@@ -188,21 +180,21 @@ fn heads<'a>(tokens: &[Token<'a>], names: &mut Vec<(&'a str, usize)>) {
                     }
                     "," => at_start = depth == 1,
                     _ if at_start => {
-                        names.push((token.text, token.line));
+                        names.push((&token.text, token.line));
                         at_start = false;
                     }
                     _ => {}
                 }
             }
         }
-        Some(first) => names.push((first.text, first.line)),
+        Some(first) => names.push((&first.text, first.line)),
         None => {}
     }
 }
 
 /// The names that a root's `use` declarations bring in from its modules.
 fn re_exports<'a>(
-    tokens: &[Token<'a>],
+    tokens: &'a [Token],
     known: &BTreeSet<&'a str>,
     exported: &mut BTreeMap<&'a str, &'a str>,
 ) {
@@ -214,19 +206,22 @@ fn re_exports<'a>(
         let declaration = tokens[at + 1..].split(|token| token.text == ";").next();
         let mut words = declaration.unwrap_or_default();
         while let [first, second, rest @ ..] = words
-            && matches!(first.text, "crate" | "self")
+            && matches!(first.text.as_str(), "crate" | "self")
             && second.text == "::"
         {
             words = rest;
         }
-        let Some(module) = words.first().filter(|first| known.contains(first.text)) else {
+        let Some(module) = words
+            .first()
+            .filter(|first| known.contains(first.text.as_str()))
+        else {
             continue;
         };
         for (index, word) in words.iter().enumerate().skip(1) {
-            let next = words.get(index + 1).map_or("", |next| next.text);
+            let next = words.get(index + 1).map_or("", |next| next.text.as_str());
             let is_last = matches!(next, "" | "," | "}");
             if is_last && word.text.starts_with(|c: char| c.is_alphabetic()) {
-                exported.insert(word.text, module.text);
+                exported.insert(&word.text, &module.text);
             }
         }
     }

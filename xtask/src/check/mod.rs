@@ -18,7 +18,8 @@ use output::Outcome;
 /// A run of cargo that checks something.
 struct Step {
     name: &'static str,
-    arguments: &'static [&'static str],
+    /// The arguments of cargo, with blanks between them.
+    arguments: &'static str,
     /// An environment variable for it.
     environment: Option<(&'static str, &'static str)>,
     /// The advice if it fails.
@@ -27,7 +28,7 @@ struct Step {
 
 const FORMATTING: Step = Step {
     name: "formatting",
-    arguments: &["fmt", "--all", "--check"],
+    arguments: "fmt --all --check",
     environment: None,
     remedy: "`cargo fmt` formats everything",
 };
@@ -36,14 +37,7 @@ const FORMATTING: Step = Step {
 const COMPILED: [Step; 3] = [
     Step {
         name: "lints",
-        arguments: &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
+        arguments: "clippy --workspace --all-targets -- -D warnings",
         environment: None,
         remedy: "clippy says above what it found; `cargo clippy --fix` mends some of it",
     },
@@ -51,25 +45,13 @@ const COMPILED: [Step; 3] = [
     // are then not compiled again. With all programs it would warn of those that are named as their crate's library.
     Step {
         name: "docs",
-        arguments: &[
-            "doc",
-            "--workspace",
-            "--no-deps",
-            "--lib",
-            "--examples",
-            "--bin",
-            "xtask",
-            "--bin",
-            "ladder",
-            "--bin",
-            "versus",
-        ],
+        arguments: "doc --workspace --no-deps --lib --examples --bin xtask --bin ladder --bin versus",
         environment: Some(("RUSTDOCFLAGS", "-Dwarnings")),
         remedy: "rustdoc says above what it found",
     },
     Step {
         name: "tests",
-        arguments: &["test", "--workspace", "--no-fail-fast"],
+        arguments: "test --workspace --no-fail-fast",
         environment: None,
         remedy: "",
     },
@@ -84,9 +66,6 @@ struct Report {
 }
 
 /// Runs all checks.
-///
-/// # Errors
-/// When a check fails, with everything that failed.
 pub(crate) fn everything() -> Result<()> {
     let start = Instant::now();
     install::device()?;
@@ -156,9 +135,7 @@ fn format_of_kernels() -> std::result::Result<(), Vec<String>> {
 }
 
 /// Runs the check for import circles over each crate of the workspace.
-///
-/// # Errors
-/// When there are circles, with a source line for each of their imports.
+/// Fails when there are circles, with a source line for each of their imports.
 pub(crate) fn circles() -> Result<()> {
     let found = circles::in_workspace(&root())?;
     if found.is_empty() {
@@ -170,13 +147,15 @@ pub(crate) fn circles() -> Result<()> {
 }
 
 fn run(step: &Step) -> Result<(Report, Outcome)> {
-    let line = step.arguments.join(" ");
-    status("Checking", format_args!("{}: cargo {line}", step.name));
+    let Step {
+        name, arguments, ..
+    } = step;
+    status("Checking", format_args!("{name}: cargo {arguments}"));
     let time = Instant::now();
     let mut command = cargo();
     command
         .current_dir(root())
-        .args(step.arguments)
+        .args(arguments.split(' '))
         .envs(step.environment);
     let outcome = output::follow(&mut command, &mut stdout())?;
     let mut failed = outcome.failures();
@@ -187,7 +166,7 @@ fn run(step: &Step) -> Result<(Report, Outcome)> {
         });
     }
     let report = Report {
-        name: step.name,
+        name,
         time: time.elapsed(),
         failed: match outcome.success {
             true => Ok(()),

@@ -67,9 +67,6 @@ impl Outcome {
 }
 
 /// Runs cargo, passes on what it prints to `to`, and reads it.
-///
-/// # Errors
-/// When cargo cannot be started, or its output cannot be read.
 pub(super) fn follow(command: &mut Command, to: &mut impl Write) -> Result<Outcome> {
     let failure = |error: std::io::Error| Failure::new(format!("cannot run cargo: {error}"));
     // Both of its streams go through one pipe, so that their lines stay in order.

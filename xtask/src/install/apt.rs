@@ -6,9 +6,7 @@ use crate::console::{Failure, Result, status};
 use crate::process::{output, visibly};
 
 /// Installs packages. The message names their purpose.
-///
-/// # Errors
-/// When there is no apt-get or we are not root (exit code 2, with the command to run), and when apt fails.
+/// Fails when there is no apt-get or we are not root (exit code 2, with the command to run), and when apt fails.
 pub(super) fn install(packages: &[&str], purpose: &str) -> Result<()> {
     let names = packages.join(" ");
     let command =

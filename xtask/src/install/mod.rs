@@ -12,10 +12,8 @@ use crate::console::{Failure, Result, status};
 const DEBIAN: [&str; 3] = ["rustc-web", "rust-web-src", "llvm-22"];
 
 /// The device compiler, after its missing parts were installed: by rustup if it can fetch them, else by apt.
-///
-/// # Errors
-/// When the installation needs root and we are not root (exit code 2, with the command to run), and when the installed
-/// compiler cannot be used.
+/// Fails when the installation needs root and we are not root (exit code 2, with the command to run), and when the
+/// installed compiler cannot be used.
 pub(crate) fn device() -> Result<DeviceToolchain> {
     match device::discover() {
         Ok(found) => return Ok(found),
@@ -52,9 +50,6 @@ fn described(not_found: &NotFound) -> String {
 }
 
 /// `cargo xtask setup`.
-///
-/// # Errors
-/// When something could not be installed.
 pub(crate) fn setup(with_nvidia: bool) -> Result<()> {
     let complete = device::discover().is_ok() && (!with_nvidia || nvidia::complete());
     let found = device()?;

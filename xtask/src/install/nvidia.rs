@@ -34,9 +34,6 @@ pub(crate) fn complete() -> bool {
 }
 
 /// Installs all of them if one is missing.
-///
-/// # Errors
-/// When the packages could not be installed.
 pub(crate) fn install_if_missing() -> Result<()> {
     if !complete() {
         install()?;

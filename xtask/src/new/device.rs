@@ -26,9 +26,6 @@ pub(super) struct Signature {
 }
 
 /// The rungs that have files in their ladder's folder, in no particular order.
-///
-/// # Errors
-/// When a file cannot be read.
 pub(super) fn rungs(sources: &Path) -> Result<Vec<Rung>> {
     let mut rungs = Vec::new();
     for folder in entries(sources)?.into_iter().filter(|path| path.is_dir()) {

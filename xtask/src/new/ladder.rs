@@ -10,9 +10,8 @@ const RUNG: &str = include_str!("../../templates/ladder_rung.rs");
 const HOST: &str = include_str!("../../templates/ladder_host.rs");
 
 /// Writes a ladder of one rung.
-///
-/// # Errors
-/// When the name is taken or is not a valid name, and when a file cannot be read or written. Nothing is overwritten.
+/// Fails when the name is taken or is not a valid name, and when a file cannot be read or written. Nothing is
+/// overwritten.
 pub(crate) fn new(name: &str) -> Result<()> {
     check_name(name)?;
     let kernels = root().join("kernels-gpu").join("src");

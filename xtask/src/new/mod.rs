@@ -27,9 +27,6 @@ struct Change {
 
 impl Changes {
     /// Adds a new file, from a template in which `{{name}}` is replaced by the value of each name.
-    ///
-    /// # Errors
-    /// When the file exists.
     fn create(&mut self, path: PathBuf, template: &str, values: &[(&str, &str)]) -> Result<()> {
         if path.exists() {
             let shown = from_root(&path);
@@ -52,9 +49,6 @@ impl Changes {
     }
 
     /// Writes all files.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
     fn write(self) -> Result<()> {
         for Change { path, text, is_new } in &self.0 {
             let folder = path.parent().unwrap_or(path);
@@ -76,9 +70,6 @@ impl Changes {
 }
 
 /// Checks that a name can be the name of a module and a kernel.
-///
-/// # Errors
-/// When it cannot. The message describes valid names.
 fn check_name(name: &str) -> Result<()> {
     const KEYWORDS: [&str; 39] = [
         "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum",

@@ -9,10 +9,8 @@ const BY_BLOCK: &str = include_str!("../../templates/rung_by_block.rs");
 const ANY_BLOCK: &str = include_str!("../../templates/rung.rs");
 
 /// Writes a rung that comes after another one of the same ladder, with the other's parameters, geometry and blocks.
-///
-/// # Errors
-/// When the name is taken or is not a valid name, when the rung that it should come after does not exist, and when a
-/// file cannot be read or written. Nothing is overwritten.
+/// Fails when the name is taken or is not a valid name, when the rung that it should come after does not exist, and
+/// when a file cannot be read or written. Nothing is overwritten.
 pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     check_name(name)?;
     let sources = root().join("kernels-gpu").join("src");

@@ -110,7 +110,7 @@ impl Pair {
     /// Both rungs, with the options of the problem that shows the gain.
     ///
     /// # Errors
-    /// [`Error::UnknownLadder`] when the catalog does not have the ladder.
+    /// [`Error`] when the catalog does not have the ladder.
     pub fn selection(&self, catalog: &Catalog) -> Result<Selection, Error> {
         let rungs = vec![self.before.clone(), self.after.clone()];
         Ok(selection(

@@ -2,9 +2,8 @@ use super::*;
 
 #[test]
 fn without_nsight_compute_it_is_said_how_to_get_it() {
-    let error = Error::NoNcu(toolkit::Error::NotFound {
-        tool: toolkit::Tool::Ncu,
-    });
+    let (tool, refused) = (toolkit::Tool::Ncu, Vec::new());
+    let error = Error::NoNcu(toolkit::Unavailable { tool, refused }.into());
     assert_eq!(
         error.to_string(),
         "no ncu was found; it comes with NVIDIA's CUDA toolkit, and alone as the package nsight-compute; --ncu \

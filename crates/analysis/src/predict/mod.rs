@@ -91,8 +91,8 @@ pub type Times = BTreeMap<String, f64>;
 /// by name.
 ///
 /// # Errors
-/// [`Error::Occupancy`] when there is no `ptxas`, when the device does not support a rung that was requested by
-/// name, and when it supports none of the rungs; [`Error::Engine`] when the SIMT machine fails.
+/// [`Error`] when there is no `ptxas`, when the device does not support a rung that was requested by
+/// name, and when it supports none of the rungs; when the SIMT machine fails.
 pub fn ladder(
     kernels: &'static Kernels,
     device: &Description,

@@ -8,6 +8,6 @@ mod table;
 
 pub use document::Document;
 pub use printer::{Format, Printer};
-pub(crate) use style::duration;
+pub use style::duration;
 pub use style::{NOTHING, OutputStyle};
 pub use table::{Cell, Column, Table};

@@ -25,7 +25,7 @@ impl OutputStyle {
 }
 
 /// A time, in microseconds or in milliseconds.
-pub(crate) fn duration(nanoseconds: f64) -> String {
+pub fn duration(nanoseconds: f64) -> String {
     match nanoseconds < 1e6 {
         true => format!("{:.2} µs", nanoseconds / 1e3),
         false => format!("{:.3} ms", nanoseconds / 1e6),

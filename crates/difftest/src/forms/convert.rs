@@ -3,19 +3,11 @@
 use super::{Forms, INTEGERS, ROUNDINGS, Ty};
 
 pub(super) fn conversions(forms: &mut Forms) {
-    let integers: [(&str, Ty); 8] = [
-        ("u8", Ty::B16),
-        ("s8", Ty::B16),
-        ("u16", Ty::B16),
-        ("s16", Ty::B16),
-        ("u32", Ty::B32),
-        ("s32", Ty::B32),
-        ("u64", Ty::B64),
-        ("s64", Ty::B64),
-    ];
+    let bytes = [("u8", Ty::B16), ("s8", Ty::B16)];
+    let integers = [&bytes[..], &INTEGERS].concat();
     let floats: [(&str, Ty); 3] = [("f16", Ty::F16), ("f32", Ty::F32), ("f64", Ty::F64)];
-    for (to, to_ty) in integers {
-        for (from, from_ty) in integers {
+    for &(to, to_ty) in &integers {
+        for &(from, from_ty) in &integers {
             forms.exact(format!("cvt.{to}.{from}"), to_ty, &[from_ty]);
             if may_saturate(to, from) {
                 forms.exact(format!("cvt.sat.{to}.{from}"), to_ty, &[from_ty]);
@@ -28,7 +20,7 @@ pub(super) fn conversions(forms: &mut Forms) {
         }
     }
     for (to, to_ty) in floats {
-        for (from, from_ty) in integers {
+        for &(from, from_ty) in &integers {
             for rounding in ROUNDINGS {
                 forms.exact(format!("cvt.{rounding}.{to}.{from}"), to_ty, &[from_ty]);
             }

@@ -55,7 +55,10 @@ impl<B> Allocations<B> {
         index: usize,
     ) -> Result<&B, Error> {
         let id = bound.get(index).ok_or_else(|| {
-            launch.refused(format!("buffer {index} of {} is an argument", bound.len()))
+            Error::launch(
+                launch,
+                format!("buffer {index} of {} is an argument", bound.len()),
+            )
         })?;
         self.get(*id)
     }

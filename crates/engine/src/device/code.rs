@@ -88,11 +88,14 @@ impl<M> Codes<M> {
         compile: impl Fn(&str) -> Result<M, Error>,
     ) -> Result<(usize, Option<String>), Error> {
         let source = self.sources.get(own.0).ok_or_else(|| {
-            launch.refused(format!("{:?} was not loaded into this device", launch.code))
+            Error::launch(
+                launch,
+                format!("{:?} was not loaded into this device", launch.code),
+            )
         })?;
         let outline = source.outline();
         if !outline.has_entry(&launch.entry) {
-            let missing = || launch.refused("the PTX has no such entry");
+            let missing = || Error::launch(launch, "the PTX has no such entry");
             return Err(self.check_supported(launch).unwrap_or_else(missing));
         }
         let part = extract(outline, &launch.entry, self.lines);

@@ -124,12 +124,15 @@ impl Gpu {
         let Compiled { module, parameters } = self.codes.get(launch, compile)?;
         let parameters = parameters
             .get(&launch.entry)
-            .ok_or_else(|| launch.refused("its parameters cannot be read in the PTX"))?;
+            .ok_or_else(|| Error::launch(launch, "its parameters cannot be read in the PTX"))?;
         let given: Vec<u32> = launch.args.iter().map(size_in_bytes).collect();
         if *parameters != given {
-            return Err(launch.refused(format!(
-                "the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"
-            )));
+            return Err(Error::launch(
+                launch,
+                format!(
+                    "the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"
+                ),
+            ));
         }
         let function = module.get_function(&launch.entry).map_err(&cuda)?;
         let mut slots = Vec::with_capacity(launch.args.len());
@@ -294,10 +297,13 @@ impl Device for Gpu {
 
 fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
     move |error| {
-        launch.refused(format!(
-            "{}; compute-sanitizer or `ladder check --device sim` names the access that did it",
-            describe(error)
-        ))
+        Error::launch(
+            launch,
+            format!(
+                "{}; compute-sanitizer or `ladder check --device sim` names the access that did it",
+                describe(error)
+            ),
+        )
     }
 }
 

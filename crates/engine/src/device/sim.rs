@@ -91,7 +91,7 @@ impl Sim {
             .with_shared_bytes(launch.shared_bytes)
             .with_blocks(chosen);
         let launched = self.machine.launch_observed(&prepared, observer(&function));
-        launched.map_err(|error| launch.refused(error))
+        launched.map_err(|error| Error::launch(launch, error))
     }
 
     /// The place of a buffer in memory: its first address and its size in bytes.
@@ -109,7 +109,7 @@ impl Sim {
         launch: &Launch,
         bound: &[BufferId],
     ) -> Result<(Function, Vec<simt::Arg>), Error> {
-        let words = |error: LoadError| launch.refused(error.to_string().replace('\n', " "));
+        let words = |error: LoadError| Error::launch(launch, error.to_string().replace('\n', " "));
         let compile = |ptx: &str| Module::from_ptx(ptx).map_err(words);
         let compiled = self.codes.get(launch, compile)?;
         let function = compiled.module.function(&launch.entry).map_err(words)?;
@@ -198,7 +198,10 @@ impl Device for Sim {
             true => (self.machine.launch_counted(&prepared)).map(|counters| counters.metrics()),
             false => self.machine.launch(&prepared).map(|_| Vec::new()),
         };
-        let counters = counters.map_err(|error| launch.refused(error))?;
+        // Messages here are lines. A fault's further ones list the calls that led to it.
+        let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+        let counters =
+            counters.map_err(|error| Error::launch(launch, first_line(error.to_string())))?;
         Ok(LaunchResult {
             time_ns: None,
             counters,

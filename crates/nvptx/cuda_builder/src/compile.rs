@@ -1,12 +1,12 @@
 //! The programs of a device build: cargo and rustc, then LLVM's.
 
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::builder::CudaBuilder;
 use crate::error::CudaBuilderError;
-use crate::parts::hash;
 use crate::toolchain::{CoreLibrary, DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRIDE, TARGET};
 
 /// Where a build keeps its files.
@@ -340,6 +340,13 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), CudaBuilderError> {
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), CudaBuilderError> {
     std::fs::copy(from, to).map_err(io(to))?;
     Ok(())
+}
+
+/// A name for a folder of what belongs to `value`.
+pub(crate) fn hash(value: impl Hash) -> String {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> CudaBuilderError {

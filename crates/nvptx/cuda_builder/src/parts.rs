@@ -5,13 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 use std::{iter, thread};
 
-use crate::compile::{io, read, write};
+use crate::compile::{hash, io, read, write};
 use crate::error::CudaBuilderError;
 
 const INPUT: &str = "input.ll";
@@ -97,13 +96,6 @@ impl Part {
         }
         read(&path)
     }
-}
-
-/// A name for a folder of what belongs to `value`.
-pub(crate) fn hash(value: impl Hash) -> String {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }
 
 /// Calls `f` for each item on as many threads as there are cores, and returns the results in order.

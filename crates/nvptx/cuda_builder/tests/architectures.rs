@@ -1,23 +1,21 @@
 //! What builds for several architectures have in common and what not.
 use std::path::Path;
 
-use crate::common::{entry, krate, ptx};
+use crate::common::{assert_has, entry, krate, ptx, refused};
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 
 #[test]
 fn the_version_follows_the_architecture_and_the_instructions() {
     let source = "#[kernel]\npub unsafe fn total(out: *mut u32) {\n    unsafe { *out = warp::warp_reduce(u32::MAX, *out, warp::WarpReductionOp::Add) }\n}\n";
     let ampere = ptx("redux_kernels", NvvmArch::Compute80, source);
-    assert!(
-        ampere.contains("redux.sync.add") && ampere.contains(".version 7.0\n.target sm_80\n"),
-        "{ampere}"
+    assert_has(
+        &ampere,
+        &["redux.sync.add", ".version 7.0\n.target sm_80\n"],
     );
     let hopper = ptx("redux_kernels", NvvmArch::Compute90, source);
-    assert!(hopper.contains(".version 7.8\n.target sm_90\n"), "{hopper}");
+    assert_has(&hopper, &[".version 7.8\n.target sm_90\n"]);
 
-    let error = CudaBuilder::new(krate("redux_kernels", source))
-        .build()
-        .unwrap_err();
+    let error = refused("redux_kernels", source);
     let CudaBuilderError::NotInArchitecture {
         function,
         instruction,
@@ -72,14 +70,8 @@ mod newer;
             (ampere, ".version 7.0\n.target sm_80\n"),
             (hopper, ".version 7.8\n.target sm_90\n"),
         ] {
-            assert!(
-                ptx.contains(header) && ptx.contains(".entry everywhere("),
-                "{header}"
-            );
-            assert!(
-                entry(&ptx, "newer_only").contains("redux.sync.add"),
-                "{header}"
-            );
+            assert_has(&ptx, &[header, ".entry everywhere("]);
+            assert_has(entry(&ptx, "newer_only"), &["redux.sync.add"]);
         }
         // Again, with everything there already.
     }

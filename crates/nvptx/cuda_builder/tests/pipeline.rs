@@ -1,7 +1,7 @@
 //! What a build makes of kernels, and what it refuses.
 use std::path::{Path, PathBuf};
 
-use crate::common::{entry, krate, ptx};
+use crate::common::{assert_has, entry, krate, ptx, refused};
 use cuda_builder::{CudaBuilder, CudaBuilderError, EmitOption, NvvmArch};
 
 /// Loads and stores that name no address space.
@@ -11,12 +11,8 @@ fn generic_accesses(text: &str) -> Vec<&str> {
         .map(str::trim)
         .filter(|line| line.starts_with("ld.") || line.starts_with("st."))
         .filter(|line| {
-            !line
-                .split_whitespace()
-                .next()
-                .unwrap()
-                .split('.')
-                .any(|part| spaces.contains(&part))
+            let opcode = line.split_whitespace().next().unwrap();
+            !opcode.split('.').any(|part| spaces.contains(&part))
         })
         .collect()
 }
@@ -79,26 +75,12 @@ pub unsafe fn bounded(out: *mut u32) {
 fn shared_statics_are_accessed_as_shared_memory() {
     let ptx = ptx("shared_kernels", NvvmArch::default(), SHARED);
 
-    for kernel in ["reverse_a", "reverse_b", "reverse_dynamic"] {
+    for kernel in ["reverse_a", "reverse_b", "reverse_dynamic", "broadcast"] {
         let text = entry(&ptx, kernel);
-        assert!(
-            text.contains("st.shared.b32") && text.contains("ld.shared.b32"),
-            "{text}"
-        );
+        assert_has(text, &["st.shared.b32", "ld.shared.b32"]);
     }
-    assert!(
-        ptx.contains(".shared .align 4 .b8") && ptx.contains("4BOTH[256]"),
-        "{ptx}"
-    );
-    assert!(
-        ptx.contains(".extern .shared .align 16 .b8 _Zcuda_std_dyn_shared[]"),
-        "{ptx}"
-    );
-    let text = entry(&ptx, "broadcast");
-    assert!(
-        text.contains("st.shared.b32") && text.contains("ld.shared.b32"),
-        "{text}"
-    );
+    let dynamic = ".extern .shared .align 16 .b8 _Zcuda_std_dyn_shared[]";
+    assert_has(&ptx, &[".shared .align 4 .b8", "4BOTH[256]", dynamic]);
     assert_eq!(generic_accesses(&ptx), [""; 0]);
 }
 
@@ -107,10 +89,7 @@ fn ptx_has_bounds_lines_and_the_lowest_version() {
     let ptx = ptx("bounded_kernels", NvvmArch::default(), SHARED);
 
     let text = entry(&ptx, "bounded");
-    assert!(
-        text.contains(".maxntid 128") && text.contains(".minnctapersm 2"),
-        "{text}"
-    );
+    assert_has(text, &[".maxntid 128", ".minnctapersm 2"]);
     assert!(!text.contains("launch_bounds"), "{text}");
     assert!(!entry(&ptx, "broadcast").contains(".maxntid"), "{ptx}");
 
@@ -153,27 +132,16 @@ pub unsafe fn count(out: *mut u32) {
     );
 
     let ir = std::fs::read_to_string(ir_path).unwrap();
-    let call = ir
-        .lines()
-        .find(|line| line.contains("vote.sync.ballot"))
-        .unwrap();
-    let group = call
-        .split('#')
-        .nth(1)
-        .unwrap()
-        .split([',', ' '])
-        .next()
-        .unwrap();
-    let attributes = ir
-        .lines()
-        .find(|line| line.starts_with(&format!("attributes #{group} ")))
-        .unwrap();
+    let line = |with: &str| ir.lines().find(|line| line.contains(with)).unwrap();
+    let call = line("vote.sync.ballot");
+    let group = call.split('#').nth(1).unwrap().split([',', ' ']).next();
+    let attributes = line(&format!("attributes #{} ", group.unwrap()));
     assert!(attributes.contains("convergent"), "{call}\n{attributes}");
 }
 
 #[test]
 fn an_access_that_stays_generic_fails_and_names_the_static() {
-    let folder = krate(
+    let error = refused(
         "escaping_kernels",
         r#"
 #[kernel]
@@ -184,17 +152,17 @@ pub unsafe fn escapes(out: *mut *mut u32) {
 }
 "#,
     );
-    let error = CudaBuilder::new(folder).build().unwrap_err().to_string();
-    assert!(
-        error.contains("shared static `escaping_kernels::escapes::HIDDEN`"),
-        "{error}"
+    let error = error.to_string();
+    assert_has(
+        &error,
+        &["shared static `escaping_kernels::escapes::HIDDEN`"],
     );
     assert!(error.contains("in `escapes` stays generic"), "{error}");
 }
 
 #[test]
 fn a_shared_static_with_a_value_fails_and_is_named() {
-    let folder = krate(
+    let error = refused(
         "initialized_kernels",
         r#"
 #[kernel]
@@ -209,10 +177,10 @@ pub unsafe fn counts(out: *mut u32) {
 }
 "#,
     );
-    let error = CudaBuilder::new(folder).build().unwrap_err().to_string();
-    assert!(
-        error.contains("`initialized_kernels::counts::COUNT` has an initial value"),
-        "{error}"
+    let error = error.to_string();
+    assert_has(
+        &error,
+        &["`initialized_kernels::counts::COUNT` has an initial value"],
     );
 }
 
@@ -224,19 +192,14 @@ fn what_is_no_crate_of_kernels_is_told_apart() {
         "{error}"
     );
 
-    let error = CudaBuilder::new(krate("broken_kernels", "fn broken( {"))
-        .build()
-        .unwrap_err();
+    let error = refused("broken_kernels", "fn broken( {");
     assert!(
         matches!(error, CudaBuilderError::BuildFailed { .. }),
         "{error}"
     );
 
-    let no_kernels = krate(
-        "no_kernels",
-        "pub fn f(x: u32) -> MaybeUninit<u32> { MaybeUninit::new(x) }",
-    );
-    let error = CudaBuilder::new(no_kernels).build().unwrap_err();
+    let source = "pub fn f(x: u32) -> MaybeUninit<u32> { MaybeUninit::new(x) }";
+    let error = refused("no_kernels", source);
     assert!(
         matches!(error, CudaBuilderError::NoKernels { .. }),
         "{error}"
@@ -295,8 +258,5 @@ fn a_build_script_watches_sources_only() {
         "{stdout}"
     );
     assert!(watched.iter().all(|path| path.is_file()), "{stdout}");
-    assert!(
-        stdout.contains("cargo::rerun-if-env-changed=CUDA_BUILDER_RUSTC"),
-        "{stdout}"
-    );
+    assert_has(&stdout, &["cargo::rerun-if-env-changed=CUDA_BUILDER_RUSTC"]);
 }

@@ -177,7 +177,7 @@ fn initializers() {
     init("y+4*2", address("y", 8, false));
     init("generic(y)", address("y", 0, true));
     init("generic(y)-4", address("y", -4, true));
-    init("generic(y+8)", address("y", 8, true));
+    init("generic(y)+8", address("y", 8, true));
     init("generic+8", address("generic", 8, false));
     init(
         "{0XFF(y), 0xFF00(generic(y)+4), 0xFF(258)}",

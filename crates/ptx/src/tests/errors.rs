@@ -102,6 +102,21 @@ fn what_is_wrong_in_a_module() {
             "expected a type such as `.b32`, found `x`",
         ),
         (
+            ".global .b32 .align 8 x;",
+            (4, 14),
+            "expected a name, found `.align`",
+        ),
+        (
+            ".global .b32 .v2 x;",
+            (4, 14),
+            "expected a name, found `.v2`",
+        ),
+        (
+            ".global .b64 x = generic(y+8);",
+            (4, 27),
+            "expected `)`, found `+`",
+        ),
+        (
             ".global .b32 .b32 x;",
             (4, 14),
             "expected a name, found `.b32`",
@@ -208,6 +223,11 @@ fn what_is_wrong_in_a_body() {
             "= 3;}",
             1,
             "expected an instruction, a label, a directive or `}`, found `=`",
+        ),
+        (
+            "ret;;}",
+            5,
+            "expected an instruction, a label, a directive or `}`, found `;`",
         ),
         ("@p;}", 3, "expected an instruction, found `;`"),
         ("@3 ret;}", 2, "expected a predicate register, found `3`"),

@@ -2,7 +2,7 @@
 
 use super::HEAD;
 use crate::ast::{Function, Instruction, Module, Operand, Space, Statement};
-use crate::location::{FileName, Place};
+use crate::location::{FileName, Place, SourceFrame};
 use crate::token::{PieceKind, pieces};
 use crate::{Outline, Source, parse};
 use proptest::prelude::*;
@@ -159,6 +159,39 @@ L1: .loc 1 1 71, function_name $L__info0, inlined_at 1 3 30\n\
     assert!(!function(&module, "g").entry);
     let bodies = module.functions.iter().filter(|own| own.body.is_some());
     assert_eq!(bodies.count(), 2, "a declaration has no body to show");
+}
+
+#[test]
+fn a_chain_of_inlined_calls_goes_on_where_a_loc_has_the_calls_place() {
+    let text = "\
+.version 9.5\n.target sm_80\n.address_size 64\n\
+.entry other() {\n.loc 1 9 9, function_name $no, inlined_at 1 1 1\nret;\n}\n\
+.entry k() {\n.loc 1 3 30\n\
+.loc 1 9 9, function_name $mid, inlined_at 1 3 30\n\
+.loc 2 7 7, function_name $mid+2, inlined_at 1 9 9\nexit;\n\
+.loc 1 9 9\n\
+.loc 2 7 7, function_name .debug_str+3, inlined_at 1 9 9\ntrap;\n\
+.loc 2 5 5, function_name $mid, inlined_at 2 5 5\nbar.sync 0;\n\
+.loc 2 1 1, function_name $mid, inlined_at 2 7 7 // @[ b.cu:7:7 @[ a.cu:3:30 ] ]\nret;\n}\n\
+.section .debug_str\n{\n$no:\n.b8 120,\n.b8 121,0\n$mid:\n.b8 109,105,100,0\n}\n";
+    let module = parse(text).unwrap();
+    let k = function(&module, "k");
+    let chains = k.located().map(|(_, loc)| {
+        let chain = k.inline_chain(&module, loc.unwrap(), text);
+        let frame = |frame: &SourceFrame<'_>| (frame.function.clone(), frame.place.line);
+        chain.iter().map(frame).collect::<Vec<_>>()
+    });
+    let frame = |name: &str, line| ((!name.is_empty()).then(|| name.to_owned()), line);
+    let expected = [
+        vec![frame("d", 7), frame("mid", 9), frame("k", 3)],
+        vec![frame("mid", 7), frame("k", 9)],
+        vec![frame("mid", 5), frame("k", 5)],
+        vec![frame("mid", 1), frame("", 7), frame("k", 3)],
+    ];
+    assert_eq!(chains.collect::<Vec<_>>(), expected);
+    let strings = ["$no", "$no+1", "$none", "$no+x", "$no+90"].map(|at| module.debug_string(at));
+    let expected = [Some("xy"), Some("y"), None, None, Some("")].map(|own| own.map(str::to_owned));
+    assert_eq!(strings, expected);
 }
 
 #[test]

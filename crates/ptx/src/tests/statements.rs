@@ -207,7 +207,7 @@ fn labels_and_what_they_name() {
 #[test]
 fn scopes() {
     body(
-        "{ // callseq 0, 0\n .param .b32 a; { ret;;\n} } {}",
+        "{ // callseq 0, 0\n .param .b32 a; { ret;\n} } {}",
         |body| {
             let [Statement::Scope(outer), Statement::Scope(empty)] = body else {
                 panic!("{body:?}")
@@ -233,21 +233,26 @@ fn source_lines() {
         .match_indices(".loc")
         .map(|(at, _)| (start + at) as u32);
     body(text, |body| {
-        let mut loc = |file, line, column, inlined_at| {
+        let mut loc = |file, line, column, name: &str, inlined_at| {
+            let name_at = text.find(name).map(|at| (start + at) as u32);
             Statement::Loc(Loc {
                 at: places.next().unwrap(),
                 file,
                 line,
                 column,
+                function_name: name_at.filter(|_| !name.is_empty()).map(|start| Span {
+                    start,
+                    end: start + name.len() as u32,
+                }),
                 inlined_at,
             })
         };
         assert_eq!(
             body[..3],
             [
-                loc(1, 2, 3, None),
-                loc(2, 408, 9, Some((1, 23, 9))),
-                loc(1, 0, 0, Some((4, 5, 6)))
+                loc(1, 2, 3, "", None),
+                loc(2, 408, 9, "$L__info_string0", Some((1, 23, 9))),
+                loc(1, 0, 0, ".debug_str+16", Some((4, 5, 6)))
             ]
         );
     });

@@ -1,5 +1,5 @@
 //! How many instructions a second the machine runs, and how that compares with `ptoxide`, a PTX virtual
-//! machine in Rust. `cargo bench -p simt` measures both on the same kernels and ends with a table of
+//! machine in Rust. `cargo bench -p simt-ptx` measures both on the same kernels and ends with a table of
 //! ratios, taken in turns, of those kernels that ptoxide was asked to run.
 
 mod kernel;

@@ -1,6 +1,6 @@
 //! What a launch costs as it grows: seconds against instructions, and memory against the grid.
 //!
-//! `cargo run --release -p simt --example scaling [-- FILE.svg]` runs two kernels in four sizes each, prints
+//! `cargo run --release -p simt-ptx --example scaling [-- FILE.svg]` runs two kernels in four sizes each, prints
 //! the numbers and draws them. Each size is run by a process of its own, whose peak of memory is then its
 //! own too. Only Linux tells a process its peak; elsewhere that half is left out.
 
@@ -17,7 +17,7 @@ use simt::{Arg, Config, Launch, Machine, Module};
 
 /// The number of launches, of which the fastest counts: other work on the host only ever adds time.
 const RUNS: usize = 7;
-const COMMAND: &str = "cargo run --release -p simt --example scaling";
+const COMMAND: &str = "cargo run --release -p simt-ptx --example scaling";
 
 /// A kernel of square matrices: some inputs, the output, the side.
 struct Kernel {

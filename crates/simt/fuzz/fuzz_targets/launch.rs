@@ -15,6 +15,7 @@ thread_local! {
             max_instructions: 20_000,
             max_local_bytes: 4096,
             max_memory_bytes: 1 << 20,
+            ..Config::default()
         })
         .expect("one host thread"),
     );
@@ -27,25 +28,29 @@ fuzz_target!(|data: &[u8]| {
     };
     let Ok(module) = Module::from_ptx(text) else { return };
     MACHINE.with_borrow_mut(|machine| {
-        for name in module.kernels() {
-            let Ok(kernel) = module.function(name) else { continue };
-            let program = kernel.program();
-            let buffers = [64, 1024].map(|len| machine.zeroed::<u32>(len).expect("all others are free"));
-            let args: Vec<Arg> = program
-                .params
-                .iter()
-                .enumerate()
-                .map(|(index, param)| match param.bytes {
-                    8 => buffers[index % 2].into(),
-                    bytes => Arg::Bytes(vec![7; bytes as usize]),
-                })
-                .collect();
-            let block = program.required_block.unwrap_or([40, 1, 1]);
-            if let Err(error) = machine.launch(&Launch::new(&kernel, [2, 1, 1], block, &args).with_shared_bytes(64)) {
-                assert!(!error.to_string().is_empty());
+        let buffers = [64, 1024].map(|len| machine.zeroed::<u32>(len).expect("all others are free"));
+        if let Ok(instance) = machine.load(&module) {
+            for name in module.kernels() {
+                let Ok(kernel) = instance.function(name) else { continue };
+                let program = kernel.program();
+                let args: Vec<Arg> = program
+                    .params
+                    .iter()
+                    .enumerate()
+                    .map(|(index, param)| match param.bytes {
+                        8 => buffers[index % 2].into(),
+                        bytes => Arg::Bytes(vec![7; bytes as usize]),
+                    })
+                    .collect();
+                let block = program.required_block.unwrap_or([40, 1, 1]);
+                let launch = Launch::new(&kernel, [2, 1, 1], block, &args).with_shared_bytes(64);
+                if let Err(error) = machine.launch(&launch) {
+                    assert!(!error.to_string().is_empty());
+                }
             }
-            buffers.into_iter().for_each(|buffer| machine.free(buffer).expect("allocated above"));
+            machine.unload(instance).expect("loaded above");
         }
+        buffers.into_iter().for_each(|buffer| machine.free(buffer).expect("allocated above"));
     });
 });
 

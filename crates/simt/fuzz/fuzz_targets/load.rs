@@ -9,6 +9,7 @@ fuzz_target!(|data: &[u8]| {
     match Module::from_ptx(text.clone().into_owned()) {
         Ok(module) => {
             for name in module.kernels() {
+                assert!(!simt::demangled(name).is_empty());
                 if let Err(error) = module.function(name) {
                     assert!(!error.to_string().is_empty());
                 }

@@ -54,6 +54,10 @@ impl Logic {
             op => {
                 let values = self.lop3(regs);
                 regs.set32(R32(r[0]), mask, &values);
+                // Without a predicate there may be no register for one.
+                if op == Op::Lop3 {
+                    return;
+                }
                 let found = || lanes_where(|lane| values[lane] != 0);
                 let q = regs.pred(Pred(r[5]));
                 let value = match op {

@@ -1,10 +1,12 @@
 //! What `simt` can be asked for.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
 use super::spec::Spec;
+use crate::run::Schedule;
 
 /// Runs GPU kernels on the CPU: PTX text, warp by warp, with counters of what a GPU would do.
 #[derive(Debug, Parser)]
@@ -16,9 +18,10 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Run a kernel; exit code 1 if it faults, 2 if the PTX or the arguments are bad
-    Run(Run),
-    /// List a file's kernels: parameters, shared memory, and what of them cannot be run (exit code 2 then)
+    /// Run a kernel, or several; exit code 1 if one faults, 2 if the PTX or the arguments are bad
+    Run(Box<Run>),
+    /// List a file's kernels: parameters, shared memory, and what of them cannot be run (exit code 2 then); and the
+    /// variables that other modules may see
     Check(Check),
 }
 
@@ -27,21 +30,29 @@ pub(super) enum Command {
 pub(super) struct Run {
     /// A file of PTX text
     pub(super) file: PathBuf,
-    /// The kernel: an .entry of the file
-    #[arg(long, value_name = "NAME")]
-    pub(super) entry: String,
+    /// The kernel: an .entry of the file, its name mangled or not, or as much of it as no other kernel has
+    #[arg(long, value_name = "NAME", required_unless_present = "launch")]
+    entry: Option<String>,
     /// Blocks, in x or also y and z
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sides)]
-    pub(super) grid: [u32; 3],
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sides, required_unless_present = "launch")]
+    grid: Option<[u32; 3]>,
     /// Threads of a block, in x or also y and z
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sides)]
-    pub(super) block: [u32; 3],
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sides, required_unless_present = "launch")]
+    block: Option<[u32; 3]>,
     /// Dynamic shared memory of a block
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
-    pub(super) shared: u32,
+    shared: u32,
+    /// Instead of the four above, kernels to run one after the other, which share buffers and variables; each is
+    /// "NAME grid=X[,Y[,Z]] block=X[,Y[,Z]] [shared=BYTES] [args=I,J,…]". Without args=, the kernel takes all of --arg
+    #[arg(long, value_name = "LAUNCH", num_args = 1.., value_parser = launch,
+          conflicts_with_all = ["entry", "grid", "block", "shared"])]
+    launch: Vec<KernelLaunch>,
     /// The kernel's arguments, in the order of its parameters
     #[arg(long, value_name = "SPEC", num_args = 1..)]
     pub(super) arg: Vec<Spec>,
+    /// Give a constant or global variable this value before the run; it has to be as large as the variable
+    #[arg(long, value_name = "NAME=SPEC", num_args = 1.., value_parser = symbol)]
+    pub(super) symbol: Vec<Symbol>,
     /// Print argument I after the run, all of it or its first COUNT elements; the first argument is 0
     #[arg(long, value_name = "I[:COUNT]", num_args = 1.., value_parser = print)]
     pub(super) print: Vec<Print>,
@@ -57,7 +68,15 @@ pub(super) struct Run {
     /// End the run with a fault after so many instructions of warps
     #[arg(long, value_name = "N", default_value_t = crate::Config::default().max_instructions)]
     pub(super) max_instructions: u64,
-    /// Print one JSON object: entry, seconds, counters, and in buffers what --print names
+    /// End the run with a fault after so long
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(super) time_limit: Option<Duration>,
+    /// In which order blocks, warps and diverged lanes run: fixed, round-robin or random:SEED. Where the order matters,
+    /// the kernel has a race
+    #[arg(long, value_name = "ORDER", default_value_t)]
+    pub(super) schedule: Schedule,
+    /// Print one JSON object: entry, seconds, counters, and in buffers what --print names. With --launch, the first
+    /// three are in an array, launches
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -71,6 +90,8 @@ pub(super) struct Check {
 const SPECS: &str = "\
 SPEC is a scalar or a buffer; its TYPE is i8 u8 i16 u16 i32 u32 i64 u64 f16 f32 f64:
   i32:-5  u64:7  f32:1.5  f64:-inf  f16:nan
+  bytes:0a00ff          a struct, byte by byte as it lies in memory
+  bytes:file:PATH       the same from a file
   i32[1024]             1024 zeros
   i32[1024]=iota        0, 1, 2, …
   i32[1024]=rand:SEED   pseudo-random: integers 0 to 255 (i8: -128 to 127), floats from 0 up to 1
@@ -83,9 +104,98 @@ Integers are their top 8 bits; f16, f32 and f64 their top 11, 24 and 53 bits, ov
 With --json, elements that are no numbers are the strings \"nan\", \"inf\" and \"-inf\", and a counter that
 has nothing to divide by is null.
 
-Example:
+Examples:
   simt run saxpy.ptx --entry saxpy --grid 4 --block 256 \\
-    --arg f32:2 f32[1024]=iota f32[1024]=rand:1 u32:1024 --print 2:8 --count";
+    --arg f32:2 f32[1024]=iota f32[1024]=rand:1 u32:1024 --print 2:8 --count
+  simt run filter.ptx --symbol taps=f32[3]=file:taps.bin --print 2 \\
+    --arg f32[1024]=rand:1 f32[1024] f32[1] \\
+    --launch \"filter grid=4 block=256 args=0,1\" \"sum grid=1 block=1024 args=1,2\"";
+
+/// A kernel, its grid and its arguments.
+#[derive(Debug, Clone)]
+pub(super) struct KernelLaunch {
+    pub(super) entry: String,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    pub(super) shared: u32,
+    /// The numbers of its arguments among those of the command line; all of them if `None`.
+    pub(super) args: Option<Vec<usize>>,
+}
+
+impl Run {
+    /// The launches: those of --launch, or the one that --entry and the options beside it describe.
+    pub(super) fn launches(&self) -> Vec<KernelLaunch> {
+        match (&self.entry, self.grid, self.block) {
+            (Some(entry), Some(grid), Some(block)) => vec![KernelLaunch {
+                entry: entry.clone(),
+                grid,
+                block,
+                shared: self.shared,
+                args: None,
+            }],
+            _ => self.launch.clone(),
+        }
+    }
+
+    /// Whether the launch is written as --entry and the options beside it.
+    pub(super) fn is_single(&self) -> bool {
+        self.launch.is_empty()
+    }
+}
+
+fn launch(text: &str) -> Result<KernelLaunch, String> {
+    const HINT: &str = "write it as \"NAME grid=4 block=256 shared=0 args=0,1\"";
+    let number = |word: &str| format!("`{word}` is not a number; {HINT}");
+    let (mut grid, mut block, mut shared, mut args) = (None, None, None, None);
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    // From the end, because a demangled name may have blanks.
+    while let Some((key, value)) = words.last().and_then(|word| word.split_once('=')) {
+        let before = match key {
+            "grid" => grid.replace(sides(value)?).is_some(),
+            "block" => block.replace(sides(value)?).is_some(),
+            "shared" => shared
+                .replace(value.parse().map_err(|_| number(value))?)
+                .is_some(),
+            "args" => {
+                let all = value.split(',').filter(|word| !word.is_empty());
+                let all = all.map(|word| word.parse().map_err(|_| number(word)));
+                args.replace(all.collect::<Result<_, _>>()?).is_some()
+            }
+            _ => return Err(format!("a launch has no `{key}`; {HINT}")),
+        };
+        if before {
+            return Err(format!("`{key}` stands twice; {HINT}"));
+        }
+        words.pop();
+    }
+    if words.is_empty() {
+        return Err(format!("the kernel's name is missing; {HINT}"));
+    }
+    Ok(KernelLaunch {
+        entry: words.join(" "),
+        grid: grid.ok_or_else(|| format!("grid= is missing; {HINT}"))?,
+        block: block.ok_or_else(|| format!("block= is missing; {HINT}"))?,
+        shared: shared.unwrap_or(0),
+        args,
+    })
+}
+
+/// `NAME=SPEC`
+#[derive(Debug, Clone)]
+pub(super) struct Symbol {
+    pub(super) name: String,
+    pub(super) value: Spec,
+}
+
+fn symbol(text: &str) -> Result<Symbol, String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or("write a variable's name and its value, as factor=f32:2 or table=i32[16]=iota")?;
+    Ok(Symbol {
+        name: name.to_owned(),
+        value: value.parse()?,
+    })
+}
 
 fn sides(text: &str) -> Result<[u32; 3], String> {
     let mut sides = [1; 3];
@@ -100,6 +210,12 @@ fn sides(text: &str) -> Result<[u32; 3], String> {
             .map_err(|_| format!("`{word}` is not a number from 0 to 4294967295"))?;
     }
     Ok(sides)
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok().filter(|seconds| *seconds > 0.0);
+    let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    limit.ok_or_else(|| format!("`{text}` is not a number of seconds above 0, as 10 or 0.5"))
 }
 
 /// `I` or `I:COUNT`.

@@ -5,6 +5,7 @@ use std::io::Write;
 use super::args::Check;
 use super::{Failure, load, reason};
 use crate::code::{Param, Program};
+use crate::demangle::demangled;
 use ptx;
 
 pub(super) fn check(args: &Check, out: &mut dyn Write) -> Result<u8, Failure> {
@@ -22,15 +23,29 @@ pub(super) fn check(args: &Check, out: &mut dyn Write) -> Result<u8, Failure> {
     writeln!(out, "{}: {header}{kernels}", args.file.display())?;
     let mut refused = 0;
     for name in names {
+        let shown = both(name);
         match module.function(name) {
-            Ok(function) => writeln!(out, "{name}{}", line(function.program()))?,
+            Ok(function) => writeln!(out, "{shown}{}", line(function.program()))?,
             Err(error) => {
                 refused += 1;
-                writeln!(out, "{name}: cannot be run: {}", reason(&error))?;
+                writeln!(out, "{shown}: cannot be run: {}", reason(&error))?;
             }
         }
     }
+    for variable in module.variables().filter(|own| own.is_visible) {
+        let space = variable.constant_at.map_or("global", |_| "constant");
+        let (name, bytes) = (both(&variable.name), variable.bytes);
+        writeln!(out, "{space} variable {name}: {bytes} bytes")?;
+    }
     Ok(if refused > 0 { 2 } else { 0 })
+}
+
+/// A name as the source has it, and as the text has it where that differs: `add(int, int) = _Z3addii`.
+fn both(name: &str) -> String {
+    match demangled(name) {
+        same if same == name => same,
+        readable => format!("{readable} = {name}"),
+    }
 }
 
 /// `(.u64 input, .u32 n), 512 bytes of shared memory, at most 128 threads`

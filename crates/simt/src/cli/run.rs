@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::Instant;
 
-use super::args::{Print, Run};
+use super::args::{Print, Run, Symbol};
 use super::spec::{BufferInit, Spec};
 use super::values::Type;
 use super::{Failure, load, refused};
 use crate::counters::{Counters, Metric, Value};
-use crate::run::{Arg, Buffer, Config, Launch, LaunchError, Machine};
+use crate::demangle::demangled;
+use crate::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Machine};
 
 /// A buffer among the arguments.
 struct BufferArg {
@@ -20,9 +21,6 @@ struct BufferArg {
 
 pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Result<u8, Failure> {
     let (_, module) = load(&args.file)?;
-    let function = module
-        .function(&args.entry)
-        .map_err(|error| refused(&args.file, &error))?;
     for (index, wanted) in args
         .print
         .iter()
@@ -44,17 +42,33 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
             }
         }
     }
-    let memory = room(&args.arg)?;
-
+    let memory = room(args)?;
     let config = Config {
         max_memory_bytes: memory,
         threads: args.threads.unwrap_or(0) as usize,
         max_instructions: args.max_instructions,
+        time_limit: args.time_limit,
+        schedule: args.schedule,
         ..Config::default()
     };
     let mut machine = Machine::new(config).map_err(|error| {
         Failure::usage(format!("cannot start threads: {error}; lower --threads"))
     })?;
+    let instance = machine
+        .load(&module)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    for Symbol { name, value } in &args.symbol {
+        set(&mut machine, &instance, name, value)
+            .map_err(|why| Failure::usage(format!("--symbol {name}: {why}")))?;
+    }
+    let mut functions = Vec::new();
+    for launch in args.launches() {
+        let function = instance.function(&launch.entry);
+        functions.push((
+            launch,
+            function.map_err(|error| refused(&args.file, &error))?,
+        ));
+    }
     let mut held = Vec::with_capacity(args.arg.len());
     let mut values = Vec::with_capacity(args.arg.len());
     for (index, spec) in args.arg.iter().enumerate() {
@@ -64,23 +78,50 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         held.push(buffer);
     }
 
-    let (grid, block, shared) = (args.grid, args.block, args.shared);
-    let start = Instant::now();
-    let counted = if args.count || args.json {
-        machine
-            .launch_counted(&Launch::new(&function, grid, block, &values).with_shared_bytes(shared))
-            .map(Some)
-    } else {
-        machine
-            .launch(&Launch::new(&function, grid, block, &values).with_shared_bytes(shared))
-            .map(|()| None)
-    };
-    let seconds = start.elapsed().as_secs_f64();
-    let faulted = match counted {
-        Err(LaunchError::Fault(fault)) => Err(Failure::fault(fault.to_string())),
-        Err(error) => return Err(Failure::usage(error.to_string())),
-        Ok(counters) => Ok(counters.map_or(Vec::new(), |counters: Counters| counters.metrics())),
-    };
+    let mut launches = Vec::new();
+    for (launch, function) in functions {
+        let chosen = match &launch.args {
+            None => values.clone(),
+            Some(numbers) => numbers
+                .iter()
+                .map(|number| {
+                    values.get(*number).cloned().ok_or_else(|| {
+                        let (entry, count) = (&launch.entry, values.len());
+                        Failure::usage(format!(
+                            "--launch {entry}: there is no argument {number}, but {count}, from 0 on"
+                        ))
+                    })
+                })
+                .collect::<Result<_, _>>()?,
+        };
+        launches.push((launch, function, chosen));
+    }
+
+    let mut done = Vec::new();
+    let mut fault = None;
+    for (own, function, values) in &launches {
+        let launch = Launch::new(function, own.grid, own.block, values);
+        let launch = launch.with_shared_bytes(own.shared);
+        let start = Instant::now();
+        let counted = if args.count || args.json {
+            machine.launch_counted(&launch).map(Some)
+        } else {
+            machine.launch(&launch).map(|()| None)
+        };
+        let seconds = start.elapsed().as_secs_f64();
+        match counted {
+            Err(LaunchError::Fault(error)) => {
+                fault = Some(Failure::fault(error.to_string()));
+                break;
+            }
+            Err(error) => return Err(Failure::usage(error.to_string())),
+            Ok(counters) => done.push(Done {
+                entry: function.name(),
+                seconds,
+                metrics: counters.map_or(Vec::new(), |counters: Counters| counters.metrics()),
+            }),
+        }
+    }
 
     // Buffers are shown after a fault too: the values written before it help to find its cause.
     for save in &args.save {
@@ -95,18 +136,23 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Some((print, held))
     });
     if args.json {
-        let metrics = faulted?;
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
         let buffers: Vec<String> = shown
             .map(|(print, held)| {
                 let elements = elements(&machine, print, held, true)?;
                 Ok(format!("\"{}\": {elements}", print.index))
             })
             .collect::<Result<_, Failure>>()?;
+        let launches: Vec<String> = done.iter().map(Done::json).collect();
+        let launches = match args.is_single() {
+            true => launches.concat(),
+            false => format!("\"launches\": [{{{}}}]", launches.join("}, {")),
+        };
         writeln!(
             out,
-            "{{\"entry\": {}, \"seconds\": {seconds}, \"counters\": {{{}}}, \"buffers\": {{{}}}}}",
-            json_string(&args.entry),
-            json_counters(&metrics),
+            "{{{launches}, \"buffers\": {{{}}}}}",
             buffers.join(", ")
         )?;
         return Ok(0);
@@ -121,26 +167,70 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
             elements(&machine, print, held, false)?
         )?;
     }
-    let metrics = faulted?;
-    write!(out, "{}", table(&metrics))?;
-    writeln!(err, "{} ran in {seconds:.3} s", args.entry)?;
-    Ok(0)
+    for Done { entry, metrics, .. } in &done {
+        if !args.is_single() && args.count {
+            writeln!(out, "{}:", demangled(entry))?;
+        }
+        write!(out, "{}", table(metrics))?;
+    }
+    for Done { entry, seconds, .. } in &done {
+        writeln!(err, "{} ran in {seconds:.3} s", demangled(entry))?;
+    }
+    fault.map_or(Ok(0), Err)
+}
+
+/// A launch that has run to its end.
+struct Done<'a> {
+    entry: &'a str,
+    seconds: f64,
+    metrics: Vec<Metric>,
+}
+
+impl Done<'_> {
+    /// The members of its JSON object.
+    fn json(&self) -> String {
+        let (entry, counters) = (json_string(self.entry), json_counters(&self.metrics));
+        let seconds = self.seconds;
+        format!("\"entry\": {entry}, \"seconds\": {seconds}, \"counters\": {{{counters}}}")
+    }
+}
+
+/// Gives a variable its value.
+fn set(machine: &mut Machine, instance: &Instance, name: &str, value: &Spec) -> Result<(), String> {
+    let variable = instance
+        .variable::<u8>(name)
+        .map_err(|error| error.to_string())?;
+    let filled;
+    let bytes = match value {
+        Spec::Scalar(bytes) => bytes,
+        Spec::Buffer { ty, count, fill } => {
+            filled = ty.fill(*count, fill)?;
+            &filled
+        }
+    };
+    if bytes.len() != variable.len() {
+        let (own, given) = (variable.len(), bytes.len());
+        return Err(format!(
+            "the variable has {own} bytes, and the value {given}"
+        ));
+    }
+    let written = machine.write(variable, bytes);
+    written.map_err(|error| error.to_string())
 }
 
 /// The bytes of memory that the host has, as far as that can be known. The kernel's arguments have to fit into it.
-fn room(specs: &[Spec]) -> Result<u64, Failure> {
+fn room(args: &Run) -> Result<u64, Failure> {
     // Every buffer is held twice for a moment: as bytes here and as the machine's memory.
     let mut need = 0usize;
-    for (index, spec) in specs.iter().enumerate() {
+    let values = args.symbol.iter().map(|symbol| &symbol.value);
+    for spec in args.arg.iter().chain(values) {
         if let Spec::Buffer { ty, count, .. } = spec {
             need = count
                 .checked_mul(ty.bytes())
                 .and_then(|bytes| need.checked_add(bytes))
                 .ok_or_else(|| {
-                    Failure::usage(format!(
-                        "argument {index}: {}[{count}] is more than any memory",
-                        ty.name()
-                    ))
+                    let name = ty.name();
+                    Failure::usage(format!("{name}[{count}] is more than any memory"))
                 })?;
         }
     }

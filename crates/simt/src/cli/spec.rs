@@ -1,5 +1,7 @@
 //! Arguments of a kernel as they are written on the command line.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -28,12 +30,21 @@ pub(super) enum BufferInit {
     Uninit,
 }
 
+/// The size of a file that is one value. A kernel's parameters have less than 32 KiB, constants 64 KiB.
+const MAX_FILE: u64 = 1 << 24;
+
 const HINT: &str = "write a scalar as i32:5, a buffer as f32[1024] or f32[1024]=iota";
 
 impl FromStr for Spec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(bytes) = text.strip_prefix("bytes:") {
+            return Ok(Self::Scalar(match bytes.strip_prefix("file:") {
+                Some(path) => file(path)?,
+                None => hex(bytes)?,
+            }));
+        }
         let end = text
             .find(|c: char| !c.is_ascii_alphanumeric())
             .unwrap_or(text.len());
@@ -60,6 +71,35 @@ impl FromStr for Spec {
             count,
             fill: fill_of(fill)?,
         })
+    }
+}
+
+/// The bytes that digits stand for, two each.
+fn hex(digits: &str) -> Result<Vec<u8>, String> {
+    let pairs = digits.as_bytes().chunks(2).map(|pair| {
+        let digit = |at: usize| char::from(*pair.get(at)?).to_digit(16);
+        Some((digit(0)? * 16 + digit(1)?) as u8)
+    });
+    let bytes: Option<Vec<u8>> = pairs.collect();
+    bytes.filter(|bytes| !bytes.is_empty()).ok_or_else(|| {
+        format!("`{digits}` is not a row of bytes; write two hexadecimal digits for each, as bytes:0a00ff, or bytes:file:PATH")
+    })
+}
+
+/// The bytes of a file.
+fn file(path: &str) -> Result<Vec<u8>, String> {
+    let bad = |error| format!("cannot read {path}: {error}");
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(bad)?;
+    // A device may give bytes without end.
+    let mut file = file.take(MAX_FILE + 1);
+    file.read_to_end(&mut bytes).map_err(bad)?;
+    match bytes.len() as u64 {
+        0 => Err(format!("{path} is empty")),
+        1..=MAX_FILE => Ok(bytes),
+        _ => Err(format!(
+            "{path} has more than {MAX_FILE} bytes; pass a buffer, as u8[N]=file:{path}"
+        )),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The element types of the command line, and buffers of them as bytes.
 
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read as _;
 
 use half::f16;
 
@@ -113,19 +115,28 @@ impl Type {
             return Ok(self.generate(count, fill));
         };
         let wanted = count * self.bytes();
-        let found = std::fs::read(path)
-            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        if found.len() != wanted {
-            return Err(format!(
-                "{} has {} bytes, {}[{count}] has {wanted}; {}[{}] would take the whole file",
-                path.display(),
-                found.len(),
-                self.name(),
-                self.name(),
-                found.len() / self.bytes()
-            ));
+        let (name, shown) = (self.name(), path.display());
+        let bad = |error| format!("cannot read {shown}: {error}");
+        let file = File::open(path).map_err(bad)?;
+        let length = file.metadata().map_err(bad)?.len();
+        // A device may give bytes without end, and has a length of 0.
+        let mut found = Vec::new();
+        file.take(wanted as u64 + 1)
+            .read_to_end(&mut found)
+            .map_err(bad)?;
+        match found.len() {
+            fits if fits == wanted => Ok(found),
+            more if more > wanted && length == 0 => Err(format!(
+                "{shown} has more bytes than the {wanted} of {name}[{count}]"
+            )),
+            less => {
+                let bytes = length.max(less as u64);
+                let whole = bytes / self.bytes() as u64;
+                Err(format!(
+                    "{shown} has {bytes} bytes, {name}[{count}] has {wanted}; {name}[{whole}] would take the whole file"
+                ))
+            }
         }
-        Ok(found)
     }
 
     /// Values in a row, from their bytes: separated by blanks, or as a JSON array.

@@ -354,13 +354,21 @@ fn an_unaligned_row_touches_one_sector_more() {
 
 #[test]
 fn a_fork_counts_from_zero_and_merges() {
+    let arrival = BarrierArrival {
+        site: site(0),
+        warp_id: WarpId::default(),
+        id: 0,
+        count: None,
+        lanes: u32::MAX,
+        waits: true,
+    };
     let mut all = counters();
     all.executed(site(0), 2, 3);
-    all.barrier(site(0), WarpId::default());
+    all.barrier(&arrival);
     let mut fork = all.fork();
     assert_eq!(count(&fork, "ptx_inst_executed.sum"), 0);
     fork.executed(site(1), 1, 1);
-    fork.barrier(site(0), WarpId::default());
+    fork.barrier(&arrival);
     access(
         &mut fork,
         Space::Shared,

@@ -1,7 +1,7 @@
 //! State spaces and addresses: where an instruction's brackets point, and instructions that compute with
 //! addresses (`cvta`, `isspacep`, `mapa`, `getctarank`, `createpolicy`).
 
-use ptx::ast::Operand;
+use ptx::ast::{AddressBase, Operand, Space};
 
 use super::{Decoded, Decoder};
 use crate::alu::copy64;
@@ -46,20 +46,36 @@ impl Decoder<'_, '_, '_> {
             Location::Constant(_) => Region::Const,
             Location::Param(_) => Region::Param,
         });
+        // Parameters of functions lie in the frame.
+        let is_param = match operand {
+            Operand::Address {
+                base: AddressBase::Name(name),
+                ..
+            } => self
+                .variable_declared(name)
+                .is_some_and(|variable| variable.space == Space::Param),
+            _ => false,
+        };
         let region = match (named, own) {
             (None, None) => Region::Generic,
             // A variable's name in the brackets of a generic access: its own space.
-            (None, Some(own)) => own,
+            (None, Some(own @ (Region::Global | Region::Shared | Region::Local))) => own,
             (Some(named), None) => named,
             (Some(named), Some(own)) if named == own => named,
-            (Some(_), Some(Region::Local)) if matches!(space, Some("param" | "param::func")) => {
+            (Some(_), Some(Region::Local))
+                if matches!(space, Some("param" | "param::func")) && is_param =>
+            {
                 Region::FrameParam
             }
-            (Some(_), Some(_)) => {
-                return Err(self.invalid(format!(
-                    "the variable in the brackets is not in the .{} space",
-                    space.unwrap_or_default()
-                )));
+            (named, Some(_)) => {
+                return Err(self.invalid(match named {
+                    Some(_) => format!(
+                        "the variable in the brackets is not in the .{} space",
+                        space.unwrap_or_default()
+                    ),
+                    None => "the variable in the brackets has no generic address: name its space"
+                        .to_owned(),
+                }));
             }
         };
         if let (Reg::R32(_), Region::Generic | Region::Global) = (address.base, region) {
@@ -81,6 +97,13 @@ impl Decoder<'_, '_, '_> {
                 let region = self
                     .named_space(space)
                     .ok_or_else(|| self.unsupported_form())?;
+                if self.words[1] != "to"
+                    && let Operand::Name(name) | Operand::NameOffset(name, _) = from
+                    && let Some(variable) = self.variable_declared(name)
+                    && self.named_space(variable.space.name()) != Some(region)
+                {
+                    return Err(self.invalid(format!("`{name}` is not in the .{space} space")));
+                }
                 let window = match self.words[1] {
                     "to" => region.window().wrapping_neg(),
                     _ => region.window(),

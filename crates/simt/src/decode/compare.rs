@@ -186,8 +186,9 @@ impl Decoder<'_, '_, '_> {
                 }
             }
             ["set", operator, modifiers @ .., to, ty] => {
+                let flushes = *to == "bf16" && modifiers.contains(&"ftz");
                 match (Comparison::of(operator, modifiers, ty), truth(to, ty)) {
-                    (Some(comparison), Some(yes)) => self.set(&comparison, yes)?,
+                    (Some(comparison), Some(yes)) if !flushes => self.set(&comparison, yes)?,
                     _ => return Err(self.unsupported_form()),
                 }
             }

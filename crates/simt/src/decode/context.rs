@@ -2,9 +2,12 @@
 
 mod operand;
 
+pub(crate) use operand::is_special;
+
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use ptx::ast::{At, Function, Instruction, Module, Operand};
+use ptx::ast::{AddressBase, At, Function, Instruction, Module, Operand, Variable};
 
 use crate::code::{FrameInit, Func, Pred, R32, R64, Reg};
 use crate::error::LowerError;
@@ -27,10 +30,14 @@ pub(crate) struct AddressOperand {
 
 /// A declared register.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Declared {
+pub(crate) struct Declared<'m> {
     pub(crate) reg: Reg,
     /// Its width: 1 for a predicate.
     pub(crate) bits: u32,
+    /// Its type.
+    pub(crate) ty: &'m str,
+    /// The number of its elements, which have registers in a row; 1 unless it is a vector.
+    pub(crate) vector: u32,
 }
 
 /// A register's number in one of the three files.
@@ -81,10 +88,10 @@ register_number! {
 /// The names that one scope of a function declares.
 #[derive(Default)]
 pub(crate) struct Scope<'m> {
-    pub(crate) registers: HashMap<&'m str, Declared>,
+    pub(crate) registers: HashMap<&'m str, Declared<'m>>,
     /// Ranges such as `%r<9>`: prefix, count and the first register.
-    pub(crate) ranges: Vec<(&'m str, u32, Declared)>,
-    pub(crate) variables: HashMap<&'m str, Location>,
+    pub(crate) ranges: Vec<(&'m str, u32, Declared<'m>)>,
+    pub(crate) variables: HashMap<&'m str, (Location, &'m Variable<'m>)>,
 }
 
 /// A function that is being lowered: its names, and the registers that it has so far.
@@ -189,15 +196,36 @@ impl<'l, 'm> Context<'l, 'm> {
         carry
     }
 
-    /// New registers for a declaration of this type: `count` in a row.
-    pub(crate) fn declare(&mut self, ty: &str, count: u32) -> Result<Declared, LowerError> {
+    /// New registers for a declaration of this type: `count` in a row, of `vector` elements each.
+    pub(crate) fn declare(
+        &mut self,
+        ty: &'m str,
+        vector: u32,
+        count: u32,
+    ) -> Result<Declared<'m>, LowerError> {
+        let count = count.saturating_mul(vector);
         let (reg, bits) = match type_bytes(ty) {
+            _ if matches!(ty, "bf16" | "bf16x2" | "tf32") => {
+                return Err(self.invalid(format!(
+                    "there are no registers of type .{ty}: .b16 and .b32 hold it"
+                )));
+            }
             _ if ty == "pred" => (self.allocate::<Pred>(count)?.reg(), 1),
             Some(bytes @ (1 | 2 | 4)) => (self.allocate::<R32>(count)?.reg(), bytes * 8),
             Some(8) => (self.allocate::<R64>(count)?.reg(), 64),
             _ => return Err(self.unsupported(format!("a register of type .{ty}"))),
         };
-        Ok(Declared { reg, bits })
+        if vector > 1 && (vector > 4 || vector * bits > 128 || ty == "pred") {
+            return Err(self.invalid(format!(
+                "there are no vectors of {vector} elements of type .{ty}"
+            )));
+        }
+        Ok(Declared {
+            reg,
+            bits,
+            ty,
+            vector,
+        })
     }
 
     /// Whether the module is for GPUs of this compute capability, as 80 for 8.0, or newer ones.
@@ -212,44 +240,123 @@ impl<'l, 'm> Context<'l, 'm> {
 
     /// The register of this name and its width in bits (1 for a predicate).
     pub(crate) fn register(&self, name: &str) -> Option<(Reg, u32)> {
-        for scope in self.scopes.iter().rev() {
-            if let Some(declared) = scope.registers.get(name) {
-                return Some((declared.reg, declared.bits));
-            }
-            let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-            // `%r12` may belong to `%r<20>` or to `%r1<5>`: try each split, the longest number first.
-            for split in name.len() - digits..name.len() {
-                let (prefix, number) = name.split_at(split);
-                if number.len() > 1 && number.starts_with('0') {
-                    continue;
+        let declared = self.declared(name)?;
+        Some((declared.reg, declared.bits))
+    }
+
+    /// The register of this name.
+    pub(crate) fn declared(&self, name: &str) -> Option<Declared<'m>> {
+        let scopes = self.scopes.iter().rev();
+        scopes.filter_map(|scope| scope.register(name)).next()
+    }
+
+    /// An element of a vector register.
+    fn element(&self, name: &str, element: char) -> Option<(Reg, u32)> {
+        let declared = self.declared(name)?;
+        let at = ["xyzw", "rgba"]
+            .iter()
+            .find_map(|names| names.find(element))? as u32;
+        let is_element = declared.vector > 1 && at < declared.vector;
+        let reg = is_element.then(|| declared.reg.advance(at))?;
+        Some((reg, declared.bits))
+    }
+
+    /// The operands of an instruction, with those spelled out that name all elements of a vector register, or
+    /// an element of an array.
+    pub(crate) fn plain<'i>(
+        &self,
+        inst: &'i Instruction<'i>,
+    ) -> Result<Cow<'i, [Operand<'i>]>, LowerError> {
+        let vector = |operand: &Operand<'_>| match operand {
+            Operand::Name(name) => self.declared(name).filter(|declared| declared.vector > 1),
+            _ => None,
+        };
+        let is_plain = |operand: &Operand<'_>| {
+            !matches!(operand, Operand::Indexed(..)) && vector(operand).is_none()
+        };
+        if inst.operands.iter().all(is_plain) {
+            return Ok(Cow::Borrowed(&inst.operands));
+        }
+        let is_access = inst.is_memory();
+        let plain = |operand: &Operand<'i>| {
+            Ok(match (operand, vector(operand)) {
+                (Operand::Name(name), Some(declared)) => {
+                    let elements = "xyzw".chars().take(declared.vector as usize);
+                    Operand::Vector(
+                        elements
+                            .map(|element| Operand::Element(name, element))
+                            .collect(),
+                    )
                 }
-                let Ok(number) = number.parse::<u32>() else {
-                    continue;
-                };
-                for (known, count, first) in &scope.ranges {
-                    if *known == prefix && number < *count {
-                        return Some((advance(first.reg, number), first.bits));
+                (Operand::Indexed(name, index), _) => {
+                    let variable = self
+                        .variable_declared(name)
+                        .filter(|variable| !variable.dims.is_empty());
+                    let variable =
+                        variable.ok_or_else(|| self.invalid(format!("`{name}` is no array")))?;
+                    let element = type_bytes(variable.ty).unwrap_or(1) * variable.vector;
+                    let offset = index.cast_signed().wrapping_mul(i64::from(element));
+                    match is_access {
+                        true => Operand::Address {
+                            base: AddressBase::Name(name),
+                            offset,
+                        },
+                        false => Operand::NameOffset(name, offset),
                     }
                 }
-            }
-        }
-        None
+                _ => operand.clone(),
+            })
+        };
+        inst.operands.iter().map(plain).collect()
     }
 
     /// Where the variable of this name is.
     pub(crate) fn variable(&mut self, name: &str) -> Option<Result<Location, LowerError>> {
         let mut scopes = self.scopes.iter().rev();
         match scopes.find_map(|scope| scope.variables.get(name)) {
-            Some(location) => Some(Ok(*location)),
+            Some((location, _)) => Some(Ok(*location)),
             None => self.module_variables.module_scope(name),
         }
     }
+
+    /// The declaration of the variable of this name.
+    pub(crate) fn variable_declared(&self, name: &str) -> Option<&'m Variable<'m>> {
+        let mut scopes = self.scopes.iter().rev();
+        let own = scopes.find_map(|scope| scope.variables.get(name));
+        let mut module = self.module.variables.iter();
+        own.map(|(_, variable)| *variable)
+            .or_else(|| module.find(|variable| variable.name == name))
+    }
 }
 
-fn advance(reg: Reg, by: u32) -> Reg {
-    match reg {
-        Reg::R32(R32(first)) => Reg::R32(R32(first + by)),
-        Reg::R64(R64(first)) => Reg::R64(R64(first + by)),
-        Reg::Pred(Pred(first)) => Reg::Pred(Pred(first + by)),
+impl<'m> Scope<'m> {
+    /// The register of this name that the scope declares.
+    pub(crate) fn register(&self, name: &str) -> Option<Declared<'m>> {
+        if let Some(declared) = self.registers.get(name) {
+            return Some(*declared);
+        }
+        let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        // `%r12` may belong to `%r<20>` or to `%r1<5>`: try each split, the longest number first.
+        for split in name.len() - digits..name.len() {
+            let (prefix, number) = name.split_at(split);
+            if number.len() > 1 && number.starts_with('0') {
+                continue;
+            }
+            let Ok(number) = number.parse::<u32>() else {
+                continue;
+            };
+            for (known, count, first) in &self.ranges {
+                if *known == prefix && number < *count {
+                    let reg = first.reg.advance(number * first.vector);
+                    return Some(Declared { reg, ..*first });
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether the scope declares a register or variable of this name.
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        self.variables.contains_key(name) || self.register(name).is_some()
     }
 }

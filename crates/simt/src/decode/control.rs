@@ -48,6 +48,7 @@ impl Decoder<'_, '_, '_> {
             id: self.src(id, "u32")?,
             count: count.map(|count| self.src(count, "u32")).transpose()?,
             waits: modifiers[0] != "arrive",
+            aligned: self.words[0] == "bar" || self.words.contains(&"aligned"),
             reduce,
         })
     }

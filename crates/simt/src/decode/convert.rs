@@ -9,16 +9,16 @@ use crate::alu::float::exact::{Format, Rounding};
 use crate::alu::modifiers::Modifiers;
 use crate::code::{Op, Reg};
 
-/// `cvt.pack`: the modifiers, the bits of a part, whether it is signed, and the operands.
-const PACKS: [(&str, u8, bool, usize); 8] = [
-    ("cvt.pack.sat.u16.s32", 16, false, 3),
-    ("cvt.pack.sat.s16.s32", 16, true, 3),
-    ("cvt.pack.sat.u8.s32.b32", 8, false, 4),
-    ("cvt.pack.sat.s8.s32.b32", 8, true, 4),
-    ("cvt.pack.sat.u4.s32.b32", 4, false, 4),
-    ("cvt.pack.sat.s4.s32.b32", 4, true, 4),
-    ("cvt.pack.sat.u2.s32.b32", 2, false, 4),
-    ("cvt.pack.sat.s2.s32.b32", 2, true, 4),
+/// `cvt.pack`: the modifiers, the bits of a part, and whether it is signed.
+const PACKS: [(&str, u8, bool); 8] = [
+    ("cvt.pack.sat.u16.s32", 16, false),
+    ("cvt.pack.sat.s16.s32", 16, true),
+    ("cvt.pack.sat.u8.s32.b32", 8, false),
+    ("cvt.pack.sat.s8.s32.b32", 8, true),
+    ("cvt.pack.sat.u4.s32.b32", 4, false),
+    ("cvt.pack.sat.s4.s32.b32", 4, true),
+    ("cvt.pack.sat.u2.s32.b32", 2, false),
+    ("cvt.pack.sat.s2.s32.b32", 2, true),
 ];
 
 impl Decoder<'_, '_, '_> {
@@ -33,17 +33,11 @@ impl Decoder<'_, '_, '_> {
 
     /// `cvt.pack.sat.convertType.s32{.b32} d, a, b{, c}` (PTX ISA §9.7.9.22).
     fn cvt_pack(&mut self) -> Decoded<Convert> {
-        let row = PACKS.iter().find(|row| row.0 == self.opcode);
-        let &(_, bits, signed, count) = row.ok_or_else(|| self.unsupported_form())?;
+        let row = PACKS.iter().find(|row| row.0 == self.form);
+        let &(_, bits, signed) = row.ok_or_else(|| self.unsupported_form())?;
         let [to, upper, lower, rest @ ..] = self.operands else {
-            return Err(self.operand_count(count));
+            return Err(self.unsupported_operands());
         };
-        if self.operands.len() != count {
-            return Err(self.operand_count(count));
-        }
-        for operand in self.operands {
-            self.check_width(operand, 32)?;
-        }
         let (to, upper) = (self.dst(to)?, self.src(upper, "s32")?);
         let lower = self.src(lower, "s32")?;
         let rest = match rest.first() {
@@ -85,13 +79,10 @@ impl Decoder<'_, '_, '_> {
             modifiers: modifiers.without(Modifiers::ROUNDING),
         };
         if pair {
-            if from != Type::Float(Format::F32) || !exists(conversion, rounding) {
+            if from != Type::Float(Format::F32) || !exists(conversion, rounding, true) {
                 return Err(self.unsupported_form());
             }
             let [to, upper, lower] = self.exactly()?;
-            for operand in self.operands {
-                self.check_width(operand, 32)?;
-            }
             return Ok(Convert::Pair {
                 to: self.dst(to)?,
                 upper: self.src(upper, "f32")?,
@@ -106,28 +97,29 @@ impl Decoder<'_, '_, '_> {
                 "`{opcode}` needs .rni, .rzi, .rmi or .rpi: it makes an integer"
             )));
         }
-        if let (Type::Float(a), Type::Float(b)) = (from, to)
-            && rounding.is_none()
-            && loses(a, b)
-        {
+        let loses = match (from, to) {
+            (Type::Float(a), Type::Float(b)) => loses(a, b),
+            (Type::Int(..), to) => to.is_float(),
+            _ => false,
+        };
+        if rounding.is_none() && loses {
             return Err(self.invalid(format!(
                 "`{opcode}` needs a rounding modifier: it loses bits"
             )));
         }
-        if !exists(conversion, rounding) {
+        if !exists(conversion, rounding, false) {
             return Err(self.unsupported_form());
         }
         let ty = self.words[self.words.len() - 1];
-        let source = match self.number_register(from_operand, from.bits(), &format!("a .{ty}"))? {
+        let source = match self.number_register(from_operand) {
             Some((reg, _)) => reg,
             None => self.src_of(from_operand, ty, from.bits())?,
         };
-        let (destination, width) =
-            match self.number_register(to_operand, to.bits(), "the result")? {
-                Some(found) => found,
-                None if to.bits() == 64 => (Reg::R64(self.dst(to_operand)?), 64),
-                None => (Reg::R32(self.dst(to_operand)?), 32),
-            };
+        let (destination, width) = match self.number_register(to_operand) {
+            Some(found) => found,
+            None if to.bits() == 64 => (Reg::R64(self.dst(to_operand)?), 64),
+            None => (Reg::R32(self.dst(to_operand)?), 32),
+        };
         let width = width as u8;
         Ok(choose(
             destination,
@@ -139,24 +131,11 @@ impl Decoder<'_, '_, '_> {
         ))
     }
 
-    /// The register of an operand, if it is one, and its width: at least so many bits.
-    fn number_register(
-        &self,
-        operand: &Operand<'_>,
-        bits: u32,
-        value: &str,
-    ) -> Decoded<Option<(Reg, u32)>> {
-        let Operand::Name(name) = operand else {
-            return Ok(None);
-        };
-        match self.register(name) {
-            Some((Reg::Pred(_), _)) => {
-                Err(self.invalid(format!("`{name}` is a predicate, not a number")))
-            }
-            Some((_, found)) if found < bits => Err(self.invalid(format!(
-                "register `{name}` has {found} bits, and {value} has {bits}"
-            ))),
-            found => Ok(found),
+    /// The register of an operand, if it is one, and its width.
+    fn number_register(&self, operand: &Operand<'_>) -> Option<(Reg, u32)> {
+        match operand {
+            Operand::Name(name) => self.register(name),
+            _ => None,
         }
     }
 }
@@ -170,40 +149,65 @@ fn loses(a: Format, b: Format) -> bool {
     }
 }
 
-/// Whether the ISA has these modifiers for a conversion between these types.
-fn exists(conversion: Conversion, rounding: Option<Rounding>) -> bool {
-    const F32: Type = Type::Float(Format::F32);
-    const CLAMPED: Modifiers = Modifiers::SAT.and(Modifiers::FTZ);
+/// Whether the ISA has these modifiers for a conversion between these types, in the words of ptxas.
+fn exists(conversion: Conversion, rounding: Option<Rounding>, pair: bool) -> bool {
+    use Bits::B8;
+    use Format::{Bf16, F16, F32, F64, Tf32};
+    use Type::{Float, Int};
+    const NONE: Modifiers = Modifiers::NONE;
+    const SAT: Modifiers = Modifiers::SAT;
+    const FTZ: Modifiers = Modifiers::FTZ;
+    const CLAMPED: Modifiers = SAT.and(FTZ);
     const FINITE: Modifiers = Modifiers::RELU.and(Modifiers::SATFINITE);
-    let modifiers = conversion.modifiers;
-    let integral = modifiers.has(Modifiers::INTEGRAL);
-    if modifiers.has(Modifiers::FTZ) && conversion.from != F32 && conversion.to != F32 {
-        return false;
-    }
-    match (conversion.from, conversion.to) {
-        (Type::Int(..), Type::Int(..)) => rounding.is_none() && modifiers.within(Modifiers::SAT),
-        (Type::Float(_), Type::Int(..)) => {
-            integral && modifiers.within(CLAMPED.and(Modifiers::INTEGRAL))
+    // Without rounding, rounded to an integer, rounded to the format.
+    const PLAIN: u8 = 1;
+    const INTEGRAL: u8 = 2;
+    const ROUNDED: u8 = 4;
+    let Conversion { from, to, .. } = conversion;
+    let modifiers = conversion.modifiers.without(Modifiers::INTEGRAL);
+    let coarse = matches!(rounding, Some(Rounding::Nearest | Rounding::Zero));
+    let way = match rounding {
+        None => PLAIN,
+        _ if conversion.modifiers.has(Modifiers::INTEGRAL) => INTEGRAL,
+        _ => ROUNDED,
+    };
+    let (ways, allowed) = match (from, to) {
+        (Int(a, signed), Int(b, to_signed)) => {
+            let widens = (b as u8) > (a as u8) || a == b && signed == to_signed;
+            let lossless = widens && (!signed || to_signed);
+            (PLAIN, if lossless { NONE } else { SAT })
         }
-        (Type::Int(..), Type::Float(Format::Tf32)) => false,
-        (Type::Int(..), Type::Float(_)) => {
-            rounding != Some(Rounding::Away) && modifiers.within(CLAMPED)
+        (Float(Bf16), Int(B8, _)) | (Int(B8, _), Float(Bf16)) => return false,
+        (Float(Bf16), Int(..)) => (INTEGRAL, NONE),
+        (Float(F32), Int(..)) => (INTEGRAL, CLAMPED),
+        (Float(_), Int(..)) => (INTEGRAL, SAT),
+        (Float(F32), Float(Tf32)) => {
+            return modifiers.within(FINITE)
+                && match rounding {
+                    Some(Rounding::Away) => !modifiers.has(Modifiers::RELU),
+                    _ => coarse && way == ROUNDED,
+                };
         }
-        (Type::Float(from), Type::Float(Format::Tf32)) => {
-            use Rounding::{Away, Nearest, Zero};
-            from == Format::F32
-                && matches!(rounding, Some(Nearest | Away | Zero))
-                && modifiers.within(FINITE)
+        (_, Float(Tf32)) => return false,
+        (Float(F32), Float(F16 | Bf16)) if pair || modifiers.has(FINITE) => {
+            return coarse && way == ROUNDED && modifiers.within(FINITE);
         }
-        (Type::Float(from), Type::Float(to)) => {
-            let narrow = matches!(to, Format::F16 | Format::Bf16);
-            let allowed = CLAMPED.and(Modifiers::INTEGRAL);
-            rounding != Some(Rounding::Away)
-                && (!integral || from == to)
-                && !(modifiers.has(Modifiers::SAT) && modifiers.has(FINITE))
-                && modifiers.within(if narrow { allowed.and(FINITE) } else { allowed })
-        }
-    }
+        (Int(..), Float(F32)) => (ROUNDED, CLAMPED),
+        (Float(a), Float(b)) if a == b => match a {
+            F32 => (PLAIN | INTEGRAL, CLAMPED),
+            Bf16 => (PLAIN | INTEGRAL, NONE),
+            _ => (PLAIN | INTEGRAL, SAT),
+        },
+        (Float(F16), Float(F64)) => (PLAIN, SAT),
+        (Float(F16), Float(F32)) | (Float(F32), Float(F64)) => (PLAIN, CLAMPED),
+        (Float(Bf16), Float(F32)) => (PLAIN | ROUNDED, FTZ),
+        (Float(Bf16), _) | (Float(F16), Float(Bf16)) => (PLAIN | ROUNDED, NONE),
+        (Float(F64), Float(F32)) | (Float(F32), Float(F16)) => (ROUNDED, CLAMPED),
+        (Float(F32), Float(Bf16)) => (ROUNDED, FTZ),
+        (_, Float(Bf16)) => (ROUNDED, NONE),
+        _ => (ROUNDED, SAT),
+    };
+    rounding != Some(Rounding::Away) && ways & way != 0 && modifiers.within(allowed)
 }
 
 /// The instruction for a conversion: those that programs are full of have loops of their own.
@@ -260,7 +264,7 @@ fn choose(to: Reg, from: Reg, spec: Conversion) -> Convert {
         (W(to), N(from), ..) => any(to.0, from.0, [true, false]),
         (W(to), W(from), ..) => any(to.0, from.0, [true, true]),
         (Reg::Pred(_), ..) | (_, Reg::Pred(_), ..) => {
-            unreachable!("`number_register` refuses predicates")
+            unreachable!("predicates are no operands of `cvt`")
         }
     }
 }

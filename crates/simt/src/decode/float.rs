@@ -118,7 +118,7 @@ static FORMS: &[Form] = {
             "add" 2 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Add, General::Add);
             "sub" 2 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Sub, General::Sub);
             "mul" 2 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Mul, General::Mul);
-            "mad" 3 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Fma, General::Fma);
+            "mad" 3 [ROUNDING] [FTZ SAT] E::Rounded(Fast::Fma, General::Fma);
             "fma" 3 [ROUNDING] [FTZ SAT] E::Rounded(Fast::Fma, General::Fma);
             "div" 2 [ROUNDING] [FTZ] E::Rounded(Fast::Div, General::Div);
             "rcp" 1 [ROUNDING] [FTZ] E::Rounded(Fast::Div, General::Div);
@@ -136,7 +136,7 @@ static FORMS: &[Form] = {
             "add" 2 [] [ROUNDING] E::Rounded(Fast::Add, General::Add);
             "sub" 2 [] [ROUNDING] E::Rounded(Fast::Sub, General::Sub);
             "mul" 2 [] [ROUNDING] E::Rounded(Fast::Mul, General::Mul);
-            "mad" 3 [] [ROUNDING] E::Rounded(Fast::Fma, General::Fma);
+            "mad" 3 [ROUNDING] [] E::Rounded(Fast::Fma, General::Fma);
             "fma" 3 [ROUNDING] [] E::Rounded(Fast::Fma, General::Fma);
             "div" 2 [ROUNDING] [] E::Rounded(Fast::Div, General::Div);
             "rcp" 1 [ROUNDING] [] E::Rounded(Fast::Div, General::Div);
@@ -231,9 +231,6 @@ impl Decoder<'_, '_, '_> {
         let [to, first, others @ ..] = self.operands else {
             return Err(self.operand_count(form.sources + 1));
         };
-        for operand in self.operands {
-            self.check_width(operand, bits)?;
-        }
         let to = self.to(kind, to)?;
         let mut from = [self.from(kind, first)?; 3];
         for (register, operand) in from[1..].iter_mut().zip(others) {
@@ -267,7 +264,6 @@ impl Decoder<'_, '_, '_> {
         };
         let (ty, wide) = kind;
         let to = self.dst::<Pred>(to)?.0;
-        self.check_width(from, if wide { 64 } else { 32 })?;
         let from = [self.from(OperandKind { ty, wide }, from)?; 3];
         Ok(Float { op, to, from })
     }

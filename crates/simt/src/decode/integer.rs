@@ -54,7 +54,7 @@ const ON_PREDICATES: [(&str, logic::Op, usize); 4] = [
 
 impl Decoder<'_, '_, '_> {
     pub(super) fn integer(&mut self) -> Decoded<Alu> {
-        Ok(Alu::Int(match int::Op::named(self.opcode) {
+        Ok(Alu::Int(match int::Op::named(self.form) {
             Some((op, kinds)) => Int {
                 op,
                 r: self.registers(kinds)?,
@@ -94,12 +94,12 @@ impl Decoder<'_, '_, '_> {
     }
 
     pub(super) fn logic(&mut self) -> Decoded<Alu> {
-        if let Some((op, kinds)) = logic::Op::named(self.opcode) {
+        if let Some((op, kinds)) = logic::Op::named(self.form) {
             let r = self.registers(kinds)?;
             return Ok(Alu::Logic(Logic { op, table: 0, r }));
         }
-        let on_predicates = ON_PREDICATES.iter().find(|row| row.0 == self.opcode);
-        Ok(Alu::Logic(match (on_predicates, self.opcode) {
+        let on_predicates = ON_PREDICATES.iter().find(|row| row.0 == self.form);
+        Ok(Alu::Logic(match (on_predicates, self.form) {
             (Some((_, op, sources)), _) => self.on_predicates(*op, *sources)?,
             (_, "lop3.b32") => self.lop3(logic::Op::Lop3)?,
             (_, "lop3.or.b32") => self.lop3(logic::Op::Lop3Or)?,

@@ -10,6 +10,7 @@ use crate::memory::async_copy::AsyncCopy;
 use crate::memory::atomic::{Atomic, AtomicOp};
 use crate::memory::load_store::{Destination, Load, Store, Width};
 use crate::memory::{Memory, Region};
+use crate::observe::Scope;
 use ptx::opcode::type_bytes;
 
 const BITS: &[&str] = &["b32", "b64"];
@@ -23,7 +24,7 @@ const ATOMICS: [(&str, &[&str], AtomicOp); 20] = [
     ("xor", BITS, AtomicOp::Xor),
     ("exch", BITS, AtomicOp::Exchange),
     ("cas", &["b16", "b32", "b64"], AtomicOp::CompareExchange),
-    ("add", &["u32", "s32", "u64", "s64"], AtomicOp::Add),
+    ("add", &["u32", "s32", "u64"], AtomicOp::Add),
     ("add", &["f32"], AtomicOp::AddF32),
     ("add", &["f64"], AtomicOp::AddF64),
     ("add", HALVES, AtomicOp::Half(Half::Add, Modifiers::NONE)),
@@ -138,7 +139,15 @@ impl<'d> Decoder<'d, '_, '_> {
             "st" => self.store(),
             "atom" | "red" => self.atomic(),
             "cp" => self.async_copy(),
-            "membar" | "fence" if self.operands.is_empty() => Ok(Memory::Fence),
+            "membar" | "fence" if self.operands.is_empty() => {
+                let has = |scope: &str| self.words.contains(&scope);
+                Ok(Memory::Fence(match () {
+                    () if has("cta") => Scope::Cta,
+                    () if has("cluster") => Scope::Cluster,
+                    () if has("gpu") || has("gl") => Scope::Gpu,
+                    () => Scope::Sys,
+                }))
+            }
             _ => Err(self.unsupported_form()),
         }
     }
@@ -160,7 +169,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let [to, from] = self.without_policy(&modifiers)? else {
             return Err(self.unsupported_operands());
         };
-        let to = self.destinations(modifiers.vector, to, width)?;
+        let to = self.destinations(modifiers.vector, to)?;
         Ok(Memory::Load(Load {
             address: self.address_in(modifiers.space, from)?,
             width,
@@ -239,7 +248,7 @@ impl<'d> Decoder<'d, '_, '_> {
                 Some(to) if self.is_sink(to) => {
                     vec![Destination::Nowhere; vector.unwrap_or(1)].into()
                 }
-                Some(to) => self.destinations(vector, to, width)?,
+                Some(to) => self.destinations(vector, to)?,
             },
             operand: self.values(vector, operand, ty, width)?,
             new: new.map(|new| self.value(new, ty, width)).transpose()?,
@@ -319,12 +328,11 @@ impl<'d> Decoder<'d, '_, '_> {
         }
     }
 
-    /// The registers that get values of this size.
+    /// The registers that get values.
     fn destinations(
         &mut self,
         vector: Option<usize>,
         operand: &Operand<'_>,
-        width: Width,
     ) -> Decoded<Box<[Destination]>> {
         let elements = self.elements(vector, operand)?.iter();
         let destination = |operand| {
@@ -332,7 +340,6 @@ impl<'d> Decoder<'d, '_, '_> {
                 return Ok(Destination::Nowhere);
             }
             let (reg, bits) = self.written(operand)?;
-            self.fits(reg, bits, width)?;
             Ok(match reg {
                 Reg::R64(reg) => Destination::R64(reg),
                 Reg::R32(reg) => Destination::R32 { reg, bits },
@@ -358,25 +365,9 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// A register, or one that holds an immediate, of at least this size.
     fn value(&mut self, operand: &Operand<'_>, ty: &str, width: Width) -> Decoded<Reg> {
-        if let Operand::Name(name) = operand
-            && let Some((reg, bits)) = self.register(name)
-        {
-            self.fits(reg, bits, width)?;
-            return Ok(reg);
+        match operand {
+            Operand::Name(_) | Operand::Element(..) => Ok(self.any(operand)?.0),
+            _ => self.src_of(operand, ty, width.bytes() * 8),
         }
-        self.src_of(operand, ty, width.bytes() * 8)
-    }
-
-    fn fits(&self, reg: Reg, bits: u32, width: Width) -> Decoded<()> {
-        let needed = width.bytes() * 8;
-        if matches!(reg, Reg::Pred(_)) {
-            return Err(self.invalid("a predicate is neither loaded nor stored"));
-        }
-        if bits < needed {
-            return Err(self.invalid(format!(
-                "a register of {bits} bits is too narrow for a value of {needed}"
-            )));
-        }
-        Ok(())
     }
 }

@@ -2,25 +2,24 @@
 
 use ptx::ast::Operand;
 
+use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::alu::Alu;
 use crate::alu::convert::{Convert, Move};
-use crate::code::{Op, R32, Reg};
+use crate::code::{Op, R32};
 
 impl Decoder<'_, '_, '_> {
     pub(super) fn mov(&mut self) -> Decoded<Op> {
-        if let [to, Operand::Name(name)] = self.operands
-            && let Some(high) = counter(name)
-        {
-            let (to, _) = self.written(to)?;
-            if matches!(to, Reg::Pred(_)) {
-                return Err(self.invalid("a counter does not fit into a predicate"));
-            }
-            return Ok(Op::Clock { to, high });
-        }
         let [_, ty] = self.words else {
             return Err(self.unsupported_form());
         };
+        if let [to, Operand::Name(name)] = self.operands
+            && let Some(high) = counter(name)
+        {
+            self.copies(to, name, ty)?;
+            let (to, _) = self.written(to)?;
+            return Ok(Op::Clock { to, high });
+        }
         let bits = match *ty {
             "pred" => 1,
             "b16" | "u16" | "s16" => 16,
@@ -47,6 +46,8 @@ impl Decoder<'_, '_, '_> {
 
     fn copy(&mut self, to: &Operand<'_>, from: &Operand<'_>, ty: &str, bits: u32) -> Decoded<Move> {
         if bits == 1 {
+            self.check(Kind::new("P"), Some(ty), to)?;
+            self.check(Kind::new("p"), Some(ty), from)?;
             let to = self.dst(to)?;
             let (from, negated) = self.src_pred(from)?;
             return Ok(Move::Pred { to, from, negated });
@@ -58,13 +59,19 @@ impl Decoder<'_, '_, '_> {
         {
             return Err(self.unsupported(format!("the address of function `{name}`")));
         }
-        self.check_width(to, bits)?;
         // A special register has a width of its own.
         let special = matches!(from, Operand::Name(name) if name.starts_with('%')
             && self.register(name).is_none()
             && self.any(from).is_ok());
-        if !special {
-            self.check_width(from, bits)?;
+        match from {
+            Operand::Name(name) if special => self.copies(to, name, ty)?,
+            Operand::Name(name) | Operand::NameOffset(name, _) if self.declared(name).is_none() => {
+                self.is_of_bits(to, ty, name)?;
+            }
+            from => {
+                self.check(Kind::new("T"), Some(ty), to)?;
+                self.check(Kind::new("t"), Some(ty), from)?;
+            }
         }
         if bits == 64 {
             let to = self.dst(to)?;
@@ -86,6 +93,29 @@ impl Decoder<'_, '_, '_> {
         })
     }
 
+    /// Refuses a type that addresses and special registers do not have.
+    fn is_of_bits(&self, to: &Operand<'_>, ty: &str, what: &str) -> Decoded<()> {
+        if ty.starts_with('f') {
+            return Err(self.invalid(format!("`{what}` is no floating-point number")));
+        }
+        self.check(Kind::new("T"), Some(ty), to)
+    }
+
+    /// Refuses a type that is not that of a special register.
+    fn copies(&self, to: &Operand<'_>, name: &str, ty: &str) -> Decoded<()> {
+        self.is_of_bits(to, ty, name)?;
+        let widths: &[&str] = match name.split('.').next() {
+            Some("%tid" | "%ntid" | "%ctaid" | "%nctaid") => &["16", "32"],
+            Some("%clock64" | "%globaltimer") => &["64"],
+            Some("%gridid") => &["16", "32", "64"],
+            _ => &["32"],
+        };
+        match widths.contains(&&ty[1..]) {
+            true => Ok(()),
+            false => Err(self.invalid(format!("`{name}` has {} bits", widths.join(" or ")))),
+        }
+    }
+
     /// The type of a part with so many bits, in which an immediate among the parts is written.
     fn part_type(&self, bits: u32, parts: usize, ty: &str) -> Decoded<&'static str> {
         match (bits, parts) {
@@ -104,9 +134,10 @@ impl Decoder<'_, '_, '_> {
         bits: u32,
     ) -> Decoded<Move> {
         let part = self.part_type(bits, parts.len(), ty)?;
-        self.check_width(to, bits)?;
+        self.check(Kind::new("T"), Some(ty), to)?;
         let mut all = [R32(0); 4];
         for (register, operand) in all.iter_mut().zip(parts) {
+            self.check(Kind::new("t!"), Some(part), operand)?;
             *register = self.src(operand, part)?;
         }
         let pair = [all[0], all[1]];
@@ -133,16 +164,10 @@ impl Decoder<'_, '_, '_> {
         bits: u32,
     ) -> Decoded<Move> {
         let part = self.part_type(bits, parts.len(), ty)?;
-        self.check_width(from, bits)?;
+        self.check(Kind::new("t!&"), Some(ty), from)?;
         let mut all = [R32(0); 4];
         for (register, operand) in all.iter_mut().zip(parts) {
-            // A part of 8 bits may stand in a register of 16, zero-extended; none fits into a narrower one.
-            if let Operand::Name(name) = operand
-                && let Some((_, found)) = self.register(name)
-                && found < bits / parts.len() as u32
-            {
-                return Err(self.invalid(format!("`{name}` is too narrow for a part of .{part}")));
-            }
+            self.check(Kind::new("T_"), Some(part), operand)?;
             *register = self.dst(operand)?;
         }
         let pair = [all[0], all[1]];
@@ -163,7 +188,7 @@ impl Decoder<'_, '_, '_> {
 }
 
 /// Whether a name is that of a running counter, and if so, whether of its upper half (PTX ISA §10.22 ff.).
-fn counter(name: &str) -> Option<bool> {
+pub(super) fn counter(name: &str) -> Option<bool> {
     match name {
         "%clock" | "%clock64" | "%globaltimer" | "%globaltimer_lo" => Some(false),
         "%clock_hi" | "%globaltimer_hi" => Some(true),

@@ -48,7 +48,7 @@ impl Decoder<'_, '_, '_> {
                     mask: self.src(mask, "b32")?,
                 })
             }
-            (["vote", "sync", mode, "pred" | "b32"], [to, value, mask]) => {
+            (["vote", "sync", mode, _], [to, value, mask]) => {
                 let mode = lookup(&VOTES, mode).ok_or_else(|| self.unsupported_operands())?;
                 let to = match mode {
                     VoteMode::Ballot => Reg::R32(self.dst(to)?),
@@ -82,7 +82,7 @@ impl Decoder<'_, '_, '_> {
                 })
             }
             (["redux", .., ty], [to, value, mask]) => {
-                let op = lookup(&REDUCTIONS, self.opcode);
+                let op = lookup(&REDUCTIONS, self.form);
                 Ok(Warp::Reduce {
                     op: op.ok_or_else(|| self.unsupported_operands())?,
                     to: self.dst(to)?,

@@ -1,34 +1,28 @@
 //! Initializers: the bytes of a variable when the program starts (PTX ISA §5.4.4).
 
-use super::{Location, Variables, layout};
-use crate::code::ModuleVariable;
+use super::ModuleMemory;
+use crate::code::{InitialAddress, ModuleVariable};
 use crate::error::LowerError;
-use ptx::ast::{Init, Number, Variable};
+use crate::memory::CONST_WINDOW;
+use ptx::ast::{Init, Number, Space, Variable};
 use ptx::opcode::type_bytes;
 
 /// Bytes from a variable's begin within which initial values may lie. They are held one by one, so that a
 /// short text with a value at the end of a large array would otherwise take gigabytes.
 const MAX_INIT: u64 = 1 << 28;
 
-/// A module-scope variable's size and content.
-pub(super) fn memory_of<'m>(
-    variable: &'m Variable<'m>,
-    variables: &mut Variables<'m>,
+/// A variable with its initial values.
+pub(super) fn fill(
+    mut placed: ModuleVariable,
+    variable: &Variable<'_>,
+    module: &ModuleMemory<'_>,
 ) -> Result<ModuleVariable, LowerError> {
-    let shape = layout(variable)?;
-    let mut memory = ModuleVariable {
-        name: variable.name.to_owned(),
-        bytes: shape.bytes,
-        align: shape.align,
-        init: Vec::new(),
-        addresses: Vec::new(),
-    };
     if let Some(init) = &variable.init {
         let mut writer = Writer {
             variable,
             element: u64::from(type_bytes(variable.ty).unwrap_or(1)),
-            memory: &mut memory,
-            variables,
+            memory: &mut placed,
+            module,
         };
         // Below each dimension lie that many bytes; a short list leaves the rest zero.
         let mut strides = Vec::new();
@@ -43,14 +37,14 @@ pub(super) fn memory_of<'m>(
         strides.reverse();
         writer.write(init, 0, &strides)?;
     }
-    Ok(memory)
+    Ok(placed)
 }
 
 struct Writer<'w, 'm> {
-    variable: &'m Variable<'m>,
+    variable: &'w Variable<'w>,
     element: u64,
     memory: &'w mut ModuleVariable,
-    variables: &'w mut Variables<'m>,
+    module: &'w ModuleMemory<'m>,
 }
 
 impl Writer<'_, '_> {
@@ -75,28 +69,39 @@ impl Writer<'_, '_> {
                 let bytes = self.bytes_of(*number).to_le_bytes();
                 self.put(at, &bytes[..self.element as usize])
             }
-            Init::Address { name, offset, .. } => {
-                let place = self.variables.module_scope(name).ok_or_else(|| {
+            Init::Address {
+                name,
+                offset,
+                generic,
+            } => {
+                let module = self.module;
+                let target = module.named(name, self.variable).ok_or_else(|| {
                     LowerError::invalid(format!("there is no variable `{name}`"), self.variable.at)
-                })??;
-                match (place, self.element) {
-                    (Location::Global(number), 8) => {
-                        self.memory.addresses.push((at, number, *offset));
-                        self.put(at, &[0; 8])
-                    }
-                    (Location::Constant(base) | Location::Shared(base), 4 | 8) => {
-                        let value = i64::from(base).wrapping_add(*offset) as u64;
-                        self.put(at, &value.to_le_bytes()[..self.element as usize])
-                    }
-                    (Location::Global(_) | Location::Constant(_) | Location::Shared(_), bytes) => {
-                        let what =
-                            format!("the address of `{name}` in an element of {bytes} bytes");
-                        Err(self.unsupported(what))
-                    }
-                    _ => {
-                        Err(self.unsupported(format!("the address of `{name}` in an initializer")))
-                    }
+                })?;
+                let number = module.numbers.get(&target.at);
+                let is_global = target.space == Space::Global;
+                if !matches!((self.element, is_global), (8, _) | (4, false)) {
+                    let bytes = self.element;
+                    let what = format!("the address of `{name}` in an element of {bytes} bytes");
+                    return Err(self.unsupported(what));
                 }
+                // Shared variables have no place before a kernel runs (PTX ISA §5.4.4 allows only these two spaces).
+                let Some(number) = number else {
+                    let what = format!("the address of `{name}` in an initializer");
+                    return Err(self.unsupported(what));
+                };
+                module.variable(*number)?;
+                let window = match *generic && !is_global {
+                    true => CONST_WINDOW as i64,
+                    false => 0,
+                };
+                self.memory.addresses.push(InitialAddress {
+                    at,
+                    bytes: self.element as u32,
+                    variable: *number,
+                    offset: offset.wrapping_add(window),
+                });
+                self.put(at, &[0; 8][..self.element as usize])
             }
             Init::Mask { .. } => Err(self.unsupported("mask() in an initializer")),
         }
@@ -105,10 +110,8 @@ impl Writer<'_, '_> {
     /// A number as the variable's type has it; more bits than it has are cut off.
     fn bytes_of(&self, number: Number) -> u128 {
         let is_double = self.variable.ty == "f64";
-        let is_single = self.variable.ty == "f32";
+        let is_single = matches!(self.variable.ty, "f32" | "b32");
         u128::from(match number {
-            Number::Integer(value) if is_double => (value as i64 as f64).to_bits(),
-            Number::Integer(value) if is_single => u64::from((value as i64 as f32).to_bits()),
             Number::Integer(value) => value,
             Number::F32(bits) if is_double => f64::from(f32::from_bits(bits)).to_bits(),
             Number::F32(bits) => u64::from(bits),

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use ptx::ast::{At, Function, Instruction, Loc, Space, Statement, Variable};
 use ptx::opcode::{self, Class};
 
-use super::{Functions, Lowering, flow};
-use crate::code::{Func, Guard, Inst, Op, Origin};
+use super::{Functions, Lowering, declarations, flow};
+use crate::code::{Func, Guard, Inst, Op, Origin, RegisterNames};
 use crate::decode::context::Scope;
 use crate::decode::{Context, decode};
 use crate::error::LowerError;
@@ -37,8 +37,8 @@ pub(super) fn lower<'m>(
     };
     if function.entry {
         for (param, variable) in program.params.iter().zip(&function.params) {
-            let location = Location::Param(param.offset);
-            body.cx.scope().variables.insert(variable.name, location);
+            body.cx.at = variable.at;
+            body.name(variable, Location::Param(param.offset))?;
         }
     } else {
         for variable in function.returns.iter().chain(&function.params) {
@@ -111,10 +111,15 @@ impl<'m> Body<'_, 'm> {
             ));
         }
         self.cx.func.frame_bytes = end;
-        self.cx
-            .scope()
-            .variables
-            .insert(variable.name, Location::Frame(at));
+        self.name(variable, Location::Frame(at))
+    }
+
+    /// Makes a variable known in the scope.
+    fn name(&mut self, variable: &'m Variable<'m>, place: Location) -> Result<(), LowerError> {
+        self.cx.at = variable.at;
+        self.is_new(variable.name, None)?;
+        let known = &mut self.cx.scope().variables;
+        known.insert(variable.name, (place, variable));
         Ok(())
     }
 
@@ -146,15 +151,15 @@ impl<'m> Body<'_, 'm> {
 
     fn registers(
         &mut self,
-        ty: &str,
+        ty: &'m str,
         vector: u32,
         names: &'m [(&'m str, Option<u32>)],
     ) -> Result<(), LowerError> {
-        if vector != 1 {
-            return Err(self.unsupported("a register of vector type"));
-        }
         for (name, count) in names {
-            let first = self.cx.declare(ty, count.unwrap_or(1))?;
+            let first = self.cx.declare(ty, vector, count.unwrap_or(1))?;
+            self.is_new(name, *count)?;
+            let names = RegisterNames::of(name, *count, vector, first.reg);
+            self.cx.func.register_names.extend(names);
             let scope = self.cx.scope();
             match count {
                 Some(count) => scope.ranges.push((name, *count, first)),
@@ -164,6 +169,32 @@ impl<'m> Body<'_, 'm> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a name, or `count` numbered names, that the scope has declared already.
+    fn is_new(&mut self, name: &str, count: Option<u32>) -> Result<(), LowerError> {
+        let scope = self.cx.scope();
+        let twice = match count {
+            None => scope.declares(name).then(|| name.to_owned()),
+            Some(count) => {
+                let mut numbered = scope.registers.keys().chain(scope.variables.keys());
+                let same = |known: &&&str| {
+                    let number = known
+                        .strip_prefix(name)
+                        .filter(|rest| *rest == "0" || !rest.starts_with('0'));
+                    number
+                        .and_then(|number| number.parse().ok())
+                        .is_some_and(|number: u32| number < count)
+                };
+                let of_range = scope.ranges.iter().any(|range| range.0 == name);
+                let whole = of_range.then(|| format!("{name}<{count}>"));
+                whole.or_else(|| numbered.find(same).map(|name| (*name).to_owned()))
+            }
+        };
+        match twice {
+            Some(name) => Err(self.invalid(format!("`{name}` is declared twice"))),
+            None => Ok(()),
+        }
     }
 
     fn statement(&mut self, statement: &'m Statement<'m>, depth: usize) -> Result<(), LowerError> {
@@ -177,19 +208,21 @@ impl<'m> Body<'_, 'm> {
                     ));
                 }
             }
-            Statement::Variable(variable) => match variable.space {
-                Space::Local | Space::Param => self.in_frame(variable)?,
-                Space::Shared | Space::Global | Space::Const => {
-                    let place = self.cx.module_variables.place(variable)?;
-                    self.cx.scope().variables.insert(variable.name, place);
+            Statement::Variable(variable) => {
+                match declarations::variable(variable).map(|()| variable.space)? {
+                    Space::Local | Space::Param => self.in_frame(variable)?,
+                    Space::Shared | Space::Global | Space::Const => {
+                        let place = self.cx.module_variables.place(variable)?;
+                        self.name(variable, place)?;
+                    }
+                    Space::Reg | Space::Tex => {
+                        return Err(LowerError::unsupported(
+                            "a variable of this space",
+                            variable.at,
+                        ));
+                    }
                 }
-                Space::Reg | Space::Tex => {
-                    return Err(LowerError::unsupported(
-                        "a variable of this space",
-                        variable.at,
-                    ));
-                }
-            },
+            }
             Statement::Loc(loc) => self.loc = Some(*loc),
             Statement::Scope(statements) => {
                 self.cx.scopes.push(Scope::default());

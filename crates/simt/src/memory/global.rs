@@ -28,7 +28,7 @@ pub struct Allocation {
 }
 
 /// An allocation of device memory that fails, or a buffer that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
     /// The size in bytes of so many elements does not fit into 64 bits.
@@ -85,6 +85,14 @@ pub enum MemoryError {
         /// Its address.
         address: u64,
     },
+    /// The memory is a variable's, which is freed with its instance.
+    #[error(
+        "the memory at {address:#x} is a variable of a loaded module; unload the module instead"
+    )]
+    Variable {
+        /// Its address.
+        address: u64,
+    },
     /// The buffer belongs to another machine.
     #[error(
         "the buffer at {address:#x} is another machine's; use it with the machine that made it"
@@ -94,6 +102,8 @@ pub enum MemoryError {
         address: u64,
     },
 }
+
+crate::error::debug_like_display!(MemoryError);
 
 /// All allocations, in the order of their addresses.
 #[derive(Debug)]

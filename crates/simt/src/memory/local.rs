@@ -33,6 +33,11 @@ impl LocalMemory {
         true
     }
 
+    /// All words of all threads.
+    pub(crate) fn all(&self) -> &[u32] {
+        &self.words
+    }
+
     /// The word with byte `at` of a lane, which is in bounds.
     #[inline(always)]
     pub fn word(&self, lane: usize, at: u32) -> u32 {

@@ -1,18 +1,32 @@
 //! Faults: the errors of a kernel that end a launch early.
 
 use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
 
 use ptx::Source;
 
 use super::arg::Arg;
 use super::block::BlockFault;
+use super::frames::{Frame, chain, frames, panicked};
 use super::launch::Launch;
 use super::machine::Machine;
-use crate::code::Origin;
-use crate::memory::{AccessFault, AccessProblem};
+use crate::demangle::demangled;
+use crate::memory::{AccessFault, AccessProblem, PARAM_WINDOW, WINDOW_BYTES};
+
+/// Addresses below this are offsets from a null pointer.
+const NULL_PAGE: u64 = 4096;
+/// Where the host's heap lies, and its stack, libraries and large allocations (Linux on x86-64).
+const HOST: [Range<u64>; 2] = [
+    0x5500_0000_0000..0x5700_0000_0000,
+    PARAM_WINDOW + WINDOW_BYTES..1 << 47,
+];
 
 /// A fault: the kernel did something that is not allowed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+///
+/// Displayed as a line that says what, where in the kernel and at which line of its source; further lines list
+/// [`Fault::frames`], if there is more than one.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Fault {
     /// What happened.
@@ -29,9 +43,15 @@ pub struct Fault {
     pub ptx_line: u32,
     /// The text of that line.
     pub ptx: String,
-    /// The source line that the instruction was compiled from: file and line.
+    /// The source line to look at, file and line: the innermost of [`Fault::frames`] that is not a library's, or else
+    /// the innermost.
     pub origin: Option<(String, u32)>,
+    /// The functions that the thread was in, the innermost first: that of the instruction, those that it was inlined
+    /// into, and their callers. Of calls nested deeply, only the innermost.
+    pub frames: Vec<Frame>,
 }
+
+crate::error::debug_like_display!(Fault);
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,14 +83,25 @@ pub enum FaultKind {
     },
     /// `trap`
     Trap,
+    /// A panic of Rust code, which ends in a `trap`.
+    Panic {
+        /// What went wrong, in words, where the function that panicked says it: `index out of bounds`.
+        message: Option<String>,
+    },
     /// The launch executed more instructions than its budget.
     Budget {
         /// The budget, in instructions of warps.
         instructions: u64,
     },
-    /// All warps of the block wait at barriers that will not be completed.
+    /// The launch took longer than it may.
+    TimeLimit {
+        /// How long it may take.
+        limit: Duration,
+    },
+    /// Nothing in the block gets on, nor in other blocks: its threads wait at barriers that will not be completed, for
+    /// lanes that do not come, or for memory that nobody changes.
     Deadlock {
-        /// Which warps wait at which barriers, in words.
+        /// Who waits for what, in words.
         waiting: String,
     },
     /// `brx.idx` with an index beyond its targets.
@@ -87,20 +118,41 @@ pub enum FaultKind {
 
 impl Machine {
     /// A fault of block `number`, in words and with its place in the text.
-    pub(super) fn describe(&self, launch: &Launch<'_>, number: u64, fault: BlockFault) -> Fault {
-        let BlockFault { site, thread, kind } = fault;
+    /// The module's variables lie at `variables`.
+    pub(super) fn describe(
+        &self,
+        launch: &Launch<'_>,
+        variables: &[u64],
+        number: u64,
+        fault: BlockFault,
+    ) -> Fault {
+        let BlockFault {
+            site,
+            thread,
+            kind,
+            callers,
+        } = fault;
         let program = &*launch.function.program;
         let func = &program.functions[site.function as usize];
-        let Origin { at, loc, .. } = func.origins[site.pc as usize];
         let source = Source::new(&launch.function.module.ptx);
-        let (ptx_line, _) = source.line_column(at);
+        let (ptx_line, _) = source.line_column(func.origins[site.pc as usize].at);
+        let sites = [site].into_iter().chain(callers);
+        let frames = frames(&launch.function.module.ptx, program, sites);
         let kind = match kind {
             FaultKind::Access { access, .. } => {
-                let near = self.near(&access, launch.args);
+                let near = self.near(&access, launch, variables);
                 FaultKind::Access { access, near }
             }
+            FaultKind::Trap => match panicked(&frames) {
+                Some(message) => FaultKind::Panic { message },
+                None => FaultKind::Trap,
+            },
             other => other,
         };
+        // Line 0 is code that the compiler made of several lines.
+        let has_line = |frame: &&Frame| frame.place.as_ref().is_some_and(|(_, line)| *line > 0);
+        let lead = frames.iter().filter(has_line).find(|frame| !frame.library);
+        let lead = lead.or_else(|| frames.iter().find(|frame| frame.place.is_some()));
         Fault {
             kind,
             kernel: program.functions[0].name.clone(),
@@ -109,32 +161,35 @@ impl Machine {
             thread: unravel(u64::from(thread), launch.block),
             ptx_line,
             ptx: source.line_text(ptx_line).trim().to_owned(),
-            origin: loc.and_then(|loc| {
-                // Where a library's code was inlined, the line of the caller is reported.
-                let (file, line) = loc
-                    .inlined_at
-                    .map_or((loc.file, loc.line), |at| (at.0, at.1));
-                let mut files = launch.function.module.files.iter();
-                let name = files.find(|(number, _)| *number == file)?;
-                Some((name.1.clone(), line))
-            }),
+            origin: lead.and_then(|frame| frame.place.clone()),
+            frames,
         }
     }
 
     /// The memory that a faulting access was probably meant for.
-    fn near(&self, access: &AccessFault, args: &[Arg]) -> String {
+    fn near(&self, access: &AccessFault, launch: &Launch<'_>, variables: &[u64]) -> String {
         if let Some(near) = access.near() {
             return near;
+        }
+        match access.address {
+            0 => return "a null pointer".to_owned(),
+            bytes @ ..NULL_PAGE => return format!("{bytes} bytes from a null pointer"),
+            address if HOST.iter().any(|range| range.contains(&address)) => {
+                return "probably a pointer to the host's memory".to_owned();
+            }
+            _ => {}
         }
         let Some(allocation) = self.global.nearest(access.address) else {
             return String::new();
         };
-        let whose = args
-            .iter()
-            .position(|arg| *arg == Arg::Pointer(allocation.base))
-            .map_or("an allocation".to_owned(), |index| {
-                format!("argument {index}'s buffer")
-            });
+        let mut args = launch.args.iter();
+        let argument = args.position(|arg| *arg == Arg::Pointer(allocation.base));
+        let variable = launch.function.variable_at(variables, allocation.base);
+        let whose = match (argument, variable) {
+            (Some(index), _) => format!("argument {index}'s buffer"),
+            (None, Some(name)) => format!("variable `{}`", demangled(name)),
+            (None, None) => "an allocation".to_owned(),
+        };
         let end = allocation.base + allocation.bytes;
         let bytes = allocation.bytes;
         if access.address >= end {
@@ -170,9 +225,9 @@ impl Fault {
     fn text(&self) -> String {
         let [bx, by, bz] = self.block;
         let [tx, ty, tz] = self.thread;
-        let mut text = format!("{} in kernel `{}`", self.kind, self.kernel);
+        let mut text = format!("{} in kernel `{}`", self.kind, demangled(&self.kernel));
         if let Some(function) = &self.function {
-            text += &format!(" (function `{function}`)");
+            text += &format!(" (function `{}`)", demangled(function));
         }
         text += &format!(", block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})");
         if self.ptx_line > 0 {
@@ -180,6 +235,9 @@ impl Fault {
         }
         if let Some((file, line)) = &self.origin {
             text += &format!(" [{file}:{line}]");
+        }
+        if self.frames.len() > 1 {
+            text += &chain(&self.frames);
         }
         text
     }
@@ -218,15 +276,20 @@ impl fmt::Display for FaultKind {
                 "warp operation whose mask names lanes that are not there ({lanes:#010x})"
             ),
             FaultKind::Trap => f.write_str("trap"),
+            FaultKind::Panic { message: None } => f.write_str("panic"),
+            FaultKind::Panic {
+                message: Some(message),
+            } => write!(f, "panic: {message}"),
             FaultKind::Budget { instructions } => {
                 write!(f, "more than {instructions} instructions executed")
             }
+            FaultKind::TimeLimit { limit } => write!(f, "not at its end after {limit:?}"),
             FaultKind::Deadlock { waiting } => write!(f, "deadlock: {waiting}"),
             FaultKind::BadIndex { index, targets } => {
                 write!(f, "brx.idx with index {index} of {targets} targets")
             }
             FaultKind::StackOverflow => f.write_str(
-                "calls nested too deeply: no local memory for another frame (Config::max_local_bytes, or the host's own memory)",
+                "calls nested too deeply: no local memory for another call (Config::max_local_bytes, or the host's own memory)",
             ),
         }
     }

@@ -1,16 +1,19 @@
 //! A launch: its geometry and arguments, and the blocks spread over the host's threads.
 
-use std::cell::Cell;
-use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
 
 use super::arg::{Arg, parameters};
-use super::block::{Block, BlockFault, LaunchState, Progress, Worker};
+use super::block::{Exchange, LaunchState};
 use super::fault::Fault;
 use super::geometry::check_geometry;
+use super::instance::InstanceError;
 use super::machine::Machine;
+use super::residents::{Blocks, HostThread};
+use super::schedule::Schedule;
 use crate::code::Program;
+use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
 use crate::module::Function;
 use crate::observe::Observer;
@@ -56,7 +59,7 @@ impl<'a> Launch<'a> {
 
     /// The same launch of only some of the grid's blocks, to learn from a sample about a launch that takes too long
     /// to be run. The other blocks leave nothing in memory, so the results are worthless, and a kernel whose blocks
-    /// wait for each other ends in a [`LaunchError::Fault`].
+    /// wait for those ends in a [`LaunchError::Fault`].
     #[must_use]
     pub fn with_blocks(self, blocks: Option<&'a [u64]>) -> Self {
         Self { blocks, ..self }
@@ -64,11 +67,11 @@ impl<'a> Launch<'a> {
 }
 
 /// Why a launch was refused or ended early.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// No GPU can launch the kernel with this geometry.
-    #[error("kernel `{kernel}`: {problem}")]
+    #[error("kernel `{}`: {problem}", demangled(.kernel))]
     Geometry {
         /// The kernel.
         kernel: String,
@@ -76,7 +79,7 @@ pub enum LaunchError {
         problem: String,
     },
     /// The arguments do not match the kernel's parameters.
-    #[error("kernel `{kernel}`: {problem}")]
+    #[error("kernel `{}`: {problem}", demangled(.kernel))]
     Arguments {
         /// The kernel.
         kernel: String,
@@ -84,7 +87,7 @@ pub enum LaunchError {
         problem: String,
     },
     /// There is no memory for a module-scope variable that the kernel uses.
-    #[error("kernel `{kernel}`: its module's variable `{variable}`: {source}")]
+    #[error("kernel `{}`: its module's variable `{}`: {source}", demangled(.kernel), demangled(.variable))]
     Variable {
         /// The kernel.
         kernel: String,
@@ -93,10 +96,20 @@ pub enum LaunchError {
         /// Why the memory cannot be allocated.
         source: MemoryError,
     },
+    /// The instance that the kernel belongs to cannot be used.
+    #[error("kernel `{}`: {source}", demangled(.kernel))]
+    Instance {
+        /// The kernel.
+        kernel: String,
+        /// Why not: it was unloaded, or another machine has loaded it.
+        source: InstanceError,
+    },
     /// The kernel faulted. Buffers hold what was written before the fault.
     #[error(transparent)]
     Fault(Box<Fault>),
 }
+
+crate::error::debug_like_display!(LaunchError);
 
 impl LaunchError {
     pub(super) fn geometry(program: &Program, problem: String) -> Self {
@@ -187,86 +200,93 @@ impl Machine {
             return Err(LaunchError::geometry(program, problem));
         }
         let params = parameters(program, args)?;
-        let globals = self.place_globals(program)?;
+        let kernel = || program.functions[0].name.clone();
+        let temporary;
+        let variables = match &function.placed {
+            Some(placed) => {
+                let loaded = self.check_loaded(placed);
+                loaded.map_err(|source| LaunchError::Instance {
+                    kernel: kernel(),
+                    source,
+                })?;
+                &placed.addresses
+            }
+            None => {
+                let numbers = program.variables.iter().copied();
+                let placed = self.place(&function.module, numbers);
+                temporary = placed.map_err(|(variable, source)| LaunchError::Variable {
+                    kernel: kernel(),
+                    variable,
+                    source,
+                })?;
+                &temporary
+            }
+        };
         let state = LaunchState {
             program,
             grid,
             block,
             dynamic_shared: shared_bytes,
             params: &params,
-            globals: &globals,
+            variables,
+            constants: &self.constants(&function.module, variables),
             global: &self.global,
             config: &self.config,
             simd: self.simd,
-            progress: Progress {
+            deadline: self
+                .config
+                .time_limit
+                .and_then(|limit| Instant::now().checked_add(limit)),
+            progress: Exchange {
                 instructions: AtomicU64::new(0),
                 faulted: AtomicU64::new(u64::MAX),
             },
         };
-        let blocks = chosen.map_or(all, |chosen| chosen.len() as u64);
-        let next = AtomicU64::new(0);
-        let merged = Mutex::new(observer);
-        let faults = Mutex::new(Vec::<(u64, BlockFault)>::new());
-        let workers = self.pool.current_num_threads() as u64;
-        // The number of blocks that a host thread takes at a time: small enough that all threads end together, and
-        // large enough that taking them costs little.
-        let share = (blocks / (workers * 16)).clamp(1, 64);
-        // The last block begins when all others are done. If it waits for their results, it finds them at once, so
-        // its counters do not depend on the timing of host threads.
-        let last = blocks - 1;
-        let run = |next: &dyn Fn() -> Option<Range<u64>>| {
-            let mut seen = merged.lock().expect("no observer panics").fork();
-            let mut worker = Worker::new(&state);
-            while let Some(numbers) = next() {
-                for index in numbers {
-                    let number = chosen.map_or(index, |chosen| chosen[index as usize]);
-                    // Blocks before the first that faulted are still run, so that the fault that is reported does not
-                    // depend on the timing of host threads.
-                    if number > state.progress.faulted.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    let mut running = Block::new(&state, &mut worker, number, &mut seen);
-                    if let Err(fault) = running.run() {
-                        state.progress.faulted.fetch_min(number, Ordering::Relaxed);
-                        faults
-                            .lock()
-                            .expect("pushing cannot panic")
-                            .push((number, fault));
-                        break;
-                    }
-                }
-            }
-            merged.lock().expect("no observer panics").merge(seen);
+        let threads = match self.config.schedule {
+            Schedule::Fixed => self.pool.current_num_threads(),
+            Schedule::RoundRobin | Schedule::Random(_) => 1,
         };
-        self.pool.broadcast(|_| {
-            run(&|| {
-                let first = next.fetch_add(share, Ordering::Relaxed);
-                (first < last).then(|| first..(first + share).min(last))
-            });
-        });
-        let alone = Cell::new(Some(last..blocks));
-        run(&|| alone.take());
-        let fault = faults
-            .into_inner()
-            .expect("pushing cannot panic")
-            .into_iter()
-            .min_by_key(|(number, ..)| *number);
-        let result = match fault {
+        let merged = Mutex::new(observer);
+        let blocks = Blocks::new(
+            chosen,
+            all,
+            state.resident_blocks(),
+            threads,
+            self.config.schedule,
+        );
+        let thread = || {
+            HostThread::new(&state, &blocks, || {
+                merged.lock().expect("no observer panics").fork()
+            })
+        };
+        let merge = |seen: &mut dyn Iterator<Item = O>| {
+            for observer in seen {
+                merged.lock().expect("no observer panics").merge(observer);
+            }
+        };
+        if threads == 1 {
+            merge(&mut thread().run());
+        } else {
+            self.pool.broadcast(|_| merge(&mut thread().run()));
+        }
+        merge(&mut thread().run_last());
+        let result = match blocks.fault() {
             None => Ok(merged.into_inner().expect("no observer panics")),
             Some((number, fault)) => Err(LaunchError::Fault(Box::new(
-                self.describe(launch, number, fault),
+                self.describe(launch, variables, number, fault),
             ))),
         };
-        for address in globals {
-            self.global.free(address);
+        if function.placed.is_none() {
+            self.free_all(variables);
         }
         result
     }
 
     /// Runs a kernel to its end.
     ///
-    /// Module-scope variables have their initial values at the start of each launch. Blocks begin in the order
-    /// of their numbers, and the last one when the others are done: it may wait for them.
+    /// A kernel of an [`Instance`](crate::Instance) uses that instance's variables; those of other kernels have their
+    /// initial values at the start of each launch. Blocks begin in the order of their numbers, and may wait for each other: a block that waits is set aside while others run, up to
+    /// [`Config::resident_blocks`](crate::Config::resident_blocks) at a time.
     ///
     /// ```
     /// # const FILL: &str = ".version 8.0
@@ -302,42 +322,11 @@ impl Machine {
     /// # Errors
     /// Before anything runs: [`LaunchError::Geometry`] when no GPU takes the launch, or the kernel was not
     /// compiled for it, [`LaunchError::Arguments`] when the arguments do not fit the parameters,
-    /// [`LaunchError::Variable`] when there is no memory for a variable of the module.
+    /// [`LaunchError::Variable`] when there is no memory for a variable of the module, [`LaunchError::Instance`] when
+    /// the kernel's instance was unloaded or is another machine's.
     /// [`LaunchError::Fault`] when the kernel faults, runs for longer than
     /// [`Config::max_instructions`](crate::Config::max_instructions) or waits forever.
     pub fn launch(&mut self, launch: &Launch<'_>) -> Result<(), LaunchError> {
         self.launch_observed(launch, ())
-    }
-
-    /// Allocates the module's global variables that the kernel uses, with their initial values.
-    fn place_globals(&mut self, program: &Program) -> Result<Vec<u64>, LaunchError> {
-        let mut addresses = Vec::with_capacity(program.globals.len());
-        for variable in &program.globals {
-            let placed = self
-                .global
-                .allocate_aligned(variable.bytes, u64::from(variable.align));
-            match placed {
-                Ok(address) => addresses.push(address),
-                Err(source) => {
-                    for address in addresses {
-                        self.global.free(address);
-                    }
-                    return Err(LaunchError::Variable {
-                        kernel: program.functions[0].name.clone(),
-                        variable: variable.name.clone(),
-                        source,
-                    });
-                }
-            }
-        }
-        for (variable, address) in program.globals.iter().zip(&addresses) {
-            let allocation = self.global.at_mut(*address).expect("allocated just now");
-            allocation.write(0, &variable.init);
-            for (at, number, offset) in &variable.addresses {
-                let value = addresses[*number as usize].wrapping_add_signed(*offset);
-                allocation.write(*at, &value.to_le_bytes());
-            }
-        }
-        Ok(addresses)
     }
 }

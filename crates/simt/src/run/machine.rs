@@ -1,10 +1,13 @@
 //! The machine: its configuration, memory and buffers.
 
+use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytemuck::Pod;
 
+use super::schedule::Schedule;
 use crate::memory::GlobalMemory;
 use crate::memory::global::MemoryError;
 
@@ -28,11 +31,19 @@ pub struct Config {
     /// Instructions of warps that a launch may execute, all warps together: a launch that would never end
     /// ends there, with [`FaultKind::Budget`](crate::FaultKind::Budget). 2^32 by default.
     pub max_instructions: u64,
-    /// Bytes of local memory that a thread may have, calls included. 2^19 by default, which is what GPUs
-    /// have.
+    /// How long a launch may take: one that takes longer ends with
+    /// [`FaultKind::TimeLimit`](crate::FaultKind::TimeLimit). Forever by default.
+    pub time_limit: Option<Duration>,
+    /// In which order blocks, warps and diverged lanes are executed.
+    pub schedule: Schedule,
+    /// How many blocks may be running at a time, and so wait for each other; 0 for as many as an H100 has room for. 0 by
+    /// default.
+    pub resident_blocks: u64,
+    /// Bytes of local memory that a thread may have, and of registers that its calls save. 2^19 by default, which is
+    /// what GPUs have.
     pub max_local_bytes: u32,
-    /// Bytes of device memory that may be allocated at a time: buffers, and the module-scope variables of
-    /// the kernel that runs. 64 GiB by default. The host's memory is taken when it is first written, so without a
+    /// Bytes of device memory that may be allocated at a time: buffers, and the variables of loaded
+    /// modules and of the kernel that runs. 64 GiB by default. The host's memory is taken when it is first written, so without a
     /// limit a program could allocate more than the host has, and fail in the middle of a launch.
     pub max_memory_bytes: u64,
 }
@@ -42,6 +53,9 @@ impl Default for Config {
         Self {
             threads: 0,
             max_instructions: 1 << 32,
+            time_limit: None,
+            schedule: Schedule::Fixed,
+            resident_blocks: 0,
             max_local_bytes: 1 << 19,
             max_memory_bytes: 64 << 30,
         }
@@ -55,14 +69,17 @@ impl<T: Pod> Element for T {}
 /// Device memory of `len` elements.
 ///
 /// It is a handle, as cheap to copy as an address. The memory belongs to the machine that made it, and
-/// lives until [`Machine::free`] or the machine's end; other machines refuse the handle.
+/// lives until [`Machine::free`] or the machine's end; other machines refuse the handle. The memory of an
+/// [instance's variable](crate::Instance::variable) lives as long as the instance.
 #[derive(Debug)]
 pub struct Buffer<T> {
     /// The number of its machine.
-    machine: u64,
-    address: u64,
-    len: usize,
-    element: PhantomData<T>,
+    pub(super) machine: u64,
+    pub(super) address: u64,
+    pub(super) len: usize,
+    /// Whether it belongs to a variable of a loaded module.
+    pub(super) is_variable: bool,
+    pub(super) element: PhantomData<T>,
 }
 
 impl<T> Clone for Buffer<T> {
@@ -104,7 +121,9 @@ impl<T> Buffer<T> {
 #[derive(Debug)]
 pub struct Machine {
     /// The number of this machine, unique within the process.
-    number: u64,
+    pub(super) number: u64,
+    /// The numbers of the instances that are loaded.
+    pub(super) instances: HashSet<u64>,
     pub(crate) config: Config,
     pub(crate) global: GlobalMemory,
     pub(crate) pool: rayon::ThreadPool,
@@ -126,6 +145,7 @@ impl Machine {
         static MACHINES: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
             number: MACHINES.fetch_add(1, Ordering::Relaxed),
+            instances: HashSet::new(),
             config,
             global: GlobalMemory::with_limit(config.max_memory_bytes),
             pool: rayon::ThreadPoolBuilder::new()
@@ -170,6 +190,7 @@ impl Machine {
             machine: self.number,
             address: self.global.allocate(bytes)?,
             len,
+            is_variable: false,
             element: PhantomData,
         })
     }
@@ -262,9 +283,13 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// [`MemoryError::Freed`] if the buffer was freed before, [`MemoryError::Foreign`] if another machine made it.
+    /// [`MemoryError::Freed`] if the buffer was freed before, [`MemoryError::Foreign`] if another machine made it,
+    /// [`MemoryError::Variable`] if it is a variable of a loaded module.
     pub fn free<T>(&mut self, buffer: Buffer<T>) -> Result<(), MemoryError> {
         let address = self.own(buffer)?;
+        if buffer.is_variable {
+            return Err(MemoryError::Variable { address });
+        }
         match self.global.free(address) {
             true => Ok(()),
             false => Err(MemoryError::Freed { address }),

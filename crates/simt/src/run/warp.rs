@@ -1,12 +1,15 @@
 //! One warp: its registers, the frames of its calls, and its reconvergence stack.
 
 mod execute;
+mod pace;
+mod paths;
 
-use super::block::{LaunchState, Reduction};
+use super::block::LaunchState;
 use crate::code::{Call, FrameInit, Func, NEVER, Op, Reg, Special};
 use crate::memory::LocalMemory;
 use crate::observe::Site;
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, Regs, lanes};
+pub(super) use pace::{Pace, Snapshot};
 
 /// Why a warp stopped running for now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,37 +18,65 @@ pub(super) enum Status {
     Ended,
     /// Its turn is over.
     Yielded,
-    /// It has arrived at a barrier, which [`WarpState::arrival`] describes.
+    /// Lanes have arrived at a barrier, which [`WarpState::arrivals`] describes.
     Barrier,
+    /// All its lanes wait, for a barrier or for each other.
+    Blocked,
 }
 
-/// A warp at a barrier.
+/// Lanes of a warp that arrive at a barrier.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
     pub(super) site: Site,
     pub(super) id: u32,
     pub(super) count: Option<u32>,
+    /// The number of threads that the barrier counts for this arrival.
+    pub(super) threads: u32,
+    pub(super) lanes: u32,
+    /// Whether they wait: those that `bar.arrive` do not.
     pub(super) waits: bool,
     pub(super) votes: Option<Votes>,
 }
 
-/// The predicates that a warp contributes to a barrier's reduction.
+/// The predicates that lanes contribute to a barrier's reduction.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Votes {
     pub(super) lanes: u32,
     pub(super) yes: u32,
 }
 
+/// What the lanes of an entry of the reconvergence stack wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// Nothing: they can be executed.
+    Nothing,
+    /// For the other lanes that the `membermask` of the instruction at `pc` names.
+    Lanes,
+    /// For a barrier, at which they have arrived. The `pc` is behind its instruction.
+    Barrier(u32),
+    /// For the other lanes of the warp, to arrive at an `.aligned` barrier with them. The `pc` is behind its
+    /// instruction.
+    Aligned(u32),
+}
+
 /// An entry of the reconvergence stack: lanes that run together, and where.
-#[derive(Debug, Clone, Copy)]
+///
+/// The lanes of an entry that stand in no entry above it are at its `pc`. If all of its lanes are, the entry can be
+/// executed; the order of such entries is free, and the one that is executed is moved to the top. If only some are,
+/// they have arrived where they reconverge with the lanes of entries above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct StackEntry {
     pc: u32,
     mask: u32,
     /// Where these lanes stop and wait for the lanes of the entries below.
     reconvergence_pc: u32,
+    /// Index into [`WarpState::frames`].
+    frame: u32,
+    wait: Wait,
 }
 
-/// A function being executed.
+/// A function being executed. Frames of different lanes may share registers and local memory, of which each uses its
+/// own lanes'.
 #[derive(Debug, Clone, Copy, Default)]
 struct Frame {
     function: u32,
@@ -55,12 +86,12 @@ struct Frame {
     preds: usize,
     /// Its local memory begins here.
     local: u32,
-    /// Its entries on the reconvergence stack begin here.
-    stack: usize,
-    /// The lanes that it was entered with.
-    lanes: u32,
-    /// The program counter of the call in the frame below.
-    call: Option<u32>,
+    /// Bytes of local memory that a GPU would use for it and its callers, which have to save registers.
+    depth_bytes: u32,
+    /// The frame of the caller and the program counter of the call there.
+    call: Option<(u32, u32)>,
+    /// Whether an entry of the stack belongs to it.
+    live: bool,
 }
 
 /// One warp of a block.
@@ -82,10 +113,14 @@ pub(super) struct WarpState {
     /// The block's coordinates.
     block: [u32; 3],
     tid: [Lanes32; 3],
-    /// The barrier that it waits at.
-    pub(super) waiting: Option<u32>,
-    pub(super) arrival: Option<Arrival>,
-    pub(super) reduction: Option<Reduction>,
+    /// Arrivals at barriers that the block has not counted yet.
+    pub(super) arrivals: Vec<Arrival>,
+    /// Lanes that others wait for even if they end: they went on past the place where they would have reconverged with
+    /// those, and have to come to the instruction that those wait at.
+    expected: u32,
+    /// Lanes that met at instructions at which they waited for each other.
+    met: Vec<(Site, u32)>,
+    pub(super) pace: Pace,
 }
 
 impl WarpState {
@@ -113,9 +148,10 @@ impl WarpState {
             filled: false,
             block: [0; 3],
             tid,
-            waiting: None,
-            arrival: None,
-            reduction: None,
+            arrivals: Vec::new(),
+            expected: 0,
+            met: Vec::new(),
+            pace: Pace::default(),
         }
     }
 
@@ -125,9 +161,9 @@ impl WarpState {
         self.ended = !self.threads;
         self.stack.clear();
         self.frames.clear();
-        self.waiting = None;
-        self.arrival = None;
-        self.reduction = None;
+        self.arrivals.clear();
+        self.expected = 0;
+        self.pace.begin();
         self.enter(launch, 0, self.threads, None)
     }
 
@@ -136,36 +172,39 @@ impl WarpState {
         !self.ended
     }
 
+    /// The place of the instruction that the lanes of an entry are at.
+    fn site_of(&self, entry: &StackEntry) -> Site {
+        Site {
+            function: self.frames[entry.frame as usize].function,
+            pc: entry.pc,
+        }
+    }
+
     /// The place of the instruction that the warp is at.
     pub(super) fn site(&self) -> Site {
-        let function = self.frames.last().map_or(0, |frame| frame.function);
-        Site {
-            function,
-            pc: self.stack.last().map_or(0, |entry| entry.pc),
-        }
+        let start = Site { function: 0, pc: 0 };
+        self.stack.last().map_or(start, |entry| self.site_of(entry))
     }
 
-    /// The place of the instruction that the warp executed last.
-    pub(super) fn site_before(&self) -> Site {
-        let site = self.site();
-        Site {
-            pc: site.pc.saturating_sub(1),
-            ..site
-        }
+    /// The calls that a lane is in, the innermost first.
+    pub(super) fn callers(&self, lane: usize) -> Vec<Site> {
+        let mut entries = self.stack.iter().rev();
+        let entry = entries.find(|entry| entry.mask >> lane & 1 == 1);
+        let mut frame = entry.map(|entry| self.frames[entry.frame as usize]);
+        std::iter::from_fn(|| {
+            let (caller, pc) = frame?.call?;
+            let caller = self.frames[caller as usize];
+            frame = Some(caller);
+            Some(Site {
+                function: caller.function,
+                pc,
+            })
+        })
+        .collect()
     }
 
-    /// Writes one value into a register of the current frame, in all lanes.
-    pub(super) fn set_all(&mut self, to: Reg, value: u32) {
-        let mut regs = self.regs();
-        match to {
-            Reg::R32(to) => regs.set32(to, ALL, &[value; LANES]),
-            Reg::R64(to) => regs.set64(to, ALL, &[u64::from(value); LANES]),
-            Reg::Pred(to) => regs.set_pred(to, ALL, if value == 0 { 0 } else { ALL }),
-        }
-    }
-
-    fn regs(&mut self) -> Regs<'_> {
-        let frame = self.frames.last().copied().unwrap_or_default();
+    fn regs(&mut self, frame: u32) -> Regs<'_> {
+        let frame = self.frames[frame as usize];
         Regs {
             r32: &mut self.r32[frame.r32..],
             r64: &mut self.r64[frame.r64..],
@@ -179,66 +218,78 @@ impl WarpState {
         launch: &LaunchState<'_>,
         function: u32,
         mask: u32,
-        call: Option<u32>,
+        call: Option<(u32, u32)>,
     ) -> bool {
         let func = &launch.program.functions[function as usize];
-        let stack = self.stack.len();
         let mut frame = Frame {
             function,
-            stack,
-            lanes: mask,
             call,
+            live: true,
             ..Frame::default()
         };
-        if let Some(caller) = self.frames.last() {
+        if let Some((caller, _)) = call {
+            let caller = self.frames[caller as usize];
             let below = &launch.program.functions[caller.function as usize];
             frame.r32 = caller.r32 + below.r32 as usize;
             frame.r64 = caller.r64 + below.r64 as usize;
             frame.preds = caller.preds + below.preds as usize;
             frame.local = caller.local + below.frame_bytes;
+            frame.depth_bytes = caller
+                .depth_bytes
+                .saturating_add(below.frame_bytes + 4 * below.r32 + 8 * below.r64 + 8);
         }
-        let Some(local) = frame.local.checked_add(func.frame_bytes) else {
-            return false;
-        };
-        if local > launch.config.max_local_bytes {
+        let depth = frame.depth_bytes.checked_add(func.frame_bytes);
+        if depth.is_none_or(|depth| depth > launch.config.max_local_bytes) {
             return false;
         }
+        let local = frame.local + func.frame_bytes;
         grow(&mut self.r32, frame.r32 + func.r32 as usize, [0; LANES]);
         grow(&mut self.r64, frame.r64 + func.r64 as usize, [0; LANES]);
         grow(&mut self.preds, frame.preds + func.preds as usize, 0);
         if self.local.len() < local && !self.local.grow(local) {
             return false;
         }
-        self.frames.push(frame);
         self.stack.push(StackEntry {
             pc: 0,
             mask,
             reconvergence_pc: NEVER,
+            frame: self.frames.len() as u32,
+            wait: Wait::Nothing,
         });
+        self.frames.push(frame);
         // Nothing writes a filled register, so the entry's keep their values from block to block.
         let again = function == 0 && self.filled;
         self.filled |= function == 0;
-        self.fill(launch, func, frame, again);
+        let mask = if call.is_none() { ALL } else { mask };
+        self.fill(launch, func, frame, mask, again);
         true
     }
 
-    /// Fills the registers of a frame that begins; `again`, only those that differ between blocks.
-    fn fill(&mut self, launch: &LaunchState<'_>, func: &Func, frame: Frame, again: bool) {
+    /// Fills the registers of a frame that begins with the lanes of `mask`; `again`, only those that differ between
+    /// blocks.
+    fn fill(
+        &mut self,
+        launch: &LaunchState<'_>,
+        func: &Func,
+        frame: Frame,
+        mask: u32,
+        again: bool,
+    ) {
         for filled in &func.frame_init {
-            // Fast paths for the most frequent registers that differ between blocks.
-            if let (FrameInit::Special(Special::Ctaid(axis)), Reg::R32(reg)) =
-                (filled.init, filled.reg)
-            {
-                self.r32[frame.r32 + reg.0 as usize] = [self.block[axis as usize]; LANES];
+            if again && !matches!(filled.init, FrameInit::Special(Special::Ctaid(_))) {
                 continue;
             }
-            if again && !matches!(filled.init, FrameInit::Special(Special::Ctaid(_))) {
+            // A fast path for the registers that differ between blocks.
+            if let (FrameInit::Special(Special::Ctaid(axis)), Reg::R32(reg), ALL) =
+                (filled.init, filled.reg, mask)
+            {
+                self.r32[frame.r32 + reg.0 as usize] = [self.block[axis as usize]; LANES];
                 continue;
             }
             let values: Lanes64 = match filled.init {
                 FrameInit::Number(value) => [value; LANES],
                 FrameInit::Global { variable, offset } => {
-                    [launch.globals[variable as usize].wrapping_add_signed(offset); LANES]
+                    [launch.variables[variable as usize].wrapping_add_signed(offset); LANES]
                 }
                 FrameInit::Local(offset) => [u64::from(frame.local.wrapping_add(offset)); LANES],
                 FrameInit::DynamicShared(offset) => {
@@ -246,11 +297,11 @@ impl WarpState {
                 }
                 FrameInit::Special(special) => self.special(launch, special).map(u64::from),
             };
-            let mut regs = self.regs();
+            let mut regs = self.regs(self.frames.len() as u32 - 1);
             match filled.reg {
-                Reg::R32(reg) => regs.set32(reg, ALL, &values.map(|value| value as u32)),
-                Reg::R64(reg) => regs.set64(reg, ALL, &values),
-                Reg::Pred(reg) => regs.set_pred(reg, ALL, if values[0] == 0 { 0 } else { ALL }),
+                Reg::R32(reg) => regs.set32(reg, mask, &values.map(|value| value as u32)),
+                Reg::R64(reg) => regs.set64(reg, mask, &values),
+                Reg::Pred(reg) => regs.set_pred(reg, mask, if values[0] == 0 { 0 } else { ALL }),
             }
         }
     }
@@ -281,30 +332,32 @@ impl WarpState {
     }
 
     fn call(&mut self, launch: &LaunchState<'_>, pc: u32, call: &Call, active: u32) -> bool {
-        let caller = self.frames.last().copied().unwrap_or_default();
-        if !self.enter(launch, call.function, active, Some(pc)) {
+        let caller = self.top().frame;
+        if !self.enter(launch, call.function, active, Some((caller, pc))) {
             return false;
         }
-        let callee = self.frames.last().copied().unwrap_or_default();
+        let callee = self.top().frame;
+        let [from, to] = [caller, callee].map(|frame| self.frames[frame as usize].local);
         for copy in &call.arguments {
-            self.copy(
-                caller.local + copy.from,
-                callee.local + copy.to,
-                copy.bytes,
-                active,
-            );
+            self.copy(from + copy.from, to + copy.to, copy.bytes, active);
         }
         true
     }
 
-    /// Ends the frame on top: its results go to the caller.
-    fn leave(&mut self, launch: &LaunchState<'_>) {
-        let Some(callee) = self.frames.pop() else {
+    /// The lanes of `active` return from their function: its results go to the caller.
+    fn leave(&mut self, launch: &LaunchState<'_>, active: u32) {
+        let number = self.top().frame;
+        for entry in &mut self.stack {
+            if entry.frame == number {
+                entry.mask &= !active;
+            }
+        }
+        let callee = self.frames[number as usize];
+        let Some((caller, pc)) = callee.call else {
+            self.ended |= active;
             return;
         };
-        let (Some(pc), Some(caller)) = (callee.call, self.frames.last().copied()) else {
-            return;
-        };
+        let caller = self.frames[caller as usize];
         let func = &launch.program.functions[caller.function as usize];
         if let Op::Call(call) = &func.code[pc as usize].op {
             for copy in &call.results {
@@ -312,8 +365,24 @@ impl WarpState {
                     callee.local + copy.from,
                     caller.local + copy.to,
                     copy.bytes,
-                    callee.lanes,
+                    active,
                 );
+            }
+        }
+    }
+
+    /// Removes the entry on top of the reconvergence stack, and its frame if it was the frame's last.
+    fn pop(&mut self) {
+        let Some(StackEntry { frame, .. }) = self.stack.pop() else {
+            return;
+        };
+        if self.stack.last().is_some_and(|below| below.frame == frame) {
+            return;
+        }
+        if !self.stack.iter().any(|entry| entry.frame == frame) {
+            self.frames[frame as usize].live = false;
+            while self.frames.last().is_some_and(|frame| !frame.live) {
+                self.frames.pop();
             }
         }
     }

@@ -40,22 +40,6 @@ pub struct Change {
     pub sass: u32,
 }
 
-const KINDS: [Kind; 13] = [
-    Kind::Ldg,
-    Kind::Stg,
-    Kind::Lds,
-    Kind::Sts,
-    Kind::Ldgsts,
-    Kind::Atom,
-    Kind::Red,
-    Kind::Atoms,
-    Kind::AtomsPopc,
-    Kind::Ldl,
-    Kind::Stl,
-    Kind::Ld,
-    Kind::St,
-];
-
 /// The effect when instructions of the first kind become instructions of the second in the machine code.
 const TURNS: [(Kind, Kind, Effect); 2] = [
     (Kind::Atom, Kind::Red, Effect::Resultless),
@@ -75,7 +59,7 @@ impl Accesses {
                 sass: count,
             })
         });
-        let others = KINDS.into_iter().filter_map(|kind| self.change(kind));
+        let others = Kind::ALL.iter().filter_map(|&kind| self.change(kind));
         turns.chain(others).collect()
     }
 

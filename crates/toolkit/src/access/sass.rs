@@ -28,20 +28,10 @@ fn access(line: &str) -> Option<Access> {
     };
     let mut parts = words.next()?.split('.').peekable();
     let kind = match parts.next()? {
-        "LDG" => Kind::Ldg,
-        "STG" => Kind::Stg,
-        "LDS" => Kind::Lds,
-        "STS" => Kind::Sts,
-        "LDGSTS" => Kind::Ldgsts,
-        "ATOM" | "ATOMG" => Kind::Atom,
-        "RED" | "REDG" => Kind::Red,
+        "ATOMG" => Kind::Atom,
+        "REDG" => Kind::Red,
         "ATOMS" if parts.peek() == Some(&"POPC") => Kind::AtomsPopc,
-        "ATOMS" => Kind::Atoms,
-        "LDL" => Kind::Ldl,
-        "STL" => Kind::Stl,
-        "LD" => Kind::Ld,
-        "ST" => Kind::St,
-        _ => return None,
+        name => *Kind::ALL.iter().find(|kind| kind.name() == name)?,
     };
     let bits = parts.find_map(|part| match part {
         "U8" | "S8" => Some(8),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cuda_builder::{CudaBuilder, NvvmArch};
+use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 
 /// Writes a crate with this library under the target folder, where builds share one compiled `core`.
 pub fn krate(name: &str, source: &str) -> PathBuf {
@@ -32,10 +32,23 @@ pub fn ptx(name: &str, arch: NvvmArch, source: &str) -> String {
     std::fs::read_to_string(out).unwrap()
 }
 
+/// The error of building a crate with this library.
+pub fn refused(name: &str, source: &str) -> CudaBuilderError {
+    CudaBuilder::new(krate(name, source)).build().unwrap_err()
+}
+
 /// The text of one kernel.
 pub fn entry<'a>(ptx: &'a str, name: &str) -> &'a str {
     let start = ptx
         .find(&format!(".entry {name}("))
         .unwrap_or_else(|| panic!("no {name} in {ptx}"));
     &ptx[start..start + ptx[start..].find("\n}").unwrap()]
+}
+
+/// Checks that a text has all of these parts.
+#[track_caller]
+pub fn assert_has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in: {text}");
+    }
 }

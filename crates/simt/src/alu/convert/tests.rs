@@ -304,7 +304,7 @@ fn immediates_and_special_registers() {
     assert_eq!(eval("cvt.u64.u32 %rd0, 7;", &[], "%rd0"), 7);
     assert_eq!(eval("cvt.rn.f32.s32 %f0, -7;", &[], "%f0"), f(-7.0));
     assert!(program("cvt.u64.u32 %rd0, %tid.x;").is_ok());
-    assert!(program("cvt.u32.u32 _, %r1;").is_ok());
+    assert!(program("cvt.u32.u32 _, %r1;").is_err());
     let state = State::new()
         .set("%r0", 9)
         .run_on("cvt.u64.u32 %rd0, %r0;", 2);

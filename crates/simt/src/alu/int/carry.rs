@@ -1,7 +1,8 @@
 //! Extended precision: `add.cc` to `madc` (PTX ISA §9.7.2).
 //!
-//! The carry flag `CC.CF` is a predicate, one a function: it is not preserved across calls. After a
-//! subtraction it holds the borrow.
+//! The carry flag `CC.CF` is a predicate, one a function: it is not preserved across calls. After a subtraction it holds
+//! the carry of `a + !b + 1`, which is set where nothing is borrowed: so the hardware does, and `addc` after `sub.cc`
+//! shows it. The ISA speaks of a borrow, which `subc` alone cannot tell apart.
 
 use super::table::Op;
 use super::wide::Wide;
@@ -17,8 +18,20 @@ pub(super) fn execute(op: Op, r: &RegisterNumbers, regs: &mut Regs<'_>, mask: u3
     match op {
         Op::CarryAdd32 => carried(regs, mask, r, |a: u32, b, _, cc| a.carrying_add(b, cc)),
         Op::CarryAdd64 => carried(regs, mask, r, |a: u64, b, _, cc| a.carrying_add(b, cc)),
-        Op::CarrySub32 => carried(regs, mask, r, |a: u32, b, _, cc| a.borrowing_sub(b, cc)),
-        Op::CarrySub64 => carried(regs, mask, r, |a: u64, b, _, cc| a.borrowing_sub(b, cc)),
+        Op::CarrySub32 => {
+            // Without a carry to read, one is added.
+            let one = r[4] == NO_CARRY;
+            carried(regs, mask, r, |a: u32, b: u32, _, cc| {
+                a.carrying_add(!b, cc | one)
+            });
+        }
+        Op::CarrySub64 => {
+            // Without a carry to read, one is added.
+            let one = r[4] == NO_CARRY;
+            carried(regs, mask, r, |a: u64, b: u64, _, cc| {
+                a.carrying_add(!b, cc | one)
+            });
+        }
         Op::CarryMadLo32 => carried(regs, mask, r, |a: u32, b, c, cc| {
             a.wrapping_mul(b).carrying_add(c, cc)
         }),

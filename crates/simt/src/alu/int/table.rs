@@ -95,20 +95,20 @@ instructions! {
     "min.s32" => MinS32(a: i32, b: i32) -> i32 { a.min(b) }
     "min.u64" => MinU64(a: u64, b: u64) -> u64 { a.min(b) }
     "min.s64" => MinS64(a: i64, b: i64) -> i64 { a.min(b) }
-    "min.relu.s32" | "min.s32.relu" => MinRelu(a: i32, b: i32) -> i32 { a.min(b).max(0) }
+    "min.relu.s32" => MinRelu(a: i32, b: i32) -> i32 { a.min(b).max(0) }
     "min.u16x2" => MinU16x2(a: u32, b: u32) -> u32 { halves_u(a, b, u16::min) }
     "min.s16x2" => MinS16x2(a: u32, b: u32) -> u32 { halves_s(a, b, i16::min) }
-    "min.relu.s16x2" | "min.s16x2.relu" => MinRelu16x2(a: u32, b: u32) -> u32 { halves_s(a, b, |a, b| a.min(b).max(0)) }
+    "min.relu.s16x2" => MinRelu16x2(a: u32, b: u32) -> u32 { halves_s(a, b, |a, b| a.min(b).max(0)) }
     "max.u16" => MaxU16(a: u16, b: u16) -> u16 { a.max(b) }
     "max.s16" => MaxS16(a: i16, b: i16) -> i16 { a.max(b) }
     "max.u32" => MaxU32(a: u32, b: u32) -> u32 { a.max(b) }
     "max.s32" => MaxS32(a: i32, b: i32) -> i32 { a.max(b) }
     "max.u64" => MaxU64(a: u64, b: u64) -> u64 { a.max(b) }
     "max.s64" => MaxS64(a: i64, b: i64) -> i64 { a.max(b) }
-    "max.relu.s32" | "max.s32.relu" => MaxRelu(a: i32, b: i32) -> i32 { a.max(b).max(0) }
+    "max.relu.s32" => MaxRelu(a: i32, b: i32) -> i32 { a.max(b).max(0) }
     "max.u16x2" => MaxU16x2(a: u32, b: u32) -> u32 { halves_u(a, b, u16::max) }
     "max.s16x2" => MaxS16x2(a: u32, b: u32) -> u32 { halves_s(a, b, i16::max) }
-    "max.relu.s16x2" | "max.s16x2.relu" => MaxRelu16x2(a: u32, b: u32) -> u32 { halves_s(a, b, |a, b| a.max(b).max(0)) }
+    "max.relu.s16x2" => MaxRelu16x2(a: u32, b: u32) -> u32 { halves_s(a, b, |a, b| a.max(b).max(0)) }
 
     "popc.b32" => Popc32(a: u32) -> u32 { a.count_ones() }
     "clz.b32" => Clz32(a: u32) -> u32 { a.leading_zeros() }

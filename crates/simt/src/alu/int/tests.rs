@@ -1,4 +1,3 @@
 mod bits;
 mod carry;
-mod reference;
 mod values;

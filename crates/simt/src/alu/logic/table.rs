@@ -39,12 +39,12 @@ instructions! {
     "shf.r.wrap.b32" => ShfRWrap(a: u32, b: u32, by: u32) -> u32 { right(a, b, by & 31) }
 
     "prmt.b32" => Prmt(a: u32, b: u32, select: u32) -> u32 { permute(a, b, select) }
-    "prmt.b32.f4e" | "prmt.f4e.b32" => PrmtF4e(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, F4E)) }
-    "prmt.b32.b4e" | "prmt.b4e.b32" => PrmtB4e(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, B4E)) }
-    "prmt.b32.rc8" | "prmt.rc8.b32" => PrmtRc8(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, RC8)) }
-    "prmt.b32.ecl" | "prmt.ecl.b32" => PrmtEcl(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, ECL)) }
-    "prmt.b32.ecr" | "prmt.ecr.b32" => PrmtEcr(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, ECR)) }
-    "prmt.b32.rc16" | "prmt.rc16.b32" => PrmtRc16(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, RC16)) }
+    "prmt.b32.f4e" => PrmtF4e(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, F4E)) }
+    "prmt.b32.b4e" => PrmtB4e(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, B4E)) }
+    "prmt.b32.rc8" => PrmtRc8(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, RC8)) }
+    "prmt.b32.ecl" => PrmtEcl(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, ECL)) }
+    "prmt.b32.ecr" => PrmtEcr(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, ECR)) }
+    "prmt.b32.rc16" => PrmtRc16(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, RC16)) }
 
     also {
         AndPred, OrPred, XorPred, NotPred,

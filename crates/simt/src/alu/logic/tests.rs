@@ -262,7 +262,7 @@ fn what_is_no_instruction_is_refused() {
         ),
         (
             "shl.b64 %rd0, %rd1, %rd2;",
-            "a register of 64 bits stands where a register of 32 bits belongs",
+            "register `%rd2` has 64 bits, and the instruction's type 32",
         ),
         (
             "lop3.b32 %r0, %r1, %r2, %r3;",

@@ -16,8 +16,17 @@ impl Context<'_, '_> {
 
     /// A register operand of any kind, for reading, and its width.
     pub(crate) fn any(&mut self, operand: &Operand<'_>) -> Result<(Reg, u32), LowerError> {
-        let Operand::Name(name) = operand else {
-            return Err(self.invalid("a register is expected here"));
+        let name = match operand {
+            Operand::Name(name) => name,
+            Operand::Element(name, element) => {
+                let found = self.element(name, *element);
+                return found.ok_or_else(|| {
+                    self.invalid(format!(
+                        "`{name}.{element}` is no element of a vector register"
+                    ))
+                });
+            }
+            _ => return Err(self.invalid("a register is expected here")),
         };
         if let Some(found) = self.register(name) {
             return Ok(found);
@@ -183,23 +192,6 @@ impl Context<'_, '_> {
         }))
     }
 
-    /// Refuses a register that is not exactly as wide as the instruction's type (the ISA relaxes this for
-    /// `ld`, `st` and `cvt` only, §9.4.1). Operands that are not registers pass.
-    pub(crate) fn check_width(&self, operand: &Operand<'_>, bits: u32) -> Result<(), LowerError> {
-        if let Operand::Name(name) = operand
-            && let Some((_, found)) = self.register(name)
-            && found != bits
-        {
-            return Err(self.invalid(match found {
-                1 => format!("`{name}` is a predicate, and a register of {bits} bits belongs here"),
-                _ => {
-                    format!("register `{name}` has {found} bits, and the instruction's type {bits}")
-                }
-            }));
-        }
-        Ok(())
-    }
-
     fn width(&self, found: u32, expected: u32) -> LowerError {
         let name = |bits| match bits {
             1 => "a predicate".to_owned(),
@@ -245,6 +237,11 @@ fn immediate_bits(number: Number, ty: &str) -> u64 {
         4 => bits & 0xffff_ffff,
         _ => bits,
     }
+}
+
+/// Whether a name is that of a special register that this machine has.
+pub(crate) fn is_special(name: &str) -> bool {
+    special(name).is_some() || crate::decode::mov::counter(name).is_some()
 }
 
 /// A special register whose value does not change while a warp runs.

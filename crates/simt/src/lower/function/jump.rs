@@ -27,7 +27,11 @@ impl<'m> Body<'_, 'm> {
     }
 
     pub(super) fn branch(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
-        let label = self.label(inst.operands.first())?;
+        self.is_uniform_or_plain(inst)?;
+        let [label] = &inst.operands[..] else {
+            return Err(self.invalid("a branch has one label"));
+        };
+        let label = self.label(Some(label))?;
         self.jump(vec![label]);
         Ok(Op::Branch {
             target: 0,
@@ -62,8 +66,17 @@ impl<'m> Body<'_, 'm> {
         Ok(op)
     }
 
+    /// Refuses modifiers of branches and calls but `.uni`.
+    fn is_uniform_or_plain(&self, inst: &Instruction<'_>) -> Result<(), LowerError> {
+        match inst.modifiers().all(|modifier| modifier == "uni") {
+            true => Ok(()),
+            false => Err(self.unsupported(format!("instruction `{}`", inst.opcode))),
+        }
+    }
+
     /// `call (ret), f, (a, b);` with parameters that are `.param` variables of this body.
     pub(super) fn call(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
+        self.is_uniform_or_plain(inst)?;
         let mut operands = inst.operands.iter().peekable();
         let results: &[Operand<'_>] = match operands.peek() {
             Some(Operand::List(results)) => {
@@ -113,6 +126,15 @@ impl<'m> Body<'_, 'm> {
             let (there, end) = shape.place_behind(offset, variable)?;
             offset = end;
             let here = self.frame_place(operand)?;
+            if let Operand::Name(name) = operand
+                && let Some(own) = self.cx.variable_declared(name)
+                && layout(own)?.bytes != shape.bytes
+            {
+                let wanted = variable.name;
+                return Err(self.invalid(format!(
+                    "`{name}` is not as large as the parameter `{wanted}`"
+                )));
+            }
             let (copies, from, to) = match at < results.len() {
                 true => (&mut call.results, there, here),
                 false => (&mut call.arguments, here, there),

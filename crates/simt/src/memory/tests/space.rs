@@ -89,7 +89,7 @@ fn generic_addresses_reach_every_space() {
 #[test]
 fn a_named_variable_is_reached_in_its_own_space() {
     let body = ".local .align 4 .b8 l[4];\nst.u32 [s+8], 5;\nst.u32 [l], %r1;\nld.u32 %r2, [s+8];\n\
-                ld.u32 %r3, [l];\nld.u32 %r4, [c+4];\nld.u32 %r5, [g+4];\nld.u64 %rd9, [in];\n\
+                ld.u32 %r3, [l];\nld.const.u32 %r4, [c+4];\nld.u32 %r5, [g+4];\nld.param.u64 %rd9, [in];\n\
                 ld.u32 %r6, [%rd9];\natom.add.u32 %r7, [s+12], 1;\n\
                 add.u32 %r2, %r2, %r3;\nadd.u32 %r2, %r2, %r4;\nadd.u32 %r2, %r2, %r5;\nadd.u32 %r2, %r2, %r6;\n\
                 add.u32 %r2, %r2, %r7;\nst.u32 [%rd6], %r2;";
@@ -205,11 +205,11 @@ fn initial_values_that_have_no_place() {
         ),
         (
             ".shared .b8 s[4];\n.global .b128 x = s;",
-            "the address of `s` in an element of 16 bytes",
+            "`x` cannot hold an address",
         ),
         (
             ".const .b8 c[4];\n.global .u8 x = c;",
-            "the address of `c` in an element of 1 bytes",
+            "`x` cannot hold an address",
         ),
         (
             ".global .b8 x[2][1073741824] = {{1}, {2}};",
@@ -217,12 +217,17 @@ fn initial_values_that_have_no_place() {
         ),
         (
             ".global .u32 x[2][2][0][4611686018427387904] = {{}, {{}, {{1}}}};",
+            "`x` has no elements",
+        ),
+        (
+            ".global .u32 x[2] = {1, 2, 3};",
             "`x` has more initial values than elements",
         ),
     ] {
         let text = text(module, PARAMS, "ld.global.u32 %r1, [x];");
-        let error = Module::from_ptx(text).unwrap().function("k").unwrap_err();
-        assert!(error.to_string().contains(expected), "{error}");
+        let loaded = Module::from_ptx(text).and_then(|module| module.function("k"));
+        let error = loaded.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-use super::{Arrival, Frame, StackEntry, Status, Votes, WarpState};
-use crate::code::{Barrier, Inst, NEVER, Op, R32, Reg};
-use crate::memory::{AccessFault, Env, Recent, SharedMemory};
-use crate::observe::{Observer, Site, WarpId};
-use crate::regs::{ALL, LANES, Regs, lanes};
+use super::{StackEntry, Status, Wait, WarpState};
+use crate::code::{Inst, NEVER, Op, R32, Reg};
+use crate::memory::{AccessFault, Env, Memory, Recent, SharedMemory};
+use crate::observe::{Observer, Registers, Site, Step, WarpId};
+use crate::regs::{LANES, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
-use crate::warp::AbsentLanes;
+use crate::warp::UnnamedLane;
 
 /// Why the loop stops executing instructions one after the other.
 enum Pause {
@@ -23,6 +23,8 @@ enum Pause {
         reconverge: u32,
         taken: u32,
     },
+    /// An instruction of these lanes whose `membermask` names others as well.
+    Lanes(u32),
     /// An instruction that changes more than registers and memory, with the lanes that execute it.
     Other(u32),
 }
@@ -50,23 +52,33 @@ impl WarpState {
         // Addresses of memory instructions.
         let mut at = [0; LANES];
         loop {
-            let Some(frame) = self.frames.last().copied() else {
+            let Some(entry) = self.stack.last().copied() else {
                 return Ok(Status::Ended);
-            };
-            let Some(entry) = self.stack[frame.stack..].last().copied() else {
-                self.leave(launch);
-                continue;
             };
             let StackEntry {
                 mut pc,
                 mask,
                 reconvergence_pc,
+                ..
             } = entry;
             if mask == 0 {
-                self.stack.pop();
+                self.pop();
                 continue;
             }
-            let code = &launch.program.functions[frame.function as usize].code[..];
+            if entry.wait != Wait::Nothing {
+                let status = self.choose(launch);
+                for (site, lanes) in self.met.drain(..) {
+                    observer.synchronized(site, warp_id, lanes);
+                }
+                match status {
+                    Some(status) => return Ok(status),
+                    None => continue,
+                }
+            }
+            let frame = self.frames[entry.frame as usize];
+            let alive = self.alive();
+            let func = &launch.program.functions[frame.function as usize];
+            let code = &func.code[..];
             let site = |pc| Site {
                 function: frame.function,
                 pc,
@@ -80,7 +92,7 @@ impl WarpState {
                 shared,
                 local: &mut self.local,
                 params: launch.params,
-                constants: &launch.program.constants,
+                constants: launch.constants,
                 global: launch.global,
                 recent,
             };
@@ -99,6 +111,14 @@ impl WarpState {
                     Op::Memory(_) => !O::WATCHES,
                     _ => false,
                 };
+                if O::STEPS {
+                    observer.step(&Step {
+                        site: here,
+                        warp_id,
+                        lanes: env.regs.guarded(inst.guard, mask),
+                        registers: Registers::new(&func.register_names, &env.regs),
+                    });
+                }
                 if alike {
                     // Runs up to the reconvergence point of these lanes, or to the end of the function.
                     let end = if reconvergence_pc > pc && reconvergence_pc != NEVER {
@@ -106,6 +126,8 @@ impl WarpState {
                     } else {
                         code.len()
                     };
+                    let most = if O::STEPS { 1 } else { left as usize };
+                    let end = end.min(pc as usize + most);
                     let code = &code[pc as usize..end];
                     let count = if O::WATCHES {
                         (simd.run_alu)(code, &mut env.regs, mask)
@@ -114,7 +136,7 @@ impl WarpState {
                     } as u32;
                     observer.executed(here, count, mask);
                     pc += count;
-                    left = left.saturating_sub(count);
+                    left -= count;
                     if count > 0 {
                         continue;
                     }
@@ -126,6 +148,9 @@ impl WarpState {
                     Op::Memory(op) => {
                         pc += 1;
                         if active != 0 {
+                            if let Memory::Fence(scope) = op {
+                                observer.fence(here, warp_id, active, *scope);
+                            }
                             simd.run_memory(op, &mut env, active, &mut at, |access| {
                                 observer.access(here, warp_id, access);
                             })
@@ -133,11 +158,19 @@ impl WarpState {
                         }
                     }
                     Op::Warp(op) => {
-                        pc += 1;
                         if active != 0 {
-                            op.execute(&mut env.regs, active)
-                                .map_err(|absent| absent_lanes(here, warp_id, &absent))?;
+                            let missing = op
+                                .missing(&env.regs, active, alive)
+                                .map_err(|unnamed| unnamed_lane(here, warp_id, &unnamed))?;
+                            if missing {
+                                break Pause::Lanes(active);
+                            }
+                            op.execute(&mut env.regs, active, alive, None);
+                            if op.members().is_some() {
+                                observer.synchronized(here, warp_id, active);
+                            }
                         }
+                        pc += 1;
                     }
                     Op::Branch { target, reconverge } => {
                         observer.branch(here, mask, active);
@@ -160,18 +193,22 @@ impl WarpState {
             *turn = left;
             self.top().pc = pc;
             match pause {
-                Pause::Reconverged => {
-                    self.stack.pop();
-                }
+                Pause::Reconverged => self.pop(),
                 Pause::Yield => return Ok(Status::Yielded),
                 Pause::Diverge {
                     target,
                     reconverge,
                     taken,
                 } => self.branch(pc, target, reconverge, mask, taken),
+                Pause::Lanes(active) => self.await_lanes(launch, pc, mask, active),
                 Pause::Other(active) => {
                     let inst = &code[pc as usize];
-                    match self.other(launch, &frame, site(pc), inst, mask, active)? {
+                    let next = self.other(launch, site(pc), inst, mask, active)?;
+                    let exited = alive & !self.alive();
+                    if exited != 0 {
+                        observer.exited(site(pc), warp_id, exited);
+                    }
+                    match next {
                         Next::Go => {}
                         Next::Stop(status) => return Ok(status),
                         Next::Diverged(together) => observer.branch(site(pc), mask, together),
@@ -186,7 +223,6 @@ impl WarpState {
     fn other(
         &mut self,
         launch: &LaunchState<'_>,
-        frame: &Frame,
         site: Site,
         inst: &Inst,
         mask: u32,
@@ -213,14 +249,7 @@ impl WarpState {
                     return Err(BlockFault::new(site, thread, FaultKind::StackOverflow));
                 }
             }
-            Op::Return => {
-                for entry in &mut self.stack[frame.stack..] {
-                    entry.mask &= !active;
-                }
-                if self.frames.len() == 1 {
-                    self.ended |= active;
-                }
-            }
+            Op::Return => self.leave(launch, active),
             Op::Exit => {
                 for entry in &mut self.stack {
                     entry.mask &= !active;
@@ -229,16 +258,10 @@ impl WarpState {
             }
             Op::Trap => return Err(BlockFault::new(site, thread, FaultKind::Trap)),
             Op::Barrier(barrier) => {
-                let elsewhere = self.alive() & !active;
-                if elsewhere != 0 {
-                    let kind = FaultKind::DivergentBarrier {
-                        here: active,
-                        elsewhere,
-                    };
-                    return Err(BlockFault::new(site, thread, kind));
-                }
-                self.arrive(site, barrier, active);
-                return Ok(Next::Stop(Status::Barrier));
+                return Ok(match self.arrive(site, barrier, mask, active) {
+                    true => Next::Stop(Status::Barrier),
+                    false => Next::Go,
+                });
             }
             Op::Clock { to, high } => self.clock(*to, *high, active),
             Op::Alu(_)
@@ -251,41 +274,6 @@ impl WarpState {
         Ok(Next::Go)
     }
 
-    /// The entry on top of the reconvergence stack; there is one while an instruction is executed.
-    fn top(&mut self) -> &mut StackEntry {
-        self.stack
-            .last_mut()
-            .expect("the loop runs only while there is an entry")
-    }
-
-    /// Diverges: the lanes of `taken` go on at `target`, the other lanes of `mask` behind the branch.
-    fn branch(&mut self, pc: u32, target: u32, reconverge: u32, mask: u32, taken: u32) {
-        self.diverge(reconverge);
-        for (pc, mask) in [(pc + 1, mask & !taken), (target, taken)] {
-            self.push(pc, mask, reconverge);
-        }
-    }
-
-    fn push(&mut self, pc: u32, mask: u32, reconvergence_pc: u32) {
-        self.stack.push(StackEntry {
-            pc,
-            mask,
-            reconvergence_pc,
-        });
-    }
-
-    /// Splits the entry on top of the reconvergence stack: its lanes go on together at `reconverge`, once each group
-    /// of them has arrived there.
-    fn diverge(&mut self, reconverge: u32) {
-        let entry = self.top();
-        if reconverge == NEVER || entry.reconvergence_pc == reconverge {
-            // The lanes reconverge nowhere before they end, or where the entry below reconverges anyway.
-            self.stack.pop();
-        } else {
-            entry.pc = reconverge;
-        }
-    }
-
     /// Returns the lanes that jump to one of the targets: all, if they stay together.
     fn branch_indexed(
         &mut self,
@@ -296,7 +284,8 @@ impl WarpState {
         mask: u32,
         active: u32,
     ) -> Result<u32, BlockFault> {
-        let indices = *self.regs().get32(index);
+        let frame = self.top().frame;
+        let indices = *self.regs(frame).get32(index);
         for lane in lanes(active) {
             if indices[lane] as usize >= targets.len() {
                 let kind = FaultKind::BadIndex {
@@ -323,32 +312,8 @@ impl WarpState {
             self.top().pc = pc;
             return Ok(mask);
         }
-        self.diverge(reconverge);
-        let together = groups.first().map_or(0, |(_, lanes)| *lanes);
-        for (pc, mask) in groups {
-            self.push(pc, mask, reconverge);
-        }
-        Ok(together)
-    }
-
-    fn arrive(&mut self, site: Site, barrier: &Barrier, active: u32) {
-        let lane = active.trailing_zeros() as usize;
-        let regs = self.regs();
-        let arrival = Arrival {
-            site,
-            id: regs.get32(barrier.id)[lane],
-            count: barrier.count.map(|count| regs.get32(count)[lane]),
-            waits: barrier.waits,
-            votes: barrier.reduce.as_ref().map(|reduce| {
-                let yes = regs.pred(reduce.value) ^ if reduce.negated { ALL } else { 0 };
-                Votes {
-                    lanes: active,
-                    yes: yes & active,
-                }
-            }),
-        };
-        self.reduction = barrier.reduce.as_ref().map(|reduce| (reduce.op, reduce.to));
-        self.arrival = Some(arrival);
+        self.diverge(reconverge, &groups);
+        Ok(groups.first().map_or(0, |(_, lanes)| *lanes))
     }
 
     fn clock(&mut self, to: Reg, high: bool, mask: u32) {
@@ -357,7 +322,8 @@ impl WarpState {
         // A cycle is a nanosecond here. A kernel may rely only on the clock never going back.
         let now = START.get_or_init(Instant::now).elapsed().as_nanos() as u64;
         let now = if high { now >> 32 } else { now };
-        let mut regs = self.regs();
+        let frame = self.top().frame;
+        let mut regs = self.regs(frame);
         match to {
             Reg::R32(to) => regs.set32(to, mask, &[now as u32; LANES]),
             Reg::R64(to) => regs.set64(to, mask, &[now; LANES]),
@@ -374,8 +340,8 @@ fn bad_access(site: Site, warp_id: WarpId, access: AccessFault) -> BlockFault {
 }
 
 #[cold]
-fn absent_lanes(site: Site, warp_id: WarpId, absent: &AbsentLanes) -> BlockFault {
-    let lanes = absent.lanes;
-    let thread = warp_id.warp * LANES as u32 + absent.lane;
+fn unnamed_lane(site: Site, warp_id: WarpId, unnamed: &UnnamedLane) -> BlockFault {
+    let lanes = 1 << unnamed.lane;
+    let thread = warp_id.warp * LANES as u32 + unnamed.lane;
     BlockFault::new(site, thread, FaultKind::AbsentLanes { lanes })
 }

@@ -6,22 +6,11 @@ use cuda_std::prelude::*;
 pub unsafe fn thread_registers(out: *mut u32) {
     let (t, b) = (thread::thread_idx(), thread::block_idx());
     let (bd, gd) = (thread::block_dim(), thread::grid_dim());
-    let all = [
-        t.x,
-        t.y,
-        t.z,
-        b.x,
-        b.y,
-        b.z,
-        bd.x,
-        bd.y,
-        bd.z,
-        gd.x,
-        gd.y,
-        gd.z,
-        thread::warp_size(),
-    ];
-    unsafe { out.cast::<[u32; 13]>().write(all) };
+    let all = [t, b, bd, gd].map(|dimensions| dimensions.to_array());
+    unsafe {
+        out.cast::<[[u32; 3]; 4]>().write(all);
+        *out.add(12) = thread::warp_size();
+    }
 }
 
 #[kernel(grid_dim = 3d, block_dim = 3d)]

@@ -41,10 +41,22 @@ fn special_registers_fit_every_width() {
     for body in [
         "mov.u32 %r1, %tid.x;",
         "mov.u16 %h1, %tid.x;",
-        "mov.u64 %rd1, %ctaid.y;",
+        "mov.u64 %rd1, %gridid;",
         "mov.b32 %r1, %laneid;",
+        "mov.b64 %rd1, %clock64;",
     ] {
         assert!(program(body).is_ok(), "{body}");
+    }
+    for (body, message) in [
+        ("mov.u64 %rd1, %ctaid.y;", "`%ctaid.y` has 16 or 32 bits"),
+        ("mov.u16 %h1, %laneid;", "`%laneid` has 32 bits"),
+        (
+            "mov.f32 %f1, %tid.x;",
+            "`%tid.x` is no floating-point number",
+        ),
+        ("mov.u32 %r1, %clock64;", "`%clock64` has 64 bits"),
+    ] {
+        assert_eq!(program(body).unwrap_err().message, message, "{body}");
     }
 }
 
@@ -64,16 +76,17 @@ fn parts_are_put_together_lowest_first() {
         ("%h2", 0x5566),
         ("%h3", 0x7788),
     ];
+    let bytes = [("%c0", 0x22), ("%c1", 0x44), ("%c2", 0x66), ("%c3", 0x88)];
     assert_eq!(eval("mov.b32 %r0, {%h0, %h1};", &parts, "%r0"), 0x3344_1122);
     assert_eq!(
         eval("mov.b64 %rd0, {%h0, %h1, %h2, %h3};", &parts, "%rd0"),
         0x7788_5566_3344_1122
     );
     assert_eq!(
-        eval("mov.b32 %r0, {%h0, %h1, %h2, %h3};", &parts, "%r0"),
+        eval("mov.b32 %r0, {%c0, %c1, %c2, %c3};", &bytes, "%r0"),
         0x8866_4422
     );
-    assert_eq!(eval("mov.b16 %h4, {%h0, %h1};", &parts, "%h4"), 0x4422);
+    assert_eq!(eval("mov.b16 %h4, {%c0, %c1};", &bytes, "%h4"), 0x4422);
     let words = [("%r0", 0xffff_ffff), ("%r1", 0x1234_5678)];
     assert_eq!(
         eval("mov.b64 %rd0, {%r0, %r1};", &words, "%rd0"),
@@ -89,8 +102,8 @@ fn parts_are_taken_apart_lowest_first() {
         .set("%r0", 0x8877_6655)
         .run(
             "mov.b64 {%r1, %r2}, %rd0;\nmov.b64 {%h0, %h1, %h2, %h3}, %rd0;\n\
-             mov.b32 {%h4, _}, %r0;\nmov.b32 {_, %h5}, %r0;\nmov.b32 {%h6, %h7, %h8, %h9}, %r0;\n\
-             mov.b16 {%h10, %h11}, %h4;",
+             mov.b32 {%h4, _}, %r0;\nmov.b32 {_, %h5}, %r0;\nmov.b32 {%c6, %c7, %c8, %c9}, %r0;\n\
+             mov.b16 {%c10, %c11}, %h4;",
         );
     let expected = [
         ("%r1", 0x3344_1122),
@@ -101,12 +114,12 @@ fn parts_are_taken_apart_lowest_first() {
         ("%h3", 0x7788),
         ("%h4", 0x6655),
         ("%h5", 0x8877),
-        ("%h6", 0x55),
-        ("%h7", 0x66),
-        ("%h8", 0x77),
-        ("%h9", 0x88),
-        ("%h10", 0x55),
-        ("%h11", 0x66),
+        ("%c6", 0x55),
+        ("%c7", 0x66),
+        ("%c8", 0x77),
+        ("%c9", 0x88),
+        ("%c10", 0x55),
+        ("%c11", 0x66),
     ];
     for (name, value) in expected {
         assert_eq!(state.get(name), value, "{name}");
@@ -138,7 +151,7 @@ fn what_is_not_a_mov_is_refused() {
         ("mov.u32 %r1, %p2;", "predicate"),
         ("mov.b64 %rd1, {%r1, %r2, %r3};", "3 parts"),
         ("mov.u64 %rd1, {%r1, %r2};", "type .b16"),
-        ("mov.b64 {%h1, %h2}, %rd1;", "too narrow"),
+        ("mov.b64 {%h1, %h2}, %rd1;", "has 16 bits"),
         ("mov.b64 {%r1, %r2}, {%r3, %r4};", "one operand in braces"),
         ("mov.u64 %rd1, k;", "address of function"),
         ("mov.u32 %r1, nothing;", "nothing"),

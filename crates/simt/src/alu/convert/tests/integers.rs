@@ -150,7 +150,7 @@ fn integers_become_floats() {
             "%f0",
             f(-2_147_483_648.0),
         ),
-        ("cvt.f32.s32", "%r0", 5, "%f0", f(5.0)),
+        ("cvt.rn.f32.s32", "%r0", 5, "%f0", f(5.0)),
         ("cvt.rn.f64.s32", "%r0", 0xffff_fffb, "%fd0", d(-5.0)),
         (
             "cvt.rn.f64.u32",

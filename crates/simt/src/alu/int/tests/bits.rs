@@ -90,7 +90,11 @@ fn fields() {
         ("bfe.u32 %r0, %r1, 0, 32;", &[word], 0x8765_4321),
         ("bfe.s32 %r0, %r1, 0, 255;", &[word], 0x8765_4321),
         // The low 8 bits of the numbers count.
-        ("bfe.u32 %r0, %r1, 260, 264;", &[word], 0x32),
+        (
+            "bfe.u32 %r0, %r1, %r2, %r3;",
+            &[word, ("%r2", 260), ("%r3", 264)],
+            0x32,
+        ),
         ("bfe.u64 %rd0, %rd1, 32, 8;", &[double], 0x21),
         (
             "bfe.s64 %rd0, %rd1, 60, 4;",
@@ -101,8 +105,12 @@ fn fields() {
         ("bfe.u64 %rd0, %rd1, 0, 64;", &[double], double.1),
         ("bfe.s64 %rd0, %rd1, 3, 0;", &[double], 0),
         // Of 64 bits, an H100 takes the numbers as they are.
-        ("bfe.u64 %rd0, %rd1, 256, 8;", &[double], 0),
-        ("bfe.u64 %rd0, %rd1, 32, 256;", &[double], 0x8765_4321),
+        ("bfe.u64 %rd0, %rd1, %r2, 8;", &[double, ("%r2", 256)], 0),
+        (
+            "bfe.u64 %rd0, %rd1, 32, %r2;",
+            &[double, ("%r2", 256)],
+            0x8765_4321,
+        ),
         (
             "bfi.b32 %r0, %r2, %r1, 4, 8;",
             &[word, ("%r2", 0xffff_ffaa)],

@@ -45,6 +45,16 @@ fn a_borrow_is_taken_off() {
 }
 
 #[test]
+fn no_borrow_is_a_carry() {
+    let state = State::new().set("%r1", 5).run(
+        "sub.cc.u32 %r2, %r1, 5; addc.u32 %r3, 0, 0; sub.cc.u32 %r2, %r1, 6; addc.u32 %r4, 0, 0;\
+         add.cc.u32 %r2, %r1, -1; subc.u32 %r5, %r1, 0; add.cc.u32 %r2, %r1, 1; subc.u32 %r6, %r1, 0;",
+    );
+    let values = ["%r3", "%r4", "%r5", "%r6"].map(|register| state.get(register));
+    assert_eq!(values, [1, 0, 5, 4]);
+}
+
+#[test]
 fn products_carry() {
     // The low half of 0xffffffff squared is 1: adding 0xffffffff carries. The upper one is 0xfffffffe.
     let state = State::new().set("%r1", 0xffff_ffff).set("%r2", 2).run(

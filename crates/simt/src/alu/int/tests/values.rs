@@ -306,19 +306,19 @@ fn what_is_no_instruction_is_refused() {
         ),
         (
             "add.s32 %r0, %r1, %rd2;",
-            "a register of 64 bits stands where a register of 32 bits belongs",
+            "register `%rd2` has 64 bits, and the instruction's type 32",
         ),
         (
             "add.s64 %rd0, %r1, %rd2;",
-            "a register of 32 bits stands where a register of 64 bits belongs",
+            "register `%r1` has 32 bits, and the instruction's type 64",
         ),
         (
             "add.s32 %p0, %r1, %r2;",
-            "a predicate stands where a register of 32 bits belongs",
+            "`%p0` is a predicate, and a register of 32 bits belongs here",
         ),
         (
             "popc.b64 %rd0, %rd1;",
-            "a register of 64 bits stands where a register of 32 bits belongs",
+            "register `%rd0` has 64 bits, and the instruction's type 32",
         ),
         (
             "add.s32 {%r0, %r1}, %r1, %r2;",

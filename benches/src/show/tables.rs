@@ -1,0 +1,261 @@
+//! The results as tables, for a terminal and in Markdown.
+
+use cli::output::{Cell, Column, Document, NOTHING, OutputStyle, Table, duration};
+
+use super::{Circumstances, Results};
+use crate::contest::{Contest, Measured, Outcome, Spread};
+use crate::contestant::{Kind, port_name};
+use crate::targets::{self, Ceiling, Ratio, Reached, geometric_mean};
+
+/// How the ratios are to be read.
+const RATIOS: &str = "ratios are the median of the rounds' own ratios, with their quartiles";
+
+/// All cases, the means and the targets.
+pub fn table(results: &Results, terminal: bool) -> String {
+    let mut document = Document::default();
+    for contest in &results.contests {
+        document.paragraph(format!("{}: {}", contest.ladder.name, contest.title));
+        add(&mut document, [rungs(contest), baselines(contest)]);
+        let notes = contest.regime.iter().chain(&contest.missing).cloned();
+        for note in notes.chain(wrong(contest)) {
+            document.note(note);
+        }
+        document.paragraph("");
+    }
+    let ratios = targets::ratios(&results.contests);
+    let reached = targets::reached(&results.contests);
+    for table in [means(&ratios), reached_or_not(&reached)] {
+        if !table.is_empty() {
+            document.table(table);
+            document.paragraph("");
+        }
+    }
+    for ceiling in targets::ceilings(&results.contests) {
+        let Ceiling {
+            name,
+            ladder,
+            title,
+            gb_per_s,
+        } = ceiling;
+        document.note(format!(
+            "ceiling: {name}, {gb_per_s:.1} GB/s, on {ladder} {title}"
+        ));
+    }
+    for failed in &results.failed {
+        document.note(format!("not measured: {}: {}", failed.what, failed.why));
+    }
+    document.caption(caption(&results.circumstances));
+    document.text(OutputStyle { terminal })
+}
+
+/// The cases of a ladder as Markdown, with their caption.
+pub fn markdown(contests: &[&Contest], circumstances: &Circumstances) -> String {
+    let mut document = Document::default();
+    for contest in contests {
+        document.paragraph(format!("**{}**", contest.title));
+        add(&mut document, [rungs(contest), baselines(contest)]);
+        let notes = contest.regime.iter().chain(&contest.missing);
+        let notes: Vec<String> = notes.cloned().collect();
+        if !notes.is_empty() {
+            document.caption(notes);
+        }
+    }
+    document.caption(caption(circumstances));
+    document.markdown()
+}
+
+/// Adds the tables that have rows.
+fn add(document: &mut Document, tables: [Table; 2]) {
+    for table in tables.into_iter().filter(|table| !table.is_empty()) {
+        document.table(table);
+    }
+}
+
+/// Where, when and with which compilers it was measured.
+fn caption(circumstances: &Circumstances) -> Vec<String> {
+    let Circumstances {
+        device,
+        rounds,
+        date,
+        command,
+        ..
+    } = circumstances;
+    let mut with = vec![circumstances.toolchain.clone()];
+    let nvcc = circumstances.nvcc.iter();
+    with.extend(nvcc.map(|version| format!("CUDA ports by nvcc {version}")));
+    with.extend(circumstances.baselines.clone());
+    vec![
+        format!("on {device}"),
+        format!(
+            "{rounds} rounds of one launch each, in turn, timed by the device's events; {RATIOS}"
+        ),
+        format!("{date}; {}", with.join(", ")),
+        format!("`{command}`"),
+    ]
+}
+
+/// Both quartiles of a time, in the median's unit.
+fn quartiles(spread: Spread) -> String {
+    let (scale, decimals) = match spread.median < 1e6 {
+        true => (1e3, 2),
+        false => (1e6, 3),
+    };
+    let [first, third] = [spread.first_quartile, spread.third_quartile].map(|own| own / scale);
+    format!("{first:.decimals$}–{third:.decimals$}")
+}
+
+fn ratio(spread: Option<Spread>) -> String {
+    spread.map_or(NOTHING.to_owned(), |spread| {
+        format!(
+            "{:.3} ({:.3}–{:.3})",
+            spread.median, spread.first_quartile, spread.third_quartile
+        )
+    })
+}
+
+/// The rate at which a contestant worked.
+fn rate(contest: &Contest, contestant: &Measured) -> String {
+    match (contest.flops_per_s(contestant), contestant.bytes_per_s()) {
+        (Some(flops), _) => format!("{:.2}", flops / 1e12),
+        (None, Some(bytes)) => format!("{:.1}", bytes / 1e9),
+        (None, None) => NOTHING.to_owned(),
+    }
+}
+
+/// The name of the unit of [`rate`].
+fn rate_unit(contest: &Contest) -> &'static str {
+    match contest.flops {
+        Some(_) => "TFLOP/s",
+        None => "GB/s",
+    }
+}
+
+/// The cells of a time: median and quartiles, or the reason why there is none.
+fn time_cells(contestant: &Measured) -> [Cell; 2] {
+    match (&contestant.outcome, contestant.spread()) {
+        (_, Some(spread)) => [duration(spread.median).into(), quartiles(spread).into()],
+        (Outcome::LeftOut(tried), None) => {
+            [format!("left out ({})", duration(*tried)).into(), "".into()]
+        }
+        (Outcome::Wrong(_) | Outcome::Timed(_), None) => [Cell::bad("WRONG"), "".into()],
+    }
+}
+
+/// A row for each rung, with its CUDA port.
+fn rungs(contest: &Contest) -> Table {
+    let mut table = Table::new([
+        Column::name("rung"),
+        Column::number("time"),
+        Column::number("quartiles"),
+        Column::number(rate_unit(contest)),
+        Column::number("CUDA C++"),
+        Column::number("rung / CUDA C++"),
+    ]);
+    for contestant in contest.of_kind(Kind::Rung) {
+        let port = contestant
+            .rung
+            .and_then(|rung| contest.named(&port_name(rung)));
+        let of_port = port.map(|port| time_cells(port)[0].clone());
+        let [time, quartiles] = time_cells(contestant);
+        table.row([
+            contestant.name.as_str().into(),
+            time,
+            quartiles,
+            rate(contest, contestant).into(),
+            of_port.unwrap_or(NOTHING.into()),
+            ratio(contest.over_port(contestant)).into(),
+        ]);
+    }
+    table
+}
+
+/// A row for each baseline and for plain reading, with the top rung against it.
+fn baselines(contest: &Contest) -> Table {
+    let top = contest.top();
+    let mut table = Table::new([
+        Column::name("against"),
+        Column::number("time"),
+        Column::number("quartiles"),
+        Column::number(rate_unit(contest)),
+        Column::text("top rung"),
+        Column::number("top / it"),
+    ]);
+    for contestant in contest.contestants.iter().filter(|own| own.is_other()) {
+        let [time, quartiles] = time_cells(contestant);
+        table.row([
+            contestant.name.as_str().into(),
+            time,
+            quartiles,
+            rate(contest, contestant).into(),
+            top.map_or(NOTHING, |top| &top.name).into(),
+            ratio(top.and_then(|top| top.over(contestant))).into(),
+        ]);
+    }
+    table
+}
+
+/// A row for each ladder and one for all: how their rungs stand to their CUDA ports.
+fn means(ratios: &[Ratio]) -> Table {
+    let mut table = Table::new([
+        Column::text("rung / CUDA C++"),
+        Column::number("rungs"),
+        Column::number("geometric mean"),
+        Column::number("worst"),
+        Column::text("which"),
+    ]);
+    let mut row = |name: &str, own: &[Ratio]| {
+        let worst = own.iter().max_by(|a, b| a.ratio.total_cmp(&b.ratio));
+        let mean = geometric_mean(own.iter().map(|ratio| ratio.ratio));
+        if let (Some(worst), Some(mean)) = (worst, mean) {
+            table.row([
+                name.to_owned(),
+                own.len().to_string(),
+                format!("{mean:.3}"),
+                format!("{:.3}", worst.ratio),
+                worst.rung.to_owned(),
+            ]);
+        }
+    };
+    for own in ratios.chunk_by(|a, b| a.ladder == b.ladder) {
+        row(own[0].ladder, own);
+    }
+    row("all", ratios);
+    table
+}
+
+/// A row for each target.
+fn reached_or_not(reached: &[Reached]) -> Table {
+    let mut table = Table::new([
+        Column::text("what"),
+        Column::number("target"),
+        Column::number("measured"),
+        Column::text("met"),
+        Column::text("by"),
+    ]);
+    for reached in reached {
+        let decimals = match reached.target.ends_with("GB/s") {
+            true => 1,
+            false => 3,
+        };
+        table.row([
+            reached.what.into(),
+            reached.target.as_str().into(),
+            format!("{:.decimals$}", reached.measured).into(),
+            match reached.met {
+                true => Cell::good("yes"),
+                false => Cell::bad("NO"),
+            },
+            reached.by.as_str().into(),
+        ]);
+    }
+    table
+}
+
+/// The errors of the contestants, one line each.
+fn wrong(contest: &Contest) -> impl Iterator<Item = String> {
+    let contestants = contest.contestants.iter();
+    contestants.filter_map(|contestant| match &contestant.outcome {
+        Outcome::Wrong(why) => Some(format!("wrong: {}: {why}", contestant.name)),
+        Outcome::Timed(_) | Outcome::LeftOut(_) => None,
+    })
+}

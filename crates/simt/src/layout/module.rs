@@ -1,0 +1,125 @@
+//! The variables of a module in global and constant memory: those that live as long as the module is loaded.
+
+use std::collections::HashMap;
+
+use ptx::ast::{At, Linkage, Module, Space, Span, Statement, Variable};
+
+use super::{MAX_CONSTANT, MAX_GLOBAL, initial, layout, too_large};
+use crate::code::ModuleVariable;
+use crate::error::LowerError;
+
+/// The variables of a module in global and constant memory, its functions' own among them.
+pub(crate) struct ModuleMemory<'m> {
+    /// The variables of the module's scope, those of all spaces.
+    pub(super) by_name: HashMap<&'m str, &'m Variable<'m>>,
+    /// The variables that functions declare, each with the range of its function in the text.
+    locals: Vec<(Span, &'m Variable<'m>)>,
+    /// The numbers of variables, by where they are declared.
+    pub(super) numbers: HashMap<At, u32>,
+    /// By their numbers: each variable, or why no kernel can use it.
+    pub(crate) variables: Vec<Result<ModuleVariable, LowerError>>,
+}
+
+impl<'m> ModuleMemory<'m> {
+    pub(crate) fn new(module: &'m Module<'m>) -> Self {
+        let mut by_name = HashMap::new();
+        for variable in &module.variables {
+            // A definition takes precedence over a declaration of the same name.
+            let known = by_name.entry(variable.name).or_insert(variable);
+            if known.linkage == Linkage::Extern {
+                *known = variable;
+            }
+        }
+        let mut locals = Vec::new();
+        for function in &module.functions {
+            variables_in(
+                function.body.as_deref().unwrap_or_default(),
+                function.span,
+                &mut locals,
+            );
+        }
+        let mut declared: Vec<_> = module.variables.iter().collect();
+        declared.retain(|variable| std::ptr::eq(by_name[variable.name], *variable));
+        declared.extend(locals.iter().map(|(_, variable)| *variable));
+        declared.retain(|variable| matches!(variable.space, Space::Global | Space::Const));
+
+        let mut constant_bytes = 0;
+        let place = |variable: &&Variable<'_>| place(variable, &mut constant_bytes);
+        let numbers = declared.iter().map(|variable| variable.at).zip(0..);
+        let mut memory = Self {
+            by_name,
+            locals,
+            numbers: numbers.collect(),
+            variables: declared.iter().map(place).collect(),
+        };
+        for (number, variable) in declared.iter().enumerate() {
+            if let Ok(placed) = &memory.variables[number] {
+                memory.variables[number] = initial::fill(placed.clone(), variable, &memory);
+            }
+        }
+        memory
+    }
+
+    /// The variable of this name, as the initializer of the variable `of` sees it.
+    pub(super) fn named(&self, name: &str, of: &Variable<'_>) -> Option<&'m Variable<'m>> {
+        let mut locals = self.locals.iter();
+        let local = locals.find(|(function, local)| {
+            local.name == name && (function.start..function.end).contains(&of.at)
+        });
+        local
+            .map(|(_, local)| *local)
+            .or_else(|| self.by_name.get(name).copied())
+    }
+
+    /// A variable by its number.
+    pub(super) fn variable(&self, number: u32) -> Result<&ModuleVariable, LowerError> {
+        self.variables[number as usize]
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+}
+
+/// Collects the variables that are declared in a function's body.
+fn variables_in<'m>(
+    statements: &'m [Statement<'m>],
+    function: Span,
+    found: &mut Vec<(Span, &'m Variable<'m>)>,
+) {
+    for statement in statements {
+        match statement {
+            Statement::Variable(variable) => found.push((function, variable)),
+            Statement::Scope(statements) => variables_in(statements, function, found),
+            _ => {}
+        }
+    }
+}
+
+/// A variable without its initial values, in its place.
+fn place(variable: &Variable<'_>, constant_bytes: &mut u32) -> Result<ModuleVariable, LowerError> {
+    if variable.linkage == Linkage::Extern {
+        let name = variable.name;
+        let what = format!("`{name}`, declared here and defined in another module,");
+        return Err(LowerError::unsupported(what, variable.at));
+    }
+    let layout = layout(variable)?;
+    let mut constant_at = None;
+    if variable.space == Space::Const {
+        let (at, end) = layout.place_behind(*constant_bytes, variable)?;
+        if end > MAX_CONSTANT {
+            return Err(too_large(variable));
+        }
+        *constant_bytes = end;
+        constant_at = Some(at);
+    } else if layout.bytes > MAX_GLOBAL {
+        return Err(too_large(variable));
+    }
+    Ok(ModuleVariable {
+        name: variable.name.to_owned(),
+        bytes: layout.bytes,
+        align: layout.align,
+        constant_at,
+        is_visible: variable.linkage != Linkage::Internal,
+        init: Vec::new(),
+        addresses: Vec::new(),
+    })
+}

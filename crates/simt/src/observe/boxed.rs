@@ -1,0 +1,101 @@
+//! Observers as trait objects.
+
+use std::any::Any;
+
+use super::{Access, BarrierArrival, Observer, Scope, Site, Step, WarpId};
+
+/// An [`Observer`] that may be chosen while the program runs. Each method is that of the same name there.
+///
+/// ```
+/// use simt::observe::{Boxed, DynObserver, Step};
+///
+/// /// Prints what each thread has in `%r1` before each instruction.
+/// #[derive(Default)]
+/// struct Trace(String);
+///
+/// impl DynObserver for Trace {
+///     fn fork(&self) -> Box<dyn DynObserver> {
+///         Box::new(Trace::default())
+///     }
+///     fn merge(&mut self, other: Box<dyn std::any::Any>) {
+///         if let Ok(other) = other.downcast::<Trace>() {
+///             self.0.push_str(&other.0);
+///         }
+///     }
+///     fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+///         self
+///     }
+///     fn step(&mut self, step: &Step<'_>) {
+///         let values = step.registers.get("%r1").unwrap();
+///         self.0.push_str(&format!("{}: {:?}\n", step.site.pc, &values[..2]));
+///     }
+/// }
+///
+/// let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n.reg .b32 %r<2>;\nmov.u32 %r1, %tid.x;\n\
+///            add.u32 %r1, %r1, 5;\nret;\n}\n";
+/// let function = simt::Module::from_ptx(ptx)?.function("k")?;
+/// let mut machine = simt::Machine::new(simt::Config::default())?;
+/// let launch = simt::Launch::new(&function, [1, 1, 1], [2, 1, 1], &[]);
+/// let seen = machine.launch_observed(&launch, Boxed(Box::new(Trace::default())))?;
+/// let trace = seen.0.into_any().downcast::<Trace>().unwrap();
+/// assert_eq!(trace.0, "0: [0, 0]\n1: [0, 1]\n2: [5, 6]\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[allow(missing_docs, reason = "the methods are the observer's")]
+pub trait DynObserver: Send {
+    fn fork(&self) -> Box<dyn DynObserver>;
+    /// `other` is what [`fork`](Self::fork) made, as [`into_any`](Self::into_any) gives it.
+    fn merge(&mut self, other: Box<dyn Any>);
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+    fn turn(&mut self, _warp_id: WarpId) {}
+    fn executed(&mut self, _first: Site, _count: u32, _active: u32) {}
+    fn branch(&mut self, _site: Site, _active: u32, _taken: u32) {}
+    fn access(&mut self, _site: Site, _warp_id: WarpId, _access: &Access<'_>) {}
+    fn step(&mut self, _step: &Step<'_>) {}
+    fn barrier(&mut self, _arrival: &BarrierArrival) {}
+    fn released(&mut self, _block: u64, _id: u32) {}
+    fn synchronized(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32) {}
+    fn fence(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32, _scope: Scope) {}
+    fn exited(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32) {}
+    fn block(&mut self, _block: u64, _warps: u32, _threads: u32) {}
+    fn block_ended(&mut self, _block: u64) {}
+}
+
+/// A [`DynObserver`] as an [`Observer`].
+pub struct Boxed(pub Box<dyn DynObserver>);
+
+/// Methods that forward a call to the trait object.
+macro_rules! forward {
+    ($($method:ident($($arg:ident: $ty:ty),+);)*) => {$(
+        fn $method(&mut self, $($arg: $ty),+) {
+            self.0.$method($($arg),+);
+        }
+    )*};
+}
+
+impl Observer for Boxed {
+    const STEPS: bool = true;
+
+    fn fork(&self) -> Self {
+        Self(self.0.fork())
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.0.merge(other.0.into_any());
+    }
+
+    forward! {
+        turn(warp_id: WarpId);
+        executed(first: Site, count: u32, active: u32);
+        branch(site: Site, active: u32, taken: u32);
+        access(site: Site, warp_id: WarpId, access: &Access<'_>);
+        step(step: &Step<'_>);
+        barrier(arrival: &BarrierArrival);
+        released(block: u64, id: u32);
+        synchronized(site: Site, warp_id: WarpId, lanes: u32);
+        fence(site: Site, warp_id: WarpId, lanes: u32, scope: Scope);
+        exited(site: Site, warp_id: WarpId, lanes: u32);
+        block(block: u64, warps: u32, threads: u32);
+        block_ended(block: u64);
+    }
+}

@@ -1,0 +1,54 @@
+//! A view of a warp's registers, by the names that they have in the PTX.
+
+use std::fmt;
+
+use crate::regs::{LANES, Lanes64, Reg, RegisterNames, Regs};
+
+/// The registers of the function that a warp executes.
+pub struct Registers<'a> {
+    names: &'a [RegisterNames],
+    regs: &'a Regs<'a>,
+}
+
+impl<'a> Registers<'a> {
+    pub(crate) fn new(names: &'a [RegisterNames], regs: &'a Regs<'a>) -> Self {
+        Self { names, regs }
+    }
+
+    /// The registers' names, as `%rd4`. Where scopes inside of the function declare a name again, it stands twice.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let declared = self.names.iter();
+        declared.flat_map(|RegisterNames { name, count, .. }| {
+            let numbers = 0..count.unwrap_or(1);
+            numbers.map(move |number| match count {
+                Some(_) => format!("{name}{number}"),
+                None => name.clone(),
+            })
+        })
+    }
+
+    /// The value that each lane has in the register of this name, zero-extended; a predicate is 0 or 1. `None` if the
+    /// function has no such register. Of those that scopes declare again, it is the first one.
+    pub fn get(&self, name: &str) -> Option<Lanes64> {
+        let declared = self.names.iter();
+        let reg = declared.filter_map(|declared| declared.find(name)).next()?;
+        Some(match reg {
+            Reg::R32(reg) => self.regs.get32(reg).map(u64::from),
+            Reg::R64(reg) => *self.regs.get64(reg),
+            Reg::Pred(reg) => {
+                let lanes = self.regs.pred(reg);
+                std::array::from_fn::<u64, LANES, _>(|lane| u64::from(lanes >> lane & 1))
+            }
+        })
+    }
+}
+
+impl fmt::Debug for Registers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values = self.names().map(|name| {
+            let values = self.get(&name);
+            (name, values)
+        });
+        f.debug_map().entries(values).finish()
+    }
+}

@@ -1,0 +1,142 @@
+//! The functions that a thread is in when it faults: those that were inlined, and those that were called.
+
+use std::fmt::Write as _;
+
+use ptx::ast::Function;
+
+use crate::code::Program;
+use crate::demangle::demangled;
+use crate::observe::Site;
+
+/// How many frames are listed, and calls looked at.
+const LISTED: usize = 24;
+
+/// A function that a thread was in when it faulted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// Its name as the source has it; `None` where the PTX does not say it.
+    pub function: Option<String>,
+    /// The place in it: file and line. `None` where the PTX says none.
+    pub place: Option<(String, u32)>,
+    /// Whether it was inlined into the function of the next frame, which else calls it.
+    pub inlined: bool,
+    /// Whether it is a library's, so that the fault's reason is rather in a frame behind it.
+    ///
+    /// That is decided by the file: one of Rust's own library, of a registry's or repository's crate, or of
+    /// `cuda_std`; one below a directory `include`, unless the kernel's own file lies beside that directory; and one
+    /// of which the PTX has only the end of the path.
+    pub library: bool,
+}
+
+/// The functions that a thread is in which executes the first of these instructions, and got there by calls at the
+/// others.
+pub(super) fn frames(
+    text: &str,
+    program: &Program,
+    sites: impl Iterator<Item = Site>,
+) -> Vec<Frame> {
+    // A fault is rare, and a text is read in milliseconds.
+    let Ok(module) = ptx::parse(text) else {
+        return Vec::new();
+    };
+    let mut frames = Vec::new();
+    for site in sites.take(LISTED) {
+        let func = &program.functions[site.function as usize];
+        let of_name = |own: &&Function<'_>| own.name == func.name && own.body.is_some();
+        let function = module.functions.iter().find(of_name);
+        let chain = function
+            .zip(func.origins[site.pc as usize].loc)
+            .map(|(function, loc)| function.inline_chain(&module, &loc, text));
+        let Some(chain) = chain else {
+            frames.push(Frame {
+                function: Some(demangled(&func.name)),
+                place: None,
+                inlined: false,
+                library: false,
+            });
+            continue;
+        };
+        let last = chain.len() - 1;
+        frames.extend(chain.into_iter().enumerate().map(|(index, frame)| {
+            Frame {
+                function: frame.function.as_deref().map(demangled),
+                place: module
+                    .path_of(&frame.place)
+                    .map(|path| (path.to_owned(), frame.place.line)),
+                inlined: index < last,
+                library: false,
+            }
+        }));
+    }
+    let kernel = frames.last().and_then(|frame| frame.place.clone());
+    let kernel = kernel.map_or(String::new(), |(file, _)| file);
+    for frame in &mut frames {
+        let file = frame.place.as_ref().map(|(file, _)| file.as_str());
+        let known = |file: &str| module.files.iter().any(|(_, own)| *own == file);
+        frame.library = file.is_some_and(|file| !known(file) || is_library(file, &kernel));
+    }
+    frames
+}
+
+/// Whether a file is a library's, for a kernel in the file `kernel`.
+fn is_library(file: &str, kernel: &str) -> bool {
+    const LIBRARIES: [&str; 6] = [
+        "/rustc/",
+        "/rustlib/src/rust/library/",
+        "/registry/src/",
+        "/git/checkouts/",
+        "/cuda_std/src/",
+        "/vendor/",
+    ];
+    let outside = |at| {
+        let (beside, of_kernel) = (&file[..=at], kernel.strip_prefix(&file[..=at]));
+        beside == "/" || of_kernel.is_none_or(|rest| rest.starts_with("include/"))
+    };
+    LIBRARIES.iter().any(|library| file.contains(library))
+        || file.find("/include/").is_some_and(outside)
+}
+
+/// The message of a Rust panic, in words, if the frames are those of one. The function of Rust's library that the
+/// program called says what went wrong: `core::panicking::panic_bounds_check`.
+pub(super) fn panicked(frames: &[Frame]) -> Option<Option<String>> {
+    let is_core = |frame: &&Frame| {
+        let function = frame.function.as_deref().unwrap_or_default();
+        let file = frame.place.as_ref().map_or("", |(file, _)| file);
+        function.starts_with("core::") && (function.contains("panic") || function.contains("_fail"))
+            || file.ends_with("core/src/panicking.rs")
+    };
+    let outermost = frames.iter().rfind(is_core)?;
+    let function = outermost.function.as_deref().unwrap_or_default();
+    let name = function
+        .split("::<")
+        .next()
+        .and_then(|name| name.rsplit("::").next());
+    let name = name.unwrap_or_default();
+    Some(match name.strip_prefix("panic_const_").unwrap_or(name) {
+        "" | "panic" | "panic_fmt" | "panic_nounwind" | "panic_display" => None,
+        "panic_bounds_check" => Some("index out of bounds".to_owned()),
+        // `slice_index_fail`, and one for each kind of range until Rust 1.93.
+        slice if slice.starts_with("slice_") => Some("slice index out of range".to_owned()),
+        // `div_by_zero`, `add_overflow`, `unwrap_failed`.
+        other => Some(other.replace('_', " ")),
+    })
+}
+
+/// The frames in words, a line each.
+pub(super) fn chain(frames: &[Frame]) -> String {
+    let mut text = String::new();
+    let mut how = "at";
+    for frame in frames.iter().take(LISTED) {
+        let place = frame.place.as_ref();
+        let place = place.map_or("?".to_owned(), |(file, line)| format!("{file}:{line}"));
+        let function = frame.function.as_ref();
+        let function = function.map_or(String::new(), |name| format!(" in {name}"));
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  {how} {place}{function}");
+        how = match frame.inlined {
+            true => "inlined at",
+            false => "called at",
+        };
+    }
+    text
+}

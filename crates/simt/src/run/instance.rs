@@ -1,0 +1,305 @@
+//! Loaded modules: variables that keep their values from launch to launch.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::machine::{Buffer, Element, Machine};
+use crate::code::ModuleVariable;
+use crate::demangle::demangled;
+use crate::memory::global::MemoryError;
+use crate::module::{Function, LoadError, Module, Placed, Text};
+use crate::names;
+
+/// A module that cannot be loaded, or an instance that cannot be used.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstanceError {
+    /// There is no memory for a variable of the module.
+    #[error("the module's variable `{}`: {source}", demangled(.variable))]
+    Memory {
+        /// The variable.
+        variable: String,
+        /// Why the memory cannot be allocated.
+        source: MemoryError,
+    },
+    /// The module has no variable of this name.
+    #[error("there is no variable `{name}`; {}", match .nearest {
+        Some(nearest) => format!("the nearest name is `{nearest}`"),
+        None => "the module has none".to_owned(),
+    })]
+    NoSuchVariable {
+        /// The name that was asked for.
+        name: String,
+        /// The name of a variable that differs least from it, demangled.
+        nearest: Option<String>,
+    },
+    /// Several variables have names of which this is a short form.
+    #[error("`{name}` may be each of {}; write one of these", .meant.join(", "))]
+    AmbiguousVariable {
+        /// The name that was asked for.
+        name: String,
+        /// The variables that it may mean, demangled.
+        meant: Vec<String>,
+    },
+    /// The variable is not a whole number of such elements.
+    #[error(
+        "variable `{name}` has {bytes} bytes, which are no whole number of elements of {element_bytes}; \
+         take u8 or the type that the kernel has"
+    )]
+    Element {
+        /// The variable.
+        name: String,
+        /// Its bytes.
+        bytes: u64,
+        /// Bytes of each element.
+        element_bytes: usize,
+    },
+    /// The instance was unloaded.
+    #[error("the module was unloaded; unload it after its last use, or load it again")]
+    Unloaded,
+    /// The instance belongs to another machine.
+    #[error("the module was loaded by another machine; load it on this one too")]
+    Foreign,
+}
+
+crate::error::debug_like_display!(InstanceError);
+
+/// A module that a machine has loaded, with variables of its own.
+///
+/// The module's `.global` and `.const` variables keep their values from launch to launch, and the host reads and writes
+/// them between launches. A module can be loaded several times; each instance has its own variables, all in the same
+/// address space. It is a handle: the variables live until [`Machine::unload`] or the machine's end.
+///
+/// ```
+/// use simt::{Config, Launch, Machine, Module};
+///
+/// let module = Module::from_ptx(
+///     ".version 8.0
+///      .target sm_80
+///      .address_size 64
+///      .visible .const .align 4 .u32 step = 1;
+///      .visible .global .align 4 .u32 total;
+///      .entry count()
+///      {
+///          .reg .b32 %r<2>;
+///          ld.const.u32 %r0, [step];
+///          atom.global.add.u32 %r1, [total], %r0;
+///          ret;
+///      }",
+/// )?;
+/// let mut machine = Machine::new(Config::default())?;
+/// let instance = machine.load(&module)?;
+/// let (step, total) = (instance.variable::<u32>("step")?, instance.variable::<u32>("total")?);
+///
+/// let count = instance.function("count")?;
+/// let launch = Launch::new(&count, [1, 1, 1], [32, 1, 1], &[]);
+/// machine.launch(&launch)?;
+/// machine.write(step, &[100])?;
+/// machine.launch(&launch)?;
+/// assert_eq!(machine.read(total)?, [32 + 3200]);
+///
+/// // Another instance has other variables.
+/// let other = machine.load(&module)?;
+/// assert_eq!(machine.read(other.variable::<u32>("total")?)?, [0]);
+///
+/// machine.unload(instance)?;
+/// assert!(machine.launch(&launch).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Instance {
+    module: Module,
+    placed: Arc<Placed>,
+}
+
+impl Instance {
+    /// The module.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// A kernel that uses the variables of this instance, by a name that [`Module::function`] takes.
+    ///
+    /// # Errors
+    /// [`LoadError`] when [`Module::function`] has no such kernel or refuses it.
+    pub fn function(&self, name: &str) -> Result<Function, LoadError> {
+        Ok(Function {
+            placed: Some(self.placed.clone()),
+            ..self.module.function(name)?
+        })
+    }
+
+    /// A variable as memory that [`Machine::read`] and [`Machine::write`] take, by its name: as the text has it,
+    /// demangled, or a part of the demangled name that is enough to tell it from others. Elements of `u8` are its bytes.
+    ///
+    /// What is written to a constant is what kernels read from the next launch on. Its address is one in global memory;
+    /// kernels that take it as an argument can read and write it there.
+    ///
+    /// # Errors
+    /// [`InstanceError::NoSuchVariable`] when the module has no variable of this name,
+    /// [`InstanceError::AmbiguousVariable`] when it is a part of several names, [`InstanceError::Element`] when the
+    /// variable is not a whole number of elements.
+    pub fn variable<T: Element>(&self, name: &str) -> Result<Buffer<T>, InstanceError> {
+        let variables = self
+            .module
+            .text
+            .variables
+            .iter()
+            .zip(&self.placed.addresses);
+        let variables = variables.filter_map(|(own, address)| Some((own.as_ref()?, *address)));
+        let known = variables.clone().map(|(own, _)| own.name.as_str());
+        let at = names::find(known.clone(), name).map_err(|meant| {
+            let name = name.to_owned();
+            match meant.is_empty() {
+                true => InstanceError::NoSuchVariable {
+                    nearest: names::nearest(known, &name),
+                    name,
+                },
+                false => InstanceError::AmbiguousVariable { name, meant },
+            }
+        })?;
+        let (own, address) = variables.clone().nth(at).expect("found among them");
+        let len = own.bytes.checked_div(size_of::<T>() as u64);
+        let whole = len.filter(|len| len * size_of::<T>() as u64 == own.bytes);
+        Ok(Buffer {
+            machine: self.placed.machine,
+            address,
+            len: whole.ok_or_else(|| InstanceError::Element {
+                name: name.to_owned(),
+                bytes: own.bytes,
+                element_bytes: size_of::<T>(),
+            })? as usize,
+            is_variable: true,
+            element: PhantomData,
+        })
+    }
+}
+
+impl Machine {
+    /// Loads a module: its variables get memory, with their initial values, for as long as the instance lives.
+    ///
+    /// # Errors
+    /// [`InstanceError::Memory`] when there is no memory for a variable of the module.
+    pub fn load(&mut self, module: &Module) -> Result<Instance, InstanceError> {
+        static INSTANCES: AtomicU64 = AtomicU64::new(0);
+        let all = 0..module.text.variables.len() as u32;
+        let addresses = self
+            .place(&module.text, all)
+            .map_err(|(variable, source)| InstanceError::Memory { variable, source })?;
+        let placed = Placed {
+            machine: self.number,
+            number: INSTANCES.fetch_add(1, Ordering::Relaxed),
+            addresses,
+        };
+        self.instances.insert(placed.number);
+        Ok(Instance {
+            module: module.clone(),
+            placed: Arc::new(placed),
+        })
+    }
+
+    /// Frees an instance's variables. From now on, an access to them is an error on the host and a fault in a kernel,
+    /// and the instance's kernels cannot be launched.
+    ///
+    /// # Errors
+    /// [`InstanceError::Unloaded`] when the instance was unloaded before, [`InstanceError::Foreign`] when another
+    /// machine has loaded it.
+    pub fn unload(&mut self, instance: Instance) -> Result<(), InstanceError> {
+        self.check_loaded(&instance.placed)?;
+        self.instances.remove(&instance.placed.number);
+        self.free_all(&instance.placed.addresses);
+        Ok(())
+    }
+
+    /// Refuses an instance that is not this machine's, or not any more.
+    pub(super) fn check_loaded(&self, placed: &Placed) -> Result<(), InstanceError> {
+        if placed.machine != self.number {
+            return Err(InstanceError::Foreign);
+        }
+        match self.instances.contains(&placed.number) {
+            true => Ok(()),
+            false => Err(InstanceError::Unloaded),
+        }
+    }
+
+    /// Allocates variables of a module, with their initial values: the addresses of all by their numbers, 0 for those
+    /// that are not among `numbers`. The addresses that a variable holds have to be those of others among them.
+    ///
+    /// # Errors
+    /// The name of the variable for which there is no memory, and the reason; then none is allocated.
+    pub(super) fn place(
+        &mut self,
+        module: &Text,
+        numbers: impl Iterator<Item = u32> + Clone,
+    ) -> Result<Vec<u64>, (String, MemoryError)> {
+        let variables = numbers.filter_map(|number| {
+            let variable = module.variables[number as usize].as_ref()?;
+            Some((number as usize, variable))
+        });
+        if variables.clone().next().is_none() {
+            return Ok(Vec::new());
+        }
+        let mut addresses = vec![0; module.variables.len()];
+        for (number, variable) in variables.clone() {
+            let align = u64::from(variable.align);
+            match self.global.allocate_aligned(variable.bytes, align) {
+                Ok(address) => addresses[number] = address,
+                Err(source) => {
+                    self.free_all(&addresses);
+                    return Err((variable.name.clone(), source));
+                }
+            }
+        }
+        for (number, variable) in variables {
+            let memory = self.global.at_mut(addresses[number]);
+            let memory = memory.expect("allocated just now");
+            memory.write(0, &variable.init);
+            for held in &variable.addresses {
+                let target = held.variable as usize;
+                let constant = module.variables[target]
+                    .as_ref()
+                    .and_then(|of| of.constant_at);
+                let address = constant.map_or(addresses[target], u64::from);
+                let value = address.wrapping_add_signed(held.offset).to_le_bytes();
+                memory.write(held.at, &value[..held.bytes as usize]);
+            }
+        }
+        Ok(addresses)
+    }
+
+    /// Frees variables, by the addresses that [`Machine::place`] has given them.
+    pub(super) fn free_all(&mut self, addresses: &[u64]) {
+        for address in addresses {
+            self.global.free(*address);
+        }
+    }
+
+    /// The contents of constant memory at the start of a launch.
+    pub(super) fn constants(&self, module: &Text, addresses: &[u64]) -> Vec<u8> {
+        let mut bank = Vec::new();
+        for (variable, address) in module.variables.iter().zip(addresses) {
+            let constant = variable
+                .as_ref()
+                .and_then(|own| Some((own, own.constant_at?)));
+            if let (Some((variable, at)), Some(memory)) = (constant, self.global.at(*address)) {
+                let at = at as usize;
+                bank.resize(bank.len().max(at + variable.bytes as usize), 0);
+                memory.read(0, &mut bank[at..at + variable.bytes as usize]);
+            }
+        }
+        bank
+    }
+}
+
+impl Function {
+    /// The name of the variable that begins at an address, when the module's variables lie at these.
+    pub(super) fn variable_at(&self, addresses: &[u64], address: u64) -> Option<&str> {
+        let number = addresses.iter().position(|own| *own == address)?;
+        let variable: &ModuleVariable = self.module.variables[number].as_ref()?;
+        Some(&variable.name)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+//! The blocks of a launch on the host's threads: each runs to its end, or until it waits for another block.
+//!
+//! A device has room for so many blocks at a time, and these may wait for each other: at a barrier of the whole grid, or
+//! for the sums of the blocks before. Here a host thread begins another block when those that it has begun wait. When
+//! all host threads have nothing but blocks that wait, nothing will ever change: that is a fault.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::Schedule;
+use super::block::{Block, BlockFault, LaunchState, Progress};
+use crate::observe::Observer;
+
+/// The blocks of a launch that have not begun, and what host threads know of each other.
+pub(super) struct Blocks<'a> {
+    /// The numbers of the blocks that are run; all below `count` if there are none.
+    chosen: Option<&'a [u64]>,
+    count: u64,
+    schedule: Schedule,
+    /// The next one that nobody has taken.
+    next: AtomicU64,
+    /// How many a host thread takes at a time.
+    share: u64,
+    /// Whether the last block has begun.
+    last: AtomicBool,
+    /// Blocks that have begun and not ended, and how many there may be.
+    resident: AtomicU64,
+    limit: u64,
+    stillness: Mutex<Stillness>,
+    faults: Mutex<Vec<(u64, BlockFault)>>,
+}
+
+/// Whether anything happens on any host thread.
+struct Stillness {
+    /// Host threads that have blocks.
+    threads: usize,
+    /// Counts up when something has happened.
+    generation: u64,
+    /// Host threads for whose blocks nothing has happened in this generation.
+    still: usize,
+}
+
+impl<'a> Blocks<'a> {
+    pub(super) fn new(
+        chosen: Option<&'a [u64]>,
+        all: u64,
+        limit: u64,
+        threads: usize,
+        schedule: Schedule,
+    ) -> Self {
+        let count = chosen.map_or(all, |chosen| chosen.len() as u64);
+        Self {
+            chosen,
+            count,
+            schedule,
+            next: AtomicU64::new(0),
+            // Small enough that all threads end together, and large enough that taking them costs little.
+            share: (count / (threads as u64 * 16)).clamp(1, 64),
+            last: AtomicBool::new(schedule != Schedule::Fixed),
+            resident: AtomicU64::new(0),
+            limit,
+            stillness: Mutex::new(Stillness {
+                threads,
+                generation: 0,
+                still: 0,
+            }),
+            faults: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The fault that is reported: that of the first block, so that it does not depend on the timing of host threads;
+    /// and rather a block's own than that it waits for a block that faulted.
+    pub(super) fn fault(self) -> Option<(u64, BlockFault)> {
+        let faults = self.faults.into_inner().expect("pushing cannot panic");
+        let order = |(number, fault): &(u64, BlockFault)| (fault.is_deadlock(), *number);
+        faults.into_iter().min_by_key(order)
+    }
+
+    /// The next blocks. Under the fixed schedule the last block of the launch is not among them: it begins when all others
+    /// are done. If it waits for their results, it finds them at once, so its counters do not depend on the timing of
+    /// host threads.
+    fn take(&self) -> Range<u64> {
+        let count = self.count - u64::from(self.schedule == Schedule::Fixed);
+        let first = self.next.fetch_add(self.share, Ordering::Relaxed);
+        first..(first + self.share).min(count).max(first)
+    }
+
+    /// The last block, if it has not begun and there is room for it.
+    fn take_last(&self) -> Option<u64> {
+        (self.has_room() && !self.last.swap(true, Ordering::Relaxed)).then(|| self.count - 1)
+    }
+
+    fn has_room(&self) -> bool {
+        self.resident.load(Ordering::Relaxed) < self.limit
+    }
+
+    fn number(&self, index: u64) -> u64 {
+        self.chosen.map_or(index, |chosen| chosen[index as usize])
+    }
+
+    fn stillness(&self) -> std::sync::MutexGuard<'_, Stillness> {
+        self.stillness.lock().expect("counting cannot panic")
+    }
+
+    /// Something has happened.
+    fn stir(&self) {
+        let mut stillness = self.stillness();
+        stillness.generation += 1;
+        stillness.still = 0;
+    }
+}
+
+/// One host thread's part of a launch.
+pub(super) struct HostThread<'a, 'm, O, F> {
+    state: &'a LaunchState<'m>,
+    blocks: &'a Blocks<'a>,
+    /// Makes an observer.
+    fork: F,
+    /// Blocks that have begun and wait, or wait for their turn.
+    begun: VecDeque<Block<'a, 'm, O>>,
+    ended: Vec<Block<'a, 'm, O>>,
+    taken: Range<u64>,
+    random: fastrand::Rng,
+}
+
+impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
+    pub(super) fn new(state: &'a LaunchState<'m>, blocks: &'a Blocks<'a>, fork: F) -> Self {
+        Self {
+            state,
+            blocks,
+            fork,
+            begun: VecDeque::new(),
+            ended: Vec::new(),
+            taken: 0..0,
+            random: fastrand::Rng::with_seed(0),
+        }
+    }
+
+    /// Runs blocks until none is left, and returns the observers.
+    pub(super) fn run(mut self) -> impl Iterator<Item = O> {
+        let schedule = self.state.config.schedule;
+        if let Schedule::Random(seed) = schedule {
+            self.random.seed(seed);
+        }
+        // How many of the blocks that have begun had a turn in which nothing happened, one after the other.
+        let mut still = 0;
+        let mut waited = None;
+        // Turns of many instructions since a block began or ended: of blocks that wait, and change while they do.
+        let mut long = 0;
+        loop {
+            let patient = long == 0 || long < self.begun.len();
+            let room = self.begun.len() < schedule.blocks_at_a_time() || still > 0 || !patient;
+            let began = room && (self.begin_next() || !patient && self.begin_last());
+            long = if patient { long } else { 0 };
+            let Some(mut block) = self.choose(began, still) else {
+                match began {
+                    true => continue,
+                    false => break,
+                }
+            };
+            match block.run(schedule.rounds()) {
+                Ok(Progress::Stalled { still: true }) if !began => {
+                    still += 1;
+                    self.begun.push_back(block);
+                }
+                Ok(Progress::Stalled { .. } | Progress::Yielded) => {
+                    still = 0;
+                    waited = None;
+                    self.begun.push_back(block);
+                }
+                Ok(Progress::Long) => {
+                    still = 0;
+                    waited = None;
+                    long += 1;
+                    self.begun.push_back(block);
+                }
+                Ok(Progress::Ended) => {
+                    still = 0;
+                    long = 0;
+                    waited = None;
+                    self.end(block);
+                }
+                Err(fault) => {
+                    self.fault(&block, fault);
+                    self.end(block);
+                }
+            }
+            if still > 0 && still == self.begun.len() && !self.may_begin() {
+                still = 0;
+                if self.wait(&mut waited) {
+                    self.give_up();
+                }
+            }
+        }
+        self.blocks.stillness().threads -= 1;
+        self.blocks.stir();
+        self.ended.into_iter().map(|block| block.observer)
+    }
+
+    /// Runs the launch's last block, if it has not begun.
+    pub(super) fn run_last(mut self) -> impl Iterator<Item = O> {
+        self.blocks.stillness().threads += 1;
+        self.begin_last();
+        self.run()
+    }
+
+    /// Begins the launch's last block; `false` if there is no room, or it has begun, or need not any more.
+    fn begin_last(&mut self) -> bool {
+        let last = self.blocks.take_last();
+        last.is_some_and(|last| self.begin(last))
+    }
+
+    fn may_begin(&mut self) -> bool {
+        if self.taken.is_empty() {
+            self.taken = self.blocks.take();
+        }
+        !self.taken.is_empty() && self.blocks.has_room()
+    }
+
+    fn begin_next(&mut self) -> bool {
+        while self.may_begin() {
+            if self.taken.next().is_some_and(|index| self.begin(index)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Begins a block. Those before the first that faulted are still run, so that the fault that is reported does not
+    /// depend on the timing of host threads.
+    fn begin(&mut self, index: u64) -> bool {
+        let number = self.blocks.number(index);
+        if number > self.state.progress.faulted.load(Ordering::Relaxed) {
+            return false;
+        }
+        let new = || Block::new(self.state, (self.fork)());
+        let mut block = self.ended.pop().unwrap_or_else(new);
+        self.blocks.resident.fetch_add(1, Ordering::Relaxed);
+        match block.begin(number) {
+            Ok(()) => self.begun.push_back(block),
+            Err(fault) => {
+                self.fault(&block, fault);
+                self.end(block);
+            }
+        }
+        true
+    }
+
+    fn end(&mut self, block: Block<'a, 'm, O>) {
+        self.blocks.resident.fetch_sub(1, Ordering::Relaxed);
+        self.ended.push(block);
+    }
+
+    fn fault(&self, block: &Block<'a, 'm, O>, mut fault: BlockFault) {
+        let number = block.number;
+        fault.callers = block.callers(&fault);
+        let faulted = &self.state.progress.faulted;
+        faulted.fetch_min(number, Ordering::Relaxed);
+        let mut faults = self.blocks.faults.lock().expect("pushing cannot panic");
+        faults.push((number, fault));
+    }
+
+    /// The block whose turn it is: the one that has just begun, then those that wait, the longest first.
+    fn choose(&mut self, began: bool, still: usize) -> Option<Block<'a, 'm, O>> {
+        match self.state.config.schedule {
+            Schedule::Fixed if began => self.begun.pop_back(),
+            Schedule::Random(_) if still == 0 && !self.begun.is_empty() => {
+                let index = self.random.usize(..self.begun.len());
+                self.begun.remove(index)
+            }
+            _ => self.begun.pop_front(),
+        }
+    }
+
+    /// Nothing happens to the blocks of this thread. If it is the same for all threads, begins the last block, or
+    /// returns that nothing will happen any more. `waited` is the generation in which this thread has said so, or in which it began to wait.
+    fn wait(&mut self, waited: &mut Option<(u64, bool)>) -> bool {
+        std::thread::yield_now();
+        let mut stillness = self.blocks.stillness();
+        match *waited {
+            // What this thread did before may have changed something for the others.
+            None => {
+                stillness.generation += 1;
+                stillness.still = 0;
+                *waited = Some((stillness.generation, false));
+            }
+            Some((generation, _)) if generation != stillness.generation => {
+                *waited = Some((stillness.generation, false));
+            }
+            // All its blocks had a turn in this generation.
+            Some((generation, false)) => {
+                stillness.still += 1;
+                *waited = Some((generation, true));
+            }
+            Some((_, true)) => {}
+        }
+        if stillness.still < stillness.threads {
+            return false;
+        }
+        let last = self.blocks.take_last();
+        if last.is_some() {
+            // Before another thread learns that nothing happens.
+            stillness.generation += 1;
+            stillness.still = 0;
+            *waited = None;
+        }
+        drop(stillness);
+        last.map(|last| self.begin(last)).is_none()
+    }
+
+    /// Nothing happens any more: this thread's blocks wait forever.
+    fn give_up(&mut self) {
+        let first = self.begun.iter().min_by_key(|block| block.number);
+        if let Some(first) = first {
+            self.fault(first, first.deadlock());
+        }
+        while let Some(block) = self.begun.pop_front() {
+            self.end(block);
+        }
+    }
+}

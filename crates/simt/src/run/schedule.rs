@@ -1,0 +1,119 @@
+//! In which order blocks, warps and diverged lanes are executed.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// In which order blocks, warps and diverged lanes are executed. Each is an order that a GPU might choose: a kernel whose
+/// results differ between schedules has a race.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Schedule {
+    /// Each block, and each warp and each group of diverged lanes, as far as it gets without waiting, and several blocks
+    /// at the same time on several host threads. The fastest. With one host thread the order is the same each time.
+    #[default]
+    Fixed,
+    /// One instruction at a time of each warp and of each group of diverged lanes, and of several blocks. On one host
+    /// thread, and always in the same order.
+    RoundRobin,
+    /// Turns of random length in random order, on one host thread. The order is the same each time for the same seed.
+    Random(u64),
+}
+
+/// As it is written on a command line: `fixed`, `round-robin`, `random:7`.
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Schedule::Fixed => f.write_str("fixed"),
+            Schedule::RoundRobin => f.write_str("round-robin"),
+            Schedule::Random(seed) => write!(f, "random:{seed}"),
+        }
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = String;
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let seed = text
+            .strip_prefix("random:")
+            .and_then(|seed| seed.parse().ok());
+        match (text, seed) {
+            ("fixed", _) => Ok(Schedule::Fixed),
+            ("round-robin", _) => Ok(Schedule::RoundRobin),
+            (_, Some(seed)) => Ok(Schedule::Random(seed)),
+            _ => Err(format!(
+                "`{text}` is not an order; write fixed, round-robin or random:SEED, as random:7"
+            )),
+        }
+    }
+}
+
+impl Schedule {
+    /// The turns of a block's warps.
+    pub(super) fn turns(self, block: u64) -> Turns {
+        Turns {
+            schedule: self,
+            order: Vec::new(),
+            random: fastrand::Rng::with_seed(match self {
+                Schedule::Random(seed) => seed ^ block.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+                _ => 0,
+            }),
+        }
+    }
+
+    /// How many blocks a host thread runs at a time, even if none waits for another.
+    pub(super) fn blocks_at_a_time(self) -> usize {
+        match self {
+            Schedule::Fixed => 1,
+            Schedule::RoundRobin | Schedule::Random(_) => 8,
+        }
+    }
+
+    /// How many turns of each warp a block's turn has.
+    pub(super) fn rounds(self) -> usize {
+        match self {
+            Schedule::Fixed => usize::MAX,
+            Schedule::RoundRobin | Schedule::Random(_) => 1,
+        }
+    }
+}
+
+/// The turns of a block's warps.
+#[derive(Debug)]
+pub(super) struct Turns {
+    schedule: Schedule,
+    order: Vec<usize>,
+    random: fastrand::Rng,
+}
+
+impl Turns {
+    /// The warp of a block of `warps` that is executed as number `place` of a round.
+    pub(super) fn warp(&mut self, place: usize, warps: usize) -> usize {
+        if !matches!(self.schedule, Schedule::Random(_)) {
+            return place;
+        }
+        if place == 0 {
+            self.order.clear();
+            self.order.extend(0..warps);
+            self.random.shuffle(&mut self.order);
+        }
+        self.order[place]
+    }
+
+    /// How many instructions a warp executes before the next has its turn.
+    pub(super) fn turn(&mut self) -> u32 {
+        match self.schedule {
+            Schedule::Fixed => 4096,
+            Schedule::RoundRobin => 1,
+            Schedule::Random(_) => 1 << self.random.u32(0..8),
+        }
+    }
+
+    /// Which of so many groups of diverged lanes is executed next; they are in the order in which they had turns.
+    pub(super) fn group(&mut self, groups: usize) -> usize {
+        match self.schedule {
+            Schedule::Fixed | Schedule::RoundRobin => groups - 1,
+            Schedule::Random(_) => self.random.usize(0..groups),
+        }
+    }
+}

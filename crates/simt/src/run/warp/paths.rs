@@ -1,0 +1,451 @@
+//! Where the lanes of a warp are, and what they wait for: divergence, reconvergence, and lanes that wait for each other.
+//!
+//! Since Volta, each thread of a warp makes progress on its own (CUDA C++ Programming Guide, "Independent Thread
+//! Scheduling"). Lanes that diverge are executed one group after the other, and wait where they reconverge, as long as
+//! that gets all of them on. Where a group waits, the next one is executed; and where all others wait or repeat
+//! themselves, the lanes that have arrived at a reconvergence point go on without the rest.
+
+use super::{Arrival, StackEntry, Status, Votes, Wait, WarpState};
+use crate::code::{Barrier, NEVER, Op, ReduceOp, Reg};
+use crate::observe::Site;
+use crate::regs::{ALL, LANES, lanes};
+use crate::run::block::{BlockFault, LaunchState};
+use crate::run::fault::FaultKind;
+use crate::warp::Warp;
+
+impl WarpState {
+    /// The entry on top of the reconvergence stack; there is one while an instruction is executed.
+    pub(super) fn top(&mut self) -> &mut StackEntry {
+        self.stack
+            .last_mut()
+            .expect("the loop runs only while there is an entry")
+    }
+
+    /// Diverges: the lanes of `taken` go on at `target`, the other lanes of `mask` behind the branch.
+    pub(super) fn branch(&mut self, pc: u32, target: u32, reconverge: u32, mask: u32, taken: u32) {
+        self.diverge(reconverge, &[(pc + 1, mask & !taken), (target, taken)]);
+    }
+
+    /// Splits the entry on top of the reconvergence stack into groups, each with where it goes on and its lanes. They
+    /// go on together at `reconverge`, once each group has arrived there.
+    pub(super) fn diverge(&mut self, reconverge: u32, groups: &[(u32, u32)]) {
+        let entry = self.top();
+        let frame = entry.frame;
+        if reconverge == NEVER || entry.reconvergence_pc == reconverge {
+            // The lanes reconverge nowhere before they end, or where the entry below reconverges anyway.
+            self.stack.pop();
+        } else {
+            entry.pc = reconverge;
+        }
+        for (pc, mask) in groups {
+            self.stack.push(StackEntry {
+                pc: *pc,
+                mask: *mask,
+                reconvergence_pc: reconverge,
+                frame,
+                wait: Wait::Nothing,
+            });
+        }
+    }
+
+    /// For each entry, from the top of the stack: its index, and those of its lanes that are at its `pc`.
+    fn present(&self) -> impl Iterator<Item = (usize, u32)> {
+        let mut above = 0;
+        self.stack
+            .iter()
+            .enumerate()
+            .rev()
+            .map(move |(index, entry)| {
+                let present = entry.mask & !above;
+                above |= entry.mask;
+                (index, present)
+            })
+    }
+
+    /// The entries that can be executed, from the top of the stack.
+    fn runnable(&self) -> impl Iterator<Item = usize> {
+        self.present().filter_map(|(index, present)| {
+            let entry = &self.stack[index];
+            (present != 0 && present == entry.mask && entry.wait == Wait::Nothing).then_some(index)
+        })
+    }
+
+    /// The entry nearest to the top where lanes wait for others to reconverge with, and those lanes.
+    fn reconverging(&self, accept: impl Fn(&StackEntry) -> bool) -> Option<(usize, u32)> {
+        self.present().find(|(index, present)| {
+            let entry = &self.stack[*index];
+            *present != 0 && *present != entry.mask && accept(entry)
+        })
+    }
+
+    fn move_to_top(&mut self, index: usize) {
+        if index + 1 < self.stack.len() {
+            let entry = self.stack.remove(index);
+            self.stack.push(entry);
+        }
+    }
+
+    /// The lanes of `present`, which wait at an entry for others to reconverge with, go on without them.
+    fn go_on_alone(&mut self, (index, present): (usize, u32)) {
+        let entry = &mut self.stack[index];
+        entry.mask &= !present;
+        let alone = StackEntry {
+            mask: present,
+            ..*entry
+        };
+        self.stack.push(alone);
+    }
+
+    /// Moves an entry that can be executed to the top of the stack. Otherwise, says why there is none.
+    #[cold]
+    pub(super) fn choose(&mut self, launch: &LaunchState<'_>) -> Option<Status> {
+        if self.stack.iter().any(|entry| entry.wait == Wait::Lanes) {
+            self.meet(launch);
+        }
+        let runnable = self.runnable().next();
+        if let Some(index) = runnable {
+            self.move_to_top(index);
+            return None;
+        }
+        if self.join_aligned(launch) {
+            return Some(Status::Barrier);
+        }
+        // A GPU's compiler ends lanes where they branch to the end of the kernel. So they are not waited for.
+        match self.reconverging(|entry| self.ends(launch, entry)) {
+            Some(ending) => {
+                self.go_on_alone(ending);
+                None
+            }
+            None => Some(Status::Blocked),
+        }
+    }
+
+    /// Whether the lanes of an entry have nothing left to execute but the end of their threads.
+    fn ends(&self, launch: &LaunchState<'_>, entry: &StackEntry) -> bool {
+        let frame = self.frames[entry.frame as usize];
+        let code = &launch.program.functions[frame.function as usize].code;
+        let mut pc = entry.pc;
+        // A chain of jumps to the end is shorter than the code.
+        for _ in code {
+            let inst = &code[pc as usize];
+            pc = match &inst.op {
+                _ if inst.guard.is_some() => return false,
+                Op::Exit => return true,
+                Op::Return => return frame.call.is_none(),
+                Op::Nothing => pc + 1,
+                Op::Branch { target, .. } => *target,
+                _ => return false,
+            };
+        }
+        false
+    }
+
+    /// The lanes of `active`, of the entry's `mask`, wait at the instruction at `pc` for the others that its
+    /// `membermask` names.
+    pub(super) fn await_lanes(
+        &mut self,
+        launch: &LaunchState<'_>,
+        pc: u32,
+        mask: u32,
+        active: u32,
+    ) {
+        let op = self.warp_op(launch, self.stack.len() - 1);
+        let frame = self.top().frame;
+        let members = *self.regs(frame).get32(op.members().expect("it waits"));
+        // Lanes with different masks wait for different lanes.
+        let mut groups: Vec<(u32, u32)> = Vec::new();
+        for lane in lanes(active) {
+            let same = lanes(active).filter(|other| members[*other] == members[lane]);
+            let same = same.fold(0, |all, other| all | 1 << other);
+            if same & ((1 << lane) - 1) == 0 {
+                groups.push((pc, same));
+            }
+        }
+        let first = self.stack.len();
+        if groups.len() == 1 && active == mask {
+            self.top().wait = Wait::Lanes;
+            return;
+        }
+        self.diverge(pc + 1, &groups);
+        for entry in self.stack.iter_mut().skip(first - 1) {
+            if entry.pc == pc {
+                entry.wait = Wait::Lanes;
+            }
+        }
+    }
+
+    /// The instruction that the lanes of an entry wait at for others.
+    fn warp_op<'a>(&self, launch: &'a LaunchState<'_>, index: usize) -> &'a Warp {
+        let site = self.site_of(&self.stack[index]);
+        match &launch.program.functions[site.function as usize].code[site.pc as usize].op {
+            Op::Warp(op) => op,
+            op => unreachable!("lanes do not wait for each other at {op:?}"),
+        }
+    }
+
+    /// The lanes that those of an entry wait for, themselves included.
+    fn awaited(&mut self, launch: &LaunchState<'_>, index: usize) -> u32 {
+        let op = self.warp_op(launch, index);
+        let StackEntry { mask, frame, .. } = self.stack[index];
+        let members = op.members().expect("it waits");
+        let named = self.regs(frame).get32(members)[mask.trailing_zeros() as usize];
+        named & (self.alive() | self.expected)
+    }
+
+    /// Executes the instructions at which all lanes that wait for each other have arrived.
+    ///
+    /// They need not be at the same place: "the executing thread [waits] until all non-exited threads corresponding to
+    /// membermask have executed shfl.sync with the same qualifiers and same membermask value" (PTX ISA §9.7.9.6).
+    fn meet(&mut self, launch: &LaunchState<'_>) {
+        let alive = self.alive();
+        let waiting = |(index, entry): (usize, &StackEntry)| {
+            (entry.wait == Wait::Lanes && entry.mask != 0).then_some(index)
+        };
+        let waiting: Vec<usize> = self.stack.iter().enumerate().filter_map(waiting).collect();
+        for index in &waiting {
+            if self.stack[*index].wait != Wait::Lanes {
+                continue;
+            }
+            let op = self.warp_op(launch, *index);
+            let awaited = self.awaited(launch, *index);
+            let mut group = waiting.clone();
+            group.retain(|other| {
+                self.stack[*other].wait == Wait::Lanes
+                    && self.warp_op(launch, *other).is_alike(op)
+                    && self.awaited(launch, *other) == awaited
+            });
+            let there = group.iter().fold(0, |all, at| all | self.stack[*at].mask);
+            if awaited & !there != 0 {
+                continue;
+            }
+            let mut values = [0; LANES];
+            for index in &group {
+                let StackEntry { mask, frame, .. } = self.stack[*index];
+                let op = self.warp_op(launch, *index);
+                op.contribute(&self.regs(frame), mask, &mut values);
+            }
+            for index in group {
+                let StackEntry { mask, frame, .. } = self.stack[index];
+                let op = self.warp_op(launch, index);
+                op.execute(&mut self.regs(frame), mask, alive, Some(&values));
+                self.met.push((self.site_of(&self.stack[index]), mask));
+                self.stack[index].pc += 1;
+                self.stack[index].wait = Wait::Nothing;
+            }
+        }
+        if self.at(Wait::Lanes) == 0 {
+            self.expected = 0;
+        }
+    }
+
+    /// The lanes of `active`, of the entry's `mask`, arrive at a barrier. Returns whether it counts them now.
+    pub(super) fn arrive(&mut self, site: Site, barrier: &Barrier, mask: u32, active: u32) -> bool {
+        if active != mask {
+            self.diverge(site.pc + 1, &[(site.pc + 1, active)]);
+        }
+        let alive = self.alive();
+        let arrival = self.arrival(self.stack.len() - 1, barrier);
+        if barrier.aligned && active != alive {
+            self.top().wait = Wait::Aligned(arrival.id);
+            return false;
+        }
+        if barrier.waits {
+            self.top().wait = Wait::Barrier(arrival.id);
+        }
+        // A barrier with a count counts whole warps, however many threads they have.
+        let absent = match arrival.count {
+            Some(_) if active | self.at(Wait::Barrier(arrival.id)) == alive => !alive,
+            _ => 0,
+        };
+        self.arrivals.push(Arrival {
+            threads: (active | absent).count_ones(),
+            ..arrival
+        });
+        true
+    }
+
+    /// The lanes that wait for this.
+    fn at(&self, wait: Wait) -> u32 {
+        let there = self.stack.iter().filter(|entry| entry.wait == wait);
+        there.fold(0, |all, entry| all | entry.mask)
+    }
+
+    /// The arrival of the lanes of an entry at the barrier before its `pc`, without a number of threads.
+    fn arrival(&mut self, index: usize, barrier: &Barrier) -> Arrival {
+        let StackEntry { mask, frame, .. } = self.stack[index];
+        let mut site = self.site_of(&self.stack[index]);
+        site.pc -= 1;
+        let lane = mask.trailing_zeros() as usize;
+        let regs = self.regs(frame);
+        Arrival {
+            site,
+            id: regs.get32(barrier.id)[lane],
+            count: barrier.count.map(|count| regs.get32(count)[lane]),
+            threads: 0,
+            lanes: mask,
+            waits: barrier.waits,
+            votes: barrier.reduce.as_ref().map(|reduce| {
+                let yes = regs.pred(reduce.value) ^ if reduce.negated { ALL } else { 0 };
+                Votes {
+                    lanes: mask,
+                    yes: yes & mask,
+                }
+            }),
+        }
+    }
+
+    /// Lets lanes that wait for the rest of their warp arrive at an `.aligned` barrier, if all have come. They may stand
+    /// at different instructions: a GPU counts the threads of a warp one by one.
+    fn join_aligned(&mut self, launch: &LaunchState<'_>) -> bool {
+        let waits = |entry: &&StackEntry| matches!(entry.wait, Wait::Aligned(_));
+        let Some(wait) = self.stack.iter().find(waits).map(|entry| entry.wait) else {
+            return false;
+        };
+        let alive = self.alive();
+        if self.at(wait) != alive {
+            return false;
+        }
+        for index in 0..self.stack.len() {
+            if self.stack[index].wait != wait {
+                continue;
+            }
+            let site = self.site_of(&self.stack[index]);
+            let code = &launch.program.functions[site.function as usize].code;
+            let Op::Barrier(barrier) = &code[site.pc as usize - 1].op else {
+                continue;
+            };
+            let arrival = self.arrival(index, barrier);
+            let threads = match arrival.count {
+                _ if !self.arrivals.is_empty() => 0,
+                Some(_) => LANES as u32,
+                None => alive.count_ones(),
+            };
+            self.arrivals.push(Arrival { threads, ..arrival });
+            self.stack[index].wait = match barrier.waits {
+                true => Wait::Barrier(arrival.id),
+                false => Wait::Nothing,
+            };
+        }
+        true
+    }
+
+    /// Lets the lanes go on that wait at a barrier, which combines their predicates to `result`.
+    pub(in crate::run) fn release(
+        &mut self,
+        launch: &LaunchState<'_>,
+        id: u32,
+        result: impl Fn(ReduceOp) -> u32,
+    ) {
+        for index in 0..self.stack.len() {
+            if self.stack[index].wait != Wait::Barrier(id) {
+                continue;
+            }
+            self.pace.blocked = false;
+            self.stack[index].wait = Wait::Nothing;
+            let StackEntry { mask, frame, .. } = self.stack[index];
+            let site = self.site_of(&self.stack[index]);
+            let code = &launch.program.functions[site.function as usize].code;
+            let Op::Barrier(barrier) = &code[site.pc as usize - 1].op else {
+                continue;
+            };
+            if let Some(reduce) = &barrier.reduce {
+                let value = result(reduce.op);
+                let mut regs = self.regs(frame);
+                match reduce.to {
+                    Reg::R32(to) => regs.set32(to, mask, &[value; LANES]),
+                    Reg::R64(to) => regs.set64(to, mask, &[u64::from(value); LANES]),
+                    Reg::Pred(to) => regs.set_pred(to, mask, if value == 0 { 0 } else { ALL }),
+                }
+            }
+        }
+    }
+
+    /// A group of lanes that can be executed takes the place of the one on top; `choose` says which of so many.
+    pub(super) fn rotate(&mut self, choose: impl FnOnce(usize) -> usize) {
+        if self.stack.len() > 1 {
+            let groups: Vec<usize> = self.runnable().collect();
+            if !groups.is_empty() {
+                self.move_to_top(groups[choose(groups.len())]);
+            }
+        }
+    }
+
+    /// How many groups of lanes can be executed.
+    pub(super) fn groups(&self) -> usize {
+        self.runnable().count()
+    }
+
+    /// Lets lanes go on that wait for others to reconverge with; `false` if there are none.
+    pub(in crate::run) fn give_up_reconvergence(&mut self) -> bool {
+        let found = self.reconverging(|_| true);
+        if let Some(alone) = found {
+            if self.at(Wait::Lanes) != 0 {
+                self.expected = self.alive();
+            }
+            self.go_on_alone(alone);
+            self.pace.blocked = false;
+        }
+        found.is_some()
+    }
+
+    /// Whether lanes wait for the rest of their warp at an `.aligned` barrier.
+    pub(in crate::run) fn is_divided_at_barrier(&self) -> bool {
+        let mut all = self.stack.iter();
+        all.any(|entry| matches!(entry.wait, Wait::Aligned(_)))
+    }
+
+    /// The fault of lanes that wait for others of their warp, which cannot come.
+    pub(in crate::run) fn divergence(&mut self, launch: &LaunchState<'_>) -> Option<BlockFault> {
+        for index in (0..self.stack.len()).rev() {
+            let entry = self.stack[index];
+            let mut site = self.site_of(&entry);
+            let thread = self.number * LANES as u32 + entry.mask.trailing_zeros();
+            match entry.wait {
+                Wait::Aligned(_) => {
+                    site.pc -= 1;
+                    let elsewhere = self.alive() & !entry.mask;
+                    let kind = FaultKind::DivergentBarrier {
+                        here: entry.mask,
+                        elsewhere,
+                    };
+                    return Some(BlockFault::new(site, thread, kind));
+                }
+                Wait::Lanes if entry.mask != 0 => {
+                    let lanes = self.awaited(launch, index) & !entry.mask;
+                    let kind = FaultKind::AbsentLanes { lanes };
+                    return Some(BlockFault::new(site, thread, kind));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// What lanes of the warp wait for, in words, where, and the first of their threads.
+    pub(in crate::run) fn waits(&self) -> Vec<(String, Site, u32)> {
+        let mut waits = Vec::new();
+        for (index, present) in self.present() {
+            let entry = &self.stack[index];
+            if present == 0 {
+                continue;
+            }
+            let mut site = self.site_of(entry);
+            let what = match entry.wait {
+                Wait::Barrier(id) | Wait::Aligned(id) => {
+                    site.pc -= 1;
+                    format!("waits at barrier {id}")
+                }
+                Wait::Lanes => "waits for other lanes of the warp".to_owned(),
+                Wait::Nothing if present != entry.mask => continue,
+                Wait::Nothing => "repeats itself and reads no new value".to_owned(),
+            };
+            let who = match present == self.alive() {
+                true => format!("warp {}", self.number),
+                false => format!("lanes {present:#010x} of warp {}", self.number),
+            };
+            let thread = self.number * LANES as u32 + present.trailing_zeros();
+            waits.push((format!("{who} {what}"), site, thread));
+        }
+        waits
+    }
+}

@@ -1,0 +1,205 @@
+//! Faults of compiled kernels, which tell the user's own line and how it was reached.
+
+use simt::{Arg, Config, Fault, FaultKind, Launch, LaunchError, Machine, Module};
+
+/// By nvcc, from `fixtures/faults/inlined.cu`.
+const INLINED: &str = include_str!("fixtures/faults/inlined.ptx");
+/// By rustc, from `fixtures/faults/panics.rs`.
+const PANICS: &str = include_str!("fixtures/faults/panics.ptx");
+
+const KERNELS: &str = "/home/me/project/src/lib.rs";
+const CUDA: &str = "/home/me/project/src/inlined.cu";
+
+fn launch(ptx: &str, kernel: &str, args: &[Arg]) -> Result<(), LaunchError> {
+    let function = Module::from_ptx(ptx).unwrap().function(kernel).unwrap();
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let buffer = machine.zeroed::<u32>(36).unwrap();
+    let args: Vec<_> = args
+        .iter()
+        .map(|arg| match arg {
+            Arg::Pointer(0) => buffer.into(),
+            other => other.clone(),
+        })
+        .collect();
+    machine.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &args))
+}
+
+/// The fault of a launch whose null pointers stand for a buffer of 36 words.
+fn fault(ptx: &str, kernel: &str, args: &[Arg]) -> Fault {
+    match launch(ptx, kernel, args) {
+        Err(LaunchError::Fault(fault)) => *fault,
+        other => panic!("{other:?} is no fault"),
+    }
+}
+
+const BUFFER: Arg = Arg::Pointer(0);
+
+#[test]
+fn nvcc_s_inlined_calls_are_listed_with_their_names() {
+    let fault = fault(INLINED, "_Z7inlinedPi", &[BUFFER]);
+    assert_eq!(fault.origin, Some((CUDA.to_owned(), 9)));
+    assert_eq!(fault.thread, [31, 0, 0]);
+    let text = fault.to_string();
+    let (first, rest) = text.split_once('\n').unwrap();
+    assert!(
+        first.starts_with("out of bounds write of 4 bytes at 0x"),
+        "{first}"
+    );
+    assert!(
+        first.contains(", 0 bytes past the end of argument 0's buffer of 144 bytes, in kernel `inlined(int*)`, block")
+            && first.ends_with("[/home/me/project/src/inlined.cu:9]"),
+        "{first}"
+    );
+    let expected = "  at CUDA:9 in store<int>(View<int>, int, int)
+  inlined at CUDA:20 in app::fill(int*, int)
+  inlined at CUDA:25 in inlined(int*)";
+    assert_eq!(rest, expected.replace("CUDA", CUDA));
+}
+
+#[test]
+fn calls_are_listed_behind_what_was_inlined() {
+    let expected = "
+  at CUDA:9 in store<int>(View<int>, int, int)
+  inlined at CUDA:14 in deep(int*, int)
+  called at CUDA:29 in called(int*, int)";
+    let outside = fault(INLINED, "_Z6calledPii", &[BUFFER, 36u32.into()]).to_string();
+    assert!(
+        outside.contains("(function `deep(int*, int)`)"),
+        "{outside}"
+    );
+    assert!(
+        outside.ends_with(&expected.replace("CUDA", CUDA)),
+        "{outside}"
+    );
+
+    let trap = fault(INLINED, "_Z6calledPii", &[BUFFER, 3u32.into()]);
+    assert_eq!(trap.kind, FaultKind::Trap);
+    assert_eq!(trap.origin, Some((CUDA.to_owned(), 13)));
+    let functions = trap.frames.iter().map(|frame| frame.function.as_deref());
+    assert!(functions.eq([Some("deep(int*, int)"), Some("called(int*, int)")]));
+}
+
+#[test]
+fn a_header_s_line_does_not_lead() {
+    let fault = fault(INLINED, "_Z8shufflesPi", &[BUFFER]);
+    assert_eq!(fault.origin, Some((CUDA.to_owned(), 33)));
+    let [shuffle, kernel] = &fault.frames[..] else {
+        panic!("{fault}")
+    };
+    assert!(shuffle.library && shuffle.inlined && !kernel.library && !kernel.inlined);
+    assert!(
+        shuffle.function.as_ref().unwrap().contains("__shfl_sync("),
+        "{fault}"
+    );
+
+    // The user's own headers lie beside the kernel's folder; and if all is a library's, its innermost line leads.
+    let own = INLINED.replace(
+        "/usr/local/cuda/bin/../include/",
+        "/home/me/project/include/",
+    );
+    let own = self::fault(&own, "_Z8shufflesPi", &[BUFFER]);
+    let header = "/home/me/project/include/sm_30_intrinsics.hpp";
+    assert_eq!(own.origin, Some((header.to_owned(), 372)));
+    let all = INLINED.replace("/home/me/project/src/", "/usr/include/x/");
+    let all = self::fault(&all, "_Z8shufflesPi", &[BUFFER]);
+    let header = "/usr/local/cuda/bin/../include/sm_30_intrinsics.hpp";
+    assert_eq!(all.origin, Some((header.to_owned(), 372)));
+}
+
+#[test]
+fn rust_s_library_does_not_lead() {
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let function = Module::from_ptx(PANICS)
+        .unwrap()
+        .function("bounds")
+        .unwrap();
+    let values = machine.zeroed::<u32>(32).unwrap();
+    let to = machine.zeroed::<u32>(8).unwrap();
+    let args = [values.into(), 32u64.into(), to.into()];
+    let error = machine
+        .launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &args))
+        .unwrap_err();
+    let LaunchError::Fault(fault) = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(fault.origin, Some((KERNELS.to_owned(), 10)));
+    let places = fault.frames.iter().map(|frame| {
+        let (file, line) = frame.place.as_ref().unwrap();
+        (file.rsplit("/src/").next().unwrap(), *line, frame.library)
+    });
+    assert_eq!(
+        places.collect::<Vec<_>>(),
+        [
+            ("ptr/mod.rs", 1917, true),
+            ("ptr/mut_ptr.rs", 1418, true),
+            ("lib.rs", 10, false),
+            ("lib.rs", 17, false)
+        ]
+    );
+    // `unwrap`, and `?` in `main` or a test, print `Debug`.
+    assert_eq!(format!("{error:?}"), error.to_string());
+    assert!(error.to_string().ends_with(&format!(
+        "\n  inlined at {KERNELS}:10\n  inlined at {KERNELS}:17 in bounds"
+    )));
+}
+
+#[test]
+fn panics_tell_what_and_where() {
+    let len = |len: u64| [BUFFER, len.into(), BUFFER];
+    let by = |by: u32| [by.into(), BUFFER];
+    let divides = [BUFFER, 0u32.into(), BUFFER];
+    for (kernel, args, message, line) in [
+        ("bounds", &len(31)[..], Some("index out of bounds"), 6),
+        ("slices", &len(32), Some("slice index out of range"), 24),
+        ("divides", &divides, Some("div by zero"), 32),
+        ("says", &by(31), None, 39),
+        ("says", &by(77), None, 42),
+        ("says", &by(78), Some("unwrap failed"), 45),
+        ("says", &by(79), Some("expect failed"), 47),
+        ("says", &by(80), None, 48),
+        ("says", &by(90), Some("assert failed"), 49),
+    ] {
+        let fault = fault(PANICS, kernel, args);
+        let message = message.map(str::to_owned);
+        assert_eq!(fault.kind, FaultKind::Panic { message }, "{fault}");
+        assert_eq!(fault.origin, Some((KERNELS.to_owned(), line)), "{fault}");
+    }
+    let text = fault(PANICS, "bounds", &len(31)).to_string();
+    assert!(
+        text.starts_with(
+            "panic: index out of bounds in kernel `bounds` (function `core::panicking::panic_fmt`), block (0, 0, 0), \
+             thread (31, 0, 0), PTX line "
+        ),
+        "{text}"
+    );
+    let expected = format!(
+        "trap; exit; [{KERNELS}:6]
+  at ? in core::panicking::panic_fmt
+  called at ? in core::panicking::panic_bounds_check
+  called at {KERNELS}:6
+  inlined at {KERNELS}:17 in bounds"
+    );
+    assert!(text.ends_with(&expected), "{text}");
+}
+
+#[test]
+fn null_and_host_pointers_are_called_so() {
+    let near = |address: u64| match fault(
+        PANICS,
+        "bounds",
+        &[Arg::Pointer(address), 32u64.into(), BUFFER],
+    )
+    .kind
+    {
+        FaultKind::Access { near, .. } => near,
+        other => panic!("{other}"),
+    };
+    let stack = 0u32;
+    let heap = Box::new(0u32);
+    assert_eq!(near(4), "4 bytes from a null pointer");
+    for host in [&stack, &*heap] {
+        let host = std::ptr::from_ref(host).addr() as u64;
+        assert_eq!(near(host), "probably a pointer to the host's memory");
+    }
+    assert!(near(1 << 40).contains("bytes past the end of argument 2's buffer"));
+}

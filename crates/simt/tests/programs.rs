@@ -1,0 +1,219 @@
+//! Programs in CUDA C++ about how threads run, compiled by nvcc: every schedule gives the results of a GPU.
+//!
+//! `programs/compile.sh` makes the PTX, and `programs/record.sh` the results, on a GPU.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use simt::{Config, Function, Launch, Machine, Module, Schedule};
+
+/// Words of the second argument.
+const SCRATCH_WORDS: usize = 1 << 20;
+/// Results of more words are recorded as a hash.
+const WHOLE: usize = 64;
+
+/// A kernel with its launch, as the comment above it in the source says.
+struct Program {
+    name: String,
+    /// The kernel, or why it cannot be run.
+    function: Result<Function, String>,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+    out: usize,
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
+}
+
+/// The kernels of all sources.
+fn programs() -> Vec<Program> {
+    let mut sources: Vec<PathBuf> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "cu"))
+        .collect();
+    sources.sort();
+    let mut programs = Vec::new();
+    for path in sources {
+        let source = std::fs::read_to_string(&path).unwrap();
+        let ptx = std::fs::read_to_string(path.with_extension("ptx")).unwrap();
+        let module = Module::from_ptx(ptx).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+        let mut lines = source.lines();
+        while let Some(line) = lines.next() {
+            if let Some(launch) = line.strip_prefix("// launch: ") {
+                programs.push(program(&module, launch, lines.next().unwrap()));
+            }
+        }
+    }
+    programs
+}
+
+/// The kernel that a line of source begins, with its launch in words: `grid 4, block 8x4, shared 512, out 192`.
+fn program(module: &Module, launch: &str, line: &str) -> Program {
+    let signature = line.strip_prefix("extern \"C\" __global__ void ").unwrap();
+    let name = signature.split_once('(').unwrap().0.to_owned();
+    let facts: BTreeMap<&str, &str> = launch
+        .split(", ")
+        .map(|fact| fact.split_once(' ').unwrap())
+        .collect();
+    let sides = |fact: &str| {
+        let mut sides = [1; 3];
+        for (side, number) in sides.iter_mut().zip(facts[fact].split('x')) {
+            *side = number.parse().unwrap();
+        }
+        sides
+    };
+    Program {
+        function: module.function(&name).map_err(|error| error.to_string()),
+        name,
+        grid: sides("grid"),
+        block: sides("block"),
+        shared: facts
+            .get("shared")
+            .map_or(0, |bytes| bytes.parse().unwrap()),
+        out: facts["out"].parse().unwrap(),
+    }
+}
+
+impl Program {
+    fn run(&self, machine: &mut Machine) -> Result<Vec<u32>, String> {
+        let function = self.function.as_ref().map_err(String::clone)?;
+        let out = machine.zeroed::<u32>(self.out).unwrap();
+        let scratch = machine.zeroed::<u32>(SCRATCH_WORDS).unwrap();
+        let args = [out.into(), scratch.into()];
+        let launch = Launch::new(function, self.grid, self.block, &args);
+        let ran = machine.launch(&launch.with_shared_bytes(self.shared));
+        let result = machine.read(out).unwrap();
+        machine.free(out).unwrap();
+        machine.free(scratch).unwrap();
+        ran.map(|()| result).map_err(|error| error.to_string())
+    }
+}
+
+fn machine(schedule: Schedule, threads: usize) -> Machine {
+    let config = Config {
+        threads,
+        schedule,
+        time_limit: Some(Duration::from_secs(20)),
+        ..Config::default()
+    };
+    Machine::new(config).unwrap()
+}
+
+/// Results as `results.txt` has them: all words of few, or a hash and the first words of many.
+fn summary(result: &[u32]) -> String {
+    let mut text = format!("{}:", result.len());
+    if result.len() > WHOLE {
+        let bytes = result.iter().flat_map(|word| word.to_le_bytes());
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        write!(text, " {hash:016x} of").unwrap();
+    }
+    let shown = if result.len() > WHOLE {
+        8
+    } else {
+        result.len()
+    };
+    for word in &result[..shown] {
+        write!(text, " {word:x}").unwrap();
+    }
+    text
+}
+
+/// The results of a GPU, by kernel.
+fn expected() -> BTreeMap<String, String> {
+    let recorded = include_str!("programs/results.txt").lines();
+    let lines = recorded.filter(|line| !line.starts_with('#'));
+    let pairs = lines.map(|line| line.split_once(' ').unwrap());
+    pairs
+        .map(|(name, result)| (name.to_owned(), result.to_owned()))
+        .collect()
+}
+
+/// Runs all programs, and names those that end otherwise than a GPU's.
+#[track_caller]
+fn check(machines: impl IntoIterator<Item = (Schedule, usize)>) {
+    let programs = programs();
+    let expected = expected();
+    let mut wrong = Vec::new();
+    for (schedule, threads) in machines {
+        let mut machine = machine(schedule, threads);
+        for program in &programs {
+            let name = &program.name;
+            match program.run(&mut machine) {
+                Ok(result) if expected.get(name) == Some(&summary(&result)) => {}
+                Ok(result) => wrong.push(format!(
+                    "{name}, {schedule:?}: {}, not {:?}",
+                    summary(&result),
+                    expected.get(name)
+                )),
+                Err(fault) => wrong.push(format!("{name}, {schedule:?}: {fault}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn on_one_thread_of_the_host() {
+    check([(Schedule::Fixed, 1)]);
+}
+
+#[test]
+fn on_two_threads_of_the_host() {
+    check([(Schedule::Fixed, 2)]);
+}
+
+#[test]
+fn one_instruction_at_a_time() {
+    check([(Schedule::RoundRobin, 1)]);
+}
+
+#[test]
+fn in_random_order() {
+    check([1, 2, 3].map(|seed| (Schedule::Random(seed), 1)));
+}
+
+/// Blocks that wait for none but those that have begun need no more room than for one, or for two on two host threads.
+#[test]
+fn where_a_device_has_room_for_few_blocks() {
+    let names = [
+        "block_tickets",
+        "chain_of_tickets",
+        "look_back_scan",
+        "last_block_reduces",
+        "blocks_wait_for_lower_blocks",
+        "lock_across_blocks",
+        "ticket_lock",
+    ];
+    let all = programs();
+    let expected = expected();
+    for (threads, resident_blocks) in [(1, 1), (2, 2), (2, 3)] {
+        let config = Config {
+            threads,
+            resident_blocks,
+            ..Config::default()
+        };
+        let mut machine = Machine::new(config).unwrap();
+        for program in all.iter().filter(|program| names.contains(&&*program.name)) {
+            let result = program.run(&mut machine).unwrap();
+            assert_eq!(
+                summary(&result),
+                expected[&program.name],
+                "{}",
+                program.name
+            );
+        }
+        // Six blocks that all wait for each other.
+        let all = all
+            .iter()
+            .find(|program| program.name == "grid_barrier_counter");
+        let fault = all.unwrap().run(&mut machine).unwrap_err();
+        assert!(fault.starts_with("deadlock: "), "{fault}");
+    }
+}

@@ -1,0 +1,142 @@
+// Runs the kernels of the .cu files on a GPU, and writes what they compute as the test of simt expects it.
+// usage: record RESULTS.txt KERNELS.cu KERNELS.cubin …   (record.sh does all of it)
+// It prints each kernel's name before it runs it, and stops at the first that fails or is not done after 5 seconds. Those
+// that the variable LEAVE_OUT names, with blanks around each, are left out.
+
+#include <cuda.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+static const size_t SCRATCH_WORDS = 1 << 20;
+// Results of more words are recorded as a hash.
+static const size_t WHOLE = 64;
+
+static void stop(const std::string &what, const std::string &why) {
+    fprintf(stderr, "%s: %s\n", what.c_str(), why.c_str());
+    // A kernel may still be running, so nothing is tidied up.
+    _Exit(1);
+}
+
+static void check(CUresult result, const std::string &what) {
+    if (result == CUDA_SUCCESS) return;
+    const char *why = nullptr;
+    cuGetErrorString(result, &why);
+    stop(what, why ? why : "an unknown error");
+}
+
+// A kernel's launch, as the comment above it says: `grid 4, block 8x4, shared 512, out 192`.
+struct Launch {
+    unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, shared = 0, out = 0;
+
+    explicit Launch(const std::string &text) {
+        sides(text, "grid ", grid);
+        sides(text, "block ", block);
+        sides(text, "shared ", &shared, 1);
+        sides(text, "out ", &out, 1);
+    }
+
+    static void sides(const std::string &text, const std::string &fact, unsigned *to, int most = 3) {
+        size_t at = text.find(fact);
+        if (at == std::string::npos) return;
+        const char *number = text.c_str() + at + fact.size();
+        for (int side = 0; side < most; side++) {
+            char *end;
+            to[side] = strtoul(number, &end, 10);
+            if (*end != 'x') return;
+            number = end + 1;
+        }
+    }
+};
+
+static std::vector<uint32_t> run(const std::string &cubin, const std::string &name, const Launch &launch) {
+    // Loaded anew, so that its variables have their initial values.
+    CUmodule module;
+    CUfunction function;
+    check(cuModuleLoad(&module, cubin.c_str()), cubin);
+    check(cuModuleGetFunction(&function, module, name.c_str()), name);
+    CUdeviceptr out, scratch;
+    check(cuMemAlloc(&out, launch.out * 4), name);
+    check(cuMemAlloc(&scratch, SCRATCH_WORDS * 4), name);
+    check(cuMemsetD32(out, 0, launch.out), name);
+    check(cuMemsetD32(scratch, 0, SCRATCH_WORDS), name);
+    check(cuCtxSynchronize(), name);
+    void *arguments[] = {&out, &scratch};
+    const unsigned *grid = launch.grid, *block = launch.block;
+    // Cooperative: all blocks are resident at the same time, as some kernels need.
+    check(cuLaunchCooperativeKernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], launch.shared,
+                                    nullptr, arguments),
+          name);
+    auto start = std::chrono::steady_clock::now();
+    CUresult state;
+    while ((state = cuStreamQuery(nullptr)) == CUDA_ERROR_NOT_READY) {
+        if (std::chrono::steady_clock::now() - start > std::chrono::seconds(5)) stop(name, "not done after 5 s");
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    check(state, name);
+    std::vector<uint32_t> result(launch.out);
+    check(cuMemcpyDtoH(result.data(), out, launch.out * 4), name);
+    check(cuMemFree(out), name);
+    check(cuMemFree(scratch), name);
+    check(cuModuleUnload(module), name);
+    return result;
+}
+
+static void write(FILE *to, const std::string &name, const std::vector<uint32_t> &result) {
+    fprintf(to, "%s %zu:", name.c_str(), result.size());
+    if (result.size() > WHOLE) {
+        // FNV-1a over the bytes.
+        uint64_t hash = 0xcbf29ce484222325;
+        for (uint32_t word : result)
+            for (int byte = 0; byte < 4; byte++) hash = (hash ^ (word >> 8 * byte & 255)) * 0x100000001b3;
+        fprintf(to, " %016llx of", (unsigned long long)hash);
+    }
+    size_t shown = result.size() > WHOLE ? 8 : result.size();
+    for (size_t at = 0; at < shown; at++) fprintf(to, " %x", result[at]);
+    fprintf(to, "\n");
+}
+
+int main(int count, char **arguments) {
+    if (count < 4 || count % 2 != 0) stop(arguments[0], "usage: record RESULTS.txt KERNELS.cu KERNELS.cubin ...");
+    CUdevice device;
+    CUcontext context;
+    char name[256];
+    int driver;
+    check(cuInit(0), "cuInit");
+    check(cuDeviceGet(&device, 0), "the first GPU");
+    check(cuDeviceGetName(name, sizeof name, device), "the first GPU");
+    check(cuDriverGetVersion(&driver), "the driver");
+    check(cuDevicePrimaryCtxRetain(&context, device), "a context");
+    check(cuCtxSetCurrent(context), "a context");
+    check(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 16384), "16 KiB of stack a thread");
+    FILE *results = fopen(arguments[1], "w");
+    if (!results) stop(arguments[1], "cannot be written");
+    fprintf(results, "# %s, driver for CUDA %d.%d, compiled with CUDA %d.%d\n", name, driver / 1000,
+            driver % 1000 / 10, CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
+    const char *leave_out = getenv("LEAVE_OUT");
+    const std::string left_out = leave_out ? leave_out : "";
+    const std::string before = "// launch: ", signature = "extern \"C\" __global__ void ";
+    for (int at = 2; at < count; at += 2) {
+        std::ifstream source(arguments[at]);
+        if (!source) stop(arguments[at], "cannot be read");
+        std::string line, next;
+        while (std::getline(source, line)) {
+            if (line.rfind(before, 0) != 0) continue;
+            std::getline(source, next);
+            if (next.rfind(signature, 0) != 0) stop(arguments[at], "no kernel after " + line);
+            std::string kernel = next.substr(signature.size(), next.find('(') - signature.size());
+            if (left_out.find(" " + kernel + " ") != std::string::npos) continue;
+            printf("%s\n", kernel.c_str());
+            fflush(stdout);
+            write(results, kernel, run(arguments[at + 1], kernel, Launch(line)));
+        }
+    }
+    if (fclose(results) != 0) stop(arguments[1], "cannot be written");
+    return 0;
+}

@@ -1,0 +1,135 @@
+//! What ptxas says of many instructions at once.
+
+use std::collections::HashMap;
+use std::process::{Command, Stdio};
+
+use locate::nvidia::{Found, Tool, find as find_tool};
+
+use super::cases;
+
+/// The targets of modules that it assembles for.
+const KNOWN: [&str; 5] = ["sm_75", "sm_90", "sm_90a", "sm_100", "sm_100f"];
+
+/// Instructions in one text.
+const IN_TEXT: usize = 800;
+
+/// The assembler; `None`, with words, on a machine that has none.
+pub(crate) fn find() -> Option<Found> {
+    match find_tool(Tool::Ptxas) {
+        Ok(found) => Some(found),
+        Err(error) if std::env::var_os("CI").is_none() => {
+            eprintln!("not tested: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// For each instruction, why ptxas refuses it; `None` if it takes it.
+pub(crate) fn verdicts(ptxas: &Found, target: &str, all: &[String]) -> Vec<Option<String>> {
+    let texts: Vec<&[String]> = all.chunks(IN_TEXT).collect();
+    in_two(&texts, |cases| batch(ptxas, target, cases)).concat()
+}
+
+/// For each module, why ptxas refuses it.
+pub(crate) fn modules(ptxas: &Found, all: &[String]) -> Vec<Option<String>> {
+    in_two(all, |text| {
+        let targets = text.split(' ').filter(|word| word.starts_with("sm_"));
+        // Not all that are targets of a text can be assembled for.
+        let target = targets.take(1).find(|target| KNOWN.contains(target));
+        let found = errors(ptxas, target.unwrap_or("sm_90"), text);
+        found.into_values().next()
+    })
+}
+
+/// The results for all items, in two threads.
+fn in_two<T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let (one, other) = all.split_at(all.len() / 2);
+    let half = |items: &[T]| items.iter().map(&run).collect::<Vec<R>>();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| half(one));
+        let second = half(other);
+        let mut all = first.join().unwrap();
+        all.extend(second);
+        all
+    })
+}
+
+/// Assembles the instructions that are not refused yet, until no other is.
+fn batch(ptxas: &Found, target: &str, cases: &[String]) -> Vec<Option<String>> {
+    let mut refused: Vec<Option<String>> = vec![None; cases.len()];
+    let (before, behind) = cases::frame(target);
+    let first = before.lines().count() + 1;
+    loop {
+        let lines = cases.iter().zip(&refused).map(|(case, why)| match why {
+            None => case.as_str(),
+            Some(_) => "",
+        });
+        let text = format!("{before}{}\n{behind}", lines.collect::<Vec<_>>().join("\n"));
+        let found = errors(ptxas, target, &text);
+        if found.is_empty() {
+            return refused;
+        }
+        let mut outside = None;
+        for (line, why) in found {
+            match line.checked_sub(first).and_then(|at| refused.get_mut(at)) {
+                Some(refused) => *refused = Some(why),
+                None => outside = Some(why),
+            }
+        }
+        // What is refused late has the line of the kernel: halves find it.
+        let left: Vec<usize> = (0..cases.len())
+            .filter(|&at| refused[at].is_none())
+            .collect();
+        if let Some(why) = outside {
+            if let [only] = left[..] {
+                refused[only] = Some(why);
+                return refused;
+            }
+            let (one, other) = left.split_at(left.len() / 2);
+            for half in [one, other] {
+                let cases: Vec<String> = half.iter().map(|&at| cases[at].clone()).collect();
+                for (at, why) in half.iter().zip(batch(ptxas, target, &cases)) {
+                    refused[*at] = why;
+                }
+            }
+            return refused;
+        }
+    }
+}
+
+/// The lines that ptxas refuses, and why.
+fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("a.ptx");
+    std::fs::write(&source, text).unwrap();
+    let mut command = Command::new(&ptxas.path);
+    command.args([&format!("-arch={target}"), "-O0", "-o"]);
+    command.args([&folder.path().join("a.cubin"), &source]);
+    let done = command.stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    let mut found = HashMap::new();
+    for line in said.lines() {
+        if let Some((_, rest)) = line.split_once("uses 32-bit address on line '") {
+            let (number, _) = rest.split_once('\'').unwrap();
+            found.insert(number.parse().unwrap(), "32-bit address".to_owned());
+        }
+        let Some((_, rest)) = line.split_once(", line ") else {
+            continue;
+        };
+        let Some((number, why)) = rest.split_once(';') else {
+            continue;
+        };
+        if why.trim_start().starts_with("warning") || why.trim_start().starts_with("info") {
+            continue;
+        }
+        found
+            .entry(number.parse().unwrap())
+            .or_insert_with(|| why.trim().to_owned());
+    }
+    if !done.status.success() && found.is_empty() {
+        // It has died.
+        found.insert(0, format!("{}: {said}", done.status));
+    }
+    found
+}

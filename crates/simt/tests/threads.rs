@@ -1,0 +1,291 @@
+//! Threads that wait for each other: lanes of a warp, warps of a block, blocks of a grid. Under every schedule.
+
+use std::time::{Duration, Instant};
+
+use simt::{Config, FaultKind, Launch, LaunchError, Machine, Module, Schedule};
+
+const SCHEDULES: [(Schedule, usize); 6] = [
+    (Schedule::Fixed, 1),
+    (Schedule::Fixed, 2),
+    (Schedule::RoundRobin, 1),
+    (Schedule::Random(1), 1),
+    (Schedule::Random(2), 1),
+    (Schedule::Random(3), 1),
+];
+
+/// A kernel `k(out, shared)` with its thread's number in `%tid`, `%lane` and (in its grid) `%global`, which stores
+/// `%r0` to `out[%global]` at its end. `shared` is memory of the grid, zero at first.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n\
+         .visible .entry k(.param .u64 out, .param .u64 shared)\n{{\n\
+         .reg .b32 %r<10>, %tid, %lane, %global, %ctaid, %ntid, %nctaid;\n\
+         .reg .b64 %out, %at, %memory;\n.reg .pred %p<6>;\n.shared .align 4 .b32 tile[1024];\n\
+         mov.u32 %tid, %tid.x;\nmov.u32 %ctaid, %ctaid.x;\nmov.u32 %ntid, %ntid.x;\nmov.u32 %nctaid, %nctaid.x;\n\
+         and.b32 %lane, %tid, 31;\nmad.lo.u32 %global, %ctaid, %ntid, %tid;\nmov.u32 %r0, 0;\n\
+         ld.param.u64 %out, [out];\nld.param.u64 %memory, [shared];\nmul.wide.u32 %at, %global, 4;\n\
+         add.u64 %at, %out, %at;\n{body}\nst.global.u32 [%at], %r0;\nret;\n}}\n"
+    )
+}
+
+fn launch(
+    body: &str,
+    (blocks, threads): (u32, u32),
+    config: Config,
+) -> Result<Vec<u32>, LaunchError> {
+    let module = Module::from_ptx(kernel(body)).unwrap();
+    let function = module.function("k").unwrap();
+    let mut machine = Machine::new(config).unwrap();
+    let out = machine.zeroed::<u32>((blocks * threads) as usize).unwrap();
+    let shared = machine.zeroed::<u32>(1024).unwrap();
+    machine.launch(&Launch::new(
+        &function,
+        [blocks, 1, 1],
+        [threads, 1, 1],
+        &[out.into(), shared.into()],
+    ))?;
+    Ok(machine.read(out).unwrap())
+}
+
+/// Every schedule gives each thread this result.
+fn always(body: &str, (blocks, threads): (u32, u32), expected: impl Fn(u32) -> u32) {
+    let expected: Vec<u32> = (0..blocks * threads).map(expected).collect();
+    for (schedule, host_threads) in SCHEDULES {
+        let config = Config {
+            schedule,
+            threads: host_threads,
+            max_instructions: 1 << 28,
+            ..Config::default()
+        };
+        let result = launch(body, (blocks, threads), config);
+        assert_eq!(result.as_ref(), Ok(&expected), "{schedule:?}");
+    }
+}
+
+/// Every schedule ends in this fault.
+fn never(
+    body: &str,
+    (blocks, threads): (u32, u32),
+    is_it: impl Fn(&FaultKind) -> bool,
+    words: &str,
+) {
+    for (schedule, host_threads) in SCHEDULES {
+        let config = Config {
+            schedule,
+            threads: host_threads,
+            ..Config::default()
+        };
+        match launch(body, (blocks, threads), config) {
+            Err(LaunchError::Fault(fault)) => {
+                assert!(is_it(&fault.kind), "{schedule:?}: {fault}");
+                assert!(fault.to_string().contains(words), "{schedule:?}: {fault}");
+            }
+            other => panic!("{schedule:?}: {other:?} is no fault"),
+        }
+    }
+}
+
+/// Takes a lock, adds one to a plain counter at `[%memory+4]`, and gives the lock back.
+const COUNT_UNDER_A_LOCK: &str = "LOCK:\natom.global.cas.b32 %r1, [%memory], 0, 1;\nsetp.ne.u32 %p0, %r1, 0;\n\
+                                  @%p0 bra LOCK;\nld.volatile.global.u32 %r2, [%memory+4];\nadd.u32 %r2, %r2, 1;\n\
+                                  st.volatile.global.u32 [%memory+4], %r2;\nmembar.gl;\n\
+                                  atom.global.exch.b32 %r1, [%memory], 0;\n";
+
+#[test]
+fn lanes_of_a_warp_take_a_lock_one_after_the_other() {
+    let body = format!(
+        "{COUNT_UNDER_A_LOCK}WAIT:\nld.volatile.global.u32 %r0, [%memory+4];\nsetp.lt.u32 %p1, %r0, 96;\n\
+         @%p1 bra WAIT;\n"
+    );
+    always(&body, (1, 96), |_| 96);
+    always(&body, (3, 32), |_| 96);
+}
+
+#[test]
+fn a_lock_with_attempts_that_are_counted() {
+    // No two attempts leave the same registers, so nobody can see that they repeat themselves.
+    let body = "mov.u32 %r5, 0;\nLOCK:\nadd.u32 %r5, %r5, 1;\natom.global.cas.b32 %r1, [%memory], 0, 1;\n\
+                setp.ne.u32 %p0, %r1, 0;\n@%p0 bra LOCK;\nld.volatile.global.u32 %r2, [%memory+4];\n\
+                add.u32 %r2, %r2, 1;\nst.volatile.global.u32 [%memory+4], %r2;\n\
+                atom.global.exch.b32 %r1, [%memory], 0;\nmov.u32 %r0, 7;\n";
+    always(body, (1, 64), |_| 7);
+}
+
+#[test]
+fn a_lane_waits_for_another_lanes_flag() {
+    for waits in ["lt", "ge"] {
+        let body = format!(
+            "setp.{waits}.u32 %p0, %lane, 16;\n@%p0 bra READ;\nst.volatile.shared.u32 [tile], 5;\nbra DONE;\nREAD:\n\
+             ld.volatile.shared.u32 %r0, [tile];\nsetp.eq.u32 %p1, %r0, 0;\n@%p1 bra READ;\nDONE:\n"
+        );
+        always(&body, (1, 32), |t| {
+            if (waits == "lt") == (t < 16) { 5 } else { 0 }
+        });
+    }
+}
+
+#[test]
+fn a_block_of_20_threads_shuffles_with_a_full_mask() {
+    let body = "shfl.sync.down.b32 %r1, %tid, 1, 31, -1;\nsetp.eq.u32 %p0, %tid, 19;\n@!%p0 mov.u32 %r0, %r1;\n\
+                setp.eq.u32 %p1, %tid, %tid;\nvote.sync.ballot.b32 %r2, %p1, -1;\nshl.b32 %r2, %r2, 8;\n\
+                add.u32 %r0, %r0, %r2;\n";
+    always(body, (1, 20), |t| {
+        0x0fff_ff00 + if t == 19 { 0 } else { t + 1 }
+    });
+}
+
+#[test]
+fn threads_that_returned_are_not_waited_for() {
+    for guard in ["@%p0 bra END;\n", "@!%p0 bra BODY;\nbra END;\nBODY:\n"] {
+        let body = format!(
+            "setp.ge.u32 %p0, %tid, 40;\n{guard}redux.sync.add.s32 %r0, 1, -1;\nbar.sync 0;\nst.global.u32 [%at], %r0;\n\
+             END:\nret;\n"
+        );
+        always(&body, (2, 70), |t| match t % 70 {
+            0..32 => 32,
+            32..40 => 8,
+            _ => 0,
+        });
+    }
+}
+
+#[test]
+fn one_shuffle_reached_from_two_branches() {
+    let body = "add.u32 %r3, %tid, 100;\nsetp.lt.u32 %p0, %lane, 10;\n@%p0 bra LOW;\n\
+                shfl.sync.idx.b32 %r0, %tid, 3, 31, -1;\nadd.u32 %r0, %r0, 1000;\nbra DONE;\n\
+                LOW:\nshfl.sync.idx.b32 %r0, %r3, 20, 31, -1;\nDONE:\n";
+    // Each takes the value that the source lane gives, at whichever of the two that stands.
+    always(body, (1, 32), |t| if t < 10 { 20 } else { 1103 });
+}
+
+#[test]
+fn halves_of_a_warp_meet_behind_the_place_where_they_would_reconverge() {
+    for (sync, half) in [("bar.warp.sync -1", 16), ("barrier.sync 0", 5)] {
+        let body = format!(
+            "setp.lt.u32 %p0, %lane, {half};\nst.shared.u32 [tile], 0;\n@!%p0 bra SKIP;\n{sync};\nSKIP:\n\
+             add.u32 %r0, %tid, 1;\n@%p0 bra DONE;\n{sync};\nDONE:\n"
+        );
+        always(&body, (1, 64), |t| t + 1);
+    }
+}
+
+#[test]
+fn masks_that_differ_between_lanes() {
+    // Pairs, one lane of each in either branch.
+    let body = "shr.b32 %r1, %lane, 1;\nshl.b32 %r1, %r1, 1;\nshl.b32 %r2, 3, %r1;\nand.b32 %r3, %lane, 1;\n\
+                setp.ne.u32 %p0, %r3, 0;\n@%p0 bra ODD;\nredux.sync.add.u32 %r0, %lane, %r2;\nbra DONE;\nODD:\n\
+                redux.sync.add.u32 %r0, 100, %r2;\nDONE:\n";
+    always(body, (1, 32), |t| t / 2 * 2 + 100);
+}
+
+#[test]
+fn parts_of_a_warp_meet_at_an_unaligned_barrier() {
+    let body = "setp.lt.u32 %p0, %lane, 7;\n@%p0 bra LOW;\nst.shared.u32 [tile], 1;\nbarrier.sync 0;\n\
+                ld.shared.u32 %r0, [tile+4];\nbra DONE;\nLOW:\nst.shared.u32 [tile+4], 2;\nbarrier.sync 0;\n\
+                ld.shared.u32 %r0, [tile];\nDONE:\n";
+    always(body, (1, 80), |t| if t % 32 < 7 { 1 } else { 2 });
+}
+
+#[test]
+fn a_barrier_of_the_whole_grid() {
+    // Three rounds; thread 0 of each block waits for all blocks.
+    let round = |number: u32| {
+        format!(
+            "bar.sync 0;\nsetp.ne.u32 %p0, %tid, 0;\n@%p0 bra GO{number};\natom.global.add.u32 %r1, [%memory], 1;\n\
+             mul.lo.u32 %r2, %nctaid, {number};\nWAIT{number}:\nld.acquire.gpu.global.u32 %r0, [%memory];\n\
+             setp.lt.u32 %p1, %r0, %r2;\n@%p1 bra WAIT{number};\nGO{number}:\nbar.sync 0;\n"
+        )
+    };
+    let body = format!(
+        "{}{}{}ld.volatile.global.u32 %r0, [%memory];\n",
+        round(1),
+        round(2),
+        round(3)
+    );
+    always(&body, (60, 64), |_| 180);
+}
+
+#[test]
+fn more_blocks_than_a_device_holds_cannot_wait_for_each_other() {
+    let body = "setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\natom.global.add.u32 %r1, [%memory], 1;\n\
+                WAIT:\nld.acquire.gpu.global.u32 %r0, [%memory];\nsetp.lt.u32 %p1, %r0, %nctaid;\n@%p1 bra WAIT;\nDONE:\n";
+    let config = Config {
+        resident_blocks: 10,
+        ..Config::default()
+    };
+    let fault = launch(body, (12, 32), config).unwrap_err().to_string();
+    assert!(
+        fault.starts_with("deadlock: warp 0 repeats itself"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn each_block_waits_for_the_sum_of_the_blocks_before() {
+    let body = "setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\ncvt.u64.u32 %at, %ctaid;\nshl.b64 %at, %at, 2;\n\
+                add.u64 %memory, %memory, %at;\nmov.u32 %r1, 0;\nsetp.eq.u32 %p1, %ctaid, 0;\n@%p1 bra FIRST;\n\
+                WAIT:\nld.acquire.gpu.global.u32 %r1, [%memory];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra WAIT;\nFIRST:\n\
+                add.u32 %r1, %r1, 1;\nst.release.gpu.global.u32 [%memory+4], %r1;\nadd.u64 %at, %at, %at;\n\
+                mul.wide.u32 %at, %global, 4;\nadd.u64 %at, %out, %at;\nmov.u32 %r0, %r1;\nDONE:\n";
+    let expected = |t: u32| if t.is_multiple_of(32) { t / 32 + 1 } else { 0 };
+    always(body, (500, 32), expected);
+}
+
+#[test]
+fn nobody_comes() {
+    let absent = |kind: &FaultKind| matches!(kind, FaultKind::AbsentLanes { .. });
+    never(
+        "setp.lt.u32 %p0, %lane, 3;\n@!%p0 bra DONE;\nshfl.sync.idx.b32 %r0, %tid, 3, 31, -1;\nDONE:\n",
+        (1, 32),
+        absent,
+        "names lanes that are not there (0xfffffff8)",
+    );
+    let deadlock = |kind: &FaultKind| matches!(kind, FaultKind::Deadlock { .. });
+    never(
+        "WAIT:\nld.volatile.global.u32 %r0, [%memory];\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 bra WAIT;\n",
+        (20, 64),
+        deadlock,
+        "repeats itself and reads no new value",
+    );
+    never(
+        "setp.lt.u32 %p0, %tid, 32;\n@%p0 barrier.sync 1;\n@!%p0 barrier.sync 2;\n",
+        (1, 64),
+        deadlock,
+        "warp 0 waits at barrier 1, warp 1 waits at barrier 2",
+    );
+}
+
+#[test]
+fn one_budget_and_one_time_limit_a_launch() {
+    let config = Config {
+        max_instructions: 100,
+        ..Config::default()
+    };
+    let error = launch("", (300, 32), config).unwrap_err().to_string();
+    assert!(
+        error.starts_with("more than 100 instructions executed"),
+        "{error}"
+    );
+    let config = Config {
+        time_limit: Some(Duration::from_millis(50)),
+        ..Config::default()
+    };
+    let began = Instant::now();
+    let endless = "LOOP:\nadd.u32 %r1, %r1, 1;\nsetp.ne.u32 %p0, %nctaid, 0;\n@%p0 bra LOOP;\n";
+    let error = launch(endless, (4, 32), config).unwrap_err().to_string();
+    assert!(error.starts_with("not at its end after 50ms"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn calls_without_local_memory_end_too() {
+    let ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.func f()\n{\n.reg .b32 %r<9>;\nadd.u32 %r1, %r1, 1;\n\
+               call f, ();\nret;\n}\n.visible .entry k()\n{\ncall f, ();\nret;\n}\n";
+    let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let error = machine
+        .launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &[]))
+        .unwrap_err()
+        .to_string();
+    assert!(error.starts_with("calls nested too deeply"), "{error}");
+}
