@@ -3,6 +3,26 @@
 //! The machine is generic over the observer of a launch. The plain one, `()`, asks for nothing, and the
 //! compiler removes the calls. Where speed does not matter, a [`DynObserver`] is an observer too, as a [`Boxed`].
 
+/// Calls a macro with what observers are told, as the methods of [`Observer`].
+macro_rules! every_event {
+    ($forward:ident) => {
+        $forward! {
+            turn(warp_id: WarpId);
+            executed(first: Site, count: u32, active: u32);
+            branch(site: Site, active: u32, taken: u32);
+            access(site: Site, warp_id: WarpId, access: &Access<'_>);
+            step(step: &Step<'_>);
+            barrier(arrival: &BarrierArrival);
+            released(block: u64, id: u32);
+            synchronized(site: Site, warp_id: WarpId, lanes: u32);
+            fence(site: Site, warp_id: WarpId, lanes: u32, scope: Scope);
+            exited(site: Site, warp_id: WarpId, lanes: u32);
+            block_ended(block: u64);
+            block(block: u64, warps: u32, threads: u32);
+        }
+    };
+}
+
 mod boxed;
 mod registers;
 
@@ -220,18 +240,5 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.merge(other.1);
     }
 
-    both! {
-        turn(warp_id: WarpId);
-        executed(first: Site, count: u32, active: u32);
-        branch(site: Site, active: u32, taken: u32);
-        access(site: Site, warp_id: WarpId, access: &Access<'_>);
-        step(step: &Step<'_>);
-        barrier(arrival: &BarrierArrival);
-        released(block: u64, id: u32);
-        synchronized(site: Site, warp_id: WarpId, lanes: u32);
-        fence(site: Site, warp_id: WarpId, lanes: u32, scope: Scope);
-        exited(site: Site, warp_id: WarpId, lanes: u32);
-        block_ended(block: u64);
-        block(block: u64, warps: u32, threads: u32);
-    }
+    every_event!(both);
 }

@@ -84,18 +84,5 @@ impl Observer for Boxed {
         self.0.merge(other.0.into_any());
     }
 
-    forward! {
-        turn(warp_id: WarpId);
-        executed(first: Site, count: u32, active: u32);
-        branch(site: Site, active: u32, taken: u32);
-        access(site: Site, warp_id: WarpId, access: &Access<'_>);
-        step(step: &Step<'_>);
-        barrier(arrival: &BarrierArrival);
-        released(block: u64, id: u32);
-        synchronized(site: Site, warp_id: WarpId, lanes: u32);
-        fence(site: Site, warp_id: WarpId, lanes: u32, scope: Scope);
-        exited(site: Site, warp_id: WarpId, lanes: u32);
-        block(block: u64, warps: u32, threads: u32);
-        block_ended(block: u64);
-    }
+    every_event!(forward);
 }

@@ -275,7 +275,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
     }
 
     /// Nothing happens to the blocks of this thread. If it is the same for all threads, begins the last block, or
-    /// returns that nothing will happen any more. `waited` is the generation in which this thread has said so, or in which it began to wait.
+    /// returns that nothing will happen any more. `waited` is the generation in which this thread has said so, or in
+    /// which it began to wait.
     fn wait(&mut self, waited: &mut Option<(u64, bool)>) -> bool {
         std::thread::yield_now();
         let mut stillness = self.blocks.stillness();
