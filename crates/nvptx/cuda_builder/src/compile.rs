@@ -12,6 +12,9 @@ use crate::toolchain::{CoreLibrary, DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRI
 /// Where a build keeps its files.
 pub(crate) struct Paths {
     target_dir: PathBuf,
+    /// Where cargo keeps what is not a result: `core` and the other dependencies, which are the same for all
+    /// architectures.
+    build_dir: PathBuf,
     raw: PathBuf,
     pub(crate) parts: PathBuf,
     pub(crate) optimized: PathBuf,
@@ -26,7 +29,8 @@ impl Paths {
         let name = name.to_string_lossy().replace('-', "_");
         let profile = if builder.release { "release" } else { "debug" };
         // cargo locks a target folder while it builds, so architectures that are built at the same time need their own.
-        let folder = target_dir(&krate).join(format!("{}-{profile}", builder.arch.sm()));
+        let shared = target_dir(&krate);
+        let folder = shared.join(format!("{}-{profile}", builder.arch.sm()));
         std::fs::create_dir_all(&folder).map_err(io(&folder))?;
         Ok(Self {
             raw: folder.join(format!("{name}.rustc.ll")),
@@ -34,6 +38,7 @@ impl Paths {
             optimized: folder.join(format!("{name}.ll")),
             ptx: folder.join(format!("{name}.ptx")),
             target_dir: folder,
+            build_dir: shared.join("build"),
         })
     }
 }
@@ -89,6 +94,7 @@ pub(crate) fn to_ir(
         ])
         .arg("--target-dir")
         .arg(&paths.target_dir)
+        .env("CARGO_BUILD_BUILD_DIR", &paths.build_dir)
         .args(["--config", &format!("profile.{profile}.lto=\"fat\"")])
         .args(["--config", &format!("profile.{profile}.codegen-units=1")])
         .args(["--config", &format!("profile.{profile}.panic=\"abort\"")])
