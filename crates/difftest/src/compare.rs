@@ -32,12 +32,15 @@ fn same(form: &Form, a: u64, b: u64) -> bool {
         Bound::Ulps(ulps) => close(form.to, a, b, ulps),
         Bound::Absolute(distance, ulps) => {
             let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
-            f64::from(x - y).abs() <= distance || close(form.to, a, b, ulps)
+            let is_near = f64::from(x - y).abs() <= distance;
+            // Zero has the right sign.
+            is_near && (x != 0.0 || y != 0.0) || close(form.to, a, b, ulps)
         }
     }
 }
 
-/// Whether two floating-point numbers are so many representable ones apart, or both NaN; of pairs, both halves.
+/// Whether two floating-point numbers have the same sign and are so many representable ones apart, or both are NaN; of
+/// pairs, both halves.
 fn close(ty: Ty, a: u64, b: u64, ulps: u64) -> bool {
     let (bits, infinity) = match ty {
         Ty::F16 | Ty::F16x2 => (16, 0x7c00),
@@ -48,16 +51,13 @@ fn close(ty: Ty, a: u64, b: u64, ulps: u64) -> bool {
     };
     let magnitude = u64::MAX >> (65 - bits);
     let is_nan = |x: u64| x & magnitude > infinity;
-    // Numbers in order: negative ones count down from zero.
-    let place = |x: u64| {
-        let place = (x & magnitude).cast_signed();
-        if x & !magnitude == 0 { place } else { -place }
-    };
     (0..ty.bits()).step_by(bits).all(|at| {
         let part = |word: u64| word >> at & (u64::MAX >> (64 - bits));
         let (a, b) = (part(a), part(b));
         match (is_nan(a), is_nan(b)) {
-            (false, false) => place(a).abs_diff(place(b)) <= ulps,
+            (false, false) => {
+                (a ^ b) <= magnitude && (a & magnitude).abs_diff(b & magnitude) <= ulps
+            }
             (x, y) => x && y,
         }
     })

@@ -9,7 +9,7 @@ mod table;
 use std::sync::LazyLock;
 
 /// The type of an operand: its width, and the kind of random values chosen for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are PTX's types")]
 pub enum Ty {
     Pred,
@@ -72,7 +72,7 @@ pub enum Bound {
 }
 
 /// One form of an instruction.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Form {
     /// The opcode; or whole instructions, each with its semicolon, of the registers as [`crate::generate`] names them.
     pub opcode: String,

@@ -151,7 +151,10 @@ pub fn module(instances: &[Instance]) -> String {
             let _ = writeln!(text, "{}\n{}", instance.text(), pack(instance.form.to));
             if instance.form.and_predicate {
                 let also = 1u64 << instance.form.to.bits();
-                let _ = writeln!(text, "selp.u64 %also, {also}, 0, %p7;\nor.b64 %word, %word, %also;");
+                let _ = writeln!(
+                    text,
+                    "selp.u64 %also, {also}, 0, %p7;\nor.b64 %word, %word, %also;"
+                );
             }
             let _ = writeln!(text, "st.global.u64 [%out+{}], %word;", at * LANES * 8);
         }

@@ -63,7 +63,18 @@ impl Record {
             .ok_or_else(|| fail("no header"))?;
         let header = std::str::from_utf8(&bytes[..end]).map_err(|_| fail("no header"))?;
         let words: Vec<&str> = header.splitn(9, ' ').collect();
-        let ["difftest", "2", "seed", seed, "rounds", rounds, "of", of, origin] = words[..] else {
+        let [
+            "difftest",
+            "2",
+            "seed",
+            seed,
+            "rounds",
+            rounds,
+            "of",
+            of,
+            origin,
+        ] = words[..]
+        else {
             return Err(fail("another header"));
         };
         let seed = seed.parse().map_err(|_| fail("no seed"))?;

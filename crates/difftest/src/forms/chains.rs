@@ -59,7 +59,8 @@ fn carries() -> Vec<Form> {
 
 /// `mov` of registers that are made of parts, and that are taken apart and put together the other way round.
 fn parts() -> Vec<Form> {
-    let bytes = "cvt.u8.u16 %c1, %h1; cvt.u8.u16 %c2, %h2; cvt.u8.u16 %c3, %h3; cvt.u8.u16 %c4, %h4;";
+    let bytes =
+        "cvt.u8.u16 %c1, %h1; cvt.u8.u16 %c2, %h2; cvt.u8.u16 %c3, %h3; cvt.u8.u16 %c4, %h4;";
     let halves = [Ty::B16; 4];
     [
         ("mov.b32 %r0, {%h1, %h2};", Ty::B32, &halves[..2]),

@@ -1,6 +1,6 @@
 //! Forms made from the table by which `simt` decodes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ptx::opcode::{Class, class};
 use simt::Module;
@@ -22,8 +22,21 @@ fn needs_a_later_gpu(form: &Form) -> bool {
 /// Candidates of which `simt` is asked at once.
 const AT_ONCE: usize = 500;
 
-/// All forms of the table that `simt` runs on one GPU of this generation.
+/// The forms that are compared one by one.
 pub(super) fn forms() -> Vec<Form> {
+    let mut forms = Vec::new();
+    let mut conversions = 0;
+    let known = run_by_simt().into_iter();
+    for form in known.filter(|form| !has_carry(form) && !needs_a_later_gpu(form)) {
+        conversions += usize::from(form.opcode.starts_with("cvt."));
+        forms.extend(wider(&form, conversions));
+        forms.push(form);
+    }
+    forms
+}
+
+/// All forms of the table that `simt` runs.
+pub(super) fn run_by_simt() -> Vec<Form> {
     let mut sets = HashMap::new();
     let mut candidates = Vec::new();
     for row in TABLE.lines().filter(|row| !row.starts_with('#')) {
@@ -38,24 +51,31 @@ pub(super) fn forms() -> Vec<Form> {
             }
         }
     }
-    let runs = candidates.chunks(AT_ONCE).flat_map(run_by_simt);
-    let known: Vec<bool> = runs.collect();
-    let mut forms: Vec<Form> = Vec::new();
-    let mut conversions = 0;
-    for (candidate, is_known) in candidates.into_iter().zip(known) {
-        if is_known && !needs_a_later_gpu(&candidate) {
-            conversions += usize::from(candidate.opcode.starts_with("cvt."));
-            forms.extend(wider(&candidate, conversions));
-            forms.push(candidate);
-        }
-    }
-    forms
+    let runs = candidates.chunks(AT_ONCE).flat_map(are_run);
+    let runs: Vec<bool> = runs.collect();
+    let known = candidates
+        .into_iter()
+        .zip(runs)
+        .filter(|(_, is_run)| *is_run);
+    // Rows overlap.
+    let mut seen = HashSet::new();
+    let known = known.map(|(form, _)| form);
+    known.filter(|form| seen.insert(form.clone())).collect()
+}
+
+/// Whether it reads or writes a carry: those are compared in chains.
+pub(super) fn has_carry(form: &Form) -> bool {
+    let mut words = form.opcode.split('.');
+    let name = words.next().unwrap_or_default();
+    ["addc", "subc", "madc"].contains(&name) || words.any(|word| word == "cc")
 }
 
 fn computes(name: &str) -> bool {
     use Class::{Compare, Convert, Float, Integer, Logic};
-    matches!(class(name), Some(Integer | Logic | Float | Compare | Convert))
-        && !OF_ADDRESSES.contains(&name)
+    matches!(
+        class(name),
+        Some(Integer | Logic | Float | Compare | Convert)
+    ) && !OF_ADDRESSES.contains(&name)
 }
 
 /// The words of `a|b|SET`.
@@ -80,7 +100,10 @@ fn opcodes(
             let with = with.map(move |word| [&words[..], &[word]].concat());
             slot.ends_with('?').then_some(own).into_iter().chain(with)
         };
-        all = all.iter().flat_map(|words| longer(words).collect::<Vec<_>>()).collect();
+        all = all
+            .iter()
+            .flat_map(|words| longer(words).collect::<Vec<_>>())
+            .collect();
     }
     all
 }
@@ -105,10 +128,6 @@ fn ty(word: &str) -> Option<Ty> {
 
 /// An opcode with each number of operands and results that its row allows; the letters are the table's.
 fn with_operands(words: &[&str], operands: &str) -> Vec<Form> {
-    // Carries are compared in chains.
-    if words.contains(&"cc") || ["addc", "subc", "madc"].contains(&words[0]) {
-        return Vec::new();
-    }
     let types: Vec<Ty> = words[1..].iter().filter_map(|word| ty(word)).collect();
     let (Some(&first), Some(&last)) = (types.first(), types.last()) else {
         return Vec::new();
@@ -127,7 +146,12 @@ fn with_operands(words: &[&str], operands: &str) -> Vec<Form> {
     };
     let letter = |token: &str| token.trim_start_matches('~').chars().next().unwrap_or('x');
     let tokens: Vec<&str> = operands.split_whitespace().collect();
-    let kinds: Vec<Ty> = tokens.iter().map(|token| letter(token)).enumerate().map(kind).collect();
+    let kinds: Vec<Ty> = tokens
+        .iter()
+        .map(|token| letter(token))
+        .enumerate()
+        .map(kind)
+        .collect();
     let fewer = usize::from(operands.contains('~'));
     let pairs: &[bool] = match tokens[0] {
         token if token.ends_with("|P") => &[true],
@@ -164,11 +188,11 @@ fn wider(form: &Form, number: usize) -> Option<Form> {
     let is_new = (to, from) != (form.to, form.from[0]);
     // An f32 in 64 bits is for simt alone: ptxas finds no way to move it there.
     let is_odd = form.to == Ty::F32 && to == Ty::B64;
-    (is_new && !is_odd && run_by_simt(std::slice::from_ref(&wider)) == [true]).then_some(wider)
+    (is_new && !is_odd && are_run(std::slice::from_ref(&wider)) == [true]).then_some(wider)
 }
 
 /// Whether `simt` runs these.
-fn run_by_simt(forms: &[Form]) -> Vec<bool> {
+fn are_run(forms: &[Form]) -> Vec<bool> {
     let mut text = ".version 8.8\n.target sm_90\n.address_size 64\n".to_owned();
     for (at, form) in forms.iter().enumerate() {
         let instruction = form.text(|at, ty| match ty {
