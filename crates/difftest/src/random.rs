@@ -70,8 +70,8 @@ impl Random {
                 0xff,
                 0x100,
             ]),
-            1 => self.below(100),
-            2 => self.below(100).wrapping_neg(),
+            1 => self.below(100) >> self.below(6),
+            2 => (self.below(100) >> self.below(6)).wrapping_neg(),
             // A number of few bits, anywhere.
             3 => 1 << self.below(u64::from(width)),
             4 => self.bits() >> self.below(64),

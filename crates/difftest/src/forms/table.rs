@@ -140,7 +140,7 @@ fn with_operands(words: &[&str], operands: &str) -> Vec<Form> {
         'W' | 'w' | 'D' | 'd' => Ty::B64,
         'P' | 'p' => Ty::Pred,
         'u' | 'y' if !dots => Ty::Shift,
-        'b' if words[0] == "fns" && at > 1 => Ty::Shift,
+        'b' if words[0] == "fns" && at == 2 => Ty::Shift,
         'n' => Ty::Table,
         _ => Ty::B32,
     };
