@@ -1,6 +1,6 @@
 //! The comparison of two answers, as exact as the instruction's specification.
 
-use crate::forms::{Bound, Ty};
+use crate::forms::{Bound, Form, Ty};
 use crate::generate::{Instance, LANES};
 
 /// All lanes of all instances for which the GPU and `simt` differ, a line each: the instruction, the lane's operands and
@@ -10,8 +10,8 @@ pub fn differences(instances: &[Instance], gpu: &[u64], sim: &[u64]) -> Vec<Stri
     let answers = gpu.chunks(LANES).zip(sim.chunks(LANES));
     for (instance, (gpu, sim)) in instances.iter().zip(answers) {
         for (lane, (gpu, sim)) in gpu.iter().zip(sim).enumerate() {
-            if !same(instance.form.to, instance.form.bound, *gpu, *sim) {
-                let operands = &instance.operands[lane][..instance.form.from.len()];
+            let operands = &instance.operands[lane][..instance.form.from.len()];
+            if !same(instance.form, *gpu, *sim) && !instance.form.is_undefined(operands) {
                 let operands: Vec<_> = operands.iter().map(|own| format!("{own:#x}")).collect();
                 let (text, operands) = (instance.text(), operands.join(", "));
                 found.push(format!(
@@ -23,33 +23,42 @@ pub fn differences(instances: &[Instance], gpu: &[u64], sim: &[u64]) -> Vec<Stri
     found
 }
 
-fn same(ty: Ty, bound: Bound, a: u64, b: u64) -> bool {
+fn same(form: &Form, a: u64, b: u64) -> bool {
     if a == b {
         return true;
     }
-    match bound {
+    match form.bound() {
         Bound::Exact => false,
-        Bound::Ulps(ulps) => close(ty, a, b, ulps),
+        Bound::Ulps(ulps) => close(form.to, a, b, ulps),
         Bound::Absolute(distance, ulps) => {
             let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
-            f64::from(x - y).abs() <= distance || close(ty, a, b, ulps)
+            let is_near = f64::from(x - y).abs() <= distance;
+            // Zero has the right sign.
+            is_near && (x != 0.0 || y != 0.0) || close(form.to, a, b, ulps)
         }
     }
 }
 
-/// Whether two f32 are so many representable numbers apart, or both NaN.
+/// Whether two floating-point numbers have the same sign and are so many representable ones apart, or both are NaN; of
+/// pairs, both halves.
 fn close(ty: Ty, a: u64, b: u64, ulps: u64) -> bool {
-    if ty != Ty::F32 {
-        return false;
-    }
-    let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
-    if x.is_nan() || y.is_nan() {
-        return x.is_nan() && y.is_nan();
-    }
-    // Numbers in order: negative ones count down from zero.
-    let place = |x: f32| {
-        let bits = i64::from(x.to_bits() & 0x7fff_ffff);
-        if x.is_sign_negative() { -bits } else { bits }
+    let (bits, infinity) = match ty {
+        Ty::F16 | Ty::F16x2 => (16, 0x7c00),
+        Ty::Bf16 | Ty::Bf16x2 => (16, 0x7f80),
+        Ty::F32 => (32, 0x7f80_0000),
+        Ty::F64 => (64, 0x7ff0 << 48),
+        _ => return false,
     };
-    place(x).abs_diff(place(y)) <= ulps
+    let magnitude = u64::MAX >> (65 - bits);
+    let is_nan = |x: u64| x & magnitude > infinity;
+    (0..ty.bits()).step_by(bits).all(|at| {
+        let part = |word: u64| word >> at & (u64::MAX >> (64 - bits));
+        let (a, b) = (part(a), part(b));
+        match (is_nan(a), is_nan(b)) {
+            (false, false) => {
+                (a ^ b) <= magnitude && (a & magnitude).abs_diff(b & magnitude) <= ulps
+            }
+            (x, y) => x && y,
+        }
+    })
 }

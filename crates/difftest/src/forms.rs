@@ -1,16 +1,23 @@
-//! The instructions, each in all forms that are compared.
+//! The instructions that are compared: whatever `simt` runs of those that compute a value from registers.
+//!
+//! They are not listed here. [`table`] makes them from the table by which `simt` decodes, and asks `simt` which of them
+//! it runs; so an instruction that `simt` learns is compared from then on, and asks for a new recording.
 
-mod convert;
-mod float;
+mod chains;
+mod table;
+
+use std::sync::LazyLock;
 
 /// The type of an operand: its width, and the kind of random values chosen for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are PTX's types")]
 pub enum Ty {
     Pred,
     B16,
     B32,
     B64,
+    /// Two integers of 16 bits.
+    B16x2,
     F16,
     F16x2,
     Bf16,
@@ -19,6 +26,8 @@ pub enum Ty {
     F64,
     /// A distance or a count of 32 bits.
     Shift,
+    /// A constant of 8 bits: the table of `lop3`.
+    Table,
 }
 
 impl Ty {
@@ -26,8 +35,9 @@ impl Ty {
     pub fn bits(self) -> u32 {
         match self {
             Ty::Pred => 1,
+            Ty::Table => 8,
             Ty::B16 | Ty::F16 | Ty::Bf16 => 16,
-            Ty::B32 | Ty::F32 | Ty::F16x2 | Ty::Bf16x2 | Ty::Shift => 32,
+            Ty::B32 | Ty::B16x2 | Ty::F32 | Ty::F16x2 | Ty::Bf16x2 | Ty::Shift => 32,
             Ty::B64 | Ty::F64 => 64,
         }
     }
@@ -42,10 +52,10 @@ impl Ty {
         match self {
             Ty::Pred => "%p",
             Ty::B16 | Ty::F16 | Ty::Bf16 => "%h",
-            Ty::B32 | Ty::Shift | Ty::F16x2 | Ty::Bf16x2 => "%r",
             Ty::F32 => "%f",
             Ty::B64 => "%rd",
             Ty::F64 => "%fd",
+            Ty::B32 | Ty::B16x2 | Ty::Shift | Ty::F16x2 | Ty::Bf16x2 | Ty::Table => "%r",
         }
     }
 }
@@ -53,231 +63,96 @@ impl Ty {
 /// How close `simt`'s answer has to be to the GPU's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
-    /// Every bit is the same. Where the GPU's float result is NaN, any NaN will do.
+    /// Every bit is the same.
     Exact,
-    /// Within so many units in the last place of each other.
+    /// Within so many units in the last place of each other, or both NaN.
     Ulps(u64),
     /// Within this absolute difference, or within so many units in the last place.
     Absolute(f64, u64),
 }
 
 /// One form of an instruction.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Form {
     /// The opcode; or whole instructions, each with its semicolon, of the registers as [`crate::generate`] names them.
     pub opcode: String,
     /// The result.
     pub to: Ty,
+    /// Whether the instruction writes a predicate besides.
+    pub and_predicate: bool,
     /// The operands.
     pub from: Vec<Ty>,
-    /// The largest value of a constant operand that follows the others, if there is one.
-    pub constant: Option<u64>,
-    /// How close the answer has to be.
-    pub bound: Bound,
-    /// Whether the result is undefined for these operands.
-    pub undefined: fn(&[u64]) -> bool,
 }
-
-fn anything_goes(_: &[u64]) -> bool {
-    false
-}
-
-struct Forms(Vec<Form>);
-
-impl Forms {
-    fn exact(&mut self, opcode: impl Into<String>, to: Ty, from: &[Ty]) -> &mut Form {
-        self.0.push(Form {
-            opcode: opcode.into(),
-            to,
-            from: from.to_vec(),
-            constant: None,
-            bound: Bound::Exact,
-            undefined: anything_goes,
-        });
-        self.0.last_mut().expect("pushed just now")
-    }
-}
-
-const INTEGERS: [(&str, Ty); 6] = [
-    ("u16", Ty::B16),
-    ("s16", Ty::B16),
-    ("u32", Ty::B32),
-    ("s32", Ty::B32),
-    ("u64", Ty::B64),
-    ("s64", Ty::B64),
-];
-const BITS: [(&str, Ty); 3] = [("b16", Ty::B16), ("b32", Ty::B32), ("b64", Ty::B64)];
-const ROUNDINGS: [&str; 4] = ["rn", "rz", "rm", "rp"];
 
 /// Every form of every instruction that is compared.
-pub fn all() -> Vec<Form> {
-    let mut forms = Forms(Vec::new());
-    integers(&mut forms);
-    bits(&mut forms);
-    float::floats(&mut forms);
-    float::halves(&mut forms);
-    float::approximations(&mut forms);
-    convert::conversions(&mut forms);
-    convert::comparisons(&mut forms);
-    carries(&mut forms);
-    forms.0
+pub fn all() -> &'static [Form] {
+    static ALL: LazyLock<Vec<Form>> = LazyLock::new(|| [table::forms(), chains::forms()].concat());
+    &ALL
 }
 
-fn integers(forms: &mut Forms) {
-    for (name, ty) in INTEGERS {
-        for op in ["add", "sub", "mul.lo", "mul.hi", "min", "max"] {
-            forms.exact(format!("{op}.{name}"), ty, &[ty, ty]);
+impl Form {
+    /// Bits of the results.
+    pub fn bits(&self) -> u32 {
+        self.to.bits() + u32::from(self.and_predicate)
+    }
+
+    /// How often it is compared of so many rounds: the more forms an instruction has, the less often each.
+    pub fn rounds(&self, rounds: usize) -> usize {
+        let has = |word: &&str| self.opcode.contains(*word);
+        let is_combined = self.and_predicate || [".and.", ".or.", ".xor."].iter().any(has);
+        match self.opcode.split('.').next().unwrap_or_default() {
+            "set" => rounds.min(1),
+            "setp" if is_combined => rounds.min(1),
+            "cvt" => rounds.div_ceil(3),
+            _ if self.opcode.ends_with(';') => rounds.div_ceil(3),
+            _ => rounds,
         }
-        for op in ["mad.lo", "mad.hi", "sad"] {
-            forms.exact(format!("{op}.{name}"), ty, &[ty, ty, ty]);
+    }
+
+    /// How close the answers have to be: the PTX ISA's maximum error, doubled where both sides may have it.
+    pub fn bound(&self) -> Bound {
+        let name = self.opcode.split('.').next().unwrap_or_default();
+        let is_approximate = [".approx", ".full"].map(|word| self.opcode.contains(word));
+        match (name, self.to) {
+            _ if !is_approximate.contains(&true) => Bound::Exact,
+            // Relative errors of 2^-20 and less, of which the lower half of the bits has nothing.
+            (_, Ty::F64) => Bound::Ulps(1 << 33),
+            // 2^-9.9 and 2^-10.987, or 2^-7 and 2^-8.
+            (_, Ty::F16 | Ty::F16x2 | Ty::Bf16 | Ty::Bf16x2) => Bound::Ulps(3),
+            ("rcp", _) => Bound::Ulps(2),
+            ("rsqrt", _) => Bound::Ulps(8),
+            // 2^-22.6 absolutely near one, relatively elsewhere.
+            ("lg2", _) => Bound::Absolute(3.2e-7, 8),
+            // 2^-20.5 in [-pi, pi].
+            ("sin" | "cos", _) => Bound::Absolute(1.0e-6, 2),
+            // 2^-11 relative.
+            ("tanh", _) => Bound::Ulps(1 << 13),
+            _ => Bound::Ulps(4),
         }
-        for op in ["div", "rem"] {
+    }
+
+    /// Whether the ISA leaves the result of these operands open.
+    pub fn is_undefined(&self, v: &[u64]) -> bool {
+        let name = self.opcode.split('.').next().unwrap_or_default();
+        match (name, self.to) {
             // By zero, and the one quotient that does not fit.
-            let undefined: fn(&[u64]) -> bool = match ty {
-                Ty::B16 => |v| v[1] == 0 || (v[0] == 0x8000 && v[1] == 0xffff),
-                Ty::B32 => |v| v[1] == 0 || (v[0] == 0x8000_0000 && v[1] == 0xffff_ffff),
-                _ => |v| v[1] == 0 || (v[0] == 1 << 63 && v[1] == u64::MAX),
-            };
-            forms.exact(format!("{op}.{name}"), ty, &[ty, ty]).undefined = undefined;
-        }
-        if name.starts_with('s') {
-            for op in ["abs", "neg"] {
-                forms.exact(format!("{op}.{name}"), ty, &[ty]);
+            ("div" | "rem", Ty::B16 | Ty::B32 | Ty::B64) => {
+                let least = self.to.mask() / 2 + 1;
+                v[1] == 0 || (v[0] == least && v[1] == self.to.mask())
             }
-        }
-        let wide = match ty {
-            Ty::B16 => Ty::B32,
-            Ty::B32 => Ty::B64,
-            _ => continue,
-        };
-        forms.exact(format!("mul.wide.{name}"), wide, &[ty, ty]);
-        forms.exact(format!("mad.wide.{name}"), wide, &[ty, ty, wide]);
-    }
-    let b32 = Ty::B32;
-    for op in ["add.sat.s32", "sub.sat.s32"] {
-        forms.exact(op, b32, &[b32, b32]);
-    }
-    forms.exact("mad.hi.sat.s32", b32, &[b32, b32, b32]);
-    for sign in ["u32", "s32"] {
-        for half in ["lo", "hi"] {
-            forms.exact(format!("mul24.{half}.{sign}"), b32, &[b32, b32]);
-            forms.exact(format!("mad24.{half}.{sign}"), b32, &[b32, b32, b32]);
-        }
-        for other in ["u32", "s32"] {
-            forms.exact(format!("dp4a.{sign}.{other}"), b32, &[b32, b32, b32]);
-            for half in ["lo", "hi"] {
-                forms.exact(format!("dp2a.{half}.{sign}.{other}"), b32, &[b32, b32, b32]);
+            // Quotients beyond 2^126 of the divisor are 0 or NaN by definition.
+            ("div", Ty::F32) if self.bound() != Bound::Exact => v[1] >> 23 & 0xff > 250,
+            // No bound is stated for large arguments.
+            ("sin" | "cos", _) => {
+                let x = f32::from_bits(v[0] as u32).abs();
+                x.is_finite() && x > std::f32::consts::PI
             }
-        }
-    }
-}
-
-/// Chains of three instructions with a carry: each that writes it, before each that reads and writes it, before each
-/// that reads it. The result mixes the values of the last two.
-fn carries(forms: &mut Forms) {
-    const OPS: [(&str, &str, bool); 4] = [
-        ("add", "addc", false),
-        ("sub", "subc", false),
-        ("mad.lo", "madc.lo", true),
-        ("mad.hi", "madc.hi", true),
-    ];
-    for (name, ty) in [
-        ("u32", Ty::B32),
-        ("s32", Ty::B32),
-        ("u64", Ty::B64),
-        ("s64", Ty::B64),
-    ] {
-        let r = ty.register();
-        let operands = |to: u32, from: [u32; 3], product: bool| {
-            let from = &from[..if product { 3 } else { 2 }];
-            let from: Vec<String> = from.iter().map(|at| format!("{r}{at}")).collect();
-            format!("{r}{to}, {}", from.join(", "))
-        };
-        let mix = match ty {
-            Ty::B32 => "mov.b64 %rd0, {%r5, %r6};",
-            _ => "mad.lo.u64 %rd0, %rd5, 0x9e3779b97f4a7c15, %rd6;",
-        };
-        for (first, _, product) in OPS {
-            let first = format!("{first}.cc.{name} {};", operands(7, [1, 2, 3], product));
-            for (_, second, product) in OPS {
-                let second = format!("{second}.cc.{name} {};", operands(5, [3, 4, 1], product));
-                for (_, third, product) in OPS {
-                    let third = format!("{third}.{name} {};", operands(6, [2, 4, 3], product));
-                    let chain = format!("{first} {second} {third} {mix}");
-                    forms.exact(chain, Ty::B64, &[ty; 4]);
-                }
-            }
-        }
-    }
-}
-
-fn bits(forms: &mut Forms) {
-    let b32 = Ty::B32;
-    for (name, ty) in BITS {
-        for op in ["and", "or", "xor"] {
-            forms.exact(format!("{op}.{name}"), ty, &[ty, ty]);
-        }
-        for op in ["not", "cnot"] {
-            forms.exact(format!("{op}.{name}"), ty, &[ty]);
-        }
-        forms.exact(format!("shl.{name}"), ty, &[ty, Ty::Shift]);
-        forms.exact(format!("selp.{name}"), ty, &[ty, ty, Ty::Pred]);
-        forms.exact(format!("slct.{name}.s32"), ty, &[ty, ty, b32]);
-        forms.exact(format!("slct.{name}.f32"), ty, &[ty, ty, Ty::F32]);
-        if ty != Ty::B16 {
-            for op in ["popc", "clz"] {
-                forms.exact(format!("{op}.{name}"), b32, &[ty]);
-            }
-            forms.exact(format!("brev.{name}"), ty, &[ty]);
-            forms.exact(format!("bfi.{name}"), ty, &[ty, ty, Ty::Shift, Ty::Shift]);
-        }
-    }
-    for (name, ty) in INTEGERS {
-        forms.exact(format!("shr.{name}"), ty, &[ty, Ty::Shift]);
-        if ty != Ty::B16 {
-            forms.exact(format!("bfe.{name}"), ty, &[ty, Ty::Shift, Ty::Shift]);
-            forms.exact(format!("bfind.{name}"), b32, &[ty]);
-            forms.exact(format!("bfind.shiftamt.{name}"), b32, &[ty]);
-        }
-    }
-    for op in ["and", "or", "xor"] {
-        forms.exact(format!("{op}.pred"), Ty::Pred, &[Ty::Pred, Ty::Pred]);
-    }
-    forms.exact("not.pred", Ty::Pred, &[Ty::Pred]);
-    forms.exact("lop3.b32", b32, &[b32, b32, b32]).constant = Some(255);
-    for direction in ["l", "r"] {
-        for mode in ["clamp", "wrap"] {
-            forms.exact(
-                format!("shf.{direction}.{mode}.b32"),
-                b32,
-                &[b32, b32, Ty::Shift],
-            );
-        }
-    }
-    for mode in ["", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"] {
-        forms.exact(format!("prmt.b32{mode}"), b32, &[b32, b32, b32]);
-    }
-    for mode in ["clamp", "wrap"] {
-        forms.exact(format!("bmsk.{mode}.b32"), b32, &[Ty::Shift, Ty::Shift]);
-        for sign in ["u32", "s32"] {
-            forms.exact(format!("szext.{mode}.{sign}"), b32, &[b32, Ty::Shift]);
+            // The first bit's number is one of 0 to 31.
+            ("fns", _) => v[1] > 31,
+            _ => false,
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn forms_are_many_and_each_stands_once() {
-        let forms = all();
-        assert!(forms.len() > 700, "{}", forms.len());
-        for (at, form) in forms.iter().enumerate() {
-            let again = forms[..at]
-                .iter()
-                .any(|other| other.opcode == form.opcode && other.from == form.from);
-            assert!(!again, "{} stands twice", form.opcode);
-        }
-    }
-}
+mod tests;

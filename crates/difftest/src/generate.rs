@@ -8,105 +8,119 @@ use crate::random::Random;
 /// Lanes of an instance.
 pub const LANES: usize = 32;
 /// Operands that an instance has room for.
-pub const OPERANDS: usize = 4;
+pub const OPERANDS: usize = 5;
 /// Instances in one kernel.
 pub const IN_KERNEL: usize = 64;
+/// The registers that a form's text may name: 0 is the result, operands follow from 1 on.
+pub(crate) const REGISTERS: &str = ".reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .b16 %h<8>; .reg .b8 %c<8>; \
+     .reg .f32 %f<8>; .reg .f64 %fd<8>; .reg .pred %p<8>;";
+
+/// How an operand is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// As a register.
+    Register,
+    /// As a predicate with `!` before it.
+    Negated,
+    /// As a number, the same in all lanes.
+    Immediate,
+}
 
 /// One instruction with operands for 32 lanes.
 #[derive(Debug, Clone)]
 pub struct Instance {
     /// Which form of the instruction.
-    pub form: Form,
-    /// Operands that are immediates, the same in all lanes.
-    pub immediate: [bool; OPERANDS],
-    /// The value of the constant operand.
-    pub constant: u64,
+    pub form: &'static Form,
+    /// How its operands are written.
+    pub written: [Written; OPERANDS],
     /// Operands by lane.
     pub operands: [[u64; OPERANDS]; LANES],
 }
 
-/// The first `count` instances of this seed: all forms in turn, in random variants.
-pub fn instances(seed: u64, count: usize) -> Vec<Instance> {
+/// The instances of this seed: so many of each form, or [fewer](Form::rounds), in random variants.
+pub fn instances(seed: u64, rounds: usize) -> Vec<Instance> {
     let mut random = Random::new(seed);
-    let forms = all();
-    (0..count)
-        .map(|index| {
-            let form = forms[index % forms.len()].clone();
-            let mut immediate = [false; OPERANDS];
-            // Immediates behind the first operand, of integers only: they print without loss.
-            for (at, ty) in form.from.iter().enumerate().skip(1) {
-                let fits = matches!(ty, Ty::B32 | Ty::Shift);
-                immediate[at] = fits && random.below(6) == 0;
+    let mut instances = Vec::new();
+    for round in 0..rounds {
+        let forms = all().iter();
+        for form in forms.filter(|form| round < form.rounds(rounds)) {
+            instances.push(instance(form, round, &mut random));
+        }
+    }
+    instances
+}
+
+fn instance(form: &'static Form, round: usize, random: &mut Random) -> Instance {
+    let mut written = [Written::Register; OPERANDS];
+    let is_one = !form.opcode.ends_with(';');
+    // Behind the first operand, and not the first time: registers have a value for each lane.
+    for (at, ty) in form.from.iter().enumerate().filter(|_| is_one) {
+        written[at] = match ty {
+            Ty::Table => Written::Immediate,
+            Ty::Pred if !form.opcode.starts_with("mov") && random.below(3) == 0 => Written::Negated,
+            Ty::B16 | Ty::B32 | Ty::B64 | Ty::Shift | Ty::F32 | Ty::F64
+                if at > 0 && round > 0 && random.below(6) == 0 =>
+            {
+                Written::Immediate
             }
-            let mut operands = [[0; OPERANDS]; LANES];
-            for lane in 0..LANES {
-                loop {
-                    for (at, ty) in form.from.iter().enumerate() {
-                        operands[lane][at] = if immediate[at] && lane > 0 {
-                            operands[0][at]
-                        } else {
-                            random.operand(*ty)
-                        };
-                    }
-                    if !(form.undefined)(&operands[lane]) {
-                        break;
-                    }
-                    // An immediate may make every choice undefined: take registers then.
-                    immediate = [false; OPERANDS];
+            _ => Written::Register,
+        };
+    }
+    let mut operands = [[0; OPERANDS]; LANES];
+    for lane in 0..LANES {
+        for (at, ty) in form.from.iter().enumerate() {
+            operands[lane][at] = match written[at] {
+                Written::Immediate if lane > 0 => operands[0][at],
+                // ptxas refuses larger immediates where only the lowest byte counts.
+                Written::Immediate if *ty == Ty::Shift => random.operand(*ty) & 0xff,
+                // Equal ones are rare among random ones.
+                _ if at > 0 && form.from[at - 1] == *ty && random.below(8) == 0 => {
+                    operands[lane][at - 1]
                 }
-            }
-            let constant = form.constant.map_or(0, |largest| random.below(largest + 1));
-            Instance {
-                form,
-                immediate,
-                constant,
-                operands,
-            }
-        })
-        .map(|mut instance| {
-            // Where an immediate was given up, earlier lanes have the value of lane 0 or their own;
-            // either is fine.
-            for at in 0..OPERANDS {
-                if instance.immediate[at] {
-                    // ptxas refuses larger immediates where only the lowest byte counts.
-                    let shift = instance.form.from.get(at) == Some(&Ty::Shift);
-                    let value = instance.operands[0][at] & if shift { 0xff } else { u64::MAX };
-                    instance
-                        .operands
-                        .iter_mut()
-                        .for_each(|lane| lane[at] = value);
-                }
-            }
-            instance
-        })
-        .filter(|instance| {
-            instance
-                .operands
-                .iter()
-                .all(|lane| !(instance.form.undefined)(lane))
-        })
-        .collect()
+                _ => random.operand(*ty),
+            };
+        }
+    }
+    Instance {
+        form,
+        written,
+        operands,
+    }
+}
+
+impl Form {
+    /// The instruction, with its operands as `write` has them by their number from 1 on.
+    pub(crate) fn text(&self, write: impl Fn(usize, Ty) -> String) -> String {
+        if self.opcode.ends_with(';') {
+            return self.opcode.clone();
+        }
+        let mut text = format!("{} {}0", self.opcode, self.to.register());
+        if self.and_predicate {
+            text.push_str("|%p7");
+        }
+        for (at, ty) in self.from.iter().enumerate() {
+            let _ = write!(text, ", {}", write(at + 1, *ty));
+        }
+        text.push(';');
+        text
+    }
 }
 
 impl Instance {
     /// The instruction, with registers named by operand: `add.s32 %r0, %r1, 7;`
     pub fn text(&self) -> String {
-        if self.form.opcode.ends_with(';') {
-            return self.form.opcode.clone();
-        }
-        let mut text = format!("{} {}0", self.form.opcode, self.form.to.register());
-        for (at, ty) in self.form.from.iter().enumerate() {
-            if self.immediate[at] {
-                let _ = write!(text, ", {}", self.operands[0][at]);
-            } else {
-                let _ = write!(text, ", {}{}", ty.register(), at + 1);
+        self.form.text(|at, ty| {
+            let (register, value) = (ty.register(), self.operands[0][at - 1]);
+            match self.written[at - 1] {
+                Written::Register => format!("{register}{at}"),
+                Written::Negated => format!("!{register}{at}"),
+                Written::Immediate => match ty {
+                    Ty::F32 => format!("0f{value:08x}"),
+                    Ty::F64 => format!("0d{value:016x}"),
+                    _ => format!("{value}"),
+                },
             }
-        }
-        if self.form.constant.is_some() {
-            let _ = write!(text, ", {}", self.constant);
-        }
-        text.push(';');
-        text
+        })
     }
 }
 
@@ -114,13 +128,12 @@ impl Instance {
 /// ([`OPERANDS`] words of 64 bits for each lane of each instance) and the results (one word each), and
 /// is launched with one warp.
 pub fn module(instances: &[Instance]) -> String {
-    let mut text = ".version 8.0\n.target sm_90\n.address_size 64\n".to_owned();
+    let mut text = ".version 8.8\n.target sm_90\n.address_size 64\n".to_owned();
     for (number, group) in instances.chunks(IN_KERNEL).enumerate() {
         let _ = write!(
             text,
-            ".visible .entry k{number}(.param .u64 operands, .param .u64 results)\n{{\n\
-             .reg .b64 %in, %out, %lane, %word, %rd<8>;\n.reg .b32 %id, %r<8>;\n.reg .b16 %h<8>;\n\
-             .reg .f32 %f<8>;\n.reg .f64 %fd<8>;\n.reg .pred %p<8>;\n\
+            ".visible .entry k{number}(.param .u64 operands, .param .u64 results)\n{{\n{REGISTERS}\n\
+             .reg .b64 %in, %out, %lane, %word, %also;\n.reg .b32 %id;\n\
              ld.param.u64 %in, [operands];\nld.param.u64 %out, [results];\n\
              cvta.to.global.u64 %in, %in;\ncvta.to.global.u64 %out, %out;\n\
              mov.u32 %id, %tid.x;\ncvt.u64.u32 %lane, %id;\n\
@@ -129,12 +142,20 @@ pub fn module(instances: &[Instance]) -> String {
         );
         for (at, instance) in group.iter().enumerate() {
             for (operand, ty) in instance.form.from.iter().enumerate() {
-                let offset = at * LANES * OPERANDS * 8 + operand * 8;
-                let _ = writeln!(text, "ld.global.u64 %word, [%in+{offset}];");
-                let _ = writeln!(text, "{}", unpack(*ty, operand + 1));
+                if instance.written[operand] != Written::Immediate {
+                    let offset = at * LANES * OPERANDS * 8 + operand * 8;
+                    let _ = writeln!(text, "ld.global.u64 %word, [%in+{offset}];");
+                    let _ = writeln!(text, "{}", unpack(*ty, operand + 1));
+                }
             }
-            let _ = writeln!(text, "{}", instance.text());
-            let _ = writeln!(text, "{}", pack(instance.form.to));
+            let _ = writeln!(text, "{}\n{}", instance.text(), pack(instance.form.to));
+            if instance.form.and_predicate {
+                let also = 1u64 << instance.form.to.bits();
+                let _ = writeln!(
+                    text,
+                    "selp.u64 %also, {also}, 0, %p7;\nor.b64 %word, %word, %also;"
+                );
+            }
             let _ = writeln!(text, "st.global.u64 [%out+{}], %word;", at * LANES * 8);
         }
         text.push_str("ret;\n}\n");
@@ -144,25 +165,25 @@ pub fn module(instances: &[Instance]) -> String {
 
 /// From `%word` into an operand's register.
 fn unpack(ty: Ty, at: usize) -> String {
-    match ty {
-        Ty::Pred => format!("setp.ne.u64 %p{at}, %word, 0;"),
-        Ty::B16 | Ty::F16 | Ty::Bf16 => format!("cvt.u16.u64 %h{at}, %word;"),
-        Ty::B32 | Ty::Shift | Ty::F16x2 | Ty::Bf16x2 => format!("cvt.u32.u64 %r{at}, %word;"),
-        Ty::F32 => format!("cvt.u32.u64 %r7, %word;\nmov.b32 %f{at}, %r7;"),
-        Ty::B64 => format!("mov.b64 %rd{at}, %word;"),
-        Ty::F64 => format!("mov.b64 %fd{at}, %word;"),
+    match ty.register() {
+        "%p" => format!("setp.ne.u64 %p{at}, %word, 0;"),
+        "%h" => format!("cvt.u16.u64 %h{at}, %word;"),
+        "%f" => format!("cvt.u32.u64 %r7, %word;\nmov.b32 %f{at}, %r7;"),
+        "%rd" => format!("mov.b64 %rd{at}, %word;"),
+        "%fd" => format!("mov.b64 %fd{at}, %word;"),
+        _ => format!("cvt.u32.u64 %r{at}, %word;"),
     }
 }
 
 /// From the result's register into `%word`.
 fn pack(ty: Ty) -> &'static str {
-    match ty {
-        Ty::Pred => "selp.u64 %word, 1, 0, %p0;",
-        Ty::B16 | Ty::F16 | Ty::Bf16 => "cvt.u64.u16 %word, %h0;",
-        Ty::B32 | Ty::Shift | Ty::F16x2 | Ty::Bf16x2 => "cvt.u64.u32 %word, %r0;",
-        Ty::F32 => "mov.b32 %r7, %f0;\ncvt.u64.u32 %word, %r7;",
-        Ty::B64 => "mov.b64 %word, %rd0;",
-        Ty::F64 => "mov.b64 %word, %fd0;",
+    match ty.register() {
+        "%p" => "selp.u64 %word, 1, 0, %p0;",
+        "%h" => "cvt.u64.u16 %word, %h0;",
+        "%f" => "mov.b32 %r7, %f0;\ncvt.u64.u32 %word, %r7;",
+        "%rd" => "mov.b64 %word, %rd0;",
+        "%fd" => "mov.b64 %word, %fd0;",
+        _ => "cvt.u64.u32 %word, %r0;",
     }
 }
 

@@ -19,9 +19,9 @@ enum Command {
         /// Where the instances come from
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// How many; each has 32 lanes of operands
-        #[arg(long, default_value_t = 4096)]
-        count: usize,
+        /// How many of each form, but of those of which there are many; each has 32 lanes of operands
+        #[arg(long, default_value_t = 6)]
+        rounds: usize,
         /// What to say of when and where
         #[arg(long, default_value = "")]
         note: String,
@@ -30,8 +30,8 @@ enum Command {
     Check {
         /// A GPU's answers
         file: PathBuf,
-        /// How many differences to print
-        #[arg(long, default_value_t = 20)]
+        /// How many differences to print, one of each instance's
+        #[arg(long, default_value_t = 60)]
         most: usize,
     },
     /// Print the PTX of a seed's instances
@@ -39,9 +39,9 @@ enum Command {
         /// Where the instances come from
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// How many
-        #[arg(long, default_value_t = 64)]
-        count: usize,
+        /// How many of each form, but of those of which there are many
+        #[arg(long, default_value_t = 1)]
+        rounds: usize,
     },
 }
 
@@ -57,23 +57,23 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
     match command {
-        Command::Ptx { seed, count } => {
-            print!("{}", module(&instances(*seed, *count)));
+        Command::Ptx { seed, rounds } => {
+            print!("{}", module(&instances(*seed, *rounds)));
             Ok(ExitCode::SUCCESS)
         }
         Command::Record {
             file,
             seed,
-            count,
+            rounds,
             note,
         } => {
-            let instances = instances(*seed, *count);
+            let instances = instances(*seed, *rounds);
             let gpu = gpu::Gpu::open()?;
             let results = gpu.run(&module(&instances), &instances)?;
             let origin = format!("{} {note}", gpu.name).trim().to_owned();
             let record = Record {
                 seed: *seed,
-                count: *count,
+                rounds: *rounds,
                 origin,
                 results,
             };
@@ -89,7 +89,10 @@ fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
             let (record, instances) = Record::from_bytes(&std::fs::read(file)?)?;
             let results = sim::run(&module(&instances), &instances)?;
             let found = differences(&instances, &record.results, &results);
-            for difference in found.iter().take(*most) {
+            let opcode = |line: &String| line.split(' ').next().map(str::to_owned);
+            let mut shown = found.clone();
+            shown.dedup_by_key(|line| opcode(line));
+            for difference in shown.iter().take(*most) {
                 println!("{difference}");
             }
             println!(

@@ -42,8 +42,11 @@ impl Random {
             Ty::Bf16 => self.float(7, 8),
             Ty::F16x2 => self.float(10, 5) | self.float(10, 5) << 16,
             Ty::Bf16x2 => self.float(7, 8) | self.float(7, 8) << 16,
+            Ty::B16x2 => self.integer(16) & 0xffff | self.integer(16) << 16,
+            Ty::Table => self.bits(),
             Ty::Shift => match self.below(4) {
                 0 => self.one(&[0, 1, 31, 32, 33, 63, 64, 65, 255, 256, u64::from(u32::MAX)]),
+                1 => self.below(32),
                 _ => self.below(70),
             },
             Ty::B16 | Ty::B32 | Ty::B64 => self.integer(ty.bits()),
@@ -67,8 +70,8 @@ impl Random {
                 0xff,
                 0x100,
             ]),
-            1 => self.below(100),
-            2 => self.below(100).wrapping_neg(),
+            1 => self.below(100) >> self.below(6),
+            2 => (self.below(100) >> self.below(6)).wrapping_neg(),
             // A number of few bits, anywhere.
             3 => 1 << self.below(u64::from(width)),
             4 => self.bits() >> self.below(64),
@@ -79,10 +82,21 @@ impl Random {
     /// The bits of a float with so many bits of mantissa and exponent.
     fn float(&mut self, mantissa: u32, exponent: u32) -> u64 {
         let sign = self.below(2) << (mantissa + exponent);
-        let fraction = self.bits() & ((1 << mantissa) - 1);
+        // Any bits, few upper ones, or all from somewhere on: ties and their neighbours.
+        let any = self.bits() & ((1 << mantissa) - 1);
+        let cut = u64::MAX << self.below(mantissa.into());
+        let fraction = match self.below(8) {
+            0 => any & cut,
+            1 => (any | !cut) & ((1 << mantissa) - 1),
+            _ => any,
+        };
         let largest = (1u64 << exponent) - 1;
         let bias = largest / 2;
-        match self.below(10) {
+        // Where integers and narrower formats end.
+        let edges = [
+            -150, -149, -127, -126, -25, -24, -15, -14, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128,
+        ];
+        match self.below(11) {
             // Zero, infinity, one, a denormal, a NaN.
             0 => sign,
             1 => sign | largest << mantissa,
@@ -98,6 +112,10 @@ impl Random {
             8 => {
                 sign | (bias + self.below(5)).min(largest - 1) << mantissa
                     | fraction >> (mantissa - 3) << (mantissa - 3)
+            }
+            9 => {
+                let exponent = bias.saturating_add_signed(self.one(&edges));
+                sign | exponent.min(largest - 1) << mantissa | fraction
             }
             _ => sign | self.below(largest) << mantissa | fraction,
         }

@@ -1,15 +1,14 @@
-//! Recorded answers of a GPU: a header line, then the results of each instance, as narrow as their type.
+//! Recorded answers of a GPU: a header line, then the results of each instance, as narrow as they are.
 
-use crate::forms::Ty;
-use crate::generate::{Instance, LANES, instances};
+use crate::generate::{Instance, LANES, instances, module};
 
 /// A GPU's answers to the instances of a seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The seed of the instances.
     pub seed: u64,
-    /// The number of instances.
-    pub count: usize,
+    /// The number of instances of each form.
+    pub rounds: usize,
     /// The GPU and the day of the recording.
     pub origin: String,
     /// The answers.
@@ -21,24 +20,31 @@ pub struct Record {
 #[error("not a record of answers: {0}")]
 pub struct NoRecord(String);
 
-fn width(ty: Ty) -> usize {
-    (ty.bits() as usize).div_ceil(8)
+/// Says of instances whether they are those that were recorded: the 64-bit FNV-1a hash of their text.
+fn hash(instances: &[Instance]) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    module(instances).bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 impl Record {
     /// The bytes of a file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = format!(
-            "difftest 1 seed {} count {} {}\n",
-            self.seed, self.count, self.origin
-        )
-        .into_bytes();
-        for (instance, answers) in instances(self.seed, self.count)
-            .iter()
-            .zip(self.results.chunks(LANES))
-        {
+        let instances = instances(self.seed, self.rounds);
+        let hash = hash(&instances);
+        let (seed, rounds, origin) = (self.seed, self.rounds, &self.origin);
+        let header = format!("difftest 2 seed {seed} rounds {rounds} of {hash:x} {origin}\n");
+        let mut bytes = header.into_bytes();
+        for (instance, answers) in instances.iter().zip(self.results.chunks(LANES)) {
+            // 32 answers of any number of bits are whole bytes.
+            let (mut queue, mut filled) = (0u128, 0);
             for answer in answers {
-                bytes.extend(&answer.to_le_bytes()[..width(instance.form.to)]);
+                queue |= u128::from(*answer) << filled;
+                filled += instance.form.bits();
+                while filled >= 8 {
+                    bytes.push(queue as u8);
+                    queue >>= 8;
+                    filled -= 8;
+                }
             }
         }
         bytes
@@ -48,7 +54,7 @@ impl Record {
     ///
     /// # Errors
     /// [`NoRecord`] when the file is no record, or when its seed no longer gives the instances that the
-    /// answers are for.
+    /// answers are for: then a GPU has to record them again.
     pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Vec<Instance>), NoRecord> {
         let fail = |what: &str| NoRecord(what.to_owned());
         let end = bytes
@@ -56,38 +62,55 @@ impl Record {
             .position(|byte| *byte == b'\n')
             .ok_or_else(|| fail("no header"))?;
         let header = std::str::from_utf8(&bytes[..end]).map_err(|_| fail("no header"))?;
-        let words: Vec<&str> = header.splitn(7, ' ').collect();
-        let ["difftest", "1", "seed", seed, "count", count, origin] = words[..] else {
+        let words: Vec<&str> = header.splitn(9, ' ').collect();
+        let [
+            "difftest",
+            "2",
+            "seed",
+            seed,
+            "rounds",
+            rounds,
+            "of",
+            of,
+            origin,
+        ] = words[..]
+        else {
             return Err(fail("another header"));
         };
         let seed = seed.parse().map_err(|_| fail("no seed"))?;
-        let count = count.parse().map_err(|_| fail("no count"))?;
-        let instances = instances(seed, count);
-        let mut rest = &bytes[end + 1..];
+        let rounds = rounds.parse().map_err(|_| fail("no number of rounds"))?;
+        let instances = instances(seed, rounds);
+        if format!("{:x}", hash(&instances)) != of {
+            let message = "the forms that simt runs are others than when it was made; run `difftest record` \
+                           on a machine with a GPU";
+            return Err(fail(message));
+        }
+        let mut rest = bytes[end + 1..].iter();
         let mut results = Vec::with_capacity(instances.len() * LANES);
         for instance in &instances {
-            let width = width(instance.form.to);
+            let bits = instance.form.bits();
+            let (mut queue, mut filled) = (0u128, 0);
             for _ in 0..LANES {
-                let (answer, after) = rest
-                    .split_at_checked(width)
-                    .ok_or_else(|| fail("answers are missing"))?;
-                let mut word = [0; 8];
-                word[..width].copy_from_slice(answer);
-                results.push(u64::from_le_bytes(word));
-                rest = after;
+                while filled < bits {
+                    let byte = rest.next().ok_or_else(|| fail("answers are missing"))?;
+                    queue |= u128::from(*byte) << filled;
+                    filled += 8;
+                }
+                results.push((queue & (u128::MAX >> (128 - bits))) as u64);
+                queue >>= bits;
+                filled -= bits;
             }
         }
-        if !rest.is_empty() {
+        if rest.next().is_some() {
             return Err(fail("there are more answers than instances"));
         }
-        Ok((
-            Self {
-                seed,
-                count,
-                origin: origin.to_owned(),
-                results,
-            },
-            instances,
-        ))
+        let origin = origin.to_owned();
+        let record = Self {
+            seed,
+            rounds,
+            origin,
+            results,
+        };
+        Ok((record, instances))
     }
 }

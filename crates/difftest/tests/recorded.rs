@@ -42,7 +42,7 @@ fn records_survive_being_written() {
     assert_eq!(record.to_bytes(), RECORDED);
     assert_eq!(
         instances.len(),
-        self::instances(record.seed, record.count).len()
+        self::instances(record.seed, record.rounds).len()
     );
     assert!(Record::from_bytes(&RECORDED[..1000]).is_err());
     assert!(Record::from_bytes(b"something else\n").is_err());

@@ -13,6 +13,8 @@ pub mod int;
 pub(crate) mod lanes;
 pub mod logic;
 pub mod modifiers;
+#[cfg(test)]
+mod tests;
 
 use crate::regs::R64;
 

@@ -4,8 +4,6 @@
 //! `%h0` to `%h15` (.b16), `%f0` to `%f15` (.f32), `%c0` to `%c15` (.b8), `%rd0` to `%rd15` (.b64), `%fd0` to `%fd15` (.f64), `%p0`
 //! to `%p7`.
 
-pub(crate) mod lanes;
-
 use crate::code::Program;
 use crate::error::LowerError;
 use crate::lower::lower;

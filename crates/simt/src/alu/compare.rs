@@ -5,9 +5,6 @@
 
 mod relation;
 
-#[cfg(test)]
-mod tests;
-
 use super::lanes::{RegisterNumbers, each, ones32, ones64};
 use crate::regs::{ALL, Pred, R32, R64, Regs};
 pub(crate) use relation::{Relation, Test};

@@ -10,9 +10,6 @@ mod packed;
 mod table;
 mod wide;
 
-#[cfg(test)]
-mod tests;
-
 use super::lanes::{self, RegisterNumbers};
 use crate::regs::Regs;
 pub(crate) use carry::NO_CARRY;

@@ -3,9 +3,6 @@
 mod permute;
 mod table;
 
-#[cfg(test)]
-mod tests;
-
 use super::lanes::{self, RegisterNumbers, each, lanes_where};
 use crate::regs::{ALL, Lanes32, Pred, R32, Regs};
 pub(crate) use table::Op;

@@ -107,6 +107,3 @@ fn unpack64<const N: usize>(regs: &mut Regs<'_>, mask: u32, to: [R32; N], from: 
         regs.set32(part, mask, &each(|lane| part_of(whole[lane])));
     }
 }
-
-#[cfg(test)]
-mod tests;

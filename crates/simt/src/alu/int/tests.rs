@@ -1,3 +1,0 @@
-mod bits;
-mod carry;
-mod values;
