@@ -104,10 +104,10 @@ impl<'d> Decoder<'d, '_, '_> {
         ))
     }
 
-    /// The operands of an instruction whose [form](forms) has `N` of them.
+    /// The operands, after checking that there are `N` of them: several [forms] may take the opcode.
     fn exactly<const N: usize>(&self) -> Decoded<&'d [Operand<'d>; N]> {
         let operands = self.operands.try_into();
-        operands.map_err(|_| self.unsupported_form())
+        operands.map_err(|_| self.operand_count(N))
     }
 
     /// The number of a register to be written.

@@ -8,6 +8,7 @@ mod constants;
 mod declarations;
 mod errors;
 mod extracts;
+mod opcodes;
 mod outlines;
 mod queries;
 mod random;
