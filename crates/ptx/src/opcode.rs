@@ -64,7 +64,7 @@ macro_rules! opcodes {
 }
 
 /// All opcodes, in the order of their names (PTX ISA, "Instruction Set").
-static OPCODES: &[Opcode] = opcodes! {
+pub(crate) static OPCODES: &[Opcode] = opcodes! {
     "abs" Integer 1 (1, 0),
     "activemask" Warp 1 (6, 2),
     "add" Integer 1 (1, 0),
@@ -262,91 +262,4 @@ fn names_in<'a>(operands: &[Operand<'a>]) -> Vec<&'a str> {
         Operand::Number(_) | Operand::Address { .. } => Vec::new(),
     };
     operands.iter().flat_map(names).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn rows_are_in_order_so_that_they_are_found() {
-        assert!(OPCODES.is_sorted_by(|one, next| one.name < next.name));
-        assert_eq!(Opcode::of("shfl.sync.bfly.b32").unwrap().since, (3, 0));
-        assert_eq!(Opcode::of("warp"), None);
-    }
-
-    #[test]
-    fn modifiers_tell_the_class() {
-        for (opcode, expected) in [
-            ("add.s32", Class::Integer),
-            ("add.rn.ftz.f32", Class::Float),
-            ("min.bf16x2", Class::Float),
-            ("bar.warp.sync", Class::Warp),
-            ("bar.sync", Class::Barrier),
-            ("cvta.to.global.u64", Class::Convert),
-            ("membar.gl", Class::Fence),
-            ("fence.acq_rel.gpu", Class::Fence),
-            ("ld.global.nc.v4.u32", Class::Memory(Some(Space::Global))),
-            (
-                "ld.volatile.shared::cta.f32",
-                Class::Memory(Some(Space::Shared)),
-            ),
-            ("st.local.b64", Class::Memory(Some(Space::Local))),
-            ("ld.param::entry.u64", Class::Memory(Some(Space::Param))),
-            ("ld.const.f32", Class::Memory(Some(Space::Const))),
-            ("ld.u32", Class::Memory(None)),
-            ("atom.global.add.u32", Class::Memory(Some(Space::Global))),
-            ("red.shared.max.s32", Class::Memory(Some(Space::Shared))),
-            (
-                "cp.async.ca.shared.global",
-                Class::Memory(Some(Space::Global)),
-            ),
-        ] {
-            assert_eq!(class(opcode), Some(expected), "{opcode}");
-        }
-        assert_eq!(class("warp.sync"), None);
-    }
-
-    #[test]
-    fn definitions_and_uses_are_told_apart() {
-        for (text, definitions, uses) in [
-            ("add.s32 %r1, %r2, 3;", "%r1", "%r2"),
-            (
-                "@!%p1 ld.global.v2.u32 {%r1, %r2}, [%rd4+8];",
-                "%r1 %r2",
-                "%rd4 %p1",
-            ),
-            ("st.shared.u32 [%r5], %r6;", "", "%r5 %r6"),
-            (
-                "shfl.sync.bfly.b32 %r3|%p2, %r2.b0, 16, 31, -1;",
-                "%r3 %p2",
-                "%r2",
-            ),
-            ("mov.b64 {%r1, %r2}, %rd9;", "%r1 %r2", "%rd9"),
-            ("mov.u32 %r1, %tid.x;", "%r1", "%tid"),
-            ("@%p3 bra done;", "", "done %p3"),
-            (
-                "cp.async.cg.shared.global [%r1], [%rd2], 16;",
-                "",
-                "%r1 %rd2",
-            ),
-            ("bar.sync %r1;", "", "%r1"),
-            ("bar.red.popc.u32 %r1, 0, %p1;", "%r1", "%p1"),
-            ("call (result), f, (argument);", "result", "f argument"),
-            ("call f, (argument);", "", "f argument"),
-        ] {
-            let text = format!(
-                ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{{\n{{\n{text}\n}}\ndone:\n}}\n"
-            );
-            let module = crate::parse(&text).unwrap();
-            let instructions: Vec<_> = module.functions[0].instructions().collect();
-            assert_eq!(
-                instructions[0].definitions().join(" "),
-                definitions,
-                "{text}"
-            );
-            assert_eq!(instructions[0].uses().join(" "), uses, "{text}");
-        }
-    }
 }

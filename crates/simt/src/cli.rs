@@ -2,12 +2,11 @@
 //! parameters.
 //!
 //! ```
-//! let ptx = std::env::temp_dir().join("simt-doc-example.ptx");
-//! std::fs::write(&ptx, ".version 8.0\n.target sm_80\n.address_size 64\n.entry nothing()\n{\nret;\n}\n").unwrap();
 //! let (mut out, mut err) = (Vec::new(), Vec::new());
-//! let words = ["simt".into(), "check".into(), ptx.into_os_string()];
-//! assert_eq!(simt::cli::main(words, &mut out, &mut err), 0);
-//! assert!(String::from_utf8(out).unwrap().contains("nothing()"));
+//! let words = ["simt", "check", "examples/saxpy.ptx"];
+//! assert_eq!(simt::cli::main(words.map(Into::into), &mut out, &mut err), 0);
+//! assert!(String::from_utf8(out)?.contains("saxpy("));
+//! # Ok::<(), std::string::FromUtf8Error>(())
 //! ```
 
 mod args;

@@ -1,8 +1,9 @@
 //! Decoding: from an instruction of the syntax tree to the operation that the machine runs.
 //!
-//! The opcode's class, from [`ptx::opcode`], says which decoder an instruction goes to. A decoder matches
-//! the modifiers, mostly by a table whose rows are the forms that there are, and turns the operands into
-//! registers with the [`Context`] of the function. Branches and calls are not decoded here: their operands
+//! First an instruction is compared with the [forms] that `ptxas` takes: decoders rely on the number, the kinds and
+//! the types of its operands, and on the order of its modifiers. The opcode's class, from [`ptx::opcode`], says which
+//! decoder it goes to: one matches the modifiers, mostly by a table, refuses those that this machine does not run, and
+//! turns the operands into registers with the [`Context`] of the function. Branches and calls are not decoded here: their operands
 //! are labels and functions, which the lowering of a whole function knows.
 
 mod address;
@@ -89,14 +90,9 @@ impl DerefMut for Decoder<'_, '_, '_> {
 }
 
 impl<'d> Decoder<'d, '_, '_> {
-    /// The opcode has modifiers that this machine does not know.
+    /// `ptxas` takes the instruction, and this machine does not run it.
     fn unsupported_form(&self) -> LowerError {
         self.unsupported(format!("instruction `{}`", self.opcode))
-    }
-
-    /// The opcode is known, but not with operands of this number or kind.
-    fn unsupported_operands(&self) -> LowerError {
-        self.unsupported(format!("instruction `{}` with these operands", self.opcode))
     }
 
     /// The instruction has too many or too few operands.
@@ -108,7 +104,7 @@ impl<'d> Decoder<'d, '_, '_> {
         ))
     }
 
-    /// The operands, after checking that there are `N` of them.
+    /// The operands, after checking that there are `N` of them: several [forms] may take the opcode.
     fn exactly<const N: usize>(&self) -> Decoded<&'d [Operand<'d>; N]> {
         let operands = self.operands.try_into();
         operands.map_err(|_| self.operand_count(N))

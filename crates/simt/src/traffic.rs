@@ -1,8 +1,8 @@
 //! The cost of one access of a warp: sectors of global and local memory, wavefronts of shared memory.
 //!
 //! NVIDIA documents the terms (sector, request, wavefront, bank) but not all of the rules. The rules here were fitted
-//! to Nsight Compute's counts on an H100 for 597 patterns of addresses and lanes, and reproduce each of them exactly.
-//! The patterns and counts are in the crate's fixture `ncu/patterns.csv`.
+//! to Nsight Compute's counts on an H100 for 663 patterns of addresses and lanes, and reproduce each of them exactly.
+//! The patterns and counts are in the crate's fixture `ncu/patterns.txt`.
 
 use crate::regs::{ALL, LANES, lanes};
 use crate::vectors::{HALF, Steps, Vectors};

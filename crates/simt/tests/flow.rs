@@ -1,4 +1,5 @@
-//! Divergence, barriers, budgets and faults, on whole kernels.
+//! Faults, refused launches, and special registers, on whole kernels. The results of branches, barriers and exits are
+//! those of the `programs`.
 use simt::{Arg, Config, FaultKind, Launch, LaunchError, Machine, Module};
 
 /// A kernel `k(out)` whose body finds its thread index in `%tid` and writes `%r0` to `out[%tid]` of its
@@ -24,75 +25,28 @@ fn machine(threads: usize) -> Machine {
     Machine::new(config).unwrap()
 }
 
-fn try_run(body: &str, blocks: u32, threads: u32) -> Result<Vec<u32>, LaunchError> {
-    let module = Module::from_ptx(kernel(body)).unwrap();
-    let function = module.function("k").unwrap();
+/// What `out` holds after a launch of one block.
+fn run(body: &str, threads: u32) -> Result<Vec<u32>, LaunchError> {
+    let function = Module::from_ptx(kernel(body))
+        .unwrap()
+        .function("k")
+        .unwrap();
     let mut machine = machine(2);
-    let out = machine.zeroed::<u32>((blocks * threads) as usize).unwrap();
-    machine.launch(
-        &Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], &[out.into()])
-            .with_shared_bytes(64),
-    )?;
+    let out = machine.zeroed::<u32>(threads as usize).unwrap();
+    machine.launch(&Launch::new(
+        &function,
+        [1, 1, 1],
+        [threads, 1, 1],
+        &[out.into()],
+    ))?;
     Ok(machine.read(out).unwrap())
 }
 
-fn run(body: &str, threads: u32) -> Vec<u32> {
-    try_run(body, 1, threads).unwrap()
-}
-
 fn fault(body: &str, threads: u32) -> (FaultKind, String) {
-    match try_run(body, 1, threads) {
+    match run(body, threads) {
         Err(LaunchError::Fault(fault)) => (fault.kind.clone(), fault.to_string()),
         other => panic!("{other:?} is no fault"),
     }
-}
-
-#[test]
-fn an_if_with_an_else_for_odd_lanes() {
-    let body = "and.b32 %r1, %tid, 1;\nsetp.eq.u32 %p0, %r1, 1;\n@%p0 bra ODD;\nadd.u32 %r0, %tid, 100;\n\
-                bra DONE;\nODD:\nadd.u32 %r0, %tid, 1000;\n";
-    let expected: Vec<u32> = (0..64)
-        .map(|t| t + if t % 2 == 1 { 1000 } else { 100 })
-        .collect();
-    assert_eq!(run(body, 64), expected);
-}
-
-#[test]
-fn a_loop_that_each_lane_leaves_when_it_likes() {
-    // r0 = 0 + 1 + … + tid
-    let body = "mov.u32 %r1, 0;\nLOOP:\nadd.u32 %r0, %r0, %r1;\nadd.u32 %r1, %r1, 1;\n\
-                setp.le.u32 %p0, %r1, %tid;\n@%p0 bra LOOP;\n";
-    let expected: Vec<u32> = (0..40).map(|t| t * (t + 1) / 2).collect();
-    assert_eq!(run(body, 40), expected);
-}
-
-#[test]
-fn nested_loops_with_breaks() {
-    // The Collatz steps of tid + 1, counted in an inner loop that halves.
-    let body = "add.u32 %r1, %tid, 1;\nOUTER:\nsetp.eq.u32 %p0, %r1, 1;\n@%p0 bra DONE;\nINNER:\n\
-                and.b32 %r2, %r1, 1;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra ODD;\nshr.u32 %r1, %r1, 1;\n\
-                add.u32 %r0, %r0, 1;\nbra INNER;\nODD:\nsetp.eq.u32 %p2, %r1, 1;\n@%p2 bra DONE;\n\
-                mad.lo.u32 %r1, %r1, 3, 1;\nadd.u32 %r0, %r0, 1;\nbra OUTER;\n";
-    let steps = |mut n: u32| {
-        let mut count = 0;
-        while n != 1 {
-            n = if n.is_multiple_of(2) {
-                n / 2
-            } else {
-                3 * n + 1
-            };
-            count += 1;
-        }
-        count
-    };
-    assert_eq!(run(body, 96), (1..=96).map(steps).collect::<Vec<_>>());
-}
-
-#[test]
-fn lanes_that_exit_are_gone_and_the_rest_goes_on() {
-    let body = "setp.lt.u32 %p0, %tid, 10;\n@%p0 exit;\nmov.u32 %r0, 7;\nbar.sync 0;\n";
-    let expected: Vec<u32> = (0..64).map(|t| if t < 10 { 0 } else { 7 }).collect();
-    assert_eq!(run(body, 64), expected);
 }
 
 #[test]
@@ -100,7 +54,7 @@ fn a_branch_through_a_table_of_targets() {
     let body = "and.b32 %r1, %tid, 3;\nTABLE: .branchtargets A, B, A, C;\nbrx.idx %r1, TABLE;\n\
                 A:\nmov.u32 %r0, 10;\nbra DONE;\nB:\nmov.u32 %r0, 20;\nbra DONE;\nC:\nmov.u32 %r0, 30;\n";
     let expected: Vec<u32> = (0..32).map(|t| [10, 20, 10, 30][t % 4]).collect();
-    assert_eq!(run(body, 32), expected);
+    assert_eq!(run(body, 32).unwrap(), expected);
     let (kind, _) = fault("TABLE: .branchtargets DONE;\nbrx.idx %tid, TABLE;\n", 32);
     assert_eq!(
         kind,
@@ -111,149 +65,40 @@ fn a_branch_through_a_table_of_targets() {
     );
 }
 
-const REVERSE: &str = "mov.u32 %r1, tile;\nmad.lo.u32 %r2, %tid, 4, %r1;\nst.shared.u32 [%r2], %global;\n\
-                       bar.sync 0;\nsub.u32 %r3, %t1, %tid;\nsub.u32 %r3, %r3, 1;\n\
-                       mad.lo.u32 %r3, %r3, 4, %r1;\nld.shared.u32 %r0, [%r3];\n";
-
 #[test]
-fn shared_memory_crosses_warps_at_a_barrier() {
-    let expected: Vec<u32> = (0..50)
-        .flat_map(|b| (0..200).map(move |t| b * 200 + 199 - t))
-        .collect();
-    assert_eq!(try_run(REVERSE, 50, 200).unwrap(), expected);
-}
-
-#[test]
-fn results_do_not_depend_on_the_number_of_host_threads() {
-    let module = Module::from_ptx(kernel(REVERSE)).unwrap();
-    let function = module.function("k").unwrap();
-    let results: Vec<Vec<u32>> = [1, 2, 8]
-        .into_iter()
-        .map(|threads| {
-            let mut machine = machine(threads);
-            let out = machine.zeroed::<u32>(100 * 96).unwrap();
-            machine
-                .launch(&Launch::new(
-                    &function,
-                    [100, 1, 1],
-                    [96, 1, 1],
-                    &[out.into()],
-                ))
-                .unwrap();
-            machine.read(out).unwrap()
-        })
-        .collect();
-    assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
-}
-
-#[test]
-fn barriers_that_count_and_combine() {
-    let odd = "and.b32 %r1, %tid, 1;\nsetp.ne.u32 %p0, %r1, 0;\n";
-    let count = run(&format!("{odd}bar.red.popc.u32 %r0, 0, %p0;\n"), 70);
-    assert!(count.iter().all(|count| *count == 35), "{count:?}");
-    let all = run(
-        &format!("{odd}bar.red.and.pred %p1, 0, %p0;\nselp.u32 %r0, 1, 0, %p1;\n"),
-        70,
-    );
-    assert!(all.iter().all(|all| *all == 0), "{all:?}");
-    let any = run(
-        &format!("{odd}bar.red.or.pred %p1, 0, !%p0;\nselp.u32 %r0, 1, 0, %p1;\n"),
-        70,
-    );
-    assert!(any.iter().all(|any| *any == 1), "{any:?}");
-}
-
-#[test]
-fn arriving_without_waiting() {
-    // Warp 0 writes and arrives; warp 1 waits for both and reads.
-    let body = "setp.ge.u32 %p0, %tid, 32;\n@%p0 bra READ;\nst.shared.u32 [tile], 5;\nbar.arrive 1, 64;\n\
-                bra DONE;\nREAD:\nbar.sync 1, 64;\nld.shared.u32 %r0, [tile];\n";
-    let expected: Vec<u32> = (0..64).map(|t| if t < 32 { 0 } else { 5 }).collect();
-    assert_eq!(run(body, 64), expected);
-}
-
-#[test]
-fn warps_that_ended_are_not_waited_for() {
-    let body = "setp.lt.u32 %p0, %tid, 64;\n@%p0 bra DONE;\nbar.sync 0;\nmov.u32 %r0, 3;\n";
-    let expected: Vec<u32> = (0..128).map(|t| if t < 64 { 0 } else { 3 }).collect();
-    assert_eq!(run(body, 128), expected);
-}
-
-#[test]
-fn one_warp_may_wait_for_another_in_a_loop() {
-    let body = "setp.ge.u32 %p0, %tid, 32;\n@%p0 bra WRITE;\nWAIT:\nld.volatile.shared.u32 %r0, [tile];\n\
-                setp.eq.u32 %p1, %r0, 0;\n@%p1 bra WAIT;\nbra DONE;\nWRITE:\nst.volatile.shared.u32 [tile], 9;\n";
-    let expected: Vec<u32> = (0..64).map(|t| if t < 32 { 9 } else { 0 }).collect();
-    assert_eq!(run(body, 64), expected);
-}
-
-#[test]
-fn warp_operations_among_the_lanes_that_are_there() {
-    let body = "setp.lt.u32 %p0, %tid, 16;\n@!%p0 bra DONE;\nshfl.sync.idx.b32 %r0, %tid, 3, 31, 0xffff;\n";
-    let expected: Vec<u32> = (0..32).map(|t| if t < 16 { 3 } else { 0 }).collect();
-    assert_eq!(run(body, 32), expected);
-    let (kind, text) = fault(&body.replace("0xffff", "-1"), 32);
-    assert_eq!(kind, FaultKind::AbsentLanes { lanes: 0xffff_0000 });
-    assert!(
-        text.contains("names lanes that are not there (0xffff0000)"),
-        "{text}"
-    );
-}
-
-#[test]
-fn a_barrier_in_a_branch_of_some_lanes_is_a_fault() {
+fn barriers_that_cannot_be() {
     let (kind, text) = fault(
         "setp.lt.u32 %p0, %tid, 5;\n@!%p0 bra DONE;\nbar.sync 0;\n",
         64,
     );
-    assert_eq!(
-        kind,
-        FaultKind::DivergentBarrier {
-            here: 0x1f,
-            elsewhere: 0xffff_ffe0
-        }
-    );
-    assert!(
-        text.contains("reached by some threads of a warp only (5 lanes are there, 27 are not)"),
-        "{text}"
-    );
-    assert!(
-        text.contains("kernel `k`, block (0, 0, 0), thread (0, 0, 0)"),
-        "{text}"
-    );
-    assert!(text.contains("bar.sync 0;"), "{text}");
-}
-
-#[test]
-fn warps_at_different_barriers_are_a_deadlock() {
-    let (kind, text) = fault(
-        "setp.lt.u32 %p0, %tid, 32;\n@%p0 bar.sync 1;\n@!%p0 bar.sync 2;\n",
-        64,
-    );
+    let (here, elsewhere) = (0x1f, 0xffff_ffe0);
+    assert_eq!(kind, FaultKind::DivergentBarrier { here, elsewhere });
+    for words in [
+        "reached by some threads of a warp only (5 lanes are there, 27 are not)",
+        "kernel `k`, block (0, 0, 0), thread (0, 0, 0)",
+        "bar.sync 0;",
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
+    let different = "setp.lt.u32 %p0, %tid, 32;\n@%p0 bar.sync 1;\n@!%p0 bar.sync 2;\n";
+    let (kind, text) = fault(different, 64);
     assert!(matches!(kind, FaultKind::Deadlock { .. }), "{kind:?}");
-    assert!(
-        text.contains("warp 0 waits at barrier 1, warp 1 waits at barrier 2"),
-        "{text}"
-    );
-}
-
-#[test]
-fn barriers_out_of_range() {
-    let (kind, _) = fault("mov.u32 %r1, 16;\nbar.sync %r1;\n", 32);
-    assert!(matches!(kind, FaultKind::BadBarrier { .. }), "{kind:?}");
-    let (kind, _) = fault("mov.u32 %r1, 33;\nbar.sync 0, %r1;\n", 64);
-    assert!(matches!(kind, FaultKind::BadBarrier { .. }), "{kind:?}");
+    let words = "warp 0 waits at barrier 1, warp 1 waits at barrier 2";
+    assert!(text.contains(words), "{text}");
+    for body in [
+        "mov.u32 %r1, 16;\nbar.sync %r1;\n",
+        "mov.u32 %r1, 33;\nbar.sync 0, %r1;\n",
+    ] {
+        let (kind, _) = fault(body, 64);
+        assert!(matches!(kind, FaultKind::BadBarrier { .. }), "{kind:?}");
+    }
 }
 
 #[test]
 fn an_endless_loop_ends_with_its_budget() {
     let (kind, text) = fault("LOOP:\nadd.u32 %r1, %r1, 1;\nbra LOOP;\n", 64);
-    assert_eq!(
-        kind,
-        FaultKind::Budget {
-            instructions: 10_000_000
-        }
-    );
+    let instructions = 10_000_000;
+    assert_eq!(kind, FaultKind::Budget { instructions });
     assert!(text.contains("more than 10000000 instructions"), "{text}");
 }
 
@@ -341,59 +186,45 @@ fn special_registers_of_three_dimensions() {
 
 #[test]
 fn launches_that_no_gpu_takes() {
-    let module = Module::from_ptx(kernel("")).unwrap();
-    let function = module.function("k").unwrap();
     let mut machine = machine(1);
-    let out = machine.zeroed::<u32>(64).unwrap();
-    let arg: Arg = out.into();
-    let mut refused = |grid, block, shared, args: &[Arg]| {
-        machine
-            .launch(&Launch::new(&function, grid, block, args).with_shared_bytes(shared))
-            .unwrap_err()
-            .to_string()
-    };
-    let one = [1, 1, 1];
-    assert!(refused([0, 1, 1], one, 0, std::slice::from_ref(&arg)).contains("no blocks"));
-    assert!(refused(one, [1, 0, 1], 0, std::slice::from_ref(&arg)).contains("no threads"));
-    assert!(refused(one, [1025, 1, 1], 0, std::slice::from_ref(&arg)).contains("at most 1024"));
-    assert!(refused(one, [1, 1, 65], 0, std::slice::from_ref(&arg)).contains("z is at most 64"));
-    assert!(refused(one, one, 300_000, std::slice::from_ref(&arg)).contains("shared memory"));
-    assert!(refused(one, one, 0, &[]).contains("0 arguments for 1 parameters"));
-    assert!(refused(one, one, 0, &[7u32.into()]).contains("argument 0 has 4 bytes"));
-}
-
-#[test]
-fn blocks_that_a_kernel_was_not_compiled_for() {
-    let bounded = |directive: &str| {
-        let ptx = kernel("").replace(
-            "k(.param .u64 out)\n",
-            &format!("k(.param .u64 out)\n{directive}\n"),
-        );
-        Module::from_ptx(ptx).unwrap().function("k").unwrap()
-    };
-    let mut machine = machine(1);
-    let out = machine.zeroed::<u32>(256).unwrap();
-    let most = bounded(".maxntid 64, 1, 1");
-    machine
-        .launch(&Launch::new(&most, [1, 1, 1], [64, 1, 1], &[out.into()]))
-        .unwrap();
-    let error = machine
-        .launch(&Launch::new(&most, [1, 1, 1], [65, 1, 1], &[out.into()]))
-        .unwrap_err();
-    assert!(
-        error.to_string().contains("at most 64 threads (.maxntid)"),
-        "{error}"
-    );
-    let exactly = bounded(".reqntid 64");
-    let error = machine
-        .launch(&Launch::new(&exactly, [1, 1, 1], [32, 1, 1], &[out.into()]))
-        .unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("blocks of (64, 1, 1) (.reqntid)"),
-        "{error}"
-    );
+    let out: Arg = machine.zeroed::<u32>(256).unwrap().into();
+    let (out, one) = (&[out][..], [1, 1, 1]);
+    for (directive, grid, block, shared, args, words) in [
+        ("", [0, 1, 1], one, 0, out, "no blocks"),
+        ("", one, [1, 0, 1], 0, out, "no threads"),
+        ("", one, [1025, 1, 1], 0, out, "at most 1024"),
+        ("", one, [1, 1, 65], 0, out, "z is at most 64"),
+        ("", one, one, 300_000, out, "shared memory"),
+        ("", one, one, 0, &[], "0 arguments for 1 parameters"),
+        ("", one, one, 0, &[7u32.into()], "argument 0 has 4 bytes"),
+        (".maxntid 64, 1, 1", one, [64, 1, 1], 0, out, ""),
+        (
+            ".maxntid 64, 1, 1",
+            one,
+            [65, 1, 1],
+            0,
+            out,
+            "at most 64 threads (.maxntid)",
+        ),
+        (
+            ".reqntid 64",
+            one,
+            [32, 1, 1],
+            0,
+            out,
+            "blocks of (64, 1, 1) (.reqntid)",
+        ),
+    ] {
+        let head = "k(.param .u64 out)\n";
+        let ptx = kernel("").replace(head, &format!("{head}{directive}\n"));
+        let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
+        let launch = Launch::new(&function, grid, block, args).with_shared_bytes(shared);
+        let answer = machine.launch(&launch).map_err(|error| error.to_string());
+        match answer {
+            Err(error) => assert!(!words.is_empty() && error.contains(words), "{error}"),
+            Ok(()) => assert_eq!(words, ""),
+        }
+    }
 }
 
 #[test]

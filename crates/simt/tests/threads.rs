@@ -1,4 +1,6 @@
 //! Threads that wait for each other: lanes of a warp, warps of a block, blocks of a grid. Under every schedule.
+//!
+//! What programs in CUDA C++ do when they wait stands in `programs`; here is what those do not reach, and the faults.
 
 use std::time::{Duration, Instant};
 
@@ -85,22 +87,6 @@ fn never(
     }
 }
 
-/// Takes a lock, adds one to a plain counter at `[%memory+4]`, and gives the lock back.
-const COUNT_UNDER_A_LOCK: &str = "LOCK:\natom.global.cas.b32 %r1, [%memory], 0, 1;\nsetp.ne.u32 %p0, %r1, 0;\n\
-                                  @%p0 bra LOCK;\nld.volatile.global.u32 %r2, [%memory+4];\nadd.u32 %r2, %r2, 1;\n\
-                                  st.volatile.global.u32 [%memory+4], %r2;\nmembar.gl;\n\
-                                  atom.global.exch.b32 %r1, [%memory], 0;\n";
-
-#[test]
-fn lanes_of_a_warp_take_a_lock_one_after_the_other() {
-    let body = format!(
-        "{COUNT_UNDER_A_LOCK}WAIT:\nld.volatile.global.u32 %r0, [%memory+4];\nsetp.lt.u32 %p1, %r0, 96;\n\
-         @%p1 bra WAIT;\n"
-    );
-    always(&body, (1, 96), |_| 96);
-    always(&body, (3, 32), |_| 96);
-}
-
 #[test]
 fn a_lock_with_attempts_that_are_counted() {
     // No two attempts leave the same registers, so nobody can see that they repeat themselves.
@@ -112,53 +98,6 @@ fn a_lock_with_attempts_that_are_counted() {
 }
 
 #[test]
-fn a_lane_waits_for_another_lanes_flag() {
-    for waits in ["lt", "ge"] {
-        let body = format!(
-            "setp.{waits}.u32 %p0, %lane, 16;\n@%p0 bra READ;\nst.volatile.shared.u32 [tile], 5;\nbra DONE;\nREAD:\n\
-             ld.volatile.shared.u32 %r0, [tile];\nsetp.eq.u32 %p1, %r0, 0;\n@%p1 bra READ;\nDONE:\n"
-        );
-        always(&body, (1, 32), |t| {
-            if (waits == "lt") == (t < 16) { 5 } else { 0 }
-        });
-    }
-}
-
-#[test]
-fn a_block_of_20_threads_shuffles_with_a_full_mask() {
-    let body = "shfl.sync.down.b32 %r1, %tid, 1, 31, -1;\nsetp.eq.u32 %p0, %tid, 19;\n@!%p0 mov.u32 %r0, %r1;\n\
-                setp.eq.u32 %p1, %tid, %tid;\nvote.sync.ballot.b32 %r2, %p1, -1;\nshl.b32 %r2, %r2, 8;\n\
-                add.u32 %r0, %r0, %r2;\n";
-    always(body, (1, 20), |t| {
-        0x0fff_ff00 + if t == 19 { 0 } else { t + 1 }
-    });
-}
-
-#[test]
-fn threads_that_returned_are_not_waited_for() {
-    for guard in ["@%p0 bra END;\n", "@!%p0 bra BODY;\nbra END;\nBODY:\n"] {
-        let body = format!(
-            "setp.ge.u32 %p0, %tid, 40;\n{guard}redux.sync.add.s32 %r0, 1, -1;\nbar.sync 0;\nst.global.u32 [%at], %r0;\n\
-             END:\nret;\n"
-        );
-        always(&body, (2, 70), |t| match t % 70 {
-            0..32 => 32,
-            32..40 => 8,
-            _ => 0,
-        });
-    }
-}
-
-#[test]
-fn one_shuffle_reached_from_two_branches() {
-    let body = "add.u32 %r3, %tid, 100;\nsetp.lt.u32 %p0, %lane, 10;\n@%p0 bra LOW;\n\
-                shfl.sync.idx.b32 %r0, %tid, 3, 31, -1;\nadd.u32 %r0, %r0, 1000;\nbra DONE;\n\
-                LOW:\nshfl.sync.idx.b32 %r0, %r3, 20, 31, -1;\nDONE:\n";
-    // Each takes the value that the source lane gives, at whichever of the two that stands.
-    always(body, (1, 32), |t| if t < 10 { 20 } else { 1103 });
-}
-
-#[test]
 fn halves_of_a_warp_meet_behind_the_place_where_they_would_reconverge() {
     for (sync, half) in [("bar.warp.sync -1", 16), ("barrier.sync 0", 5)] {
         let body = format!(
@@ -167,42 +106,6 @@ fn halves_of_a_warp_meet_behind_the_place_where_they_would_reconverge() {
         );
         always(&body, (1, 64), |t| t + 1);
     }
-}
-
-#[test]
-fn masks_that_differ_between_lanes() {
-    // Pairs, one lane of each in either branch.
-    let body = "shr.b32 %r1, %lane, 1;\nshl.b32 %r1, %r1, 1;\nshl.b32 %r2, 3, %r1;\nand.b32 %r3, %lane, 1;\n\
-                setp.ne.u32 %p0, %r3, 0;\n@%p0 bra ODD;\nredux.sync.add.u32 %r0, %lane, %r2;\nbra DONE;\nODD:\n\
-                redux.sync.add.u32 %r0, 100, %r2;\nDONE:\n";
-    always(body, (1, 32), |t| t / 2 * 2 + 100);
-}
-
-#[test]
-fn parts_of_a_warp_meet_at_an_unaligned_barrier() {
-    let body = "setp.lt.u32 %p0, %lane, 7;\n@%p0 bra LOW;\nst.shared.u32 [tile], 1;\nbarrier.sync 0;\n\
-                ld.shared.u32 %r0, [tile+4];\nbra DONE;\nLOW:\nst.shared.u32 [tile+4], 2;\nbarrier.sync 0;\n\
-                ld.shared.u32 %r0, [tile];\nDONE:\n";
-    always(body, (1, 80), |t| if t % 32 < 7 { 1 } else { 2 });
-}
-
-#[test]
-fn a_barrier_of_the_whole_grid() {
-    // Three rounds; thread 0 of each block waits for all blocks.
-    let round = |number: u32| {
-        format!(
-            "bar.sync 0;\nsetp.ne.u32 %p0, %tid, 0;\n@%p0 bra GO{number};\natom.global.add.u32 %r1, [%memory], 1;\n\
-             mul.lo.u32 %r2, %nctaid, {number};\nWAIT{number}:\nld.acquire.gpu.global.u32 %r0, [%memory];\n\
-             setp.lt.u32 %p1, %r0, %r2;\n@%p1 bra WAIT{number};\nGO{number}:\nbar.sync 0;\n"
-        )
-    };
-    let body = format!(
-        "{}{}{}ld.volatile.global.u32 %r0, [%memory];\n",
-        round(1),
-        round(2),
-        round(3)
-    );
-    always(&body, (60, 64), |_| 180);
 }
 
 #[test]
@@ -218,17 +121,6 @@ fn more_blocks_than_a_device_holds_cannot_wait_for_each_other() {
         fault.starts_with("deadlock: warp 0 repeats itself"),
         "{fault}"
     );
-}
-
-#[test]
-fn each_block_waits_for_the_sum_of_the_blocks_before() {
-    let body = "setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\ncvt.u64.u32 %at, %ctaid;\nshl.b64 %at, %at, 2;\n\
-                add.u64 %memory, %memory, %at;\nmov.u32 %r1, 0;\nsetp.eq.u32 %p1, %ctaid, 0;\n@%p1 bra FIRST;\n\
-                WAIT:\nld.acquire.gpu.global.u32 %r1, [%memory];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra WAIT;\nFIRST:\n\
-                add.u32 %r1, %r1, 1;\nst.release.gpu.global.u32 [%memory+4], %r1;\nadd.u64 %at, %at, %at;\n\
-                mul.wide.u32 %at, %global, 4;\nadd.u64 %at, %out, %at;\nmov.u32 %r0, %r1;\nDONE:\n";
-    let expected = |t: u32| if t.is_multiple_of(32) { t / 32 + 1 } else { 0 };
-    always(body, (500, 32), expected);
 }
 
 #[test]

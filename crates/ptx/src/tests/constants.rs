@@ -1,6 +1,6 @@
 //! Numbers, by way of `mov`'s operand.
 
-use super::{body, operands, refused};
+use super::{body, operands, refused, rows};
 use crate::ast::{Number, Operand, Statement};
 
 fn number(text: &str) -> Number {
@@ -135,35 +135,26 @@ fn offsets_add_up() {
     );
 }
 
+const REFUSED: &str = "
+08 => a digit that the number's base does not have (a leading 0 means octal)
+18446744073709551616 => the number does not fit 64 bits
+0f3F80000 => `0f` takes 8 hexadecimal digits, the bits of an f32
+0d3FF => `0d` takes 16 hexadecimal digits, the bits of an f64
+1/0 => `/` divides by zero
+1U % 0 => `%` divides by zero
+1.0 & 2 => `&` needs integers
+~1.0 => `~` needs an integer
+(.u64)1.0 => only an integer can be cast
+(.f32)1 => expected `.s64` or `.u64`, found `.f32`
+-%r2 => expected a number, found `%r2`
+[%r2+1.0] => an offset has to be an integer
+12x => expected `,` or `;`, found `x`
+";
+
 #[test]
 fn numbers_that_are_none() {
-    let message = |text: &str| refused(&format!(".entry k {{ mov.b64 %rd1, {text}; }}")).message;
-    assert_eq!(
-        message("08"),
-        "a digit that the number's base does not have (a leading 0 means octal)"
-    );
-    assert_eq!(
-        message("18446744073709551616"),
-        "the number does not fit 64 bits"
-    );
-    assert_eq!(
-        message("0f3F80000"),
-        "`0f` takes 8 hexadecimal digits, the bits of an f32"
-    );
-    assert_eq!(
-        message("0d3FF"),
-        "`0d` takes 16 hexadecimal digits, the bits of an f64"
-    );
-    assert_eq!(message("1/0"), "`/` divides by zero");
-    assert_eq!(message("1U % 0"), "`%` divides by zero");
-    assert_eq!(message("1.0 & 2"), "`&` needs integers");
-    assert_eq!(message("~1.0"), "`~` needs an integer");
-    assert_eq!(message("(.u64)1.0"), "only an integer can be cast");
-    assert_eq!(
-        message("(.f32)1"),
-        "expected `.s64` or `.u64`, found `.f32`"
-    );
-    assert_eq!(message("-%r2"), "expected a number, found `%r2`");
-    assert_eq!(message("[%r2+1.0]"), "an offset has to be an integer");
-    assert_eq!(message("12x"), "expected `,` or `;`, found `x`");
+    for (text, message) in rows(REFUSED) {
+        let error = refused(&format!(".entry k {{ mov.b64 %rd1, {text}; }}"));
+        assert_eq!(error.message, message, "{text}");
+    }
 }

@@ -32,13 +32,11 @@ impl Decoder<'_, '_, '_> {
         operand: &Operand<'_>,
     ) -> Decoded<Address> {
         let address = self.cx.address(operand)?;
-        let named = match space {
-            Some(word) => Some(
-                self.named_space(word)
-                    .ok_or_else(|| self.unsupported(format!("an access to the .{word} space")))?,
-            ),
-            None => None,
+        let region = |word| {
+            self.named_space(word)
+                .ok_or_else(|| self.unsupported_form())
         };
+        let named = space.map(region).transpose()?;
         let own = address.variable.map(|location| match location {
             Location::Global(_) => Region::Global,
             Location::Shared(_) | Location::DynamicShared => Region::Shared,
@@ -142,9 +140,6 @@ impl Decoder<'_, '_, '_> {
             (["createpolicy", ..], [to, ..]) => Op::Memory(Memory::Address(AddressOp::Zero {
                 to: Reg::R64(self.dst(to)?),
             })),
-            (["cvta", .., "u64"] | ["mapa" | "getctarank" | "createpolicy", ..], _) => {
-                return Err(self.unsupported_operands());
-            }
             _ => return Err(self.unsupported_form()),
         };
         Ok(op)

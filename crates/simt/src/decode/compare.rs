@@ -104,13 +104,10 @@ struct Comparison {
 
 impl Comparison {
     fn of(operator: &str, modifiers: &[&str], ty: &str) -> Option<Self> {
-        let (combine, ftz) = match modifiers {
-            [] => (None, false),
-            ["ftz"] => (None, true),
-            [combine] => (Some(lookup(&COMBINATIONS, combine)?), false),
-            [combine, "ftz"] => (Some(lookup(&COMBINATIONS, combine)?), true),
-            _ => return None,
-        };
+        let combine = modifiers
+            .iter()
+            .find_map(|word| lookup(&COMBINATIONS, word));
+        let ftz = modifiers.contains(&"ftz");
         let integer = INTEGER_TESTS.iter().find(|row| row.0 == ty && !ftz);
         let (test, inverted, swapped) = match integer {
             Some((_, equal, less)) => {
@@ -179,54 +176,62 @@ impl Decoder<'_, '_, '_> {
     pub(super) fn compare(&mut self) -> Decoded<Alu> {
         let data = |ty: &str| kind(ty).filter(|kind| !kind.ty.contains("16") || kind.ty == "b16");
         let op = match self.words {
-            ["setp", operator, modifiers @ .., ty] => {
-                match Comparison::of(operator, modifiers, ty) {
-                    Some(comparison) => self.setp(&comparison)?,
-                    None => return Err(self.unsupported_form()),
-                }
+            ["setp", operator, modifiers @ .., ty] => Comparison::of(operator, modifiers, ty)
+                .map(|comparison| self.comparison(&comparison, None)),
+            ["set", operator, modifiers @ .., to, ty] => Comparison::of(operator, modifiers, ty)
+                .zip(truth(to, ty))
+                .filter(|_| *to != "bf16" || !modifiers.contains(&"ftz"))
+                .map(|(comparison, yes)| self.comparison(&comparison, Some(yes))),
+            ["selp", ty] => data(ty).map(|kind| self.selp(kind)),
+            ["slct", ty, condition] => data(ty).map(|kind| self.slct(kind, condition, false)),
+            ["slct", "ftz", ty, condition @ "f32"] => {
+                data(ty).map(|kind| self.slct(kind, condition, true))
             }
-            ["set", operator, modifiers @ .., to, ty] => {
-                let flushes = *to == "bf16" && modifiers.contains(&"ftz");
-                match (Comparison::of(operator, modifiers, ty), truth(to, ty)) {
-                    (Some(comparison), Some(yes)) if !flushes => self.set(&comparison, yes)?,
-                    _ => return Err(self.unsupported_form()),
-                }
-            }
-            ["selp", ty] => match data(ty) {
-                Some(kind) => self.selp(kind)?,
-                None => return Err(self.unsupported_form()),
-            },
-            ["slct", modifiers @ .., condition @ ("s32" | "f32")] => {
-                let (ty, ftz) = match modifiers {
-                    [ty] => (ty, false),
-                    ["ftz", ty] | [ty, "ftz"] if *condition == "f32" => (ty, true),
-                    _ => return Err(self.unsupported_form()),
-                };
-                match data(ty) {
-                    Some(kind) => self.slct(kind, condition, ftz)?,
-                    None => return Err(self.unsupported_form()),
-                }
-            }
-            _ => return Err(self.unsupported_form()),
+            _ => None,
         };
-        Ok(Alu::Compare(op))
+        op.unwrap_or_else(|| Err(self.unsupported_form()))
+            .map(Alu::Compare)
     }
 
-    /// The comparison of an instruction with its sources: `d, a, b` or `d, a, b, predicate`.
-    fn comparison(&mut self, comparison: &Comparison, outcome: Outcome) -> Decoded<Compare> {
+    /// `setp d, a, b`, `setp d, a, b, predicate`, or `set`, which writes the number `yes` for true.
+    fn comparison(&mut self, comparison: &Comparison, yes: Option<u32>) -> Decoded<Compare> {
         let mut r = RegisterNumbers::default();
-        let (a, b, combine) = match (self.operands, comparison.combine) {
-            ([_, a, b], None) => (a, b, Combine::No),
-            ([_, a, b, other], Some([plain, negating])) => {
+        let (to, a, b, combine) = match (self.operands, comparison.combine) {
+            ([to, a, b], None) => (to, a, b, Combine::No),
+            ([to, a, b, other], Some([plain, negating])) => {
                 let (Pred(other), negated) = self.src_pred(other)?;
                 r[4] = other;
-                (a, b, if negated { negating } else { plain })
+                (to, a, b, if negated { negating } else { plain })
             }
-            (_, combine) => return Err(self.operand_count(3 + usize::from(combine.is_some()))),
+            _ => return Err(self.unsupported_form()),
         };
         let (a, b) = if comparison.swapped { (b, a) } else { (a, b) };
         r[2] = self.from(comparison.kind, a)?;
         r[3] = self.from(comparison.kind, b)?;
+        let pairs = comparison.pairs;
+        let outcome = match (to, yes) {
+            (to, Some(yes)) => {
+                (r[0], r[1]) = (self.dst::<R32>(to)?.0, yes);
+                if pairs {
+                    Outcome::Values
+                } else {
+                    Outcome::Value
+                }
+            }
+            (Operand::Pair(p, q), None) => {
+                r[0] = self.dst::<Pred>(&Operand::Name(p))?.0;
+                r[1] = self.dst::<Pred>(&Operand::Name(q))?.0;
+                if pairs {
+                    Outcome::Halves
+                } else {
+                    Outcome::Both
+                }
+            }
+            (p, None) => {
+                r[0] = self.dst::<Pred>(p)?.0;
+                Outcome::One
+            }
+        };
         Ok(Compare {
             test: comparison.test,
             inverted: comparison.inverted,
@@ -234,39 +239,6 @@ impl Decoder<'_, '_, '_> {
             combine,
             r,
         })
-    }
-
-    fn setp(&mut self, comparison: &Comparison) -> Decoded<Compare> {
-        let to = self.operands.first();
-        let outcome = match to {
-            Some(Operand::Pair(..)) if comparison.pairs => Outcome::Halves,
-            Some(Operand::Pair(..)) => Outcome::Both,
-            _ => Outcome::One,
-        };
-        let mut compare = self.comparison(comparison, outcome)?;
-        match to {
-            Some(Operand::Pair(p, q)) => {
-                compare.r[0] = self.dst::<Pred>(&Operand::Name(p))?.0;
-                compare.r[1] = self.dst::<Pred>(&Operand::Name(q))?.0;
-            }
-            Some(p) => compare.r[0] = self.dst::<Pred>(p)?.0,
-            None => return Err(self.operand_count(3)),
-        }
-        Ok(compare)
-    }
-
-    fn set(&mut self, comparison: &Comparison, yes: u32) -> Decoded<Compare> {
-        let outcome = match comparison.pairs {
-            true => Outcome::Values,
-            false => Outcome::Value,
-        };
-        let mut compare = self.comparison(comparison, outcome)?;
-        let [to, ..] = self.operands else {
-            return Err(self.operand_count(3));
-        };
-        compare.r[0] = self.dst::<R32>(to)?.0;
-        compare.r[1] = yes;
-        Ok(compare)
     }
 
     /// `selp d, a, b, p`: a where p is true.

@@ -25,9 +25,9 @@ impl Decoder<'_, '_, '_> {
         let mut modifiers = self.words[1..].to_vec();
         modifiers.retain(|word| !matches!(*word, "cta" | "aligned"));
         let (id, count, reduce) = match (&modifiers[..], self.operands) {
-            (["sync"], [id, count @ ..]) if count.len() <= 1 => (id, count.first(), None),
+            (["sync"], [id, count @ ..]) => (id, count.first(), None),
             (["arrive"], [id, count]) => (id, Some(count), None),
-            (["red", op, "u32" | "pred"], [to, id, count @ .., value]) if count.len() <= 1 => {
+            (["red", op, _], [to, id, count @ .., value]) => {
                 let op = lookup(&REDUCTIONS, op).ok_or_else(|| self.unsupported_form())?;
                 let to = match op {
                     ReduceOp::Popc => Reg::R32(self.dst(to)?),
@@ -42,7 +42,7 @@ impl Decoder<'_, '_, '_> {
                 };
                 (id, count.first(), Some(reduce))
             }
-            _ => return Err(self.unsupported_operands()),
+            _ => return Err(self.unsupported_form()),
         };
         Ok(Barrier {
             id: self.src(id, "u32")?,

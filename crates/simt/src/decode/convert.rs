@@ -9,34 +9,21 @@ use crate::alu::float::exact::{Format, Rounding};
 use crate::alu::modifiers::Modifiers;
 use crate::code::{Op, Reg};
 
-/// `cvt.pack`: the modifiers, the bits of a part, and whether it is signed.
-const PACKS: [(&str, u8, bool); 8] = [
-    ("cvt.pack.sat.u16.s32", 16, false),
-    ("cvt.pack.sat.s16.s32", 16, true),
-    ("cvt.pack.sat.u8.s32.b32", 8, false),
-    ("cvt.pack.sat.s8.s32.b32", 8, true),
-    ("cvt.pack.sat.u4.s32.b32", 4, false),
-    ("cvt.pack.sat.s4.s32.b32", 4, true),
-    ("cvt.pack.sat.u2.s32.b32", 2, false),
-    ("cvt.pack.sat.s2.s32.b32", 2, true),
-];
-
 impl Decoder<'_, '_, '_> {
     pub(super) fn convert(&mut self) -> Decoded<Op> {
         match self.words {
             ["mov", ..] => self.mov(),
-            ["cvt", "pack", ..] => Ok(Op::Alu(Alu::Convert(self.cvt_pack()?))),
+            ["cvt", "pack", "sat", ty, ..] => Ok(Op::Alu(Alu::Convert(self.cvt_pack(ty)?))),
             ["cvt", ..] => Ok(Op::Alu(Alu::Convert(self.cvt()?))),
             _ => self.address_op(),
         }
     }
 
     /// `cvt.pack.sat.convertType.s32{.b32} d, a, b{, c}` (PTX ISA §9.7.9.22).
-    fn cvt_pack(&mut self) -> Decoded<Convert> {
-        let row = PACKS.iter().find(|row| row.0 == self.form);
-        let &(_, bits, signed) = row.ok_or_else(|| self.unsupported_form())?;
-        let [to, upper, lower, rest @ ..] = self.operands else {
-            return Err(self.unsupported_operands());
+    fn cvt_pack(&mut self, ty: &str) -> Decoded<Convert> {
+        let bits = ty.trim_start_matches(['s', 'u']).parse();
+        let (Ok(bits), [to, upper, lower, rest @ ..]) = (bits, self.operands) else {
+            return Err(self.unsupported_form());
         };
         let (to, upper) = (self.dst(to)?, self.src(upper, "s32")?);
         let lower = self.src(lower, "s32")?;
@@ -50,7 +37,7 @@ impl Decoder<'_, '_, '_> {
             lower,
             rest,
             bits,
-            signed,
+            signed: ty.starts_with('s'),
         })
     }
 

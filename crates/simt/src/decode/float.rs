@@ -33,14 +33,11 @@ const MODIFIERS: [(&str, Modifiers, Option<Rounding>); 18] = {
     ]
 };
 
-/// The rounding mode and the other modifiers of an opcode; `None` where one is unknown or stands twice.
+/// The rounding mode and the other modifiers of an opcode; `None` where one is unknown.
 pub(super) fn modifiers(words: &[&str]) -> Option<(Option<Rounding>, Modifiers)> {
     let (mut rounding, mut all) = (None, Modifiers::NONE);
     for word in words {
         let (_, modifier, mode) = MODIFIERS.iter().find(|row| row.0 == *word)?;
-        if all.has(*modifier) {
-            return None;
-        }
         all = all.and(*modifier);
         rounding = rounding.or(*mode);
     }
@@ -196,26 +193,14 @@ impl Decoder<'_, '_, '_> {
             "bf16x2" => ("bf16", true),
             ty => (ty, false),
         };
-        let rows = || {
-            FORMS
-                .iter()
-                .filter(|row| (row.name, row.ty) == (*name, single))
-        };
         let sources = self.operands.len().saturating_sub(1);
-        match rows().next() {
-            Some(row) if rows().all(|row| row.sources != sources) => {
-                return Err(self.operand_count(row.sources + 1));
-            }
-            _ => {}
-        }
         let (rounding, modifiers) = modifiers(words).ok_or_else(|| self.unsupported_form())?;
-        let form = rows().find(|row| {
+        let form = FORMS.iter().find(|row| {
             let required = row.required;
-            row.sources == sources
+            (row.name, row.ty, row.sources) == (*name, single, sources)
                 && required.within(modifiers)
                 && modifiers.within(required.and(row.optional))
         });
-        let form = form.filter(|_| rounding != Some(Rounding::Away));
         let form = form.ok_or_else(|| self.unsupported_form())?;
         let rounding = rounding.unwrap_or(Rounding::Nearest);
         let op = operation(form, rounding, modifiers, (*ty, packed));
@@ -229,7 +214,7 @@ impl Decoder<'_, '_, '_> {
         let wide = bits == 64;
         let kind = OperandKind { ty, wide };
         let [to, first, others @ ..] = self.operands else {
-            return Err(self.operand_count(form.sources + 1));
+            return Err(self.unsupported_form());
         };
         let to = self.to(kind, to)?;
         let mut from = [self.from(kind, first)?; 3];

@@ -116,14 +116,10 @@ pub(super) fn form(opcode: &str, operands: usize) -> Option<(Vec<&str>, &'static
     let forms = FORMS.get(words[0])?.iter();
     let mut forms = forms.filter_map(|form| Some((form.order(&words)?, form)));
     let first = forms.next()?;
-    match first.1.takes(operands) {
-        true => Some(first),
-        false => Some(
-            forms
-                .find(|(_, form)| form.takes(operands))
-                .unwrap_or(first),
-        ),
+    if first.1.takes(operands) {
+        return Some(first);
     }
+    forms.find(|(_, form)| form.takes(operands)).or(Some(first))
 }
 
 /// What types have in common: a register that was declared with a type is an operand of any other of the same class.

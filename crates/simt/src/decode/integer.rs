@@ -2,7 +2,7 @@
 
 use ptx::ast::Operand;
 
-use super::{Decoded, Decoder};
+use super::{Decoded, Decoder, lookup};
 use crate::alu::Alu;
 use crate::alu::int::{self, Int, NO_CARRY};
 use crate::alu::lanes::{LaneType, OperandKind, RegisterNumbers};
@@ -12,44 +12,25 @@ use crate::code::Pred;
 /// The types of arithmetic with a carry.
 const CARRY_TYPES: [&str; 4] = ["u32", "s32", "u64", "s64"];
 
-/// Arithmetic with a carry: the name without the `c` of those that read it, the half of the product, the
-/// sources, and the operation for each of [`CARRY_TYPES`].
-const WITH_CARRY: [(&str, &str, usize, [int::Op; 4]); 4] = {
+/// Arithmetic with a carry: the name without the `c` of those that read it, the sources, and the operation for each of
+/// [`CARRY_TYPES`].
+#[rustfmt::skip]
+const WITH_CARRY: [(&str, usize, [int::Op; 4]); 4] = {
     use int::Op::*;
     [
-        (
-            "add",
-            "",
-            2,
-            [CarryAdd32, CarryAdd32, CarryAdd64, CarryAdd64],
-        ),
-        (
-            "sub",
-            "",
-            2,
-            [CarrySub32, CarrySub32, CarrySub64, CarrySub64],
-        ),
-        (
-            "mad",
-            "lo",
-            3,
-            [CarryMadLo32, CarryMadLo32, CarryMadLo64, CarryMadLo64],
-        ),
-        (
-            "mad",
-            "hi",
-            3,
-            [CarryMadHiU32, CarryMadHiS32, CarryMadHiU64, CarryMadHiS64],
-        ),
+        ("add", 2, [CarryAdd32, CarryAdd32, CarryAdd64, CarryAdd64]),
+        ("sub", 2, [CarrySub32, CarrySub32, CarrySub64, CarrySub64]),
+        ("mad.lo", 3, [CarryMadLo32, CarryMadLo32, CarryMadLo64, CarryMadLo64]),
+        ("mad.hi", 3, [CarryMadHiU32, CarryMadHiS32, CarryMadHiU64, CarryMadHiS64]),
     ]
 };
 
-/// Logic on predicates: the operation and its sources.
-const ON_PREDICATES: [(&str, logic::Op, usize); 4] = [
-    ("and.pred", logic::Op::AndPred, 2),
-    ("or.pred", logic::Op::OrPred, 2),
-    ("xor.pred", logic::Op::XorPred, 2),
-    ("not.pred", logic::Op::NotPred, 1),
+/// Logic on predicates.
+const ON_PREDICATES: [(&str, logic::Op); 4] = [
+    ("and.pred", logic::Op::AndPred),
+    ("or.pred", logic::Op::OrPred),
+    ("xor.pred", logic::Op::XorPred),
+    ("not.pred", logic::Op::NotPred),
 ];
 
 impl Decoder<'_, '_, '_> {
@@ -65,21 +46,17 @@ impl Decoder<'_, '_, '_> {
 
     /// `add.cc` to `madc`, which read the carry flag, write it, or both.
     fn with_carry(&mut self) -> Decoded<Int> {
-        let (name, writes, ty) = match self.words {
-            [name @ .., "cc", ty] => (name, true, *ty),
-            [name @ .., ty] => (name, false, *ty),
-            [] => return Err(self.unsupported_form()),
-        };
-        let (name, half) = match name {
-            [name] => (*name, ""),
-            [name, half] => (*name, *half),
-            _ => return Err(self.unsupported_form()),
+        let [name, modifiers @ .., ty] = self.words else {
+            return Err(self.unsupported_form());
         };
         let reads = name.ends_with('c');
-        let name = name.trim_end_matches('c');
-        let row = WITH_CARRY.iter().find(|row| (row.0, row.1) == (name, half));
-        let column = CARRY_TYPES.iter().position(|known| *known == ty);
-        let (Some((_, _, sources, ops)), Some(column)) = (row, column) else {
+        let writes = modifiers.last() == Some(&"cc");
+        let mut name = vec![name.trim_end_matches('c')];
+        name.extend(modifiers.iter().filter(|word| **word != "cc"));
+        let name = name.join(".");
+        let row = WITH_CARRY.iter().find(|row| row.0 == name);
+        let column = CARRY_TYPES.iter().position(|known| known == ty);
+        let (Some((_, sources, ops)), Some(column)) = (row, column) else {
             return Err(self.unsupported_form());
         };
         let kind = if column < 2 { u32::KIND } else { u64::KIND };
@@ -98,27 +75,24 @@ impl Decoder<'_, '_, '_> {
             let r = self.registers(kinds)?;
             return Ok(Alu::Logic(Logic { op, table: 0, r }));
         }
-        let on_predicates = ON_PREDICATES.iter().find(|row| row.0 == self.form);
-        Ok(Alu::Logic(match (on_predicates, self.form) {
-            (Some((_, op, sources)), _) => self.on_predicates(*op, *sources)?,
-            (_, "lop3.b32") => self.lop3(logic::Op::Lop3)?,
-            (_, "lop3.or.b32") => self.lop3(logic::Op::Lop3Or)?,
-            (_, "lop3.and.b32") => self.lop3(logic::Op::Lop3And)?,
-            _ => return Err(self.unsupported_form()),
-        }))
+        let op = match lookup(&ON_PREDICATES, self.form) {
+            Some(op) => self.on_predicates(op)?,
+            None if self.words[0] == "lop3" => self.lop3()?,
+            None => return Err(self.unsupported_form()),
+        };
+        Ok(Alu::Logic(op))
     }
 
-    fn on_predicates(&mut self, op: logic::Op, sources: usize) -> Decoded<Logic> {
-        let (to, from) = match self.operands {
-            [to, from @ ..] if from.len() == sources => (to, from),
-            _ => return Err(self.operand_count(sources + 1)),
+    fn on_predicates(&mut self, op: logic::Op) -> Decoded<Logic> {
+        let [to, from @ ..] = self.operands else {
+            return Err(self.unsupported_form());
         };
         let mut r = RegisterNumbers::default();
         let mut table = 0;
         r[0] = self.dst::<Pred>(to)?.0;
-        for (at, source) in from.iter().enumerate() {
+        for (at, (source, register)) in from.iter().zip(&mut r[1..]).enumerate() {
             let (pred, negated) = self.src_pred(source)?;
-            r[at + 1] = pred.0;
+            *register = pred.0;
             table |= u8::from(negated) << at;
         }
         Ok(Logic { op, table, r })
@@ -126,39 +100,32 @@ impl Decoder<'_, '_, '_> {
 
     /// `lop3.b32 d, a, b, c, table`, or `lop3.or.b32 d|p, a, b, c, table, q`. The registers stand in this
     /// order: d, a, b, c, p, q.
-    fn lop3(&mut self, mut op: logic::Op) -> Decoded<Logic> {
+    fn lop3(&mut self) -> Decoded<Logic> {
+        use logic::Op::{Lop3, Lop3And, Lop3AndNot, Lop3Or, Lop3OrNot};
         const WORD: OperandKind = u32::KIND;
-        let plain = op == logic::Op::Lop3;
-        let (to, sources, table, q) = match self.operands {
-            [to, sources @ .., table] if plain && sources.len() == 3 => (to, sources, table, None),
-            [to, sources @ .., table, q] if !plain && sources.len() == 3 => {
-                (to, sources, table, Some(q))
-            }
-            _ => return Err(self.operand_count(if plain { 5 } else { 6 })),
-        };
         let mut r = RegisterNumbers::default();
-        match (to, q) {
-            (Operand::Pair(to, pred), Some(q)) => {
+        let (op, sources, table) = match self.operands {
+            [Operand::Pair(to, pred), sources @ .., table, q] => {
                 r[0] = self.to(WORD, &Operand::Name(to))?;
                 r[4] = self.dst::<Pred>(&Operand::Name(pred))?.0;
                 let (q, negated) = self.src_pred(q)?;
                 r[5] = q.0;
-                op = match (op, negated) {
-                    (logic::Op::Lop3Or, true) => logic::Op::Lop3OrNot,
-                    (logic::Op::Lop3And, true) => logic::Op::Lop3AndNot,
-                    (op, _) => op,
+                let op = match (self.words[1], negated) {
+                    ("or", false) => Lop3Or,
+                    ("or", true) => Lop3OrNot,
+                    (_, false) => Lop3And,
+                    (_, true) => Lop3AndNot,
                 };
+                (op, sources, table)
             }
-            (_, Some(_)) => {
-                let opcode = self.opcode;
-                return Err(self.invalid(format!(
-                    "`{opcode}` writes a register and a predicate: `d|p`"
-                )));
+            [to, sources @ .., table] => {
+                r[0] = self.to(WORD, to)?;
+                (Lop3, sources, table)
             }
-            (_, None) => r[0] = self.to(WORD, to)?,
-        }
-        for (at, source) in sources.iter().enumerate() {
-            r[at + 1] = self.from(WORD, source)?;
+            _ => return Err(self.unsupported_form()),
+        };
+        for (register, source) in r[1..4].iter_mut().zip(sources) {
+            *register = self.from(WORD, source)?;
         }
         // ptxas takes larger numbers, and their low byte.
         let table = self.number(table)? as u8;

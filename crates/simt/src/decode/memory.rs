@@ -88,11 +88,7 @@ impl<'a> AccessModifiers<'a> {
         for word in words {
             match *word {
                 "global" | "shared" | "shared::cta" | "shared::cluster" | "local" | "const"
-                | "param" | "param::entry" | "param::func"
-                    if found.space.is_none() =>
-                {
-                    found.space = Some(word);
-                }
+                | "param" | "param::entry" | "param::func" => found.space = Some(word),
                 "v2" => found.vector = Some(2),
                 "v4" => found.vector = Some(4),
                 "v8" => found.vector = Some(8),
@@ -123,7 +119,6 @@ impl<'a> AccessModifiers<'a> {
 /// The size of a value of this type.
 fn width_of(ty: &str) -> Option<Width> {
     match type_bytes(ty)? {
-        _ if matches!(ty, "pred" | "e4m3" | "e5m2") => None,
         1 => Some(Width::B1),
         2 => Some(Width::B2),
         4 => Some(Width::B4),
@@ -139,7 +134,7 @@ impl<'d> Decoder<'d, '_, '_> {
             "st" => self.store(),
             "atom" | "red" => self.atomic(),
             "cp" => self.async_copy(),
-            "membar" | "fence" if self.operands.is_empty() => {
+            "membar" | "fence" => {
                 let has = |scope: &str| self.words.contains(&scope);
                 Ok(Memory::Fence(match () {
                     () if has("cta") => Scope::Cta,
@@ -153,22 +148,25 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 
     /// The operands without the cache policy.
-    fn without_policy(&self, modifiers: &AccessModifiers<'_>) -> Decoded<&'d [Operand<'d>]> {
+    fn without_policy(&self, modifiers: &AccessModifiers<'_>) -> &'d [Operand<'d>] {
         match (modifiers.hint, self.operands) {
-            (true, [rest @ .., _policy]) => Ok(rest),
-            (true, []) => Err(self.unsupported_operands()),
-            (false, all) => Ok(all),
+            (true, [rest @ .., _policy]) => rest,
+            (_, all) => all,
         }
+    }
+
+    /// The modifiers of a load or store, the type with its size, and the two operands.
+    fn access(&self) -> Decoded<(AccessModifiers<'d>, &'d str, Width, &'d [Operand<'d>; 2])> {
+        let modifiers = AccessModifiers::of(&self.words[1..]);
+        let operands = self.without_policy(&modifiers).try_into().ok();
+        let found = modifiers.element().zip(operands);
+        let ((ty, width), operands) = found.ok_or_else(|| self.unsupported_form())?;
+        Ok((modifiers, ty, width, operands))
     }
 
     /// `ld{.qualifiers}{.space}{.vec}.type d, [a]{, policy}`
     fn load(&mut self) -> Decoded<Memory> {
-        let modifiers = AccessModifiers::of(&self.words[1..]);
-        let element = modifiers.element();
-        let (ty, width) = element.ok_or_else(|| self.unsupported_form())?;
-        let [to, from] = self.without_policy(&modifiers)? else {
-            return Err(self.unsupported_operands());
-        };
+        let (modifiers, ty, width, [to, from]) = self.access()?;
         let to = self.destinations(modifiers.vector, to)?;
         Ok(Memory::Load(Load {
             address: self.address_in(modifiers.space, from)?,
@@ -183,12 +181,7 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// `st{.qualifiers}{.space}{.vec}.type [a], b{, policy}`
     fn store(&mut self) -> Decoded<Memory> {
-        let modifiers = AccessModifiers::of(&self.words[1..]);
-        let element = modifiers.element();
-        let (ty, width) = element.ok_or_else(|| self.unsupported_form())?;
-        let [to, from] = self.without_policy(&modifiers)? else {
-            return Err(self.unsupported_operands());
-        };
+        let (modifiers, ty, width, [to, from]) = self.access()?;
         let address = self.address_in(modifiers.space, to)?;
         if matches!(address.region, Region::Const | Region::Param) {
             return Err(self.invalid("constants and a kernel's parameters cannot be written"));
@@ -213,14 +206,11 @@ impl<'d> Decoder<'d, '_, '_> {
         let vector = modifiers.vector;
         let op = atomic_op(name, ty, vector.is_some()).zip(width_of(ty));
         let (op, width) = op.ok_or_else(|| self.unsupported_form())?;
-        let returns = self.words[0] == "atom";
-        let (to, at, operand, new) = match (self.without_policy(&modifiers)?, returns, name) {
-            ([to, at, operand, new], true, "cas") => (Some(to), at, operand, Some(new)),
-            ([to, at, operand], true, name) if name != "cas" => (Some(to), at, operand, None),
-            ([at, operand], false, name) if !matches!(name, "cas" | "exch") => {
-                (None, at, operand, None)
-            }
-            _ => return Err(self.unsupported_operands()),
+        let (to, at, operand, new) = match self.without_policy(&modifiers) {
+            [to, at, operand, new] => (Some(to), at, operand, Some(new)),
+            [to, at, operand] => (Some(to), at, operand, None),
+            [at, operand] if name != "exch" => (None, at, operand, None),
+            _ => return Err(self.unsupported_form()),
         };
         let address = self.address_in(modifiers.space, at)?;
         if !matches!(
@@ -258,33 +248,12 @@ impl<'d> Decoder<'d, '_, '_> {
     /// `cp.async.ca|cg.shared.global [dst], [src], bytes{, src-size | ignore-src}{, policy}`,
     /// `cp.async.commit_group`, `cp.async.wait_group n`, `cp.async.wait_all`
     fn async_copy(&mut self) -> Decoded<Memory> {
-        match (self.words, self.operands) {
-            ([_, "async", "commit_group" | "wait_all"], []) => return Ok(Memory::Nothing),
-            ([_, "async", "wait_group"], [count]) => {
-                self.number(count)?;
-                return Ok(Memory::Nothing);
-            }
-            (
-                [
-                    _,
-                    "async",
-                    "ca" | "cg",
-                    "shared" | "shared::cta",
-                    "global",
-                    ..,
-                ],
-                _,
-            ) => {}
-            _ => return Err(self.unsupported_form()),
-        }
-        let modifiers = AccessModifiers::of(&self.words[5..]);
-        if !modifiers.rest.is_empty() {
+        let [_, _, "ca" | "cg", _, _, hints @ ..] = self.words else {
+            return Ok(Memory::Nothing);
+        };
+        let operands = self.without_policy(&AccessModifiers::of(hints));
+        let [to, from, bytes, rest @ ..] = operands else {
             return Err(self.unsupported_form());
-        }
-        let (to, from, bytes, rest) = match self.without_policy(&modifiers)? {
-            [to, from, bytes] => (to, from, bytes, None),
-            [to, from, bytes, rest] => (to, from, bytes, Some(rest)),
-            _ => return Err(self.unsupported_operands()),
         };
         let bytes = match (self.words[2], self.number(bytes)?) {
             ("ca", bytes @ (4 | 8 | 16)) | ("cg", bytes @ 16) => bytes as u32,
@@ -297,7 +266,7 @@ impl<'d> Decoder<'d, '_, '_> {
             Operand::Name(name) => matches!(self.register(name), Some((Reg::Pred(_), _))),
             _ => false,
         };
-        let (ignore, read): (Option<(Pred, bool)>, _) = match rest {
+        let (ignore, read): (Option<(Pred, bool)>, _) = match rest.first() {
             Some(rest) if is_predicate(rest) => (Some(self.src_pred(rest)?), None),
             Some(rest) => (None, Some(self.src(rest, "u32")?)),
             None => (None, None),

@@ -36,7 +36,7 @@ impl Decoder<'_, '_, '_> {
     pub(super) fn warp(&mut self) -> Decoded<Warp> {
         match (self.words, self.operands) {
             (["shfl", "sync", mode, "b32"], [to, value, lane, clamp, mask]) => {
-                let mode = lookup(&SHUFFLES, mode).ok_or_else(|| self.unsupported_operands())?;
+                let mode = lookup(&SHUFFLES, mode).ok_or_else(|| self.unsupported_form())?;
                 let (to, found) = self.register_and_predicate(to)?;
                 Ok(Warp::Shuffle {
                     mode,
@@ -49,7 +49,7 @@ impl Decoder<'_, '_, '_> {
                 })
             }
             (["vote", "sync", mode, _], [to, value, mask]) => {
-                let mode = lookup(&VOTES, mode).ok_or_else(|| self.unsupported_operands())?;
+                let mode = lookup(&VOTES, mode).ok_or_else(|| self.unsupported_form())?;
                 let to = match mode {
                     VoteMode::Ballot => Reg::R32(self.dst(to)?),
                     _ => Reg::Pred(self.dst(to)?),
@@ -63,15 +63,7 @@ impl Decoder<'_, '_, '_> {
                     mask: self.src(mask, "b32")?,
                 })
             }
-            (
-                [
-                    "match",
-                    mode @ ("any" | "all"),
-                    "sync",
-                    ty @ ("b32" | "b64"),
-                ],
-                [to, value, mask],
-            ) => {
+            (["match", mode, "sync", ty], [to, value, mask]) => {
                 let (to, same) = self.register_and_predicate(to)?;
                 let bits = if *ty == "b64" { 64 } else { 32 };
                 Ok(Warp::Match {
@@ -84,7 +76,7 @@ impl Decoder<'_, '_, '_> {
             (["redux", .., ty], [to, value, mask]) => {
                 let op = lookup(&REDUCTIONS, self.form);
                 Ok(Warp::Reduce {
-                    op: op.ok_or_else(|| self.unsupported_operands())?,
+                    op: op.ok_or_else(|| self.unsupported_form())?,
                     to: self.dst(to)?,
                     value: self.src(value, ty)?,
                     mask: self.src(mask, "b32")?,
@@ -99,7 +91,7 @@ impl Decoder<'_, '_, '_> {
             (["bar", "warp", "sync"], [mask]) => Ok(Warp::Sync {
                 mask: self.src(mask, "b32")?,
             }),
-            _ => Err(self.unsupported_operands()),
+            _ => Err(self.unsupported_form()),
         }
     }
 

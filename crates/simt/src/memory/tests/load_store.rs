@@ -322,7 +322,10 @@ fn what_is_no_load_or_store_is_refused() {
             "atom.global.cas.b32 %r1, [%rd1], 1;",
             "takes 4 operands, not 3",
         ),
-        ("red.global.exch.b32 [%rd1], 1;", "with these operands"),
+        (
+            "red.global.exch.b32 [%rd1], 1;",
+            "`red.global.exch.b32` is not supported",
+        ),
         (
             "red.async.shared::cluster.u32 [%rd1], %r1, [%rd2];",
             "not supported",
