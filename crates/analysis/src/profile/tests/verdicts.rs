@@ -9,6 +9,14 @@ use crate::profile::{bounds, plan};
 use engine::selection::select_with;
 use host::{CATALOG, ladder};
 
+/// Utilizations, each what differs from another one, with the resource that bounds and the optimization that helps.
+macro_rules! rows {
+    ($($base:ident, $($field:ident $share:literal),+ => $bound:ident $($helps:ident)?;)+) => {[$((
+        Utilization { $($field: Some($share),)+ ..$base },
+        (Resource::$bound, None$(.or(Some(Optimization::$helps)))?),
+    ),)+]};
+}
+
 #[test]
 fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
     let near = Utilization {
@@ -22,233 +30,44 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
         let found = verdict(shares).unwrap();
         (found.bound, found.helps)
     };
-    use Optimization as O;
-    use Resource as R;
-    assert_eq!(found(&near), (R::Dram, None));
+    assert_eq!(found(&near), (Resource::Dram, None));
     assert!((verdict(&near).unwrap().share - 0.7).abs() < 1e-9);
     let far = Utilization {
         dram: Some(0.3),
         l2: Some(0.2),
         ..Utilization::default()
     };
-    for (shares, expected) in [
-        (
-            Utilization {
-                used: Some(0.25),
-                ..near
-            },
-            (R::Dram, Some(O::Coalescing)),
-        ),
+    let rows = rows! {
+        near, used 0.25 => Dram Coalescing;
         // What comes from DRAM passes the L2 as well.
-        (
-            Utilization {
-                l2: Some(0.73),
-                ..near
-            },
-            (R::Dram, None),
-        ),
-        (
-            Utilization {
-                l2: Some(0.45),
-                moved: Some(9.0),
-                ..far
-            },
-            (R::Latency, Some(O::Coarsening)),
-        ),
-        (
-            Utilization {
-                l2: Some(0.9),
-                used: Some(0.1),
-                ..near
-            },
-            (R::L2, Some(O::Coalescing)),
-        ),
-        (
-            Utilization {
-                l2_atomics: Some(0.9),
-                ..near
-            },
-            (R::Atomics, Some(O::Privatization)),
-        ),
-        (
-            Utilization {
-                l2_atomics: Some(0.9),
-                shared_atomics: Some(0.1),
-                ..near
-            },
-            (R::Atomics, Some(O::Coarsening)),
-        ),
-        (
-            Utilization {
-                l1: Some(0.99),
-                shared: Some(0.1),
-                used: Some(0.2),
-                ..near
-            },
-            (R::L1, Some(O::Coalescing)),
-        ),
-        (
-            Utilization {
-                l1: Some(0.88),
-                shared: Some(0.81),
-                ..near
-            },
-            (R::Shared, Some(O::Tiling)),
-        ),
-        (
-            Utilization {
-                l2: Some(0.9),
-                moved: Some(9.0),
-                ..near
-            },
-            (R::L2, Some(O::Tiling)),
-        ),
-        (
-            Utilization {
-                l2: Some(0.9),
-                moved: Some(1.0),
-                ..near
-            },
-            (R::L2, None),
-        ),
-        (
-            Utilization {
-                shared: Some(0.9),
-                conflicts: Some(0.9),
-                ..near
-            },
-            (R::Shared, Some(O::Coalescing)),
-        ),
-        (
-            Utilization {
-                shared: Some(0.9),
-                shared_atomics: Some(0.9),
-                ..near
-            },
-            (R::Shared, Some(O::Privatization)),
-        ),
-        (
-            Utilization {
-                shared: Some(0.9),
-                ..near
-            },
-            (R::Shared, Some(O::Tiling)),
-        ),
-        (
-            Utilization {
-                issue: Some(0.9),
-                lanes: Some(0.5),
-                ..near
-            },
-            (R::Issue, Some(O::Divergence)),
-        ),
-        (
-            Utilization {
-                issue: Some(0.9),
-                lanes: Some(1.0),
-                ..near
-            },
-            (R::Issue, Some(O::Coarsening)),
-        ),
-        (
-            Utilization {
-                issue: Some(0.9),
-                fma: Some(0.9),
-                ..near
-            },
-            (R::Fma, None),
-        ),
-        (
-            Utilization {
-                issue: Some(0.9),
-                fma: Some(0.7),
-                ..near
-            },
-            (R::Fma, None),
-        ),
-        (
-            Utilization {
-                barrier: Some(0.5),
-                warps_active: Some(0.1),
-                ..far
-            },
-            (R::Barriers, Some(O::Coarsening)),
-        ),
-        (
-            Utilization {
-                warps_active: Some(0.1),
-                ..far
-            },
-            (R::Warps, Some(O::Occupancy)),
-        ),
-        (
-            Utilization {
-                warps_active: Some(0.1),
-                waves: Some(0.2),
-                ..far
-            },
-            (R::Size, None),
-        ),
-        (
-            Utilization {
-                warps_active: Some(0.1),
-                waves: Some(2.0),
-                warps_possible: Some(0.12),
-                ..far
-            },
-            (R::Warps, Some(O::Occupancy)),
-        ),
-        (
-            Utilization {
-                warps_active: Some(0.43),
-                warps_possible: Some(1.0),
-                ..far
-            },
-            (R::Warps, Some(O::Coarsening)),
-        ),
-        (
-            Utilization {
-                warps_active: Some(0.9),
-                ..far
-            },
-            (R::Latency, Some(O::Coarsening)),
-        ),
-        (
-            Utilization {
-                l1: Some(0.5),
-                moved: Some(200.0),
-                ..far
-            },
-            (R::Latency, Some(O::Tiling)),
-        ),
-        (
-            Utilization {
-                l1: Some(0.5),
-                used: Some(0.2),
-                ..far
-            },
-            (R::Latency, Some(O::Coalescing)),
-        ),
-        (
-            Utilization {
-                l1: Some(0.52),
-                shared: Some(0.44),
-                l2: Some(0.48),
-                conflicts: Some(0.9),
-                ..far
-            },
-            (R::Latency, Some(O::Coalescing)),
-        ),
-        (
-            Utilization {
-                l1: Some(0.5),
-                shared: Some(0.45),
-                conflicts: Some(0.1),
-                ..far
-            },
-            (R::Latency, Some(O::Coarsening)),
-        ),
-    ] {
+        near, l2 0.73 => Dram;
+        far, l2 0.45, moved 9.0 => Latency Coarsening;
+        near, l2 0.9, used 0.1 => L2 Coalescing;
+        near, l2_atomics 0.9 => Atomics Privatization;
+        near, l2_atomics 0.9, shared_atomics 0.1 => Atomics Coarsening;
+        near, l1 0.99, shared 0.1, used 0.2 => L1 Coalescing;
+        near, l1 0.88, shared 0.81 => Shared Tiling;
+        near, l2 0.9, moved 9.0 => L2 Tiling;
+        near, l2 0.9, moved 1.0 => L2;
+        near, shared 0.9, conflicts 0.9 => Shared Coalescing;
+        near, shared 0.9, shared_atomics 0.9 => Shared Privatization;
+        near, shared 0.9 => Shared Tiling;
+        near, issue 0.9, lanes 0.5 => Issue Divergence;
+        near, issue 0.9, lanes 1.0 => Issue Coarsening;
+        near, issue 0.9, fma 0.9 => Fma;
+        near, issue 0.9, fma 0.7 => Fma;
+        far, barrier 0.5, warps_active 0.1 => Barriers Coarsening;
+        far, warps_active 0.1 => Warps Occupancy;
+        far, warps_active 0.1, waves 0.2 => Size;
+        far, warps_active 0.1, waves 2.0, warps_possible 0.12 => Warps Occupancy;
+        far, warps_active 0.43, warps_possible 1.0 => Warps Coarsening;
+        far, warps_active 0.9 => Latency Coarsening;
+        far, l1 0.5, moved 200.0 => Latency Tiling;
+        far, l1 0.5, used 0.2 => Latency Coalescing;
+        far, l1 0.52, shared 0.44, l2 0.48, conflicts 0.9 => Latency Coalescing;
+        far, l1 0.5, shared 0.45, conflicts 0.1 => Latency Coarsening;
+    };
+    for (shares, expected) in rows {
         assert_eq!(found(&shares), expected, "{shares:?}");
     }
     assert_eq!(verdict(&Utilization::default()), None);
