@@ -141,57 +141,50 @@ fn time_cells(contestant: &Measured) -> [Cell; 2] {
     }
 }
 
+/// A table with a row for each of some contestants: what each one took, and the two columns that compare it.
+fn timed<'a>(
+    contest: &Contest,
+    first: Column,
+    last: [Column; 2],
+    contestants: impl Iterator<Item = &'a Measured>,
+    compared: impl Fn(&Measured) -> [Cell; 2],
+) -> Table {
+    let numbers = ["time", "quartiles", rate_unit(contest)].map(Column::number);
+    let mut table = Table::new([first].into_iter().chain(numbers).chain(last));
+    for contestant in contestants {
+        let [time, quartiles] = time_cells(contestant);
+        let rate = rate(contest, contestant).into();
+        let cells = [contestant.name.as_str().into(), time, quartiles, rate];
+        table.row(cells.into_iter().chain(compared(contestant)));
+    }
+    table
+}
+
 /// A row for each rung, with its CUDA port.
 fn rungs(contest: &Contest) -> Table {
-    let mut table = Table::new([
-        Column::name("rung"),
-        Column::number("time"),
-        Column::number("quartiles"),
-        Column::number(rate_unit(contest)),
-        Column::number("CUDA C++"),
-        Column::number("rung / CUDA C++"),
-    ]);
-    for contestant in contest.of_kind(Kind::Rung) {
+    let last = ["CUDA C++", "rung / CUDA C++"].map(Column::number);
+    let all = contest.of_kind(Kind::Rung);
+    timed(contest, Column::name("rung"), last, all, |contestant| {
         let port = contestant
             .rung
             .and_then(|rung| contest.named(&port_name(rung)));
-        let of_port = port.map(|port| time_cells(port)[0].clone());
-        let [time, quartiles] = time_cells(contestant);
-        table.row([
-            contestant.name.as_str().into(),
-            time,
-            quartiles,
-            rate(contest, contestant).into(),
-            of_port.unwrap_or(NOTHING.into()),
-            ratio(contest.over_port(contestant)).into(),
-        ]);
-    }
-    table
+        let of_port = port.map_or(NOTHING.into(), |port| time_cells(port)[0].clone());
+        [of_port, ratio(contest.over_port(contestant)).into()]
+    })
 }
 
 /// A row for each baseline and for plain reading, with the top rung against it.
 fn baselines(contest: &Contest) -> Table {
     let top = contest.top();
-    let mut table = Table::new([
-        Column::name("against"),
-        Column::number("time"),
-        Column::number("quartiles"),
-        Column::number(rate_unit(contest)),
-        Column::text("top rung"),
-        Column::number("top / it"),
-    ]);
-    for contestant in contest.contestants.iter().filter(|own| own.is_other()) {
-        let [time, quartiles] = time_cells(contestant);
-        table.row([
-            contestant.name.as_str().into(),
-            time,
-            quartiles,
-            rate(contest, contestant).into(),
-            top.map_or(NOTHING, |top| &top.name).into(),
+    let last = [Column::text("top rung"), Column::number("top / it")];
+    let all = contest.contestants.iter().filter(|own| own.is_other());
+    timed(contest, Column::name("against"), last, all, |contestant| {
+        let name = top.map_or(NOTHING, |top| &top.name);
+        [
+            name.into(),
             ratio(top.and_then(|top| top.over(contestant))).into(),
-        ]);
-    }
-    table
+        ]
+    })
 }
 
 /// A row for each ladder and one for all: how their rungs stand to their CUDA ports.

@@ -106,20 +106,17 @@ pub(crate) fn everything() -> Result<()> {
 
 /// Whether the files of rungs are formatted. `cargo fmt` does not find them, because the macro `rungs!` declares them.
 fn format_of_kernels() -> std::result::Result<(), Vec<String>> {
-    let ladders = root().join("kernels-gpu/src");
     let entries_of = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         paths.sort();
         paths
     };
-    let folders = entries_of(&ladders)
-        .into_iter()
-        .filter(|path| path.is_dir());
-    let files = folders.flat_map(|folder| entries_of(&folder));
-    let files: Vec<PathBuf> = files
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .collect();
+    let all = entries_of(&root().join("kernels-gpu/src")).into_iter();
+    let files = all
+        .filter(|path| path.is_dir())
+        .flat_map(|folder| entries_of(&folder));
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
     let formatted = Command::new("rustfmt")
         .args(["--edition", "2024", "--check"])
         .args(files)
