@@ -77,20 +77,20 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
 fn the_next_rung_is_the_checklists_or_the_next_of_its_pairs() {
     let reduce = ladder("reduce").unwrap();
     let next = |rung, optimization| next_rung(reduce, reduce.rung(rung).unwrap(), optimization);
-    assert_eq!(
-        next("reduce_neighbored", Optimization::Divergence),
-        Some("reduce_neighbored_less")
-    );
-    assert_eq!(
-        next("reduce_interleaved", Optimization::Coarsening),
-        Some("reduce_unrolling2")
-    );
-    assert_eq!(
-        next("reduce_unrolling8", Optimization::Coarsening),
-        Some("reduce_gmem_unroll4")
-    );
-    assert_eq!(next("reduce_atomic", Optimization::Coarsening), None);
-    assert_eq!(next("reduce_neighbored", Optimization::Privatization), None);
+    use Optimization::{Coarsening, Divergence, Privatization};
+    for (rung, helps, expected) in [
+        (
+            "reduce_neighbored",
+            Divergence,
+            Some("reduce_neighbored_less"),
+        ),
+        ("reduce_interleaved", Coarsening, Some("reduce_unrolling2")),
+        ("reduce_unrolling8", Coarsening, Some("reduce_gmem_unroll4")),
+        ("reduce_atomic", Coarsening, None),
+        ("reduce_neighbored", Privatization, None),
+    ] {
+        assert_eq!(next(rung, helps), expected, "{rung}");
+    }
 }
 
 #[test]
@@ -101,22 +101,15 @@ fn shares_of_the_model_and_of_ncu() {
     let bytes = plan.problem().bytes();
     let warps = (launch.blocks() * launch.threads() / 32) as f64;
     let sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_";
-    let numbers: Numbers = [
+    let used = "smsp__sass_average_data_bytes_per_sector_mem_global_op_";
+    let numbers = Numbers::from([
         ("ptx_inst_executed.sum".to_owned(), 30.0 * warps),
         ("smsp__warps_launched.sum".to_owned(), warps),
         (format!("{sectors}ld.sum"), 4.0 * warps),
         (format!("{sectors}st.sum"), 32.0 * warps),
-        (
-            "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct".to_owned(),
-            100.0,
-        ),
-        (
-            "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct".to_owned(),
-            12.5,
-        ),
-    ]
-    .into_iter()
-    .collect();
+        (format!("{used}ld.pct"), 100.0),
+        (format!("{used}st.pct"), 12.5),
+    ]);
     let h100 = Description::open("h100").unwrap();
     let estimate = |l2: f64| Estimate {
         us: 100.0,
@@ -134,19 +127,15 @@ fn shares_of_the_model_and_of_ncu() {
     assert_eq!((shares.issue, shares.fma), (Some(0.0), Some(0.0)));
     // Two blocks of 16 warps, of 64.
     assert_eq!(shares.warps_active, Some(0.5));
-    assert!(
-        (shares.used.unwrap() - 8.0 / 36.0).abs() < 1e-9,
-        "{shares:?}"
-    );
-    assert!((shares.moved.unwrap() - 4.5).abs() < 1e-9, "{shares:?}");
+    for (share, expected) in [(shares.used, 8.0 / 36.0), (shares.moved, 4.5)] {
+        assert!((share.unwrap() - expected).abs() < 1e-9, "{shares:?}");
+    }
     assert_eq!(shares.predicted_ns, Some(100_000.0));
-    assert_eq!(verdict(&shares).unwrap().bound, Resource::L2);
+    let found = verdict(&shares).unwrap();
+    assert_eq!(found.bound, Resource::L2);
+    assert_eq!(found.helps, Some(Optimization::Coalescing));
     // Nothing is near its limit: it is the latency.
     assert_eq!(verdict(&of(50.0)).unwrap().bound, Resource::Latency);
-    assert_eq!(
-        verdict(&shares).unwrap().helps,
-        Some(Optimization::Coalescing)
-    );
 
     let ncu: Numbers = [
         ("dram__throughput.avg.pct_of_peak_sustained_elapsed", 92.0),
@@ -167,10 +156,10 @@ fn shares_of_the_model_and_of_ncu() {
 
 #[test]
 fn every_field_is_computed_from_counters_that_are_collected() {
-    let numbers: Numbers = bounds::metrics()
-        .into_iter()
-        .map(|name| (name, 1.0))
-        .collect();
+    let ones =
+        |names: &[String]| -> Numbers { names.iter().map(|name| (name.clone(), 1.0)).collect() };
+    let mut names: Vec<String> = bounds::metrics().into_iter().collect();
+    let numbers = ones(&names);
     let all = Utilization::from_ncu(&numbers, 64);
     // One of two sectors' hundredths, two sectors for 64 bytes, two conflicts in three wavefronts.
     let expected = Utilization {
@@ -197,16 +186,10 @@ fn every_field_is_computed_from_counters_that_are_collected() {
     ];
     assert_eq!(shares, [Some(0.01); 9]);
     // A chip that lacks the counter of atomics.
-    let mut lacking = Numbers::default();
-    for name in bounds::metrics()
-        .iter()
-        .filter(|name| !name.contains("op_atom"))
-    {
-        lacking.insert(name.clone(), 1.0);
-    }
-    let lacking = Utilization::from_ncu(&lacking, 64);
+    names.retain(|name| !name.contains("op_atom"));
+    let lacking = Utilization::from_ncu(&ones(&names), 64);
     assert_eq!(
-        (lacking.conflicts, lacking.shared_atomics),
-        (Some(1.0), None)
+        [lacking.conflicts, lacking.shared_atomics],
+        [Some(1.0), None]
     );
 }
