@@ -174,15 +174,11 @@ fn run(step: &Step) -> Result<(Report, Outcome)> {
 }
 
 fn summary(reports: &[Report], passed: usize, whole: Duration) -> Result<()> {
-    let times: Vec<String> = reports
-        .iter()
-        .map(|report| format!("{} {}", report.name, seconds(report.time)))
-        .collect();
+    let time = |report: &Report| format!("{} {}", report.name, seconds(report.time));
+    let times: Vec<String> = reports.iter().map(time).collect();
     let line = format!("in {}: {}", seconds(whole), times.join(", "));
-    let failed: Vec<(&str, &Vec<String>)> = reports
-        .iter()
-        .filter_map(|report| Some((report.name, report.failed.as_ref().err()?)))
-        .collect();
+    let failure = |own: &'_ Report| Some((own.name, own.failed.clone().err()?));
+    let failed: Vec<_> = reports.iter().filter_map(failure).collect();
     if failed.is_empty() {
         status("All passed", format_args!("{line}; {passed} tests"));
         return Ok(());
@@ -224,16 +220,14 @@ mod tests {
     fn the_summary_has_everything_that_failed() {
         let fine = [report("formatting", Ok(())), report("lints", Ok(()))];
         assert!(summary(&fine, 3, Duration::from_secs(3)).is_ok());
+        let [formatting, tests] = [
+            "`cargo fmt` formats everything",
+            "cargo test -p host --lib\n  a\n  b",
+        ];
         let reports = [
-            report(
-                "formatting",
-                Err(vec!["`cargo fmt` formats everything".to_owned()]),
-            ),
+            report("formatting", Err(vec![formatting.to_owned()])),
             report("lints", Ok(())),
-            report(
-                "tests",
-                Err(vec!["cargo test -p host --lib\n  a\n  b".to_owned()]),
-            ),
+            report("tests", Err(vec![tests.to_owned()])),
         ];
         let failure = summary(&reports, 3, Duration::from_secs(3)).expect_err("two failed");
         assert_eq!(failure.code, 1);
