@@ -5,7 +5,7 @@ use cli::output::{Cell, Column, Document, NOTHING, OutputStyle, Table, duration}
 use super::{Circumstances, Results};
 use crate::contest::{Contest, Measured, Outcome, Spread};
 use crate::contestant::{Kind, port_name};
-use crate::targets::{self, Ceiling, Ratio, Reached, geometric_mean};
+use crate::targets::{self, Ratio, Reached, geometric_mean};
 
 /// How the ratios are to be read.
 const RATIOS: &str = "ratios are the median of the rounds' own ratios, with their quartiles";
@@ -31,15 +31,9 @@ pub fn table(results: &Results, terminal: bool) -> String {
         }
     }
     for ceiling in targets::ceilings(&results.contests) {
-        let Ceiling {
-            name,
-            ladder,
-            title,
-            gb_per_s,
-        } = ceiling;
-        document.note(format!(
-            "ceiling: {name}, {gb_per_s:.1} GB/s, on {ladder} {title}"
-        ));
+        let (name, speed) = (ceiling.name, format!("{:.1} GB/s", ceiling.gb_per_s));
+        let (ladder, title) = (ceiling.ladder, ceiling.title);
+        document.note(format!("ceiling: {name}, {speed}, on {ladder} {title}"));
     }
     for failed in &results.failed {
         document.note(format!("not measured: {}: {}", failed.what, failed.why));
@@ -106,10 +100,8 @@ fn quartiles(spread: Spread) -> String {
 
 fn ratio(spread: Option<Spread>) -> String {
     spread.map_or(NOTHING.to_owned(), |spread| {
-        format!(
-            "{:.3} ({:.3}–{:.3})",
-            spread.median, spread.first_quartile, spread.third_quartile
-        )
+        let (first, third) = (spread.first_quartile, spread.third_quartile);
+        format!("{:.3} ({first:.3}–{third:.3})", spread.median)
     })
 }
 
