@@ -52,20 +52,20 @@ pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace)
 macro_rules! convert {
     ($cvta:literal, $ptr:expr, $space:expr) => {{
         macro_rules! cvta {
-                ($name:literal) => {{
-                    let converted;
-                    // SAFETY: an instruction on registers.
-                    unsafe {
-                        core::arch::asm!(
-                            concat!($cvta, $name, ".u64 {}, {};"),
-                            out(reg64) converted,
-                            in(reg64) $ptr,
-                            options(pure, nomem, nostack),
-                        );
-                    }
-                    converted
-                }};
-            }
+                    ($name:literal) => {{
+                        let converted;
+                        // SAFETY: an instruction on registers.
+                        unsafe {
+                            core::arch::asm!(
+                                concat!($cvta, $name, ".u64 {}, {};"),
+                                out(reg64) converted,
+                                in(reg64) $ptr,
+                                options(pure, nomem, nostack),
+                            );
+                        }
+                        converted
+                    }};
+                }
         match $space {
             AddressSpace::Global => cvta!("global"),
             AddressSpace::Shared => cvta!("shared"),
