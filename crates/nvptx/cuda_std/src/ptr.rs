@@ -47,34 +47,6 @@ pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace)
     }
 }
 
-/// One `cvta`, in the direction and to or from the space that it names.
-#[cfg(target_arch = "nvptx64")]
-macro_rules! convert {
-    ($cvta:literal, $ptr:expr, $space:expr) => {{
-        macro_rules! cvta {
-                    ($name:literal) => {{
-                        let converted;
-                        // SAFETY: an instruction on registers.
-                        unsafe {
-                            core::arch::asm!(
-                                concat!($cvta, $name, ".u64 {}, {};"),
-                                out(reg64) converted,
-                                in(reg64) $ptr,
-                                options(pure, nomem, nostack),
-                            );
-                        }
-                        converted
-                    }};
-                }
-        match $space {
-            AddressSpace::Global => cvta!("global"),
-            AddressSpace::Shared => cvta!("shared"),
-            AddressSpace::Constant => cvta!("const"),
-            AddressSpace::Local => cvta!("local"),
-        }
-    }};
-}
-
 /// Converts the generic `ptr` to an address within `address_space`: `cvta.to` (PTX ISA §9.7.9). The
 /// result is for inline assembly that names the space; Rust must not follow it.
 ///
@@ -86,7 +58,27 @@ pub unsafe fn convert_generic_to_specific_address_space<T>(
     ptr: *const T,
     address_space: AddressSpace,
 ) -> *const T {
-    convert!("cvta.to.", ptr, address_space)
+    let specific;
+    // SAFETY: an instruction on registers.
+    unsafe {
+        macro_rules! cvta {
+            ($space:literal) => {
+                core::arch::asm!(
+                    concat!("cvta.to.", $space, ".u64 {}, {};"),
+                    out(reg64) specific,
+                    in(reg64) ptr,
+                    options(pure, nomem, nostack),
+                )
+            };
+        }
+        match address_space {
+            AddressSpace::Global => cvta!("global"),
+            AddressSpace::Shared => cvta!("shared"),
+            AddressSpace::Constant => cvta!("const"),
+            AddressSpace::Local => cvta!("local"),
+        }
+    }
+    specific
 }
 
 /// Converts the address `ptr` within `address_space` to a generic pointer: `cvta` (PTX ISA §9.7.9).
@@ -99,5 +91,25 @@ pub unsafe fn convert_specific_address_space_to_generic<T>(
     ptr: *const T,
     address_space: AddressSpace,
 ) -> *const T {
-    convert!("cvta.", ptr, address_space)
+    let generic;
+    // SAFETY: an instruction on registers.
+    unsafe {
+        macro_rules! cvta {
+            ($space:literal) => {
+                core::arch::asm!(
+                    concat!("cvta.", $space, ".u64 {}, {};"),
+                    out(reg64) generic,
+                    in(reg64) ptr,
+                    options(pure, nomem, nostack),
+                )
+            };
+        }
+        match address_space {
+            AddressSpace::Global => cvta!("global"),
+            AddressSpace::Shared => cvta!("shared"),
+            AddressSpace::Constant => cvta!("const"),
+            AddressSpace::Local => cvta!("local"),
+        }
+    }
+    generic
 }
