@@ -8,6 +8,8 @@ mod table;
 
 use std::sync::LazyLock;
 
+use crate::generate::Written;
+
 /// The type of an operand: its width, and the kind of random values chosen for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are PTX's types")]
@@ -131,8 +133,8 @@ impl Form {
         }
     }
 
-    /// Whether the ISA leaves the result of these operands open.
-    pub fn is_undefined(&self, v: &[u64]) -> bool {
+    /// Whether the ISA, or what ptxas may make of the instruction, leaves the result of these operands open.
+    pub fn is_undefined(&self, v: &[u64], written: &[Written]) -> bool {
         let name = self.opcode.split('.').next().unwrap_or_default();
         match (name, self.to) {
             // By zero, and the one quotient that does not fit.
@@ -149,6 +151,11 @@ impl Form {
             }
             // The first bit's number is one of 0 to 31.
             ("fns", _) => v[1] > 31,
+            // ptxas leaves these conversions out when it optimizes; here it makes the NaN quiet.
+            ("cvt", _) if self.opcode == "cvt.f32.f32" => f32::from_bits(v[0] as u32).is_nan(),
+            ("cvt", _) if self.opcode == "cvt.f64.f64" => f64::from_bits(v[0]).is_nan(),
+            // ptxas may add the negative of a constant, whose NaN then has the other sign.
+            ("sub", Ty::F64) if written[1] == Written::Immediate => f64::from_bits(v[1]).is_nan(),
             _ => false,
         }
     }
