@@ -19,7 +19,7 @@ mod words;
 
 use std::sync::atomic::{Ordering, fence};
 
-use crate::observe::{Access, Scope};
+use crate::observe::{Access, AsyncGroup, Scope};
 use crate::regs::{Lanes64, Regs};
 use crate::vectors::Portable;
 use ptx::ast::Space;
@@ -157,7 +157,7 @@ pub enum Memory {
     /// `cp.async`
     AsyncCopy(Box<AsyncCopy>),
     /// `cp.async.commit_group`, `.wait_group`, `.wait_all`: nothing is left to do, because copies are done at once.
-    Nothing,
+    AsyncGroup(AsyncGroup),
     /// `membar`, `fence`
     Fence(Scope),
     /// `cvta`, `isspacep` and others that compute with addresses and access nothing.
@@ -172,7 +172,7 @@ impl Memory {
             Memory::Store(op) => !matches!(op.address.region, Region::Local | Region::FrameParam),
             Memory::Atomic(op) => op.to.is_empty(),
             Memory::AsyncCopy(_) => true,
-            Memory::Load(_) | Memory::Nothing | Memory::Fence(_) | Memory::Address(_) => false,
+            Memory::Load(_) | Memory::AsyncGroup(_) | Memory::Fence(_) | Memory::Address(_) => false,
         }
     }
 
@@ -198,7 +198,7 @@ impl Memory {
                 AccessOutcome::SeveralSpaces => access::split(&**op, env, mask, observe)?,
             },
             Memory::AsyncCopy(op) => op.execute(env, mask, observe)?,
-            Memory::Nothing => {}
+            Memory::AsyncGroup(_) => {}
             Memory::Fence(_) => fence(Ordering::SeqCst),
             Memory::Address(op) => op.execute(&mut env.regs, mask),
         }

@@ -10,7 +10,7 @@ use crate::memory::async_copy::AsyncCopy;
 use crate::memory::atomic::{Atomic, AtomicOp};
 use crate::memory::load_store::{Destination, Load, Store, Width};
 use crate::memory::{Memory, Region};
-use crate::observe::Scope;
+use crate::observe::{AsyncGroup, Scope};
 use ptx::opcode::type_bytes;
 
 const BITS: &[&str] = &["b32", "b64"];
@@ -259,10 +259,12 @@ impl<'d> Decoder<'d, '_, '_> {
     /// `cp.async.commit_group`, `cp.async.wait_group n`, `cp.async.wait_all`
     fn async_copy(&mut self) -> Decoded<Memory> {
         match (self.words, self.operands) {
-            ([_, "async", "commit_group" | "wait_all"], []) => return Ok(Memory::Nothing),
+            ([_, "async", "commit_group"], []) => {
+                return Ok(Memory::AsyncGroup(AsyncGroup::Commit));
+            }
+            ([_, "async", "wait_all"], []) => return Ok(Memory::AsyncGroup(AsyncGroup::WaitAll)),
             ([_, "async", "wait_group"], [count]) => {
-                self.number(count)?;
-                return Ok(Memory::Nothing);
+                return Ok(Memory::AsyncGroup(AsyncGroup::Wait(self.number(count)?)));
             }
             (
                 [

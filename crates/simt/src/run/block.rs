@@ -9,7 +9,8 @@ use super::schedule::Turns;
 use super::warp::{Arrival, Snapshot, Status, WarpState};
 use crate::code::{Program, ReduceOp};
 use crate::memory::{GlobalMemory, Recent, SharedMemory};
-use crate::observe::{BarrierArrival, Observer, Site, WarpId};
+use crate::module::Text;
+use crate::observe::{BarrierArrival, Observer, Place, Site, Space, WarpId};
 use crate::regs::{LANES, lanes};
 
 /// Barriers of a block (PTX ISA §9.7.13.1).
@@ -51,6 +52,7 @@ impl BlockFault {
 /// The state that all blocks of a running launch share.
 pub(super) struct LaunchState<'a> {
     pub(super) program: &'a Program,
+    pub(super) module: &'a Text,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
     pub(super) dynamic_shared: u32,
@@ -77,6 +79,40 @@ pub(super) struct Exchange {
 }
 
 impl LaunchState<'_> {
+    /// The memory that an address of the global, constant or shared space belongs to.
+    pub(super) fn place(&self, space: Space, address: u64) -> Option<Place<'_>> {
+        let (variable, base, bytes) = match space {
+            Space::Global => {
+                let found = self.global.find(address)?;
+                let variable = self.module.variable_at(self.variables, found.base);
+                (variable, found.base, found.bytes)
+            }
+            Space::Const => self.module.variables.iter().flatten().find_map(|own| {
+                let base = u64::from(own.constant_at?);
+                let is_inside = (base..base + own.bytes).contains(&address);
+                is_inside.then_some((Some(&*own.name), base, own.bytes))
+            })?,
+            Space::Shared => {
+                let mut named = self.program.shared.iter();
+                let named = named.find(|(_, place)| place.contains(&address));
+                let begin = u64::from(self.dynamic_shared_at());
+                let dynamic = begin..begin + u64::from(self.dynamic_shared);
+                let (name, place) = match named {
+                    Some((name, place)) => (Some(&**name), place),
+                    None if dynamic.contains(&address) => (None, &dynamic),
+                    None => return None,
+                };
+                (name, place.start, place.end - place.start)
+            }
+            _ => return None,
+        };
+        Some(Place {
+            variable,
+            base,
+            bytes,
+        })
+    }
+
     /// Where dynamic shared memory begins.
     pub(super) fn dynamic_shared_at(&self) -> u32 {
         self.program.shared_bytes.next_multiple_of(16)

@@ -184,7 +184,10 @@ impl Machine {
         };
         let mut args = launch.args.iter();
         let argument = args.position(|arg| *arg == Arg::Pointer(allocation.base));
-        let variable = launch.function.variable_at(variables, allocation.base);
+        let variable = launch
+            .function
+            .module
+            .variable_at(variables, allocation.base);
         let whose = match (argument, variable) {
             (Some(index), _) => format!("argument {index}'s buffer"),
             (None, Some(name)) => format!("variable `{}`", demangled(name)),
