@@ -334,16 +334,22 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
         Ok((status, executed))
     }
 
-    /// Looks whether a warp repeats itself: whether it comes back to where it is with the same values in its registers.
+    /// Looks whether a warp repeats itself: whether it comes back to where it is with the same values in its registers,
+    /// and has changed nothing in memory.
     fn look(&mut self, index: usize) -> Result<Status, BlockFault> {
         self.warps[index].note(self.launch, &mut self.snapshot);
         for _ in 0..PERIOD {
-            if self.warps[index].stores_next(self.launch) {
+            let Some(stored) = self.warps[index].stores_next(self.launch) else {
                 break;
-            }
+            };
+            let before = stored.content(&self.shared, self.launch.global);
             let (status, _) = self.execute(index, 1)?;
             if status != Status::Yielded {
                 return Ok(status);
+            }
+            // To store what is there already is no progress.
+            if stored.content(&self.shared, self.launch.global) != before {
+                break;
             }
             if self.warps[index].is_as(self.launch, &self.snapshot) {
                 self.warps[index].repeats();
