@@ -1,8 +1,8 @@
 //! State spaces: their windows, module-scope variables, local memory.
 
 use super::{PARAMS, bytes, outcome_of, refusal, text, words, words_of};
-use crate::Module;
-use crate::memory::{CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use crate::memory::{AccessProblem, CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use crate::{FaultKind, Module};
 
 const VARIABLES: &str = ".shared .align 8 .b8 s[256];\n.const .align 4 .u32 c[4] = {10, 11, 12, 13};\n\
                          .global .align 4 .u32 g[4] = {20, 21, 22, 23};";
@@ -120,6 +120,33 @@ fn lanes_of_one_instruction_reach_different_spaces() {
         words_of(VARIABLES, body, bytemuck::cast_slice(&input)),
         expected
     );
+}
+
+#[test]
+fn ld_global_reads_constants_by_their_generic_addresses() {
+    // Even lanes read the constant, odd ones the input; as the H200 does. Stores there are refused.
+    let module = ".const .align 4 .u32 c[3] = {10, 11, 12};\n.global .u64 p[2] = {generic(c), c};\n\
+                  .const .u64 q = generic(c);";
+    let body = "ld.global.u64 %rd8, [p];\nand.b32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 1;\n\
+                @%p1 add.u64 %rd8, %rd5, -4;\nld.global.u32 %r3, [%rd8+4];\nld.const.u64 %rd8, [q];\n\
+                ld.volatile.global.u32 %r4, [%rd8+8];\nadd.u32 %r3, %r3, %r4;\nst.global.u32 [%rd6], %r3;";
+    let input: Vec<u32> = (0..32).map(|i| i + 300).collect();
+    let expected: Vec<u32> = (0..32)
+        .map(|lane| [11, lane + 300][lane as usize % 2] + 12)
+        .collect();
+    let input: &[u8] = bytemuck::cast_slice(&input);
+    assert_eq!(words_of(module, body, input), expected);
+    for (instruction, what) in [
+        ("st.global.u32 [%rd8], 1;", AccessProblem::ReadOnly),
+        ("ld.global.u32 %r3, [%rd8+24];", AccessProblem::OutOfBounds),
+    ] {
+        let body = format!("ld.global.u64 %rd8, [p];\n{instruction}");
+        let fault = outcome_of(module, &body, input, 4).unwrap_err();
+        let FaultKind::Access { access, .. } = fault.kind else {
+            panic!("{fault}")
+        };
+        assert_eq!((access.what, access.space), (what, ptx::ast::Space::Const));
+    }
 }
 
 #[test]
