@@ -12,6 +12,7 @@ mod machine;
 mod observed;
 mod residents;
 mod schedule;
+mod state;
 mod warp;
 
 pub use arg::Arg;
