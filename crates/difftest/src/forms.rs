@@ -1,6 +1,6 @@
 //! The instructions that are compared: whatever `simt` runs of those that compute a value from registers.
 //!
-//! They are not listed here. [`table`] makes them from the table by which `simt` decodes, and asks `simt` which of them
+//! They are not listed here. `table` makes them from the table by which `simt` decodes, and asks `simt` which of them
 //! it runs; so an instruction that `simt` learns is compared from then on, and asks for a new recording.
 
 mod chains;
@@ -8,7 +8,20 @@ mod table;
 
 use std::sync::LazyLock;
 
-use crate::generate::Written;
+/// The registers that a form's text may name: 0 is the result, operands follow from 1 on.
+pub(crate) const REGISTERS: &str = ".reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .b16 %h<8>; .reg .b8 %c<8>; \
+     .reg .f32 %f<8>; .reg .f64 %fd<8>; .reg .pred %p<8>;";
+
+/// How an operand is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// As a register.
+    Register,
+    /// As a predicate with `!` before it.
+    Negated,
+    /// As a number, the same in all lanes.
+    Immediate,
+}
 
 /// The type of an operand: its width, and the kind of random values chosen for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
