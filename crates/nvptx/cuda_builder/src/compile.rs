@@ -7,14 +7,12 @@ use std::process::Command;
 
 use crate::builder::CudaBuilder;
 use crate::error::CudaBuilderError;
+use crate::first_build;
 use crate::toolchain::{CoreLibrary, DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRIDE, TARGET};
 
 /// Where a build keeps its files.
 pub(crate) struct Paths {
     target_dir: PathBuf,
-    /// Where cargo keeps what is not a result: `core` and the other dependencies, which are the same for all
-    /// architectures.
-    build_dir: PathBuf,
     raw: PathBuf,
     pub(crate) parts: PathBuf,
     pub(crate) optimized: PathBuf,
@@ -29,8 +27,7 @@ impl Paths {
         let name = name.to_string_lossy().replace('-', "_");
         let profile = if builder.release { "release" } else { "debug" };
         // cargo locks a target folder while it builds, so architectures that are built at the same time need their own.
-        let shared = target_dir(&krate);
-        let folder = shared.join(format!("{}-{profile}", builder.arch.sm()));
+        let folder = target_dir(&krate).join(format!("{}-{profile}", builder.arch.sm()));
         std::fs::create_dir_all(&folder).map_err(io(&folder))?;
         Ok(Self {
             raw: folder.join(format!("{name}.rustc.ll")),
@@ -38,7 +35,6 @@ impl Paths {
             optimized: folder.join(format!("{name}.ll")),
             ptx: folder.join(format!("{name}.ptx")),
             target_dir: folder,
-            build_dir: shared.join("build"),
         })
     }
 }
@@ -94,7 +90,6 @@ pub(crate) fn to_ir(
         ])
         .arg("--target-dir")
         .arg(&paths.target_dir)
-        .env("CARGO_BUILD_BUILD_DIR", &paths.build_dir)
         .args(["--config", &format!("profile.{profile}.lto=\"fat\"")])
         .args(["--config", &format!("profile.{profile}.codegen-units=1")])
         .args(["--config", &format!("profile.{profile}.panic=\"abort\"")])
@@ -120,7 +115,12 @@ pub(crate) fn to_ir(
     if builder.line_info() {
         command.arg("-Cdebuginfo=line-directives-only");
     }
-    let output = command.output().map_err(|error| CudaBuilderError::Tool {
+    let folder = if builder.release { "release" } else { "debug" };
+    let first =
+        first_build::copy_or_wait(&paths.target_dir, folder).map_err(io(&paths.target_dir))?;
+    let output = command.output();
+    drop(first);
+    let output = output.map_err(|error| CudaBuilderError::Tool {
         tool: PathBuf::from(cargo),
         problem: format!("cannot be run: {error}"),
     })?;

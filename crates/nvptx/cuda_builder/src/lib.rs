@@ -36,6 +36,7 @@ mod build;
 mod builder;
 mod compile;
 mod error;
+mod first_build;
 pub mod lower;
 mod merge;
 mod module;

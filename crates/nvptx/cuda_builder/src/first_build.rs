@@ -1,0 +1,68 @@
+//! The first build for an architecture takes over what the build for another one has compiled: `core` and the other
+//! dependencies are the same for all of them, and take most of a first build's time.
+
+use std::fs::{self, File, FileTimes};
+use std::io;
+use std::path::Path;
+
+use locate::device::TARGET;
+
+/// Copies cargo's files of another architecture to this one's target folder, named `ARCHITECTURE-PROFILE`, if it has none.
+/// If there are none to copy, this is the first build of all: others wait in this function until the returned file is
+/// dropped.
+///
+/// # Errors
+/// When a file cannot be read, written or locked.
+pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<File>> {
+    let Some(parent) = folder.parent().filter(|_| !folder.join(TARGET).exists()) else {
+        return Ok(None);
+    };
+    let lock = File::create(parent.join(format!("first-{profile}.lock")))?;
+    match lock.lock() {
+        // Some file systems have no locks. cargo does without, too.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(None),
+        locked => locked?,
+    }
+    for other in fs::read_dir(parent)? {
+        let other = other?.path();
+        let is_alike = other.to_string_lossy().ends_with(&format!("-{profile}"));
+        if !is_alike || !other.join(TARGET).exists() || folder.join(TARGET).exists() {
+            continue;
+        }
+        let parts = [
+            Path::new(profile).to_owned(),
+            Path::new(TARGET).join(profile),
+        ];
+        // These are the files that cargo locks while it writes there.
+        let locks = parts
+            .iter()
+            .map(|part| File::open(other.join(part).join(".cargo-lock")));
+        let locks = locks.collect::<io::Result<Vec<_>>>()?;
+        locks.iter().try_for_each(File::lock_shared)?;
+        for part in &parts {
+            copy(&other.join(part), &folder.join(part))?;
+        }
+        return Ok(None);
+    }
+    Ok(Some(lock))
+}
+
+/// Copies a folder with the times of its files, by which cargo knows what is up to date.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), &to)?;
+            let time = entry.metadata()?.modified()?;
+            File::options()
+                .write(true)
+                .open(&to)?
+                .set_times(FileTimes::new().set_modified(time))?;
+        }
+    }
+    Ok(())
+}
