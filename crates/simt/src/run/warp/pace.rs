@@ -141,12 +141,12 @@ impl WarpState {
             if entry.mask != 0 && entry.pc != entry.reconvergence_pc {
                 let site = self.site_of(&entry);
                 let inst = &launch.program.functions[site.function as usize].code[site.pc as usize];
-                return match &inst.op {
-                    Op::Memory(op) if op.stores() => {
-                        self.regs(entry.frame).guarded(inst.guard, entry.mask) != 0
-                    }
+                let stores = match &inst.op {
+                    Op::Memory(op) => op.stores(),
+                    Op::Matrix(op) => op.stores(),
                     _ => false,
                 };
+                return stores && self.regs(entry.frame).guarded(inst.guard, entry.mask) != 0;
             }
             self.pop();
         }
