@@ -15,6 +15,10 @@ use crate::matrix::warp_group::{GroupMultiply, Operand as GroupOperand, SharedOp
 use crate::memory::Region;
 use crate::regs::LANES;
 
+/// The layout of A, and of a B that is narrower than A is high.
+const A: Layout = Layout::Operand { tile: 16 };
+const B: Layout = Layout::Operand { tile: 8 };
+
 /// Rows, columns and length of a product, as `m16n8k16` has them.
 type Sides = [usize; 3];
 
@@ -55,11 +59,21 @@ impl<'d> Decoder<'d, '_, '_> {
             }
             ("stmatrix", _) => 90,
             ("ldmatrix" | "movmatrix", _) => 75,
-            (_, _) if types.iter().any(|ty| matches!(ty, Element::E4m3 | Element::E5m2)) => 89,
+            (_, _)
+                if types
+                    .iter()
+                    .any(|ty| matches!(ty, Element::E4m3 | Element::E5m2)) =>
+            {
+                89
+            }
             ("mma", Some(Element::F64)) if !small => 90,
-            (_, _) if types.iter().any(|ty| {
-                matches!(ty, Element::Bf16 | Element::Tf32 | Element::F64)
-            }) => 80,
+            (_, _)
+                if types
+                    .iter()
+                    .any(|ty| matches!(ty, Element::Bf16 | Element::Tf32 | Element::F64)) =>
+            {
+                80
+            }
             ("mma", _) if has("m16n8k8") && types.contains(&Element::F16) => 75,
             ("mma", _) if !small || has("and") => 80,
             ("mma", _) if has("m8n8k4") => 70,
@@ -190,7 +204,7 @@ impl<'d> Decoder<'d, '_, '_> {
         };
         let count = if quads { 4 } else { 1 };
         let (of_a, of_b, sum) = match quads {
-            false => (Layout::Operand, Layout::Operand, Layout::Sum),
+            false => (A, B, Layout::Sum),
             true => (
                 Layout::Quads {
                     own_row: !columns[0],
@@ -201,9 +215,12 @@ impl<'d> Decoder<'d, '_, '_> {
                 Layout::QuadSum,
             ),
         };
-        let k = if rest.is_empty() { length } else { length / 2 };
+        let k = length / (rest.len() / 2 + 1);
         let mut product = self.product([m, n, k], types);
-        product.count = count;
+        if quads {
+            product.count = count;
+            product.arithmetic = Arithmetic::Emulated;
+        }
         let sparse = match rest {
             [metadata, selector] => {
                 self.check(Kind::new("b"), Some("b32"), metadata)?;
@@ -245,8 +262,8 @@ impl<'d> Decoder<'d, '_, '_> {
         let own = |element| (element == Element::F16).then_some(8);
         Ok(Multiply {
             product: self.product([m, n, k], [d, a, b, c]),
-            a: self.fragment(from_a, Layout::Operand, a, [m, k, 1], own(a))?,
-            b: self.fragment(from_b, Layout::Operand, b, [n, k, 1], own(b))?,
+            a: self.fragment(from_a, A, a, [m, k, 1], own(a))?,
+            b: self.fragment(from_b, B, b, [n, k, 1], own(b))?,
             c: self.fragment(from_c, Layout::Sum, c, [m, n, 1], None)?,
             d: self.fragment(to, Layout::Sum, d, [m, n, 1], None)?,
             sparse: None,
@@ -261,16 +278,20 @@ impl<'d> Decoder<'d, '_, '_> {
         let [first, second, stride @ ..] = self.operands else {
             return Err(self.operand_count(2));
         };
-        let (registers, at) = if stores { (second, first) } else { (first, second) };
+        let (registers, at) = if stores {
+            (second, first)
+        } else {
+            (first, second)
+        };
         let element = self.types().last().copied();
         let element = element.ok_or_else(|| self.unsupported_form())?;
         let is_a = (part == "a") != is_flat(sides);
         let (layout, rows, columns) = match part {
-            "a" | "b" if is_a => (Layout::Operand, m, k),
-            "a" | "b" => (Layout::Operand, n, k),
+            "a" | "b" if is_a => (A, m, k),
+            "a" | "b" => (B, n, k),
             _ => (Layout::Sum, m, n),
         };
-        let own = (element == Element::F16 && layout == Layout::Operand).then_some(8);
+        let own = (element == Element::F16 && layout != Layout::Sum).then_some(8);
         let fragment = self.fragment(registers, layout, element, [rows, columns, 1], own)?;
         // Rows of B are held as columns, and of a flat product everything is transposed.
         let is_column = self.columns().contains(&true);
@@ -279,13 +300,20 @@ impl<'d> Decoder<'d, '_, '_> {
             "b" => is_column,
             _ => is_column == is_flat(sides),
         };
-        let columns = if element == Element::Bits { columns / 32 } else { columns };
+        let columns = if element == Element::Bits {
+            columns / 32
+        } else {
+            columns
+        };
         let elements = match element {
             Element::Bits => 32,
             _ => 1,
         };
         let space = self.words.iter().find(|word| {
-            matches!(**word, "global" | "shared" | "shared::cta" | "shared::cluster")
+            matches!(
+                **word,
+                "global" | "shared" | "shared::cta" | "shared::cluster"
+            )
         });
         Ok(Tile {
             address: self.address_in(space.copied(), at)?,
@@ -303,10 +331,17 @@ impl<'d> Decoder<'d, '_, '_> {
     fn rows(&mut self) -> Decoded<Rows> {
         let stores = self.words[0] == "stmatrix";
         let [first, second] = self.exactly()?;
-        let (registers, at) = if stores { (second, first) } else { (first, second) };
+        let (registers, at) = if stores {
+            (second, first)
+        } else {
+            (first, second)
+        };
         let has = |word: &str| self.words.contains(&word);
         let count = [("x1", 1), ("x2", 2), ("x4", 4)];
-        let count = count.iter().find(|(name, _)| has(name)).map(|(_, count)| *count);
+        let count = count
+            .iter()
+            .find(|(name, _)| has(name))
+            .map(|(_, count)| *count);
         let count = count.ok_or_else(|| self.unsupported_form())?;
         let transposed = has("trans");
         let space = has("shared") || has("shared::cta");
@@ -314,13 +349,7 @@ impl<'d> Decoder<'d, '_, '_> {
         if !matches!(address.region, Region::Generic | Region::Shared) {
             return Err(self.invalid("matrices are loaded from and stored to shared memory"));
         }
-        let fragment = self.fragment(
-            registers,
-            Layout::Operand,
-            Element::F16,
-            [8, 8 * count, 1],
-            None,
-        )?;
+        let fragment = self.fragment(registers, A, Element::F16, [8, 8 * count, 1], None)?;
         let narrow = |reg: &Reg| match reg {
             Reg::R32(reg) => *reg,
             _ => unreachable!("fragments of halves have registers of 32 bits"),
@@ -329,7 +358,11 @@ impl<'d> Decoder<'d, '_, '_> {
             address,
             stores,
             transposed,
-            registers: fragment.registers.iter().map(narrow).collect::<Box<[R32]>>(),
+            registers: fragment
+                .registers
+                .iter()
+                .map(narrow)
+                .collect::<Box<[R32]>>(),
         })
     }
 
@@ -371,9 +404,8 @@ impl<'d> Decoder<'d, '_, '_> {
                 }
             }
         }
-        let transposed = |from_last: usize| {
-            transposes > from_last && rest[rest.len() - 1 - from_last] == 1
-        };
+        let transposed =
+            |from_last: usize| transposes > from_last && rest[rest.len() - 1 - from_last] == 1;
         let mut descriptor = |operand, transposed| {
             self.check(Kind::new("d"), Some("b64"), operand)?;
             Ok(SharedOperand {
@@ -384,13 +416,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let shared_b = descriptor(from_b, transposed(0))?;
         let a_operand = match in_registers {
             false => GroupOperand::Shared(descriptor(from_a, transposed(1))?),
-            true => GroupOperand::Registers(self.fragment(
-                from_a,
-                Layout::Operand,
-                a,
-                [m / 4, k, 1],
-                None,
-            )?),
+            true => GroupOperand::Registers(self.fragment(from_a, A, a, [m / 4, k, 1], None)?),
         };
         self.check(Kind::new("p"), Some("pred"), scale)?;
         Ok(GroupMultiply {

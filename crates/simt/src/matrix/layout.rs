@@ -76,14 +76,15 @@ pub(crate) fn packed(element: Element) -> usize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// An operand: elements along the products' sum are side by side in a register.
-    Operand,
+    Operand {
+        /// Rows of a tile, of which each has registers of its own: 16 for A, 8 for B.
+        tile: usize,
+    },
     /// Sums: two neighbours of a row follow each other.
     Sum,
     /// An operand of `mma.m8n8k4` with `f16`, of four products; whether the lane's number chooses the row or column
     /// that belongs to one product.
-    Quads {
-        own_row: bool,
-    },
+    Quads { own_row: bool },
     /// The sums of `mma.m8n8k4` with `f16`.
     QuadSum,
 }
@@ -101,13 +102,14 @@ pub(crate) fn places(
     let place = |slot: usize, lane: usize| {
         let (group, member) = (lane / 4, lane % 4);
         let (row, column) = match layout {
-            Layout::Operand => {
-                // Tiles of 16 rows have registers of their own, and rows 8 apart follow each other in them.
-                let (half, part) = (rows.min(16) / 8, slot % packed);
-                let (register, tile) = (slot / packed, 8 * rows.min(16) * columns / 8 / LANES / packed);
-                let (tile, register) = (register / tile * 16, register % tile);
-                let row = tile + group + 8 * (register % half);
-                (row, register / half * 4 * packed + member * packed + part)
+            Layout::Operand { tile } => {
+                // In a tile of 16 rows, those 8 apart follow each other.
+                let tile = rows.min(tile);
+                let (register, own) = (slot / packed, tile * columns / LANES / packed);
+                let (first, register) = (register / own * tile, register % own);
+                let column = register / (tile / 8) * 4 * packed + member * packed;
+                let row = first + group + 8 * (register % (tile / 8));
+                (row, column + slot % packed)
             }
             Layout::Sum => {
                 let half = rows.min(16) / 8;

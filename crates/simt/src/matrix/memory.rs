@@ -170,7 +170,9 @@ impl Tile {
         };
         let window = window(&self.address, region);
         let default = [self.consecutive as u32; LANES];
-        let stride = self.stride.map_or(&default, |stride| env.regs.get32(stride));
+        let stride = self
+            .stride
+            .map_or(&default, |stride| env.regs.get32(stride));
         let stride = *stride;
         let bits = u64::from(self.fragment.element.bits());
         let packed = self.fragment.packed();
@@ -179,14 +181,19 @@ impl Tile {
         let bytes = (bits * joined as u64).div_ceil(8) as u32;
         let slots = self.fragment.places.chunks_exact(LANES).step_by(joined);
         let at = |place: u16, lane: usize| {
-            let (line, column) = (usize::from(place) / self.columns, usize::from(place) % self.columns);
+            let (line, column) = (
+                usize::from(place) / self.columns,
+                usize::from(place) % self.columns,
+            );
             let (line, column) = match self.along_lines {
                 true => (line, column),
                 false => (column, line),
             };
             let stride = u64::from(stride[lane] / self.elements);
             let elements = stride.wrapping_mul(line as u64) + column as u64;
-            base[lane].wrapping_sub(window).wrapping_add(elements.wrapping_mul(bits) / 8)
+            base[lane]
+                .wrapping_sub(window)
+                .wrapping_add(elements.wrapping_mul(bits) / 8)
         };
         let addresses: Vec<Lanes64> = slots
             .map(|places| std::array::from_fn(|lane| at(places[lane], lane)))

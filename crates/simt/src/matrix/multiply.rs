@@ -39,6 +39,8 @@ pub enum Arithmetic {
     TwoSteps,
     /// `wgmma` of numbers of 8 bits: one step with 13 places behind the point, which is as many as an `f32` then has.
     Short,
+    /// `mma.m8n8k4` of `f16`, for which an H200 has no tensor cores: operations of `f32`.
+    Emulated,
     /// A chain of fused operations of `f64`, from the first element to the last.
     Double,
     /// Integers, which wrap around or saturate.
@@ -108,6 +110,7 @@ impl Product {
                 let b: Vec<Number> = b.iter().map(|bits| self.b.number(*bits)).collect();
                 self.each(&a, &b, c, chosen, |a, b, c| self.float(a, b, c));
             }
+            Arithmetic::Emulated => self.each(a, b, c, chosen, |a, b, c| self.emulated(a, b, c)),
             Arithmetic::Double => self.each(a, b, c, chosen, |a, b, c| {
                 let products = a.iter().zip(b);
                 products.fold(c, |sum, (a, b)| fused_multiply_add(*a, *b, sum))
@@ -157,6 +160,16 @@ impl Product {
         }
     }
 
+    /// A sum in the order of the instructions that `ptxas` makes.
+    fn emulated(&self, a: &[u64], b: &[u64], c: u64) -> u64 {
+        let product = |at: usize, sum: f32| self.a.float(a[at]).mul_add(self.b.float(b[at]), sum);
+        let c = self.c.float(c);
+        self.d.bits_of(match self.d {
+            Element::F16 => (c + product(1, product(0, -0.0))) + product(3, product(2, -0.0)),
+            _ => (0..self.k).fold(0.0, |sum, at| product(at, sum)) + c,
+        })
+    }
+
     fn float(&self, a: &[Number], b: &[Number], c: u64) -> u64 {
         let adder = |c, places| Adder {
             a: self.a,
@@ -179,12 +192,14 @@ impl Product {
                 for first in [0, 2] {
                     // The elements of one register, of which each step takes two.
                     let step = |all: &[Number]| -> Vec<Number> {
-                        all.chunks(4).flat_map(|four| four[first..first + 2].to_vec()).collect()
+                        all.chunks(4)
+                            .flat_map(|four| four[first..first + 2].to_vec())
+                            .collect()
                     };
                     bits = self.d.rounded(adder.sum(&step(a), &step(b), sum));
                     sum = self.d.number(bits);
                 }
-                self.d.plus(bits, c)
+                self.d.bits_of(self.d.float(bits) + self.c.float(c))
             }
             _ => {
                 let sum = adder(self.c, PLACES).sum(a, b, self.c.number(c));

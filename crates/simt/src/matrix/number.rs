@@ -88,26 +88,36 @@ impl Element {
             Self::E4m3 => (magnitude | i32::from(raw > 0) << 3, raw.max(1) - 7),
             _ if raw == most && magnitude == 0 => (1, INFINITY),
             _ if raw == most => (1, NAN),
-            _ => (magnitude | i32::from(raw > 0) << fraction, raw.max(1) - most / 2),
+            _ => (
+                magnitude | i32::from(raw > 0) << fraction,
+                raw.max(1) - most / 2,
+            ),
         };
         let is_negative = bits >> (self.bits() - ignored - 1) & 1 != 0;
         Number {
-            significand: if is_negative { -significand } else { significand },
+            significand: if is_negative {
+                -significand
+            } else {
+                significand
+            },
             exponent: if significand == 0 { ZERO } else { exponent },
         }
     }
 
-    /// The sum of two numbers of this type, `f16` or `f32`, to the nearest.
-    pub(super) fn plus(self, a: u64, b: u64) -> u64 {
-        let value = |bits: u64| match self {
-            Self::F16 => f32::from(half::f16::from_bits(bits as u16)),
-            _ => f32::from_bits(bits as u32),
-        };
-        let sum = value(a) + value(b);
+    /// A number of this type, `f16` or `f32`.
+    pub(super) fn float(self, bits: u64) -> f32 {
         match self {
-            _ if sum.is_nan() => u64::MAX >> (65 - self.bits()),
-            Self::F16 => u64::from(half::f16::from_f32(sum).to_bits()),
-            _ => u64::from(sum.to_bits()),
+            Self::F16 => half::f16::from_bits(bits as u16).into(),
+            _ => f32::from_bits(bits as u32),
+        }
+    }
+
+    /// The bits of a number in this type, `f16` or `f32`, to the nearest even.
+    pub(super) fn bits_of(self, number: f32) -> u64 {
+        match self {
+            _ if number.is_nan() => u64::MAX >> (65 - self.bits()),
+            Self::F16 => half::f16::from_f32(number).to_bits().into(),
+            _ => number.to_bits().into(),
         }
     }
 

@@ -26,12 +26,7 @@ fn chunk(element: Element) -> (usize, usize) {
 
 impl Metadata {
     /// The metadata that a selector chooses; `None` if there is no such selector for rows of so many elements.
-    pub(crate) fn new(
-        register: R32,
-        selector: usize,
-        element: Element,
-        k: usize,
-    ) -> Option<Self> {
+    pub(crate) fn new(register: R32, selector: usize, element: Element, k: usize) -> Option<Self> {
         let chunks = k / chunk(element).0;
         let lanes = chunks / 4;
         let first = selector * lanes;
