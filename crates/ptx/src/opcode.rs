@@ -32,7 +32,9 @@ pub enum Class {
     Warp,
     /// Instructions that change neither registers nor memory: `prefetch`, `nanosleep`, `pmevent`.
     Hint,
-    /// Textures, surfaces and tensor cores.
+    /// Tensor cores: products of matrices, and loads and stores of matrices.
+    Matrix,
+    /// Textures and surfaces.
     Other,
 }
 
@@ -105,7 +107,7 @@ pub(crate) static OPCODES: &[Opcode] = opcodes! {
     "griddepcontrol" Hint 0 (7, 8),
     "isspacep" Convert 1 (2, 0),
     "ld" Memory 1 (1, 0),
-    "ldmatrix" Other 1 (6, 5),
+    "ldmatrix" Matrix 1 (6, 5),
     "ldu" Memory 1 (2, 0),
     "lg2" Float 1 (1, 0),
     "lop3" Logic 1 (4, 3),
@@ -117,9 +119,9 @@ pub(crate) static OPCODES: &[Opcode] = opcodes! {
     "max" Integer 1 (1, 0),
     "membar" Fence 0 (1, 4),
     "min" Integer 1 (1, 0),
-    "mma" Other 1 (6, 4),
+    "mma" Matrix 1 (6, 4),
     "mov" Convert 1 (1, 0),
-    "movmatrix" Other 1 (7, 8),
+    "movmatrix" Matrix 1 (7, 8),
     "mul" Integer 1 (1, 0),
     "mul24" Integer 1 (1, 0),
     "nanosleep" Hint 0 (6, 3),
@@ -150,7 +152,7 @@ pub(crate) static OPCODES: &[Opcode] = opcodes! {
     "slct" Compare 1 (1, 0),
     "sqrt" Float 1 (1, 0),
     "st" Memory 0 (1, 0),
-    "stmatrix" Other 0 (7, 8),
+    "stmatrix" Matrix 0 (7, 8),
     "sub" Integer 1 (1, 0),
     "subc" Integer 1 (1, 2),
     "suld" Other 1 (1, 5),
@@ -165,6 +167,8 @@ pub(crate) static OPCODES: &[Opcode] = opcodes! {
     "trap" Control 0 (1, 0),
     "txq" Other 1 (1, 5),
     "vote" Warp 1 (1, 2),
+    "wgmma" Matrix 1 (8, 0),
+    "wmma" Matrix 1 (6, 0),
     "xor" Logic 1 (1, 0),
 };
 
@@ -224,6 +228,7 @@ impl<'a> Instruction<'a> {
             Some(row) if row.name == "call" => {
                 usize::from(matches!(self.operands.first(), Some(Operand::List(_))))
             }
+            Some(_) if self.opcode.starts_with("wmma.store") => 0,
             Some(row) => row.definitions,
             None => 1,
         }
@@ -239,7 +244,9 @@ impl<'a> Instruction<'a> {
     /// its guard.
     pub fn uses(&self) -> Vec<&'a str> {
         let written = self.written().min(self.operands.len());
-        let mut names = names_in(&self.operands[written..]);
+        // Sums are added to what the registers have.
+        let is_added = self.opcode.starts_with("wgmma.");
+        let mut names = names_in(&self.operands[if is_added { 0 } else { written }..]);
         names.extend(self.guard.map(|guard| guard.register));
         names
     }

@@ -12,6 +12,7 @@ use ptx::ast::{At, Loc};
 use ptx::opcode::Class;
 
 use crate::alu::Alu;
+use crate::matrix::Matrix;
 use crate::memory::Memory;
 use crate::observe::Site;
 use crate::warp::Warp;
@@ -36,6 +37,8 @@ pub enum Op {
     Memory(Memory),
     /// Lanes of a warp together: shuffles, votes.
     Warp(Warp),
+    /// Lanes of a warp together: tensor cores, and matrices in memory.
+    Matrix(Box<Matrix>),
     /// A branch to `target`; the guard decides which lanes jump. The lanes that jump and those that do not reconverge
     /// at `reconverge`.
     Branch {

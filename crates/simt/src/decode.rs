@@ -14,6 +14,7 @@ mod convert;
 mod float;
 mod forms;
 mod integer;
+mod matrix;
 mod memory;
 mod mov;
 mod warp;
@@ -57,6 +58,7 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
         Some(Class::Convert) => decoder.convert(),
         Some(Class::Memory(_) | Class::Fence) => decoder.memory().map(Op::Memory),
         Some(Class::Warp) => decoder.warp().map(Op::Warp),
+        Some(Class::Matrix) => decoder.matrix(),
         Some(Class::Barrier) => decoder.barrier().map(Op::Barrier),
         Some(Class::Control) => decoder.end(),
         Some(Class::Hint) => Ok(Op::Nothing),

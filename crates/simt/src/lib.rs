@@ -32,6 +32,7 @@ mod error;
 mod host_simd;
 mod layout;
 pub mod lower;
+pub mod matrix;
 pub mod memory;
 mod module;
 mod names;

@@ -12,10 +12,10 @@ pub mod atomic;
 pub mod global;
 pub mod load_store;
 pub mod local;
-mod storage;
+pub(crate) mod storage;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
 use std::sync::atomic::{Ordering, fence};
 
@@ -107,7 +107,7 @@ pub struct AccessFault {
 
 impl AccessFault {
     /// The same fault for an instruction whose addresses lie `window` bytes behind those of the space.
-    fn shifted(mut self, window: u64) -> Self {
+    pub(crate) fn shifted(mut self, window: u64) -> Self {
         self.address = self.address.wrapping_add(window);
         self
     }

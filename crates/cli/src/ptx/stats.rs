@@ -30,7 +30,7 @@ fn class(instruction: &Instruction<'_>) -> &'static str {
         ("atom" | "red" | "sured", _) => "atomic",
         ("cp" | "mbarrier", _) => "async copy",
         ("griddepcontrol", _) => "synchronization",
-        ("mma" | "wmma" | "wgmma" | "tcgen05", _) => "matrix",
+        ("tcgen05", _) => "matrix",
         ("ldmatrix" | "stmatrix" | "tex" | "tld4" | "suld" | "sust", _) => "memory",
         ("prefetch" | "prefetchu", _) | (_, Some(Class::Memory(_))) => "memory",
         ("trap" | "brkpt" | "nanosleep", _) | (_, Some(Class::Control)) => "control flow",
@@ -41,6 +41,7 @@ fn class(instruction: &Instruction<'_>) -> &'static str {
         (_, Some(Class::Logic)) => "logic and shift",
         (_, Some(Class::Compare)) => "comparison",
         (_, Some(Class::Convert)) => "move and convert",
+        (_, Some(Class::Matrix)) => "matrix",
         (_, Some(Class::Hint | Class::Other) | None) => "other",
     }
 }

@@ -14,13 +14,13 @@ use crate::vectors::{HALF, Pattern, Portable, Vectors};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     /// Bytes for each lane, a power of two; the addresses are multiples of it.
-    pub(super) bytes: u32,
+    pub(crate) bytes: u32,
     /// The kind that the observer sees.
-    pub(super) kind: AccessKind,
+    pub(crate) kind: AccessKind,
     /// Whether it writes.
-    pub(super) write: bool,
+    pub(crate) write: bool,
     /// Whether each value is accessed by itself.
-    pub(super) strong: bool,
+    pub(crate) strong: bool,
 }
 
 impl Shape {
@@ -234,7 +234,7 @@ impl<'m> Recent<'m> {
 /// Checks the lanes' addresses. For device memory, returns the allocation that all of them lie in, if they
 /// lie in one.
 #[inline(always)]
-pub(super) fn check<'m, V: Vectors>(
+pub(crate) fn check<'m, V: Vectors>(
     env: &mut Env<'_, 'm>,
     region: Region,
     lanes: &Lanes<'_>,

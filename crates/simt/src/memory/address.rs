@@ -85,7 +85,7 @@ impl Address {
     }
 
     #[inline(always)]
-    pub(super) fn lanes(&self, regs: &Regs<'_>, at: &mut Lanes64) {
+    pub(crate) fn lanes(&self, regs: &Regs<'_>, at: &mut Lanes64) {
         // Loops, because `map` of an array of this size stays a call for each element.
         match self.base {
             Reg::R64(base) => {

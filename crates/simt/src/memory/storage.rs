@@ -21,7 +21,7 @@ pub(crate) struct Lanes<'a> {
 impl<'a> Lanes<'a> {
     /// The lanes of an access of `bytes` bytes each.
     #[inline(always)]
-    pub(super) fn new<V: Vectors>(at: &'a Lanes64, mask: u32, bytes: u32) -> Self {
+    pub(crate) fn new<V: Vectors>(at: &'a Lanes64, mask: u32, bytes: u32) -> Self {
         Self {
             at,
             mask,
@@ -198,7 +198,7 @@ impl Storage for OneAllocation<'_> {
 }
 
 /// All of device memory, where lanes address more than one allocation.
-pub(super) struct AnyAllocation<'a>(pub(super) &'a GlobalMemory);
+pub(crate) struct AnyAllocation<'a>(pub(crate) &'a GlobalMemory);
 
 impl AnyAllocation<'_> {
     fn locate(&self, at: u64) -> (&[AtomicU64], u64) {
@@ -271,7 +271,7 @@ impl SharedMemory {
     }
 
     /// Its bytes; there may be a few more than it has.
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(&mut self.words)
     }
 

@@ -100,6 +100,12 @@ pub(crate) fn nan64(value: f64, a: f64, b: f64, c: f64) -> u64 {
     if value.is_nan() { nan } else { value.to_bits() }
 }
 
+/// `fma.rn.f64` of bits.
+pub(crate) fn fused_multiply_add(a: u64, b: u64, c: u64) -> u64 {
+    let [a, b, c] = [a, b, c].map(f64::from_bits);
+    nan64(a.mul_add(b, c), b, c, a)
+}
+
 #[inline(always)]
 pub(super) fn run64(op: Fast, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R64; 3]) {
     let x = f64::from_bits;
@@ -118,10 +124,7 @@ pub(super) fn run64(op: Fast, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R6
             let (a, b) = (x(a), x(b));
             nan64(a / b, a, b, 0.0)
         }),
-        Fast::Fma => map3(regs, mask, to, from, |a, b, c| {
-            let (a, b, c) = (x(a), x(b), x(c));
-            nan64(a.mul_add(b, c), b, c, a)
-        }),
+        Fast::Fma => map3(regs, mask, to, from, fused_multiply_add),
         Fast::Sqrt => map3(regs, mask, to, from, |a, _, _| {
             nan64(x(a).sqrt(), x(a), 0.0, 0.0)
         }),

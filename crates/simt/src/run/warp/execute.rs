@@ -6,7 +6,7 @@ use super::{StackEntry, Status, Wait, WarpState};
 use crate::code::{Inst, NEVER, Op, R32, Reg};
 use crate::memory::{AccessFault, Env, Memory, Recent, SharedMemory};
 use crate::observe::{Observer, Places, Registers, Site, Step, WarpId};
-use crate::regs::{LANES, Regs, lanes};
+use crate::regs::{ALL, LANES, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
 use crate::warp::UnnamedLane;
@@ -182,6 +182,21 @@ impl WarpState {
                         }
                         pc += 1;
                     }
+                    Op::Matrix(op) => {
+                        pc += 1;
+                        if active != 0 {
+                            if active != ALL {
+                                let lanes = !active;
+                                let thread = warp_id.warp * LANES as u32 + active.trailing_zeros();
+                                let kind = FaultKind::AbsentLanes { lanes };
+                                return Err(BlockFault::new(here, thread, kind));
+                            }
+                            op.execute(&mut env, warp_id.warp, &mut |access| {
+                                observer.access(here, warp_id, access);
+                            })
+                            .map_err(|fault| bad_access(here, warp_id, fault))?;
+                        }
+                    }
                     Op::Branch { target, reconverge } => {
                         observer.branch(here, mask, active);
                         if active == mask {
@@ -277,6 +292,7 @@ impl WarpState {
             Op::Alu(_)
             | Op::Memory(_)
             | Op::Warp(_)
+            | Op::Matrix(_)
             | Op::Branch { .. }
             | Op::BranchIndexed { .. }
             | Op::Nothing => unreachable!("executed before"),

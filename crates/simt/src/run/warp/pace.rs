@@ -132,8 +132,8 @@ impl WarpState {
             && self.local.all() == snapshot.local
     }
 
-    /// Where the next instruction stores something that others find; `None` if the warp waits. A warp that changes
-    /// memory has changed more than its registers show: it may count there.
+    /// Where the next instruction stores something that others find; `None` if the warp waits, or if what it changes is
+    /// not compared. A warp that changes memory has changed more than its registers show: it may count there.
     pub(in crate::run) fn stores_next(&mut self, launch: &LaunchState<'_>) -> Option<Stored> {
         while let Some(entry) = self.stack.last().copied() {
             if entry.mask != 0 && entry.wait != Wait::Nothing {
@@ -143,10 +143,11 @@ impl WarpState {
                 let site = self.site_of(&entry);
                 let inst = &launch.program.functions[site.function as usize].code[site.pc as usize];
                 let regs = self.regs(entry.frame);
-                return Some(match &inst.op {
-                    Op::Memory(op) => op.stores(&regs, regs.guarded(inst.guard, entry.mask)),
-                    _ => Stored::default(),
-                });
+                return match &inst.op {
+                    Op::Memory(op) => Some(op.stores(&regs, regs.guarded(inst.guard, entry.mask))),
+                    Op::Matrix(op) if op.stores() => None,
+                    _ => Some(Stored::default()),
+                };
             }
             self.pop();
         }

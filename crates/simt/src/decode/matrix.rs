@@ -1,0 +1,441 @@
+//! Instructions of tensor cores.
+
+use ptx::ast::Operand;
+
+use super::forms::Kind;
+use super::{Decoded, Decoder};
+use crate::code::{Op, R32, Reg};
+use crate::matrix::Matrix;
+use crate::matrix::layout::{Fragment, Layout, packed, places};
+use crate::matrix::memory::{Rows, Tile, Transpose};
+use crate::matrix::multiply::{Arithmetic, Multiply, Product};
+use crate::matrix::number::Element;
+use crate::matrix::sparse::Metadata;
+use crate::matrix::warp_group::{GroupMultiply, Operand as GroupOperand, SharedOperand};
+use crate::memory::Region;
+use crate::regs::LANES;
+
+/// The layout of A, and of a B that is narrower than A is high.
+const A: Layout = Layout::Operand { tile: 16 };
+const B: Layout = Layout::Operand { tile: 8 };
+
+/// Rows, columns and length of a product, as `m16n8k16` has them.
+type Sides = [usize; 3];
+
+impl<'d> Decoder<'d, '_, '_> {
+    pub(super) fn matrix(&mut self) -> Decoded<Op> {
+        self.check_target()?;
+        let matrix = match self.words {
+            ["mma", ..] => Matrix::Multiply(self.mma()?),
+            ["wmma", "mma", ..] => Matrix::Multiply(self.wmma()?),
+            ["wmma", way, part, ..] => Matrix::Tile(self.tile(*way == "store", part)?),
+            ["wgmma", "mma_async", ..] => Matrix::GroupMultiply(self.wgmma()?),
+            ["wgmma", ..] => Matrix::Nothing,
+            ["movmatrix", ..] => {
+                let [to, from] = self.exactly()?;
+                Matrix::Transpose(Transpose {
+                    to: self.dst(to)?,
+                    from: self.src(from, "b32")?,
+                })
+            }
+            ["ldmatrix" | "stmatrix", ..] => Matrix::Rows(self.rows()?),
+            _ => return Err(self.unsupported_form()),
+        };
+        Ok(Op::Matrix(Box::new(matrix)))
+    }
+
+    /// Refuses what the module's target does not have.
+    fn check_target(&self) -> Decoded<()> {
+        let types = self.types();
+        let has = |word: &str| self.words.contains(&word);
+        let small = self.words.iter().any(|word| word.starts_with("m8n8"));
+        let least = match (self.words[0], types.last()) {
+            ("wgmma", _) => {
+                let is_accelerated = |target: &&str| *target == "sm_90a";
+                return match self.module.target.iter().any(|own| is_accelerated(own)) {
+                    true => Ok(()),
+                    false => Err(self.invalid(format!("`{}` is for sm_90a", self.opcode))),
+                };
+            }
+            ("stmatrix", _) => 90,
+            ("ldmatrix" | "movmatrix", _) => 75,
+            (_, _)
+                if types
+                    .iter()
+                    .any(|ty| matches!(ty, Element::E4m3 | Element::E5m2)) =>
+            {
+                89
+            }
+            ("mma", Some(Element::F64)) if !small => 90,
+            (_, _)
+                if types
+                    .iter()
+                    .any(|ty| matches!(ty, Element::Bf16 | Element::Tf32 | Element::F64)) =>
+            {
+                80
+            }
+            ("mma", _) if has("m16n8k8") && types.contains(&Element::F16) => 75,
+            ("mma", _) if !small || has("and") => 80,
+            ("mma", _) if has("m8n8k4") => 70,
+            ("wmma", _) if has("and") => 80,
+            ("wmma", _) if small => 75,
+            ("wmma", _) if types.iter().any(|ty| ty.bits() == 8) => 72,
+            ("wmma", _) => 70,
+            _ => 75,
+        };
+        match self.is_for(least) {
+            true => Ok(()),
+            false => Err(self.invalid(format!("`{}` is for sm_{least} and later", self.opcode))),
+        }
+    }
+
+    /// The types of elements, in their order.
+    fn types(&self) -> Vec<Element> {
+        let words = self.words.iter();
+        words.filter_map(|word| Element::named(word)).collect()
+    }
+
+    fn sides(&self) -> Decoded<Sides> {
+        let side = |word: &str| -> Option<Sides> {
+            let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
+            let (n, k) = rest.split_once('k')?;
+            Some([m.parse().ok()?, n.parse().ok()?, k.parse().ok()?])
+        };
+        let found = self.words.iter().find_map(|word| side(word));
+        found.ok_or_else(|| self.unsupported_form())
+    }
+
+    /// Whether the layouts that the opcode names are `col`.
+    fn columns(&self) -> Vec<bool> {
+        let words = self.words.iter();
+        words
+            .filter(|word| matches!(**word, "row" | "col"))
+            .map(|word| *word == "col")
+            .collect()
+    }
+
+    /// The registers of a matrix, `count` of which lie side by side; its elements are held several times, if
+    /// there are more of the registers.
+    fn fragment(
+        &mut self,
+        operand: &Operand<'_>,
+        layout: Layout,
+        element: Element,
+        [rows, columns, count]: Sides,
+        registers: Option<usize>,
+    ) -> Decoded<Fragment> {
+        let columns = match element {
+            Element::Bits => columns / 32,
+            _ => columns,
+        };
+        let slots = rows * columns * count / LANES;
+        let registers = registers.unwrap_or(slots / packed(element));
+        let operands = match operand {
+            Operand::Vector(all) => &all[..],
+            one => std::slice::from_ref(one),
+        };
+        if operands.len() != registers {
+            let (opcode, found) = (self.opcode, operands.len());
+            return Err(self.invalid(format!(
+                "`{opcode}` takes {registers} registers here, not {found}"
+            )));
+        }
+        let ty = match element {
+            Element::F32 => "f32",
+            Element::F64 => "f64",
+            Element::Signed(32) => "s32",
+            _ => "b32",
+        };
+        let register = |operand| {
+            self.check(Kind::new("T"), Some(ty), operand)?;
+            Ok(self.written(operand)?.0)
+        };
+        let found: Decoded<Box<[Reg]>> = operands.iter().map(register).collect();
+        let own = places(layout, element, rows, columns, slots);
+        Ok(Fragment {
+            element,
+            registers: found?,
+            places: own.repeat(registers * packed(element) / slots).into(),
+        })
+    }
+
+    fn arithmetic(&self, [d, a, ..]: [Element; 2]) -> Arithmetic {
+        match a {
+            Element::F64 => Arithmetic::Double,
+            Element::Bits => Arithmetic::Bits {
+                is_and: self.words.contains(&"and"),
+            },
+            _ if d == Element::Signed(32) => Arithmetic::Integer {
+                saturates: self.words.contains(&"satfinite"),
+            },
+            Element::E4m3 | Element::E5m2 if self.words[0] == "wgmma" => Arithmetic::Short,
+            Element::E4m3 | Element::E5m2 => Arithmetic::TwoSteps,
+            _ => Arithmetic::Float,
+        }
+    }
+
+    /// The product of these sides, with `d`, `a`, `b` and `c` of these types.
+    fn product(&self, [m, n, k]: Sides, [d, a, b, c]: [Element; 4]) -> Product {
+        Product {
+            m,
+            n,
+            k: if a == Element::Bits { k / 32 } else { k },
+            count: 1,
+            a,
+            b,
+            c,
+            d,
+            arithmetic: self.arithmetic([d, a]),
+        }
+    }
+
+    /// `mma{.sp}.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c{, metadata, selector}`
+    fn mma(&mut self) -> Decoded<Multiply> {
+        let sides = self.sides()?;
+        let [m, n, length] = sides;
+        let types: [Element; 4] = self
+            .types()
+            .try_into()
+            .map_err(|_| self.unsupported_form())?;
+        let columns = self.columns();
+        let quads = sides == [8, 8, 4] && types[1] == Element::F16;
+        let [to, a, b, c, rest @ ..] = self.operands else {
+            return Err(self.operand_count(4));
+        };
+        let count = if quads { 4 } else { 1 };
+        let (of_a, of_b, sum) = match quads {
+            false => (A, B, Layout::Sum),
+            true => (
+                Layout::Quads {
+                    own_row: !columns[0],
+                },
+                Layout::Quads {
+                    own_row: columns[1],
+                },
+                Layout::QuadSum,
+            ),
+        };
+        let k = length / (rest.len() / 2 + 1);
+        let mut product = self.product([m, n, k], types);
+        if quads {
+            product.count = count;
+            product.arithmetic = Arithmetic::Emulated;
+        }
+        let sparse = match rest {
+            [metadata, selector] => {
+                self.check(Kind::new("b"), Some("b32"), metadata)?;
+                let register = self.src(metadata, "b32")?;
+                let selector = self.number(selector)?;
+                let found = usize::try_from(selector).ok();
+                let found = found.and_then(|own| Metadata::new(register, own, types[1], k));
+                Some(found.ok_or_else(|| {
+                    self.invalid(format!("`{}` has no selector {selector}", self.opcode))
+                })?)
+            }
+            _ => None,
+        };
+        Ok(Multiply {
+            a: self.fragment(a, of_a, types[1], [m, k, count], None)?,
+            b: self.fragment(b, of_b, types[2], [n, length, count], None)?,
+            c: self.fragment(c, sum, types[3], [m, n, count], None)?,
+            d: self.fragment(to, sum, types[0], [m, n, count], None)?,
+            product,
+            sparse,
+        })
+    }
+
+    /// `wmma.mma.sync.aligned.alayout.blayout.shape.dtype{.atype.btype}.ctype d, a, b, c`
+    fn wmma(&mut self) -> Decoded<Multiply> {
+        let sides = self.sides()?;
+        let [d, a, b, c] = match self.types()[..] {
+            [d, c] => [d, Element::F16, Element::F16, c],
+            [d, a, b, c] => [d, a, b, c],
+            _ => return Err(self.unsupported_form()),
+        };
+        let [to, from_a, from_b, from_c] = self.exactly()?;
+        // Flat products are held as those of the transposed matrices.
+        let (from_a, from_b, a, b) = match is_flat(sides) {
+            false => (from_a, from_b, a, b),
+            true => (from_b, from_a, b, a),
+        };
+        let [m, n, k] = upright(sides);
+        let own = |element| (element == Element::F16).then_some(8);
+        Ok(Multiply {
+            product: self.product([m, n, k], [d, a, b, c]),
+            a: self.fragment(from_a, A, a, [m, k, 1], own(a))?,
+            b: self.fragment(from_b, B, b, [n, k, 1], own(b))?,
+            c: self.fragment(from_c, Layout::Sum, c, [m, n, 1], None)?,
+            d: self.fragment(to, Layout::Sum, d, [m, n, 1], None)?,
+            sparse: None,
+        })
+    }
+
+    /// `wmma.load.a|b|c.sync.aligned.layout.shape{.space}.type r, [p]{, stride}`,
+    /// `wmma.store.d.sync.aligned.layout.shape{.space}.type [p], r{, stride}`
+    fn tile(&mut self, stores: bool, part: &str) -> Decoded<Tile> {
+        let sides = self.sides()?;
+        let [m, n, k] = upright(sides);
+        let [first, second, stride @ ..] = self.operands else {
+            return Err(self.operand_count(2));
+        };
+        let (registers, at) = if stores {
+            (second, first)
+        } else {
+            (first, second)
+        };
+        let element = self.types().last().copied();
+        let element = element.ok_or_else(|| self.unsupported_form())?;
+        let is_a = (part == "a") != is_flat(sides);
+        let (layout, rows, columns) = match part {
+            "a" | "b" if is_a => (A, m, k),
+            "a" | "b" => (B, n, k),
+            _ => (Layout::Sum, m, n),
+        };
+        let own = (element == Element::F16 && layout != Layout::Sum).then_some(8);
+        let fragment = self.fragment(registers, layout, element, [rows, columns, 1], own)?;
+        // Rows of B are held as columns, and of a flat product everything is transposed.
+        let is_column = self.columns().contains(&true);
+        let along_lines = match part {
+            "a" => !is_column,
+            "b" => is_column,
+            _ => is_column == is_flat(sides),
+        };
+        let columns = if element == Element::Bits {
+            columns / 32
+        } else {
+            columns
+        };
+        let elements = match element {
+            Element::Bits => 32,
+            _ => 1,
+        };
+        let space = self.words.iter().find(|word| {
+            matches!(
+                **word,
+                "global" | "shared" | "shared::cta" | "shared::cluster"
+            )
+        });
+        Ok(Tile {
+            address: self.address_in(space.copied(), at)?,
+            stores,
+            stride: stride.first().map(|own| self.src(own, "u32")).transpose()?,
+            columns,
+            consecutive: elements * if along_lines { columns } else { rows },
+            elements: elements as u32,
+            along_lines,
+            fragment,
+        })
+    }
+
+    /// `ldmatrix.sync.aligned.m8n8.num{.trans}{.space}.b16 r, [p]`, `stmatrix.… [p], r`
+    fn rows(&mut self) -> Decoded<Rows> {
+        let stores = self.words[0] == "stmatrix";
+        let [first, second] = self.exactly()?;
+        let (registers, at) = if stores {
+            (second, first)
+        } else {
+            (first, second)
+        };
+        let has = |word: &str| self.words.contains(&word);
+        let count = [("x1", 1), ("x2", 2), ("x4", 4)];
+        let count = count
+            .iter()
+            .find(|(name, _)| has(name))
+            .map(|(_, count)| *count);
+        let count = count.ok_or_else(|| self.unsupported_form())?;
+        let transposed = has("trans");
+        let space = has("shared") || has("shared::cta");
+        let address = self.address_in(space.then_some("shared"), at)?;
+        if !matches!(address.region, Region::Generic | Region::Shared) {
+            return Err(self.invalid("matrices are loaded from and stored to shared memory"));
+        }
+        let fragment = self.fragment(registers, A, Element::F16, [8, 8 * count, 1], None)?;
+        let narrow = |reg: &Reg| match reg {
+            Reg::R32(reg) => *reg,
+            _ => unreachable!("fragments of halves have registers of 32 bits"),
+        };
+        Ok(Rows {
+            address,
+            stores,
+            transposed,
+            registers: fragment
+                .registers
+                .iter()
+                .map(narrow)
+                .collect::<Box<[R32]>>(),
+        })
+    }
+
+    /// `wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d, a, b-desc, scale-d{, imm-scale-a, imm-scale-b{,
+    /// imm-trans-a}{, imm-trans-b}}`
+    fn wgmma(&mut self) -> Decoded<GroupMultiply> {
+        let [m, n, k] = self.sides()?;
+        let types = self.types();
+        let [d, a, b] = types[..] else {
+            return Err(self.unsupported_form());
+        };
+        let [to, from_a, from_b, scale, rest @ ..] = self.operands else {
+            return Err(self.operand_count(4));
+        };
+        let in_registers = matches!(from_a, Operand::Vector(_));
+        let is_float = !matches!(d, Element::Signed(_));
+        let transposes = match a {
+            Element::F16 | Element::Bf16 if in_registers => 1,
+            Element::F16 | Element::Bf16 => 2,
+            _ => 0,
+        };
+        let wanted = if is_float { 2 + transposes } else { 0 };
+        if rest.len() != wanted {
+            return Err(self.operand_count(4 + wanted));
+        }
+        let rest: Vec<u64> = rest
+            .iter()
+            .map(|own| self.number(own))
+            .collect::<Decoded<_>>()?;
+        let mut negated = [false; 2];
+        for (at, value) in rest.iter().enumerate() {
+            match (at, *value) {
+                (0 | 1, 1 | u64::MAX) => negated[at] = *value != 1,
+                (2.., 0 | 1) => {}
+                _ => {
+                    let found = value.cast_signed();
+                    let opcode = self.opcode;
+                    return Err(self.invalid(format!("`{opcode}` does not take {found} here")));
+                }
+            }
+        }
+        let transposed =
+            |from_last: usize| transposes > from_last && rest[rest.len() - 1 - from_last] == 1;
+        let mut descriptor = |operand, transposed| {
+            self.check(Kind::new("d"), Some("b64"), operand)?;
+            Ok(SharedOperand {
+                descriptor: self.src(operand, "b64")?,
+                transposed,
+            })
+        };
+        let shared_b = descriptor(from_b, transposed(0))?;
+        let a_operand = match in_registers {
+            false => GroupOperand::Shared(descriptor(from_a, transposed(1))?),
+            true => GroupOperand::Registers(self.fragment(from_a, A, a, [m / 4, k, 1], None)?),
+        };
+        self.check(Kind::new("p"), Some("pred"), scale)?;
+        Ok(GroupMultiply {
+            product: self.product([m / 4, n, k], [d, a, b, d]),
+            a: a_operand,
+            b: shared_b,
+            d: self.fragment(to, Layout::Sum, d, [m / 4, n, 1], None)?,
+            scale_d: self.src_pred(scale)?,
+            negated,
+        })
+    }
+}
+
+/// Whether a product is wider than high: `m8n32k16`.
+fn is_flat([m, n, _]: Sides) -> bool {
+    m < n
+}
+
+/// The sides of a product, or of the transposed one, if it is flat.
+fn upright([m, n, k]: Sides) -> Sides {
+    [m.max(n), m.min(n), k]
+}

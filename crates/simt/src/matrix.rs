@@ -1,0 +1,68 @@
+//! Tensor cores: instructions that the lanes of a warp execute together on matrices, in registers and in memory (PTX
+//! ISA §9.7.14, §9.7.15).
+//!
+//! What an instruction does is a function of registers and memory; it is done where it is issued, by each warp of a
+//! warp group for its own rows.
+
+pub(crate) mod layout;
+pub(crate) mod memory;
+pub(crate) mod multiply;
+pub(crate) mod number;
+pub(crate) mod sparse;
+pub(crate) mod warp_group;
+
+use crate::memory::{AccessFault, Env};
+use crate::observe::Access;
+use memory::{Rows, Tile, Transpose};
+use multiply::Multiply;
+use warp_group::GroupMultiply;
+
+/// One instruction.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Matrix {
+    /// `mma`, `wmma.mma`
+    Multiply(Multiply),
+    /// `wgmma.mma_async`
+    GroupMultiply(GroupMultiply),
+    /// `ldmatrix`, `stmatrix`
+    Rows(Rows),
+    /// `wmma.load`, `wmma.store`
+    Tile(Tile),
+    /// `movmatrix`
+    Transpose(Transpose),
+    /// `wgmma.fence`, `commit_group`, `wait_group`: nothing is left to do, because products are formed at once.
+    Nothing,
+}
+
+impl Matrix {
+    /// Whether it may change shared or device memory.
+    pub(crate) fn stores(&self) -> bool {
+        match self {
+            Matrix::Rows(rows) => rows.stores,
+            Matrix::Tile(tile) => tile.stores,
+            _ => false,
+        }
+    }
+
+    /// Runs it on all lanes of warp number `warp` of a block, and tells `observe` what it accesses.
+    ///
+    /// # Errors
+    /// An [`AccessFault`] when an address or a descriptor is misaligned or out of bounds.
+    #[inline(never)]
+    pub(crate) fn execute(
+        &self,
+        env: &mut Env<'_, '_>,
+        warp: u32,
+        observe: &mut dyn FnMut(&Access<'_>),
+    ) -> Result<(), AccessFault> {
+        match self {
+            Matrix::Multiply(op) => op.execute(&mut env.regs),
+            Matrix::GroupMultiply(op) => op.execute(env, warp)?,
+            Matrix::Rows(op) => op.execute(env, observe)?,
+            Matrix::Tile(op) => op.execute(env, observe)?,
+            Matrix::Transpose(op) => op.execute(&mut env.regs),
+            Matrix::Nothing => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,274 @@
+//! Matrices in memory: `ldmatrix`, `stmatrix`, `wmma.load`, `wmma.store`; and `movmatrix`.
+
+use super::layout::Fragment;
+use crate::memory::access::{Shape, check};
+use crate::memory::storage::{AnyAllocation, Lanes, Storage};
+use crate::memory::{AccessFault, Address, Env, Region};
+use crate::observe::{Access, AccessKind};
+use crate::regs::{ALL, LANES, Lanes32, Lanes64, R32, Reg, Regs};
+use crate::vectors::Portable;
+
+/// `ldmatrix`, `stmatrix`: matrices of eight rows of 16 bytes. Eight lanes after each other have the addresses of one
+/// matrix' rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rows {
+    /// The address.
+    pub address: Address,
+    /// Whether they are written to memory.
+    pub stores: bool,
+    /// `.trans`
+    pub transposed: bool,
+    /// A register for each matrix.
+    pub registers: Box<[R32]>,
+}
+
+/// Eight rows of eight elements.
+type Small = [[u16; 8]; 8];
+
+/// The elements that lanes hold in a register: two of a row each.
+fn held(words: &Lanes32) -> Small {
+    let mut rows = [[0; 8]; 8];
+    for (lane, word) in words.iter().enumerate() {
+        rows[lane / 4][lane % 4 * 2] = *word as u16;
+        rows[lane / 4][lane % 4 * 2 + 1] = (*word >> 16) as u16;
+    }
+    rows
+}
+
+fn words(rows: &Small) -> Lanes32 {
+    let element = |lane: usize, part: usize| u32::from(rows[lane / 4][lane % 4 * 2 + part]);
+    std::array::from_fn(|lane| element(lane, 0) | element(lane, 1) << 16)
+}
+
+fn transposed(rows: &Small) -> Small {
+    std::array::from_fn(|row| std::array::from_fn(|column| rows[column][row]))
+}
+
+impl Rows {
+    const BYTES: u32 = 16;
+
+    pub(super) fn execute(
+        &self,
+        env: &mut Env<'_, '_>,
+        observe: &mut dyn FnMut(&Access<'_>),
+    ) -> Result<(), AccessFault> {
+        let mut at = [0; LANES];
+        let window = window(&self.address, Region::Shared);
+        self.address.lanes(&env.regs, &mut at);
+        for at in &mut at {
+            *at = at.wrapping_sub(window);
+        }
+        let mask = ALL >> (LANES - 8 * self.registers.len());
+        let shape = shape(Self::BYTES, self.stores);
+        check::<Portable>(
+            env,
+            Region::Shared,
+            &Lanes::new::<Portable>(&at, mask, Self::BYTES),
+            shape,
+        )
+        .map_err(|fault| fault.shifted(window))?;
+        observe(&shape.access(Region::Shared, mask, &at));
+        for (register, at) in self.registers.iter().zip(at.chunks(8)) {
+            let mut rows = match self.stores {
+                true => held(env.regs.get32(*register)),
+                false => std::array::from_fn(|row| {
+                    let bytes = &env.shared.bytes_mut()[at[row] as usize..];
+                    std::array::from_fn(|at| u16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]))
+                }),
+            };
+            if self.transposed {
+                rows = transposed(&rows);
+            }
+            if self.stores {
+                for (row, at) in rows.iter().zip(at) {
+                    for (element, to) in row.iter().zip(
+                        env.shared.bytes_mut()[*at as usize..]
+                            .as_chunks_mut::<2>()
+                            .0,
+                    ) {
+                        *to = element.to_le_bytes();
+                    }
+                }
+            } else {
+                env.regs.set32(*register, ALL, &words(&rows));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How far addresses lie behind those of their space.
+fn window(address: &Address, region: Region) -> u64 {
+    match address.region {
+        Region::Generic => region.window(),
+        _ => 0,
+    }
+}
+
+fn shape(bytes: u32, write: bool) -> Shape {
+    Shape {
+        bytes,
+        kind: match write {
+            true => AccessKind::Store,
+            false => AccessKind::Load,
+        },
+        write,
+        strong: false,
+    }
+}
+
+/// `movmatrix`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transpose {
+    /// The result.
+    pub to: R32,
+    /// The matrix.
+    pub from: R32,
+}
+
+impl Transpose {
+    pub(super) fn execute(&self, regs: &mut Regs<'_>) {
+        let result = words(&transposed(&held(regs.get32(self.from))));
+        regs.set32(self.to, ALL, &result);
+    }
+}
+
+/// `wmma.load`, `wmma.store`: a matrix whose rows, or columns, lie so many elements apart. The address and that number
+/// are the same for all lanes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tile {
+    /// The address.
+    pub address: Address,
+    /// Whether it is written to memory.
+    pub stores: bool,
+    /// From one row, or column, to the next, in elements; all are side by side if `None`.
+    pub stride: Option<R32>,
+    /// The matrix as it is held: its lines follow each other in memory, or else the elements of a line do.
+    pub fragment: Fragment,
+    /// Elements of a line as it is held.
+    pub columns: usize,
+    /// The number of elements that are side by side in memory.
+    pub consecutive: usize,
+    /// How many elements of the stride are one here: 32 single bits, else 1.
+    pub elements: u32,
+    /// Whether they are those of a line as it is held.
+    pub along_lines: bool,
+}
+
+impl Tile {
+    pub(super) fn execute(
+        &self,
+        env: &mut Env<'_, '_>,
+        observe: &mut dyn FnMut(&Access<'_>),
+    ) -> Result<(), AccessFault> {
+        let mut base = [0; LANES];
+        self.address.lanes(&env.regs, &mut base);
+        let region = match self.address.region {
+            Region::Generic if Region::of(base[0]) == Region::Shared => Region::Shared,
+            Region::Generic => Region::Global,
+            region => region,
+        };
+        let window = window(&self.address, region);
+        let default = [self.consecutive as u32; LANES];
+        let stride = self
+            .stride
+            .map_or(&default, |stride| env.regs.get32(stride));
+        let stride = *stride;
+        let bits = u64::from(self.fragment.element.bits());
+        let packed = self.fragment.packed();
+        // Elements of a register that lie side by side in memory are accessed together.
+        let joined = if self.along_lines { packed } else { 1 };
+        let bytes = (bits * joined as u64).div_ceil(8) as u32;
+        let slots = self.fragment.places.chunks_exact(LANES).step_by(joined);
+        let at = |place: u16, lane: usize| {
+            let (line, column) = (
+                usize::from(place) / self.columns,
+                usize::from(place) % self.columns,
+            );
+            let (line, column) = match self.along_lines {
+                true => (line, column),
+                false => (column, line),
+            };
+            let stride = u64::from(stride[lane] / self.elements);
+            let elements = stride.wrapping_mul(line as u64) + column as u64;
+            base[lane]
+                .wrapping_sub(window)
+                .wrapping_add(elements.wrapping_mul(bits) / 8)
+        };
+        let addresses: Vec<Lanes64> = slots
+            .map(|places| std::array::from_fn(|lane| at(places[lane], lane)))
+            .collect();
+        let shape = shape(bytes, self.stores);
+        for at in &addresses {
+            let lanes = Lanes::new::<Portable>(at, ALL, bytes);
+            check::<Portable>(env, region, &lanes, shape).map_err(|fault| fault.shifted(window))?;
+        }
+        for (slot, at) in addresses.iter().enumerate() {
+            // Some fragments hold elements twice.
+            if !addresses[..slot].contains(at) {
+                observe(&shape.access(region, ALL, at));
+            }
+            let first = slot * joined;
+            let register = self.fragment.registers[first / packed];
+            let shift = (first % packed) as u32 * bits as u32;
+            self.access(env, region, at, bytes, register, shift);
+        }
+        Ok(())
+    }
+
+    /// Moves some bytes of a register of all lanes, from bit `shift` on.
+    fn access(
+        &self,
+        env: &mut Env<'_, '_>,
+        region: Region,
+        at: &Lanes64,
+        bytes: u32,
+        register: Reg,
+        shift: u32,
+    ) {
+        let mask = u64::MAX >> (64 - 8 * bytes);
+        for (lane, at) in at.iter().enumerate() {
+            let held = match register {
+                Reg::R64(register) => env.regs.get64(register)[lane],
+                Reg::R32(register) => u64::from(env.regs.get32(register)[lane]),
+                Reg::Pred(_) => unreachable!("decoding takes no predicate for a fragment"),
+            };
+            if self.stores {
+                let value = held >> shift & mask;
+                match region {
+                    Region::Shared => store(env.shared, lane, *at, bytes, value),
+                    _ => store(&mut AnyAllocation(env.global), lane, *at, bytes, value),
+                }
+                continue;
+            }
+            let value = match region {
+                Region::Shared => load(env.shared, lane, *at, bytes),
+                _ => load(&AnyAllocation(env.global), lane, *at, bytes),
+            };
+            let value = held & !(mask << shift) | value << shift;
+            match register {
+                Reg::R64(register) => env.regs.r64[register.0 as usize][lane] = value,
+                Reg::R32(register) => env.regs.r32[register.0 as usize][lane] = value as u32,
+                Reg::Pred(_) => {}
+            }
+        }
+    }
+}
+
+fn load(memory: &impl Storage, lane: usize, at: u64, bytes: u32) -> u64 {
+    match bytes {
+        1 => memory.get::<u8>(lane, at).into(),
+        2 => memory.get::<u16>(lane, at).into(),
+        4 => memory.get::<u32>(lane, at).into(),
+        _ => memory.get(lane, at),
+    }
+}
+
+fn store(memory: &mut impl Storage, lane: usize, at: u64, bytes: u32, value: u64) {
+    match bytes {
+        1 => memory.set(lane, at, value as u8),
+        2 => memory.set(lane, at, value as u16),
+        4 => memory.set(lane, at, value as u32),
+        _ => memory.set(lane, at, value),
+    }
+}

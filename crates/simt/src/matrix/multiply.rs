@@ -1,0 +1,210 @@
+//! Products of matrices, with the precision of an H200's tensor cores.
+
+use super::layout::Fragment;
+use super::number::{Adder, Element, Number, Sum};
+use super::sparse::Metadata;
+use crate::alu::float::fused_multiply_add;
+use crate::regs::Regs;
+
+/// The rows, columns and length of a product, and how it is computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Product {
+    /// Rows of A and of the sums.
+    pub m: usize,
+    /// Columns of B and of the sums.
+    pub n: usize,
+    /// Elements of a row of A that are multiplied with those of a column of B; half of them, if A is sparse.
+    pub k: usize,
+    /// Products side by side: those of `m8n8k4` with `f16` are four.
+    pub count: usize,
+    /// The type of A's elements.
+    pub a: Element,
+    /// The type of B's.
+    pub b: Element,
+    /// The type of the accumulator's.
+    pub c: Element,
+    /// The type of the sums.
+    pub d: Element,
+    /// What is done with them.
+    pub arithmetic: Arithmetic,
+}
+
+/// How sums are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Floating-point numbers: all in one step.
+    Float,
+    /// `mma.sync` of numbers of 8 bits: first the elements 0 and 1 of each four, then with that sum the others, at last
+    /// the accumulator.
+    TwoSteps,
+    /// `wgmma` of numbers of 8 bits: one step with 13 places behind the point, which is as many as an `f32` then has.
+    Short,
+    /// `mma.m8n8k4` of `f16`, for which an H200 has no tensor cores: operations of `f32`.
+    Emulated,
+    /// A chain of fused operations of `f64`, from the first element to the last.
+    Double,
+    /// Integers, which wrap around or saturate.
+    Integer {
+        /// `.satfinite`
+        saturates: bool,
+    },
+    /// Single bits: `.and.popc` or `.xor.popc`.
+    Bits {
+        /// `.and`
+        is_and: bool,
+    },
+}
+
+/// Places behind the point of a sum's largest term.
+const PLACES: u32 = 25;
+const SHORT_PLACES: u32 = 13;
+
+/// `mma`, `wmma.mma`: operands and sums in registers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Multiply {
+    /// The product.
+    pub product: Product,
+    /// The registers of A, row by row.
+    pub a: Fragment,
+    /// The registers of B, column by column.
+    pub b: Fragment,
+    /// The accumulator.
+    pub c: Fragment,
+    /// The sums.
+    pub d: Fragment,
+    /// Which elements of a sparse A are there.
+    pub sparse: Option<Metadata>,
+}
+
+impl Multiply {
+    pub(super) fn execute(&self, regs: &mut Regs<'_>) {
+        let Product { m, n, k, count, .. } = self.product;
+        let dense = if self.sparse.is_some() { 2 * k } else { k };
+        let mut a = vec![0; count * m * k];
+        let mut b = vec![0; count * n * dense];
+        let mut c = vec![0; count * m * n];
+        self.a.gather(regs, &mut a);
+        self.b.gather(regs, &mut b);
+        self.c.gather(regs, &mut c);
+        let chosen = self
+            .sparse
+            .as_ref()
+            .map(|metadata| metadata.columns(regs, m, k));
+        for part in 0..count {
+            let a = &a[part * m * k..][..m * k];
+            let b = &b[part * n * dense..][..n * dense];
+            let c = &mut c[part * m * n..][..m * n];
+            self.product.multiply(a, b, c, chosen.as_deref());
+        }
+        self.d.scatter(regs, &c);
+    }
+}
+
+impl Product {
+    /// Adds the product of A, row by row, and B, column by column, to `c`. For a sparse A, `chosen` has the columns of
+    /// its elements.
+    pub(super) fn multiply(&self, a: &[u64], b: &[u64], c: &mut [u64], chosen: Option<&[u16]>) {
+        match self.arithmetic {
+            Arithmetic::Float | Arithmetic::TwoSteps | Arithmetic::Short => {
+                let a: Vec<Number> = a.iter().map(|bits| self.a.number(*bits)).collect();
+                let b: Vec<Number> = b.iter().map(|bits| self.b.number(*bits)).collect();
+                self.each(&a, &b, c, chosen, |a, b, c| self.float(a, b, c));
+            }
+            Arithmetic::Emulated => self.each(a, b, c, chosen, |a, b, c| self.emulated(a, b, c)),
+            Arithmetic::Double => self.each(a, b, c, chosen, |a, b, c| {
+                let products = a.iter().zip(b);
+                products.fold(c, |sum, (a, b)| fused_multiply_add(*a, *b, sum))
+            }),
+            Arithmetic::Integer { saturates } => self.each(a, b, c, chosen, |a, b, c| {
+                let products = a.iter().zip(b);
+                let product = |(a, b): (&u64, &u64)| self.a.integer(*a) * self.b.integer(*b);
+                let sum = products.map(product).sum::<i64>() + self.c.integer(c);
+                let least = i64::from(i32::MIN);
+                let sum = match saturates {
+                    true => sum.clamp(least, i64::from(i32::MAX)),
+                    false => sum,
+                };
+                u64::from(sum as u32)
+            }),
+            Arithmetic::Bits { is_and } => self.each(a, b, c, chosen, |a, b, c| {
+                let common = |(a, b): (&u64, &u64)| if is_and { a & b } else { a ^ b };
+                let ones = a.iter().zip(b).map(|pair| common(pair).count_ones());
+                u64::from((c as u32).wrapping_add(ones.sum()))
+            }),
+        }
+    }
+
+    /// Computes each sum from a row, a column and the accumulator.
+    fn each<T: Copy + Default>(
+        &self,
+        a: &[T],
+        b: &[T],
+        c: &mut [u64],
+        chosen: Option<&[u16]>,
+        sum: impl Fn(&[T], &[T], u64) -> u64,
+    ) {
+        let mut few = vec![T::default(); if chosen.is_some() { self.k } else { 0 }];
+        for (row, (a, c)) in a.chunks(self.k).zip(c.chunks_mut(self.n)).enumerate() {
+            for (column, c) in c.iter_mut().enumerate() {
+                *c = match chosen {
+                    None => sum(a, &b[column * self.k..][..self.k], *c),
+                    Some(chosen) => {
+                        let b = &b[column * 2 * self.k..];
+                        for (at, chosen) in few.iter_mut().zip(&chosen[row * self.k..]) {
+                            *at = b[usize::from(*chosen)];
+                        }
+                        sum(a, &few, *c)
+                    }
+                };
+            }
+        }
+    }
+
+    /// A sum in the order of the instructions that `ptxas` makes.
+    fn emulated(&self, a: &[u64], b: &[u64], c: u64) -> u64 {
+        let product = |at: usize, sum: f32| self.a.float(a[at]).mul_add(self.b.float(b[at]), sum);
+        let c = self.c.float(c);
+        self.d.bits_of(match self.d {
+            Element::F16 => (c + product(1, product(0, -0.0))) + product(3, product(2, -0.0)),
+            _ => (0..self.k).fold(0.0, |sum, at| product(at, sum)) + c,
+        })
+    }
+
+    fn float(&self, a: &[Number], b: &[Number], c: u64) -> u64 {
+        let adder = |c, places| Adder {
+            a: self.a,
+            b: self.b,
+            c,
+            places,
+        };
+        match self.arithmetic {
+            Arithmetic::Short => {
+                let sum = adder(self.c, SHORT_PLACES).sum(a, b, self.c.number(c));
+                match (self.d, sum) {
+                    (Element::F32, Sum::Finite { .. }) => self.d.rounded(sum) & !0x3ff,
+                    _ => self.d.rounded(sum),
+                }
+            }
+            Arithmetic::TwoSteps => {
+                let adder = adder(self.d, PLACES);
+                let mut sum = Number::ZERO;
+                let mut bits = 0;
+                for first in [0, 2] {
+                    // The elements of one register, of which each step takes two.
+                    let step = |all: &[Number]| -> Vec<Number> {
+                        all.chunks(4)
+                            .flat_map(|four| four[first..first + 2].to_vec())
+                            .collect()
+                    };
+                    bits = self.d.rounded(adder.sum(&step(a), &step(b), sum));
+                    sum = self.d.number(bits);
+                }
+                self.d.bits_of(self.d.float(bits) + self.c.float(c))
+            }
+            _ => {
+                let sum = adder(self.c, PLACES).sum(a, b, self.c.number(c));
+                self.d.rounded(sum)
+            }
+        }
+    }
+}

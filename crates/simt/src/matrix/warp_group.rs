@@ -1,0 +1,165 @@
+//! `wgmma.mma_async`: products of four warps together, whose operands lie in shared memory (PTX ISA §9.7.15).
+//!
+//! Each warp forms the 16 rows that it holds.
+
+use super::layout::Fragment;
+use super::multiply::Product;
+use super::number::Element;
+use crate::memory::{AccessFault, AccessProblem, Env};
+use crate::observe::Space;
+use crate::regs::{ALL, Pred, R64};
+
+/// `wgmma.mma_async`
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupMultiply {
+    /// The product of one warp.
+    pub product: Product,
+    /// A.
+    pub a: Operand,
+    /// B, which lies in shared memory.
+    pub b: SharedOperand,
+    /// The accumulator, which gets the sums.
+    pub d: Fragment,
+    /// Whether the accumulator is added, where the predicate (or its opposite, if negated) holds.
+    pub scale_d: (Pred, bool),
+    /// Whether A's and B's elements change their sign.
+    pub negated: [bool; 2],
+}
+
+/// The A of a product.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operand {
+    /// In registers.
+    Registers(Fragment),
+    /// In shared memory.
+    Shared(SharedOperand),
+}
+
+/// A matrix in shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedOperand {
+    /// The register of the matrix descriptor.
+    pub descriptor: R64,
+    /// Whether the elements along the sum lie behind each other; else those of a row of A or a column of B do not.
+    pub transposed: bool,
+}
+
+/// Bytes of a row of an operand.
+const ROW: usize = 32;
+
+/// A matrix descriptor (PTX ISA §9.7.15.5.1.2.2).
+#[derive(Debug, Clone, Copy)]
+struct Descriptor {
+    start: u64,
+    /// The leading dimension's byte offset.
+    leading: u64,
+    /// The stride dimension's.
+    stride: u64,
+    /// Rows of 128 bytes that the swizzle's pattern begins behind its usual place.
+    base: u64,
+    /// Bytes of a row of the swizzle's pattern; 16 without one.
+    width: u64,
+}
+
+impl Descriptor {
+    fn new(bits: u64) -> Self {
+        let field = |at: u32| (bits >> at & 0x3fff) << 4;
+        Self {
+            start: field(0),
+            leading: field(16),
+            stride: field(32),
+            base: bits >> 49 & 7,
+            width: [16, 128, 64, 32][(bits >> 62) as usize],
+        }
+    }
+
+    /// The address of byte `column` of row `row`; of a `transposed` matrix, of two bytes.
+    fn address(&self, row: u64, column: u64, transposed: bool) -> u64 {
+        let Self { width, .. } = *self;
+        // Lines of `width` bytes, of which eight are a block.
+        let (line, along) = match transposed {
+            false => (row, column),
+            true => (column / 2, row * 2),
+        };
+        let (chunk, block) = match (width, transposed) {
+            (16, true) => (self.stride, self.leading),
+            _ => (self.leading, self.stride),
+        };
+        let at = self.start
+            + line % 8 * width
+            + line / 8 * block
+            + along / width * chunk
+            + along % width;
+        // A pattern of so many lines of 128 bytes exchanges chunks of 16.
+        let pattern = (at >> 7).wrapping_sub(self.base) & (width / 16 - 1);
+        at ^ pattern << 4
+    }
+}
+
+impl SharedOperand {
+    /// The elements of `rows` rows from `first` on.
+    fn fetch(
+        self,
+        env: &mut Env<'_, '_>,
+        element: Element,
+        first: usize,
+        rows: usize,
+    ) -> Result<Vec<u64>, AccessFault> {
+        let descriptor = Descriptor::new(env.regs.get64(self.descriptor)[0]);
+        let space_bytes = env.shared.len();
+        let size = (element.bits() / 8) as usize;
+        let mut elements = Vec::with_capacity(rows * ROW / size);
+        for row in first..first + rows {
+            for column in (0..ROW).step_by(size) {
+                let at = descriptor.address(row as u64, column as u64, self.transposed);
+                if at + size as u64 > space_bytes {
+                    return Err(AccessFault {
+                        lane: 0,
+                        address: at,
+                        bytes: size as u32,
+                        write: false,
+                        what: AccessProblem::OutOfBounds,
+                        space: Space::Shared,
+                        offset: at,
+                        space_bytes,
+                    });
+                }
+                let mut bytes = [0; 8];
+                bytes[..size].copy_from_slice(&env.shared.bytes_mut()[at as usize..][..size]);
+                elements.push(u64::from_le_bytes(bytes));
+            }
+        }
+        Ok(elements)
+    }
+}
+
+impl GroupMultiply {
+    pub(super) fn execute(&self, env: &mut Env<'_, '_>, warp: u32) -> Result<(), AccessFault> {
+        let Product { m, n, k, .. } = self.product;
+        let mut a = match &self.a {
+            Operand::Registers(fragment) => {
+                let mut a = vec![0; m * k];
+                fragment.gather(&env.regs, &mut a);
+                a
+            }
+            Operand::Shared(operand) => {
+                operand.fetch(env, self.product.a, warp as usize % 4 * m, m)?
+            }
+        };
+        let mut b = self.b.fetch(env, self.product.b, 0, n)?;
+        let signs = [(&mut a, self.product.a), (&mut b, self.product.b)];
+        for ((elements, element), negated) in signs.into_iter().zip(self.negated) {
+            for bits in elements.iter_mut().filter(|_| negated) {
+                *bits ^= 1 << (element.bits() - 1);
+            }
+        }
+        let mut sums = vec![0; m * n];
+        let (pred, negated) = self.scale_d;
+        if env.regs.pred(pred) ^ if negated { ALL } else { 0 } != 0 {
+            self.d.gather(&env.regs, &mut sums);
+        }
+        self.product.multiply(&a, &b, &mut sums, None);
+        self.d.scatter(&mut env.regs, &sums);
+        Ok(())
+    }
+}
