@@ -5,6 +5,8 @@ mod available;
 mod block;
 mod fault;
 mod frames;
+mod heap;
+mod printf;
 mod geometry;
 mod instance;
 mod launch;

@@ -52,13 +52,6 @@ impl Decoder<'_, '_, '_> {
             let (from, negated) = self.src_pred(from)?;
             return Ok(Move::Pred { to, from, negated });
         }
-        if let Operand::Name(name) | Operand::NameOffset(name, _) = from
-            && self.register(name).is_none()
-            && self.variable(name).is_none()
-            && self.module.functions.iter().any(|f| f.name == *name)
-        {
-            return Err(self.unsupported(format!("the address of function `{name}`")));
-        }
         // A special register has a width of its own.
         let special = matches!(from, Operand::Name(name) if name.starts_with('%')
             && self.register(name).is_none()
@@ -106,7 +99,7 @@ impl Decoder<'_, '_, '_> {
         self.is_of_bits(to, ty, name)?;
         let widths: &[&str] = match name.split('.').next() {
             Some("%tid" | "%ntid" | "%ctaid" | "%nctaid") => &["16", "32"],
-            Some("%clock64" | "%globaltimer") => &["64"],
+            Some("%clock64" | "%globaltimer" | "%current_graph_exec") => &["64"],
             Some("%gridid") => &["16", "32", "64"],
             _ => &["32"],
         };

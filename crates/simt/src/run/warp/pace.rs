@@ -1,7 +1,7 @@
 //! Whether a warp gets on: it may repeat the same instructions until somebody changes what they read.
 
 use super::{StackEntry, Wait, WarpState};
-use crate::code::Op;
+use crate::code::{Callee, Op};
 use crate::regs::{Lanes32, Lanes64};
 use crate::run::block::LaunchState;
 
@@ -145,6 +145,7 @@ impl WarpState {
                     Op::Memory(op) if op.stores() => {
                         self.regs(entry.frame).guarded(inst.guard, entry.mask) != 0
                     }
+                    Op::Call(call) => matches!(call.callee, Callee::Runtime(_)),
                     _ => false,
                 };
             }
