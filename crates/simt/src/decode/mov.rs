@@ -6,7 +6,7 @@ use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::alu::Alu;
 use crate::alu::convert::{Convert, Move};
-use crate::code::{Op, R32};
+use crate::code::{FrameInit, Op, R32};
 
 impl Decoder<'_, '_, '_> {
     pub(super) fn mov(&mut self) -> Decoded<Op> {
@@ -47,9 +47,17 @@ impl Decoder<'_, '_, '_> {
     fn copy(&mut self, to: &Operand<'_>, from: &Operand<'_>, ty: &str, bits: u32) -> Decoded<Move> {
         if bits == 1 {
             self.check(Kind::new("P"), Some(ty), to)?;
-            self.check(Kind::new("p"), Some(ty), from)?;
+            if *from != Operand::Name("%is_explicit_cluster") {
+                self.check(Kind::new("p"), Some(ty), from)?;
+            }
             let to = self.dst(to)?;
-            let (from, negated) = self.src_pred(from)?;
+            let (from, negated) = match from {
+                // No launch has clusters of blocks.
+                Operand::Name("%is_explicit_cluster") => {
+                    (self.initialized(FrameInit::Number(0)), false)
+                }
+                from => self.src_pred(from)?,
+            };
             return Ok(Move::Pred { to, from, negated });
         }
         // A special register has a width of its own.
