@@ -235,6 +235,10 @@ pub enum Statement<'a> {
     CallPrototype {
         /// The label before it.
         label: &'a str,
+        /// Return parameters.
+        returns: Vec<Variable<'a>>,
+        /// Parameters.
+        params: Vec<Variable<'a>>,
         /// Where it stands.
         at: At,
     },

@@ -1,6 +1,6 @@
 //! Bodies of functions.
 
-use super::ast::{At, Guard, Instruction, Loc, Span, Statement};
+use super::ast::{At, Guard, Instruction, Loc, Span, Statement, Variable};
 use super::cursor::{Cursor, Parsed};
 use super::token::Token;
 
@@ -72,8 +72,13 @@ impl<'a> Cursor<'a> {
                 at,
             },
             ".callprototype" => {
-                self.prototype()?;
-                Statement::CallPrototype { label, at }
+                let (returns, params) = self.prototype()?;
+                Statement::CallPrototype {
+                    label,
+                    returns,
+                    params,
+                    at,
+                }
             }
             _ => Statement::Label { name: label, at },
         })
@@ -87,21 +92,24 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// `(.param .b32 _) _ (.param .b64 _) .noreturn;`
-    fn prototype(&mut self) -> Parsed<()> {
+    /// `(.param .b32 _) _ (.param .b64 _) .noreturn;`: the return parameters, and the parameters.
+    fn prototype(&mut self) -> Parsed<(Vec<Variable<'a>>, Vec<Variable<'a>>)> {
         self.advance()?;
-        if self.token == Token::OpenParen {
-            self.parameters()?;
-        }
-        self.name("`_`, a prototype's name")?;
-        if self.token == Token::OpenParen {
-            self.parameters()?;
+        let mut lists = [Vec::new(), Vec::new()];
+        for (at, list) in lists.iter_mut().enumerate() {
+            if self.token == Token::OpenParen {
+                *list = self.parameters()?;
+            }
+            if at == 0 {
+                self.name("`_`, a prototype's name")?;
+            }
         }
         while self.take(Token::Directive)? {
             self.take(Token::Integer)?;
         }
         self.expect(Token::Semicolon, "`;`")?;
-        Ok(())
+        let [returns, params] = lists;
+        Ok((returns, params))
     }
 
     fn directive(&mut self, out: &mut Vec<Statement<'a>>) -> Parsed<()> {

@@ -56,8 +56,10 @@ pub enum Op {
         /// As for [`Op::Branch`].
         reconverge: u32,
     },
-    /// A direct call. Arguments and results are copied between the frames' parameter memory.
+    /// A call. Arguments and results are copied between the frames' parameter memory.
     Call(Box<Call>),
+    /// `alloca`, `stacksave`, `stackrestore`
+    Stack(Stack),
     /// Returns from the function; in the entry, ends the thread.
     Return,
     /// Ends the thread.
@@ -80,27 +82,106 @@ pub enum Op {
 /// The `reconverge` of a branch whose lanes do not reconverge before they end.
 pub const NEVER: u32 = u32::MAX;
 
-/// A direct call.
+/// A call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// Index into [`Program::functions`].
-    pub function: u32,
-    /// For each argument: bytes from `from` in the caller's frame to `to` in the callee's, both in local
-    /// memory, relative to the frame.
-    pub arguments: Vec<Copy>,
-    /// For each result: from the callee's frame to the caller's.
-    pub results: Vec<Copy>,
+    /// Which function.
+    pub callee: Callee,
+    /// Where the arguments and results lie in the caller's frame.
+    pub slots: Signature,
 }
 
-/// A copy of bytes from one frame to another.
+/// The function that a call calls.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Callee {
+    /// Index into [`Program::functions`].
+    Function(u32),
+    /// A function of CUDA's device runtime, which no module defines.
+    Runtime(Runtime),
+    /// The function at an address.
+    Pointer {
+        /// The register of the address.
+        address: R64,
+        /// The addresses of `.calltargets`, if there is such a list.
+        listed: Option<Box<[u64]>>,
+    },
+}
+
+/// The functions of CUDA's device runtime that this machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Copy {
-    /// Offset in the frame that is read.
-    pub from: u32,
-    /// Offset in the frame that is written.
-    pub to: u32,
+pub enum Runtime {
+    /// `vprintf(format, arguments)`
+    Print,
+    /// `__assertfail(expression, file, line, function, …)`
+    Assert,
+    /// `malloc(bytes)`
+    Allocate,
+    /// `free(address)`
+    Free,
+}
+
+/// The results and parameters of a function, or those of a call, in a frame.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Signature {
+    /// The results.
+    pub results: Vec<Slot>,
+    /// The parameters or arguments.
+    pub parameters: Vec<Slot>,
+}
+
+impl Signature {
+    /// Whether results and parameters are as many and as large as those of another, wherever they lie.
+    pub(crate) fn fits(&self, other: &Self) -> bool {
+        let bytes = |slots: &[Slot]| slots.iter().map(|slot| slot.bytes).collect::<Vec<_>>();
+        bytes(&self.results) == bytes(&other.results)
+            && bytes(&self.parameters) == bytes(&other.parameters)
+    }
+}
+
+/// Bytes of a frame's local memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// Offset in the frame.
+    pub at: u32,
     /// How many.
     pub bytes: u32,
+}
+
+/// Where the code of functions begins among addresses: data accesses there are out of bounds.
+pub(crate) const FUNCTIONS: u64 = 0x1_0000_0000;
+/// Bytes between the addresses of two functions.
+pub(crate) const FUNCTION_BYTES: u64 = 16;
+
+/// A function of the module whose address may be called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The address.
+    pub address: u64,
+    /// The function's name.
+    pub name: String,
+    /// Index into [`Program::functions`]; `None` if no indirect call of the program fits the function, or its body is
+    /// not in the module.
+    pub function: Option<u32>,
+}
+
+/// An instruction on the frame's part of the stack that grows while it runs; `top` is the register of its end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(missing_docs, reason = "the fields are the instruction's operands")]
+pub enum Stack {
+    Alloca {
+        to: Reg,
+        bytes: Reg,
+        align: u32,
+        top: R32,
+    },
+    Save {
+        to: Reg,
+        top: R32,
+    },
+    Restore {
+        from: Reg,
+        top: R32,
+    },
 }
 
 /// `bar` and `barrier` (PTX ISA §9.7.13.1).
@@ -154,11 +235,16 @@ pub enum FrameInit {
     },
     /// An offset in this frame's local memory, as an address of the local space.
     Local(u32),
+    /// The end of this frame's local memory.
+    FrameEnd,
     /// An offset in dynamic shared memory, as an address of the shared space.
     DynamicShared(i64),
     /// A special register.
     Special(Special),
 }
+
+/// Bytes of a block's shared memory that are reserved for the system, where a kernel asks for their place.
+pub(crate) const RESERVED_SHARED: u32 = 1024;
 
 /// A special register whose value a warp knows when it starts (PTX ISA §10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -181,6 +267,11 @@ pub enum Special {
     LanemaskGt,
     TotalSmemSize,
     DynamicSmemSize,
+    AggrSmemSize,
+    /// `%reserved_smem_offset_begin` and the like: bytes behind the begin of the memory reserved for the system.
+    ReservedSmem(u32),
+    /// `%envreg1`
+    Envreg(u8),
     /// `%clusterid` and the like: there is one cluster a block.
     Zero,
     /// `%nclusterid.y`, `%cluster_nctaid.x` and the like.
@@ -212,6 +303,10 @@ pub struct Func {
     /// Bytes of local memory that a frame takes, a multiple of 16: `.local` variables, and `.param`
     /// variables of the body and of a `.func`.
     pub frame_bytes: u32,
+    /// Where its results and parameters lie in the frame.
+    pub slots: Signature,
+    /// The register of the stack's end, if it has [`Op::Stack`].
+    pub stack_top: Option<R32>,
     /// The instructions. The last one is a [`Op::Return`] or a jump.
     pub code: Vec<Inst>,
     /// For each instruction, the place in the text that it comes from.
@@ -232,6 +327,29 @@ pub struct Origin {
 }
 
 impl Program {
+    /// Whether a function fulfils this.
+    pub(crate) fn any(&self, is: impl Fn(&Func) -> bool) -> bool {
+        self.functions.iter().any(is)
+    }
+
+    /// Whether it can allocate or free memory.
+    pub(crate) fn uses_heap(&self) -> bool {
+        self.any(|func| {
+            func.code.iter().any(|inst| {
+                matches!(&inst.op, Op::Call(call)
+                    if matches!(call.callee, Callee::Runtime(Runtime::Allocate | Runtime::Free)))
+            })
+        })
+    }
+
+    /// Whether it knows where the shared memory lies that is reserved for the system.
+    pub(crate) fn uses_reserved_shared(&self) -> bool {
+        let is_reserved = |init: &InitializedRegister| {
+            matches!(init.init, FrameInit::Special(Special::ReservedSmem(_)))
+        };
+        self.any(|func| func.frame_init.iter().any(is_reserved))
+    }
+
     /// Whether the instruction at a site is an atomic that [only counts](crate::memory::atomic::Atomic::only_counts).
     pub(crate) fn is_counting_atomic(&self, site: Site) -> bool {
         let function = self.functions.get(site.function as usize);
@@ -287,6 +405,8 @@ pub struct InitialAddress {
     pub variable: u32,
     /// Bytes behind that address.
     pub offset: i64,
+    /// Bits that the address is shifted down by: `mask()` selects one byte.
+    pub shift: u32,
 }
 
 /// A kernel together with all functions that it can reach.
@@ -302,6 +422,8 @@ pub struct Program {
     pub shared_bytes: u32,
     /// The names of the variables in static shared memory, and where they lie.
     pub shared: Vec<(String, Range<u64>)>,
+    /// The functions whose address is taken in the module, in rising order of addresses.
+    pub targets: Vec<Target>,
     /// The numbers of the module's variables that it can reach, in rising order.
     pub variables: Vec<u32>,
     /// `.reqntid`, if given.

@@ -133,6 +133,11 @@ impl<'m> Variables<'m> {
         self.reached.into_iter().collect()
     }
 
+    /// The address of the function of this name.
+    pub(crate) fn function(&self, name: &str) -> Option<u64> {
+        self.memory.functions.get(name).copied()
+    }
+
     /// The place of the module-scope variable of this name.
     pub(crate) fn module_scope(&mut self, name: &str) -> Option<Result<Location, LowerError>> {
         let variable = *self.memory.by_name.get(name)?;

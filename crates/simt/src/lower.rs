@@ -8,11 +8,11 @@ mod declarations;
 mod flow;
 mod function;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use ptx::ast::{At, Function, Module};
+use ptx::ast::{At, Function, Init, Module};
 
-use crate::code::{ModuleVariable, Param, Program};
+use crate::code::{ModuleVariable, Param, Program, Signature, Target};
 pub use crate::error::LowerError;
 use crate::layout::{ModuleMemory, Variables, layout};
 pub use declarations::check;
@@ -49,6 +49,7 @@ fn kernel(
     memory: &ModuleMemory<'_>,
 ) -> Result<Program, LowerError> {
     let mut lowering = Lowering {
+        pointers: Vec::new(),
         module,
         program: program_of(module, entry)?,
         functions: Functions {
@@ -60,13 +61,41 @@ fn kernel(
     };
     // Functions are numbered as calls to them are met; lowering one may number more.
     lowering.functions.number(entry.name, entry.at)?;
+    let taken = functions_taken(module);
     let mut next = 0;
-    while let Some(function) = lowering.functions.order.get(next).copied() {
-        let lowered = function::lower(&mut lowering, function)?;
-        lowering.program.functions.push(lowered);
-        next += 1;
+    loop {
+        while let Some(function) = lowering.functions.order.get(next).copied() {
+            let lowered = function::lower(&mut lowering, function)?;
+            lowering.program.functions.push(lowered);
+            next += 1;
+        }
+        // A call of an address can reach each function that fits it and whose address is taken somewhere, because an
+        // address may come from another kernel.
+        for function in &taken {
+            let (slots, _) = function::slots(&function.returns, &function.params)?;
+            if lowering.pointers.iter().any(|call| call.fits(&slots)) {
+                lowering.functions.number(function.name, function.at)?;
+            }
+        }
+        if next == lowering.functions.order.len() {
+            break;
+        }
     }
     let mut program = lowering.program;
+    let numbers = &lowering.functions.numbers;
+    let target = |(name, address): (&&str, &u64)| Target {
+        address: *address,
+        name: (*name).to_owned(),
+        function: numbers.get(*name).copied(),
+    };
+    if !lowering.pointers.is_empty() {
+        program.targets = memory.functions.iter().map(target).collect();
+        // Of a function and its aliases, the one that has a number.
+        program
+            .targets
+            .sort_by_key(|target| (target.address, target.function.is_none()));
+        program.targets.dedup_by_key(|target| target.address);
+    }
     program.shared_bytes = lowering.variables.shared_bytes();
     program.shared = std::mem::take(&mut lowering.variables.shared_names);
     program.variables = lowering.variables.reached();
@@ -77,6 +106,8 @@ fn kernel(
 struct Lowering<'m> {
     module: &'m Module<'m>,
     program: Program,
+    /// The arguments and results of its calls of addresses.
+    pointers: Vec<Signature>,
     functions: Functions<'m>,
     variables: Variables<'m>,
 }
@@ -87,6 +118,39 @@ struct Functions<'m> {
     /// In the order of their numbers.
     order: Vec<&'m Function<'m>>,
     numbers: HashMap<&'m str, u32>,
+}
+
+/// The functions with a body whose address is an initial value of a variable, or is taken by a `mov`.
+fn functions_taken<'m>(module: &'m Module<'m>) -> Vec<&'m Function<'m>> {
+    fn initial<'m>(init: &Init<'m>, names: &mut HashSet<&'m str>) {
+        match init {
+            Init::List(items) => items.iter().for_each(|item| initial(item, names)),
+            Init::Mask { of, .. } => initial(of, names),
+            Init::Address { name, .. } => {
+                names.insert(name);
+            }
+            Init::Number(_) => {}
+        }
+    }
+    let mut names = HashSet::new();
+    let variables = module.variables.iter();
+    for init in variables.filter_map(|variable| variable.init.as_ref()) {
+        initial(init, &mut names);
+    }
+    let instructions = module.functions.iter().flat_map(Function::instructions);
+    let moves = instructions.filter(|inst| inst.opcode.starts_with("mov."));
+    names.extend(moves.flat_map(|inst| inst.uses()));
+    for (alias, function) in &module.aliases {
+        if names.contains(alias) {
+            names.insert(function);
+        }
+    }
+    let functions = module.functions.iter();
+    functions
+        .filter(|function| {
+            !function.entry && function.body.is_some() && names.contains(function.name)
+        })
+        .collect()
 }
 
 /// A program without functions yet: the entry's parameters, and the blocks that it takes.
@@ -146,14 +210,23 @@ impl<'m> Functions<'m> {
         if let Some(number) = self.numbers.get(name) {
             return Ok(*number);
         }
+        // An alias is another name of a function.
+        let mut aliases = self.module.aliases.iter();
+        let alias = aliases.find(|(alias, _)| *alias == name);
+        let real = alias.map_or(name, |(_, function)| *function);
+        if let Some(number) = self.numbers.get(real) {
+            return Ok(*number);
+        }
         let function = self
             .module
             .functions
             .iter()
-            .find(|function| function.name == name && function.body.is_some())
+            .find(|function| function.name == real && function.body.is_some())
             .ok_or_else(|| {
                 let mut declared = self.module.functions.iter();
-                let message = if declared.any(|function| function.name == name) {
+                let message = if is_device_runtime(name) {
+                    format!("`{name}`: device-side launches are not supported")
+                } else if declared.any(|function| function.name == name) {
                     format!("function `{name}` is declared, but its body is not in this module")
                 } else {
                     format!("there is no function `{name}`")
@@ -165,4 +238,9 @@ impl<'m> Functions<'m> {
         self.numbers.insert(function.name, number);
         Ok(number)
     }
+}
+
+/// Whether a function is one of CUDA's runtime on the device, which launches kernels.
+fn is_device_runtime(name: &str) -> bool {
+    name.starts_with("cuda") || name.starts_with("__cudaCDP2")
 }

@@ -22,6 +22,7 @@ struct Program {
     grid: [u32; 3],
     block: [u32; 3],
     shared: u32,
+    cooperative: bool,
     out: usize,
 }
 
@@ -75,6 +76,7 @@ fn program(module: &Module, launch: &str, line: &str) -> Program {
         shared: facts
             .get("shared")
             .map_or(0, |bytes| bytes.parse().unwrap()),
+        cooperative: facts.contains_key("cooperative"),
         out: facts["out"].parse().unwrap(),
     }
 }
@@ -86,6 +88,7 @@ impl Program {
         let scratch = machine.zeroed::<u32>(SCRATCH_WORDS).unwrap();
         let args = [out.into(), scratch.into()];
         let launch = Launch::new(function, self.grid, self.block, &args);
+        let launch = launch.with_cooperative(self.cooperative);
         let ran = machine.launch(&launch.with_shared_bytes(self.shared));
         let result = machine.read(out).unwrap();
         machine.free(out).unwrap();

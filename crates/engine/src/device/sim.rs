@@ -1,5 +1,7 @@
 //! The SIMT machine, which runs the same PTX on the CPU, warp by warp.
 
+use std::io::Write as _;
+
 use ptx::extract::SourceLines;
 use simt::observe::Observer;
 use simt::{Buffer, Config, Function, Instance, Launch as SimLaunch, Machine, MemoryError, Module};
@@ -89,7 +91,14 @@ impl Sim {
             .with_shared_bytes(launch.shared_bytes)
             .with_blocks(chosen);
         let launched = self.machine.launch_observed(&prepared, observer(&function));
+        self.print_printed();
         launched.map_err(|error| Error::launch(launch, error))
+    }
+
+    /// Prints what kernels have printed to the standard output, where a GPU's go too.
+    fn print_printed(&mut self) {
+        // Like a GPU's driver, it does not mind that nobody reads.
+        let _ = std::io::stdout().write_all(&self.machine.take_printed());
     }
 
     /// The place of a buffer in memory: its first address and its size in bytes.
@@ -204,6 +213,7 @@ impl Device for Sim {
             true => (self.machine.launch_counted(&prepared)).map(|counters| counters.metrics()),
             false => self.machine.launch(&prepared).map(|_| Vec::new()),
         };
+        self.print_printed();
         // Messages here are lines. A fault's further ones list the calls that led to it.
         let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
         let counters =

@@ -1,7 +1,7 @@
 //! Labels, instructions, operands.
 
 use super::{HEAD, body, operands, rows};
-use crate::ast::{Guard, Instruction, Loc, Operand, Span, Statement};
+use crate::ast::{Guard, Instruction, Linkage, Loc, Operand, Space, Span, Statement, Variable};
 
 const OPERANDS: &str = r#"
 ret => []
@@ -85,6 +85,17 @@ fn labels_and_what_they_name() {
     let start = (HEAD.len() + ".entry k() { ".len()) as u32;
     body(text, |body| {
         let at = |label: &str| start + text.find(label).unwrap() as u32;
+        let parameter = |ty, align, dims, place| Variable {
+            linkage: Linkage::Internal,
+            space: Space::Param,
+            align,
+            ty,
+            vector: 1,
+            name: "_",
+            at: at(place),
+            dims,
+            init: None,
+        };
         assert_eq!(
             body,
             [
@@ -108,14 +119,20 @@ fn labels_and_what_they_name() {
                 },
                 Statement::CallPrototype {
                     label: "p",
+                    returns: vec![parameter("b32", None, vec![], "_) _")],
+                    params: vec![parameter("b8", Some(8), vec![Some(16)], "_[16]")],
                     at: at("p: .")
                 },
                 Statement::CallPrototype {
                     label: "q",
+                    returns: vec![],
+                    params: vec![parameter("b64", None, vec![], "_); r")],
                     at: at("q: .")
                 },
                 Statement::CallPrototype {
                     label: "r",
+                    returns: vec![],
+                    params: vec![],
                     at: at("r: .")
                 },
             ]

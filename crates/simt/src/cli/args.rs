@@ -47,6 +47,9 @@ pub(super) struct Run {
     #[arg(long, value_name = "LAUNCH", num_args = 1.., value_parser = launch,
           conflicts_with_all = ["entry", "grid", "block", "shared"])]
     launch: Vec<KernelLaunch>,
+    /// Launch cooperatively: the blocks of a grid may wait for each other, with `grid.sync()`
+    #[arg(long)]
+    pub(super) cooperative: bool,
     /// The kernel's arguments, in the order of its parameters
     #[arg(long, value_name = "SPEC", num_args = 1..)]
     pub(super) arg: Vec<Spec>,

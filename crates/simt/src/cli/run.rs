@@ -102,6 +102,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     for (own, function, values) in &launches {
         let launch = Launch::new(function, own.grid, own.block, values);
         let launch = launch.with_shared_bytes(own.shared);
+        let launch = launch.with_cooperative(args.cooperative);
         let start = Instant::now();
         let counted = if args.count || args.json {
             machine.launch_counted(&launch).map(Some)
@@ -109,6 +110,12 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
             machine.launch(&launch).map(|()| None)
         };
         let seconds = start.elapsed().as_secs_f64();
+        // Beside one JSON object, what kernels print has no place.
+        let printed = machine.take_printed();
+        match args.json {
+            true => err.write_all(&printed)?,
+            false => out.write_all(&printed)?,
+        }
         match counted {
             Err(LaunchError::Fault(error)) => {
                 fault = Some(Failure::fault(error.to_string()));

@@ -1,7 +1,10 @@
 //! Barriers, and the ends of threads (PTX ISA §9.7.12, §9.7.13).
 
 use super::{Decoded, Decoder, lookup};
-use crate::code::{Barrier, BarrierReduce, Op, ReduceOp, Reg};
+use crate::code::{Barrier, BarrierReduce, FrameInit, Op, ReduceOp, Reg, Stack};
+
+/// The largest alignment of `alloca`.
+const MAX_ALIGN: u32 = 1 << 16;
 
 const REDUCTIONS: [(&str, ReduceOp); 3] = [
     ("popc", ReduceOp::Popc),
@@ -17,6 +20,47 @@ impl Decoder<'_, '_, '_> {
             "exit" => Op::Exit,
             "trap" => Op::Trap,
             _ => return Err(self.unsupported_form()),
+        })
+    }
+
+    /// `alloca.type d, bytes{, align}`, `stacksave.type d`, `stackrestore.type a` (PTX ISA §9.7.16).
+    pub(super) fn stack(&mut self, ty: &str) -> Decoded<Stack> {
+        let bits = if ty == "u64" { 64 } else { 32 };
+        let top = self.initialized(FrameInit::FrameEnd);
+        self.func.stack_top = Some(top);
+        let (name, operands) = (self.words[0], self.operands);
+        let (Some(first), more) = (operands.first(), operands.get(1)) else {
+            return Err(self.operand_count(1));
+        };
+        if name == "stackrestore" {
+            let from = self.src_of(first, ty, bits)?;
+            return Ok(Stack::Restore { from, top });
+        }
+        let to = match bits {
+            64 => Reg::R64(self.dst(first)?),
+            _ => Reg::R32(self.dst(first)?),
+        };
+        let Some(bytes) = more else {
+            return Ok(Stack::Save { to, top });
+        };
+        let bytes = self.src_of(bytes, ty, bits)?;
+        let align = match operands.get(2) {
+            Some(align) => self.number(align)?,
+            None => 8,
+        };
+        let align = u32::try_from(align)
+            .ok()
+            .filter(|align| align.is_power_of_two() && (8..=MAX_ALIGN).contains(align));
+        let align = align.ok_or_else(|| {
+            self.invalid(format!(
+                "an alignment is a power of two from 8 to {MAX_ALIGN}"
+            ))
+        })?;
+        Ok(Stack::Alloca {
+            to,
+            bytes,
+            align,
+            top,
         })
     }
 

@@ -15,6 +15,7 @@ impl Decoder<'_, '_, '_> {
             ["mov", ..] => self.mov(),
             ["cvt", "pack", "sat", ty, ..] => Ok(Op::Alu(Alu::Convert(self.cvt_pack(ty)?))),
             ["cvt", ..] => Ok(Op::Alu(Alu::Convert(self.cvt()?))),
+            ["alloca" | "stacksave" | "stackrestore", ty] => self.stack(ty).map(Op::Stack),
             _ => self.address_op(),
         }
     }

@@ -334,7 +334,7 @@ impl<'d> Decoder<'d, '_, '_> {
             let message = "is a variable, whose address only `mov` and `cvta` take";
             (kind.has('&'), message)
         } else {
-            return Err(self.invalid(format!("there is no register or variable `{name}`")));
+            return Err(self.unknown(name));
         };
         match is_taken {
             true => Ok(()),

@@ -6,7 +6,7 @@ use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::alu::Alu;
 use crate::alu::convert::{Convert, Move};
-use crate::code::{Op, R32};
+use crate::code::{FrameInit, Op, R32};
 
 impl Decoder<'_, '_, '_> {
     pub(super) fn mov(&mut self) -> Decoded<Op> {
@@ -47,17 +47,18 @@ impl Decoder<'_, '_, '_> {
     fn copy(&mut self, to: &Operand<'_>, from: &Operand<'_>, ty: &str, bits: u32) -> Decoded<Move> {
         if bits == 1 {
             self.check(Kind::new("P"), Some(ty), to)?;
-            self.check(Kind::new("p"), Some(ty), from)?;
+            if *from != Operand::Name("%is_explicit_cluster") {
+                self.check(Kind::new("p"), Some(ty), from)?;
+            }
             let to = self.dst(to)?;
-            let (from, negated) = self.src_pred(from)?;
+            let (from, negated) = match from {
+                // No launch has clusters of blocks.
+                Operand::Name("%is_explicit_cluster") => {
+                    (self.initialized(FrameInit::Number(0)), false)
+                }
+                from => self.src_pred(from)?,
+            };
             return Ok(Move::Pred { to, from, negated });
-        }
-        if let Operand::Name(name) | Operand::NameOffset(name, _) = from
-            && self.register(name).is_none()
-            && self.variable(name).is_none()
-            && self.module.functions.iter().any(|f| f.name == *name)
-        {
-            return Err(self.unsupported(format!("the address of function `{name}`")));
         }
         // A special register has a width of its own.
         let special = matches!(from, Operand::Name(name) if name.starts_with('%')
@@ -106,7 +107,7 @@ impl Decoder<'_, '_, '_> {
         self.is_of_bits(to, ty, name)?;
         let widths: &[&str] = match name.split('.').next() {
             Some("%tid" | "%ntid" | "%ctaid" | "%nctaid") => &["16", "32"],
-            Some("%clock64" | "%globaltimer") => &["64"],
+            Some("%clock64" | "%globaltimer" | "%current_graph_exec") => &["64"],
             Some("%gridid") => &["16", "32", "64"],
             _ => &["32"],
         };

@@ -53,6 +53,17 @@ impl Writer<'_, '_> {
     }
 
     fn write(&mut self, init: &Init<'_>, at: u64, strides: &[u64]) -> Result<(), LowerError> {
+        self.write_part(init, at, strides, None)
+    }
+
+    /// Writes a value, or the byte of it that a `mask()` selects by a shift.
+    fn write_part(
+        &mut self,
+        init: &Init<'_>,
+        at: u64,
+        strides: &[u64],
+        shift: Option<u32>,
+    ) -> Result<(), LowerError> {
         match init {
             Init::List(items) => {
                 let (stride, below) = match strides {
@@ -66,7 +77,7 @@ impl Writer<'_, '_> {
                 Ok(())
             }
             Init::Number(number) => {
-                let bytes = self.bytes_of(*number).to_le_bytes();
+                let bytes = (self.bytes_of(*number) >> shift.unwrap_or(0)).to_le_bytes();
                 self.put(at, &bytes[..self.element as usize])
             }
             Init::Address {
@@ -75,12 +86,22 @@ impl Writer<'_, '_> {
                 generic,
             } => {
                 let module = self.module;
+                if let Some(address) = module.functions.get(name) {
+                    let address = address.wrapping_add_signed(*offset) >> shift.unwrap_or(0);
+                    return match self.element == 8 || shift.is_some() {
+                        true => self.put(at, &address.to_le_bytes()[..self.element as usize]),
+                        false => Err(self.unsupported(format!(
+                            "the address of function `{name}` in an element of {} bytes",
+                            self.element
+                        ))),
+                    };
+                }
                 let target = module.named(name, self.variable).ok_or_else(|| {
                     LowerError::invalid(format!("there is no variable `{name}`"), self.variable.at)
                 })?;
                 let number = module.numbers.get(&target.at);
                 let is_global = target.space == Space::Global;
-                if !matches!((self.element, is_global), (8, _) | (4, false)) {
+                if shift.is_none() && !matches!((self.element, is_global), (8, _) | (4, false)) {
                     let bytes = self.element;
                     let what = format!("the address of `{name}` in an element of {bytes} bytes");
                     return Err(self.unsupported(what));
@@ -100,10 +121,19 @@ impl Writer<'_, '_> {
                     bytes: self.element as u32,
                     variable: *number,
                     offset: offset.wrapping_add(window),
+                    shift: shift.unwrap_or(0),
                 });
                 self.put(at, &[0; 8][..self.element as usize])
             }
-            Init::Mask { .. } => Err(self.unsupported("mask() in an initializer")),
+            Init::Mask { mask, of } => {
+                let shift = mask.trailing_zeros() % u64::BITS;
+                match *mask == 0xff << shift && self.element == 1 && shift % 8 == 0 {
+                    true => self.write_part(of, at, strides, Some(shift)),
+                    false => {
+                        Err(self.unsupported("a mask() of more than a byte in an initializer"))
+                    }
+                }
+            }
         }
     }
 

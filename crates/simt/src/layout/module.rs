@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ptx::ast::{At, Linkage, Module, Space, Span, Statement, Variable};
 
 use super::{MAX_CONSTANT, MAX_GLOBAL, initial, layout, too_large};
-use crate::code::ModuleVariable;
+use crate::code::{FUNCTION_BYTES, FUNCTIONS, ModuleVariable};
 use crate::error::LowerError;
 
 /// The variables of a module in global and constant memory, its functions' own among them.
@@ -16,6 +16,8 @@ pub(crate) struct ModuleMemory<'m> {
     locals: Vec<(Span, &'m Variable<'m>)>,
     /// The numbers of variables, by where they are declared.
     pub(super) numbers: HashMap<At, u32>,
+    /// The addresses of functions, by their names and aliases.
+    pub(crate) functions: HashMap<&'m str, u64>,
     /// By their numbers: each variable, or why no kernel can use it.
     pub(crate) variables: Vec<Result<ModuleVariable, LowerError>>,
 }
@@ -46,9 +48,21 @@ impl<'m> ModuleMemory<'m> {
         let mut constant_bytes = 0;
         let place = |variable: &&Variable<'_>| place(variable, &mut constant_bytes);
         let numbers = declared.iter().map(|variable| variable.at).zip(0..);
+        let mut functions = HashMap::new();
+        let functions_of = module.functions.iter().zip(0..);
+        for (function, number) in functions_of.filter(|(function, _)| !function.entry) {
+            let address = FUNCTIONS + FUNCTION_BYTES * number;
+            functions.entry(function.name).or_insert(address);
+        }
+        for (alias, function) in &module.aliases {
+            if let Some(address) = functions.get(function) {
+                functions.insert(alias, *address);
+            }
+        }
         let mut memory = Self {
             by_name,
             locals,
+            functions,
             numbers: numbers.collect(),
             variables: declared.iter().map(place).collect(),
         };

@@ -8,7 +8,7 @@ use ptx::ast::{At, Function, Instruction, Loc, Space, Statement, Variable};
 use ptx::opcode::{self, Class};
 
 use super::{Functions, Lowering, declarations, flow};
-use crate::code::{Func, Guard, Inst, Op, Origin, RegisterNames};
+use crate::code::{Func, Guard, Inst, Op, Origin, RegisterNames, Signature, Slot};
 use crate::decode::context::Scope;
 use crate::decode::{Context, decode};
 use crate::error::LowerError;
@@ -27,10 +27,12 @@ pub(super) fn lower<'m>(
         program,
         functions,
         variables,
+        pointers,
     } = lowering;
     let mut body = Body {
         cx: Context::new(module, variables, function),
         functions,
+        pointers,
         labels: vec![HashMap::new()],
         jumps: Vec::new(),
         loc: None,
@@ -44,6 +46,7 @@ pub(super) fn lower<'m>(
         for variable in function.returns.iter().chain(&function.params) {
             body.declare_parameter(variable)?;
         }
+        body.cx.func.slots = slots(&function.returns, &function.params)?.0;
     }
     let Some(statements) = &function.body else {
         return Err(LowerError::invalid(
@@ -54,6 +57,35 @@ pub(super) fn lower<'m>(
     body.scope(statements)?;
     body.push(None, Op::Return, (function.at, Class::Control));
     body.finish()
+}
+
+/// Where results and parameters lie in a frame that begins with them, and where they end.
+pub(super) fn slots(
+    returns: &[Variable<'_>],
+    params: &[Variable<'_>],
+) -> Result<(Signature, u32), LowerError> {
+    let mut end = 0;
+    let mut slots = |variables: &[Variable<'_>]| {
+        let slot = |variable| {
+            let shape = layout(variable)?;
+            let (at, behind) = shape.place_behind(end, variable)?;
+            end = behind;
+            let bytes = shape.small_bytes(variable)?;
+            Ok(Slot { at, bytes })
+        };
+        variables
+            .iter()
+            .map(slot)
+            .collect::<Result<_, LowerError>>()
+    };
+    let (results, parameters) = (slots(returns)?, slots(params)?);
+    Ok((
+        Signature {
+            results,
+            parameters,
+        },
+        end,
+    ))
 }
 
 /// A jump whose target is a label that may come later.
@@ -70,6 +102,7 @@ struct Jump<'m> {
 struct Body<'l, 'm> {
     cx: Context<'l, 'm>,
     functions: &'l mut Functions<'m>,
+    pointers: &'l mut Vec<Signature>,
     /// Labels by scope; `None` until the label is reached.
     labels: Vec<HashMap<&'m str, Target<'m>>>,
     jumps: Vec<Jump<'m>>,
@@ -80,6 +113,9 @@ struct Body<'l, 'm> {
 enum Target<'m> {
     Pc(u32),
     List(Vec<&'m str>),
+    /// Functions, and results and parameters, of calls of an address.
+    Functions(&'m [&'m str]),
+    Prototype(&'m [Variable<'m>], &'m [Variable<'m>]),
 }
 
 impl<'m> Body<'_, 'm> {
@@ -130,6 +166,17 @@ impl<'m> Body<'_, 'm> {
             match statement {
                 Statement::BranchTargets { label, targets, .. } => {
                     self.labels[depth].insert(label, Target::List(targets.clone()));
+                }
+                Statement::CallTargets { label, targets, .. } => {
+                    self.labels[depth].insert(label, Target::Functions(targets));
+                }
+                Statement::CallPrototype {
+                    label,
+                    returns,
+                    params,
+                    ..
+                } => {
+                    self.labels[depth].insert(label, Target::Prototype(returns, params));
                 }
                 Statement::Registers {
                     ty,

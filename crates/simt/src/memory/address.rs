@@ -48,7 +48,7 @@ impl Region {
         }
     }
 
-    pub(super) fn space(self) -> Space {
+    pub(crate) fn space(self) -> Space {
         match self {
             Region::Generic | Region::Global => Space::Global,
             Region::Shared => Space::Shared,

@@ -270,6 +270,11 @@ impl SharedMemory {
         }
     }
 
+    /// One of its bytes.
+    pub(crate) fn byte(&self, at: u64) -> Option<u8> {
+        (at < self.bytes).then(|| self.get(0, at))
+    }
+
     /// Its bytes; there may be a few more than it has.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(&mut self.words)

@@ -100,9 +100,7 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
         let warps = launch.threads().div_ceil(32);
         Self {
             launch,
-            shared: SharedMemory::new(u64::from(
-                launch.dynamic_shared_at() + launch.dynamic_shared,
-            )),
+            shared: SharedMemory::new(u64::from(launch.shared_bytes())),
             warps: (0..warps)
                 .map(|warp| WarpState::new(launch, warp))
                 .collect(),

@@ -111,6 +111,29 @@ pub enum FaultKind {
         /// How many targets there are.
         targets: u32,
     },
+    /// `assert` of a condition that does not hold.
+    Assert {
+        /// The condition, as the source has it.
+        expression: String,
+        /// The source file.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The function.
+        function: String,
+    },
+    /// `free` of an address that `malloc` has not given, or that was freed before.
+    BadFree {
+        /// The address.
+        address: u64,
+    },
+    /// A call of an address that is no function's, or not of one that the call fits.
+    BadCall {
+        /// The address.
+        address: u64,
+        /// What is there, in words.
+        problem: String,
+    },
     /// No local memory for another frame: calls nested too deeply for what a thread may have, or no more
     /// memory to be had from the host.
     StackOverflow,
@@ -293,6 +316,22 @@ impl fmt::Display for FaultKind {
             FaultKind::Deadlock { waiting } => write!(f, "deadlock: {waiting}"),
             FaultKind::BadIndex { index, targets } => {
                 write!(f, "brx.idx with index {index} of {targets} targets")
+            }
+            FaultKind::Assert {
+                expression,
+                file,
+                line,
+                function,
+            } => write!(
+                f,
+                "assertion `{expression}` failed, {file}:{line}, in `{function}`,"
+            ),
+            FaultKind::BadFree { address } => write!(
+                f,
+                "free of {address:#x}, which malloc has not given out or which was freed before,"
+            ),
+            FaultKind::BadCall { address, problem } => {
+                write!(f, "call of the address {address:#x}, {problem},")
             }
             FaultKind::StackOverflow => f.write_str(
                 "calls nested too deeply: no local memory for another call (Config::max_local_bytes, or the host's own memory)",

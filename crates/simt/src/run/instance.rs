@@ -265,7 +265,8 @@ impl Machine {
                     .as_ref()
                     .and_then(|of| of.constant_at);
                 let address = constant.map_or(addresses[target], u64::from);
-                let value = address.wrapping_add_signed(held.offset).to_le_bytes();
+                let value = address.wrapping_add_signed(held.offset) >> held.shift;
+                let value = value.to_le_bytes();
                 memory.write(held.at, &value[..held.bytes as usize]);
             }
         }

@@ -8,6 +8,7 @@ use super::arg::{Arg, parameters};
 use super::block::{Exchange, LaunchState};
 use super::fault::Fault;
 use super::geometry::check_geometry;
+use super::heap::Heap;
 use super::instance::InstanceError;
 use super::machine::Machine;
 use super::residents::{Blocks, HostThread};
@@ -17,6 +18,9 @@ use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
 use crate::module::Function;
 use crate::observe::Observer;
+
+/// Bytes of a cooperative launch's workspace; the grid's barrier is one of its words.
+const WORKSPACE: u64 = 64;
 
 /// A kernel together with the geometry and arguments of a launch.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +35,9 @@ pub struct Launch<'a> {
     pub shared_bytes: u32,
     /// One argument for each of the kernel's parameters.
     pub args: &'a [Arg],
+    /// Whether all blocks run at the same time, and may synchronize as one grid
+    /// (`cooperative_groups::this_grid().sync()`).
+    pub cooperative: bool,
     /// The numbers of the blocks that are run, x fastest; all of the grid's where there are none.
     pub blocks: Option<&'a [u64]>,
 }
@@ -44,7 +51,17 @@ impl<'a> Launch<'a> {
             block,
             shared_bytes: 0,
             args,
+            cooperative: false,
             blocks: None,
+        }
+    }
+
+    /// The same launch as a cooperative one, as `cudaLaunchCooperativeKernel` makes it.
+    #[must_use]
+    pub fn with_cooperative(self, cooperative: bool) -> Self {
+        Self {
+            cooperative,
+            ..self
         }
     }
 
@@ -171,7 +188,38 @@ impl Machine {
     pub fn launch_observed<O: Observer>(
         &mut self,
         launch: &Launch<'_>,
+        observer: O,
+    ) -> Result<O, LaunchError> {
+        let program = &*launch.function.program;
+        let missing = |variable: &str, source| LaunchError::Variable {
+            kernel: program.functions[0].name.clone(),
+            variable: variable.to_owned(),
+            source,
+        };
+        let heap = self.heap.get_mut().expect("the heap does not panic");
+        if program.uses_heap() && !heap.is_placed {
+            let bytes = self.config.heap_bytes;
+            let base = self.global.allocate(bytes);
+            *heap = Heap::new(base.map_err(|source| missing("the heap", source))?, bytes);
+        }
+        let printed = self.printed.get_mut();
+        printed.expect("printing does not panic").begin();
+        if !launch.cooperative {
+            return self.launch_in(launch, observer, 0);
+        }
+        let workspace = self.global.allocate(WORKSPACE);
+        let workspace = workspace.map_err(|source| missing("the grid's barrier", source))?;
+        let result = self.launch_in(launch, observer, workspace);
+        self.global.free(workspace);
+        result
+    }
+
+    /// Runs a kernel to its end, with a workspace for the barrier of its grid if it is cooperative.
+    fn launch_in<O: Observer>(
+        &mut self,
+        launch: &Launch<'_>,
         mut observer: O,
+        workspace: u64,
     ) -> Result<O, LaunchError> {
         let Launch {
             function,
@@ -179,6 +227,7 @@ impl Machine {
             block,
             shared_bytes,
             args,
+            cooperative,
             blocks: chosen,
         } = *launch;
         let program = &*function.program;
@@ -248,19 +297,25 @@ impl Machine {
                 instructions: AtomicU64::new(0),
                 faulted: AtomicU64::new(u64::MAX),
             },
+            workspace,
+            heap: &self.heap,
+            printed: &self.printed,
         };
+        let room = state.resident_blocks();
+        if cooperative && all > room {
+            let problem =
+                format!("a cooperative launch of {all} blocks; at most {room} run at a time");
+            if function.placed.is_none() {
+                self.free_all(variables);
+            }
+            return Err(LaunchError::geometry(program, problem));
+        }
         let threads = match self.config.schedule {
             Schedule::Fixed => self.pool.current_num_threads(),
             Schedule::RoundRobin | Schedule::Random(_) => 1,
         };
         let merged = Mutex::new(observer);
-        let blocks = Blocks::new(
-            chosen,
-            all,
-            state.resident_blocks(),
-            threads,
-            self.config.schedule,
-        );
+        let blocks = Blocks::new(chosen, all, room, threads, self.config.schedule);
         let thread = || {
             HostThread::new(&state, &blocks, || {
                 merged.lock().expect("no observer panics").fork()
@@ -279,9 +334,12 @@ impl Machine {
         merge(&mut thread().run_last());
         let mut result = match blocks.fault() {
             None => Ok(merged.into_inner().expect("no observer panics")),
-            Some((number, fault)) => Err(LaunchError::Fault(Box::new(
-                self.describe(launch, variables, number, fault),
-            ))),
+            Some((number, fault)) => {
+                let mut printed = self.printed.lock().expect("printing does not panic");
+                printed.end_at(number);
+                let fault = self.describe(launch, variables, number, fault);
+                Err(LaunchError::Fault(Box::new(fault)))
+            }
         };
         if function.placed.is_none() {
             if let Ok(observer) = &mut result {

@@ -2,11 +2,14 @@
 
 use std::collections::HashSet;
 use std::marker::PhantomData;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytemuck::Pod;
 
+use super::heap::Heap;
+use super::printf::Printed;
 use super::schedule::Schedule;
 use crate::memory::GlobalMemory;
 use crate::memory::global::MemoryError;
@@ -46,6 +49,11 @@ pub struct Config {
     /// modules and of the kernel that runs. 64 GiB by default. The host's memory is taken when it is first written, so without a
     /// limit a program could allocate more than the host has, and fail in the middle of a launch.
     pub max_memory_bytes: u64,
+    /// Bytes of device memory that `malloc` in kernels gives out, for all launches together. 8 MiB by default, as CUDA's.
+    pub heap_bytes: u64,
+    /// Bytes that kernels may have printed before [`Machine::take_printed`] takes them: then the oldest messages are
+    /// dropped. 1 MiB by default, as CUDA's buffer has.
+    pub printf_bytes: u64,
 }
 
 impl Default for Config {
@@ -58,6 +66,8 @@ impl Default for Config {
             resident_blocks: 0,
             max_local_bytes: 1 << 19,
             max_memory_bytes: 64 << 30,
+            heap_bytes: 8 << 20,
+            printf_bytes: 1 << 20,
         }
     }
 }
@@ -126,6 +136,9 @@ pub struct Machine {
     pub(super) instances: HashSet<u64>,
     pub(crate) config: Config,
     pub(crate) global: GlobalMemory,
+    /// The memory that kernels allocate.
+    pub(super) heap: Mutex<Heap>,
+    pub(super) printed: Mutex<Printed>,
     pub(crate) pool: rayon::ThreadPool,
     pub(crate) simd: &'static crate::host_simd::HostSimd,
 }
@@ -148,6 +161,8 @@ impl Machine {
             instances: HashSet::new(),
             config,
             global: GlobalMemory::with_limit(config.max_memory_bytes),
+            heap: Mutex::default(),
+            printed: Mutex::default(),
             pool: rayon::ThreadPoolBuilder::new()
                 .num_threads(config.threads)
                 .build()?,
@@ -158,6 +173,15 @@ impl Machine {
     /// How many host threads it runs on.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
+    }
+
+    /// What kernels have printed with `printf` since the last time, block by block in the order of their numbers; of
+    /// more than [`Config::printf_bytes`], the last messages.
+    ///
+    /// After a fault, the blocks behind the one that faulted have printed nothing.
+    pub fn take_printed(&mut self) -> Vec<u8> {
+        let printed = self.printed.get_mut();
+        printed.expect("printing does not panic").take()
     }
 
     /// Allocates `len` elements, all zero.

@@ -1,10 +1,13 @@
 //! What all blocks of a launch share.
 
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
+use super::heap::Heap;
 use super::machine::Config;
-use crate::code::Program;
+use super::printf::Printed;
+use crate::code::{Program, RESERVED_SHARED};
 use crate::memory::GlobalMemory;
 use crate::module::Text;
 use crate::observe::{Place, Space};
@@ -26,6 +29,10 @@ pub(super) struct LaunchState<'a> {
     pub(super) simd: &'a crate::host_simd::HostSimd,
     pub(super) deadline: Option<Instant>,
     pub(super) progress: Exchange,
+    /// The memory that a cooperative launch synchronizes its grid in; 0 for other launches.
+    pub(super) workspace: u64,
+    pub(super) heap: &'a Mutex<Heap>,
+    pub(super) printed: &'a Mutex<Printed>,
 }
 
 /// The state that host threads exchange while they run. It has cache lines of its own, because the rest of the launch
@@ -76,6 +83,31 @@ impl LaunchState<'_> {
     /// Where dynamic shared memory begins.
     pub(super) fn dynamic_shared_at(&self) -> u32 {
         self.program.shared_bytes.next_multiple_of(16)
+    }
+
+    /// Where the shared memory begins that is reserved for the system, behind the kernel's.
+    pub(super) fn reserved_shared_at(&self) -> u32 {
+        (self.dynamic_shared_at() + self.dynamic_shared).next_multiple_of(16)
+    }
+
+    pub(super) fn shared_bytes(&self) -> u32 {
+        match self.program.uses_reserved_shared() {
+            true => self.reserved_shared_at() + RESERVED_SHARED,
+            false => self.dynamic_shared_at() + self.dynamic_shared,
+        }
+    }
+
+    pub(super) fn heap(&self) -> MutexGuard<'_, Heap> {
+        self.heap.lock().expect("the heap does not panic")
+    }
+
+    /// Prints a message of the block at these coordinates.
+    pub(super) fn print(&self, block: [u32; 3], message: Vec<u8>) {
+        let sides = self.grid.map(u64::from);
+        let [x, y, z] = block.map(u64::from);
+        let number = x + sides[0] * (y + sides[1] * z);
+        let mut printed = self.printed.lock().expect("printing does not panic");
+        printed.add(number, message, self.config.printf_bytes);
     }
 
     pub(super) fn threads(&self) -> u32 {

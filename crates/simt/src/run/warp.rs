@@ -4,9 +4,10 @@ mod callers;
 mod execute;
 mod pace;
 mod paths;
+mod runtime;
 
 use super::block::LaunchState;
-use crate::code::{Call, FrameInit, Func, NEVER, Op, Reg, Special};
+use crate::code::{Call, FrameInit, Func, NEVER, Op, RESERVED_SHARED, Reg, Slot, Special};
 use crate::memory::LocalMemory;
 use crate::observe::Site;
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, Regs, lanes};
@@ -218,9 +219,15 @@ impl WarpState {
             frame.r64 = caller.r64 + below.r64 as usize;
             frame.preds = caller.preds + below.preds as usize;
             frame.local = caller.local + below.frame_bytes;
+            if let Some(top) = below.stack_top {
+                let tops = &self.r32[caller.r32 + top.0 as usize];
+                let highest = lanes(mask).map(|lane| tops[lane]).max();
+                frame.local = frame.local.max(highest.unwrap_or(0)).next_multiple_of(16);
+            }
             frame.depth_bytes = caller
                 .depth_bytes
-                .saturating_add(below.frame_bytes + 4 * below.r32 + 8 * below.r64 + 8);
+                .saturating_add(below.frame_bytes + 4 * below.r32 + 8 * below.r64 + 8)
+                .max(frame.local);
         }
         let depth = frame.depth_bytes.checked_add(func.frame_bytes);
         if depth.is_none_or(|depth| depth > launch.config.max_local_bytes) {
@@ -260,7 +267,12 @@ impl WarpState {
         again: bool,
     ) {
         for filled in &func.frame_init {
-            if again && !matches!(filled.init, FrameInit::Special(Special::Ctaid(_))) {
+            if again
+                && !matches!(
+                    filled.init,
+                    FrameInit::Special(Special::Ctaid(_)) | FrameInit::FrameEnd
+                )
+            {
                 continue;
             }
             // A fast path for the registers that differ between blocks.
@@ -276,6 +288,7 @@ impl WarpState {
                     [launch.variables[variable as usize].wrapping_add_signed(offset); LANES]
                 }
                 FrameInit::Local(offset) => [u64::from(frame.local.wrapping_add(offset)); LANES],
+                FrameInit::FrameEnd => [u64::from(frame.local + func.frame_bytes); LANES],
                 FrameInit::DynamicShared(offset) => {
                     [u64::from(launch.dynamic_shared_at()).wrapping_add_signed(offset); LANES]
                 }
@@ -312,19 +325,30 @@ impl WarpState {
             Special::LanemaskGt => each(|lane| (u32::MAX << lane) & !(1 << lane)),
             Special::TotalSmemSize => [shared; LANES],
             Special::DynamicSmemSize => [launch.dynamic_shared; LANES],
+            Special::AggrSmemSize => [shared + RESERVED_SHARED; LANES],
+            Special::ReservedSmem(behind) => [launch.reserved_shared_at() + behind; LANES],
+            Special::Envreg(1) => [(launch.workspace >> 32) as u32; LANES],
+            Special::Envreg(2) => [launch.workspace as u32; LANES],
+            Special::Envreg(_) => [0; LANES],
         }
     }
 
-    fn call(&mut self, launch: &LaunchState<'_>, pc: u32, call: &Call, active: u32) -> bool {
+    fn call(
+        &mut self,
+        launch: &LaunchState<'_>,
+        pc: u32,
+        function: u32,
+        call: &Call,
+        active: u32,
+    ) -> bool {
         let caller = self.top().frame;
-        if !self.enter(launch, call.function, active, Some((caller, pc))) {
+        if !self.enter(launch, function, active, Some((caller, pc))) {
             return false;
         }
         let callee = self.top().frame;
         let [from, to] = [caller, callee].map(|frame| self.frames[frame as usize].local);
-        for copy in &call.arguments {
-            self.copy(from + copy.from, to + copy.to, copy.bytes, active);
-        }
+        let parameters = &launch.program.functions[function as usize].slots.parameters;
+        self.copy(from, &call.slots.parameters, to, parameters, active);
         true
     }
 
@@ -344,14 +368,9 @@ impl WarpState {
         let caller = self.frames[caller as usize];
         let func = &launch.program.functions[caller.function as usize];
         if let Op::Call(call) = &func.code[pc as usize].op {
-            for copy in &call.results {
-                self.copy(
-                    callee.local + copy.from,
-                    caller.local + copy.to,
-                    copy.bytes,
-                    active,
-                );
-            }
+            let own = &launch.program.functions[callee.function as usize].slots;
+            let (from, to) = (callee.local, caller.local);
+            self.copy(from, &own.results, to, &call.slots.results, active);
         }
     }
 
@@ -371,11 +390,14 @@ impl WarpState {
         }
     }
 
-    fn copy(&mut self, from: u32, to: u32, bytes: u32, mask: u32) {
-        for lane in lanes(mask) {
-            for byte in 0..bytes {
-                let value = self.local.byte(lane, from + byte);
-                self.local.set_byte(lane, to + byte, value);
+    /// Copies slots of the frame at `from` to those of the frame at `to`.
+    fn copy(&mut self, from: u32, of: &[Slot], to: u32, into: &[Slot], mask: u32) {
+        for (of, into) in of.iter().zip(into) {
+            for lane in lanes(mask) {
+                for byte in 0..of.bytes.min(into.bytes) {
+                    let value = self.local.byte(lane, from + of.at + byte);
+                    self.local.set_byte(lane, to + into.at + byte, value);
+                }
             }
         }
     }

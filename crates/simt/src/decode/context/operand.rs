@@ -3,7 +3,9 @@
 use ptx::ast::{self, AddressBase, Number, Operand};
 
 use super::{AddressOperand, Context, RegisterNumber};
-use crate::code::{FrameInit, Guard, InitializedRegister, Pred, R32, Reg, Special};
+use crate::code::{
+    FrameInit, Guard, InitializedRegister, Pred, R32, RESERVED_SHARED, Reg, Special,
+};
 use crate::error::LowerError;
 use crate::layout::Location;
 use ptx::opcode::type_bytes;
@@ -36,7 +38,27 @@ impl Context<'_, '_> {
                 let reg: R32 = self.initialized(FrameInit::Special(special));
                 Ok((Reg::R32(reg), 32))
             }
-            None => Err(self.invalid(format!("there is no register `{name}`"))),
+            None => Err(self.unknown(name)),
+        }
+    }
+
+    /// The error for a name that stands for nothing here.
+    pub(crate) fn unknown(&self, name: &str) -> LowerError {
+        let base = name.split('.').next().unwrap_or(name);
+        let is_counter = base.strip_prefix("%pm").is_some_and(|number| {
+            let number = number.strip_suffix("_64").unwrap_or(number);
+            matches!(number, "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7")
+        });
+        let mut functions = self.module.functions.iter();
+        match name.starts_with('%') {
+            _ if functions.any(|function| function.name == name) => {
+                self.unsupported(format!("the address of function `{name}`"))
+            }
+            _ if is_counter => self.unsupported(format!("special register `{name}`")),
+            true => self.invalid(format!(
+                "there is no register `{name}`, and no special register of that name"
+            )),
+            false => self.invalid(format!("there is no register or variable `{name}`")),
         }
     }
 
@@ -141,7 +163,10 @@ impl Context<'_, '_> {
                 match self.variable(name) {
                     Some(location) => Ok(Some(address_of(location?, 0))),
                     None if *name == "WARP_SZ" => Ok(Some(FrameInit::Number(32))),
-                    None => Err(self.invalid(format!("there is no register or variable `{name}`"))),
+                    None => match self.module_variables.function(name) {
+                        Some(address) => Ok(Some(FrameInit::Number(address))),
+                        None => Err(self.unknown(name)),
+                    },
                 }
             }
             _ => Ok(None),
@@ -281,8 +306,19 @@ fn special(name: &str) -> Option<Special> {
         "%lanemask_gt" => Special::LanemaskGt,
         "%total_smem_size" => Special::TotalSmemSize,
         "%dynamic_smem_size" => Special::DynamicSmemSize,
+        "%aggr_smem_size" => Special::AggrSmemSize,
+        "%reserved_smem_offset_begin" | "%reserved_smem_offset_0" => Special::ReservedSmem(0),
+        "%reserved_smem_offset_1" => Special::ReservedSmem(RESERVED_SHARED / 2),
+        "%reserved_smem_offset_cap" | "%reserved_smem_offset_end" => {
+            Special::ReservedSmem(RESERVED_SHARED)
+        }
+        "%current_graph_exec" => Special::Zero,
         "%cluster_ctarank" => Special::Zero,
         "%cluster_nctarank" => Special::One,
-        _ => return None,
+        _ => {
+            let number = name.strip_prefix("%envreg")?;
+            let index = number.parse().ok().filter(|index| *index < 32)?;
+            return (number.len() == 1 || index > 9).then_some(Special::Envreg(index));
+        }
     })
 }

@@ -2,11 +2,24 @@
 
 use std::collections::HashMap;
 
+use super::slots;
 use super::{Body, Jump, Target};
-use crate::code::{Call, Copy, Op, R32};
+use crate::code::{Call, Callee, Op, R32, R64, Reg, Runtime, Signature, Slot};
 use crate::error::LowerError;
 use crate::layout::{Location, layout};
-use ptx::ast::{Instruction, Operand};
+use ptx::ast::{Function, Instruction, Operand, Variable};
+
+/// A function that is called, its results and its parameters.
+type Shape<'m> = (Callee, &'m [Variable<'m>], &'m [Variable<'m>]);
+
+/// The functions of CUDA's runtime: the name, and the bytes of parameters and results.
+const RUNTIME: [(&str, Runtime, &[u32], &[u32]); 5] = [
+    ("vprintf", Runtime::Print, &[8, 8], &[4]),
+    ("__assertfail", Runtime::Assert, &[8, 8, 4, 8, 8], &[]),
+    ("__assert_fail", Runtime::Assert, &[8, 8, 4, 8], &[]),
+    ("malloc", Runtime::Allocate, &[8], &[8]),
+    ("free", Runtime::Free, &[8], &[]),
+];
 
 impl<'m> Body<'_, 'm> {
     fn label<'x>(&self, operand: Option<&Operand<'x>>) -> Result<&'x str, LowerError> {
@@ -85,63 +98,130 @@ impl<'m> Body<'_, 'm> {
             }
             _ => &[],
         };
-        let name = match operands.next() {
-            Some(Operand::Name(name)) if self.cx.register(name).is_none() => *name,
-            _ => {
-                return Err(self.unsupported(
-                    "a call through a register (with .callprototype or .calltargets): only direct calls are; it",
-                ));
+        let Some(Operand::Name(name)) = operands.next() else {
+            return Err(self.invalid("a call names a function or the register of an address"));
+        };
+        let arguments: &[Operand<'_>] = match operands.peek() {
+            Some(Operand::List(arguments)) => {
+                operands.next();
+                arguments
             }
+            _ => &[],
         };
-        let arguments: &[Operand<'_>] = match operands.next() {
-            Some(Operand::List(arguments)) => arguments,
-            None => &[],
-            Some(_) => return Err(self.invalid("a call's arguments stand in parentheses")),
+        let (callee, returns, params) = match self.cx.register(name) {
+            Some((Reg::R64(address), _)) => self.pointer(address, operands.next())?,
+            Some(_) => return Err(self.invalid(format!("`{name}` is no address of 64 bits"))),
+            None => match self.runtime(name)? {
+                Some(found) => found,
+                None => {
+                    let number = self.functions.number(name, inst.at)?;
+                    let callee = self.functions.order[number as usize];
+                    if callee.entry {
+                        return Err(self
+                            .invalid(format!("`{name}` is a kernel: it is launched, not called")));
+                    }
+                    let callee_of = Callee::Function(number);
+                    (callee_of, &callee.returns[..], &callee.params[..])
+                }
+            },
         };
-        let number = self.functions.number(name, inst.at)?;
-        let callee = self.functions.order[number as usize];
-        if callee.entry {
-            return Err(self.invalid(format!("`{name}` is a kernel: it is launched, not called")));
+        if operands.next().is_some() {
+            return Err(self.invalid("a call's arguments stand in parentheses"));
         }
-        if callee.params.len() != arguments.len() || callee.returns.len() != results.len() {
+        if params.len() != arguments.len() || returns.len() != results.len() {
             return Err(self.invalid(format!(
                 "`{name}` takes {} and returns {}, the call has {} and {}",
-                callee.params.len(),
-                callee.returns.len(),
+                params.len(),
+                returns.len(),
                 arguments.len(),
                 results.len()
             )));
         }
-        // The callee's frame begins with its results, then its parameters, as `lower` lays them out.
-        let mut call = Call {
-            function: number,
-            arguments: Vec::new(),
-            results: Vec::new(),
+        let slots = Signature {
+            results: self.slots(results, returns)?,
+            parameters: self.slots(arguments, params)?,
         };
-        let mut offset = 0u32;
-        let declared = callee.returns.iter().chain(&callee.params);
-        for (at, (variable, operand)) in declared.zip(results.iter().chain(arguments)).enumerate() {
-            let shape = layout(variable)?;
-            let bytes = shape.small_bytes(variable)?;
-            let (there, end) = shape.place_behind(offset, variable)?;
-            offset = end;
-            let here = self.frame_place(operand)?;
+        if let Callee::Pointer { .. } = &callee {
+            self.pointers.push(slots.clone());
+        }
+        Ok(Op::Call(Box::new(Call { callee, slots })))
+    }
+
+    /// A function of CUDA's runtime that the module declares and this machine has.
+    fn runtime(&self, name: &str) -> Result<Option<Shape<'m>>, LowerError> {
+        let of_name = |function: &&'m Function<'m>| function.name == name;
+        let all = self.cx.module.functions.iter();
+        let declared = all.clone().find(of_name);
+        let Some(runtime) = RUNTIME.iter().find(|row| row.0 == name) else {
+            return Ok(None);
+        };
+        match declared {
+            Some(function) if !all.filter(of_name).any(|function| function.body.is_some()) => {
+                let (slots, _) = slots(&function.returns, &function.params)?;
+                let bytes =
+                    |slots: &[Slot]| slots.iter().map(|slot| slot.bytes).collect::<Vec<_>>();
+                let (_, runtime, parameters, results) = *runtime;
+                if bytes(&slots.parameters) != parameters || bytes(&slots.results) != results {
+                    return Err(self.invalid(format!(
+                        "`{name}` is declared otherwise than CUDA's runtime has it"
+                    )));
+                }
+                let callee = Callee::Runtime(runtime);
+                Ok(Some((callee, &function.returns, &function.params)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The call of an address, as the label behind its arguments describes it: a `.callprototype`, or `.calltargets`.
+    fn pointer(&self, address: R64, label: Option<&Operand<'_>>) -> Result<Shape<'m>, LowerError> {
+        let label = self.label(label)?;
+        let mut scopes = self.labels.iter().rev();
+        let (listed, returns, params) = match scopes.find_map(|labels| labels.get(label)) {
+            Some(Target::Prototype(returns, params)) => (None, *returns, *params),
+            Some(Target::Functions(names)) => {
+                let unknown = |name: &str| self.invalid(format!("there is no function `{name}`"));
+                let address = |name: &&str| {
+                    let address = self.cx.module_variables.function(name);
+                    address.ok_or_else(|| unknown(name))
+                };
+                let listed: Box<[u64]> = names.iter().map(address).collect::<Result<_, _>>()?;
+                let mut all = self.cx.module.functions.iter();
+                let first = all.find(|function| Some(&function.name) == names.first());
+                let first = first.ok_or_else(|| self.invalid("a list of no functions"))?;
+                (Some(listed), &first.returns[..], &first.params[..])
+            }
+            _ => {
+                return Err(self.invalid(format!(
+                    "`{label}` is no .callprototype, and no list of .calltargets"
+                )));
+            }
+        };
+        Ok((Callee::Pointer { address, listed }, returns, params))
+    }
+
+    /// The places of a call's operands in the frame.
+    fn slots(
+        &mut self,
+        operands: &[Operand<'_>],
+        wanted: &[Variable<'_>],
+    ) -> Result<Vec<Slot>, LowerError> {
+        let mut found = Vec::new();
+        for (operand, variable) in operands.iter().zip(wanted) {
+            let bytes = layout(variable)?.small_bytes(variable)?;
+            let at = self.frame_place(operand)?;
             if let Operand::Name(name) = operand
                 && let Some(own) = self.cx.variable_declared(name)
-                && layout(own)?.bytes != shape.bytes
+                && layout(own)?.bytes != u64::from(bytes)
             {
                 let wanted = variable.name;
                 return Err(self.invalid(format!(
                     "`{name}` is not as large as the parameter `{wanted}`"
                 )));
             }
-            let (copies, from, to) = match at < results.len() {
-                true => (&mut call.results, there, here),
-                false => (&mut call.arguments, here, there),
-            };
-            copies.push(Copy { from, to, bytes });
+            found.push(Slot { at, bytes });
         }
-        Ok(Op::Call(Box::new(call)))
+        Ok(found)
     }
 
     /// The frame offset of a call's operand: a `.param` variable, or a register or number that is put

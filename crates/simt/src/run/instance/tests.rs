@@ -12,7 +12,8 @@ const POINTERS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .visible .global .align 4 .u32 offset_of_constant = value;\n\
     .visible .global .align 8 .u64 first[2] = {first, second};\n\
     .visible .global .align 4 .u32 second[2] = {8, 9};\n\
-    .func nothing()\n{\nret;\n}\n.global .align 8 .u64 of_function = nothing;\n\
+    .func nothing()\n{\nret;\n}\n.global .align 8 .u64 of_function[2] = {nothing, nothing+1};\n\
+    .extern .global .align 4 .u32 elsewhere;\n\
     .entry copy(.param .u64 out)\n{\n.reg .b32 %r<4>;\n.reg .b64 %rd<8>;\n\
     .global .align 8 .u64 mine = second;\n.global .align 8 .u64 of_mine = mine;\n\
     ld.param.u64 %rd1, [out];\n\
@@ -25,7 +26,7 @@ const POINTERS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .entry load(.param .u64 from, .param .u64 out)\n{\n.reg .b32 %r<2>;\n.reg .b64 %rd<3>;\n\
     ld.param.u64 %rd1, [from];\nld.param.u64 %rd2, [out];\n\
     ld.u32 %r1, [%rd1];\nst.global.u32 [%rd2], %r1;\nret;\n}\n\
-    .entry refused()\n{\n.reg .b64 %rd<2>;\nld.global.u64 %rd1, [of_function];\nret;\n}\n";
+    .entry refused()\n{\n.reg .b64 %rd<2>;\nld.global.u32 %rd1, [elsewhere];\nret;\n}\n";
 
 fn machine(max_memory_bytes: u64) -> Machine {
     let config = Config {
@@ -55,11 +56,15 @@ fn addresses_in_initial_values() {
     let second = instance.variable::<u32>("second").unwrap();
     let addresses = [first.address(), second.address()];
     assert_eq!(machine.read(first).unwrap(), addresses);
+    let functions = instance.variable::<u64>("of_function").unwrap();
+    let functions = machine.read(functions).unwrap();
+    assert_ne!(functions[0], 0);
+    assert_eq!(functions[1], functions[0] + 1);
     // What no kernel can use is left out, and the kernel that asks for it is refused.
-    assert!(module.variables().all(|own| own.name != "of_function"));
+    assert!(module.variables().all(|own| own.name != "elsewhere"));
     let refused = instance.function("refused").unwrap_err().to_string();
     assert!(
-        refused.contains("there is no variable `nothing`"),
+        refused.contains("`elsewhere`, declared here and defined in another module"),
         "{refused}"
     );
 }

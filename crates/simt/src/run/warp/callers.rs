@@ -22,14 +22,15 @@ impl WarpState {
             let caller = self.frames[caller as usize];
             frame = Some(caller);
             let functions = &launch.program.functions;
-            let name = &functions[callee.function as usize].name;
+            let called = &functions[callee.function as usize];
+            let name = &called.name;
             let code = &functions[caller.function as usize].code;
             let values = match &code[pc as usize].op {
-                Op::Call(call) if name.contains("slice_index_fail") => {
-                    let arguments = call.arguments.iter().filter(|own| own.bytes == 8);
+                Op::Call(_) if name.contains("slice_index_fail") => {
+                    let arguments = called.slots.parameters.iter().filter(|own| own.bytes == 8);
                     let word = |at| u64::from(self.local.word(lane, callee.local + at));
                     arguments
-                        .map(|own| word(own.to) | word(own.to + 4) << 32)
+                        .map(|own| word(own.at) | word(own.at + 4) << 32)
                         .collect()
                 }
                 // Its arguments are optimized away.

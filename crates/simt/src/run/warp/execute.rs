@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
+use super::runtime::called;
 use super::{StackEntry, Status, Wait, WarpState};
-use crate::code::{Inst, NEVER, Op, R32, Reg};
+use crate::code::{Callee, Inst, NEVER, Op, R32, Reg};
 use crate::memory::{AccessFault, Env, Memory, Recent, SharedMemory};
 use crate::observe::{Observer, Places, Registers, Site, Step, WarpId};
 use crate::regs::{ALL, LANES, Regs, lanes};
@@ -228,7 +229,7 @@ impl WarpState {
                 Pause::Lanes(active) => self.await_lanes(launch, pc, mask, active),
                 Pause::Other(active) => {
                     let inst = &code[pc as usize];
-                    let next = self.other(launch, site(pc), inst, mask, active)?;
+                    let next = self.other(launch, shared, site(pc), inst, mask, active)?;
                     let exited = alive & !self.alive();
                     if exited != 0 {
                         observer.exited(site(pc), warp_id, exited);
@@ -248,6 +249,7 @@ impl WarpState {
     fn other(
         &mut self,
         launch: &LaunchState<'_>,
+        shared: &SharedMemory,
         site: Site,
         inst: &Inst,
         mask: u32,
@@ -270,10 +272,34 @@ impl WarpState {
         let thread = self.number * LANES as u32 + active.trailing_zeros();
         match &inst.op {
             Op::Call(call) => {
-                if !self.call(launch, site.pc, call, active) {
+                let function = match &call.callee {
+                    Callee::Function(number) => Some(*number),
+                    Callee::Runtime(runtime) => {
+                        self.runtime(launch, shared, site, *runtime, &call.slots, active)?;
+                        None
+                    }
+                    Callee::Pointer { address, listed } => {
+                        let found = self.target(site, *address, mask, active);
+                        match found {
+                            Some(address) => {
+                                Some(called(launch.program, call, address, listed).map_err(
+                                    |problem| {
+                                        let kind = FaultKind::BadCall { address, problem };
+                                        BlockFault::new(site, thread, kind)
+                                    },
+                                )?)
+                            }
+                            None => None,
+                        }
+                    }
+                };
+                if let Some(function) = function
+                    && !self.call(launch, site.pc, function, call, active)
+                {
                     return Err(BlockFault::new(site, thread, FaultKind::StackOverflow));
                 }
             }
+            Op::Stack(stack) => self.stack(launch, site, stack, active)?,
             Op::Return => self.leave(launch, active),
             Op::Exit => {
                 for entry in &mut self.stack {

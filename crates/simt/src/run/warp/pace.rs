@@ -1,7 +1,7 @@
 //! Whether a warp gets on: it may repeat the same instructions until somebody changes what they read.
 
 use super::{StackEntry, Wait, WarpState};
-use crate::code::Op;
+use crate::code::{Callee, Op};
 use crate::memory::Stored;
 use crate::regs::{Lanes32, Lanes64};
 use crate::run::block::LaunchState;
@@ -146,6 +146,7 @@ impl WarpState {
                 return match &inst.op {
                     Op::Memory(op) => Some(op.stores(&regs, regs.guarded(inst.guard, entry.mask))),
                     Op::Matrix(op) if op.stores() => None,
+                    Op::Call(call) if matches!(call.callee, Callee::Runtime(_)) => None,
                     _ => Some(Stored::default()),
                 };
             }

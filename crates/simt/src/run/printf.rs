@@ -1,0 +1,273 @@
+//! `printf` of kernels: the text of one call, and the buffer that holds what launches have printed.
+//!
+//! The conversions are those of C as CUDA documents them ("CUDA C++ Programming Guide", "Formatted Output"), and their
+//! text is that of Linux's C library, which CUDA's driver calls.
+
+mod number;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::memory::AccessFault;
+use number::{float, integer};
+
+/// Arguments that are looked at: the conversions of further ones are printed as they stand in the format.
+const MAX_ARGUMENTS: u32 = 32;
+/// What each message takes in the buffer beside its text.
+const RECORD: u64 = 16;
+
+/// The arguments of a call, each aligned to its size behind the one before.
+pub(super) struct Arguments {
+    next: u64,
+    /// How many were taken.
+    pub(super) count: u32,
+}
+
+impl Arguments {
+    pub(super) fn new(first: u64) -> Self {
+        let next = first;
+        Self { next, count: 0 }
+    }
+
+    fn take(&mut self, bytes: u32, read: Read<'_>) -> Result<u64, AccessFault> {
+        let at = self.next.next_multiple_of(u64::from(bytes));
+        let value = read(at, bytes)?;
+        self.next = at.wrapping_add(u64::from(bytes));
+        self.count += 1;
+        Ok(value)
+    }
+}
+
+/// Reads a number of so many bytes at a generic address.
+pub(super) type Read<'a> = &'a dyn Fn(u64, u32) -> Result<u64, AccessFault>;
+/// Reads a text at a generic address, up to the zero at its end.
+pub(super) type ReadText<'a> = &'a dyn Fn(u64) -> Result<Vec<u8>, AccessFault>;
+
+/// What stands between `%` and the letter of a conversion.
+#[derive(Debug, Clone, Default)]
+struct Conversion {
+    left: bool,
+    plus: bool,
+    space: bool,
+    alternative: bool,
+    zero: bool,
+    width: usize,
+    precision: Option<usize>,
+    /// Bytes of an integer, as the length modifiers say.
+    bytes: u32,
+    letter: u8,
+}
+
+impl Conversion {
+    /// Fills up to the width: between prefix and digits with zeros if those are asked for.
+    fn pad(&self, prefix: &str, body: &[u8], zeros: bool) -> Vec<u8> {
+        let missing = self.width.saturating_sub(prefix.len() + body.len());
+        let fill = |byte: u8, is: bool| vec![byte; if is { missing } else { 0 }];
+        let zeros = zeros && self.zero && !self.left;
+        [
+            fill(b' ', !zeros && !self.left),
+            prefix.as_bytes().to_vec(),
+            fill(b'0', zeros),
+            body.to_vec(),
+            fill(b' ', self.left),
+        ]
+        .concat()
+    }
+
+    /// The sign before a number.
+    fn sign(&self, negative: bool) -> &'static str {
+        match (negative, self.plus, self.space) {
+            (true, ..) => "-",
+            (_, true, _) => "+",
+            (_, _, true) => " ",
+            _ => "",
+        }
+    }
+}
+
+/// The text of a call.
+///
+/// # Errors
+/// An [`AccessFault`] when an argument or a text lies where no memory is.
+pub(super) fn format(
+    format: &[u8],
+    arguments: &mut Arguments,
+    read: Read<'_>,
+    text: ReadText<'_>,
+) -> Result<Vec<u8>, AccessFault> {
+    let mut out = Vec::new();
+    let mut rest = format;
+    while let Some((first, behind)) = rest.split_first() {
+        if *first != b'%' {
+            out.push(*first);
+            rest = behind;
+            continue;
+        }
+        let (conversion, behind) = conversion(behind, arguments, read)?;
+        let Some(conversion) = conversion else {
+            // No conversion that CUDA has: as it stands.
+            out.extend(&rest[..rest.len() - behind.len()]);
+            rest = behind;
+            continue;
+        };
+        let bytes = conversion.bytes;
+        match conversion.letter {
+            b'%' => out.push(b'%'),
+            _ if arguments.count >= MAX_ARGUMENTS => {
+                out.extend(&rest[..rest.len() - behind.len()]);
+            }
+            b'c' => {
+                let value = arguments.take(4, read)? as u8;
+                out.extend(conversion.pad("", &[value], false));
+            }
+            b's' => {
+                let mut value = match arguments.take(8, read)? {
+                    0 => b"(null)".to_vec(),
+                    address => text(address)?,
+                };
+                value.truncate(conversion.precision.unwrap_or(usize::MAX));
+                out.extend(conversion.pad("", &value, false));
+            }
+            b'p' => out.extend(match arguments.take(8, read)? {
+                0 => conversion.pad("", b"(nil)", false),
+                address => conversion.pad("0x", format!("{address:x}").as_bytes(), true),
+            }),
+            b'd' | b'i' | b'u' | b'o' | b'x' | b'X' => {
+                let value = arguments.take(bytes.max(4), read)?;
+                out.extend(integer(&conversion, value));
+            }
+            _ => {
+                let value = f64::from_bits(arguments.take(8, read)?);
+                out.extend(float(&conversion, value));
+            }
+        }
+        rest = behind;
+    }
+    Ok(out)
+}
+
+/// The conversion behind a `%`, `None` if there is no such one, and what stands behind it.
+fn conversion<'f>(
+    format: &'f [u8],
+    arguments: &mut Arguments,
+    read: Read<'_>,
+) -> Result<(Option<Conversion>, &'f [u8]), AccessFault> {
+    let mut found = Conversion {
+        bytes: 4,
+        ..Conversion::default()
+    };
+    let mut rest = format;
+    let mut take = |byte: u8| {
+        let behind = rest.strip_prefix(&[byte]);
+        rest = behind.unwrap_or(rest);
+        behind.is_some()
+    };
+    loop {
+        match () {
+            () if take(b'-') => found.left = true,
+            () if take(b'+') => found.plus = true,
+            () if take(b' ') => found.space = true,
+            () if take(b'#') => found.alternative = true,
+            () if take(b'0') => found.zero = true,
+            () => break,
+        }
+    }
+    let mut number = |rest: &mut &'f [u8]| -> Result<i64, AccessFault> {
+        if let Some(behind) = rest.strip_prefix(b"*") {
+            *rest = behind;
+            return Ok(i64::from(arguments.take(4, read)? as i32));
+        }
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (digits, behind) = rest.split_at(digits);
+        *rest = behind;
+        let text = std::str::from_utf8(digits).unwrap_or_default();
+        Ok(text.parse().unwrap_or(0))
+    };
+    // As many as a `String` is padded to.
+    let small = |number: i64| number.unsigned_abs().min(u64::from(u16::MAX)) as usize;
+    let width = number(&mut rest)?;
+    found.left |= width < 0;
+    found.width = small(width);
+    if let Some(behind) = rest.strip_prefix(b".") {
+        rest = behind;
+        let precision = number(&mut rest)?;
+        found.precision = (precision >= 0).then(|| small(precision));
+    }
+    for (word, bytes) in [
+        ("hh", 1),
+        ("h", 2),
+        ("ll", 8),
+        ("l", 8),
+        ("j", 8),
+        ("z", 8),
+        ("t", 8),
+    ] {
+        if let Some(behind) = rest.strip_prefix(word.as_bytes()) {
+            (rest, found.bytes) = (behind, bytes);
+            break;
+        }
+    }
+    let Some((letter, behind)) = rest.split_first() else {
+        return Ok((None, rest));
+    };
+    found.letter = *letter;
+    let known = b"%cdiouxXpeEfFgGaAs".contains(letter);
+    Ok((known.then_some(found), behind))
+}
+
+/// What launches have printed and the host has not taken: at most so many bytes, the last ones.
+///
+/// CUDA's buffer is circular too: what is printed last overwrites what was printed first ("CUDA C++ Programming Guide",
+/// "Formatted Output", "Limitations"). Here the blocks of a launch print in the order of their numbers, whichever way
+/// they ran, and whole messages are dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Printed {
+    /// The messages, by the number of the launch and of the block.
+    messages: BTreeMap<(u64, u64), VecDeque<Vec<u8>>>,
+    bytes: u64,
+    launches: u64,
+}
+
+impl Printed {
+    /// A launch begins.
+    pub(super) fn begin(&mut self) {
+        self.launches += 1;
+    }
+
+    /// Adds a message of a block of the launch that runs.
+    pub(super) fn add(&mut self, block: u64, message: Vec<u8>, limit: u64) {
+        self.bytes += message.len() as u64 + RECORD;
+        let messages = self.messages.entry((self.launches, block)).or_default();
+        messages.push_back(message);
+        while self.bytes > limit
+            && let Some(mut first) = self.messages.first_entry()
+        {
+            let dropped = first.get_mut().pop_front();
+            self.bytes -= dropped.map_or(0, |dropped| dropped.len() as u64 + RECORD);
+            if first.get().is_empty() {
+                first.remove();
+            }
+        }
+    }
+
+    /// The launch that runs has faulted in a block: forgets what later ones printed, which depends on the timing of
+    /// host threads.
+    pub(super) fn end_at(&mut self, block: u64) {
+        let later = self
+            .messages
+            .split_off(&(self.launches, block.saturating_add(1)));
+        let messages = later.values().flatten();
+        self.bytes -= messages
+            .map(|message| message.len() as u64 + RECORD)
+            .sum::<u64>();
+    }
+
+    /// Takes all that was printed.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        self.bytes = 0;
+        let messages = std::mem::take(&mut self.messages);
+        messages.into_values().flatten().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
