@@ -32,7 +32,9 @@ pub enum Class {
     Warp,
     /// Instructions that change neither registers nor memory: `prefetch`, `nanosleep`, `pmevent`.
     Hint,
-    /// Textures, surfaces and tensor cores.
+    /// Textures and surfaces: `tex`, `suld`.
+    Texture,
+    /// Tensor cores.
     Other,
 }
 
@@ -153,17 +155,17 @@ pub(crate) static OPCODES: &[Opcode] = opcodes! {
     "stmatrix" Other 0 (7, 8),
     "sub" Integer 1 (1, 0),
     "subc" Integer 1 (1, 2),
-    "suld" Other 1 (1, 5),
-    "suq" Other 1 (1, 5),
-    "sured" Other 0 (2, 0),
-    "sust" Other 0 (1, 5),
+    "suld" Texture 1 (1, 5),
+    "suq" Texture 1 (1, 5),
+    "sured" Texture 0 (2, 0),
+    "sust" Texture 0 (1, 5),
     "szext" Integer 1 (7, 6),
     "tanh" Float 1 (7, 0),
     "testp" Float 1 (2, 0),
-    "tex" Other 1 (1, 0),
-    "tld4" Other 1 (2, 2),
+    "tex" Texture 1 (1, 0),
+    "tld4" Texture 1 (2, 2),
     "trap" Control 0 (1, 0),
-    "txq" Other 1 (1, 5),
+    "txq" Texture 1 (1, 5),
     "vote" Warp 1 (1, 2),
     "xor" Logic 1 (1, 0),
 };

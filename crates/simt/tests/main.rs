@@ -9,4 +9,5 @@ mod observers;
 mod programs;
 mod ptxas;
 mod refused;
+mod textures;
 mod threads;

@@ -41,7 +41,7 @@ fn class(instruction: &Instruction<'_>) -> &'static str {
         (_, Some(Class::Logic)) => "logic and shift",
         (_, Some(Class::Compare)) => "comparison",
         (_, Some(Class::Convert)) => "move and convert",
-        (_, Some(Class::Hint | Class::Other) | None) => "other",
+        (_, Some(Class::Hint | Class::Texture | Class::Other) | None) => "other",
     }
 }
 

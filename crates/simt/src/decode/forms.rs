@@ -202,7 +202,7 @@ impl Kind {
         Some(match self.letter.to_ascii_lowercase() {
             't' | 'm' => last()?,
             'c' if self.letter == 'c' => last()?,
-            'f' | 'c' => types().next().copied()?,
+            'f' | 'c' | 'v' => types().next().copied()?,
             'w' => match last()? {
                 "u16" => "u32",
                 "s16" => "s32",
@@ -243,7 +243,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let opcode = self.opcode;
         let wrong = |what: &str| Err(self.invalid(format!("`{opcode}` does not take {what} here")));
         match (operand, kind.letter) {
-            (_, 'x') => Ok(()),
+            (_, 'x' | 'h' | 'j' | 'o') => Ok(()),
             (_, 'q' | 'z') => {
                 let bits = match operand {
                     Operand::Not(_) => Some(1),
@@ -261,7 +261,7 @@ impl<'d> Decoder<'d, '_, '_> {
             (Operand::Number(Number::Integer(_)), 'n') => Ok(()),
             (_, 'a') => Err(self.invalid("an address in brackets is expected here")),
             (_, 'n') => Err(self.invalid("a constant is expected here")),
-            (Operand::Vector(elements), 'm' | 'M') => {
+            (Operand::Vector(elements), 'm' | 'M' | 'V') => {
                 let element = |element: &Operand<'_>| match element {
                     Operand::Vector(_) => wrong("braces"),
                     Operand::Name("_") if is_written => Ok(()),
