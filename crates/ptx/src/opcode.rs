@@ -170,6 +170,11 @@ pub(crate) static OPCODES: &[Opcode] = opcodes! {
     "xor" Logic 1 (1, 0),
 };
 
+/// All opcodes, in the order of their names.
+pub fn all() -> &'static [Opcode] {
+    OPCODES
+}
+
 impl Opcode {
     /// The row of an opcode, given with or without its modifiers.
     pub fn of(opcode: &str) -> Option<&'static Self> {

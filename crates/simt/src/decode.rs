@@ -12,7 +12,7 @@ pub(crate) mod context;
 mod control;
 mod convert;
 mod float;
-mod forms;
+pub(crate) mod forms;
 mod integer;
 mod memory;
 mod mov;
