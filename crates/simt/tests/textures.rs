@@ -1,5 +1,8 @@
 //! Textures and surfaces. Values follow from the formulas of the "CUDA C++ Programming Guide", "Texture Fetching".
 
+/// Fetches that were recorded on a GPU.
+mod recorded;
+
 use simt::memory::texture::{
     Addressing, Channels, Filter, Image, Sides, TexelFormat, TextureDescription,
 };
