@@ -34,7 +34,9 @@ pub enum Class {
     Hint,
     /// Tensor cores: products of matrices, and loads and stores of matrices.
     Matrix,
-    /// Textures and surfaces.
+    /// Textures and surfaces: `tex`, `suld`.
+    Texture,
+    /// All others.
     Other,
 }
 
@@ -158,22 +160,27 @@ pub(crate) static OPCODES: &[Opcode] = opcodes! {
     "stmatrix" Matrix 0 (7, 8),
     "sub" Integer 1 (1, 0),
     "subc" Integer 1 (1, 2),
-    "suld" Other 1 (1, 5),
-    "suq" Other 1 (1, 5),
-    "sured" Other 0 (2, 0),
-    "sust" Other 0 (1, 5),
+    "suld" Texture 1 (1, 5),
+    "suq" Texture 1 (1, 5),
+    "sured" Texture 0 (2, 0),
+    "sust" Texture 0 (1, 5),
     "szext" Integer 1 (7, 6),
     "tanh" Float 1 (7, 0),
     "testp" Float 1 (2, 0),
-    "tex" Other 1 (1, 0),
-    "tld4" Other 1 (2, 2),
+    "tex" Texture 1 (1, 0),
+    "tld4" Texture 1 (2, 2),
     "trap" Control 0 (1, 0),
-    "txq" Other 1 (1, 5),
+    "txq" Texture 1 (1, 5),
     "vote" Warp 1 (1, 2),
     "wgmma" Matrix 1 (8, 0),
     "wmma" Matrix 1 (6, 0),
     "xor" Logic 1 (1, 0),
 };
+
+/// All opcodes, in the order of their names.
+pub fn all() -> &'static [Opcode] {
+    OPCODES
+}
 
 impl Opcode {
     /// The row of an opcode, given with or without its modifiers.

@@ -12,11 +12,12 @@ pub(crate) mod context;
 mod control;
 mod convert;
 mod float;
-mod forms;
+pub(crate) mod forms;
 mod integer;
 mod matrix;
 mod memory;
 mod mov;
+mod texture;
 mod warp;
 
 use std::ops::{Deref, DerefMut};
@@ -62,6 +63,7 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
         Some(Class::Barrier) => decoder.barrier().map(Op::Barrier),
         Some(Class::Control) => decoder.end(),
         Some(Class::Hint) => Ok(Op::Nothing),
+        Some(Class::Texture) => decoder.texture().map(Op::Memory),
         Some(Class::Other) | None => Err(decoder.unsupported_form()),
     }
 }

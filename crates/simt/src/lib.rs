@@ -46,6 +46,8 @@ mod vectors;
 pub mod warp;
 
 pub use counters::Counters;
+#[doc(hidden)]
+pub use decode::forms::table as forms;
 pub use demangle::demangled;
 pub use memory::global::MemoryError;
 pub use module::{Function, LoadError, Module};

@@ -15,6 +15,7 @@ pub mod local;
 pub(crate) mod storage;
 #[cfg(test)]
 mod tests;
+pub mod texture;
 pub(crate) mod words;
 
 use std::sync::atomic::{Ordering, fence};
@@ -33,6 +34,7 @@ pub use global::{Allocation, GlobalMemory};
 use load_store::{Load, Store};
 pub use local::LocalMemory;
 pub use storage::SharedMemory;
+use texture::Texture;
 
 /// Where the window of shared memory begins among generic addresses.
 pub const SHARED_WINDOW: u64 = 0x0000_7100_0000_0000;
@@ -115,6 +117,9 @@ impl AccessFault {
     /// The place of the access in its space, in words: `16 bytes past the end of the block's shared memory of 4096
     /// bytes`. `None` for global memory, of which the allocations have to be asked.
     pub fn near(&self) -> Option<String> {
+        if let AccessProblem::Texture(_) = self.what {
+            return Some(String::new());
+        }
         let whose = match self.space {
             Space::Shared => "the block's shared memory",
             Space::Local => "the thread's local memory",
@@ -143,6 +148,8 @@ pub enum AccessProblem {
     OutOfBounds,
     /// The access writes, but the space is read-only.
     ReadOnly,
+    /// A texture or surface cannot be accessed so, for the reason in words; the address is the handle.
+    Texture(String),
 }
 
 /// The places that lanes store to.
@@ -187,6 +194,8 @@ pub enum Memory {
     Fence(Scope),
     /// `cvta`, `isspacep` and others that compute with addresses and access nothing.
     Address(AddressOp),
+    /// `tex`, `suld` and others of textures and surfaces.
+    Texture(Box<Texture>),
 }
 
 impl Memory {
@@ -239,6 +248,7 @@ impl Memory {
             Memory::AsyncGroup(_) => {}
             Memory::Fence(_) => fence(Ordering::SeqCst),
             Memory::Address(op) => op.execute(&mut env.regs, mask),
+            Memory::Texture(op) => op.execute(env, mask)?,
         }
         Ok(())
     }

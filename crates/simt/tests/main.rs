@@ -10,4 +10,5 @@ mod programs;
 mod ptxas;
 mod refused;
 mod runtime;
+mod textures;
 mod threads;

@@ -42,7 +42,7 @@ fn class(instruction: &Instruction<'_>) -> &'static str {
         (_, Some(Class::Compare)) => "comparison",
         (_, Some(Class::Convert)) => "move and convert",
         (_, Some(Class::Matrix)) => "matrix",
-        (_, Some(Class::Hint | Class::Other) | None) => "other",
+        (_, Some(Class::Hint | Class::Texture | Class::Other) | None) => "other",
     }
 }
 

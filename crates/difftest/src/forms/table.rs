@@ -1,13 +1,11 @@
 //! Forms made from the table by which `simt` decodes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use ptx::opcode::{Class, class};
-use simt::Module;
+use simt::forms::rows;
 
 use super::{Form, REGISTERS, Ty};
-
-const TABLE: &str = include_str!("../../../simt/src/decode/forms.txt");
 
 /// Instructions of those classes that do not compute with values alone.
 const OF_ADDRESSES: [&str; 5] = ["cvta", "isspacep", "mapa", "getctarank", "createpolicy"];
@@ -36,18 +34,12 @@ pub(super) fn forms() -> Vec<Form> {
 
 /// All forms of the table that `simt` runs.
 pub(super) fn run_by_simt() -> Vec<Form> {
-    let mut sets = HashMap::new();
     let mut candidates = Vec::new();
-    for row in TABLE.lines().filter(|row| !row.starts_with('#')) {
-        if let Some((name, words)) = row.split_once(" = ") {
-            sets.insert(name, alternatives(words, &sets));
-        } else if let Some((opcode, operands)) = row.rsplit_once(" :") {
-            let (names, modifiers) = opcode.split_once(' ').unwrap_or((opcode, ""));
-            for name in names.split(',').filter(|name| computes(name)) {
-                for words in opcodes(name, modifiers, &sets) {
-                    candidates.extend(with_operands(&words, operands));
-                }
-            }
+    for row in rows().iter().filter(|row| computes(row.name)) {
+        for number in 0..row.opcodes() {
+            let modifiers = row.modifiers(number).into_iter().flatten();
+            let words: Vec<_> = [row.name].into_iter().chain(modifiers).collect();
+            candidates.extend(with_operands(&words, &row.operands));
         }
     }
     let runs = candidates.chunks(AT_ONCE).flat_map(are_run);
@@ -77,36 +69,6 @@ fn computes(name: &str) -> bool {
     ) && !OF_ADDRESSES.contains(&name)
 }
 
-/// The words of `a|b|SET`.
-fn alternatives(words: &'static str, sets: &HashMap<&str, Vec<&'static str>>) -> Vec<&'static str> {
-    let one = |word| sets.get(word).cloned().unwrap_or_else(|| vec![word]);
-    words.split('|').flat_map(one).collect()
-}
-
-/// The words of every opcode that these modifiers make.
-fn opcodes(
-    name: &'static str,
-    modifiers: &'static str,
-    sets: &HashMap<&str, Vec<&'static str>>,
-) -> Vec<Vec<&'static str>> {
-    let mut all = vec![vec![name]];
-    for slot in modifiers.split_whitespace() {
-        let choices = alternatives(slot.trim_matches(['^', '>', '?']), sets);
-        let longer = |words: &Vec<&'static str>| {
-            let words = words.clone();
-            let own = words.clone();
-            let with = choices.clone().into_iter();
-            let with = with.map(move |word| [&words[..], &[word]].concat());
-            slot.ends_with('?').then_some(own).into_iter().chain(with)
-        };
-        all = all
-            .iter()
-            .flat_map(|words| longer(words).collect::<Vec<_>>())
-            .collect();
-    }
-    all
-}
-
 /// The type of that name.
 fn ty(word: &str) -> Option<Ty> {
     Some(match word {
@@ -126,7 +88,7 @@ fn ty(word: &str) -> Option<Ty> {
 }
 
 /// An opcode with each number of operands and results that its row allows; the letters are the table's.
-fn with_operands(words: &[&str], operands: &str) -> Vec<Form> {
+fn with_operands(words: &[&str], tokens: &[&str]) -> Vec<Form> {
     let types: Vec<Ty> = words[1..].iter().filter_map(|word| ty(word)).collect();
     let (Some(&first), Some(&last)) = (types.first(), types.last()) else {
         return Vec::new();
@@ -144,14 +106,13 @@ fn with_operands(words: &[&str], operands: &str) -> Vec<Form> {
         _ => Ty::B32,
     };
     let letter = |token: &str| token.trim_start_matches('~').chars().next().unwrap_or('x');
-    let tokens: Vec<&str> = operands.split_whitespace().collect();
     let kinds: Vec<Ty> = tokens
         .iter()
         .map(|token| letter(token))
         .enumerate()
         .map(kind)
         .collect();
-    let fewer = usize::from(operands.contains('~'));
+    let fewer = usize::from(tokens.iter().any(|token| token.contains('~')));
     let pairs: &[bool] = match tokens[0] {
         token if token.ends_with("|P") => &[true],
         token if token.ends_with("|P?") => &[false, true],
@@ -192,17 +153,11 @@ fn wider(form: &Form, number: usize) -> Option<Form> {
 
 /// Whether `simt` runs these.
 fn are_run(forms: &[Form]) -> Vec<bool> {
-    let mut text = ".version 8.8\n.target sm_90\n.address_size 64\n".to_owned();
-    for (at, form) in forms.iter().enumerate() {
-        let instruction = form.text(|at, ty| match ty {
+    let text = |form: &Form| {
+        form.text(|at, ty| match ty {
             Ty::Table => "0".to_owned(),
             ty => format!("{}{at}", ty.register()),
-        });
-        text += &format!(".entry k{at}() {{ {REGISTERS}\n{instruction}\nret; }}\n");
-    }
-    let Ok(module) = Module::from_ptx(text) else {
-        return vec![false; forms.len()];
+        })
     };
-    let is_run = |at| module.function(&format!("k{at}")).is_ok();
-    (0..forms.len()).map(is_run).collect()
+    simt::forms::are_run(REGISTERS, &forms.iter().map(text).collect::<Vec<_>>())
 }

@@ -149,6 +149,7 @@ impl Cost {
                 past_l1: has("relaxed") || has("acquire") || has("cg") || has("cv"),
                 ..cost(Pipe::Memory, 1.0, Wait::Nothing)
             },
+            _ if class == Some(Class::Texture) => cost(Pipe::Memory, 1.0, Wait::Special),
             _ if class == Some(Class::Warp) => cost(Pipe::Control, 1.0, Wait::Shuffle),
             _ if matches!(class, Some(Class::Control | Class::Barrier | Class::Fence)) => {
                 cost(Pipe::Control, 1.0, Wait::Nothing)

@@ -2,6 +2,8 @@
 //!
 //! The table says what `ptxas` takes; the decoders say what of it this machine runs.
 
+pub mod table;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -10,25 +12,12 @@ use ptx::opcode::type_bytes;
 
 use super::context::{Declared, is_special};
 use super::{Decoded, Decoder};
+use table::Slot;
 
 /// A row of the table: an opcode's modifiers, and its operands.
 pub(super) struct Form {
     slots: Vec<Slot>,
     operands: Vec<Kind>,
-}
-
-/// Modifiers of which an opcode has one, or may have one.
-#[derive(Clone)]
-struct Slot {
-    words: Vec<&'static str>,
-    /// As the table marks it: `?`, `^`, `>`.
-    marks: &'static str,
-}
-
-impl Slot {
-    fn has(&self, mark: char) -> bool {
-        self.marks.contains(mark)
-    }
 }
 
 /// What an operand may be: the letter and the marks of the table.
@@ -40,33 +29,15 @@ pub(super) struct Kind {
 
 /// The rows of the table, by opcode.
 static FORMS: LazyLock<HashMap<&str, Vec<Form>>> = LazyLock::new(|| {
-    let (mut sets, mut forms) = (HashMap::new(), HashMap::<_, Vec<Form>>::new());
-    let rows = include_str!("forms.txt").lines();
-    for row in rows.filter(|row| !row.starts_with('#')) {
-        if let Some((name, words)) = row.split_once(" = ") {
-            sets.insert(name, alternatives(words, &sets));
-        } else if let Some((opcode, operands)) = row.rsplit_once(" :") {
-            let (names, modifiers) = opcode.split_once(' ').unwrap_or((opcode, ""));
-            let slot = |word: &'static str| Slot {
-                words: alternatives(word.trim_matches(['^', '>', '?']), &sets),
-                marks: word,
-            };
-            for name in names.split(',') {
-                forms.entry(name).or_default().push(Form {
-                    slots: modifiers.split_whitespace().map(slot).collect(),
-                    operands: operands.split_whitespace().map(Kind::new).collect(),
-                });
-            }
-        }
+    let mut forms = HashMap::<_, Vec<Form>>::new();
+    for row in table::rows() {
+        forms.entry(row.name).or_default().push(Form {
+            slots: row.slots,
+            operands: row.operands.into_iter().map(Kind::new).collect(),
+        });
     }
     forms
 });
-
-/// The words of `a|b|SET`.
-fn alternatives(words: &'static str, sets: &HashMap<&str, Vec<&'static str>>) -> Vec<&'static str> {
-    let one = |word| sets.get(word).cloned().unwrap_or_else(|| vec![word]);
-    words.split('|').flat_map(one).collect()
-}
 
 impl Form {
     /// The opcode's words in the order of the table; `None` if it is not of this form.
@@ -202,7 +173,7 @@ impl Kind {
         Some(match self.letter.to_ascii_lowercase() {
             't' | 'm' => last()?,
             'c' if self.letter == 'c' => last()?,
-            'f' | 'c' => types().next().copied()?,
+            'f' | 'c' | 'v' => types().next().copied()?,
             'w' => match last()? {
                 "u16" => "u32",
                 "s16" => "s32",
@@ -243,7 +214,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let opcode = self.opcode;
         let wrong = |what: &str| Err(self.invalid(format!("`{opcode}` does not take {what} here")));
         match (operand, kind.letter) {
-            (_, 'x') => Ok(()),
+            (_, 'x' | 'h' | 'j' | 'o') => Ok(()),
             (_, 'q' | 'z') => {
                 let bits = match operand {
                     Operand::Not(_) => Some(1),
@@ -261,7 +232,7 @@ impl<'d> Decoder<'d, '_, '_> {
             (Operand::Number(Number::Integer(_)), 'n') => Ok(()),
             (_, 'a') => Err(self.invalid("an address in brackets is expected here")),
             (_, 'n') => Err(self.invalid("a constant is expected here")),
-            (Operand::Vector(elements), 'm' | 'M') => {
+            (Operand::Vector(elements), 'm' | 'M' | 'V') => {
                 let element = |element: &Operand<'_>| match element {
                     Operand::Vector(_) => wrong("braces"),
                     Operand::Name("_") if is_written => Ok(()),

@@ -117,7 +117,7 @@ impl<'a> AccessModifiers<'a> {
 }
 
 /// The size of a value of this type.
-fn width_of(ty: &str) -> Option<Width> {
+pub(super) fn width_of(ty: &str) -> Option<Width> {
     match type_bytes(ty)? {
         1 => Some(Width::B1),
         2 => Some(Width::B2),
@@ -307,7 +307,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 
     /// The registers that get values.
-    fn destinations(
+    pub(super) fn destinations(
         &mut self,
         vector: Option<usize>,
         operand: &Operand<'_>,
@@ -328,7 +328,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 
     /// The registers that hold values of this size.
-    fn values(
+    pub(super) fn values(
         &mut self,
         vector: Option<usize>,
         operand: &Operand<'_>,
@@ -342,7 +342,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 
     /// A register, or one that holds an immediate, of at least this size.
-    fn value(&mut self, operand: &Operand<'_>, ty: &str, width: Width) -> Decoded<Reg> {
+    pub(super) fn value(&mut self, operand: &Operand<'_>, ty: &str, width: Width) -> Decoded<Reg> {
         match operand {
             Operand::Name(_) | Operand::Element(..) => Ok(self.any(operand)?.0),
             _ => self.src_of(operand, ty, width.bytes() * 8),

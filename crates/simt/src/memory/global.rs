@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::SHARED_WINDOW;
+use super::texture::Objects;
 
 /// The first address that is given out.
 const FIRST: u64 = 0x0000_0002_0000_0000;
@@ -112,6 +113,8 @@ pub struct GlobalMemory {
     next: u64,
     used: u64,
     limit: u64,
+    /// The textures and surfaces over it.
+    pub(super) objects: Objects,
 }
 
 impl Default for GlobalMemory {
@@ -129,6 +132,7 @@ impl GlobalMemory {
             next: FIRST,
             used: 0,
             limit,
+            objects: Objects::default(),
         }
     }
 

@@ -276,10 +276,11 @@ impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FaultKind::Access { access, near } => {
-                let what = match access.what {
+                let what = match &access.what {
                     AccessProblem::Misaligned => "misaligned",
                     AccessProblem::OutOfBounds => "out of bounds",
                     AccessProblem::ReadOnly => "read-only memory:",
+                    AccessProblem::Texture(problem) => return f.write_str(problem),
                 };
                 let verb = if access.write { "write" } else { "read" };
                 write!(

@@ -13,6 +13,7 @@ use super::printf::Printed;
 use super::schedule::Schedule;
 use crate::memory::GlobalMemory;
 use crate::memory::global::MemoryError;
+use crate::memory::texture::{Image, Object, TextureDescription, TextureError};
 
 /// How a machine runs.
 ///
@@ -318,6 +319,36 @@ impl Machine {
             true => Ok(()),
             false => Err(MemoryError::Freed { address }),
         }
+    }
+
+    /// Makes a texture of memory that this machine holds, and returns its handle: the kernel's argument where it takes a
+    /// `cudaTextureObject_t`. Fetches read the memory as it is then.
+    ///
+    /// ```
+    /// use simt::memory::texture::{Channels, Image, Sides, TexelFormat, TextureDescription};
+    ///
+    /// let mut machine = simt::Machine::new(simt::Config::default())?;
+    /// let texels = machine.upload(&[0.0f32, 1.0, 2.0, 3.0])?;
+    /// let format = TexelFormat { channels: Channels::Float, bits: 32, count: 1 };
+    /// let image = Image::packed(texels.address(), format, Sides::Two([2, 2]));
+    /// let handle = machine.texture(TextureDescription::new(image))?;
+    /// assert_ne!(handle, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When there is no such format, the image is not inside one allocation, or the texture cannot read its format so.
+    pub fn texture(&mut self, description: TextureDescription) -> Result<u64, TextureError> {
+        self.global.make(Object::Texture(description))
+    }
+
+    /// Makes a surface of memory that this machine holds, and returns its handle: the kernel's argument where it takes a
+    /// `cudaSurfaceObject_t`.
+    ///
+    /// # Errors
+    /// When there is no such format, the image is not inside one allocation, or it is linear memory.
+    pub fn surface(&mut self, image: Image) -> Result<u64, TextureError> {
+        self.global.make(Object::Surface(image))
     }
 
     /// The address of a buffer that was made by this machine.

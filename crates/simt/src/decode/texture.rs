@@ -1,0 +1,324 @@
+//! Textures and surfaces.
+
+use ptx::ast::{AddressBase, Operand};
+
+use super::forms::Kind;
+use super::memory::width_of;
+use super::{Decoded, Decoder, lookup};
+use crate::code::{R64, Reg};
+use crate::memory::Memory;
+use crate::memory::load_store::Width;
+use crate::memory::texture::{Boundary, Geometry, Query, Reduction, Texture, TextureOp, ValueType};
+
+/// Sides, whether there are layers, and whether it is a cube.
+const GEOMETRIES: [(&str, (usize, bool, bool)); 7] = [
+    ("1d", (1, false, false)),
+    ("2d", (2, false, false)),
+    ("3d", (3, false, false)),
+    ("a1d", (1, true, false)),
+    ("a2d", (2, true, false)),
+    ("cube", (3, false, true)),
+    ("acube", (3, true, true)),
+];
+const VALUES: [(&str, ValueType); 5] = [
+    ("u32", ValueType::Integer),
+    ("s32", ValueType::Integer),
+    ("f32", ValueType::F32),
+    ("f16", ValueType::F16),
+    ("f16x2", ValueType::F16x2),
+];
+const QUERIES: [(&str, Query); 7] = [
+    ("width", Query::Width),
+    ("height", Query::Height),
+    ("depth", Query::Depth),
+    ("array_size", Query::ArraySize),
+    ("num_mipmap_levels", Query::Levels),
+    ("num_samples", Query::Samples),
+    ("normalized_coords", Query::NormalizedCoordinates),
+];
+const BOUNDARIES: [(&str, Boundary); 3] = [
+    ("trap", Boundary::Trap),
+    ("clamp", Boundary::Clamp),
+    ("zero", Boundary::Zero),
+];
+/// Operations of `sured`, and the types that they have.
+const REDUCTIONS: [(&str, &[&str], Reduction); 5] = [
+    ("add", &["u32", "s32", "u64"], Reduction::Add),
+    ("min", &["u32", "s32", "u64", "s64"], Reduction::Min),
+    ("max", &["u32", "s32", "u64", "s64"], Reduction::Max),
+    ("and", &["b32"], Reduction::And),
+    ("or", &["b32"], Reduction::Or),
+];
+
+impl<'d> Decoder<'d, '_, '_> {
+    pub(super) fn texture(&mut self) -> Decoded<Memory> {
+        let op = match self.words[0] {
+            "tex" => self.fetch()?,
+            "tld4" => self.gather()?,
+            "txq" | "suq" => self.query()?,
+            _ => self.surface()?,
+        };
+        Ok(Memory::Texture(Box::new(op)))
+    }
+
+    /// What the first of the words that a table knows stands for.
+    fn word<T: Copy>(&self, table: &[(&str, T)]) -> Decoded<T> {
+        let mut words = self.words[1..].iter();
+        let found = words.find_map(|word| lookup(table, word));
+        found.ok_or_else(|| self.unsupported_form())
+    }
+
+    fn geometry(&self) -> Decoded<Geometry> {
+        let (sides, layered, cube) = self.word(&GEOMETRIES)?;
+        Ok(Geometry {
+            sides,
+            layered,
+            cube,
+        })
+    }
+
+    /// `tex{.base|.level|.grad}.geom.v4.dtype.ctype d, [a, c]{, lod}{, dPdx, dPdy}{, e}`. There is one level, so that
+    /// nothing depends on the level or on gradients.
+    fn fetch(&mut self) -> Decoded<Texture> {
+        let (behind, integers) = match self.words {
+            [_, "level", ..] => (1, self.words.ends_with(&["s32"])),
+            [_, "grad", ..] => (2, self.words.ends_with(&["s32"])),
+            words => (0, words.ends_with(&["s32"])),
+        };
+        let [to, object, rest @ ..] = self.operands else {
+            return Err(self.unsupported_form());
+        };
+        let value = self.word(&VALUES)?;
+        let geometry = self.geometry()?;
+        if geometry.cube && integers {
+            return Err(self.invalid("a cube has coordinates of floating-point numbers"));
+        }
+        let ty = if integers { "s32" } else { "f32" };
+        let gradients = if behind == 2 { &rest[..2] } else { &[] };
+        for gradient in gradients {
+            self.checked_elements(gradient, coordinates_of(geometry, false), ty)?;
+        }
+        let op = TextureOp::Fetch { integers, value };
+        self.sampled(op, geometry, to, object, ty, &rest[behind..])
+    }
+
+    /// `tld4.comp.geom.v4.dtype.f32 d, [a, c]{, e}`
+    fn gather(&mut self) -> Decoded<Texture> {
+        let [to, object, rest @ ..] = self.operands else {
+            return Err(self.unsupported_form());
+        };
+        let channel = ["r", "g", "b", "a"]
+            .iter()
+            .position(|own| *own == self.words[1]);
+        let value = self.word(&VALUES)?;
+        let op = TextureOp::Gather(channel.unwrap_or_default(), value);
+        self.sampled(op, self.geometry()?, to, object, "f32", rest)
+    }
+
+    /// An instruction that reads a texture at coordinates of a type.
+    fn sampled(
+        &mut self,
+        op: TextureOp,
+        geometry: Geometry,
+        to: &Operand<'_>,
+        object: &Operand<'_>,
+        ty: &str,
+        offsets: &[Operand<'_>],
+    ) -> Decoded<Texture> {
+        let count = if self.words.contains(&"v2") { 2 } else { 4 };
+        let to = self.destinations(Some(count), to)?;
+        let (object, coordinates) = self.object(object, geometry, ty)?;
+        let from = match offsets {
+            [] => Box::default(),
+            [offsets] => self.offsets(offsets, geometry)?,
+            _ => return Err(self.unsupported("a texture's comparison of depths")),
+        };
+        Ok(Texture {
+            object,
+            geometry,
+            coordinates,
+            from,
+            to,
+            op,
+        })
+    }
+
+    /// `{x, y}`: the texels that are added to coordinates.
+    fn offsets(&mut self, operand: &Operand<'_>, geometry: Geometry) -> Decoded<Box<[Reg]>> {
+        let is_float = |name| self.declared(name).is_some_and(|own| own.ty == "f32");
+        let is_depth = match operand {
+            Operand::Vector(_) => false,
+            Operand::Name(name) => geometry.sides > 1 || is_float(name),
+            _ => geometry.sides > 1,
+        };
+        if is_depth {
+            return Err(self.unsupported("a texture's comparison of depths"));
+        }
+        if geometry.cube {
+            return Err(self.invalid("a cube takes no offsets of texels"));
+        }
+        let elements = self.checked_elements(operand, coordinates_of(geometry, false), "s32")?;
+        let used = elements.iter().take(geometry.sides);
+        used.map(|element| self.value(element, "s32", Width::B4))
+            .collect()
+    }
+
+    /// `[texture, {layer, x, y, z}]`: the handle, and the registers of the coordinates.
+    fn object(
+        &mut self,
+        operand: &Operand<'_>,
+        geometry: Geometry,
+        ty: &str,
+    ) -> Decoded<(R64, Box<[Reg]>)> {
+        let (object, coordinates) = match operand {
+            Operand::Tuple(all) if all.len() == 2 => (&all[0], &all[1]),
+            Operand::Tuple(_) => {
+                return Err(self.unsupported("a sampler apart from the texture"));
+            }
+            _ => return Err(self.invalid("a handle and coordinates in brackets are expected here")),
+        };
+        let object = self.handle(object)?;
+        let count = coordinates_of(geometry, true);
+        let elements = match coordinates {
+            Operand::Vector(elements) if elements.len() == count => elements,
+            one if count == 1 && !matches!(one, Operand::Vector(_)) => std::slice::from_ref(one),
+            _ => return Err(self.invalid(format!("{count} coordinates in braces are expected"))),
+        };
+        let mut registers = Vec::new();
+        for (at, element) in elements.iter().enumerate() {
+            let ty = if geometry.layered && at == 0 {
+                "u32"
+            } else {
+                ty
+            };
+            self.check(Kind::new("t"), Some(ty), element)?;
+            if at < geometry.sides + usize::from(geometry.layered) {
+                registers.push(self.value(element, ty, Width::B4)?);
+            }
+        }
+        Ok((object, registers.into()))
+    }
+
+    /// The register of a handle.
+    fn handle(&mut self, operand: &Operand<'_>) -> Decoded<R64> {
+        if let Operand::Name(name) = operand
+            && self.declared(name).is_none()
+            && self.variable_declared(name).is_some()
+        {
+            return Err(self.unsupported(format!(
+                "`{name}`, a texture or surface that is a variable and no handle,"
+            )));
+        }
+        self.check(Kind::new("e"), Some("u64"), operand)?;
+        self.src(operand, "u64")
+    }
+
+    /// So many elements in braces, of this type.
+    fn checked_elements<'x>(
+        &self,
+        operand: &'x Operand<'d>,
+        count: usize,
+        ty: &str,
+    ) -> Decoded<&'x [Operand<'d>]> {
+        let elements = match operand {
+            Operand::Vector(elements) if elements.len() == count => elements,
+            one if count == 1 && !matches!(one, Operand::Vector(_)) => std::slice::from_ref(one),
+            _ => return Err(self.invalid(format!("{count} elements in braces are expected"))),
+        };
+        let check = |element| self.check(Kind::new("t"), Some(ty), element);
+        elements.iter().try_for_each(check)?;
+        Ok(elements)
+    }
+
+    /// `txq.query.b32 d, [a]`, `txq.level.query.b32 d, [a], lod`, `suq.query.b32 d, [a]`
+    fn query(&mut self) -> Decoded<Texture> {
+        let [to, object, level @ ..] = self.operands else {
+            return Err(self.unsupported_form());
+        };
+        let query = self.word(&QUERIES)?;
+        let Operand::Address {
+            base: AddressBase::Name(name),
+            offset: 0,
+        } = object
+        else {
+            return Err(self.invalid("a handle in brackets is expected here"));
+        };
+        let level = level.iter();
+        Ok(Texture {
+            object: self.handle(&Operand::Name(name))?,
+            geometry: Geometry::default(),
+            coordinates: Box::default(),
+            from: level
+                .map(|level| self.value(level, "b32", Width::B4))
+                .collect::<Decoded<_>>()?,
+            to: self.destinations(None, to)?,
+            op: match self.words[0] {
+                "txq" => TextureOp::QueryTexture(query),
+                _ => TextureOp::QuerySurface(query),
+            },
+        })
+    }
+
+    /// `suld.b.geom{.vec}.type.clamp d, [a, b]`, `sust.b|p … [a, b], c`, `sured.b|p.op … [a, b], c`
+    fn surface(&mut self) -> Decoded<Texture> {
+        let words = self.words;
+        let types = words[2..].iter();
+        let ty = types.rev().find(|word| width_of(word).is_some());
+        let ty = *ty.ok_or_else(|| self.unsupported_form())?;
+        let width = width_of(ty).ok_or_else(|| self.unsupported_form())?;
+        let vector = match () {
+            () if words.contains(&"v2") => Some(2),
+            () if words.contains(&"v4") => Some(4),
+            () => None,
+        };
+        if width.bytes() as usize * vector.unwrap_or(1) > 16 {
+            return Err(self.invalid("an access has at most 16 bytes"));
+        }
+        let boundary = self.word(&BOUNDARIES)?;
+        let [first, second] = self.exactly()?;
+        let (object, to, from) = match words[0] {
+            "suld" => (second, Some(first), None),
+            _ => (first, None, Some(second)),
+        };
+        let op = match words {
+            ["suld", ..] => TextureOp::Load(boundary, width),
+            ["sust", "b", ..] => TextureOp::Store(boundary, width),
+            ["sust", ..] => TextureOp::StoreFormatted(boundary),
+            [_, way, name, ..] => {
+                let mut rows = REDUCTIONS.iter();
+                let row = rows.find(|row| row.0 == *name && (*way == "p" || row.1.contains(&ty)));
+                let (.., op) = *row.ok_or_else(|| self.unsupported_form())?;
+                match (*way, ty) {
+                    ("b", _) => TextureOp::Reduce(boundary, op, width, ty.starts_with('s')),
+                    (_, "b32") => TextureOp::ReduceFormatted(boundary, op),
+                    _ => return Err(self.unsupported_form()),
+                }
+            }
+            _ => return Err(self.unsupported_form()),
+        };
+        let geometry = self.geometry()?;
+        let (object, coordinates) = self.object(object, geometry, "s32")?;
+        Ok(Texture {
+            object,
+            geometry,
+            coordinates,
+            from: match from {
+                Some(from) => self.values(vector, from, ty, width)?,
+                None => Box::default(),
+            },
+            to: match to {
+                Some(to) => self.destinations(vector, to)?,
+                None => Box::default(),
+            },
+            op,
+        })
+    }
+}
+
+/// How many coordinates an instruction has in braces: with three numbers, there is a fourth that nothing reads.
+fn coordinates_of(geometry: Geometry, layer: bool) -> usize {
+    match geometry.sides + usize::from(geometry.layered && layer) {
+        3 => 4,
+        count => count,
+    }
+}

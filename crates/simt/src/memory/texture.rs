@@ -1,0 +1,483 @@
+//! Textures and surfaces: `tex`, `tld4`, `txq`, `suld`, `sust`, `sured` and `suq` (PTX ISA §9.7.10 and §9.7.11).
+//!
+//! An instruction names a texture or surface by the handle that [`Machine::texture`](crate::Machine::texture) or
+//! [`Machine::surface`](crate::Machine::surface) returned. Images lie in device memory, row behind row.
+
+mod image;
+mod sampling;
+
+pub use image::{
+    Addressing, Channels, Filter, Image, Sides, TexelFormat, TextureDescription, TextureError,
+};
+pub(crate) use image::{Object, Objects};
+use sampling::{Coordinates, Point, face};
+
+use super::load_store::{Destination, Width, put, take};
+use super::storage::{AnyAllocation, Storage};
+use super::{AccessFault, AccessProblem, Env};
+use crate::memory::GlobalMemory;
+use crate::observe::Space;
+use crate::regs::{LANES, R64, Reg, lanes};
+
+/// An instruction on a texture or surface.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Texture {
+    /// The handle.
+    pub object: R64,
+    /// The kind of image that it expects.
+    pub geometry: Geometry,
+    /// The layer, if the geometry has layers, and a coordinate for each side.
+    pub coordinates: Box<[Reg]>,
+    /// What else it reads: offsets of texels, the level that is asked for, or the values to be stored.
+    pub from: Box<[Reg]>,
+    /// The registers that it writes.
+    pub to: Box<[Destination]>,
+    /// What it does.
+    pub op: TextureOp,
+}
+
+/// The kind of image that an instruction expects: `.1d`, `.a2d`, `.cube`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Geometry {
+    /// Sides: 1, 2 or 3; of a cube, the numbers of a direction.
+    pub sides: usize,
+    /// Whether the first coordinate is a layer.
+    pub layered: bool,
+    /// Whether the image is a cube.
+    pub cube: bool,
+}
+
+/// What an instruction does with a texture or surface.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TextureOp {
+    /// `tex`
+    Fetch {
+        /// Whether the coordinates are integers.
+        integers: bool,
+        /// The type of the result.
+        value: ValueType,
+    },
+    /// `tld4`, with the number of the channel.
+    Gather(usize, ValueType),
+    /// `txq`
+    QueryTexture(Query),
+    /// `suq`
+    QuerySurface(Query),
+    /// `suld.b`
+    Load(Boundary, Width),
+    /// `sust.b`
+    Store(Boundary, Width),
+    /// `sust.p`
+    StoreFormatted(Boundary),
+    /// `sured.b`, with whether the numbers have a sign.
+    Reduce(Boundary, Reduction, Width, bool),
+    /// `sured.p`, whose numbers have the sign of the surface's format.
+    ReduceFormatted(Boundary, Reduction),
+}
+
+/// The type of a texture's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the types")]
+pub enum ValueType {
+    Integer,
+    F32,
+    F16,
+    F16x2,
+}
+
+/// What to do at coordinates outside a surface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Boundary {
+    /// A fault.
+    Trap,
+    /// The nearest place inside.
+    Clamp,
+    /// Loads return zero, and stores do nothing.
+    Zero,
+}
+
+/// An operation of `sured`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the modifiers")]
+pub enum Reduction {
+    Add,
+    Min,
+    Max,
+    And,
+    Or,
+}
+
+/// What `txq` and `suq` ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the modifiers")]
+pub enum Query {
+    Width,
+    Height,
+    Depth,
+    ArraySize,
+    Levels,
+    Samples,
+    NormalizedCoordinates,
+}
+
+/// The result for a lane, or the reason why there is none, in words.
+type Done<T> = Result<T, String>;
+
+/// Values of the lanes, for up to four elements.
+type Elements = [[u64; LANES]; 4];
+
+impl Texture {
+    pub(super) fn execute(&self, env: &mut Env<'_, '_>, mask: u32) -> Result<(), AccessFault> {
+        let handles = *env.regs.get64(self.object);
+        let read = |registers: &[Reg]| {
+            let mut values: Elements = [[0; LANES]; 4];
+            for (values, reg) in values.iter_mut().zip(registers) {
+                *values = take(&env.regs, *reg);
+            }
+            values
+        };
+        let (coordinates, from) = (read(&self.coordinates), read(&self.from));
+        let of = |values: &Elements, lane: usize| [0, 1, 2, 3].map(|at| values[at][lane]);
+        let fault = |lane: usize, problem| AccessFault {
+            lane: lane as u32,
+            address: handles[lane],
+            bytes: 0,
+            write: false,
+            what: AccessProblem::Texture(problem),
+            space: Space::Global,
+            offset: 0,
+            space_bytes: 0,
+        };
+        let mut found: Elements = [[0; LANES]; 4];
+        let mut places = [None; LANES];
+        for lane in lanes(mask) {
+            let at = of(&coordinates, lane).map(|at| at as u32);
+            let extra = of(&from, lane).map(|at| at as u32);
+            let values = self
+                .object(env.global, handles[lane])
+                .and_then(|object| match object {
+                    Object::Texture(texture) => self.sample(env.global, texture, at, extra),
+                    Object::Surface(image) => {
+                        places[lane] = self.place(image, at)?;
+                        Ok([self.answer(image, extra[0], false), 0, 0, 0])
+                    }
+                });
+            let values = values.map_err(|problem| fault(lane, problem))?;
+            for (found, value) in found.iter_mut().zip(values) {
+                found[lane] = u64::from(value);
+            }
+        }
+        // All lanes have been checked before the first one writes.
+        for (lane, place) in places.into_iter().enumerate() {
+            let Some(place) = place else { continue };
+            let values = self.access(env.global, handles[lane], place, of(&from, lane));
+            for (found, value) in found.iter_mut().zip(values) {
+                found[lane] = value;
+            }
+        }
+        for (to, values) in self.to.iter().zip(&found) {
+            put(&mut env.regs, *to, mask, values, false);
+        }
+        Ok(())
+    }
+
+    /// Whether it is an instruction on textures.
+    fn is_of_textures(&self) -> bool {
+        use TextureOp::{Fetch, Gather, QueryTexture};
+        matches!(self.op, Fetch { .. } | Gather(..) | QueryTexture(_))
+    }
+
+    /// The texture or surface of a handle, if it is one that the instruction takes.
+    fn object<'m>(&self, memory: &'m GlobalMemory, handle: u64) -> Done<&'m Object> {
+        let wanted = match self.is_of_textures() {
+            true => "texture",
+            false => "surface",
+        };
+        let object = memory.objects.find(handle);
+        let object = object.ok_or_else(|| format!("{handle:#x} is the handle of no {wanted}"))?;
+        if matches!(object, Object::Texture(_)) != self.is_of_textures() {
+            return Err(format!("the handle {handle:#x} is not one of a {wanted}"));
+        }
+        let image = object.image();
+        if memory.find(image.address).is_none() {
+            return Err(format!("the memory of {wanted} {handle:#x} was freed"));
+        }
+        let Geometry {
+            sides,
+            layered,
+            cube,
+        } = self.geometry;
+        let fits = match image.sides {
+            _ if sides == 0 => true,
+            Sides::Linear(_) => {
+                let has_integers = matches!(self.op, TextureOp::Fetch { integers: true, .. });
+                sides == 1 && has_integers
+            }
+            Sides::One(_) => sides == 1,
+            Sides::Two(_) => sides == 2,
+            Sides::Three(_) => sides == 3,
+            // A cube's surface has its faces as layers.
+            Sides::Cube(_) if !self.is_of_textures() => sides == 2,
+            Sides::Cube(_) => cube,
+        };
+        let layers = match image.sides {
+            Sides::Cube(_) if !self.is_of_textures() => true,
+            _ => image.layers.is_some(),
+        };
+        let is_cube = matches!(image.sides, Sides::Cube(_)) && self.is_of_textures();
+        match sides == 0 || fits && layered == layers && cube == is_cube {
+            true => Ok(object),
+            false => Err(format!(
+                "the instruction does not fit {wanted} {handle:#x}, an image of {}",
+                object.shape()
+            )),
+        }
+    }
+
+    /// The answer to a query; 0 of other instructions.
+    fn answer(&self, image: &Image, level: u32, normalized: bool) -> u32 {
+        let (TextureOp::QueryTexture(query) | TextureOp::QuerySurface(query)) = self.op else {
+            return 0;
+        };
+        let [width, height, depth] = image.sides.lengths();
+        let has = |sides: bool, length: u32| if sides && level == 0 { length } else { 0 };
+        let is_flat = matches!(image.sides, Sides::Linear(_) | Sides::One(_));
+        match query {
+            Query::Width => has(true, width),
+            Query::Height => has(!is_flat, height),
+            Query::Depth => has(matches!(image.sides, Sides::Three(_)), depth),
+            Query::ArraySize => image.layers.unwrap_or(0),
+            Query::Levels | Query::Samples => 1,
+            Query::NormalizedCoordinates => u32::from(normalized),
+        }
+    }
+
+    /// The value of a texture at coordinates.
+    fn sample(
+        &self,
+        memory: &GlobalMemory,
+        texture: &TextureDescription,
+        at: [u32; 4],
+        extra: [u32; 4],
+    ) -> Done<[u32; 4]> {
+        let (integers, value) = match self.op {
+            TextureOp::Fetch { integers, value } => (integers, value),
+            TextureOp::Gather(_, value) => (false, value),
+            _ => {
+                let normalized = texture.normalized_coordinates;
+                return Ok([self.answer(&texture.image, extra[0], normalized), 0, 0, 0]);
+            }
+        };
+        match (texture.is_float(), value) {
+            (true, ValueType::Integer) => {
+                return Err("the texture returns floating-point numbers, and the instruction's type is one of integers".to_owned());
+            }
+            (false, ValueType::F32 | ValueType::F16 | ValueType::F16x2) => {
+                return Err("the texture returns integers, and the instruction's type is one of floating-point numbers".to_owned());
+            }
+            _ => {}
+        }
+        let image = &texture.image;
+        let (layer, along) = match self.geometry.layered {
+            true => (at[0].cast_signed(), [at[1], at[2], at[3]]),
+            false => (0, [at[0], at[1], at[2]]),
+        };
+        let mut layer = layer.clamp(0, image.layers.unwrap_or(1) as i32 - 1) as u32;
+        let at = match integers {
+            true => Coordinates::Integers(along.map(u32::cast_signed)),
+            false if self.geometry.cube => {
+                let (face, [s, t]) = face(along.map(f32::from_bits));
+                layer = layer * 6 + face;
+                Coordinates::Floats([s, t, 0.0])
+            }
+            false => Coordinates::Floats(along.map(f32::from_bits)),
+        };
+        let point = Point {
+            layer,
+            at,
+            offsets: [extra[0], extra[1], extra[2]].map(u32::cast_signed),
+        };
+        let found = match self.op {
+            TextureOp::Gather(channel, _) => texture.gather(memory, &point, channel),
+            _ => texture.fetch(memory, &point),
+        };
+        let half = |bits: u32| u32::from(half::f16::from_f32(f32::from_bits(bits)).to_bits());
+        Ok(match value {
+            ValueType::Integer | ValueType::F32 => found,
+            ValueType::F16 => found.map(half),
+            ValueType::F16x2 => {
+                let [x, y, z, w] = found.map(half);
+                [x | y << 16, z | w << 16, 0, 0]
+            }
+        })
+    }
+
+    /// The boundary of an access to a surface, the bytes of all its elements, and whether its first coordinate counts
+    /// texels and not bytes.
+    fn extent(&self, image: &Image) -> Option<(Boundary, u32, bool)> {
+        let texel = image.format.bytes();
+        Some(match self.op {
+            TextureOp::Load(boundary, width) => {
+                (boundary, width.bytes() * self.to.len() as u32, false)
+            }
+            TextureOp::Store(boundary, width) => {
+                (boundary, width.bytes() * self.from.len() as u32, false)
+            }
+            TextureOp::Reduce(boundary, _, width, _) => (boundary, width.bytes(), false),
+            TextureOp::StoreFormatted(boundary) | TextureOp::ReduceFormatted(boundary, _) => {
+                (boundary, texel, true)
+            }
+            _ => return None,
+        })
+    }
+
+    /// The address that an access to a surface has; `None` if it accesses nothing.
+    fn place(&self, image: &Image, at: [u32; 4]) -> Done<Option<u64>> {
+        let Some((boundary, bytes, is_in_texels)) = self.extent(image) else {
+            return Ok(None);
+        };
+        if let TextureOp::ReduceFormatted(..) = self.op
+            && (image.format.count != 1
+                || image.format.bits != 32
+                || image.format.channels == Channels::Float)
+        {
+            return Err("sured.p is of surfaces with one integer of 32 bits a texel".to_owned());
+        }
+        let layered = usize::from(self.geometry.layered);
+        let layer = if layered == 1 { at[0] } else { 0 };
+        let mut along = [0, 1, 2].map(|side| match side < self.geometry.sides {
+            true => i64::from(at[side + layered].cast_signed()),
+            false => 0,
+        });
+        if is_in_texels {
+            along[0] *= i64::from(bytes);
+        }
+        if along[0] % i64::from(bytes) != 0 {
+            return Err(format!(
+                "byte {} of a row of the surface is misaligned for {bytes} bytes",
+                along[0]
+            ));
+        }
+        let [width, height, depth] = image.sides.lengths().map(i64::from);
+        let most = [
+            width * i64::from(image.format.bytes()) - i64::from(bytes),
+            height - 1,
+            depth - 1,
+        ];
+        let layers = i64::from(image.all_layers());
+        let outside = |(at, most): (&i64, &i64)| !(0..=*most).contains(at);
+        let mut layer = i64::from(layer.cast_signed());
+        let is_outside = along.iter().zip(&most).any(outside) || !(0..layers).contains(&layer);
+        if is_outside {
+            match boundary {
+                Boundary::Trap => {
+                    let [x, y, z] = along;
+                    return Err(format!(
+                        "byte {x}, row {y}, slice {z}, layer {layer} is outside the surface"
+                    ));
+                }
+                Boundary::Zero => return Ok(None),
+                Boundary::Clamp if most[0] < 0 => return Ok(None),
+                Boundary::Clamp => {
+                    for (at, most) in along.iter_mut().zip(most) {
+                        *at = (*at).clamp(0, most);
+                    }
+                    along[0] -= along[0] % i64::from(bytes);
+                    layer = layer.clamp(0, layers - 1);
+                }
+            }
+        }
+        let [x, y, z] = along;
+        Ok(Some(image.place(
+            x as u64,
+            y as u32,
+            z as u32,
+            layer as u32,
+        )))
+    }
+
+    /// Accesses a surface at an address that [`Texture::place`] has found.
+    fn access(&self, global: &GlobalMemory, handle: u64, place: u64, from: [u64; 4]) -> [u64; 4] {
+        let mut memory = AnyAllocation(global);
+        let format = global
+            .objects
+            .find(handle)
+            .map(|object| object.image().format);
+        match self.op {
+            TextureOp::Load(_, width) => {
+                let step = u64::from(width.bytes());
+                let mut found = [0; 4];
+                for (at, found) in (place..)
+                    .step_by(step as usize)
+                    .zip(&mut found[..self.to.len()])
+                {
+                    *found = match width {
+                        Width::B1 => u64::from(memory.get::<u8>(0, at)),
+                        Width::B2 => u64::from(memory.get::<u16>(0, at)),
+                        Width::B4 => u64::from(memory.get::<u32>(0, at)),
+                        Width::B8 => memory.get::<u64>(0, at),
+                    };
+                }
+                return found;
+            }
+            TextureOp::Store(_, width) => {
+                store(&mut memory, place, width, &from[..self.from.len()]);
+            }
+            TextureOp::StoreFormatted(_) => {
+                let Some(format) = format else { return [0; 4] };
+                let (width, is_half) = match (format.bits, format.channels) {
+                    (8, _) => (Width::B1, false),
+                    (16, channels) => (Width::B2, channels == Channels::Float),
+                    _ => (Width::B4, false),
+                };
+                let values = from.map(|bits| match is_half {
+                    true => u64::from(half::f16::from_f32(f32::from_bits(bits as u32)).to_bits()),
+                    false => bits,
+                });
+                store(&mut memory, place, width, &values[..format.count as usize]);
+            }
+            TextureOp::Reduce(_, op, Width::B8, signed) => {
+                let flip = if signed { 1 << 63 } else { 0 };
+                memory.update(0, place, |old: u64| combine(op, old, from[0], flip));
+            }
+            TextureOp::Reduce(_, op, _, signed) => reduce(&mut memory, place, op, from[0], signed),
+            TextureOp::ReduceFormatted(_, op) => {
+                let signed = format.is_some_and(|own| own.channels == Channels::Signed);
+                reduce(&mut memory, place, op, from[0], signed);
+            }
+            _ => {}
+        }
+        [0; 4]
+    }
+}
+
+/// The new number. With the sign's bit, `flip`, turned over, numbers with a sign compare as those without.
+fn combine(op: Reduction, old: u64, operand: u64, flip: u64) -> u64 {
+    match op {
+        Reduction::Add => old.wrapping_add(operand),
+        Reduction::Min => (old ^ flip).min(operand ^ flip) ^ flip,
+        Reduction::Max => (old ^ flip).max(operand ^ flip) ^ flip,
+        Reduction::And => old & operand,
+        Reduction::Or => old | operand,
+    }
+}
+
+/// Replaces a number of 32 bits.
+fn reduce(memory: &mut AnyAllocation<'_>, place: u64, op: Reduction, operand: u64, signed: bool) {
+    let (operand, flip) = (operand & 0xffff_ffff, if signed { 1 << 31 } else { 0 });
+    memory.update(0, place, |old: u32| {
+        combine(op, u64::from(old), operand, flip) as u32
+    });
+}
+
+/// Stores values of this size, one behind the other.
+fn store(memory: &mut AnyAllocation<'_>, place: u64, width: Width, values: &[u64]) {
+    for (at, value) in (place..).step_by(width.bytes() as usize).zip(values) {
+        match width {
+            Width::B1 => memory.set(0, at, *value as u8),
+            Width::B2 => memory.set(0, at, *value as u16),
+            Width::B4 => memory.set(0, at, *value as u32),
+            Width::B8 => memory.set(0, at, *value),
+        }
+    }
+}

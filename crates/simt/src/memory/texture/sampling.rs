@@ -1,0 +1,242 @@
+//! From coordinates to a texture's value ("CUDA C++ Programming Guide", "Texture Fetching").
+
+use super::image::{Addressing, Channels, Filter, Image, Sides, TextureDescription};
+use crate::memory::GlobalMemory;
+
+/// Where a texture is read: a layer, and along each side a coordinate.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Point {
+    pub(super) layer: u32,
+    pub(super) at: Coordinates,
+    /// Texels that are added along each side.
+    pub(super) offsets: [i32; 3],
+}
+
+/// Coordinates along the sides.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Coordinates {
+    Integers([i32; 3]),
+    Floats([f32; 3]),
+}
+
+impl Default for Coordinates {
+    fn default() -> Self {
+        Coordinates::Integers([0; 3])
+    }
+}
+
+/// The index of a texel along a side, the share of the texel behind it in 256ths, and how the side goes on.
+#[derive(Clone, Copy)]
+struct Along {
+    index: i64,
+    share: u32,
+    length: i64,
+    addressing: Addressing,
+}
+
+impl Along {
+    /// The texel that this one, or the one behind it, is; `None` in the border.
+    fn texel(self, behind: bool) -> Option<u32> {
+        let (index, length) = (self.index + i64::from(behind), self.length);
+        let found = match self.addressing {
+            Addressing::Clamp => index.clamp(0, length - 1),
+            Addressing::Border if !(0..length).contains(&index) => return None,
+            Addressing::Border => index,
+            Addressing::Wrap => index.rem_euclid(length),
+            Addressing::Mirror => {
+                let twice = index.rem_euclid(2 * length);
+                twice.min(2 * length - 1 - twice)
+            }
+        };
+        Some(found as u32)
+    }
+}
+
+/// The face of a cube that a direction meets, and where: from 0 to 1 (PTX ISA §9.7.9, "Cubemap textures").
+pub(super) fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
+    let [ax, ay, az] = [x.abs(), y.abs(), z.abs()];
+    let (face, s, t, m) = if ax >= ay && ax >= az {
+        match x.is_sign_negative() {
+            false => (0, -z, -y, ax),
+            true => (1, z, -y, ax),
+        }
+    } else if ay >= az {
+        match y.is_sign_negative() {
+            false => (2, x, z, ay),
+            true => (3, x, -z, ay),
+        }
+    } else {
+        match z.is_sign_negative() {
+            false => (4, x, -y, az),
+            true => (5, -x, -y, az),
+        }
+    };
+    (face, [s, t].map(|own| (own / m + 1.0) / 2.0))
+}
+
+impl TextureDescription {
+    /// The texels that a point lies between, along each side. Texels beside a [`Filter::Point`] have no share, but
+    /// gathering takes them whatever the filter is.
+    fn along(&self, point: &Point, linear: bool) -> [Along; 3] {
+        let lengths = self.image.sides.lengths();
+        let is_cube = matches!(self.image.sides, Sides::Cube(_));
+        let is_normalized = self.normalized_coordinates || is_cube;
+        [0, 1, 2].map(|side| {
+            let length = lengths[side];
+            let addressing = match self.addressing[side] {
+                _ if is_cube => Addressing::Clamp,
+                Addressing::Wrap | Addressing::Mirror if !is_normalized => Addressing::Clamp,
+                own => own,
+            };
+            let (index, share) = match point.at {
+                Coordinates::Integers(at) => (i64::from(at[side]), 0),
+                Coordinates::Floats(at) => {
+                    let scale = if is_normalized { length } else { 1 };
+                    let at = f64::from(at[side]) * f64::from(scale);
+                    match linear {
+                        false => (at.floor() as i64, 0),
+                        true => {
+                            let fixed = (at * 256.0 + 0.5).floor() as i64;
+                            let fixed = fixed.saturating_sub(128);
+                            (fixed >> 8, (fixed & 255) as u32)
+                        }
+                    }
+                }
+            };
+            let used = match self.image.sides {
+                Sides::Linear(_) | Sides::One(_) => 1,
+                Sides::Two(_) | Sides::Cube(_) => 2,
+                Sides::Three(_) => 3,
+            };
+            let is_used = side < used;
+            Along {
+                index: match is_used {
+                    true => index.saturating_add(i64::from(point.offsets[side])),
+                    false => 0,
+                },
+                share: if is_used { share } else { 0 },
+                length: i64::from(length),
+                addressing: match self.image.sides {
+                    // Beyond linear memory there are zeros.
+                    Sides::Linear(_) => Addressing::Border,
+                    _ => addressing,
+                },
+            }
+        })
+    }
+
+    /// The channels of one texel, or of the border, as bits.
+    fn texel(&self, memory: &GlobalMemory, at: [Option<u32>; 3], layer: u32) -> [u32; 4] {
+        match at {
+            [Some(x), Some(y), Some(z)] => self.image.texel(memory, [x, y, z], layer),
+            _ if matches!(self.image.sides, Sides::Linear(_)) => [0; 4],
+            _ if self.is_float() => self.border.map(f32::to_bits),
+            _ => self.border.map(|own| own as i64 as u32),
+        }
+    }
+
+    /// The channels as numbers, if they are such.
+    fn numbers(&self, memory: &GlobalMemory, at: [Option<u32>; 3], layer: u32) -> [f64; 4] {
+        let bits = self.texel(memory, at, layer);
+        let is_border = at.contains(&None);
+        let format = self.image.format;
+        let most = f64::from((1u64 << (format.bits - 1)) as u32);
+        bits.map(|bits| match format.channels {
+            _ if is_border => f64::from(f32::from_bits(bits)),
+            Channels::Float => f64::from(f32::from_bits(bits)),
+            Channels::Unsigned => f64::from(bits) / (2.0 * most - 1.0),
+            Channels::Signed => (f64::from(bits.cast_signed()) / (most - 1.0)).max(-1.0),
+        })
+    }
+
+    /// The value at a point: for each channel an integer, or the bits of an f32.
+    pub(super) fn fetch(&self, memory: &GlobalMemory, point: &Point) -> [u32; 4] {
+        let is_exact = matches!(point.at, Coordinates::Integers(_));
+        let linear = self.filter == Filter::Linear && !is_exact;
+        let along = self.along(point, linear);
+        if !self.is_float() {
+            return self.complete(self.texel(
+                memory,
+                along.map(|own| own.texel(false)),
+                point.layer,
+            ));
+        }
+        let mut sum = [0.0; 4];
+        for corner in 0..8 {
+            let behind = [0, 1, 2].map(|side| corner >> side & 1 == 1);
+            let share = |side: usize| match behind[side] {
+                true => along[side].share,
+                false => 256 - along[side].share,
+            };
+            let weight = share(0) * share(1) * share(2);
+            if weight == 0 {
+                continue;
+            }
+            let at = [0, 1, 2].map(|side| along[side].texel(behind[side]));
+            let numbers = self.numbers(memory, at, point.layer);
+            let weight = f64::from(weight) / f64::from(1 << 24);
+            for (sum, number) in sum.iter_mut().zip(numbers) {
+                *sum += weight * number;
+            }
+        }
+        self.complete(sum.map(|sum| (sum as f32).to_bits()))
+    }
+
+    /// One channel of the four texels that a linear filter would take: below left, below right, above right and above
+    /// left, where y goes downwards (PTX ISA §9.7.9.4).
+    pub(super) fn gather(&self, memory: &GlobalMemory, point: &Point, channel: usize) -> [u32; 4] {
+        let along = self.along(point, true);
+        [(false, true), (true, true), (true, false), (false, false)].map(|(right, below)| {
+            let at = [along[0].texel(right), along[1].texel(below), Some(0)];
+            let found = match self.is_float() {
+                true => {
+                    let numbers = self.numbers(memory, at, point.layer);
+                    numbers.map(|number| (number as f32).to_bits())
+                }
+                false => self.texel(memory, at, point.layer),
+            };
+            self.complete(found)[channel]
+        })
+    }
+
+    /// Channels that the format does not have are 0, and the fourth is 1.
+    fn complete(&self, mut channels: [u32; 4]) -> [u32; 4] {
+        for (at, channel) in channels.iter_mut().enumerate() {
+            if at as u32 >= self.image.format.count {
+                *channel = match (at, self.is_float()) {
+                    (3, true) => 1.0f32.to_bits(),
+                    (3, false) => 1,
+                    _ => 0,
+                };
+            }
+        }
+        channels
+    }
+}
+
+impl Image {
+    /// The channels of a texel: integers extended to 32 bits, and f16 as f32.
+    fn texel(&self, memory: &GlobalMemory, [x, y, z]: [u32; 3], layer: u32) -> [u32; 4] {
+        let format = self.format;
+        let mut bytes = [0; 16];
+        let bytes = &mut bytes[..format.bytes() as usize];
+        let at = u64::from(x) * bytes.len() as u64;
+        memory.read(self.place(at, y, z, layer), bytes);
+        let mut channels = [0; 4];
+        let parts = bytes.chunks_exact(format.bits as usize / 8);
+        for (channel, part) in channels.iter_mut().zip(parts) {
+            let mut bits = [0; 4];
+            bits[..part.len()].copy_from_slice(part);
+            let bits = u32::from_le_bytes(bits);
+            let above = 32 - format.bits;
+            *channel = match format.channels {
+                Channels::Float if format.bits == 16 => {
+                    half::f16::from_bits(bits as u16).to_f32().to_bits()
+                }
+                Channels::Signed => (bits << above).cast_signed().wrapping_shr(above) as u32,
+                _ => bits,
+            };
+        }
+        channels
+    }
+}

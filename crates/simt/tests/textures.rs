@@ -1,0 +1,476 @@
+//! Textures and surfaces. Values follow from the formulas of the "CUDA C++ Programming Guide", "Texture Fetching".
+
+/// Fetches that were recorded on a GPU.
+mod recorded;
+
+use simt::memory::texture::{
+    Addressing, Channels, Filter, Image, Sides, TexelFormat, TextureDescription,
+};
+use simt::{Config, Launch, LoadError, Machine, Module};
+
+const FLOAT: TexelFormat = format(Channels::Float, 32, 1);
+
+const fn format(channels: Channels, bits: u32, count: u32) -> TexelFormat {
+    TexelFormat {
+        channels,
+        bits,
+        count,
+    }
+}
+
+/// A kernel with an instruction on the handle in `%rd1` that leaves its results in `%r4` to `%r7`.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 8.8\n.target sm_90\n.address_size 64\n.global .u64 other;\n\
+         .entry k(.param .u64 handle, .param .u64 out)\n{{\n.reg .b64 %rd<9>;\n.reg .b32 %r<9>;\n.reg .f32 %f<9>;\n\
+         .reg .b16 %h<9>;\nld.param.u64 %rd1, [handle];\nld.param.u64 %rd2, [out];\n\
+         {body}\n\
+         st.global.v4.b32 [%rd2], {{%r4, %r5, %r6, %r7}};\nret;\n}}\n"
+    )
+}
+
+fn run(machine: &mut Machine, handle: u64, body: &str) -> Result<[u32; 4], String> {
+    let function = Module::from_ptx(kernel(body)).and_then(|module| module.function("k"));
+    let function = function.map_err(|error| match error {
+        LoadError::Refused { error, .. } => error.message,
+        other => other.to_string(),
+    })?;
+    let out = machine.zeroed::<[u32; 4]>(1).unwrap();
+    let args = [handle.into(), out.into()];
+    let launch = Launch::new(&function, [1, 1, 1], [1, 1, 1], &args);
+    machine.launch(&launch).map_err(|error| error.to_string())?;
+    Ok(machine.read(out).unwrap()[0])
+}
+
+fn machine() -> Machine {
+    Machine::new(Config {
+        threads: 1,
+        ..Config::default()
+    })
+    .unwrap()
+}
+
+/// Coordinates, as numbers in PTX.
+fn written(at: &[f32]) -> String {
+    let at = at.iter().map(|own| format!("0f{:08x}", own.to_bits()));
+    at.collect::<Vec<_>>().join(", ")
+}
+
+/// Rows: the way of addressing, coordinates, and the values of a texture 0, 1, 2, 3 there: of the nearest texel and
+/// filtered, first with coordinates from 0 to 4, then from 0 to 1.
+const ROWS: [(Addressing, f32, [f32; 4]); 12] = [
+    (Addressing::Clamp, 0.5, [0.0, 0.0, 2.0, 1.5]),
+    (Addressing::Clamp, 1.25, [1.0, 0.75, 3.0, 3.0]),
+    // 0.3 lies between multiples of 1/256: 77/256 is the nearest.
+    (Addressing::Clamp, 1.8, [1.0, 333.0 / 256.0, 3.0, 3.0]),
+    (Addressing::Clamp, -7.0, [0.0, 0.0, 0.0, 0.0]),
+    (Addressing::Border, 3.75, [3.0, 4.25, 8.0, 8.0]),
+    (Addressing::Border, -0.25, [8.0, 6.0, 8.0, 8.0]),
+    (Addressing::Wrap, 1.125, [1.0, 0.625, 0.0, 0.0]),
+    (Addressing::Wrap, -0.125, [0.0, 0.0, 3.0, 3.0]),
+    (Addressing::Wrap, 1.0, [1.0, 0.5, 0.0, 1.5]),
+    (Addressing::Mirror, 1.125, [1.0, 0.625, 3.0, 3.0]),
+    (Addressing::Mirror, -0.2, [0.0, 0.0, 0.0, 77.0 / 256.0]),
+    (Addressing::Mirror, 2.25, [2.0, 1.75, 1.0, 0.5]),
+];
+
+#[test]
+fn one_dimension() {
+    let mut machine = machine();
+    let texels = machine.upload(&[0.0f32, 1.0, 2.0, 3.0]).unwrap();
+    let image = Image::packed(texels.address(), FLOAT, Sides::One(4));
+    for (addressing, x, expected) in ROWS {
+        let mut found = [0.0; 4];
+        for (at, found) in found.iter_mut().enumerate() {
+            let texture = TextureDescription {
+                addressing: [addressing; 3],
+                filter: [Filter::Point, Filter::Linear][at % 2],
+                normalized_coordinates: at > 1,
+                border: [8.0; 4],
+                ..TextureDescription::new(image)
+            };
+            let handle = machine.texture(texture).unwrap();
+            let x = written(&[x]);
+            let body = format!("tex.1d.v4.f32.f32 {{%r4, %r5, %r6, %r7}}, [%rd1, {{{x}}}];");
+            *found = f32::from_bits(run(&mut machine, handle, &body).unwrap()[0]);
+        }
+        assert_eq!(found, expected, "{addressing:?} {x}");
+    }
+}
+
+/// The instruction `tex` with coordinates, in braces already.
+fn tex(words: &str, coordinates: &str, more: &str) -> String {
+    format!("tex.{words} {{%r4, %r5, %r6, %r7}}, [%rd1, {{{coordinates}}}]{more};")
+}
+
+fn floats(found: [u32; 4]) -> [f32; 4] {
+    found.map(f32::from_bits)
+}
+
+const ONE: [f32; 3] = [0.0, 0.0, 1.0];
+
+/// The value 100 z + 10 y + x of a texel, for layers and slices.
+fn texels(machine: &mut Machine, [width, height, depth]: [u32; 3]) -> u64 {
+    let mut data = Vec::new();
+    for z in 0..depth {
+        for y in 0..height {
+            data.extend((0..width).map(|x| (100 * z + 10 * y + x) as f32));
+        }
+    }
+    machine.upload(&data).unwrap().address()
+}
+
+#[test]
+fn more_dimensions_and_layers() {
+    let mut machine = machine();
+    let address = texels(&mut machine, [4, 3, 6]);
+    let linear = |image| TextureDescription {
+        filter: Filter::Linear,
+        ..TextureDescription::new(image)
+    };
+    let image = |sides, layers| Image {
+        layers,
+        ..Image::packed(address, FLOAT, sides)
+    };
+    let flat = linear(image(Sides::Two([4, 3]), None));
+    let deep = linear(image(Sides::Three([4, 3, 6]), None));
+    let layered = linear(image(Sides::Two([4, 3]), Some(6)));
+    let rows = linear(image(Sides::One(4), Some(18)));
+    let at = written(&[2.0, 1.25, 3.75, 0.0]);
+    let value = |first| [first, ONE[0], ONE[1], ONE[2]];
+    for (texture, words, coordinates, more, expected) in [
+        (flat, "2d.v4.f32.f32", written(&[2.0, 1.25]), "", 9.0),
+        (flat, "2d.v4.f32.s32", "3, 2".to_owned(), "", 23.0),
+        (flat, "2d.v4.f32.s32", "3, 9".to_owned(), "", 23.0),
+        (
+            flat,
+            "2d.v4.f32.f32",
+            written(&[1.5, 1.5]),
+            ", {1, -1}",
+            2.0,
+        ),
+        (
+            flat,
+            "level.2d.v4.f32.f32",
+            written(&[1.5, 1.5]),
+            ", 0f40000000",
+            11.0,
+        ),
+        (
+            flat,
+            "grad.2d.v4.f32.f32",
+            written(&[1.5, 1.5]),
+            ", {%f1, %f2}, {%f3, %f4}",
+            11.0,
+        ),
+        (deep, "3d.v4.f32.f32", at.clone(), "", 334.0),
+        (
+            layered,
+            "a2d.v4.f32.f32",
+            format!("4, {at}").replace(", 0f00000000", ""),
+            "",
+            409.0,
+        ),
+        (
+            layered,
+            "a2d.v4.f32.f32",
+            format!("-4, {at}").replace(", 0f00000000", ""),
+            "",
+            9.0,
+        ),
+        (
+            layered,
+            "a2d.v4.f32.f32",
+            format!("9, {at}").replace(", 0f00000000", ""),
+            "",
+            509.0,
+        ),
+        (
+            rows,
+            "a1d.v4.f32.f32",
+            format!("5, {}", written(&[2.25])),
+            "",
+            121.75,
+        ),
+    ] {
+        let handle = machine.texture(texture).unwrap();
+        let found = run(&mut machine, handle, &tex(words, &coordinates, more)).unwrap();
+        assert_eq!(
+            floats(found),
+            value(expected),
+            "{words} {coordinates}{more}"
+        );
+    }
+
+    // Each face has its number in its hundreds; directions lie in the middle of the texel at column 2, row 0.
+    let address = texels(&mut machine, [3, 3, 12]);
+    let image = Image {
+        layers: Some(2),
+        ..Image::packed(address, FLOAT, Sides::Cube(3))
+    };
+    let handle = machine.texture(TextureDescription::new(image)).unwrap();
+    let third = 2.0 / 3.0;
+    for (direction, expected) in [
+        ([1.0, third, -third], 2.0),
+        ([-1.0, third, third], 102.0),
+        ([third, 1.0, -third], 202.0),
+        ([third, -1.0, third], 302.0),
+        ([third, third, 1.0], 402.0),
+        ([-third, third, -1.0], 502.0),
+    ] {
+        for (layer, more) in [(0, 0.0), (1, 600.0)] {
+            let at = format!("{layer}, {}", written(&direction));
+            let found = run(&mut machine, handle, &tex("acube.v4.f32.f32", &at, "")).unwrap();
+            assert_eq!(floats(found), value(expected + more), "{direction:?}");
+        }
+    }
+}
+
+#[test]
+fn formats() {
+    use Channels::{Float, Signed, Unsigned};
+    let mut machine = machine();
+    let bytes: [u8; 16] = [
+        0x80, 0xff, 0x7f, 0x01, 0, 0x3c, 0, 0xc0, 1, 0, 0, 0, 0, 0, 0x80, 0x3f,
+    ];
+    let texels = machine.upload(&bytes).unwrap();
+    let f = |own: f32| own.to_bits();
+    let one = f(1.0);
+    for (channels, bits, count, x, normalized, expected) in [
+        (Unsigned, 8, 4, 0, false, [0x80, 0xff, 0x7f, 1]),
+        (Signed, 8, 4, 0, false, [-128i32 as u32, u32::MAX, 0x7f, 1]),
+        (
+            Unsigned,
+            8,
+            4,
+            0,
+            true,
+            [f(128.0 / 255.0), one, f(127.0 / 255.0), f(1.0 / 255.0)],
+        ),
+        (Signed, 8, 2, 0, true, [f(-1.0), f(-1.0 / 127.0), 0, one]),
+        (
+            Unsigned,
+            16,
+            2,
+            0,
+            true,
+            [f(65408.0 / 65535.0), f(383.0 / 65535.0), 0, one],
+        ),
+        (Signed, 16, 1, 0, false, [-128i32 as u32, 0, 0, 1]),
+        (Float, 16, 2, 1, false, [one, f(-2.0), 0, one]),
+        (Signed, 32, 2, 1, false, [1, 0x3f80_0000, 0, 1]),
+        (Float, 32, 4, 0, false, [0x017f_ff80, 0xc000_3c00, 1, one]),
+    ] {
+        let format = format(channels, bits, count);
+        let side = 16 / format.bytes();
+        let texture = TextureDescription {
+            normalized_values: normalized,
+            ..TextureDescription::new(Image::packed(texels.address(), format, Sides::Linear(side)))
+        };
+        let handle = machine.texture(texture).unwrap();
+        let ty = match (channels, normalized) {
+            (Float, _) | (_, true) => "f32",
+            (Signed, _) => "s32",
+            _ => "u32",
+        };
+        let body = |x| tex(&format!("1d.v4.{ty}.s32"), &format!("{x}"), "");
+        let found = run(&mut machine, handle, &body(x)).unwrap();
+        assert_eq!(found, expected, "{channels:?} {bits} {count}");
+        // Beyond linear memory there are zeros.
+        let found = run(&mut machine, handle, &body(100)).unwrap();
+        assert_eq!(found[0], 0);
+    }
+    let half = Image::packed(texels.address(), format(Float, 16, 2), Sides::One(4));
+    let handle = machine.texture(TextureDescription::new(half)).unwrap();
+    let body = "tex.1d.v2.f16x2.s32 {%r4, %r5}, [%rd1, {1}];\n\
+                tex.1d.v4.f16.s32 {%h1, %h2, _, %h3}, [%rd1, 1]; mov.b32 %r6, {%h1, %h2}; cvt.u32.u16 %r7, %h3;";
+    let found = run(&mut machine, handle, body).unwrap();
+    assert_eq!(found, [0xc000_3c00, 0x3c00_0000, 0xc000_3c00, 0x3c00]);
+}
+
+#[test]
+fn gathers_and_queries() {
+    let mut machine = machine();
+    let address = texels(&mut machine, [4, 3, 1]);
+    let image = Image::packed(address, FLOAT, Sides::Two([4, 3]));
+    let handle = machine.texture(TextureDescription::new(image)).unwrap();
+    let surface = machine.surface(image).unwrap();
+    let gather = |more: &str| {
+        let at = written(&[2.0, 1.0]);
+        format!("tld4.r.2d.v4.f32.f32 {{%r4, %r5, %r6, %r7}}, [%rd1, {{{at}}}]{more};")
+    };
+    let found = run(&mut machine, handle, &gather("")).unwrap();
+    assert_eq!(floats(found), [11.0, 12.0, 2.0, 1.0]);
+    let found = run(&mut machine, handle, &gather(", {1, 1}")).unwrap();
+    assert_eq!(floats(found), [22.0, 23.0, 13.0, 12.0]);
+    let queries = "txq.width.b32 %r4, [%rd1]; txq.height.b32 %r5, [%rd1]; txq.depth.b32 %r6, [%rd1];\n\
+                   txq.level.width.b32 %r7, [%rd1], 1;";
+    let found = run(&mut machine, handle, queries).unwrap();
+    assert_eq!(found, [4, 3, 0, 0]);
+    let queries = "suq.width.b32 %r4, [%rd1]; suq.height.b32 %r5, [%rd1]; suq.array_size.b32 %r6, [%rd1]; mov.u32 %r7, 0;";
+    let found = run(&mut machine, surface, queries).unwrap();
+    assert_eq!(found, [4, 3, 0, 0]);
+}
+
+#[test]
+fn surfaces() {
+    let mut machine = machine();
+    let data: Vec<u32> = (0..24).collect();
+    let memory = machine.upload(&data).unwrap();
+    let format = format(Channels::Signed, 32, 2);
+    let image = Image {
+        layers: Some(2),
+        ..Image::packed(memory.address(), format, Sides::Two([2, 3]))
+    };
+    let handle = machine.surface(image).unwrap();
+    let plain = Image::packed(memory.address(), format, Sides::Two([2, 3]));
+    let plain = machine.surface(plain).unwrap();
+    let one = TexelFormat { count: 1, ..format };
+    let one = Image::packed(memory.address(), one, Sides::Two([4, 3]));
+    let one = machine.surface(one).unwrap();
+    let load = |words: &str, at: &str| {
+        format!("suld.b.{words} {{%r4, %r5}}, [%rd1, {{{at}}}]; mov.u32 %r6, 0; mov.u32 %r7, 0;")
+    };
+    for (words, at, expected) in [
+        ("a2d.v2.b32.trap", "1, 8, 2, 0", [22, 23]),
+        ("a2d.v2.b32.clamp", "7, -8, 9, 0", [20, 21]),
+        ("a2d.v2.b32.clamp", "0, 800, -9, 0", [2, 3]),
+        ("a2d.v2.b32.zero", "0, 16, 0, 0", [0, 0]),
+        ("a2d.cg.v2.b8.trap", "0, 12, 0, 0", [3, 0]),
+    ] {
+        let found = run(&mut machine, handle, &load(words, at)).unwrap();
+        assert_eq!(found[..2], expected, "{words} {at}");
+    }
+    let wide = "suld.b.a2d.b64.trap %rd3, [%rd1, {1, 8, 2, 0}]; mov.b64 {%r4, %r5}, %rd3;\n\
+                mov.u32 %r6, 0; mov.u32 %r7, 0;";
+    assert_eq!(run(&mut machine, handle, wide).unwrap()[..2], [22, 23]);
+
+    let rest = "mov.u32 %r4, 0; mov.u32 %r5, 0; mov.u32 %r6, 0; mov.u32 %r7, 0;";
+    for (handle, body, changed, value) in [
+        (
+            handle,
+            "sust.b.a2d.b32.trap [%rd1, {1, 4, 2, 0}], 77;",
+            21,
+            77,
+        ),
+        (plain, "sust.b.2d.b16.clamp [%rd1, {-2, 1}], -1;", 4, 0xffff),
+        (plain, "sust.b.2d.b32.zero [%rd1, {-4, 1}], 1;", 4, 0xffff),
+        (
+            plain,
+            "sust.p.2d.v2.b32.trap [%rd1, {1, 1}], {66, 65};",
+            7,
+            65,
+        ),
+        (plain, "sured.b.add.2d.u32.trap [%rd1, {4, 2}], 10;", 9, 19),
+        (
+            plain,
+            "sured.b.min.2d.s32.trap [%rd1, {4, 2}], -1;",
+            9,
+            u32::MAX,
+        ),
+        (plain, "sured.b.max.2d.s32.trap [%rd1, {4, 2}], 5;", 9, 5),
+        (one, "sured.p.max.2d.b32.trap [%rd1, {1, 2}], -3;", 9, 5),
+        (plain, "sured.b.or.2d.b32.clamp [%rd1, {4, 2}], 8;", 9, 13),
+        (
+            plain,
+            "sured.b.max.2d.u64.trap [%rd1, {8, 2}], 0x7700000001;",
+            11,
+            0x77,
+        ),
+    ] {
+        run(&mut machine, handle, &format!("{body}{rest}")).unwrap();
+        assert_eq!(machine.read(memory).unwrap()[changed], value, "{body}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_a_fault() {
+    let mut machine = machine();
+    let memory = machine.upload(&[0u32; 64]).unwrap();
+    let image = Image::packed(memory.address(), FLOAT, Sides::Two([4, 3]));
+    let texture = machine.texture(TextureDescription::new(image)).unwrap();
+    let surface = machine.surface(image).unwrap();
+    let at = written(&[0.0, 0.0]);
+    let flat = tex("2d.v4.f32.f32", &at, "");
+    let load = "suld.b.2d.b32.trap %r4, [%rd1, {2, 0}];".to_owned();
+    for (handle, body, problem) in [
+        (
+            0,
+            &flat,
+            "0x0 is the handle of no texture in kernel `k`, block (0, 0, 0), thread (0, 0, 0), PTX line 13: tex.2d",
+        ),
+        (surface, &flat, "is not one of a texture"),
+        (texture, &load, "is not one of a surface"),
+        (
+            surface,
+            &load,
+            "byte 2 of a row of the surface is misaligned for 4 bytes",
+        ),
+        (
+            texture,
+            &tex("1d.v4.f32.f32", "0f00000000", ""),
+            "an image of two dimensions",
+        ),
+        (
+            texture,
+            &tex("a2d.v4.f32.f32", &format!("0, {at}, 0f00000000"), ""),
+            "does not fit texture",
+        ),
+        (
+            texture,
+            &tex("2d.v4.s32.f32", &at, ""),
+            "the texture returns floating-point numbers",
+        ),
+        (
+            surface,
+            &load.replace("{2, 0}", "{4, 3}"),
+            "byte 4, row 3, slice 0, layer 0 is outside the surface",
+        ),
+    ] {
+        let found = run(&mut machine, handle, body).unwrap_err();
+        assert!(found.contains(problem), "{found}");
+    }
+    for (body, problem) in [
+        (
+            tex("2d.v4.f32.f32", &at, ", {1, 1}, %f1"),
+            "a texture's comparison of depths is not supported",
+        ),
+        (
+            tex("2d.v4.f32.f32", &at, "").replace("%rd1,", "%rd1, %rd2,"),
+            "a sampler apart from the texture is not supported",
+        ),
+        (
+            tex("2d.v4.f32.f32", "%f1", ""),
+            "2 coordinates in braces are expected",
+        ),
+        (
+            tex("2d.v4.f32.s32", "%f1, %f2", ""),
+            "register `%f1` is declared .f32, and .s32 belongs here",
+        ),
+        (
+            tex("2dms.v4.f32.s32", "1, 1, 1, 1", ""),
+            "instruction `tex.2dms.v4.f32.s32` is not supported",
+        ),
+        (
+            flat.replace("%rd1", "other"),
+            "`other`, a texture or surface that is a variable and no handle, is not supported",
+        ),
+        (
+            "suld.b.2d.v4.b64.trap {%rd1, %rd2, %rd3, %rd4}, [%rd1, {0, 0}];".to_owned(),
+            "an access has at most 16 bytes",
+        ),
+    ] {
+        let found = run(&mut machine, texture, &body).unwrap_err();
+        assert_eq!(found, problem);
+    }
+    machine.free(memory).unwrap();
+    let found = run(&mut machine, texture, &flat).unwrap_err();
+    assert!(found.contains(" was freed in kernel"), "{found}");
+    assert!(machine.surface(image).is_err());
+    let image = Image { pitch: 8, ..image };
+    let error = machine.surface(image).unwrap_err().to_string();
+    assert!(
+        error.ends_with("a pitch of 8 bytes for rows of 16"),
+        "{error}"
+    );
+}
