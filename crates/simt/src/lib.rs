@@ -47,6 +47,7 @@ pub mod warp;
 pub use counters::Counters;
 pub use demangle::demangled;
 pub use memory::global::MemoryError;
+pub use memory::tensor::{Swizzle, TensorElement, TensorMap};
 pub use module::{Function, LoadError, Module};
 pub use run::{
     Arg, Buffer, Config, Element, Fault, FaultKind, Frame, Instance, InstanceError, Launch,
