@@ -39,7 +39,9 @@ impl<'d> Decoder<'d, '_, '_> {
                 state: self.src(state, "b64")?,
             });
         }
-        let at = operands.iter().position(|operand| matches!(operand, Operand::Address { .. }));
+        let at = operands
+            .iter()
+            .position(|operand| matches!(operand, Operand::Address { .. }));
         let at = at.ok_or_else(|| self.unsupported_form())?;
         let (to, rest) = (operands[..at].first(), &operands[at + 1..]);
         let address = self.shared_address(&operands[at])?;
@@ -59,7 +61,10 @@ impl<'d> Decoder<'d, '_, '_> {
                     true => None,
                     false => Some(self.dst(to)?),
                 };
-                let number = rest.first().map(|number| self.src(number, "u32")).transpose()?;
+                let number = rest
+                    .first()
+                    .map(|number| self.src(number, "u32"))
+                    .transpose()?;
                 let (count, bytes) = match self.has("expect_tx") {
                     true => (None, number),
                     false => (number, None),
@@ -181,10 +186,16 @@ impl<'d> Decoder<'d, '_, '_> {
         let [map, Operand::Vector(coordinates)] = &parts[..] else {
             return Err(self.invalid("a tensor map and coordinates are expected here"));
         };
-        let dimensions = self.words.iter().find_map(|word| word.strip_suffix('d')?.parse().ok());
+        let dimensions = self
+            .words
+            .iter()
+            .find_map(|word| word.strip_suffix('d')?.parse().ok());
         if dimensions != Some(coordinates.len()) {
             let found = coordinates.len();
-            return Err(self.invalid(format!("`{}` does not take {found} coordinates", self.opcode)));
+            return Err(self.invalid(format!(
+                "`{}` does not take {found} coordinates",
+                self.opcode
+            )));
         }
         let coordinates = coordinates.iter().map(|own| self.src(own, "s32"));
         let coordinates = coordinates.collect::<Decoded<_>>()?;

@@ -68,7 +68,11 @@ fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
 
 /// The operation of this name on values of this type, and their size, as asynchronous reductions have it.
 pub(super) fn reduction_of(name: &str, ty: &str) -> Option<(AtomicOp, Width)> {
-    let ty = if ty == "s64" && name == "add" { "u64" } else { ty };
+    let ty = if ty == "s64" && name == "add" {
+        "u64"
+    } else {
+        ty
+    };
     let op = atomic_op(name, ty, type_bytes(ty) == Some(2))?;
     Some((op, width_of(ty)?))
 }
@@ -304,7 +308,10 @@ impl<'d> Decoder<'d, '_, '_> {
         let modifiers = AccessModifiers::of(&self.words[1..]);
         let ty = self.words.last().copied().unwrap_or_default();
         let width = width_of(ty).ok_or_else(|| self.unsupported_form())?;
-        Ok((width.bytes(), self.values(modifiers.vector, operand, ty, width)?))
+        Ok((
+            width.bytes(),
+            self.values(modifiers.vector, operand, ty, width)?,
+        ))
     }
 
     /// The elements of a vector operand, or the operand itself.

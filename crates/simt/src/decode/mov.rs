@@ -47,7 +47,9 @@ impl Decoder<'_, '_, '_> {
     fn copy(&mut self, to: &Operand<'_>, from: &Operand<'_>, ty: &str, bits: u32) -> Decoded<Move> {
         if bits == 1 {
             self.check(Kind::new("P"), Some(ty), to)?;
-            self.check(Kind::new("p"), Some(ty), from)?;
+            if *from != Operand::Name("%is_explicit_cluster") {
+                self.check(Kind::new("p"), Some(ty), from)?;
+            }
             let to = self.dst(to)?;
             let (from, negated) = self.src_pred(from)?;
             return Ok(Move::Pred { to, from, negated });

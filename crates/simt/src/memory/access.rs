@@ -175,7 +175,10 @@ pub(super) fn split<P: MemoryOp>(
             _ => (0, at[lane].wrapping_sub(window)),
         };
         let known = parts.iter_mut();
-        match known.into_iter().find(|part| (part.0, part.1) == (region, rank)) {
+        match known
+            .into_iter()
+            .find(|part| (part.0, part.1) == (region, rank))
+        {
             Some(part) => {
                 part.2 |= 1 << lane;
                 part.3[lane] = at;

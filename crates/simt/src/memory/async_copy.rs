@@ -69,7 +69,11 @@ impl AsyncCopy {
         let rank = env.cluster.rank;
         let mut pieces = env.cluster.in_flight.pieces();
         for lane in lanes(mask) {
-            let read = if reads >> lane & 1 == 0 { 0 } else { lengths[lane] };
+            let read = if reads >> lane & 1 == 0 {
+                0
+            } else {
+                lengths[lane]
+            };
             let to = Place::Shared(rank, to[lane]);
             let piece = |bytes, from, to| Piece {
                 lane: lane as u8,

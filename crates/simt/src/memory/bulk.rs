@@ -89,7 +89,14 @@ impl Bulk {
                 BulkSource::Memory(..) => 16,
                 BulkSource::Registers(all, bytes) => u64::from(*bytes) * all.len() as u64,
             };
-            reach.issue(lane, align, pieces, self.reduce.as_ref(), mbarrier, multicast)?;
+            reach.issue(
+                lane,
+                align,
+                pieces,
+                self.reduce.as_ref(),
+                mbarrier,
+                multicast,
+            )?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The blocks of a cluster as memory sees them: the shared memory of each, and what is under way between them.
 //!
 //! An address of shared memory below [`RANK_UNIT`] is the block's own. That of the block with rank `r` is
-//! `(r + 1) * RANK_UNIT` more, which `mapa` adds. A cluster runs on one host thread.
+//! `(r + 1) * RANK_UNIT` more, which `mapa` adds, unless the block is the only one. A cluster runs on one host thread.
 
 use super::address::Region;
 use super::in_flight::InFlight;
@@ -73,8 +73,9 @@ impl Cluster {
 
     /// The block whose shared memory an address of the shared space lies in, and where.
     pub(crate) fn find(&self, at: u64) -> (u32, u64) {
+        let blocks = self.shared.len() as u64;
         match (at / RANK_UNIT).checked_sub(1) {
-            Some(rank) if rank < self.shared.len() as u64 => (rank as u32, at % RANK_UNIT),
+            Some(rank) if blocks > 1 && rank < blocks => (rank as u32, at % RANK_UNIT),
             // Too large for the own one, if it is not.
             _ => (self.rank, at),
         }

@@ -269,7 +269,11 @@ impl Cluster {
             return Ok(());
         }
         let (warp, number) = all[choose(all.len())];
-        self.finish(global, warp, |job| if job.number == number { ALL } else { 0 })
+        self.finish(
+            global,
+            warp,
+            |job| if job.number == number { ALL } else { 0 },
+        )
     }
 }
 
@@ -365,4 +369,3 @@ fn write(global: &GlobalMemory, at: u64, bytes: &[u8]) {
         memory.set(0, at + index as u64, *byte);
     }
 }
-

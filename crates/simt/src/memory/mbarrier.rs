@@ -164,7 +164,9 @@ impl Cluster {
     /// What an asynchronous operation does to an object when it is done.
     pub(super) fn signal(&mut self, signal: &Signal) -> Result<(), String> {
         if self.exited >> signal.rank & 1 != 0 {
-            return Err("an asynchronous operation ends after the block of its mbarrier".to_owned());
+            return Err(
+                "an asynchronous operation ends after the block of its mbarrier".to_owned(),
+            );
         }
         self.change((signal.rank, signal.at), |state| match signal.bytes {
             None => state.arrive(1),

@@ -1,11 +1,11 @@
 //! `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor` (PTX ISA §9.7.9.27.1): tiles of tensors of one to five
 //! dimensions, which a [`TensorMap`] describes.
 
+use super::AccessFault;
 use super::address::{Address, Region};
 use super::atomic::Atomic;
 use super::cluster::{Place, Reach};
 use super::in_flight::{Piece, Source};
-use super::AccessFault;
 use crate::regs::{LANES, R32, R64, lanes};
 
 /// How an encoded map begins.
@@ -133,10 +133,12 @@ impl TensorMap {
     /// A description in words when the driver would refuse the map.
     pub fn encode(&self) -> Result<[u8; 128], String> {
         let rank = self.sizes.len();
-        let row = u64::from(self.tile.first().copied().unwrap_or(0)) * u64::from(self.element.bytes());
+        let row =
+            u64::from(self.tile.first().copied().unwrap_or(0)) * u64::from(self.element.bytes());
         let problem = if !(1..=MOST).contains(&rank) {
             format!("a tensor map of {rank} dimensions; there are 1 to {MOST}")
-        } else if (self.strides.len(), self.tile.len(), self.steps.len()) != (rank - 1, rank, rank) {
+        } else if (self.strides.len(), self.tile.len(), self.steps.len()) != (rank - 1, rank, rank)
+        {
             format!(
                 "a tensor map of {rank} dimensions takes {} strides, {rank} sides of a tile and {rank} steps",
                 rank - 1
@@ -144,13 +146,17 @@ impl TensorMap {
         } else if !self.sizes.iter().all(|size| (1..=1 << 32).contains(size)) {
             "a tensor map's sizes are 1 to 2^32".to_owned()
         } else if self.address % 16 != 0
-            || !self.strides.iter().all(|own| own % 16 == 0 && *own < 1 << 40)
+            || !self
+                .strides
+                .iter()
+                .all(|own| own % 16 == 0 && *own < 1 << 40)
         {
             "a tensor map's address and strides are multiples of 16 bytes, and strides are below 2^40".to_owned()
         } else if !self.tile.iter().all(|side| (1..=256).contains(side))
             || !self.steps.iter().all(|step| (1..=8).contains(step))
         {
-            "a tensor map's tile has 1 to 256 elements in each dimension, and steps of 1 to 8".to_owned()
+            "a tensor map's tile has 1 to 256 elements in each dimension, and steps of 1 to 8"
+                .to_owned()
         } else if row % 16 != 0 {
             format!("a tensor map's tile has rows of {row} bytes, which is not a multiple of 16")
         } else if self.swizzle != Swizzle::None && row > self.swizzle.span() {
@@ -162,7 +168,12 @@ impl TensorMap {
             "a tensor map of integers cannot be filled with NaN".to_owned()
         } else {
             let mut bytes = MAGIC.to_le_bytes().to_vec();
-            let kinds = [self.element as u8, rank as u8, self.swizzle as u8, self.nan.into()];
+            let kinds = [
+                self.element as u8,
+                rank as u8,
+                self.swizzle as u8,
+                self.nan.into(),
+            ];
             bytes.extend(kinds);
             bytes.extend(self.address.to_le_bytes());
             for axis in 0..MOST {
@@ -198,8 +209,12 @@ impl TensorMap {
             address: number(12, 8),
             sizes: (0..rank).map(|own| number(axis(own), 4) + 1).collect(),
             strides: (1..rank).map(|own| number(axis(own) + 4, 8)).collect(),
-            tile: (0..rank).map(|own| number(axis(own) + 12, 2) as u32).collect(),
-            steps: (0..rank).map(|own| u32::from(bytes[axis(own) + 14])).collect(),
+            tile: (0..rank)
+                .map(|own| number(axis(own) + 12, 2) as u32)
+                .collect(),
+            steps: (0..rank)
+                .map(|own| u32::from(bytes[axis(own) + 14]))
+                .collect(),
             swizzle: *swizzles.get(usize::from(bytes[10]))?,
             nan: bytes[11] != 0,
         };
@@ -236,7 +251,11 @@ impl TensorMap {
                     outer.wrapping_add(place.cast_unsigned().wrapping_mul(self.strides[axis - 1]))
                 });
             }
-            let inside = if outer.is_some() { inside.clone() } else { 0..0 };
+            let inside = if outer.is_some() {
+                inside.clone()
+            } else {
+                0..0
+            };
             let base = shared + u64::from(number) * row;
             let mut byte = 0;
             while byte < row {
@@ -338,7 +357,9 @@ impl Tensor {
         let reduce = self.reduce.as_ref().map(|all| {
             let found = all.iter().find(|(element, _)| *element == map.element);
             let refused = || format!("there is no such reduction of {:?}", map.element);
-            found.map(|own| &own.1).ok_or_else(|| reach.refuse(lane, refused()))
+            found
+                .map(|own| &own.1)
+                .ok_or_else(|| reach.refuse(lane, refused()))
         });
         let reduce = reduce.transpose()?;
         let tile = reach.cluster.place(self.shared.region, tile);

@@ -246,7 +246,8 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
 
     /// Gives a warp its turn.
     fn turn(&mut self, index: usize) -> Result<Status, BlockFault> {
-        if self.schedule.asynchronous() {
+        let any = || !self.memory.in_flight.is_empty();
+        if self.schedule.asynchronous(any) {
             let schedule = &mut self.schedule;
             let choose = |all| schedule.group(all);
             let done = self.memory.finish_any(self.launch.global, choose);
@@ -381,9 +382,8 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         let site = arrival.site;
         let (rank, warps) = (index / self.warps_each(), self.warps_each());
         let thread = (index % warps) as u32 * 32;
-        let bad = |problem| {
-            BlockFault::new(site, thread, FaultKind::BadBarrier { problem }).of(rank)
-        };
+        let bad =
+            |problem| BlockFault::new(site, thread, FaultKind::BadBarrier { problem }).of(rank);
         if arrival.id == CLUSTER_BARRIER && arrival.of_cluster {
             self.release_cluster();
             return Ok(());
@@ -511,19 +511,22 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             let all = block.barriers.iter().enumerate();
             all.map(move |(id, barrier)| (rank, id, barrier))
         });
-        let missing = barriers
-            .filter(|(.., barrier)| barrier.threads > 0)
-            .map(|(rank, id, barrier)| {
-                let (threads, whose) = (barrier.threads, of_block(rank));
-                match barrier.expected {
-                    Some(expected) => {
-                        format!("barrier {id}{whose} has {threads} of {expected} threads")
+        let missing =
+            barriers
+                .filter(|(.., barrier)| barrier.threads > 0)
+                .map(|(rank, id, barrier)| {
+                    let (threads, whose) = (barrier.threads, of_block(rank));
+                    match barrier.expected {
+                        Some(expected) => {
+                            format!("barrier {id}{whose} has {threads} of {expected} threads")
+                        }
+                        None => {
+                            format!(
+                                "barrier {id}{whose} has {threads} threads of those that are left"
+                            )
+                        }
                     }
-                    None => {
-                        format!("barrier {id}{whose} has {threads} threads of those that are left")
-                    }
-                }
-            });
+                });
         let words = waits.iter().map(|(words, ..)| words.clone());
         let waiting = [words.collect::<Vec<_>>().join(", ")]
             .into_iter()

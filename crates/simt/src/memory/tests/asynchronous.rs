@@ -25,13 +25,13 @@ fn a_random_schedule_chooses_when_copies_are_done() {
     // A loop between the copy and the wait, in which it may be done.
     let body = "mov.u32 %r2, tile;\nmov.u32 %r5, 0;\nst.shared.u32 [%r2], 7;\n\
                 cp.async.ca.shared.global [%r2], [%rd1], 4;\nLOOP:\nadd.u32 %r5, %r5, 1;\n\
-                setp.lt.u32 %p1, %r5, 400;\n@%p1 bra LOOP;\nld.shared.u32 %r3, [%r2];\n\
+                setp.lt.u32 %p1, %r5, 20;\n@%p1 bra LOOP;\nld.shared.u32 %r3, [%r2];\n\
                 st.global.u32 [%rd6], %r3;\ncp.async.wait_all;";
     let head = super::HEAD;
     let text = text(BARRIER, PARAMS, &format!("{head}{body}"));
     let function = Module::from_ptx(text).unwrap().function("k").unwrap();
     let mut seen = Vec::new();
-    for seed in 0..12 {
+    for seed in 0..24 {
         let schedule = Schedule::Random(seed);
         let config = Config {
             schedule,
@@ -92,10 +92,7 @@ fn faults_name_the_mbarrier() {
             "mbarrier.init.shared.b64 [bar+4], 1;",
             "misaligned write of 8 bytes at 0x4",
         ),
-        (
-            "mbarrier.init.b64 [%rd2], 1;",
-            "which is not shared memory",
-        ),
+        ("mbarrier.init.b64 [%rd2], 1;", "which is not shared memory"),
         (
             "mbarrier.init.shared.b64 [bar], 3;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], 64;\n\
              WAIT:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;",
@@ -190,7 +187,10 @@ fn elements_of(machine: &Machine, map: crate::Buffer<u8>) -> u32 {
     let map = TensorMap::decode(&encoded).unwrap();
     let sides = map.tile.iter().zip(&map.steps);
     let first = map.tile[0];
-    let outer: u32 = sides.skip(1).map(|(side, step)| side.div_ceil(*step)).product();
+    let outer: u32 = sides
+        .skip(1)
+        .map(|(side, step)| side.div_ceil(*step))
+        .product();
     first * outer * map.element.bytes()
 }
 
@@ -224,7 +224,10 @@ fn tiles_of_one_to_five_dimensions() {
         let rank = sizes.len();
         let sides: Vec<u32> = [16, 3, 2, 2, 2][..rank].to_vec();
         for shift in [0i32, 1, -1] {
-            let at: Vec<i32> = [8, 2, 1, -1, 1][..rank].iter().map(|at| at * shift).collect();
+            let at: Vec<i32> = [8, 2, 1, -1, 1][..rank]
+                .iter()
+                .map(|at| at * shift)
+                .collect();
             let found = tile(&map(sizes, &sides, Swizzle::None), &at);
             let count: u32 = sides.iter().product();
             for index in 0..2048u32 {
@@ -236,8 +239,15 @@ fn tiles_of_one_to_five_dimensions() {
                     element += place * stride;
                     stride *= sizes[axis] as i64;
                 }
-                let expected = if inside && index < count { element as u16 } else { 0 };
-                assert_eq!(found[index as usize], expected, "{sizes:?} at {at:?}: {index}");
+                let expected = if inside && index < count {
+                    element as u16
+                } else {
+                    0
+                };
+                assert_eq!(
+                    found[index as usize], expected,
+                    "{sizes:?} at {at:?}: {index}"
+                );
             }
         }
     }
@@ -253,7 +263,11 @@ fn tiles_are_swizzled() {
             let at = index as u64 * 2;
             let from = at ^ ((at / 128 % chunks) * 16);
             let (line, column) = (from / (u64::from(row) * 2), from % (u64::from(row) * 2) / 2);
-            assert_eq!(u64::from(*value), (line + 4) * 64 + column, "{swizzle:?} {index}");
+            assert_eq!(
+                u64::from(*value),
+                (line + 4) * 64 + column,
+                "{swizzle:?} {index}"
+            );
         }
     }
 }
@@ -266,7 +280,9 @@ fn every_nth_row_of_a_tile() {
     };
     let found = tile(&own, &[8, 5]);
     for row in 0..3 {
-        let expected: Vec<u16> = (0..8).map(|column| (5 + row * 3) * 64 + 8 + column).collect();
+        let expected: Vec<u16> = (0..8)
+            .map(|column| (5 + row * 3) * 64 + 8 + column)
+            .collect();
         assert_eq!(found[usize::from(row) * 8..][..8], expected);
     }
 }
@@ -294,7 +310,12 @@ fn bad_tensor_maps() {
 }
 
 /// Launches a kernel in clusters.
-fn clusters(head: &str, body: &str, grid: u32, cluster: Option<[u32; 3]>) -> Result<Vec<u32>, String> {
+fn clusters(
+    head: &str,
+    body: &str,
+    grid: u32,
+    cluster: Option<[u32; 3]>,
+) -> Result<Vec<u32>, String> {
     let text = text(BARRIER, PARAMS, &format!("{}{body}", super::HEAD));
     let text = text.replacen(")\n{", &format!(") {head}\n{{"), 1);
     let function = Module::from_ptx(text).unwrap().function("k");
@@ -305,7 +326,9 @@ fn clusters(head: &str, body: &str, grid: u32, cluster: Option<[u32; 3]>) -> Res
     let launch = Launch::new(&function, [grid, 1, 1], [32, 1, 1], &args);
     match machine.launch(&launch.with_cluster(cluster)) {
         Ok(()) => Ok(machine.read(out).unwrap()),
-        Err(error @ (LaunchError::Geometry { .. } | LaunchError::Fault(_))) => Err(error.to_string()),
+        Err(error @ (LaunchError::Geometry { .. } | LaunchError::Fault(_))) => {
+            Err(error.to_string())
+        }
         Err(error) => panic!("{error}"),
     }
 }
@@ -319,10 +342,30 @@ fn launches_in_clusters() {
     assert_eq!(found[..6], [0, 1, 2, 100, 101, 102]);
     assert_eq!(clusters("", body, 3, None).unwrap()[..3], [0, 100, 200]);
     for (head, grid, cluster, words) in [
-        ("", 5, Some([2, 1, 1]), "a grid of (5, 1, 1) is not made of clusters of (2, 1, 1)"),
-        ("", 17, Some([17, 1, 1]), "a cluster of 17 blocks; at most 16 fit"),
-        ("", 4, Some([0, 1, 1]), "a cluster of (0, 1, 1) has no blocks"),
-        (".explicitcluster", 4, None, "compiled for clusters (.explicitcluster), launched without"),
+        (
+            "",
+            5,
+            Some([2, 1, 1]),
+            "a grid of (5, 1, 1) is not made of clusters of (2, 1, 1)",
+        ),
+        (
+            "",
+            17,
+            Some([17, 1, 1]),
+            "a cluster of 17 blocks; at most 16 fit",
+        ),
+        (
+            "",
+            4,
+            Some([0, 1, 1]),
+            "a cluster of (0, 1, 1) has no blocks",
+        ),
+        (
+            ".explicitcluster",
+            4,
+            None,
+            "compiled for clusters (.explicitcluster), launched without",
+        ),
         (
             ".reqnctapercluster 2, 1, 1",
             4,

@@ -279,7 +279,9 @@ impl WarpState {
         };
         if !waits {
             if (self.cluster_arrived | self.cluster_over) & active != 0 {
-                return Err(bad("arrival of threads that have not waited since the last one"));
+                return Err(bad(
+                    "arrival of threads that have not waited since the last one",
+                ));
             }
             self.cluster_arrived |= active;
             self.arrivals.push(Arrival {
