@@ -120,6 +120,7 @@ pub(crate) static OPCODES: &[Opcode] = opcodes! {
     "mapa" Convert 1 (7, 8),
     "match" Warp 1 (6, 0),
     "max" Integer 1 (1, 0),
+    "mbarrier" Barrier 0 (7, 0),
     "membar" Fence 0 (1, 4),
     "min" Integer 1 (1, 0),
     "mma" Matrix 1 (6, 4),
@@ -233,6 +234,11 @@ impl<'a> Instruction<'a> {
     /// How many of the first operands are written; one for opcodes that are not in the table.
     fn written(&self) -> usize {
         match Opcode::of(self.opcode) {
+            // `mbarrier.arrive state, [address]`, `mbarrier.init [address], count`
+            Some(row) if row.name == "mbarrier" => usize::from(!matches!(
+                self.operands.first(),
+                Some(Operand::Address { .. })
+            )),
             Some(row) if row.class == Class::Barrier => usize::from(self.opcode.contains(".red.")),
             // `call (result), function, (arguments)`
             Some(row) if row.name == "call" => {

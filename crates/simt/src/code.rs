@@ -68,6 +68,11 @@ pub enum Op {
     Trap,
     /// `bar`, `barrier`.
     Barrier(Barrier),
+    /// `barrier.cluster.arrive`, `barrier.cluster.wait`
+    ClusterBarrier {
+        /// Whether it is `.wait`.
+        waits: bool,
+    },
     /// `mov` from a counter that runs: `%clock`, `%clock64`, `%globaltimer`.
     Clock {
         /// The destination register.
@@ -272,10 +277,15 @@ pub enum Special {
     ReservedSmem(u32),
     /// `%envreg1`
     Envreg(u8),
-    /// `%clusterid` and the like: there is one cluster a block.
+    /// `%current_graph_exec`: no launch is part of a graph.
     Zero,
-    /// `%nclusterid.y`, `%cluster_nctaid.x` and the like.
-    One,
+    Clusterid(u8),
+    Nclusterid(u8),
+    ClusterCtaid(u8),
+    ClusterNctaid(u8),
+    ClusterCtarank,
+    ClusterNctarank,
+    IsExplicitCluster,
 }
 
 /// A register that gets a value when a frame begins.
@@ -430,4 +440,8 @@ pub struct Program {
     pub required_block: Option<[u32; 3]>,
     /// The product of `.maxntid`, if given.
     pub max_threads: Option<u32>,
+    /// `.reqnctapercluster`, if given.
+    pub required_cluster: Option<[u32; 3]>,
+    /// `.explicitcluster`
+    pub explicit_cluster: bool,
 }

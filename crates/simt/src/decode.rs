@@ -7,6 +7,7 @@
 //! are labels and functions, which the lowering of a whole function knows.
 
 mod address;
+mod asynchronous;
 mod compare;
 pub(crate) mod context;
 mod control;
@@ -57,10 +58,12 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
         Some(Class::Float) => decoder.float().map(Op::Alu),
         Some(Class::Compare) => decoder.compare().map(Op::Alu),
         Some(Class::Convert) => decoder.convert(),
+        Some(Class::Memory(_)) if words.contains(&"bulk") => decoder.bulk(),
         Some(Class::Memory(_) | Class::Fence) => decoder.memory().map(Op::Memory),
         Some(Class::Warp) => decoder.warp().map(Op::Warp),
         Some(Class::Matrix) => decoder.matrix(),
-        Some(Class::Barrier) => decoder.barrier().map(Op::Barrier),
+        Some(Class::Barrier) if words[0] == "mbarrier" => decoder.mbarrier().map(Op::Memory),
+        Some(Class::Barrier) => decoder.barrier(),
         Some(Class::Control) => decoder.end(),
         Some(Class::Hint) => Ok(Op::Nothing),
         Some(Class::Texture) => decoder.texture().map(Op::Memory),

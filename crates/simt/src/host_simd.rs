@@ -228,7 +228,7 @@ impl HostSimd {
             Memory::Load(op) => ((self.load)(op, env, mask, at)?, op.shape()),
             Memory::Store(op) => ((self.store)(op, env, mask, at)?, op.shape()),
             Memory::Address(op) => {
-                op.execute(&mut env.regs, mask);
+                op.execute(&mut env.regs, env.cluster, mask);
                 return Ok(());
             }
             _ => return op.execute_slow_path(env, mask, at, &mut observe),

@@ -196,6 +196,8 @@ fn program_of(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, Lowe
             })
     };
     program.required_block = numbers_of("reqntid");
+    program.required_cluster = numbers_of("reqnctapercluster");
+    program.explicit_cluster = numbers_of("explicitcluster").is_some();
     program.max_threads = numbers_of("maxntid").map(|sides| {
         sides
             .iter()

@@ -9,10 +9,15 @@ pub mod address;
 pub mod address_op;
 pub mod async_copy;
 pub mod atomic;
+pub mod bulk;
+pub mod cluster;
 pub mod global;
+pub(crate) mod in_flight;
 pub mod load_store;
 pub mod local;
+pub mod mbarrier;
 pub(crate) mod storage;
+pub mod tensor;
 #[cfg(test)]
 mod tests;
 pub mod texture;
@@ -21,7 +26,7 @@ pub(crate) mod words;
 use std::sync::atomic::{Ordering, fence};
 
 use crate::observe::{Access, AsyncGroup, Scope};
-use crate::regs::{LANES, Lanes64, Regs, lanes};
+use crate::regs::{LANES, Lanes64, R32, R64, Regs, lanes};
 use crate::vectors::Portable;
 use ptx::ast::Space;
 
@@ -30,10 +35,15 @@ pub use address::{Address, Region};
 use address_op::AddressOp;
 use async_copy::AsyncCopy;
 use atomic::Atomic;
+use bulk::Bulk;
+pub use cluster::Cluster;
 pub use global::{Allocation, GlobalMemory};
+pub(crate) use in_flight::Group;
 use load_store::{Load, Store};
 pub use local::LocalMemory;
+use mbarrier::Mbarrier;
 pub use storage::SharedMemory;
+use tensor::Tensor;
 use texture::Texture;
 
 /// Where the window of shared memory begins among generic addresses.
@@ -63,6 +73,8 @@ pub struct Env<'a, 'm> {
     pub global: &'m GlobalMemory,
     /// The parts of device memory that were accessed last.
     pub recent: &'a mut Recent<'m>,
+    /// The other blocks of the cluster, and what is under way.
+    pub cluster: &'a mut Cluster,
 }
 
 /// The parts of device memory that were accessed last.
@@ -117,7 +129,7 @@ impl AccessFault {
     /// The place of the access in its space, in words: `16 bytes past the end of the block's shared memory of 4096
     /// bytes`. `None` for global memory, of which the allocations have to be asked.
     pub fn near(&self) -> Option<String> {
-        if let AccessProblem::Texture(_) = self.what {
+        if let AccessProblem::Other(_) = self.what {
             return Some(String::new());
         }
         let whose = match self.space {
@@ -148,8 +160,8 @@ pub enum AccessProblem {
     OutOfBounds,
     /// The access writes, but the space is read-only.
     ReadOnly,
-    /// A texture or surface cannot be accessed so, for the reason in words; the address is the handle.
-    Texture(String),
+    /// Something else, in words. For a texture or surface the address is the handle.
+    Other(String),
 }
 
 /// The places that lanes store to.
@@ -162,12 +174,16 @@ pub(crate) struct Stored {
 
 impl Stored {
     /// What lies there now, in shared and device memory.
-    pub(crate) fn content(&self, shared: &SharedMemory, global: &GlobalMemory) -> Vec<u8> {
+    pub(crate) fn content(&self, cluster: &Cluster, global: &GlobalMemory) -> Vec<u8> {
         let mut content = Vec::new();
         for (region, at) in &self.places {
             let mut bytes = vec![0; self.bytes as usize];
             match region {
-                Region::Shared => shared.read(*at, &mut bytes),
+                Region::Shared => {
+                    let (rank, at) = cluster.find(*at);
+                    let shared = cluster.shared.get(rank as usize);
+                    shared.into_iter().for_each(|own| own.read(at, &mut bytes));
+                }
                 Region::Global => global.read(*at, &mut bytes),
                 _ => {}
             }
@@ -188,8 +204,21 @@ pub enum Memory {
     Atomic(Box<Atomic>),
     /// `cp.async`
     AsyncCopy(Box<AsyncCopy>),
-    /// `cp.async.commit_group`, `.wait_group`, `.wait_all`: nothing is left to do, because copies are done at once.
-    AsyncGroup(AsyncGroup),
+    /// `cp.async.commit_group`, `.wait_group`, `.wait_all`, and the same of `cp.async.bulk`
+    AsyncGroup(Group, AsyncGroup),
+    /// `mbarrier`
+    Mbarrier(Mbarrier),
+    /// `mbarrier.pending_count`
+    PendingCount {
+        /// The destination register.
+        to: R32,
+        /// The state.
+        state: R64,
+    },
+    /// `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async`, `red.async`
+    Bulk(Box<Bulk>),
+    /// `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`
+    Tensor(Box<Tensor>),
     /// `membar`, `fence`
     Fence(Scope),
     /// `cvta`, `isspacep` and others that compute with addresses and access nothing.
@@ -205,7 +234,6 @@ impl Memory {
         let (address, bytes) = match self {
             Memory::Store(op) => (&op.address, op.bytes),
             Memory::Atomic(op) if op.to.is_empty() => (&op.address, op.shape().bytes),
-            Memory::AsyncCopy(op) => (&op.to, op.bytes),
             _ => return Stored::default(),
         };
         let mut at = [0; LANES];
@@ -245,9 +273,18 @@ impl Memory {
                 AccessOutcome::SeveralSpaces => access::split(&**op, env, mask, observe)?,
             },
             Memory::AsyncCopy(op) => op.execute(env, mask, observe)?,
-            Memory::AsyncGroup(_) => {}
+            Memory::AsyncGroup(which, op) => {
+                env.reach(|reach| in_flight::group(reach, *which, *op, mask))?;
+            }
+            Memory::Mbarrier(op) => env.reach(|reach| op.execute(reach, mask))?,
+            Memory::PendingCount { to, state } => {
+                let counts = env.regs.get64(*state).map(mbarrier::pending_count);
+                env.regs.set32(*to, mask, &counts);
+            }
+            Memory::Tensor(op) => env.reach(|reach| op.execute(reach, mask))?,
+            Memory::Bulk(op) => env.reach(|reach| op.execute(reach, mask))?,
             Memory::Fence(_) => fence(Ordering::SeqCst),
-            Memory::Address(op) => op.execute(&mut env.regs, mask),
+            Memory::Address(op) => op.execute(&mut env.regs, env.cluster, mask),
             Memory::Texture(op) => op.execute(env, mask)?,
         }
         Ok(())

@@ -188,7 +188,7 @@ impl Module {
     ///      .target sm_80
     ///      .address_size 64
     ///      .entry nothing() { ret; }
-    ///      .entry copies() { cp.async.bulk.commit_group; }",
+    ///      .entry copies() { tcgen05.fence::before_thread_sync; }",
     /// )?;
     /// assert_eq!(module.function("nothing")?.name(), "nothing");
     ///

@@ -42,10 +42,14 @@ pub(super) struct Run {
     /// Dynamic shared memory of a block
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
-    /// Instead of the four above, kernels to run one after the other, which share buffers and variables; each is
-    /// "NAME grid=X[,Y[,Z]] block=X[,Y[,Z]] [shared=BYTES] [args=I,J,…]". Without args=, the kernel takes all of --arg
+    /// Blocks of a cluster, in x or also y and z
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sides)]
+    cluster: Option<[u32; 3]>,
+    /// Instead of the five above, kernels to run one after the other, which share buffers and variables; each is
+    /// "NAME grid=X[,Y[,Z]] block=X[,Y[,Z]] [cluster=X[,Y[,Z]]] [shared=BYTES] [args=I,J,…]". Without args=, the kernel
+    /// takes all of --arg
     #[arg(long, value_name = "LAUNCH", num_args = 1.., value_parser = launch,
-          conflicts_with_all = ["entry", "grid", "block", "shared"])]
+          conflicts_with_all = ["entry", "grid", "block", "cluster", "shared"])]
     launch: Vec<KernelLaunch>,
     /// Launch cooperatively: the blocks of a grid may wait for each other, with `grid.sync()`
     #[arg(long)]
@@ -120,6 +124,7 @@ pub(super) struct KernelLaunch {
     pub(super) entry: String,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
+    pub(super) cluster: Option<[u32; 3]>,
     pub(super) shared: u32,
     /// The numbers of its arguments among those of the command line; all of them if `None`.
     pub(super) args: Option<Vec<usize>>,
@@ -133,6 +138,7 @@ impl Run {
                 entry: entry.clone(),
                 grid,
                 block,
+                cluster: self.cluster,
                 shared: self.shared,
                 args: None,
             }],
@@ -149,13 +155,15 @@ impl Run {
 fn launch(text: &str) -> Result<KernelLaunch, String> {
     const HINT: &str = "write it as \"NAME grid=4 block=256 shared=0 args=0,1\"";
     let number = |word: &str| format!("`{word}` is not a number; {HINT}");
-    let (mut grid, mut block, mut shared, mut args) = (None, None, None, None);
+    let (mut grid, mut block, mut cluster) = (None, None, None);
+    let (mut shared, mut args) = (None, None);
     let mut words: Vec<&str> = text.split_whitespace().collect();
     // From the end, because a demangled name may have blanks.
     while let Some((key, value)) = words.last().and_then(|word| word.split_once('=')) {
         let before = match key {
             "grid" => grid.replace(sides(value)?).is_some(),
             "block" => block.replace(sides(value)?).is_some(),
+            "cluster" => cluster.replace(sides(value)?).is_some(),
             "shared" => shared
                 .replace(value.parse().map_err(|_| number(value))?)
                 .is_some(),
@@ -178,6 +186,7 @@ fn launch(text: &str) -> Result<KernelLaunch, String> {
         entry: words.join(" "),
         grid: grid.ok_or_else(|| format!("grid= is missing; {HINT}"))?,
         block: block.ok_or_else(|| format!("block= is missing; {HINT}"))?,
+        cluster,
         shared: shared.unwrap_or(0),
         args,
     })

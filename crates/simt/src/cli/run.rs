@@ -101,8 +101,10 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     let mut fault = None;
     for (own, function, values) in &launches {
         let launch = Launch::new(function, own.grid, own.block, values);
-        let launch = launch.with_shared_bytes(own.shared);
-        let launch = launch.with_cooperative(args.cooperative);
+        let launch = launch
+            .with_shared_bytes(own.shared)
+            .with_cooperative(args.cooperative)
+            .with_cluster(own.cluster);
         let start = Instant::now();
         let counted = if args.count || args.json {
             machine.launch_counted(&launch).map(Some)

@@ -35,6 +35,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) fn of(inst: &Instruction<'_>) -> Self {
         let rest = inst.opcode.strip_prefix("cp.async.").unwrap_or_default();
+        let rest = rest.strip_prefix("bulk.").unwrap_or(rest);
         match (opcode::class(inst.opcode), &inst.operands[..]) {
             _ if rest.starts_with("commit") => Self::Commit,
             (_, [Operand::Number(Number::Integer(left))]) if rest.starts_with("wait_group") => {

@@ -127,16 +127,24 @@ impl Decoder<'_, '_, '_> {
                     },
                 }))
             }
-            (["mapa", .., "u64"], [to, from, _rank]) => self.shift(to, from, 0)?,
-            (["mapa", "shared::cluster", "u32"], [to, from, _rank]) => {
-                Op::Memory(Memory::Address(AddressOp::Move {
-                    to: self.dst(to)?,
-                    from: self.src(from, "u32")?,
+            (["mapa", .., ty], [to, from, rank]) => {
+                let bits = if *ty == "u64" { 64 } else { 32 };
+                Op::Memory(Memory::Address(AddressOp::Map {
+                    to: match bits {
+                        64 => Reg::R64(self.dst(to)?),
+                        _ => Reg::R32(self.dst(to)?),
+                    },
+                    from: self.src_of(from, ty, bits)?,
+                    rank: self.src(rank, "u32")?,
                 }))
             }
-            (["getctarank", ..], [to, _]) => Op::Memory(Memory::Address(AddressOp::Zero {
-                to: Reg::R32(self.dst(to)?),
-            })),
+            (["getctarank", .., ty], [to, from]) => {
+                let bits = if *ty == "u64" { 64 } else { 32 };
+                Op::Memory(Memory::Address(AddressOp::Rank {
+                    to: self.dst(to)?,
+                    from: self.src_of(from, ty, bits)?,
+                }))
+            }
             (["createpolicy", ..], [to, ..]) => Op::Memory(Memory::Address(AddressOp::Zero {
                 to: Reg::R64(self.dst(to)?),
             })),

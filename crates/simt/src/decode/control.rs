@@ -65,7 +65,11 @@ impl Decoder<'_, '_, '_> {
     }
 
     /// `bar{.cta}.sync a{, b}`, `.arrive a, b`, `.red.op d, a{, b}, p` (PTX ISA §9.7.13.1).
-    pub(super) fn barrier(&mut self) -> Decoded<Barrier> {
+    pub(super) fn barrier(&mut self) -> Decoded<Op> {
+        if self.words[1] == "cluster" {
+            let waits = self.words[2] == "wait";
+            return Ok(Op::ClusterBarrier { waits });
+        }
         let mut modifiers = self.words[1..].to_vec();
         modifiers.retain(|word| !matches!(*word, "cta" | "aligned"));
         let (id, count, reduce) = match (&modifiers[..], self.operands) {
@@ -88,12 +92,12 @@ impl Decoder<'_, '_, '_> {
             }
             _ => return Err(self.unsupported_form()),
         };
-        Ok(Barrier {
+        Ok(Op::Barrier(Barrier {
             id: self.src(id, "u32")?,
             count: count.map(|count| self.src(count, "u32")).transpose()?,
             waits: modifiers[0] != "arrive",
             aligned: self.words[0] == "bar" || self.words.contains(&"aligned"),
             reduce,
-        })
+        }))
     }
 }

@@ -9,7 +9,7 @@ use crate::code::{Pred, Reg};
 use crate::memory::async_copy::AsyncCopy;
 use crate::memory::atomic::{Atomic, AtomicOp};
 use crate::memory::load_store::{Destination, Load, Store, Width};
-use crate::memory::{Memory, Region};
+use crate::memory::{Group, Memory, Region};
 use crate::observe::{AsyncGroup, Scope};
 use ptx::opcode::type_bytes;
 
@@ -64,6 +64,17 @@ fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
         _ => !vector,
     };
     exists.then_some(op)
+}
+
+/// The operation of this name on values of this type, and their size, as asynchronous reductions have it.
+pub(super) fn reduction_of(name: &str, ty: &str) -> Option<(AtomicOp, Width)> {
+    let ty = if ty == "s64" && name == "add" {
+        "u64"
+    } else {
+        ty
+    };
+    let op = atomic_op(name, ty, type_bytes(ty) == Some(2))?;
+    Some((op, width_of(ty)?))
 }
 
 /// The modifiers that loads, stores, atomics and copies have in common.
@@ -131,8 +142,10 @@ impl<'d> Decoder<'d, '_, '_> {
     pub(super) fn memory(&mut self) -> Decoded<Memory> {
         match self.words[0] {
             "ld" | "ldu" => self.load(),
+            "st" | "red" if self.words[1] == "async" => self.store_async(),
             "st" => self.store(),
             "atom" | "red" => self.atomic(),
+            "cp" if self.words[2] == "mbarrier" => self.copies_arrive(),
             "cp" => self.async_copy(),
             "membar" | "fence" => {
                 let has = |scope: &str| self.words.contains(&scope);
@@ -248,16 +261,17 @@ impl<'d> Decoder<'d, '_, '_> {
     /// `cp.async.ca|cg.shared.global [dst], [src], bytes{, src-size | ignore-src}{, policy}`,
     /// `cp.async.commit_group`, `cp.async.wait_group n`, `cp.async.wait_all`
     fn async_copy(&mut self) -> Decoded<Memory> {
+        let group = |op| Ok(Memory::AsyncGroup(Group::Copies, op));
         let hints = match self.words {
             [_, _, "ca" | "cg", _, _, hints @ ..] => hints,
-            [_, _, "commit_group", ..] => return Ok(Memory::AsyncGroup(AsyncGroup::Commit)),
-            [_, _, "wait_all", ..] => return Ok(Memory::AsyncGroup(AsyncGroup::WaitAll)),
+            [_, _, "commit_group", ..] => return group(AsyncGroup::Commit),
+            [_, _, "wait_all", ..] => return group(AsyncGroup::WaitAll),
             _ => {
                 let count = self
                     .operands
                     .first()
                     .ok_or_else(|| self.unsupported_form())?;
-                return Ok(Memory::AsyncGroup(AsyncGroup::Wait(self.number(count)?)));
+                return group(AsyncGroup::Wait(self.number(count)?));
             }
         };
         let operands = self.without_policy(&AccessModifiers::of(hints));
@@ -287,6 +301,17 @@ impl<'d> Decoder<'d, '_, '_> {
             read,
             ignore,
         })))
+    }
+
+    /// The registers that `st.async` and `red.async` store, and the bytes of each.
+    pub(super) fn async_values(&mut self, operand: &Operand<'_>) -> Decoded<(u32, Box<[Reg]>)> {
+        let modifiers = AccessModifiers::of(&self.words[1..]);
+        let ty = self.words.last().copied().unwrap_or_default();
+        let width = width_of(ty).ok_or_else(|| self.unsupported_form())?;
+        Ok((
+            width.bytes(),
+            self.values(modifiers.vector, operand, ty, width)?,
+        ))
     }
 
     /// The elements of a vector operand, or the operand itself.

@@ -2,6 +2,7 @@
 //! access them, and which access the observer sees.
 
 use super::address::{Address, Region};
+use super::cluster::RANK_UNIT;
 use super::global::{Allocation, GlobalMemory};
 use super::storage::{AnyAllocation, Lanes, Local, OneAllocation, ReadOnly, Storage};
 use super::words::prefetch_word;
@@ -97,7 +98,8 @@ pub(super) fn run<V: Vectors, P: MemoryOp>(
     match in_region::<V, P>(op, env, region, at, mask) {
         Ok(()) => Ok(AccessOutcome::Done(region)),
         Err(AccessFault { address: at, .. })
-            if address.region == Region::Global && Region::of(at) == Region::Const =>
+            if address.region == Region::Global && Region::of(at) == Region::Const
+                || region == Region::Shared && at >= RANK_UNIT =>
         {
             Ok(AccessOutcome::SeveralSpaces)
         }
@@ -160,38 +162,97 @@ pub(super) fn split<P: MemoryOp>(
 ) -> Result<(), AccessFault> {
     let mut at = [0; LANES];
     op.address().lanes(&env.regs, &mut at);
-    let all = [
+    // The space, the block whose shared memory it is, the lanes and their addresses.
+    let mut parts: Vec<(Region, u32, u32, Lanes64)> = Vec::new();
+    for lane in lanes_of(mask) {
+        let region = region_of(op.address(), at[lane]);
+        let window = match op.address().region {
+            Region::Shared => 0,
+            _ => region.window(),
+        };
+        let (rank, at) = match region {
+            Region::Shared => env.cluster.find(at[lane].wrapping_sub(window)),
+            _ => (0, at[lane].wrapping_sub(window)),
+        };
+        let known = parts.iter_mut();
+        match known
+            .into_iter()
+            .find(|part| (part.0, part.1) == (region, rank))
+        {
+            Some(part) => {
+                part.2 |= 1 << lane;
+                part.3[lane] = at;
+            }
+            None => {
+                let mut all = [0; LANES];
+                all[lane] = at;
+                parts.push((region, rank, 1 << lane, all));
+            }
+        }
+    }
+    let order = [
         Region::Global,
         Region::Shared,
         Region::Local,
         Region::Const,
         Region::Param,
     ];
-    let parts = all.map(|region| {
-        let lanes = at.iter().enumerate().fold(0, |lanes, (lane, at)| {
-            lanes | u32::from(region_of(op.address(), *at) == region) << lane
-        });
-        let window = region.window();
-        (region, lanes & mask, at.map(|at| at.wrapping_sub(window)))
-    });
+    parts.sort_by_key(|part| (order.iter().position(|region| *region == part.0), part.1));
     let shape = op.shape();
     // All are checked before the first is done.
-    let parts = || parts.iter().filter(|(_, mask, _)| *mask != 0);
-    let fault = parts()
-        .filter_map(|(region, mask, at)| {
-            let lanes = Lanes::new::<Portable>(at, *mask, shape.bytes);
-            let fault = check::<Portable>(env, *region, &lanes, shape).err()?;
-            Some(fault.shifted(region.window()))
-        })
-        .min_by_key(|fault| fault.lane);
-    if let Some(fault) = fault {
+    let mut faults = Vec::new();
+    for (region, rank, mask, at) in &parts {
+        let lanes = Lanes::new::<Portable>(at, *mask, shape.bytes);
+        let found = in_block(env, *region, *rank, |env| match env {
+            Ok(env) => check::<Portable>(env, *region, &lanes, shape).map(drop),
+            Err((env, what)) => Err(AccessFault {
+                lane: mask.trailing_zeros(),
+                address: at[mask.trailing_zeros() as usize],
+                bytes: shape.bytes,
+                write: shape.write,
+                what,
+                space: region.space(),
+                offset: 0,
+                space_bytes: env.shared.len(),
+            }),
+        });
+        let window = match op.address().region {
+            Region::Shared => 0,
+            _ => region.window(),
+        };
+        faults.extend(found.err().map(|fault| fault.shifted(window)));
+    }
+    if let Some(fault) = faults.into_iter().min_by_key(|fault| fault.lane) {
         return Err(fault);
     }
-    for (region, mask, at) in parts() {
-        in_region::<Portable, P>(op, env, *region, at, *mask)?;
+    for (region, rank, mask, at) in &parts {
+        in_block(env, *region, *rank, |env| match env {
+            Ok(env) => in_region::<Portable, P>(op, env, *region, at, *mask),
+            Err(_) => Ok(()),
+        })?;
         observe(&shape.access(*region, *mask, at));
     }
     Ok(())
+}
+
+/// Does something with the shared memory of the cluster's block `rank` in place of the own, or says why it cannot be
+/// accessed.
+fn in_block<'e, 'a, 'm, T>(
+    env: &'e mut Env<'a, 'm>,
+    region: Region,
+    rank: u32,
+    act: impl FnOnce(Result<&mut Env<'a, 'm>, (&mut Env<'a, 'm>, AccessProblem)>) -> T,
+) -> T {
+    if region != Region::Shared || rank == env.cluster.rank {
+        return act(Ok(env));
+    }
+    if let Some(problem) = env.cluster.closed(rank) {
+        return act(Err((env, problem)));
+    }
+    std::mem::swap(env.shared, &mut env.cluster.shared[rank as usize]);
+    let result = act(Ok(&mut *env));
+    std::mem::swap(env.shared, &mut env.cluster.shared[rank as usize]);
+    result
 }
 
 impl<'m> Recent<'m> {

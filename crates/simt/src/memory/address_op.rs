@@ -1,10 +1,10 @@
 //! Addresses as values: `cvta`, `isspacep`, `mapa`, `getctarank`, `createpolicy` (PTX ISA §9.7.9.17 to
 //! §9.7.9.24).
-//!
-//! A cluster has one block, whose rank is 0, and which `mapa` maps to itself.
 
+use super::WINDOW_BYTES;
 use super::address::Region;
-use crate::regs::{LANES, Pred, R32, R64, Reg, Regs};
+use super::cluster::{Cluster, RANK_UNIT};
+use crate::regs::{LANES, Lanes64, Pred, R32, R64, Reg, Regs};
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,14 +27,23 @@ pub enum AddressOp {
         /// The space.
         region: Region,
     },
-    /// `mapa` of a 32-bit address.
-    Move {
+    /// `mapa`
+    Map {
+        /// The destination register.
+        to: Reg,
+        /// The address.
+        from: Reg,
+        /// The block's rank.
+        rank: R32,
+    },
+    /// `getctarank`
+    Rank {
         /// The destination register.
         to: R32,
         /// The address.
-        from: R32,
+        from: Reg,
     },
-    /// `getctarank`, and `createpolicy`, whose result is a hint to caches, which this machine does not have.
+    /// `createpolicy`, whose result is a hint to caches, which this machine does not have.
     Zero {
         /// The destination register.
         to: Reg,
@@ -42,26 +51,40 @@ pub enum AddressOp {
 }
 
 impl AddressOp {
-    pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
+    pub(crate) fn execute(&self, regs: &mut Regs<'_>, cluster: &Cluster, mask: u32) {
         match self {
             AddressOp::Shift { to, from, by } => {
                 let values = regs.get64(*from).map(|value| value.wrapping_add(*by));
                 regs.set64(*to, mask, &values);
             }
             AddressOp::IsSpace { to, from, region } => {
-                let addresses = match from {
-                    Reg::R64(from) => *regs.get64(*from),
-                    Reg::R32(from) => regs.get32(*from).map(u64::from),
-                    Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
-                };
+                let addresses = addresses(regs, *from);
                 let yes = addresses.iter().enumerate().fold(0, |yes, (lane, at)| {
                     yes | u32::from(Region::of(*at) == *region) << lane
                 });
                 regs.set_pred(*to, mask, yes);
             }
-            AddressOp::Move { to, from } => {
-                let values = *regs.get32(*from);
-                regs.set32(*to, mask, &values);
+            AddressOp::Map { to, from, rank } => {
+                let (from, rank) = (addresses(regs, *from), *regs.get32(*rank));
+                let mapped = std::array::from_fn(|lane| {
+                    if cluster.shared.len() == 1 && rank[lane] == 0 {
+                        return from[lane];
+                    }
+                    // The address in whichever block, generic or not.
+                    let window = from[lane] & !(WINDOW_BYTES - 1);
+                    let at = from[lane] % RANK_UNIT;
+                    window | (u64::from(rank[lane]) + 1) * RANK_UNIT + at
+                });
+                match to {
+                    Reg::R64(to) => regs.set64(*to, mask, &mapped),
+                    Reg::R32(to) => regs.set32(*to, mask, &mapped.map(|at| at as u32)),
+                    Reg::Pred(_) => {}
+                }
+            }
+            AddressOp::Rank { to, from } => {
+                let from = addresses(regs, *from);
+                let ranks = from.map(|at| cluster.find(at % WINDOW_BYTES).0);
+                regs.set32(*to, mask, &ranks);
             }
             AddressOp::Zero { to } => match to {
                 Reg::R32(to) => regs.set32(*to, mask, &[0; LANES]),
@@ -69,5 +92,13 @@ impl AddressOp {
                 Reg::Pred(to) => regs.set_pred(*to, mask, 0),
             },
         }
+    }
+}
+
+fn addresses(regs: &Regs<'_>, from: Reg) -> Lanes64 {
+    match from {
+        Reg::R64(from) => *regs.get64(from),
+        Reg::R32(from) => regs.get32(from).map(u64::from),
+        Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
     }
 }

@@ -1,11 +1,12 @@
 //! `cp.async`: from global to shared memory without a register between (PTX ISA §9.7.9.25.3).
 //!
-//! The copy is done when it is issued, which a GPU may do as well; `commit_group` and `wait_group` have
-//! nothing left to do. A kernel that reads the bytes before it has waited for them gets no error here.
+//! An instruction checks its addresses and is counted when it is issued; the copy is done [later](super::in_flight).
 
 use super::access::{Shape, check};
 use super::address::{Address, Region};
-use super::storage::{AnyAllocation, Lanes, OneAllocation, Storage};
+use super::cluster::Place;
+use super::in_flight::{Group, Job, Piece, Source};
+use super::storage::Lanes;
 use super::{AccessFault, Env};
 use crate::observe::{Access, AccessKind};
 use crate::regs::{LANES, Pred, R32, lanes};
@@ -54,62 +55,45 @@ impl AsyncCopy {
         };
         let lanes_of = |at, mask| Lanes::new::<Portable>(at, mask, self.bytes);
         check::<Portable>(env, Region::Shared, &lanes_of(&to, mask), shape(true))?;
-        let mut values = [[0; 16]; LANES];
         if reads != 0 {
-            let whole = lanes(reads).all(|lane| lengths[lane] == self.bytes);
-            if whole {
-                match check::<Portable>(env, Region::Global, &lanes_of(&from, reads), shape(false))?
-                {
-                    Some(found) => {
-                        let memory = OneAllocation {
-                            words: &found.words,
-                            base: found.base,
-                            strong: true,
-                        };
-                        self.fetch(&memory, &from, reads, &mut values);
-                    }
-                    None => self.fetch(&AnyAllocation(env.global), &from, reads, &mut values),
+            match lanes(reads).all(|lane| lengths[lane] == self.bytes) {
+                true => {
+                    check::<Portable>(env, Region::Global, &lanes_of(&from, reads), shape(false))?;
                 }
-            } else {
                 // The bytes behind those that are read need not be allocated.
-                self.check_parts(env, &from, reads, &lengths, shape(false))?;
-                let memory = AnyAllocation(env.global);
-                for lane in lanes(reads) {
-                    for (at, byte) in values[lane][..lengths[lane] as usize]
-                        .iter_mut()
-                        .enumerate()
-                    {
-                        *byte = memory.get(lane, from[lane] + at as u64);
-                    }
-                }
+                false => self.check_parts(env, &from, reads, &lengths, shape(false))?,
             }
             observe(&shape(false).access(Region::Global, reads, &from));
         }
         observe(&shape(true).access(Region::Shared, mask, &to));
+        let rank = env.cluster.rank;
+        let mut pieces = env.cluster.in_flight.pieces();
         for lane in lanes(mask) {
-            let bytes = self.bytes as usize;
-            env.shared.bytes_mut()[to[lane] as usize..][..bytes]
-                .copy_from_slice(&values[lane][..bytes]);
-        }
-        Ok(())
-    }
-
-    fn fetch(
-        &self,
-        memory: &impl Storage,
-        from: &[u64; LANES],
-        mask: u32,
-        values: &mut [[u8; 16]; LANES],
-    ) {
-        for lane in lanes(mask) {
-            for (part, bytes) in values[lane][..self.bytes as usize]
-                .chunks_exact_mut(4)
-                .enumerate()
-            {
-                let word: u32 = memory.get(lane, from[lane] + part as u64 * 4);
-                bytes.copy_from_slice(&word.to_le_bytes());
+            let read = if reads >> lane & 1 == 0 {
+                0
+            } else {
+                lengths[lane]
+            };
+            let to = Place::Shared(rank, to[lane]);
+            let piece = |bytes, from, to| Piece {
+                lane: lane as u8,
+                bytes,
+                from,
+                to,
+            };
+            if read > 0 {
+                pieces.push(piece(read, Source::Memory(Place::Global(from[lane])), to));
+            }
+            if read < self.bytes {
+                let to = to.behind(u64::from(read));
+                pieces.push(piece(self.bytes - read, Source::Value(0), to));
             }
         }
+        env.cluster.issue(Job {
+            pieces,
+            ..Job::new(mask, Group::Copies)
+        });
+        Ok(())
     }
 
     /// Checks lanes that read fewer bytes than they write: the alignment is that of all bytes.

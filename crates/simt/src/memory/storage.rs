@@ -231,7 +231,7 @@ impl Storage for AnyAllocation<'_> {
 }
 
 /// A block's shared memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SharedMemory {
     /// Eight bytes a word, so that every access is aligned.
     words: Vec<u64>,

@@ -143,7 +143,7 @@ impl Texture {
             address: handles[lane],
             bytes: 0,
             write: false,
-            what: AccessProblem::Texture(problem),
+            what: AccessProblem::Other(problem),
             space: Space::Global,
             offset: 0,
             space_bytes: 0,

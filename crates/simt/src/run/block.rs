@@ -1,19 +1,21 @@
-//! One block: its warps take turns until all have ended.
+//! One cluster of blocks, mostly of a single one: their warps take turns until all have ended.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::fault::{FaultKind, unravel};
+use super::fault::FaultKind;
 use super::schedule::Turns;
 pub(super) use super::state::{Exchange, LaunchState};
 use super::warp::{Arrival, Snapshot, Status, WarpState};
 use crate::code::ReduceOp;
-use crate::memory::{Recent, SharedMemory};
-use crate::observe::{BarrierArrival, Observer, Site, WarpId};
+use crate::memory::{AccessFault, AccessProblem, Cluster, Recent};
+use crate::observe::{BarrierArrival, Observer, Site, Space, WarpId};
 use crate::regs::{LANES, lanes};
 
 /// Barriers of a block (PTX ISA §9.7.13.1).
 const BARRIERS: usize = 16;
+/// The number that stands for the cluster's barrier.
+pub(super) const CLUSTER_BARRIER: u32 = 16;
 /// Instructions within which a warp that repeats itself comes back to where it was.
 const PERIOD: usize = 512;
 /// Instructions after which a block reports how many it has executed, and looks whether the launch has ended.
@@ -26,6 +28,8 @@ const LONG: u64 = 1 << 22;
 #[derive(Debug)]
 pub(super) struct BlockFault {
     pub(super) site: Site,
+    /// The block's rank in its cluster.
+    pub(super) rank: u32,
     pub(super) thread: u32,
     pub(super) kind: FaultKind,
     /// The calls that the thread is in, the innermost first, and what is known of the values that it panics for.
@@ -37,10 +41,16 @@ impl BlockFault {
         let callers = Vec::new();
         Self {
             site,
+            rank: 0,
             thread,
             kind,
             callers,
         }
+    }
+
+    fn of(self, rank: usize) -> Self {
+        let rank = rank as u32;
+        Self { rank, ..self }
     }
 
     pub(super) fn is_deadlock(&self) -> bool {
@@ -76,65 +86,93 @@ pub(super) enum Progress {
     },
 }
 
-/// A block that runs, and what a host thread keeps to run the next one: the buffers, and the observer.
-pub(super) struct Block<'a, 'm, O> {
+/// A cluster that runs, and what a host thread keeps to run the next one: the buffers, and the observers.
+pub(super) struct RunningCluster<'a, 'm, O> {
     launch: &'a LaunchState<'m>,
-    shared: SharedMemory,
+    memory: Cluster,
+    blocks: Vec<RunningBlock<O>>,
+    /// Those of one block after those of the other.
     warps: Vec<WarpState>,
     recent: Recent<'m>,
     snapshot: Snapshot,
     schedule: Turns,
-    pub(super) observer: O,
+    /// Among the launch's clusters.
     pub(super) number: u64,
-    barriers: [BarrierState; BARRIERS],
-    /// Threads that have not ended.
-    alive: u32,
     /// Instructions executed since the last report.
     executed: u64,
     /// Instructions reported since it was [`Progress::Long`].
     reported: u64,
 }
 
-impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
-    pub(super) fn new(launch: &'a LaunchState<'m>, observer: O) -> Self {
+/// A block of a cluster that runs.
+struct RunningBlock<O> {
+    number: u64,
+    barriers: [BarrierState; BARRIERS],
+    /// Threads that have not ended.
+    alive: u32,
+    observer: O,
+}
+
+impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
+    pub(super) fn new(launch: &'a LaunchState<'m>, observer: impl Fn() -> O) -> Self {
         let warps = launch.threads().div_ceil(32);
+        let blocks = launch.cluster_blocks();
+        let shared = u64::from(launch.shared_bytes());
+        let block = |_| RunningBlock {
+            number: 0,
+            barriers: [BarrierState::default(); BARRIERS],
+            alive: 0,
+            observer: observer(),
+        };
         Self {
             launch,
-            shared: SharedMemory::new(u64::from(launch.shared_bytes())),
-            warps: (0..warps)
-                .map(|warp| WarpState::new(launch, warp))
+            memory: Cluster::new(blocks, blocks * warps, shared),
+            blocks: (0..blocks).map(block).collect(),
+            warps: (0..blocks * warps)
+                .map(|index| WarpState::new(launch, index / warps, index % warps))
                 .collect(),
             recent: Recent::default(),
             snapshot: Snapshot::default(),
             schedule: launch.config.schedule.turns(0),
-            observer,
             number: 0,
-            barriers: [BarrierState::default(); BARRIERS],
-            alive: 0,
             executed: 0,
             reported: 0,
         }
     }
 
-    /// Begins the block with this number.
+    /// The observers of its blocks.
+    pub(super) fn observers(self) -> impl Iterator<Item = O> {
+        self.blocks.into_iter().map(|block| block.observer)
+    }
+
+    /// Begins the cluster with this number.
     pub(super) fn begin(&mut self, number: u64) -> Result<(), BlockFault> {
         let launch = self.launch;
-        self.shared.clear();
+        self.memory.begin();
         self.number = number;
-        self.barriers = [BarrierState::default(); BARRIERS];
-        self.alive = launch.threads();
         self.schedule = launch.config.schedule.turns(number);
         self.reported = 0;
-        let at = unravel(number, launch.grid);
-        for warp in &mut self.warps {
-            if !warp.begin(launch, at) {
-                let start = Site { function: 0, pc: 0 };
-                return Err(BlockFault::new(start, 0, FaultKind::StackOverflow));
+        let warps = self.warps.len() / self.blocks.len();
+        for (rank, block) in self.blocks.iter_mut().enumerate() {
+            block.number = launch.block_number(number, rank as u32);
+            block.barriers = [BarrierState::default(); BARRIERS];
+            block.alive = launch.threads();
+            for warp in &mut self.warps[rank * warps..][..warps] {
+                if !warp.begin(launch, number) {
+                    let start = Site { function: 0, pc: 0 };
+                    let fault = BlockFault::new(start, 0, FaultKind::StackOverflow);
+                    return Err(fault.of(rank));
+                }
             }
+            let observer = &mut block.observer;
+            observer.block(block.number, warps as u32, launch.threads());
         }
-        let warps = self.warps.len() as u32;
-        self.observer.block(number, warps, launch.threads());
         Ok(())
+    }
+
+    /// How many warps a block has.
+    fn warps_each(&self) -> usize {
+        self.warps.len() / self.blocks.len()
     }
 
     /// Gives each warp a turn, again and again up to `rounds` times.
@@ -162,7 +200,9 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
             }
             if ended == self.warps.len() {
                 self.report()?;
-                self.observer.block_ended(self.number);
+                for block in &mut self.blocks {
+                    block.observer.block_ended(block.number);
+                }
                 return Ok(Progress::Ended);
             }
             still &= !progressed;
@@ -178,8 +218,18 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
             }
             // A barrier may have waited for warps that have now ended.
             let mut released = false;
-            for id in 0..BARRIERS {
-                released |= self.release(id);
+            for rank in 0..self.blocks.len() {
+                for id in 0..BARRIERS {
+                    released |= self.release(rank, id);
+                }
+            }
+            released |= self.release_cluster();
+            // Somebody may wait for a copy in another way than the instructions for it.
+            if !released && !self.memory.in_flight.is_empty() {
+                let done = self.memory.finish_all(self.launch.global);
+                done.map_err(|words| self.asynchronous(words))?;
+                released = true;
+                self.warps.iter_mut().for_each(WarpState::goes_on);
             }
             if released || self.unblock(spinning == 0)? {
                 still = false;
@@ -196,6 +246,13 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
 
     /// Gives a warp its turn.
     fn turn(&mut self, index: usize) -> Result<Status, BlockFault> {
+        let any = || !self.memory.in_flight.is_empty();
+        if self.schedule.asynchronous(any) {
+            let schedule = &mut self.schedule;
+            let choose = |all| schedule.group(all);
+            let done = self.memory.finish_any(self.launch.global, choose);
+            done.map_err(|words| self.asynchronous(words))?;
+        }
         let most = self.launch.config.max_instructions;
         let turn = self.warps[index].pace.turn(self.schedule.turn());
         let turn = u32::try_from(most).map_or(turn, |most| turn.min(most.max(1)));
@@ -211,31 +268,43 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
 
     /// Executes up to so many instructions of a warp; returns how many.
     fn execute(&mut self, index: usize, most: u32) -> Result<(Status, u32), BlockFault> {
+        let (rank, warps) = (index / self.warps_each(), self.warps_each());
         let warp = &mut self.warps[index];
+        let block = &mut self.blocks[rank];
         let warp_id = WarpId {
-            block: self.number,
-            warp: index as u32,
+            block: block.number,
+            warp: (index % warps) as u32,
         };
-        self.observer.turn(warp_id);
+        block.observer.turn(warp_id);
+        (self.memory.rank, self.memory.warp) = (rank as u32, index as u32);
+        let mut shared = std::mem::take(&mut self.memory.shared[rank]);
         let mut left = most;
         let before = warp.alive().count_ones();
         let status = warp.run(
             self.launch,
-            &mut self.shared,
+            (&mut shared, &mut self.memory),
             &mut self.recent,
-            &mut self.observer,
+            &mut block.observer,
             warp_id,
             &mut left,
-        )?;
+        );
+        self.memory.shared[rank] = shared;
+        let status = status.map_err(|fault| fault.of(rank))?;
         let executed = most - left;
         self.executed += u64::from(executed);
-        self.alive -= before - warp.alive().count_ones();
+        let ended = before - warp.alive().count_ones();
+        block.alive -= ended;
         if status != Status::Yielded {
             warp.pace.gets_on();
         }
+        if ended > 0 && block.alive == 0 {
+            let done = self.memory.finish_all(self.launch.global);
+            done.map_err(|words| self.asynchronous(words))?;
+            self.memory.exited |= 1 << rank;
+        }
         match status {
             Status::Ended | Status::Yielded => {}
-            Status::Blocked => warp.pace.blocked = true,
+            Status::Blocked => self.warps[index].pace.blocked = true,
             Status::Barrier => {
                 while let Some(arrival) = self.warps[index].arrivals.pop() {
                     self.arrive(index, &arrival)?;
@@ -253,13 +322,17 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
             let Some(stored) = self.warps[index].stores_next(self.launch) else {
                 break;
             };
-            let before = stored.content(&self.shared, self.launch.global);
+            self.memory.rank = (index / self.warps_each()) as u32;
+            let before = stored.content(&self.memory, self.launch.global);
+            let changes = self.memory.in_flight.changes;
             let (status, _) = self.execute(index, 1)?;
             if status != Status::Yielded {
                 return Ok(status);
             }
             // To store what is there already is no progress.
-            if stored.content(&self.shared, self.launch.global) != before {
+            if stored.content(&self.memory, self.launch.global) != before
+                || self.memory.in_flight.changes != changes
+            {
                 break;
             }
             if self.warps[index].is_as(self.launch, &self.snapshot) {
@@ -307,8 +380,14 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
     /// Handles the arrival of a warp's lanes at a barrier.
     fn arrive(&mut self, index: usize, arrival: &Arrival) -> Result<(), BlockFault> {
         let site = arrival.site;
-        let thread = index as u32 * 32;
-        let bad = |problem| BlockFault::new(site, thread, FaultKind::BadBarrier { problem });
+        let (rank, warps) = (index / self.warps_each(), self.warps_each());
+        let thread = (index % warps) as u32 * 32;
+        let bad =
+            |problem| BlockFault::new(site, thread, FaultKind::BadBarrier { problem }).of(rank);
+        if arrival.id == CLUSTER_BARRIER && arrival.of_cluster {
+            self.release_cluster();
+            return Ok(());
+        }
         let id = arrival.id as usize;
         if id >= BARRIERS {
             return Err(bad(format!("number {id}; there are 0 to {}", BARRIERS - 1)));
@@ -320,7 +399,8 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
                 "a count of {count}; it is a multiple of the warp's 32 threads"
             )));
         }
-        let barrier = &mut self.barriers[id];
+        let block = &mut self.blocks[rank];
+        let barrier = &mut block.barriers[id];
         if let (Some(before), Some(now)) = (barrier.expected, arrival.count)
             && before != now
         {
@@ -335,10 +415,10 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
             barrier.votes += votes.lanes.count_ones();
         }
         let warp_id = WarpId {
-            block: self.number,
-            warp: index as u32,
+            block: block.number,
+            warp: (index % warps) as u32,
         };
-        self.observer.barrier(&BarrierArrival {
+        block.observer.barrier(&BarrierArrival {
             site,
             warp_id,
             id: arrival.id,
@@ -346,23 +426,38 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
             lanes: arrival.lanes,
             waits: arrival.waits,
         });
-        self.release(id);
+        self.release(rank, id);
         Ok(())
     }
 
-    /// Releases the warps at a barrier if all have arrived.
-    fn release(&mut self, id: usize) -> bool {
-        let barrier = self.barriers[id];
+    /// Ends the phase of the cluster's barrier if all threads that have not ended have arrived.
+    fn release_cluster(&mut self) -> bool {
+        let is_complete = self.warps.iter().all(WarpState::has_arrived_in_cluster)
+            && self.warps.iter().any(|warp| warp.cluster_arrived != 0);
+        if is_complete {
+            for warp in &mut self.warps {
+                warp.end_cluster_phase();
+                warp.release(self.launch, CLUSTER_BARRIER, |_| 0);
+            }
+        }
+        is_complete
+    }
+
+    /// Releases the warps at a block's barrier if all have arrived.
+    fn release(&mut self, rank: usize, id: usize) -> bool {
+        let warps = self.warps_each();
+        let block = &mut self.blocks[rank];
+        let barrier = block.barriers[id];
         if barrier.threads == 0 {
             return false;
         }
-        let expected = barrier.expected.unwrap_or(self.alive);
+        let expected = barrier.expected.unwrap_or(block.alive);
         if barrier.threads < expected {
             return false;
         }
-        self.barriers[id] = BarrierState::default();
-        self.observer.released(self.number, id as u32);
-        for warp in &mut self.warps {
+        block.barriers[id] = BarrierState::default();
+        block.observer.released(block.number, id as u32);
+        for warp in &mut self.warps[rank * warps..][..warps] {
             warp.release(self.launch, id as u32, |op| match op {
                 ReduceOp::Popc => barrier.yes,
                 ReduceOp::And => u32::from(barrier.yes == barrier.votes),
@@ -378,13 +473,18 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
     /// A [`BlockFault`] when lanes wait for others of their warp that wait for them, and `all` warps wait, so that
     /// nothing can change that.
     fn unblock(&mut self, all: bool) -> Result<bool, BlockFault> {
+        let warps_each = self.warps_each();
         for warp in &mut self.warps {
             if warp.pace.blocked && !warp.is_divided_at_barrier() && warp.give_up_reconvergence() {
                 return Ok(true);
             }
         }
-        let mut warps = self.warps.iter_mut();
-        match warps.find_map(|warp| warp.divergence(self.launch)) {
+        let mut warps = self.warps.iter_mut().enumerate();
+        let divergence = warps.find_map(|(index, warp)| {
+            let fault = warp.divergence(self.launch)?;
+            Some(fault.of(index / warps_each))
+        });
+        match divergence {
             Some(fault) if all => Err(fault),
             _ => Ok(false),
         }
@@ -392,19 +492,41 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
 
     /// The fault of a block that does not get on.
     pub(super) fn deadlock(&self) -> BlockFault {
-        let waits: Vec<_> = self.warps.iter().flat_map(WarpState::waits).collect();
-        let barriers = self.barriers.iter().enumerate();
-        let missing = barriers.filter(|(_, barrier)| barrier.threads > 0).map(
-            |(
-                id,
-                BarrierState {
-                    threads, expected, ..
-                },
-            )| match expected {
-                Some(expected) => format!("barrier {id} has {threads} of {expected} threads"),
-                None => format!("barrier {id} has {threads} threads of those that are left"),
-            },
-        );
+        let (warps, several) = (self.warps_each(), self.blocks.len() > 1);
+        let of_block = |rank: usize| match several {
+            true => format!(" of block {rank} of the cluster"),
+            false => String::new(),
+        };
+        let mut waits = Vec::new();
+        for (index, warp) in self.warps.iter().enumerate() {
+            for (who, what, site, thread) in warp.waits() {
+                let rank = index / warps;
+                let what = self.memory.awaited(index).unwrap_or(what);
+                let words = format!("{who}{} {what}", of_block(rank));
+                waits.push((words, rank, site, thread));
+            }
+        }
+        let blocks = self.blocks.iter().enumerate();
+        let barriers = blocks.flat_map(|(rank, block)| {
+            let all = block.barriers.iter().enumerate();
+            all.map(move |(id, barrier)| (rank, id, barrier))
+        });
+        let missing =
+            barriers
+                .filter(|(.., barrier)| barrier.threads > 0)
+                .map(|(rank, id, barrier)| {
+                    let (threads, whose) = (barrier.threads, of_block(rank));
+                    match barrier.expected {
+                        Some(expected) => {
+                            format!("barrier {id}{whose} has {threads} of {expected} threads")
+                        }
+                        None => {
+                            format!(
+                                "barrier {id}{whose} has {threads} threads of those that are left"
+                            )
+                        }
+                    }
+                });
         let words = waits.iter().map(|(words, ..)| words.clone());
         let waiting = [words.collect::<Vec<_>>().join(", ")]
             .into_iter()
@@ -412,15 +534,31 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
             .collect::<Vec<_>>()
             .join("; ");
         let first = waits.first();
-        let (site, thread) =
-            first.map_or((Site { function: 0, pc: 0 }, 0), |wait| (wait.1, wait.2));
-        BlockFault::new(site, thread, FaultKind::Deadlock { waiting })
+        let start = Site { function: 0, pc: 0 };
+        let (rank, site, thread) = first.map_or((0, start, 0), |wait| (wait.1, wait.2, wait.3));
+        BlockFault::new(site, thread, FaultKind::Deadlock { waiting }).of(rank)
     }
 
     /// The calls that the thread of a fault is in.
     pub(super) fn callers(&self, fault: &BlockFault) -> Vec<(Site, Vec<u64>)> {
         let (warp, lane) = (fault.thread as usize / LANES, fault.thread as usize % LANES);
-        self.warps[warp].callers(self.launch, lane)
+        self.warps[fault.rank as usize * self.warps_each() + warp].callers(self.launch, lane)
+    }
+
+    /// The fault of an asynchronous operation, which nobody is executing any more.
+    fn asynchronous(&self, words: String) -> BlockFault {
+        let access = AccessFault {
+            lane: 0,
+            address: 0,
+            bytes: 0,
+            write: false,
+            what: AccessProblem::Other(words),
+            space: Space::Shared,
+            offset: 0,
+            space_bytes: 0,
+        };
+        let near = String::new();
+        self.interrupted(FaultKind::Access { access, near })
     }
 
     /// A fault of the first warp that has not ended, which is none of its own.
@@ -429,6 +567,7 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
         let running = running.unwrap_or(0);
         let warp = &self.warps[running];
         let lane = lanes(warp.alive()).next().unwrap_or(0);
-        BlockFault::new(warp.site(), (running * 32 + lane) as u32, kind)
+        let (rank, number) = (running / self.warps_each(), running % self.warps_each());
+        BlockFault::new(warp.site(), (number * 32 + lane) as u32, kind).of(rank)
     }
 }

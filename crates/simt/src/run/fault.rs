@@ -154,6 +154,7 @@ impl Machine {
             thread,
             kind,
             callers,
+            ..
         } = fault;
         let program = &*launch.function.program;
         let func = &program.functions[site.function as usize];
@@ -250,6 +251,12 @@ pub(super) fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
     ]
 }
 
+/// The linear index of coordinates.
+pub(super) fn ravel(at: [u32; 3], sides: [u32; 3]) -> u64 {
+    let [x, y, z] = at.map(u64::from);
+    (z * u64::from(sides[1]) + y) * u64::from(sides[0]) + x
+}
+
 impl Fault {
     fn text(&self) -> String {
         let [bx, by, bz] = self.block;
@@ -277,10 +284,10 @@ impl fmt::Display for FaultKind {
         match self {
             FaultKind::Access { access, near } => {
                 let what = match &access.what {
+                    AccessProblem::Other(words) => return f.write_str(words),
                     AccessProblem::Misaligned => "misaligned",
                     AccessProblem::OutOfBounds => "out of bounds",
                     AccessProblem::ReadOnly => "read-only memory:",
-                    AccessProblem::Texture(problem) => return f.write_str(problem),
                 };
                 let verb = if access.write { "write" } else { "read" };
                 write!(

@@ -56,3 +56,40 @@ pub(super) fn check_geometry(
     };
     Err(LaunchError::geometry(program, problem))
 }
+
+/// Blocks that a cluster can have: more than 8 is what only some GPUs have, an H200 among them.
+const MAX_CLUSTER: u64 = 16;
+
+/// The blocks of a cluster of a launch that asks for `asked`, or for none.
+pub(super) fn check_cluster(
+    program: &Program,
+    grid: [u32; 3],
+    asked: Option<[u32; 3]>,
+) -> Result<[u32; 3], LaunchError> {
+    let cluster = asked.or(program.required_cluster).unwrap_or([1; 3]);
+    let side = |sides: [u32; 3]| format!("({}, {}, {})", sides[0], sides[1], sides[2]);
+    let blocks = cluster
+        .iter()
+        .fold(1u64, |blocks, side| blocks.saturating_mul((*side).into()));
+    let problem = match program.required_cluster {
+        Some(required) if required != cluster => format!(
+            "compiled for clusters of {} (.reqnctapercluster), launched with {}",
+            side(required),
+            side(cluster)
+        ),
+        None if asked.is_none() && program.explicit_cluster => {
+            "compiled for clusters (.explicitcluster), launched without".to_owned()
+        }
+        _ if blocks == 0 => format!("a cluster of {} has no blocks", side(cluster)),
+        _ if blocks > MAX_CLUSTER => {
+            format!("a cluster of {blocks} blocks; at most {MAX_CLUSTER} fit")
+        }
+        _ if (0..3).any(|axis| grid[axis] % cluster[axis] != 0) => format!(
+            "a grid of {} is not made of clusters of {}",
+            side(grid),
+            side(cluster)
+        ),
+        _ => return Ok(cluster),
+    };
+    Err(LaunchError::geometry(program, problem))
+}

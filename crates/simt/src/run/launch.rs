@@ -1,5 +1,6 @@
 //! A launch: its geometry and arguments, and the blocks spread over the host's threads.
 
+use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
@@ -7,7 +8,7 @@ use std::time::Instant;
 use super::arg::{Arg, parameters};
 use super::block::{Exchange, LaunchState};
 use super::fault::Fault;
-use super::geometry::check_geometry;
+use super::geometry::{check_cluster, check_geometry};
 use super::heap::Heap;
 use super::instance::InstanceError;
 use super::machine::Machine;
@@ -38,8 +39,11 @@ pub struct Launch<'a> {
     /// Whether all blocks run at the same time, and may synchronize as one grid
     /// (`cooperative_groups::this_grid().sync()`).
     pub cooperative: bool,
-    /// The numbers of the blocks that are run, x fastest; all of the grid's where there are none.
+    /// The numbers of the blocks that are run, x fastest; all of the grid's where there are none. With clusters, the other
+    /// blocks of their clusters are run too.
     pub blocks: Option<&'a [u64]>,
+    /// Blocks of a cluster in x, y and z; if `None`, as many as the kernel asks for (`.reqnctapercluster`), or 1.
+    pub cluster: Option<[u32; 3]>,
 }
 
 impl<'a> Launch<'a> {
@@ -53,6 +57,7 @@ impl<'a> Launch<'a> {
             args,
             cooperative: false,
             blocks: None,
+            cluster: None,
         }
     }
 
@@ -63,6 +68,12 @@ impl<'a> Launch<'a> {
             cooperative,
             ..self
         }
+    }
+
+    /// The same launch in clusters of so many blocks in x, y and z.
+    #[must_use]
+    pub fn with_cluster(self, cluster: Option<[u32; 3]>) -> Self {
+        Self { cluster, ..self }
     }
 
     /// The same launch with so many bytes of dynamic shared memory for each block.
@@ -229,9 +240,12 @@ impl Machine {
             args,
             cooperative,
             blocks: chosen,
+            cluster,
         } = *launch;
         let program = &*function.program;
         check_geometry(program, grid, block, shared_bytes)?;
+        let explicit_cluster = cluster.or(program.required_cluster);
+        let cluster = check_cluster(program, grid, cluster)?;
         let all = grid.iter().map(|side| u64::from(*side)).product::<u64>();
         if let Some(number) = chosen.and_then(|chosen| chosen.iter().find(|number| **number >= all))
         {
@@ -282,6 +296,8 @@ impl Machine {
             module: &function.module,
             grid,
             block,
+            cluster,
+            explicit_cluster: explicit_cluster.is_some(),
             dynamic_shared: shared_bytes,
             params: &params,
             variables,
@@ -315,7 +331,21 @@ impl Machine {
             Schedule::RoundRobin | Schedule::Random(_) => 1,
         };
         let merged = Mutex::new(observer);
-        let blocks = Blocks::new(chosen, all, room, threads, self.config.schedule);
+        let each = u64::from(state.cluster_blocks());
+        let chosen = chosen.map(|chosen| {
+            let mut clusters: Vec<u64> = Vec::with_capacity(chosen.len());
+            let mut seen = HashSet::new();
+            let numbers = chosen.iter().map(|block| state.cluster_number(*block));
+            clusters.extend(numbers.filter(|number| each == 1 || seen.insert(*number)));
+            clusters
+        });
+        let blocks = Blocks::new(
+            chosen.as_deref(),
+            all / each,
+            (room / each).max(1),
+            threads,
+            self.config.schedule,
+        );
         let thread = || {
             HostThread::new(&state, &blocks, || {
                 merged.lock().expect("no observer panics").fork()

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::Schedule;
-use super::block::{Block, BlockFault, LaunchState, Progress};
+use super::block::{BlockFault, LaunchState, Progress, RunningCluster};
 use crate::observe::Observer;
 
 /// The blocks of a launch that have not begun, and what host threads know of each other.
@@ -119,8 +119,8 @@ pub(super) struct HostThread<'a, 'm, O, F> {
     /// Makes an observer.
     fork: F,
     /// Blocks that have begun and wait, or wait for their turn.
-    begun: VecDeque<Block<'a, 'm, O>>,
-    ended: Vec<Block<'a, 'm, O>>,
+    begun: VecDeque<RunningCluster<'a, 'm, O>>,
+    ended: Vec<RunningCluster<'a, 'm, O>>,
     taken: Range<u64>,
     random: fastrand::Rng,
 }
@@ -196,7 +196,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         }
         self.blocks.stillness().threads -= 1;
         self.blocks.stir();
-        self.ended.into_iter().map(|block| block.observer)
+        self.ended.into_iter().flat_map(RunningCluster::observers)
     }
 
     /// Runs the launch's last block, if it has not begun.
@@ -235,7 +235,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         if number > self.state.progress.faulted.load(Ordering::Relaxed) {
             return false;
         }
-        let new = || Block::new(self.state, (self.fork)());
+        let new = || RunningCluster::new(self.state, &self.fork);
         let mut block = self.ended.pop().unwrap_or_else(new);
         self.blocks.resident.fetch_add(1, Ordering::Relaxed);
         match block.begin(number) {
@@ -248,22 +248,23 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         true
     }
 
-    fn end(&mut self, block: Block<'a, 'm, O>) {
+    fn end(&mut self, block: RunningCluster<'a, 'm, O>) {
         self.blocks.resident.fetch_sub(1, Ordering::Relaxed);
         self.ended.push(block);
     }
 
-    fn fault(&self, block: &Block<'a, 'm, O>, mut fault: BlockFault) {
+    fn fault(&self, block: &RunningCluster<'a, 'm, O>, mut fault: BlockFault) {
         let number = block.number;
         fault.callers = block.callers(&fault);
         let faulted = &self.state.progress.faulted;
         faulted.fetch_min(number, Ordering::Relaxed);
         let mut faults = self.blocks.faults.lock().expect("pushing cannot panic");
+        let number = self.state.block_number(number, fault.rank);
         faults.push((number, fault));
     }
 
     /// The block whose turn it is: the one that has just begun, then those that wait, the longest first.
-    fn choose(&mut self, began: bool, still: usize) -> Option<Block<'a, 'm, O>> {
+    fn choose(&mut self, began: bool, still: usize) -> Option<RunningCluster<'a, 'm, O>> {
         match self.state.config.schedule {
             Schedule::Fixed if began => self.begun.pop_back(),
             Schedule::Random(_) if still == 0 && !self.begun.is_empty() => {

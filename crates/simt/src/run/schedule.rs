@@ -109,6 +109,11 @@ impl Turns {
         }
     }
 
+    /// Whether an asynchronous operation is done now that nobody waits for, if `any` is under way.
+    pub(super) fn asynchronous(&mut self, any: impl FnOnce() -> bool) -> bool {
+        matches!(self.schedule, Schedule::Random(_)) && any() && self.random.u32(0..4) == 0
+    }
+
     /// Which of so many groups of diverged lanes is executed next; they are in the order in which they had turns.
     pub(super) fn group(&mut self, groups: usize) -> usize {
         match self.schedule {

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
+use super::fault::{ravel, unravel};
 use super::heap::Heap;
 use super::machine::Config;
 use super::printf::Printed;
@@ -18,6 +19,9 @@ pub(super) struct LaunchState<'a> {
     pub(super) module: &'a Text,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
+    /// Blocks of a cluster, 1 in each direction unless the launch or the kernel says otherwise.
+    pub(super) cluster: [u32; 3],
+    pub(super) explicit_cluster: bool,
     pub(super) dynamic_shared: u32,
     pub(super) params: &'a [u8],
     /// Addresses of the module's variables, by their numbers.
@@ -108,6 +112,36 @@ impl LaunchState<'_> {
         let number = x + sides[0] * (y + sides[1] * z);
         let mut printed = self.printed.lock().expect("printing does not panic");
         printed.add(number, message, self.config.printf_bytes);
+    }
+
+    /// Blocks of a cluster.
+    pub(super) fn cluster_blocks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// The grid's clusters in each direction.
+    pub(super) fn clusters(&self) -> [u32; 3] {
+        std::array::from_fn(|axis| self.grid[axis] / self.cluster[axis])
+    }
+
+    /// The coordinates of a cluster, and of its block of this rank.
+    pub(super) fn coordinates(&self, cluster: u64, rank: u32) -> ([u32; 3], [u32; 3]) {
+        let at = unravel(cluster, self.clusters());
+        let own = unravel(rank.into(), self.cluster);
+        let block = |axis: usize| at[axis] * self.cluster[axis] + own[axis];
+        (at, std::array::from_fn(block))
+    }
+
+    /// The number of a cluster's block.
+    pub(super) fn block_number(&self, cluster: u64, rank: u32) -> u64 {
+        ravel(self.coordinates(cluster, rank).1, self.grid)
+    }
+
+    /// The number of the cluster that a block belongs to.
+    pub(super) fn cluster_number(&self, block: u64) -> u64 {
+        let at = unravel(block, self.grid);
+        let at = std::array::from_fn(|axis| at[axis] / self.cluster[axis]);
+        ravel(at, self.clusters())
     }
 
     pub(super) fn threads(&self) -> u32 {

@@ -37,6 +37,8 @@ pub(super) struct Arrival {
     pub(super) lanes: u32,
     /// Whether they wait: those that `bar.arrive` do not.
     pub(super) waits: bool,
+    /// Whether it is the cluster's barrier.
+    pub(super) of_cluster: bool,
     pub(super) votes: Option<Votes>,
 }
 
@@ -98,6 +100,8 @@ struct Frame {
 
 /// One warp of a block.
 pub(super) struct WarpState {
+    /// Its block's rank in the cluster.
+    rank: u32,
     /// Which of the block's warps.
     number: u32,
     /// The lanes that have a thread.
@@ -112,8 +116,12 @@ pub(super) struct WarpState {
     stack: Vec<StackEntry>,
     /// Whether the entry's registers have been filled.
     filled: bool,
-    /// The block's coordinates.
+    /// The coordinates of the block and of its cluster.
     block: [u32; 3],
+    cluster: [u32; 3],
+    /// Lanes that have arrived at the cluster's barrier, and those for which all others have.
+    pub(super) cluster_arrived: u32,
+    cluster_over: u32,
     tid: [Lanes32; 3],
     /// Arrivals at barriers that the block has not counted yet.
     pub(super) arrivals: Vec<Arrival>,
@@ -126,7 +134,7 @@ pub(super) struct WarpState {
 }
 
 impl WarpState {
-    pub(super) fn new(launch: &LaunchState<'_>, number: u32) -> Self {
+    pub(super) fn new(launch: &LaunchState<'_>, rank: u32, number: u32) -> Self {
         let [x, y, z] = launch.block;
         let mut tid = [[0; LANES]; 3];
         let mut threads = 0;
@@ -138,6 +146,7 @@ impl WarpState {
             tid[2][lane as usize] = index / (x * y);
         }
         Self {
+            rank,
             number,
             threads,
             ended: 0,
@@ -149,6 +158,9 @@ impl WarpState {
             stack: Vec::new(),
             filled: false,
             block: [0; 3],
+            cluster: [0; 3],
+            cluster_arrived: 0,
+            cluster_over: 0,
             tid,
             arrivals: Vec::new(),
             expected: 0,
@@ -157,9 +169,10 @@ impl WarpState {
         }
     }
 
-    /// Starts the block at these coordinates; `false` if there is no local memory for it.
-    pub(super) fn begin(&mut self, launch: &LaunchState<'_>, block: [u32; 3]) -> bool {
-        self.block = block;
+    /// Starts in the cluster of this number; `false` if there is no local memory for it.
+    pub(super) fn begin(&mut self, launch: &LaunchState<'_>, cluster: u64) -> bool {
+        (self.cluster, self.block) = launch.coordinates(cluster, self.rank);
+        (self.cluster_arrived, self.cluster_over) = (0, 0);
         self.ended = !self.threads;
         self.stack.clear();
         self.frames.clear();
@@ -267,12 +280,11 @@ impl WarpState {
         again: bool,
     ) {
         for filled in &func.frame_init {
-            if again
-                && !matches!(
-                    filled.init,
-                    FrameInit::Special(Special::Ctaid(_)) | FrameInit::FrameEnd
-                )
-            {
+            let differs = matches!(
+                filled.init,
+                FrameInit::Special(Special::Ctaid(_) | Special::Clusterid(_)) | FrameInit::FrameEnd
+            );
+            if again && !differs {
                 continue;
             }
             // A fast path for the registers that differ between blocks.
@@ -316,8 +328,18 @@ impl WarpState {
             Special::WarpId => [self.number; LANES],
             Special::NWarpId => [threads.div_ceil(32); LANES],
             // Any number would do, such as one multiprocessor for each host thread: a kernel may not depend on it.
-            Special::SmId | Special::GridId | Special::Zero => [0; LANES],
-            Special::NSmId | Special::One => [1; LANES],
+            Special::SmId | Special::GridId => [0; LANES],
+            Special::NSmId => [1; LANES],
+            Special::Zero => [0; LANES],
+            Special::Clusterid(axis) => [self.cluster[axis as usize]; LANES],
+            Special::Nclusterid(axis) => [launch.clusters()[axis as usize]; LANES],
+            Special::ClusterCtaid(axis) => {
+                [self.block[axis as usize] % launch.cluster[axis as usize]; LANES]
+            }
+            Special::ClusterNctaid(axis) => [launch.cluster[axis as usize]; LANES],
+            Special::ClusterCtarank => [self.rank; LANES],
+            Special::ClusterNctarank => [launch.cluster_blocks(); LANES],
+            Special::IsExplicitCluster => [u32::from(launch.explicit_cluster); LANES],
             Special::LanemaskEq => each(|lane| 1 << lane),
             Special::LanemaskLe => each(|lane| u32::MAX >> (31 - lane)),
             Special::LanemaskLt => each(|lane| (1 << lane) - 1),

@@ -95,6 +95,10 @@ impl Context<'_, '_> {
                 let value = FrameInit::Number(u64::from(*value != 0));
                 Ok((self.initialized(value), false))
             }
+            Operand::Name("%is_explicit_cluster") => {
+                let value = FrameInit::Special(Special::IsExplicitCluster);
+                Ok((self.initialized(value), false))
+            }
             _ => Ok((self.dst(operand)?, false)),
         }
     }
@@ -284,11 +288,10 @@ fn special(name: &str) -> Option<Special> {
             "%ntid" => Special::Ntid(axis),
             "%ctaid" => Special::Ctaid(axis),
             "%nctaid" => Special::Nctaid(axis),
-            // One block a cluster: clusters are numbered as blocks are.
-            "%clusterid" => Special::Ctaid(axis),
-            "%nclusterid" => Special::Nctaid(axis),
-            "%cluster_ctaid" => Special::Zero,
-            "%cluster_nctaid" => Special::One,
+            "%clusterid" => Special::Clusterid(axis),
+            "%nclusterid" => Special::Nclusterid(axis),
+            "%cluster_ctaid" => Special::ClusterCtaid(axis),
+            "%cluster_nctaid" => Special::ClusterNctaid(axis),
             _ => return None,
         });
     }
@@ -313,8 +316,8 @@ fn special(name: &str) -> Option<Special> {
             Special::ReservedSmem(RESERVED_SHARED)
         }
         "%current_graph_exec" => Special::Zero,
-        "%cluster_ctarank" => Special::Zero,
-        "%cluster_nctarank" => Special::One,
+        "%cluster_ctarank" => Special::ClusterCtarank,
+        "%cluster_nctarank" => Special::ClusterNctarank,
         _ => {
             let number = name.strip_prefix("%envreg")?;
             let index = number.parse().ok().filter(|index| *index < 32)?;

@@ -301,7 +301,7 @@ fn what_is_no_load_or_store_is_refused() {
         ("ld.global.u32 %r1, [%p1];", "predicate `%p1` is no address"),
         ("ld.u32 %r1, [in];", "no generic address"),
         (
-            "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;",
+            "multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1;",
             "not supported",
         ),
         (
@@ -334,7 +334,7 @@ fn what_is_no_load_or_store_is_refused() {
             "cp.async.cg.shared.global [%r1], [%rd1], 8;",
             "does not copy 8 bytes",
         ),
-        ("cp.async.bulk.commit_group;", "not supported"),
+        ("tcgen05.fence::before_thread_sync;", "not supported"),
     ] {
         let refused = refusal(body);
         assert!(refused.contains(message), "{body}: {refused}");

@@ -3,6 +3,7 @@
 
 mod allocation;
 mod async_copy;
+mod asynchronous;
 mod atomic;
 mod call;
 mod fault;

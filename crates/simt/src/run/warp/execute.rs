@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::runtime::called;
 use super::{StackEntry, Status, Wait, WarpState};
 use crate::code::{Callee, Inst, NEVER, Op, R32, Reg};
-use crate::memory::{AccessFault, Env, Memory, Recent, SharedMemory};
+use crate::memory::{AccessFault, Cluster, Env, Memory, Recent, SharedMemory};
 use crate::observe::{Observer, Places, Registers, Site, Step, WarpId};
 use crate::regs::{ALL, LANES, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
@@ -43,7 +43,7 @@ impl WarpState {
     pub(in crate::run) fn run<'m, O: Observer>(
         &mut self,
         launch: &LaunchState<'m>,
-        shared: &mut SharedMemory,
+        (shared, cluster): (&mut SharedMemory, &mut Cluster),
         recent: &mut Recent<'m>,
         observer: &mut O,
         warp_id: WarpId,
@@ -96,6 +96,7 @@ impl WarpState {
                 constants: launch.constants,
                 global: launch.global,
                 recent,
+                cluster,
             };
             let mut left = *turn;
             let pause = loop {
@@ -153,7 +154,7 @@ impl WarpState {
                                 Memory::Fence(scope) => {
                                     observer.fence(here, warp_id, active, *scope);
                                 }
-                                Memory::AsyncGroup(group) => {
+                                Memory::AsyncGroup(_, group) => {
                                     observer.async_group(here, warp_id, active, *group);
                                 }
                                 _ => {}
@@ -166,6 +167,9 @@ impl WarpState {
                                 }
                             })
                             .map_err(|fault| bad_access(here, warp_id, fault))?;
+                            if std::mem::take(&mut env.cluster.in_flight.gives_way) {
+                                break Pause::Yield;
+                            }
                         }
                     }
                     Op::Warp(op) => {
@@ -310,6 +314,12 @@ impl WarpState {
             Op::Trap => return Err(BlockFault::new(site, thread, FaultKind::Trap)),
             Op::Barrier(barrier) => {
                 return Ok(match self.arrive(site, barrier, mask, active) {
+                    true => Next::Stop(Status::Barrier),
+                    false => Next::Go,
+                });
+            }
+            Op::ClusterBarrier { waits } => {
+                return Ok(match self.cluster_barrier(site, *waits, mask, active)? {
                     true => Next::Stop(Status::Barrier),
                     false => Next::Go,
                 });

@@ -9,7 +9,7 @@ use super::{Arrival, StackEntry, Status, Votes, Wait, WarpState};
 use crate::code::{Barrier, NEVER, Op, ReduceOp, Reg};
 use crate::observe::Site;
 use crate::regs::{ALL, LANES, lanes};
-use crate::run::block::{BlockFault, LaunchState};
+use crate::run::block::{BlockFault, CLUSTER_BARRIER, LaunchState};
 use crate::run::fault::FaultKind;
 use crate::warp::Warp;
 
@@ -264,6 +264,71 @@ impl WarpState {
         true
     }
 
+    /// Lanes arrive at the cluster's barrier, or wait for it. Returns whether the warp stops.
+    pub(super) fn cluster_barrier(
+        &mut self,
+        site: Site,
+        waits: bool,
+        mask: u32,
+        active: u32,
+    ) -> Result<bool, BlockFault> {
+        let thread = self.number * LANES as u32 + active.trailing_zeros();
+        let bad = |problem: &str| {
+            let problem = format!("the cluster's: {problem}");
+            BlockFault::new(site, thread, FaultKind::BadBarrier { problem })
+        };
+        if !waits {
+            if (self.cluster_arrived | self.cluster_over) & active != 0 {
+                return Err(bad(
+                    "arrival of threads that have not waited since the last one",
+                ));
+            }
+            self.cluster_arrived |= active;
+            self.arrivals.push(Arrival {
+                site,
+                id: CLUSTER_BARRIER,
+                count: None,
+                threads: 0,
+                lanes: active,
+                waits,
+                of_cluster: true,
+                votes: None,
+            });
+            return Ok(true);
+        }
+        if active & !(self.cluster_arrived | self.cluster_over) != 0 {
+            return Err(bad("a wait of threads that have not arrived"));
+        }
+        if active & self.cluster_arrived == 0 {
+            self.cluster_over &= !active;
+            return Ok(false);
+        }
+        if active != mask {
+            self.diverge(site.pc + 1, &[(site.pc + 1, active)]);
+        }
+        self.top().wait = Wait::Barrier(CLUSTER_BARRIER);
+        Ok(true)
+    }
+
+    /// Whether all threads have arrived at the cluster's barrier that have not ended.
+    pub(in crate::run) fn has_arrived_in_cluster(&self) -> bool {
+        self.alive() & !self.cluster_arrived == 0
+    }
+
+    /// All threads have arrived at the cluster's barrier. Those that wait already go on.
+    pub(in crate::run) fn end_cluster_phase(&mut self) {
+        let waiting = self.at(Wait::Barrier(CLUSTER_BARRIER));
+        self.cluster_over |= self.cluster_arrived & !waiting;
+        self.cluster_arrived = 0;
+    }
+
+    /// Something has changed that the warp may have waited for.
+    pub(in crate::run) fn goes_on(&mut self) {
+        if self.pace.spins {
+            self.pace.gets_on();
+        }
+    }
+
     /// The lanes that wait for this.
     fn at(&self, wait: Wait) -> u32 {
         let there = self.stack.iter().filter(|entry| entry.wait == wait);
@@ -284,6 +349,7 @@ impl WarpState {
             threads: 0,
             lanes: mask,
             waits: barrier.waits,
+            of_cluster: false,
             votes: barrier.reduce.as_ref().map(|reduce| {
                 let yes = regs.pred(reduce.value) ^ if reduce.negated { ALL } else { 0 };
                 Votes {
@@ -421,8 +487,8 @@ impl WarpState {
         None
     }
 
-    /// What lanes of the warp wait for, in words, where, and the first of their threads.
-    pub(in crate::run) fn waits(&self) -> Vec<(String, Site, u32)> {
+    /// Which lanes of the warp wait, and for what, in words; where, and the first of their threads.
+    pub(in crate::run) fn waits(&self) -> Vec<(String, String, Site, u32)> {
         let mut waits = Vec::new();
         for (index, present) in self.present() {
             let entry = &self.stack[index];
@@ -433,7 +499,10 @@ impl WarpState {
             let what = match entry.wait {
                 Wait::Barrier(id) | Wait::Aligned(id) => {
                     site.pc -= 1;
-                    format!("waits at barrier {id}")
+                    match id {
+                        CLUSTER_BARRIER => "waits at the cluster's barrier".to_owned(),
+                        id => format!("waits at barrier {id}"),
+                    }
                 }
                 Wait::Lanes => "waits for other lanes of the warp".to_owned(),
                 Wait::Nothing if present != entry.mask => continue,
@@ -444,7 +513,7 @@ impl WarpState {
                 false => format!("lanes {present:#010x} of warp {}", self.number),
             };
             let thread = self.number * LANES as u32 + present.trailing_zeros();
-            waits.push((format!("{who} {what}"), site, thread));
+            waits.push((who, what, site, thread));
         }
         waits
     }

@@ -1,0 +1,176 @@
+//! `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async` and `red.async` (PTX ISA §9.7.9.27): each lane's copy is checked
+//! when it is issued, and done [later](super::in_flight).
+
+use super::address::Address;
+use super::atomic::Atomic;
+use super::cluster::{Place, Reach};
+use super::in_flight::{Group, Job, Piece, Signal, Source};
+use super::{AccessFault, Region};
+use crate::regs::{LANES, R32, Reg, lanes};
+
+/// One instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bulk {
+    /// The destination.
+    pub to: Address,
+    /// The source.
+    pub from: BulkSource,
+    /// How the destination is changed, if it is not replaced.
+    pub reduce: Option<Atomic>,
+    /// The mbarrier that is told of the bytes; without one, the copy belongs to a group.
+    pub mbarrier: Option<Address>,
+    /// `.multicast::cluster`: the ranks of the blocks to which it goes.
+    pub multicast: Option<R32>,
+}
+
+/// The source of a copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BulkSource {
+    /// Memory, and how many bytes of it.
+    Memory(Address, R32),
+    /// Registers, each with this many bytes of its own.
+    Registers(Box<[Reg]>, u32),
+}
+
+impl Bulk {
+    pub(super) fn execute(
+        &self,
+        reach: &mut Reach<'_, '_, '_>,
+        mask: u32,
+    ) -> Result<(), AccessFault> {
+        let mut at = [[0; LANES]; 3];
+        self.to.lanes(&reach.regs, &mut at[0]);
+        if let BulkSource::Memory(from, _) = &self.from {
+            from.lanes(&reach.regs, &mut at[1]);
+        }
+        if let Some(mbarrier) = &self.mbarrier {
+            mbarrier.lanes(&reach.regs, &mut at[2]);
+        }
+        for lane in lanes(mask) {
+            let to = reach.cluster.place(self.to.region, at[0][lane]);
+            let mbarrier = self.mbarrier.as_ref();
+            let mbarrier = mbarrier.map(|own| reach.cluster.place(own.region, at[2][lane]));
+            let multicast = self.multicast.map(|ranks| reach.regs.get32(ranks)[lane]);
+            let mut pieces = Vec::new();
+            match &self.from {
+                BulkSource::Memory(from, bytes) => {
+                    let bytes = reach.regs.get32(*bytes)[lane];
+                    if bytes % 16 != 0 {
+                        let words =
+                            format!("bulk copy of {bytes} bytes; the size is a multiple of 16");
+                        return Err(reach.refuse(lane, words));
+                    }
+                    let from = reach.cluster.place(from.region, at[1][lane]);
+                    reach.check(lane, from, u64::from(bytes), 16, false)?;
+                    pieces.push(Piece {
+                        lane: lane as u8,
+                        bytes,
+                        from: Source::Memory(from),
+                        to,
+                    });
+                }
+                BulkSource::Registers(registers, bytes) => {
+                    for (index, register) in registers.iter().enumerate() {
+                        let value = match register {
+                            Reg::R64(register) => reach.regs.get64(*register)[lane],
+                            Reg::R32(register) => u64::from(reach.regs.get32(*register)[lane]),
+                            Reg::Pred(_) => 0,
+                        };
+                        pieces.push(Piece {
+                            lane: lane as u8,
+                            bytes: *bytes,
+                            from: Source::Value(value),
+                            to: to.behind(index as u64 * u64::from(*bytes)),
+                        });
+                    }
+                }
+            }
+            let align = match &self.from {
+                BulkSource::Memory(..) => 16,
+                BulkSource::Registers(all, bytes) => u64::from(*bytes) * all.len() as u64,
+            };
+            reach.issue(
+                lane,
+                align,
+                pieces,
+                self.reduce.as_ref(),
+                mbarrier,
+                multicast,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl Reach<'_, '_, '_> {
+    /// Issues a lane's copy of pieces that belong together, whose sources have been checked.
+    pub(super) fn issue(
+        &mut self,
+        lane: usize,
+        align: u64,
+        mut pieces: Vec<Piece>,
+        reduce: Option<&Atomic>,
+        mbarrier: Option<Place>,
+        multicast: Option<u32>,
+    ) -> Result<(), AccessFault> {
+        let objects = mbarrier.map(|place| match place {
+            Place::Shared(rank, at) => Ok((rank, at)),
+            Place::Global(at) => Err(self.refuse(
+                lane,
+                format!("mbarrier at {at:#x}, which is not shared memory"),
+            )),
+        });
+        let mut objects: Vec<(u32, u64)> = objects.transpose()?.into_iter().collect();
+        let bytes = pieces.iter().map(|piece| piece.bytes).sum();
+        if let Some(ranks) = multicast {
+            // The same place in each of the blocks, and the mbarrier there.
+            let all = || (0..32).filter(|rank| ranks >> rank & 1 != 0);
+            let copies = all().flat_map(|rank| {
+                pieces.iter().map(move |piece| Piece {
+                    to: Place::Shared(rank, piece.to.at()),
+                    ..*piece
+                })
+            });
+            pieces = copies.collect();
+            let at = objects.first().map_or(0, |object| object.1);
+            objects = all().map(|rank| (rank, at)).collect();
+        }
+        for (index, piece) in pieces.iter().enumerate() {
+            let align = if index == 0 { align } else { 1 };
+            self.check(lane, piece.to, u64::from(piece.bytes), align, true)?;
+        }
+        for (rank, at) in &objects {
+            self.check(lane, Place::Shared(*rank, *at), 8, 8, true)?;
+            self.cluster
+                .known((*rank, *at))
+                .map_err(|words| self.refuse(lane, words))?;
+        }
+        let signals = objects.into_iter().map(|(rank, at)| Signal {
+            lane: lane as u8,
+            rank,
+            at,
+            bytes: Some(bytes),
+        });
+        let group = match mbarrier {
+            Some(_) => Group::None,
+            None => Group::Bulk,
+        };
+        self.cluster.issue(Job {
+            pieces,
+            signals: signals.collect(),
+            reduce: reduce.cloned(),
+            ..Job::new(1 << lane, group)
+        });
+        Ok(())
+    }
+}
+
+/// The address that [`reductions`](Atomic) of pieces have: it is in a register, and in the space of the destination.
+pub(crate) fn reduced_address(region: Region) -> Address {
+    Address {
+        base: Reg::R64(crate::regs::R64(1)),
+        offset: 0,
+        region,
+        fixed: false,
+    }
+}

@@ -1,0 +1,228 @@
+//! The blocks of a cluster as memory sees them: the shared memory of each, and what is under way between them.
+//!
+//! An address of shared memory below [`RANK_UNIT`] is the block's own. That of the block with rank `r` is
+//! `(r + 1) * RANK_UNIT` more, which `mapa` adds, unless the block is the only one. A cluster runs on one host thread.
+
+use super::address::Region;
+use super::in_flight::InFlight;
+use super::storage::SharedMemory;
+use super::{AccessFault, AccessProblem, Env, GlobalMemory};
+use crate::regs::Regs;
+
+/// The distance of the blocks' shared memories among the addresses of a cluster.
+pub(crate) const RANK_UNIT: u64 = 1 << 24;
+
+/// The shared memory of a cluster's blocks, and the asynchronous operations that they have begun.
+#[derive(Debug, Default)]
+pub struct Cluster {
+    /// By rank. That of the block that is executing is in [`Env::shared`] instead, except while an asynchronous
+    /// operation is executed.
+    pub(crate) shared: Vec<SharedMemory>,
+    /// A bit for each block that has exited.
+    pub(crate) exited: u32,
+    /// The block that is executing.
+    pub(crate) rank: u32,
+    /// The warp that is executing, among all of the cluster.
+    pub(crate) warp: u32,
+    pub(crate) in_flight: InFlight,
+}
+
+/// A place that an asynchronous operation reads or writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The block's rank, and an offset in its shared memory.
+    Shared(u32, u64),
+    Global(u64),
+}
+
+impl Place {
+    /// The place so many bytes behind.
+    pub(super) fn behind(self, bytes: u64) -> Self {
+        match self {
+            Place::Shared(rank, at) => Place::Shared(rank, at.wrapping_add(bytes)),
+            Place::Global(at) => Place::Global(at.wrapping_add(bytes)),
+        }
+    }
+
+    /// Where it is in its own memory.
+    pub(super) fn at(self) -> u64 {
+        match self {
+            Place::Shared(_, at) | Place::Global(at) => at,
+        }
+    }
+}
+
+impl Cluster {
+    /// A cluster of so many blocks and warps, each block with so many bytes of shared memory.
+    pub fn new(blocks: u32, warps: u32, shared_bytes: u64) -> Self {
+        Self {
+            shared: (0..blocks)
+                .map(|_| SharedMemory::new(shared_bytes))
+                .collect(),
+            in_flight: InFlight::new(warps as usize),
+            ..Self::default()
+        }
+    }
+
+    /// The cluster begins anew.
+    pub(crate) fn begin(&mut self) {
+        self.shared.iter_mut().for_each(SharedMemory::clear);
+        self.exited = 0;
+        self.in_flight.clear();
+    }
+
+    /// The block whose shared memory an address of the shared space lies in, and where.
+    pub(crate) fn find(&self, at: u64) -> (u32, u64) {
+        let blocks = self.shared.len() as u64;
+        match (at / RANK_UNIT).checked_sub(1) {
+            Some(rank) if blocks > 1 && rank < blocks => (rank as u32, at % RANK_UNIT),
+            // Too large for the own one, if it is not.
+            _ => (self.rank, at),
+        }
+    }
+
+    /// The place that an address of an instruction names.
+    pub(super) fn place(&self, region: Region, at: u64) -> Place {
+        let region = match region {
+            Region::Generic => Region::of(at),
+            region => region,
+        };
+        match region {
+            Region::Shared if at >= region.window() => {
+                let (rank, at) = self.find(at - region.window());
+                Place::Shared(rank, at)
+            }
+            Region::Shared => {
+                let (rank, at) = self.find(at);
+                Place::Shared(rank, at)
+            }
+            _ => Place::Global(at),
+        }
+    }
+
+    /// Why a block's shared memory cannot be accessed, if it cannot.
+    pub(super) fn closed(&self, rank: u32) -> Option<AccessProblem> {
+        let blocks = self.shared.len();
+        if rank as usize >= blocks {
+            return Some(AccessProblem::Other(format!(
+                "access to the shared memory of block {rank} of a cluster of {blocks}"
+            )));
+        }
+        (self.exited >> rank & 1 != 0).then(|| {
+            AccessProblem::Other(format!(
+                "access to the shared memory of block {rank} of the cluster, which has exited; \
+                 let all blocks wait for each other (barrier.cluster) before they exit"
+            ))
+        })
+    }
+
+    /// Checks that bytes can be accessed.
+    pub(super) fn check(
+        &self,
+        global: &GlobalMemory,
+        place: Place,
+        bytes: u64,
+        align: u64,
+    ) -> Result<(), AccessProblem> {
+        let inside = match place {
+            Place::Shared(rank, at) => {
+                if let Some(problem) = self.closed(rank) {
+                    return Err(problem);
+                }
+                let end = at.checked_add(bytes);
+                end.is_some_and(|end| end <= self.shared[rank as usize].len())
+            }
+            Place::Global(at) => {
+                bytes == 0
+                    || global
+                        .find(at)
+                        .is_some_and(|own| at - own.base + bytes <= own.bytes)
+            }
+        };
+        match (place.at() % align, inside) {
+            (1.., _) => Err(AccessProblem::Misaligned),
+            (_, false) => Err(AccessProblem::OutOfBounds),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What an asynchronous operation works on: registers, and all memories that it reaches.
+pub(super) struct Reach<'a, 'b, 'm> {
+    pub(super) regs: Regs<'b>,
+    pub(super) cluster: &'a mut Cluster,
+    pub(super) params: &'a [u8],
+    pub(super) constants: &'a [u8],
+    pub(super) global: &'m GlobalMemory,
+}
+
+impl Reach<'_, '_, '_> {
+    /// The fault of a lane's access.
+    pub(super) fn fault(
+        &self,
+        lane: usize,
+        (place, bytes, write): (Place, u64, bool),
+        what: AccessProblem,
+    ) -> AccessFault {
+        let (space, space_bytes) = match place {
+            Place::Shared(rank, _) => (
+                Region::Shared.space(),
+                self.cluster
+                    .shared
+                    .get(rank as usize)
+                    .map_or(0, SharedMemory::len),
+            ),
+            Place::Global(_) => (Region::Global.space(), 0),
+        };
+        AccessFault {
+            lane: lane as u32,
+            address: place.at(),
+            bytes: bytes as u32,
+            write,
+            what,
+            space,
+            offset: place.at(),
+            space_bytes,
+        }
+    }
+
+    /// The fault of a lane's operation, in words.
+    pub(super) fn refuse(&self, lane: usize, words: String) -> AccessFault {
+        let nowhere = (Place::Global(0), 0, false);
+        self.fault(lane, nowhere, AccessProblem::Other(words))
+    }
+
+    /// Checks an access of a lane.
+    pub(super) fn check(
+        &self,
+        lane: usize,
+        place: Place,
+        bytes: u64,
+        align: u64,
+        write: bool,
+    ) -> Result<(), AccessFault> {
+        let checked = self.cluster.check(self.global, place, bytes, align);
+        checked.map_err(|what| self.fault(lane, (place, bytes, write), what))
+    }
+}
+
+impl<'m> Env<'_, 'm> {
+    /// Does something with all memories of the cluster.
+    pub(super) fn reach<T>(&mut self, act: impl FnOnce(&mut Reach<'_, '_, 'm>) -> T) -> T {
+        let rank = self.cluster.rank as usize;
+        std::mem::swap(self.shared, &mut self.cluster.shared[rank]);
+        let result = act(&mut Reach {
+            regs: Regs {
+                r32: &mut *self.regs.r32,
+                r64: &mut *self.regs.r64,
+                preds: &mut *self.regs.preds,
+            },
+            cluster: &mut *self.cluster,
+            params: self.params,
+            constants: self.constants,
+            global: self.global,
+        });
+        std::mem::swap(self.shared, &mut self.cluster.shared[rank]);
+        result
+    }
+}

@@ -1,0 +1,371 @@
+//! Asynchronous operations that were issued and are not done: copies, reductions, and arrivals at mbarriers.
+//!
+//! Each is done when somebody waits for it, or before: at a moment that a random schedule chooses, when nothing else
+//! in the cluster gets on, and when a block ends that it belongs to. It reads its source then, and not when it is
+//! issued. So a kernel that does not wait finds the old bytes.
+
+use super::atomic::Atomic;
+use super::cluster::{Cluster, Place, Reach};
+use super::storage::{OneAllocation, SharedMemory, Storage};
+use super::{AccessFault, Env, GlobalMemory, LocalMemory, Recent};
+use crate::observe::AsyncGroup;
+use crate::regs::{ALL, LANES, Regs, lanes};
+use crate::vectors::Portable;
+
+/// The operations that the warps of a cluster have issued.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight {
+    /// By warp, in the order in which they were issued.
+    jobs: Vec<Vec<Job>>,
+    /// Counts up when an operation is issued or done, or an mbarrier changes.
+    pub(crate) changes: u64,
+    /// The mbarrier that each warp has last waited for in vain.
+    pub(super) awaited: Vec<Option<(u32, u64)>>,
+    /// Whether the last wait was in vain, so that the warp lets others go on.
+    pub(crate) gives_way: bool,
+    /// Room for the pieces of further operations.
+    spare: Vec<Vec<Piece>>,
+}
+
+/// An operation of some lanes of a warp.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) lanes: u32,
+    /// Its place among all of the cluster.
+    pub(super) number: u64,
+    /// How many groups each lane has committed since it issued the operation.
+    pub(super) ages: [u8; LANES],
+    pub(super) group: Group,
+    pub(super) pieces: Vec<Piece>,
+    /// How pieces change what they are written to, if they do not replace it.
+    pub(super) reduce: Option<Atomic>,
+    pub(super) signals: Vec<Signal>,
+}
+
+/// Which groups an operation belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// None: an mbarrier tells that it is done.
+    None,
+    /// Those of `cp.async`.
+    Copies,
+    /// Those of `cp.async.bulk`.
+    Bulk,
+}
+
+/// Bytes that follow each other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece {
+    pub(super) lane: u8,
+    pub(super) bytes: u32,
+    pub(super) from: Source,
+    pub(super) to: Place,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Source {
+    Memory(Place),
+    /// These eight bytes again and again.
+    Value(u64),
+}
+
+/// What an operation does to an mbarrier when it is done.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Signal {
+    pub(super) lane: u8,
+    pub(super) rank: u32,
+    pub(super) at: u64,
+    /// The bytes that it completes; `None` for an arrival.
+    pub(super) bytes: Option<u32>,
+}
+
+impl Job {
+    pub(super) fn new(lanes: u32, group: Group) -> Self {
+        Self {
+            lanes,
+            number: 0,
+            ages: [0; LANES],
+            group,
+            pieces: Vec::new(),
+            reduce: None,
+            signals: Vec::new(),
+        }
+    }
+}
+
+impl InFlight {
+    pub(super) fn new(warps: usize) -> Self {
+        Self {
+            jobs: (0..warps).map(|_| Vec::new()).collect(),
+            awaited: vec![None; warps],
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.jobs.iter_mut().for_each(Vec::clear);
+        self.awaited.fill(None);
+    }
+
+    /// Whether nothing is under way.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.jobs.iter().all(Vec::is_empty)
+    }
+
+    /// Room for pieces.
+    pub(super) fn pieces(&mut self) -> Vec<Piece> {
+        self.spare.pop().unwrap_or_default()
+    }
+}
+
+impl Cluster {
+    /// Begins an operation of the warp that is executing.
+    pub(super) fn issue(&mut self, mut job: Job) {
+        self.in_flight.changes += 1;
+        job.number = self.in_flight.changes;
+        self.in_flight.jobs[self.warp as usize].push(job);
+    }
+
+    /// Does, for some lanes of a warp, what `choose` picks of each of its operations.
+    fn finish(
+        &mut self,
+        global: &GlobalMemory,
+        warp: usize,
+        choose: impl Fn(&Job) -> u32,
+    ) -> Result<(), String> {
+        let mut index = 0;
+        while let Some(job) = self.in_flight.jobs[warp].get(index) {
+            let chosen = choose(job) & job.lanes;
+            if chosen == 0 {
+                index += 1;
+                continue;
+            }
+            let arrives = job.signals.iter().any(|signal| signal.bytes.is_none());
+            if arrives {
+                // Copies that were issued before are done before.
+                for before in (0..index).rev() {
+                    let job = &self.in_flight.jobs[warp][before];
+                    let lanes = job.lanes & chosen;
+                    if job.group == Group::Copies && lanes != 0 {
+                        index -= usize::from(self.finish_one(global, warp, before, lanes)?);
+                    }
+                }
+            }
+            if !self.finish_one(global, warp, index, chosen)? {
+                index += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does an operation for some of its lanes. Returns whether nothing is left of it.
+    fn finish_one(
+        &mut self,
+        global: &GlobalMemory,
+        warp: usize,
+        index: usize,
+        chosen: u32,
+    ) -> Result<bool, String> {
+        self.in_flight.changes += 1;
+        let job = &mut self.in_flight.jobs[warp][index];
+        job.lanes &= !chosen;
+        let (left, reduce) = (job.lanes, job.reduce.clone());
+        let mut pieces = std::mem::take(&mut job.pieces);
+        let mut signals = std::mem::take(&mut job.signals);
+        let is_chosen = |lane: u8| chosen >> lane & 1 != 0;
+        for piece in pieces.iter().filter(|piece| is_chosen(piece.lane)) {
+            match &reduce {
+                Some(reduce) => self.reduce(global, reduce, piece),
+                None => copy(&mut self.shared, global, piece),
+            }
+        }
+        for signal in signals.iter().filter(|signal| is_chosen(signal.lane)) {
+            self.signal(signal)?;
+        }
+        if left == 0 {
+            self.in_flight.jobs[warp].remove(index);
+            pieces.clear();
+            self.in_flight.spare.push(pieces);
+        } else {
+            pieces.retain(|piece| !is_chosen(piece.lane));
+            signals.retain(|signal| !is_chosen(signal.lane));
+            let job = &mut self.in_flight.jobs[warp][index];
+            (job.pieces, job.signals) = (pieces, signals);
+        }
+        Ok(left == 0)
+    }
+
+    /// Changes what lies at the piece's destination, 32 elements at a time, as the lanes of a warp would.
+    fn reduce(&mut self, global: &GlobalMemory, reduce: &Atomic, piece: &Piece) {
+        let size = u64::from(reduce.width.bytes());
+        let mut bytes = vec![0; piece.bytes as usize];
+        read(&self.shared, global, piece.from, 0, &mut bytes);
+        for (chunk, bytes) in bytes.chunks(LANES * size as usize).enumerate() {
+            let (mut at, mut operand) = ([0; LANES], [0; LANES]);
+            let mut mask = 0;
+            for (lane, bytes) in bytes.chunks_exact(size as usize).enumerate() {
+                let element = (chunk * LANES + lane) as u64;
+                at[lane] = piece.to.at() + element * size;
+                let mut word = [0; 8];
+                word[..bytes.len()].copy_from_slice(bytes);
+                operand[lane] = u64::from_le_bytes(word);
+                mask |= 1 << lane;
+            }
+            let mut none = SharedMemory::new(0);
+            let shared = match piece.to {
+                Place::Shared(rank, _) => &mut self.shared[rank as usize],
+                Place::Global(_) => &mut none,
+            };
+            let mut env = Env {
+                regs: Regs {
+                    r32: &mut [],
+                    r64: &mut [operand, at],
+                    preds: &mut [],
+                },
+                shared,
+                local: &mut LocalMemory::default(),
+                params: &[],
+                constants: &[],
+                global,
+                recent: &mut Recent::default(),
+                cluster: &mut Cluster::default(),
+            };
+            // The addresses were checked when the operation was issued.
+            let _ = super::access::run::<Portable, _>(reduce, &mut env, mask, &mut [0; LANES]);
+        }
+    }
+
+    /// Does all that signals an mbarrier.
+    pub(super) fn finish_signals(
+        &mut self,
+        global: &GlobalMemory,
+        (rank, at): (u32, u64),
+    ) -> Result<(), String> {
+        (0..self.in_flight.jobs.len()).try_for_each(|warp| {
+            self.finish(global, warp, |job| {
+                let those = job.signals.iter();
+                let those = those.filter(|signal| (signal.rank, signal.at) == (rank, at));
+                those.fold(0, |lanes, own| lanes | 1 << own.lane)
+            })
+        })
+    }
+
+    /// Does everything that is under way.
+    pub(crate) fn finish_all(&mut self, global: &GlobalMemory) -> Result<(), String> {
+        (0..self.in_flight.jobs.len()).try_for_each(|warp| self.finish(global, warp, |_| ALL))
+    }
+
+    /// Does one operation, which `choose` picks of so many.
+    pub(crate) fn finish_any(
+        &mut self,
+        global: &GlobalMemory,
+        choose: impl FnOnce(usize) -> usize,
+    ) -> Result<(), String> {
+        let all = self.in_flight.jobs.iter().enumerate();
+        let all: Vec<(usize, u64)> = all
+            .flat_map(|(warp, jobs)| jobs.iter().map(move |job| (warp, job.number)))
+            .collect();
+        if all.is_empty() {
+            return Ok(());
+        }
+        let (warp, number) = all[choose(all.len())];
+        self.finish(
+            global,
+            warp,
+            |job| if job.number == number { ALL } else { 0 },
+        )
+    }
+}
+
+/// Commits the operations of lanes as a group, or waits for groups.
+pub(super) fn group(
+    reach: &mut Reach<'_, '_, '_>,
+    which: Group,
+    op: AsyncGroup,
+    mask: u32,
+) -> Result<(), AccessFault> {
+    let warp = reach.cluster.warp as usize;
+    let least = match op {
+        AsyncGroup::Commit => {
+            let jobs = reach.cluster.in_flight.jobs[warp].iter_mut();
+            for job in jobs.filter(|job| job.group == which) {
+                for lane in lanes(job.lanes & mask) {
+                    job.ages[lane] = job.ages[lane].saturating_add(1);
+                }
+            }
+            return Ok(());
+        }
+        AsyncGroup::Wait(groups) => groups,
+        AsyncGroup::WaitAll => 0,
+    };
+    let all = op == AsyncGroup::WaitAll;
+    let done = reach.cluster.finish(reach.global, warp, |job| {
+        if job.group != which {
+            return 0;
+        }
+        lanes(job.lanes & mask)
+            .filter(|lane| all || u64::from(job.ages[*lane]) > least)
+            .fold(0, |chosen, lane| chosen | 1 << lane)
+    });
+    done.map_err(|words| reach.refuse(mask.trailing_zeros() as usize, words))
+}
+
+/// Reads bytes of a source, from its byte `offset` on, which is a multiple of 8.
+fn read(
+    shared: &[SharedMemory],
+    global: &GlobalMemory,
+    from: Source,
+    offset: u64,
+    bytes: &mut [u8],
+) {
+    match from {
+        Source::Memory(Place::Shared(rank, at)) => shared[rank as usize].read(at + offset, bytes),
+        Source::Memory(Place::Global(at)) => global.read(at + offset, bytes),
+        Source::Value(value) => {
+            for part in bytes.chunks_mut(8) {
+                part.copy_from_slice(&value.to_le_bytes()[..part.len()]);
+            }
+        }
+    }
+}
+
+fn copy(shared: &mut [SharedMemory], global: &GlobalMemory, piece: &Piece) {
+    let mut buffer = [0; 256];
+    let mut offset = 0;
+    while offset < u64::from(piece.bytes) {
+        let len = (u64::from(piece.bytes) - offset).min(256);
+        let bytes = &mut buffer[..len as usize];
+        read(shared, global, piece.from, offset, bytes);
+        match piece.to.behind(offset) {
+            Place::Shared(rank, at) => {
+                let to = shared[rank as usize].bytes_mut().get_mut(at as usize..);
+                if let Some(to) = to.and_then(|to| to.get_mut(..bytes.len())) {
+                    to.copy_from_slice(bytes);
+                }
+            }
+            Place::Global(at) => write(global, at, bytes),
+        }
+        offset += len;
+    }
+}
+
+/// Writes bytes of device memory that were found to be there.
+fn write(global: &GlobalMemory, at: u64, bytes: &[u8]) {
+    let Some(found) = global.find(at) else { return };
+    let mut memory = OneAllocation {
+        words: &found.words,
+        base: found.base,
+        strong: true,
+    };
+    let (words, rest) = match at % 8 {
+        0 => bytes.as_chunks::<8>(),
+        _ => (&[][..], bytes),
+    };
+    for (index, word) in words.iter().enumerate() {
+        memory.set(0, at + index as u64 * 8, u64::from_le_bytes(*word));
+    }
+    let at = at + words.len() as u64 * 8;
+    for (index, byte) in rest.iter().enumerate() {
+        memory.set(0, at + index as u64, *byte);
+    }
+}

@@ -1,0 +1,342 @@
+//! `mbarrier`: barriers that are objects in shared memory, and count arrivals and bytes (PTX ISA §9.7.13.15).
+//!
+//! A program sees nothing of an object's bits. Here they are, from the lowest: 20 of the arrivals that a phase needs,
+//! 20 of those that are pending, 21 of the bytes that are (signed), the phase's parity, and 2 that tell an object from
+//! other bytes.
+
+use super::AccessFault;
+use super::address::Address;
+use super::cluster::{Cluster, Place, Reach};
+use super::in_flight::{Group, Job, Signal};
+use super::storage::Storage;
+use crate::regs::{LANES, Pred, R32, R64, lanes};
+
+/// The most arrivals that an object counts, and the most bytes.
+const MOST: u32 = (1 << 20) - 1;
+/// The bits that every object has.
+const TAG: u64 = 0b10 << 62;
+
+/// One instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mbarrier {
+    /// The object.
+    pub address: Address,
+    /// What is done with it.
+    pub op: MbarrierOp,
+}
+
+/// What is done with an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the fields are the instruction's operands")]
+pub enum MbarrierOp {
+    Init {
+        count: R32,
+    },
+    Inval,
+    ExpectTx {
+        bytes: R32,
+    },
+    CompleteTx {
+        bytes: R32,
+    },
+    /// `arrive`, `arrive_drop`; 1 arrival without a count.
+    Arrive {
+        to: Option<R64>,
+        count: Option<R32>,
+        /// `.expect_tx`
+        bytes: Option<R32>,
+        drop: bool,
+        /// Not `.noComplete`.
+        complete: bool,
+    },
+    /// `test_wait`, `try_wait`
+    Wait {
+        to: Pred,
+        phase: Phase,
+    },
+    /// `cp.async.mbarrier.arrive`
+    CopiesArrive {
+        noinc: bool,
+    },
+}
+
+/// The phase that is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// That of a state that `arrive` gave.
+    State(R64),
+    /// The last one, or the current one, with this parity.
+    Parity(R32),
+}
+
+/// The state of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct State {
+    expected: u32,
+    pending: u32,
+    bytes: i32,
+    parity: u32,
+}
+
+impl State {
+    fn of(bits: u64) -> Option<Self> {
+        let field = |at: u32| (bits >> at) as u32 & MOST;
+        let state = Self {
+            expected: field(0),
+            pending: field(20),
+            bytes: ((bits >> 40 << 11) as i32) >> 11,
+            parity: (bits >> 61) as u32 & 1,
+        };
+        let is_object = bits >> 62 == TAG >> 62 && state.expected.max(state.pending) > 0;
+        is_object.then_some(state)
+    }
+
+    fn bits(self) -> u64 {
+        let bytes = u64::from(self.bytes.cast_unsigned() & ((1 << 21) - 1));
+        TAG | u64::from(self.expected)
+            | u64::from(self.pending) << 20
+            | bytes << 40
+            | u64::from(self.parity) << 61
+    }
+
+    /// Ends the phase if nothing is pending.
+    fn end_phase(&mut self) {
+        if self.pending == 0 && self.bytes == 0 {
+            self.parity ^= 1;
+            self.pending = self.expected;
+        }
+    }
+
+    fn add_bytes(&mut self, bytes: i64) -> Result<(), String> {
+        let sum = i64::from(self.bytes) + bytes;
+        if sum.unsigned_abs() > u64::from(MOST) {
+            return Err(format!("{sum} bytes pending; at most {MOST} can be"));
+        }
+        self.bytes = sum as i32;
+        Ok(())
+    }
+
+    fn arrive(&mut self, count: u32) -> Result<(), String> {
+        if count == 0 || count > self.pending {
+            let Self {
+                pending, expected, ..
+            } = self;
+            return Err(format!(
+                "{count} arrivals, of which {pending} of {expected} are pending"
+            ));
+        }
+        self.pending -= count;
+        self.end_phase();
+        Ok(())
+    }
+}
+
+/// The arrivals that were pending in a state (`mbarrier.pending_count`).
+pub(super) fn pending_count(state: u64) -> u32 {
+    (state >> 20) as u32 & MOST
+}
+
+impl Cluster {
+    /// Changes an object.
+    fn change<T>(
+        &mut self,
+        (rank, at): (u32, u64),
+        change: impl FnOnce(&mut State) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let whose = |words: String| format!("mbarrier at {at:#x} of shared memory: {words}");
+        let memory = &mut self.shared[rank as usize];
+        let state = State::of(memory.get(0, at));
+        let mut state = state.ok_or_else(|| whose("it is not initialized".to_owned()))?;
+        let before = state;
+        let result = change(&mut state).map_err(whose)?;
+        if state != before {
+            memory.set(0, at, state.bits());
+            self.in_flight.changes += 1;
+        }
+        Ok(result)
+    }
+
+    /// Refuses bytes that are no object.
+    pub(super) fn known(&mut self, object: (u32, u64)) -> Result<(), String> {
+        self.change(object, |_| Ok(()))
+    }
+
+    /// What an asynchronous operation does to an object when it is done.
+    pub(super) fn signal(&mut self, signal: &Signal) -> Result<(), String> {
+        if self.exited >> signal.rank & 1 != 0 {
+            return Err(
+                "an asynchronous operation ends after the block of its mbarrier".to_owned(),
+            );
+        }
+        self.change((signal.rank, signal.at), |state| match signal.bytes {
+            None => state.arrive(1),
+            Some(bytes) => {
+                state.add_bytes(-i64::from(bytes))?;
+                state.end_phase();
+                Ok(())
+            }
+        })
+    }
+
+    /// What a warp waits for, in words, if it waits for an object.
+    pub(crate) fn awaited(&self, warp: usize) -> Option<String> {
+        let (rank, at) = self.in_flight.awaited[warp]?;
+        let state = State::of(self.shared[rank as usize].get(0, at))?;
+        let State {
+            expected,
+            pending,
+            bytes,
+            parity,
+        } = state;
+        Some(format!(
+            "waits for the mbarrier at {at:#x} of shared memory, whose phase of parity {parity} has {pending} of \
+             {expected} arrivals and {bytes} bytes of transactions pending"
+        ))
+    }
+}
+
+impl Mbarrier {
+    pub(super) fn execute(
+        &self,
+        reach: &mut Reach<'_, '_, '_>,
+        mask: u32,
+    ) -> Result<(), AccessFault> {
+        let mut at = [0; LANES];
+        self.address.lanes(&reach.regs, &mut at);
+        let mut done = 0;
+        let mut signals = Vec::new();
+        for lane in lanes(mask) {
+            let place = reach.cluster.place(self.address.region, at[lane]);
+            let Place::Shared(rank, at) = place else {
+                let words = format!("mbarrier at {:#x}, which is not shared memory", at[lane]);
+                return Err(reach.refuse(lane, words));
+            };
+            reach.check(lane, place, 8, 8, true)?;
+            done |= u32::from(self.one(reach, lane, (rank, at))?) << lane;
+            signals.push(Signal {
+                lane: lane as u8,
+                rank,
+                at,
+                bytes: None,
+            });
+        }
+        match &self.op {
+            MbarrierOp::Wait { to, .. } => {
+                reach.regs.set_pred(*to, mask, done);
+                reach.cluster.in_flight.gives_way = done != mask;
+            }
+            MbarrierOp::CopiesArrive { .. } => reach.cluster.issue(Job {
+                signals,
+                ..Job::new(mask, Group::None)
+            }),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Runs it for one lane. Returns whether the phase that is waited for is over.
+    fn one(
+        &self,
+        reach: &mut Reach<'_, '_, '_>,
+        lane: usize,
+        object: (u32, u64),
+    ) -> Result<bool, AccessFault> {
+        let value = |reg: R32| reach.regs.get32(reg)[lane];
+        let global = reach.global;
+        let (rank, at) = object;
+        let result = match &self.op {
+            MbarrierOp::Init { count } => {
+                let count = value(*count);
+                if count == 0 || count > MOST {
+                    let words = format!("mbarrier of {count} arrivals; it takes 1 to {MOST}");
+                    return Err(reach.refuse(lane, words));
+                }
+                let state = State {
+                    expected: count,
+                    pending: count,
+                    bytes: 0,
+                    parity: 0,
+                };
+                reach.cluster.shared[rank as usize].set(lane, at, state.bits());
+                reach.cluster.in_flight.changes += 1;
+                Ok(false)
+            }
+            MbarrierOp::Inval => {
+                let known = reach.cluster.change(object, |_| Ok(false));
+                reach.cluster.shared[rank as usize].set(lane, at, 0u64);
+                known
+            }
+            MbarrierOp::ExpectTx { bytes } => {
+                let bytes = value(*bytes);
+                let expect = |state: &mut State| state.add_bytes(i64::from(bytes));
+                reach.cluster.change(object, expect).map(|()| false)
+            }
+            MbarrierOp::CompleteTx { bytes } => {
+                let bytes = value(*bytes);
+                let complete = |state: &mut State| {
+                    state.add_bytes(-i64::from(bytes))?;
+                    state.end_phase();
+                    Ok(false)
+                };
+                reach.cluster.change(object, complete)
+            }
+            MbarrierOp::Arrive {
+                to,
+                count,
+                bytes,
+                drop,
+                complete,
+            } => {
+                let (count, bytes) = (count.map_or(1, value), bytes.map_or(0, value));
+                let arrive = |state: &mut State| {
+                    state.add_bytes(i64::from(bytes))?;
+                    if !complete && count >= state.pending {
+                        return Err(format!("{count} arrivals with .noComplete, the last ones"));
+                    }
+                    if *drop {
+                        state.expected = state.expected.saturating_sub(count);
+                    }
+                    let before = *state;
+                    state.arrive(count)?;
+                    Ok(before.bits())
+                };
+                let arrived = reach.cluster.change(object, arrive);
+                arrived.map(|before| {
+                    if let Some(to) = to {
+                        reach.regs.set64(*to, 1 << lane, &[before; LANES]);
+                    }
+                    false
+                })
+            }
+            MbarrierOp::Wait { phase, .. } => {
+                let parity = match phase {
+                    Phase::State(state) => (reach.regs.get64(*state)[lane] >> 61) as u32 & 1,
+                    Phase::Parity(parity) => value(*parity) & 1,
+                };
+                let done = reach.cluster.finish_signals(global, object);
+                let over = done.and_then(|()| {
+                    let over = |state: &mut State| Ok(state.parity != parity);
+                    reach.cluster.change(object, over)
+                });
+                if let Ok(over) = over {
+                    let warp = reach.cluster.warp as usize;
+                    reach.cluster.in_flight.awaited[warp] = (!over).then_some(object);
+                }
+                over
+            }
+            MbarrierOp::CopiesArrive { noinc } => {
+                let count = |state: &mut State| {
+                    if !noinc {
+                        state.pending += 1;
+                    }
+                    match state.pending > MOST {
+                        true => Err(format!("more than {MOST} arrivals pending")),
+                        false => Ok(false),
+                    }
+                };
+                reach.cluster.change(object, count)
+            }
+        };
+        result.map_err(|words| reach.refuse(lane, words))
+    }
+}
