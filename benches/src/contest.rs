@@ -135,16 +135,14 @@ fn name<S: Serializer>(ladder: &Ladder, serializer: S) -> Result<S::Ok, S::Error
 impl Contest {
     /// The contestant of this name.
     pub fn named(&self, name: &str) -> Option<&Measured> {
-        self.contestants
-            .iter()
-            .find(|contestant| contestant.name == name)
+        let mut all = self.contestants.iter();
+        all.find(|contestant| contestant.name == name)
     }
 
     /// The contestants of a kind.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Measured> {
-        self.contestants
-            .iter()
-            .filter(move |contestant| contestant.kind == kind)
+        let all = self.contestants.iter();
+        all.filter(move |contestant| contestant.kind == kind)
     }
 
     /// The floating-point operations that a contestant did per second, when the ladder is measured by them.
@@ -178,10 +176,8 @@ impl Contest {
 
     /// Whether all results were right.
     pub fn all_right(&self) -> bool {
-        !self
-            .contestants
-            .iter()
-            .any(|contestant| matches!(contestant.outcome, Outcome::Wrong(_)))
+        let is_wrong = |own: &Measured| matches!(own.outcome, Outcome::Wrong(_));
+        !self.contestants.iter().any(is_wrong)
     }
 }
 
@@ -267,9 +263,7 @@ pub fn contest(
         progress(&format!("trying {}", contestant.name()));
         let tried = match contestant.once(&mut session) {
             Ok(Some(time)) => Ok(time),
-            Ok(None) => {
-                return Err(Error::no_gpu(&format!("{} has no clock", info.name)));
-            }
+            Ok(None) => return Err(Error::no_gpu(&format!("{} has no clock", info.name))),
             // The driver is older than nvcc, which is not an error of the port.
             Err(error @ host::Error::Ptx { .. }) if contestant.kind() == Kind::CudaPort => {
                 cuda.refuse_ports(case.ladder.name, error.to_string());
@@ -281,10 +275,8 @@ pub fn contest(
             results.push((contestant, tried));
         }
     }
-    let shortest = results
-        .iter()
-        .filter_map(|(_, tried)| tried.as_ref().ok())
-        .fold(f64::INFINITY, |shortest, &time| shortest.min(time));
+    let times = results.iter().filter_map(|(_, tried)| tried.as_ref().ok());
+    let shortest = times.copied().fold(f64::INFINITY, f64::min);
     let too_long = |time: f64| time > LONG && time > TOO_LONG * shortest;
 
     let mut outcomes = Vec::new();
@@ -309,18 +301,15 @@ pub fn contest(
     rounds(&results, &mut outcomes, &mut session, runs, progress);
     drop(session);
 
-    let contestants = results
-        .iter()
-        .zip(outcomes)
-        .map(|((contestant, _), outcome)| Measured {
-            name: contestant.name(),
-            kind: contestant.kind(),
-            rung: contestant.rung(),
-            is_bound: contestant.is_bound(),
-            bytes: contestant.bytes(problem),
-            outcome,
-        })
-        .collect();
+    let measured = |((contestant, _), outcome): (&(Contestant, _), _)| Measured {
+        name: contestant.name(),
+        kind: contestant.kind(),
+        rung: contestant.rung(),
+        is_bound: contestant.is_bound(),
+        bytes: contestant.bytes(problem),
+        outcome,
+    };
+    let contestants = results.iter().zip(outcomes).map(measured).collect();
     Ok(Contest {
         ladder: case.ladder,
         label: case.label,
@@ -346,10 +335,9 @@ fn rounds<D: Device + ?Sized>(
 ) {
     for round in 0..WARM_UP + runs {
         let counts = round >= WARM_UP;
-        progress(&if counts {
-            format!("round {} of {runs}", round - WARM_UP + 1)
-        } else {
-            "warming up".to_owned()
+        progress(&match counts {
+            true => format!("round {} of {runs}", round - WARM_UP + 1),
+            false => "warming up".to_owned(),
         });
         let mut order: Vec<usize> = (0..results.len()).collect();
         if round % 2 == 1 {

@@ -82,10 +82,9 @@ impl CudaCode {
             .iter()
             .filter(|(ladder, ..)| with_ports.contains(ladder) && !self.ports.contains_key(ladder))
             .collect();
-        let wants_library = self.library.is_none()
-            && with_baselines
-                .iter()
-                .any(|ladder| baseline::exist_for(ladder));
+        let mut of_baselines = with_baselines.iter();
+        let wants_library =
+            self.library.is_none() && of_baselines.any(|ladder| baseline::exist_for(ladder));
         let ports = wanted.iter().map(|(_, file, text)| Unit {
             file,
             text,
@@ -99,10 +98,7 @@ impl CudaCode {
         let units: Vec<Unit> = ports.chain(library).collect();
         let made: Vec<Result<PathBuf, Error>> = match &self.nvcc {
             Ok(nvcc) => nvcc.compile(&units, &self.folder),
-            Err(why) => units
-                .iter()
-                .map(|_| Err(Error::Cuda(why.clone())))
-                .collect(),
+            Err(why) => (units.iter().map(|_| Err(Error::Cuda(why.clone())))).collect(),
         };
         let mut made = made.into_iter();
         // The library is the last one, if it is wanted.

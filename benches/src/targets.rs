@@ -130,11 +130,8 @@ pub struct Ceiling {
 pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
     let mut all: Vec<Ceiling> = Vec::new();
     for contest in contests {
-        let bounds = contest
-            .contestants
-            .iter()
-            .filter(|contestant| contestant.is_bound && contestant.rung.is_none());
-        for contestant in bounds {
+        let is_bound = |own: &&Measured| own.is_bound && own.rung.is_none();
+        for contestant in contest.contestants.iter().filter(is_bound) {
             let Some(bytes_per_s) = contestant.bytes_per_s() else {
                 continue;
             };
@@ -156,17 +153,14 @@ pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
 
 /// The targets that were measured.
 pub fn reached(contests: &[Contest]) -> Vec<Reached> {
-    TARGETS
-        .iter()
-        .filter_map(|target| one(target, contests))
-        .collect()
+    let all = TARGETS.iter();
+    all.filter_map(|target| one(target, contests)).collect()
 }
 
 fn one(&(what, wants): &Target, contests: &[Contest]) -> Option<Reached> {
-    let case = |(ladder, label): Case| {
-        contests
-            .iter()
-            .find(|contest| contest.ladder.name == ladder && contest.label == label)
+    let case = |of: Case| {
+        let mut all = contests.iter();
+        all.find(|contest| (contest.ladder.name, contest.label) == of)
     };
     let at_most = |bound: f64, measured: f64, by: String| Reached {
         what,
@@ -224,10 +218,9 @@ mod tests {
     #[test]
     fn every_target_speaks_of_a_case_that_there_is() {
         let cases = cases::versus(None);
-        let is = |(ladder, label): (&str, &str)| {
-            cases
-                .iter()
-                .any(|case| (case.ladder.name, case.label) == (ladder, label))
+        let is = |of: (&str, &str)| {
+            let mut all = cases.iter();
+            all.any(|case| (case.ladder.name, case.label) == of)
         };
         for &(what, wants) in TARGETS {
             let named = match wants {

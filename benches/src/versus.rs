@@ -73,11 +73,8 @@ pub fn main(
         Ok(matches) => matches,
         Err(error) => return not_run(&error, "cargo xtask versus --help", out, err),
     };
-    let command: Vec<_> = args
-        .iter()
-        .skip(1)
-        .map(|arg| arg.to_string_lossy())
-        .collect();
+    let words = args.iter().skip(1).map(|arg| arg.to_string_lossy());
+    let command: Vec<_> = words.collect();
     let command = format!("cargo xtask versus {}", command.join(" "));
     match run(&matches, command.trim_end(), env, out, err) {
         Ok(code) => code,
@@ -109,13 +106,11 @@ fn run(
         )));
     }
     let selected = targets.select(env.catalog)?;
-    let cases: Vec<(&Selection, Case)> = selected
-        .iter()
-        .flat_map(|own| {
-            let cases = cases(own, !targets.is_empty()).into_iter();
-            cases.map(move |case| (own, case))
-        })
-        .collect();
+    let of_selection = |own| {
+        let cases = cases(own, !targets.is_empty()).into_iter();
+        cases.map(move |case| (own, case))
+    };
+    let cases: Vec<(&Selection, Case)> = selected.iter().flat_map(of_selection).collect();
     let mut ladders: Vec<&'static Ladder> = cases.iter().map(|(own, _)| own.ladder).collect();
     ladders.dedup_by_key(|ladder| ladder.name);
     if let Some(path) = &request.update_readme {
@@ -175,31 +170,24 @@ fn run(
         contests,
         failed,
     };
-    let text = if request.json {
-        show::json(&results) + "\n"
-    } else {
-        show::table(&results, env.terminal)
+    let text = match request.json {
+        true => show::json(&results) + "\n",
+        false => show::table(&results, env.terminal),
     };
     out.write_all(text.as_bytes()).map_err(cli::Error::from)?;
     out.flush().map_err(cli::Error::from)?;
     if !results.all_right() {
         if let Some(path) = &request.update_readme {
-            let path = path.display();
-            let _ = writeln!(
-                err,
-                "error: {path} is left as it was: not everything is right"
-            );
+            let why = "is left as it was: not everything is right";
+            let _ = writeln!(err, "error: {} {why}", path.display());
         }
         return Ok(WRONG);
     }
     if let Some(path) = &request.update_readme {
         for ladder in ladders {
-            let own: Vec<_> = results
-                .contests
-                .iter()
-                .filter(|contest| contest.ladder.name == ladder.name)
-                .collect();
-            let text = show::markdown(&own, &results.circumstances);
+            let all = results.contests.iter();
+            let own = all.filter(|contest| contest.ladder.name == ladder.name);
+            let text = show::markdown(&own.collect::<Vec<_>>(), &results.circumstances);
             document::update(path, &marker(ladder), &text).map_err(cli::Error::from)?;
         }
     }

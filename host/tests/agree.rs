@@ -56,14 +56,10 @@ fn what_counts_alike_is_exact() {
         total(&out)[0],
         ladder("reduce").unwrap().rungs.len().to_string()
     );
-    assert_has(&out, &["Nothing: all numbers are the same on both sides."]);
-    assert_has(
-        &out,
-        &[
-            "- reduce: Test GPU, compute capability 9.0, driver 1.2.3 (CUDA 12.0), ncu 2025.3.1.0 (build 0), ptxas \
-             13.0.88; 2026-04-01; compilers",
-        ],
-    );
+    let same = "Nothing: all numbers are the same on both sides.";
+    let place = "- reduce: Test GPU, compute capability 9.0, driver 1.2.3 (CUDA 12.0), ncu 2025.3.1.0 (build 0), ptxas \
+                 13.0.88; 2026-04-01; compilers";
+    assert_has(&out, &[same, place]);
     let log = replay.log.borrow();
     let asked = log.iter().find(|args| args.len() > 1).unwrap();
     for part in "--clock-control none run reduce --n=4k --no-time".split(' ') {
@@ -138,20 +134,15 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
     else {
         panic!("{out}");
     };
+    let runs = "waits: it waits for other blocks, and 5 runs on the GPU";
     // 4096 elements by fours, in 4 blocks of 4 warps, and the words of 3 blocks.
-    assert_has(
-        loads,
-        &["waits: it waits for other blocks, and 5 runs on the GPU count 66 to 70"],
-    );
-    assert_has(
-        sectors,
-        &["waits: it waits for other blocks, and 5 runs on the GPU differ in global load requests"],
-    );
-    assert_has(stores, &["unexplained"]);
+    assert_has(loads, &[&format!("{runs} count 66 to 70")]);
+    let of_loads = format!("{runs} differ in global load requests");
+    assert_has(sectors, &[&of_loads]);
     // Arbitration excuses nothing, nor do loads of global memory those of shared memory.
     assert_eq!(shared.len(), 3, "{out}");
-    for waves in shared {
-        assert_has(waves, &["unexplained"]);
+    for unexplained in [&[*stores], shared].concat() {
+        assert_has(unexplained, &["unexplained"]);
     }
     assert!(differences_of(&out, "reduce_shfl")[0].contains("unexplained"));
     assert_eq!(RUN.load(Ordering::Relaxed), 5);
@@ -200,13 +191,8 @@ fn sectors_of_copies_that_pass_by_l1_may_be_counted_again_and_again() {
         agree(&replay, &[], "matmul --m=64 --n=64 --k=64")
     };
     let out = with(|_| 2500.0).printed();
-    let line = differences_of(&out, "matmul_pipelined")[0];
-    assert_has(
-        line,
-        &[
-            "all of it is in copies that pass by L1: by instruction the GPU counts 2500 sectors for their",
-        ],
-    );
+    let why = "all of it is in copies that pass by L1: by instruction the GPU counts 2500 sectors for their";
+    assert_has(differences_of(&out, "matmul_pipelined")[0], &[why]);
     // The parts have to be the whole.
     with(|_| 2400.0).ended_with(1);
 }
@@ -232,29 +218,23 @@ fn what_was_compared_is_kept_and_reported() {
     assert_eq!(record.runs.len(), 1);
     let run = &record.runs[0];
     assert_eq!(
-        (run.ladder.as_str(), run.block.as_deref()),
+        (&*run.ladder, run.block.as_deref()),
         ("reduce", Some("128"))
     );
-    assert_eq!(
-        run.plan(&CATALOG).unwrap().launches()[0].1.block,
-        [128, 1, 1]
-    );
+    let plan = run.plan(&CATALOG).unwrap();
+    assert_eq!(plan.launches()[0].1.block, [128, 1, 1]);
     assert_eq!(run.measured.capability, Some((9, 0)));
-    let row = run
-        .rungs
-        .iter()
-        .find(|row| row.rung == "reduce_smem")
-        .unwrap();
+    let mut rows = run.rungs.iter();
+    let row = rows.find(|row| row.rung == "reduce_smem").unwrap();
     let waves = &row.metrics[WAVES];
     assert_eq!(waves.class, Class::Explained);
     assert_eq!(waves.why, ["64 LDS of the PTX are 40 wider ones in SASS"]);
     assert_eq!(waves.ncu, Some(waves.sim.unwrap() * 1.5));
     assert!(!row.metrics.contains_key(LDGSTS) && run.metrics.contains(&LDGSTS.to_owned()));
     // A line for each rung.
-    assert!(
-        text.lines()
-            .any(|line| line.contains("\"reduce_smem\"") && line.contains("\"why\":[\"64 LDS"))
-    );
+    let parts = ["\"reduce_smem\"", "\"why\":[\"64 LDS"];
+    let is_its = |line: &str| parts.iter().all(|part| line.contains(part));
+    assert!(text.lines().any(is_its));
     let missing = record.missing(&CATALOG);
     assert!(missing.iter().all(|(ladder, _)| *ladder != "reduce"));
     let (_, shuffles) = missing.iter().find(|own| own.0 == "shuffle").unwrap();
@@ -311,19 +291,17 @@ fn a_ladder_that_was_compared_is_kept_where_the_next_fails() {
 
 #[test]
 fn what_a_chip_or_a_gpu_lacks_is_said() {
-    let replay = Replay {
-        unknown: vec![LDGSTS],
-        ..Replay::default()
+    let without = |metric| {
+        let unknown = vec![metric];
+        let replay = Replay {
+            unknown,
+            ..Replay::default()
+        };
+        agree(&replay, &[], "reduce --n=4k")
     };
-    let out = agree(&replay, &[], "reduce --n=4k").printed();
     let line = "- reduce: not counted: requests of copies from global to shared\n";
-    assert_has(&out, &[line]);
-    let replay = Replay {
-        unknown: vec![LOADS],
-        ..Replay::default()
-    };
-    let why = format!("Test GPU has no metric {LOADS}");
-    agree(&replay, &[], "reduce --n=4k").refused(&why);
+    assert_has(&without(LDGSTS).printed(), &[line]);
+    without(LOADS).refused(&format!("Test GPU has no metric {LOADS}"));
 
     let fault = Some(Fault::TooOld("reduce_shfl"));
     let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(fault))) };
@@ -334,34 +312,24 @@ fn what_a_chip_or_a_gpu_lacks_is_said() {
         ..env(&open)
     };
     let out = with(&env, ("reduce --n=4k --ncu", [NCU])).printed();
-    assert_has(
-        &out,
-        &["left out: reduce_shfl_128 needs compute capability 9.0"],
-    );
+    let why = "left out: reduce_shfl_128 needs compute capability 9.0";
+    assert_has(&out, &[why]);
     assert!(!out.contains("| `reduce_shfl` "), "{out}");
 }
 
 #[test]
 fn help_names_the_arguments() {
     let out = with(&nothing(), "--help").printed();
-    let parts = [
-        "[LADDER|RUNG]",
-        "--update-fixture",
-        "--update-doc",
-        "--from",
-        "--rows",
-    ];
-    assert_has(&out, &parts);
+    let parts = "[LADDER|RUNG] --update-fixture --update-doc --from --rows";
+    assert_has(&out, &parts.split(' ').collect::<Vec<_>>());
 }
 
 #[test]
 fn metrics_are_named_once_and_the_simulator_has_what_they_need() {
     let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
     assert_eq!(names.len(), METRICS.len());
-    let counters: BTreeSet<&str> = simt::counters::METRICS
-        .iter()
-        .map(|counter| counter.name)
-        .collect();
+    let counters = simt::counters::METRICS.iter();
+    let counters: BTreeSet<&str> = counters.map(|counter| counter.name).collect();
     for metric in METRICS.iter() {
         for name in metric.sim.needs(&metric.name) {
             assert!(counters.contains(name.as_str()), "{}: {name}", metric.name);
@@ -390,16 +358,11 @@ fn every_ladder_is_compared() {
 fn what_ptxas_made_of_kernels_is_found() {
     let tools = match Tools::find(&KERNELS, Some((9, 0))) {
         Ok(tools) => tools,
-        Err(missing) => {
-            return not_tested(&missing.join("; "));
-        }
+        Err(missing) => return not_tested(&missing.join("; ")),
     };
     let effects = |entry| -> Vec<(Kind, Effect)> {
-        let changes = tools.changes(entry).unwrap();
-        changes
-            .iter()
-            .map(|change| (change.kind, change.effect))
-            .collect()
+        let changes = tools.changes(entry).unwrap().into_iter();
+        changes.map(|change| (change.kind, change.effect)).collect()
     };
     assert!(effects("matmul_tiled_32x32").contains(&(Kind::Lds, Effect::Widened)));
     assert!(effects("histogram_global").contains(&(Kind::Atom, Effect::Resultless)));

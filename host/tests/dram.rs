@@ -7,7 +7,7 @@ use analysis::dram::{Dram, trace};
 use host::device::Sim;
 use host::problem::Verdict;
 use host::{KERNELS, Options, ladder};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Figures need no device.
 fn dram(args: impl Arguments) -> Ended {
@@ -39,15 +39,16 @@ fn without_arguments_all_three_figures() {
 
 #[test]
 fn the_map_of_figure_6_9_as_json() {
-    let map = json("map");
+    // Four more than the figure has: they begin the next round of the banks.
+    let map = json("map --elements 20");
     assert_eq!(map["channels"], 4);
     let elements = map["elements"].as_array().unwrap();
     let places: Vec<[u64; 4]> = elements
         .iter()
         .map(|at| ["element", "channel", "bank", "row"].map(|name| at[name].as_u64().unwrap()))
         .collect();
-    let figure: Vec<[u64; 4]> = (0..16)
-        .map(|element| [element, element / 2 % 4, element / 8, 0])
+    let figure: Vec<[u64; 4]> = (0..20)
+        .map(|element| [element, element / 2 % 4, element / 8 % 2, element / 16])
         .collect();
     assert_eq!(places, figure);
     let many = json("map --elements 1k");
@@ -71,6 +72,16 @@ fn the_product_of_the_exercise_keeps_all_channels_busy() {
     let first = "M: 1 of 4 channels busy in a phase, 4 over all phases\n";
     let second = "N: 4 of 4 channels busy in a phase, 4 over all phases\n";
     assert_has(&tiles, &[first, second]);
+    // The rows of M are as long as a round of the channels, so that its phases meet one each.
+    let of_m = json("tiles --n 8")["phases"].as_array().unwrap().clone();
+    let channels: Vec<_> = of_m.iter().step_by(2).map(|own| &own["channels"]).collect();
+    assert_eq!(json!(channels), json!([[0], [1], [2], [3]]));
+    // A longer burst needs a larger matrix: 4 × 4 is two channels' then.
+    let wide = printed("tiles --burst 32");
+    assert_has(
+        &wide,
+        &["M: 2 of 4 channels busy in a phase, 2 over all phases\n"],
+    );
 }
 
 #[test]
@@ -86,8 +97,31 @@ fn a_bus_by_its_clock_and_width() {
     let bus = printed("bus --ratio 3");
     assert_has(&bus, &["to be busy all the time it takes 4 banks: R + 1"]);
     let bus = json("bus");
-    assert_eq!(bus["utilisation"], 1.0 / 21.0);
+    assert_eq!(bus["peak_gb_per_s"], 16.0);
     assert_eq!(bus["banks_to_saturate"], 21);
+    for (banks, utilisation) in [(1, 1.0 / 21.0), (2, 2.0 / 21.0), (21, 1.0), (48, 1.0)] {
+        let with = json(&format!("bus --banks {banks}"));
+        for (name, expected) in [
+            ("utilisation", utilisation),
+            ("gb_per_s", utilisation * 16.0),
+        ] {
+            // Reading JSON may round the last bit.
+            let found = with[name].as_f64().unwrap();
+            assert!((found / expected - 1.0).abs() < 1e-15, "{name}: {with}");
+        }
+    }
+    let channels_for = |args: &str| -> Vec<f64> {
+        let bus = json(args);
+        let demands = bus["channels_for"].as_array().unwrap().iter();
+        demands
+            .map(|own| own["channels"].as_f64().unwrap())
+            .collect()
+    };
+    assert_eq!(channels_for("bus --demand 32 256 256.1"), [2.0, 16.0, 17.0]);
+    assert_eq!(
+        channels_for("bus --width 1 --clock 1.2 --demand 0.9"),
+        [3.0]
+    );
     assert_eq!(bus["timeline"][0][19], "access");
     assert_eq!(bus["timeline"][0][20], "transfer");
 }
@@ -214,14 +248,29 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         map --elements 0 => --elements 0 is not possible here
         map --elements 2^63 => it takes 1 to 1024
         map --elements 2^64 => it is larger than 64 bits
+        map --channels 2^63 => it takes 1 to 128
+        map --banks 0 => --banks 0 is not possible here
+        map --burst 0 => --burst 0 is not possible here
+        map --element 3 => a burst of 8 bytes is no whole number of elements of 3; --burst takes a multiple of --element
+        map --element 16 => --element 16 is not possible here
         map --n 4 => unexpected argument '--n' found
         tiles --tile 5 => --tile 5 is not possible here; it takes 1 to 4
         tiles --n 1M => it takes 1 to 16
+        tiles --n 0 => --n 0 is not possible here
+        tiles --n 17 => --n 17 is not possible here; it takes 1 to 16
+        tiles --n 2^63 => it takes 1 to 16
+        tiles --element 3 => a burst of 8 bytes is no whole number of elements of 3
         tiles --tile 0 => --tile 0 is not possible here
         bus --ratio 20:1 => `20:1` is not a size
         bus --ratio -1 => `-1` is not a size: it is negative
         bus --ratio 49 => --ratio 49 is not possible here; it takes 0 to 48
         bus --banks 0 => --banks 0 is not possible here; it takes 1 to 48
+        bus --banks 2^63 => it takes 1 to 48
+        bus --clock 0 => --clock 0 is not possible here
+        bus --clock inf => --clock inf is not possible here
+        bus --demand 0 => --demand 0 is not possible here
+        bus --demand NaN => --demand NaN is not possible here
+        bus --demand inf => --demand inf is not possible here
         bus --clock NaN => --clock NaN is not possible here
         bus --clock -2 => --clock -2 is not possible here
         bus --width 0 => --width 0 is not possible here

@@ -120,18 +120,11 @@ fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
     let args = format!("run reduce --rung {rungs} --n=4k --no-time --device gpu");
     on(open, &*args).printed();
     let log = device.borrow().as_ref().unwrap().borrow().clone();
-    let launched: Vec<&String> = log
-        .iter()
-        .filter(|what| what.contains("<<<") || what.starts_with("hold") || *what == "read")
-        .collect();
-    assert_eq!(
-        launched,
-        [
-            "reduce_neighbored<<<8, 512, 0>>>",
-            "reduce_shfl_128<<<32, 128, 0>>>",
-            "reduce_atomic_512<<<1, 512, 0>>>"
-        ]
-    );
+    let is_work =
+        |what: &&String| what.contains("<<<") || what.starts_with("hold") || *what == "read";
+    let launched: Vec<_> = log.iter().filter(is_work).map(|own| own.as_str()).collect();
+    let three = "reduce_neighbored<<<8, 512, 0>>> reduce_shfl_128<<<32, 128, 0>>> reduce_atomic_512<<<1, 512, 0>>>";
+    assert_eq!(launched.join(" "), three);
 }
 
 #[test]
@@ -144,22 +137,20 @@ fn json_has_both_devices_under_nsights_names() {
     );
     let all = beside_a_gpu(None, (args, "--device=both")).json();
     assert_eq!(all.as_array().unwrap().len(), 1);
-    assert_eq!(
-        [&all[0]["ladder"], &all[0]["rung"]],
-        ["reduce", "reduce_shfl"]
-    );
+    let names = [&all[0]["ladder"], &all[0]["rung"]];
+    assert_eq!(names, ["reduce", "reduce_shfl"]);
     let number = |name: &str, side: &str| all[0]["metrics"][name][side].as_f64();
     let loads = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
-    assert_eq!(
-        (number(loads, "sim"), number(loads, "gpu")),
-        (Some(128.0), Some(1001.0))
-    );
-    let read = "dram__bytes_read.sum.per_second";
-    assert_eq!(
-        (number(read, "sim"), number(read, "gpu")),
-        (None, Some(1001.0))
-    );
-    assert_eq!(number("sm__cycles_active.avg", "gpu"), Some(1001.0));
+    for (name, sim) in [
+        (loads, Some(128.0)),
+        ("dram__bytes_read.sum.per_second", None),
+        ("sm__cycles_active.avg", None),
+    ] {
+        assert_eq!(
+            [number(name, "sim"), number(name, "gpu")],
+            [sim, Some(1001.0)]
+        );
+    }
     // ncu had no branches to divide by: nothing, and no zero.
     let uniform = "smsp__sass_average_branch_targets_threads_uniform.pct";
     assert!(number(uniform, "sim").is_some());
@@ -177,13 +168,10 @@ fn what_a_gpu_is_too_old_for_is_left_out_unless_it_was_named() {
     let fault = Some(Fault::TooOld("reduce_shfl"));
     let args = |target| (target, ("--n=4k --device=gpu --ncu", [NCU]));
     let out = beside_a_gpu(fault, args("reduce")).printed();
-    assert_has(
-        &out,
-        &["left out: reduce_shfl_128 needs compute capability 9.0, the device has 7.5"],
-    );
+    let why = "reduce_shfl_128 needs compute capability 9.0, the device has 7.5";
+    assert_has(&out, &[&format!("left out: {why}")]);
     assert!(!out.contains("│ reduce_shfl "), "{out}");
-    beside_a_gpu(fault, args("reduce_shfl"))
-        .refused("reduce_shfl_128 needs compute capability 9.0");
+    beside_a_gpu(fault, args("reduce_shfl")).refused(why);
 }
 
 #[test]

@@ -28,11 +28,8 @@ fn check(rows: u32, cols: u32, block: [u32; 3]) {
 fn of_several_wrong_elements_the_first_by_the_inputs_rows_and_squares_is_named() {
     let (rows, cols) = (200usize, 150usize);
     let problem = transpose().problem(&shape(200, 150)).unwrap();
-    let rung = transpose()
-        .rungs
-        .iter()
-        .find(|rung| !rung.is_bound)
-        .unwrap();
+    let mut rungs = transpose().rungs.iter();
+    let rung = rungs.find(|rung| !rung.is_bound).unwrap();
     let launch = transpose().launch(rung, &*problem, None).unwrap();
     let input = problem.input(0);
     let mut output = vec![host::problem::POISON; problem.buffers()[1].bytes as usize];
@@ -41,14 +38,10 @@ fn of_several_wrong_elements_the_first_by_the_inputs_rows_and_squares_is_named()
         output[to * 4..][..4].copy_from_slice(&input[at * 4..][..4]);
     }
     // Rows and columns of the input, from the last found to the first.
-    for (row, column) in [
-        (199, 149),
-        (130, 3),
-        (63, 140),
-        (10, 140),
-        (10, 138),
-        (50, 2),
-    ] {
+    let from_last = [199, 130, 63, 10, 10, 50]
+        .into_iter()
+        .zip([149, 3, 140, 140, 138, 2]);
+    for (row, column) in from_last {
         output[(column * rows + row) * 4] ^= 1;
         let Verdict::Wrong(why) = problem.check(rung, &launch, &[output.clone()]) else {
             panic!("row {row}, column {column} is not found");

@@ -59,10 +59,8 @@ fn host_rustc() -> Result<String, String> {
     };
     let version = ask(&["--version"])?;
     let version = version.split_whitespace().nth(1).unwrap_or_default();
-    Ok(format!(
-        "{version} ({})",
-        ask(&["--print", "sysroot"])?.trim()
-    ))
+    let sysroot = ask(&["--print", "sysroot"])?;
+    Ok(format!("{version} ({})", sysroot.trim()))
 }
 
 fn text(parts: &[Part], coloured: bool) -> String {
@@ -82,15 +80,14 @@ fn text(parts: &[Part], coloured: bool) -> String {
     let works = [
         (
             "Building kernels",
-            &["rustc for the device", "LLVM's opt and llc"][..],
+            ["rustc for the device", "LLVM's opt and llc"],
         ),
-        ("Registers and SASS", &["ptxas", "nvdisasm"]),
-        ("Running on a GPU", &["NVIDIA driver", "GPU"]),
+        ("Registers and SASS", ["ptxas", "nvdisasm"]),
+        ("Running on a GPU", ["NVIDIA driver", "GPU"]),
     ];
     for (what, needed) in works {
-        let missing = parts
-            .iter()
-            .find(|(name, found)| needed.contains(name) && found.is_err());
+        let is_missing = |part: &&Part| needed.contains(&part.0) && part.1.is_err();
+        let missing = parts.iter().find(is_missing);
         let is = yes(missing.is_none());
         let _ = match missing {
             None => writeln!(text, "{what}: {is}"),

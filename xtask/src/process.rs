@@ -54,12 +54,9 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::new(format!(
-        "{name} failed ({}):\n{}",
-        output.status,
-        said.trim_end()
-    )))
+    let (status, said) = (output.status, String::from_utf8_lossy(&output.stderr));
+    let said = said.trim_end();
+    Err(Failure::new(format!("{name} failed ({status}):\n{said}")))
 }
 
 /// Runs a program whose output the user should see. It is written to standard error, because standard output is for
@@ -80,10 +77,8 @@ pub(crate) fn visibly(command: &mut Command) -> Result<()> {
 
 /// The path as seen from the repository's root, for messages.
 pub(crate) fn from_root(path: &Path) -> String {
-    path.strip_prefix(root())
-        .unwrap_or(path)
-        .display()
-        .to_string()
+    let path = path.strip_prefix(root()).unwrap_or(path);
+    path.display().to_string()
 }
 
 /// Whether a variable describes the package that is being run, and not how the user set cargo up.
@@ -110,17 +105,10 @@ mod tests {
 
     #[test]
     fn settings_stay() {
-        for kept in [
-            "CARGO_HOME",
-            "CARGO_TARGET_DIR",
-            "CARGO_NET_OFFLINE",
-            "CARGO_TERM_COLOR",
-            "RUSTUP_TOOLCHAIN",
-        ] {
-            assert!(!of_the_outer_package(kept), "{kept}");
-        }
-        for removed in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "OUT_DIR"] {
-            assert!(of_the_outer_package(removed), "{removed}");
-        }
+        let kept =
+            "CARGO_HOME CARGO_TARGET_DIR CARGO_NET_OFFLINE CARGO_TERM_COLOR RUSTUP_TOOLCHAIN";
+        assert!(!kept.split(' ').any(of_the_outer_package));
+        let removed = ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "OUT_DIR"];
+        assert!(removed.into_iter().all(of_the_outer_package));
     }
 }

@@ -5,7 +5,7 @@ use cli::output::{Cell, Column, Document, NOTHING, OutputStyle, Table, duration}
 use super::{Circumstances, Results};
 use crate::contest::{Contest, Measured, Outcome, Spread};
 use crate::contestant::{Kind, port_name};
-use crate::targets::{self, Ceiling, Ratio, Reached, geometric_mean};
+use crate::targets::{self, Ratio, Reached, geometric_mean};
 
 /// How the ratios are to be read.
 const RATIOS: &str = "ratios are the median of the rounds' own ratios, with their quartiles";
@@ -31,15 +31,9 @@ pub fn table(results: &Results, terminal: bool) -> String {
         }
     }
     for ceiling in targets::ceilings(&results.contests) {
-        let Ceiling {
-            name,
-            ladder,
-            title,
-            gb_per_s,
-        } = ceiling;
-        document.note(format!(
-            "ceiling: {name}, {gb_per_s:.1} GB/s, on {ladder} {title}"
-        ));
+        let (name, speed) = (ceiling.name, format!("{:.1} GB/s", ceiling.gb_per_s));
+        let (ladder, title) = (ceiling.ladder, ceiling.title);
+        document.note(format!("ceiling: {name}, {speed}, on {ladder} {title}"));
     }
     for failed in &results.failed {
         document.note(format!("not measured: {}: {}", failed.what, failed.why));
@@ -106,10 +100,8 @@ fn quartiles(spread: Spread) -> String {
 
 fn ratio(spread: Option<Spread>) -> String {
     spread.map_or(NOTHING.to_owned(), |spread| {
-        format!(
-            "{:.3} ({:.3}–{:.3})",
-            spread.median, spread.first_quartile, spread.third_quartile
-        )
+        let (first, third) = (spread.first_quartile, spread.third_quartile);
+        format!("{:.3} ({first:.3}–{third:.3})", spread.median)
     })
 }
 
@@ -141,57 +133,50 @@ fn time_cells(contestant: &Measured) -> [Cell; 2] {
     }
 }
 
+/// A table with a row for each of some contestants: what each one took, and the two columns that compare it.
+fn timed<'a>(
+    contest: &Contest,
+    first: Column,
+    last: [Column; 2],
+    contestants: impl Iterator<Item = &'a Measured>,
+    compared: impl Fn(&Measured) -> [Cell; 2],
+) -> Table {
+    let numbers = ["time", "quartiles", rate_unit(contest)].map(Column::number);
+    let mut table = Table::new([first].into_iter().chain(numbers).chain(last));
+    for contestant in contestants {
+        let [time, quartiles] = time_cells(contestant);
+        let rate = rate(contest, contestant).into();
+        let cells = [contestant.name.as_str().into(), time, quartiles, rate];
+        table.row(cells.into_iter().chain(compared(contestant)));
+    }
+    table
+}
+
 /// A row for each rung, with its CUDA port.
 fn rungs(contest: &Contest) -> Table {
-    let mut table = Table::new([
-        Column::name("rung"),
-        Column::number("time"),
-        Column::number("quartiles"),
-        Column::number(rate_unit(contest)),
-        Column::number("CUDA C++"),
-        Column::number("rung / CUDA C++"),
-    ]);
-    for contestant in contest.of_kind(Kind::Rung) {
+    let last = ["CUDA C++", "rung / CUDA C++"].map(Column::number);
+    let all = contest.of_kind(Kind::Rung);
+    timed(contest, Column::name("rung"), last, all, |contestant| {
         let port = contestant
             .rung
             .and_then(|rung| contest.named(&port_name(rung)));
-        let of_port = port.map(|port| time_cells(port)[0].clone());
-        let [time, quartiles] = time_cells(contestant);
-        table.row([
-            contestant.name.as_str().into(),
-            time,
-            quartiles,
-            rate(contest, contestant).into(),
-            of_port.unwrap_or(NOTHING.into()),
-            ratio(contest.over_port(contestant)).into(),
-        ]);
-    }
-    table
+        let of_port = port.map_or(NOTHING.into(), |port| time_cells(port)[0].clone());
+        [of_port, ratio(contest.over_port(contestant)).into()]
+    })
 }
 
 /// A row for each baseline and for plain reading, with the top rung against it.
 fn baselines(contest: &Contest) -> Table {
     let top = contest.top();
-    let mut table = Table::new([
-        Column::name("against"),
-        Column::number("time"),
-        Column::number("quartiles"),
-        Column::number(rate_unit(contest)),
-        Column::text("top rung"),
-        Column::number("top / it"),
-    ]);
-    for contestant in contest.contestants.iter().filter(|own| own.is_other()) {
-        let [time, quartiles] = time_cells(contestant);
-        table.row([
-            contestant.name.as_str().into(),
-            time,
-            quartiles,
-            rate(contest, contestant).into(),
-            top.map_or(NOTHING, |top| &top.name).into(),
+    let last = [Column::text("top rung"), Column::number("top / it")];
+    let all = contest.contestants.iter().filter(|own| own.is_other());
+    timed(contest, Column::name("against"), last, all, |contestant| {
+        let name = top.map_or(NOTHING, |top| &top.name);
+        [
+            name.into(),
             ratio(top.and_then(|top| top.over(contestant))).into(),
-        ]);
-    }
-    table
+        ]
+    })
 }
 
 /// A row for each ladder and one for all: how their rungs stand to their CUDA ports.

@@ -10,8 +10,9 @@ pub fn differences(instances: &[Instance], gpu: &[u64], sim: &[u64]) -> Vec<Stri
     let answers = gpu.chunks(LANES).zip(sim.chunks(LANES));
     for (instance, (gpu, sim)) in instances.iter().zip(answers) {
         for (lane, (gpu, sim)) in gpu.iter().zip(sim).enumerate() {
-            let operands = &instance.operands[lane][..instance.form.from.len()];
-            if !same(instance.form, *gpu, *sim) && !instance.form.is_undefined(operands) {
+            let form = instance.form;
+            let operands = &instance.operands[lane][..form.from.len()];
+            if !same(form, *gpu, *sim) && !form.is_undefined(operands, &instance.written) {
                 let operands: Vec<_> = operands.iter().map(|own| format!("{own:#x}")).collect();
                 let (text, operands) = (instance.text(), operands.join(", "));
                 found.push(format!(

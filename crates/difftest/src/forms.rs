@@ -1,12 +1,27 @@
 //! The instructions that are compared: whatever `simt` runs of those that compute a value from registers.
 //!
-//! They are not listed here. [`table`] makes them from the table by which `simt` decodes, and asks `simt` which of them
+//! They are not listed here. `table` makes them from the table by which `simt` decodes, and asks `simt` which of them
 //! it runs; so an instruction that `simt` learns is compared from then on, and asks for a new recording.
 
 mod chains;
 mod table;
 
 use std::sync::LazyLock;
+
+/// The registers that a form's text may name: 0 is the result, operands follow from 1 on.
+pub(crate) const REGISTERS: &str = ".reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .b16 %h<8>; .reg .b8 %c<8>; \
+     .reg .f32 %f<8>; .reg .f64 %fd<8>; .reg .pred %p<8>;";
+
+/// How an operand is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// As a register.
+    Register,
+    /// As a predicate with `!` before it.
+    Negated,
+    /// As a number, the same in all lanes.
+    Immediate,
+}
 
 /// The type of an operand: its width, and the kind of random values chosen for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,8 +146,8 @@ impl Form {
         }
     }
 
-    /// Whether the ISA leaves the result of these operands open.
-    pub fn is_undefined(&self, v: &[u64]) -> bool {
+    /// Whether the ISA, or what ptxas may make of the instruction, leaves the result of these operands open.
+    pub fn is_undefined(&self, v: &[u64], written: &[Written]) -> bool {
         let name = self.opcode.split('.').next().unwrap_or_default();
         match (name, self.to) {
             // By zero, and the one quotient that does not fit.
@@ -149,6 +164,11 @@ impl Form {
             }
             // The first bit's number is one of 0 to 31.
             ("fns", _) => v[1] > 31,
+            // ptxas leaves these conversions out when it optimizes; here it makes the NaN quiet.
+            ("cvt", _) if self.opcode == "cvt.f32.f32" => f32::from_bits(v[0] as u32).is_nan(),
+            ("cvt", _) if self.opcode == "cvt.f64.f64" => f64::from_bits(v[0]).is_nan(),
+            // ptxas may add the negative of a constant, whose NaN then has the other sign.
+            ("sub", Ty::F64) if written[1] == Written::Immediate => f64::from_bits(v[1]).is_nan(),
             _ => false,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::forms::{Form, Ty, all};
+use crate::forms::{Form, REGISTERS, Ty, Written, all};
 use crate::random::Random;
 
 /// Lanes of an instance.
@@ -11,21 +11,6 @@ pub const LANES: usize = 32;
 pub const OPERANDS: usize = 5;
 /// Instances in one kernel.
 pub const IN_KERNEL: usize = 64;
-/// The registers that a form's text may name: 0 is the result, operands follow from 1 on.
-pub(crate) const REGISTERS: &str = ".reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .b16 %h<8>; .reg .b8 %c<8>; \
-     .reg .f32 %f<8>; .reg .f64 %fd<8>; .reg .pred %p<8>;";
-
-/// How an operand is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
-    /// As a register.
-    Register,
-    /// As a predicate with `!` before it.
-    Negated,
-    /// As a number, the same in all lanes.
-    Immediate,
-}
-
 /// One instruction with operands for 32 lanes.
 #[derive(Debug, Clone)]
 pub struct Instance {

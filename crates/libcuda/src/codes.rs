@@ -94,9 +94,7 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_header() {
-        assert_eq!(
-            name(CUresult::CUDA_ERROR_NO_DEVICE),
-            c"CUDA_ERROR_NO_DEVICE"
-        );
+        let none = name(CUresult::CUDA_ERROR_NO_DEVICE);
+        assert_eq!(none, c"CUDA_ERROR_NO_DEVICE");
     }
 }

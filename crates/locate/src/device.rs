@@ -16,6 +16,7 @@ mod llvm;
 mod rustc;
 
 use std::fmt;
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -124,13 +125,10 @@ pub fn discover() -> Result<DeviceToolchain, NotFound> {
             Ok(rustc) => match find_llvm(rustc.llvm_major) {
                 Ok(llvm) => return Ok(DeviceToolchain { rustc, llvm }),
                 Err(not_found) => {
-                    looked.push(Place {
-                        name: rustc.origin,
-                        missing: format!(
-                            "its core is there, but no LLVM {} or newer for it",
-                            rustc.llvm_major
-                        ),
-                    });
+                    let (name, oldest) = (rustc.origin, rustc.llvm_major);
+                    let missing =
+                        format!("its core is there, but no LLVM {oldest} or newer for it");
+                    looked.push(Place { name, missing });
                     looked.extend(not_found.looked);
                 }
             },
@@ -162,29 +160,19 @@ fn output_of(program: &Path, args: &[&str]) -> Result<String, String> {
 
 /// rustup's toolchains by name, with their folders. Empty without rustup.
 fn rustup_toolchains() -> Vec<(String, PathBuf)> {
-    let Ok(home) = std::env::var("RUSTUP_HOME")
-        .map(PathBuf::from)
-        .or_else(|_| {
-            std::env::home_dir()
-                .map(|home| home.join(".rustup"))
-                .ok_or(())
-        })
-    else {
-        return Vec::new();
-    };
-    let mut toolchains: Vec<_> = std::fs::read_dir(home.join("toolchains"))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| {
-            (
-                entry.file_name().to_string_lossy().into_owned(),
-                entry.path(),
-            )
-        })
-        .collect();
+    let named = std::env::var_os("RUSTUP_HOME").map(PathBuf::from);
+    let home = named.or_else(|| Some(std::env::home_dir()?.join(".rustup")));
+    let toolchains = home.map(|home| entries(&home.join("toolchains")));
+    let mut toolchains = toolchains.unwrap_or_default();
     toolchains.sort();
     toolchains
+}
+
+/// What is in a folder, by name. Empty when the folder cannot be read.
+fn entries(folder: &Path) -> Vec<(String, PathBuf)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let name = |entry: &DirEntry| entry.file_name().to_string_lossy().into_owned();
+    entries.map(|entry| (name(&entry), entry.path())).collect()
 }
 
 #[cfg(test)]

@@ -173,15 +173,10 @@ fn places(tool: Tool) -> Vec<(PathBuf, String)> {
     if tool == Tool::Ncu {
         let of = |folder: PathBuf| (folder.join(name), folder.display().to_string());
         let toolkits = newest_first(Path::new("/usr/local"), "cuda");
-        let within = toolkits
-            .iter()
-            .flat_map(|toolkit| newest_first(toolkit, "nsight-compute"));
-        places.extend(within.map(of));
-        places.extend(
-            newest_first(Path::new("/opt/nvidia/nsight-compute"), "")
-                .into_iter()
-                .map(of),
-        );
+        let of_toolkit = |toolkit: &PathBuf| newest_first(toolkit, "nsight-compute");
+        let alone = newest_first(Path::new("/opt/nvidia/nsight-compute"), "");
+        let all = toolkits.iter().flat_map(of_toolkit).chain(alone);
+        places.extend(all.map(of));
     }
     places
 }
@@ -197,14 +192,10 @@ fn targets() -> Vec<PathBuf> {
 
 /// The folders in `parent` whose names begin so, the highest version first.
 fn newest_first(parent: &Path, prefix: &str) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = fs::read_dir(parent)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .collect();
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+    let paths = named.map(|entry| entry.path());
+    let mut folders: Vec<PathBuf> = paths.filter(|path| path.is_dir()).collect();
     folders.sort_by_cached_key(|path| std::cmp::Reverse(numbers(path.file_name())));
     folders
 }

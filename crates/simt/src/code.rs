@@ -6,6 +6,8 @@
 //! when a frame begins ([`FrameInit`]), so that every operand is an index and no instruction asks what kind
 //! its operands are.
 
+use std::ops::Range;
+
 use ptx::ast::{At, Loc};
 use ptx::opcode::Class;
 
@@ -298,6 +300,8 @@ pub struct Program {
     pub param_bytes: u32,
     /// Bytes of static shared memory; dynamic shared memory begins behind it, at the next multiple of 16.
     pub shared_bytes: u32,
+    /// The names of the variables in static shared memory, and where they lie.
+    pub shared: Vec<(String, Range<u64>)>,
     /// The numbers of the module's variables that it can reach, in rising order.
     pub variables: Vec<u32>,
     /// `.reqntid`, if given.

@@ -5,6 +5,7 @@ mod initial;
 mod module;
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 use crate::error::LowerError;
 use ptx::ast::{At, Linkage, Space, Variable};
@@ -107,6 +108,8 @@ pub(crate) struct Variables<'m> {
     /// The places of shared variables, by where they are declared.
     shared: HashMap<At, Location>,
     shared_bytes: u32,
+    /// The names of shared variables, and where they lie.
+    pub(crate) shared_names: Vec<(String, Range<u64>)>,
     reached: BTreeSet<u32>,
 }
 
@@ -116,6 +119,7 @@ impl<'m> Variables<'m> {
             memory,
             shared: HashMap::new(),
             shared_bytes: 0,
+            shared_names: Vec::new(),
             reached: BTreeSet::new(),
         }
     }
@@ -156,6 +160,8 @@ impl<'m> Variables<'m> {
                     return Err(LowerError::invalid(message, variable.at));
                 }
                 self.shared_bytes = end;
+                let range = u64::from(at)..u64::from(end);
+                self.shared_names.push((variable.name.to_owned(), range));
                 Location::Shared(at)
             }
             _ => {

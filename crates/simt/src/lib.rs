@@ -51,5 +51,5 @@ pub use memory::global::MemoryError;
 pub use module::{Function, LoadError, Module};
 pub use run::{
     Arg, Buffer, Config, Element, Fault, FaultKind, Frame, Instance, InstanceError, Launch,
-    LaunchError, Machine, Schedule,
+    LaunchError, Machine, Observed, Schedule,
 };

@@ -68,6 +68,7 @@ fn kernel(
     }
     let mut program = lowering.program;
     program.shared_bytes = lowering.variables.shared_bytes();
+    program.shared = std::mem::take(&mut lowering.variables.shared_names);
     program.variables = lowering.variables.reached();
     Ok(program)
 }

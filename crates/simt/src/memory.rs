@@ -19,8 +19,8 @@ pub(crate) mod words;
 
 use std::sync::atomic::{Ordering, fence};
 
-use crate::observe::{Access, Scope};
-use crate::regs::{Lanes64, Regs};
+use crate::observe::{Access, AsyncGroup, Scope};
+use crate::regs::{LANES, Lanes64, Regs, lanes};
 use crate::vectors::Portable;
 use ptx::ast::Space;
 
@@ -145,6 +145,31 @@ pub enum AccessProblem {
     ReadOnly,
 }
 
+/// The places that lanes store to.
+#[derive(Debug, Default)]
+pub(crate) struct Stored {
+    /// Bytes of each.
+    bytes: u32,
+    places: Vec<(Region, u64)>,
+}
+
+impl Stored {
+    /// What lies there now, in shared and device memory.
+    pub(crate) fn content(&self, shared: &SharedMemory, global: &GlobalMemory) -> Vec<u8> {
+        let mut content = Vec::new();
+        for (region, at) in &self.places {
+            let mut bytes = vec![0; self.bytes as usize];
+            match region {
+                Region::Shared => shared.read(*at, &mut bytes),
+                Region::Global => global.read(*at, &mut bytes),
+                _ => {}
+            }
+            content.append(&mut bytes);
+        }
+        content
+    }
+}
+
 /// A memory instruction.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Memory {
@@ -157,7 +182,7 @@ pub enum Memory {
     /// `cp.async`
     AsyncCopy(Box<AsyncCopy>),
     /// `cp.async.commit_group`, `.wait_group`, `.wait_all`: nothing is left to do, because copies are done at once.
-    Nothing,
+    AsyncGroup(AsyncGroup),
     /// `membar`, `fence`
     Fence(Scope),
     /// `cvta`, `isspacep` and others that compute with addresses and access nothing.
@@ -165,14 +190,27 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// Whether it may change shared or device memory, with nothing in the registers that tells. An atomic operation
+    /// Where it may change shared or device memory, with nothing in the registers that tells. An atomic operation
     /// tells by the old value.
-    pub(crate) fn stores(&self) -> bool {
-        match self {
-            Memory::Store(op) => !matches!(op.address.region, Region::Local | Region::FrameParam),
-            Memory::Atomic(op) => op.to.is_empty(),
-            Memory::AsyncCopy(_) => true,
-            Memory::Load(_) | Memory::Nothing | Memory::Fence(_) | Memory::Address(_) => false,
+    pub(crate) fn stores(&self, regs: &Regs<'_>, mask: u32) -> Stored {
+        let (address, bytes) = match self {
+            Memory::Store(op) => (&op.address, op.bytes),
+            Memory::Atomic(op) if op.to.is_empty() => (&op.address, op.shape().bytes),
+            Memory::AsyncCopy(op) => (&op.to, op.bytes),
+            _ => return Stored::default(),
+        };
+        let mut at = [0; LANES];
+        address.lanes(regs, &mut at);
+        let places = lanes(mask).map(|lane| match address.region {
+            Region::Generic => {
+                let region = Region::of(at[lane]);
+                (region, at[lane].wrapping_sub(region.window()))
+            }
+            region => (region, at[lane]),
+        });
+        Stored {
+            bytes,
+            places: places.collect(),
         }
     }
 
@@ -198,7 +236,7 @@ impl Memory {
                 AccessOutcome::SeveralSpaces => access::split(&**op, env, mask, observe)?,
             },
             Memory::AsyncCopy(op) => op.execute(env, mask, observe)?,
-            Memory::Nothing => {}
+            Memory::AsyncGroup(_) => {}
             Memory::Fence(_) => fence(Ordering::SeqCst),
             Memory::Address(op) => op.execute(&mut env.regs, mask),
         }

@@ -86,6 +86,21 @@ pub(crate) struct Text {
     pub(crate) variables: Vec<Option<ModuleVariable>>,
 }
 
+impl Text {
+    /// Where the variables lie that have these addresses: the first byte of each, and how many there are.
+    pub(crate) fn places(&self, addresses: &[u64]) -> impl Iterator<Item = (u64, u64)> {
+        let placed = self.variables.iter().zip(addresses);
+        placed
+            .filter_map(|(own, address)| (*address != 0).then_some((*address, own.as_ref()?.bytes)))
+    }
+
+    /// The name of the variable that begins at an address, when the module's variables lie at these.
+    pub(crate) fn variable_at(&self, addresses: &[u64], address: u64) -> Option<&str> {
+        let number = addresses.iter().position(|own| *own == address)?;
+        Some(&self.variables[number].as_ref()?.name)
+    }
+}
+
 /// A PTX module.
 #[derive(Debug, Clone)]
 pub struct Module {

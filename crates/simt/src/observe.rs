@@ -11,14 +11,20 @@ macro_rules! every_event {
             executed(first: Site, count: u32, active: u32);
             branch(site: Site, active: u32, taken: u32);
             access(site: Site, warp_id: WarpId, access: &Access<'_>);
+            located(site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>);
             step(step: &Step<'_>);
             barrier(arrival: &BarrierArrival);
             released(block: u64, id: u32);
             synchronized(site: Site, warp_id: WarpId, lanes: u32);
             fence(site: Site, warp_id: WarpId, lanes: u32, scope: Scope);
+            async_group(site: Site, warp_id: WarpId, lanes: u32, group: AsyncGroup);
             exited(site: Site, warp_id: WarpId, lanes: u32);
             block_ended(block: u64);
             block(block: u64, warps: u32, threads: u32);
+            allocated(address: u64, bytes: u64);
+            written(address: u64, bytes: u64);
+            read(address: u64, bytes: u64);
+            freed(address: u64);
         }
     };
 }
@@ -109,6 +115,39 @@ pub enum Scope {
     Sys,
 }
 
+/// An instruction that groups asynchronous copies, or waits for groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AsyncGroup {
+    /// `cp.async.commit_group`
+    Commit,
+    /// `cp.async.wait_group`: until only so many of the last groups are under way.
+    Wait(u64),
+    /// `cp.async.wait_all`
+    WaitAll,
+}
+
+/// The memory that an address belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The variable's name, as the PTX has it; `None` for memory that the host allocated and for dynamic shared memory.
+    pub variable: Option<&'a str>,
+    /// The address at which the variable or allocation begins.
+    pub base: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Finds the memory that an address belongs to.
+pub struct Places<'a>(pub(crate) &'a dyn Fn(Space, u64) -> Option<Place<'a>>);
+
+impl<'a> Places<'a> {
+    /// The memory that an address of the global, constant or shared space belongs to, as [`Access::addresses`] has it.
+    /// `None` for other spaces, and where nothing is.
+    pub fn find(&self, space: Space, address: u64) -> Option<Place<'a>> {
+        (self.0)(space, address)
+    }
+}
+
 /// Where a warp is in its grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WarpId {
@@ -126,6 +165,9 @@ pub trait Observer: Send + Sized {
 
     /// Whether [`step`](Self::step) is to be called. It makes a launch much slower.
     const STEPS: bool = false;
+
+    /// Whether [`located`](Self::located) is to be called.
+    const LOCATES: bool = false;
 
     /// An observer for one more host thread.
     fn fork(&self) -> Self;
@@ -159,6 +201,13 @@ pub trait Observer: Send + Sized {
         let _ = (site, warp_id, access);
     }
 
+    /// A memory instruction was executed, and `places` tells whose memory it accessed; only if
+    /// [`LOCATES`](Self::LOCATES).
+    #[inline(always)]
+    fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
+        let _ = (site, warp_id, access, places);
+    }
+
     /// An instruction is going to be executed; only if [`STEPS`](Self::STEPS).
     #[inline(always)]
     fn step(&mut self, step: &Step<'_>) {
@@ -189,6 +238,12 @@ pub trait Observer: Send + Sized {
         let _ = (site, warp_id, lanes, scope);
     }
 
+    /// Lanes of a warp grouped the asynchronous copies that they had issued, or waited for groups.
+    #[inline(always)]
+    fn async_group(&mut self, site: Site, warp_id: WarpId, lanes: u32, group: AsyncGroup) {
+        let _ = (site, warp_id, lanes, group);
+    }
+
     /// Threads of a warp ended.
     #[inline(always)]
     fn exited(&mut self, site: Site, warp_id: WarpId, lanes: u32) {
@@ -205,6 +260,30 @@ pub trait Observer: Send + Sized {
     #[inline(always)]
     fn block(&mut self, block: u64, warps: u32, threads: u32) {
         let _ = (block, warps, threads);
+    }
+
+    /// Device memory was allocated, and is zero: by the host through [`Observed`](crate::run::Observed), or for a variable.
+    #[inline(always)]
+    fn allocated(&mut self, address: u64, bytes: u64) {
+        let _ = (address, bytes);
+    }
+
+    /// The host wrote device memory: it copied to it or filled it, or a variable got its initial value.
+    #[inline(always)]
+    fn written(&mut self, address: u64, bytes: u64) {
+        let _ = (address, bytes);
+    }
+
+    /// The host read device memory.
+    #[inline(always)]
+    fn read(&mut self, address: u64, bytes: u64) {
+        let _ = (address, bytes);
+    }
+
+    /// The device memory that begins at an address was freed.
+    #[inline(always)]
+    fn freed(&mut self, address: u64) {
+        let _ = address;
     }
 }
 
@@ -230,6 +309,7 @@ macro_rules! both {
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const WATCHES: bool = A::WATCHES || B::WATCHES;
     const STEPS: bool = A::STEPS || B::STEPS;
+    const LOCATES: bool = A::LOCATES || B::LOCATES;
 
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())

@@ -9,8 +9,10 @@ mod geometry;
 mod instance;
 mod launch;
 mod machine;
+mod observed;
 mod residents;
 mod schedule;
+mod state;
 mod warp;
 
 pub use arg::Arg;
@@ -20,4 +22,5 @@ pub use frames::Frame;
 pub use instance::{Instance, InstanceError};
 pub use launch::{Launch, LaunchError};
 pub use machine::{Buffer, Config, Element, Machine};
+pub use observed::Observed;
 pub use schedule::Schedule;

@@ -149,8 +149,24 @@ fn panics_tell_what_and_where() {
     let by = |by: u32| [by.into(), BUFFER];
     let divides = [BUFFER, 0u32.into(), BUFFER];
     for (kernel, args, message, line) in [
-        ("bounds", &len(31)[..], Some("index out of bounds"), 6),
-        ("slices", &len(32), Some("slice index out of range"), 24),
+        (
+            "bounds",
+            &len(31)[..],
+            Some("index out of bounds: the len is 31 but the index is 31"),
+            6,
+        ),
+        (
+            "slices",
+            &len(32),
+            Some("range end index 33 out of range for slice of length 32"),
+            24,
+        ),
+        (
+            "slices",
+            &len(2),
+            Some("range end index 4 out of range for slice of length 2"),
+            24,
+        ),
         ("divides", &divides, Some("div by zero"), 32),
         ("says", &by(31), None, 39),
         ("says", &by(77), None, 42),
@@ -167,7 +183,7 @@ fn panics_tell_what_and_where() {
     let text = fault(PANICS, "bounds", &len(31)).to_string();
     assert!(
         text.starts_with(
-            "panic: index out of bounds in kernel `bounds` (function `core::panicking::panic_fmt`), block (0, 0, 0), \
+            "panic: index out of bounds: the len is 31 but the index is 31 in kernel `bounds` (function `core::panicking::panic_fmt`), block (0, 0, 0), \
              thread (31, 0, 0), PTX line "
         ),
         "{text}"

@@ -31,12 +31,8 @@ pub(super) fn in_workspace(root: &Path) -> Result<Vec<String>> {
         let source = root.join(&member).join("src");
         let mut files = Vec::new();
         collect(&source, &mut Vec::new(), &mut files)?;
-        let circles = circles(&graph(&files));
-        errors.extend(
-            circles
-                .into_iter()
-                .map(|circle| format!("{member}: {circle}")),
-        );
+        let circles = circles(&graph(&files)).into_iter();
+        errors.extend(circles.map(|circle| format!("{member}: {circle}")));
     }
     Ok(errors)
 }
@@ -86,14 +82,10 @@ fn collect(folder: &Path, modules: &mut Vec<String>, files: &mut Vec<File>) -> R
 }
 
 fn graph(files: &[File]) -> Graph {
-    let known: BTreeSet<&str> = files
-        .iter()
-        .filter_map(|file| file.modules.first().map(String::as_str))
-        .collect();
-    let scanned: Vec<_> = files
-        .iter()
-        .map(|file| (file, Tokens::of(&file.text)))
-        .collect();
+    let modules = files.iter().filter_map(|file| file.modules.first());
+    let known: BTreeSet<&str> = modules.map(String::as_str).collect();
+    let scanned = files.iter().map(|file| (file, Tokens::of(&file.text)));
+    let scanned: Vec<_> = scanned.collect();
     // The files of modules that are declared for tests only.
     let for_tests = scanned.iter().flat_map(|(file, tokens)| {
         let modules = tokens.test_modules.iter();
@@ -113,11 +105,9 @@ fn graph(files: &[File]) -> Graph {
         for (name, line) in root_names(&tokens.all, file.modules.len()) {
             let module = known.get(name).or_else(|| exported.get(name)).copied();
             if let Some(module) = module.filter(|module| module != own) {
-                graph
-                    .entry(own.clone())
-                    .or_default()
-                    .entry(module.to_owned())
-                    .or_insert_with(|| format!("{}:{line}", file.shown));
+                let needed = graph.entry(own.clone()).or_default();
+                let place = || format!("{}:{line}", file.shown);
+                needed.entry(module.to_owned()).or_insert_with(place);
             }
         }
     }
@@ -142,11 +132,8 @@ fn root_names(tokens: &[Token], depth: usize) -> Vec<(&str, usize)> {
             }
             "crate" if text(at + 1) == "::" => heads(&tokens[at + 2..], &mut names),
             "super" if at == 0 || text(at - 1) != "::" => {
-                let ups = (0..)
-                    .take_while(|step| {
-                        text(at + 2 * step) == "super" && text(at + 2 * step + 1) == "::"
-                    })
-                    .count();
+                let is_up = |at| text(at) == "super" && text(at + 1) == "::";
+                let ups = (0..).take_while(|step| is_up(at + 2 * step)).count();
                 if ups > 0 && ups == depth + inside.len() {
                     heads(&tokens[at + 2 * ups..], &mut names);
                 }
@@ -162,33 +149,18 @@ fn root_names(tokens: &[Token], depth: usize) -> Vec<(&str, usize)> {
 
 /// The first names of a path, or of each path in a group `{a::b, c}`.
 fn heads<'a>(tokens: &'a [Token], names: &mut Vec<(&'a str, usize)>) {
-    match tokens.first() {
-        Some(first) if first.text == "{" => {
-            let mut depth = 0;
-            let mut at_start = false;
-            for token in tokens {
-                match token.text.as_str() {
-                    "{" => {
-                        depth += 1;
-                        at_start = depth == 1;
-                    }
-                    "}" => {
-                        depth -= 1;
-                        if depth == 0 {
-                            return;
-                        }
-                    }
-                    "," => at_start = depth == 1,
-                    _ if at_start => {
-                        names.push((&token.text, token.line));
-                        at_start = false;
-                    }
-                    _ => {}
-                }
-            }
+    let (mut depth, mut is_head) = (0, true);
+    for token in tokens {
+        match token.text.as_str() {
+            "{" => depth += 1,
+            "}" => depth -= 1,
+            name if is_head => names.push((name, token.line)),
+            _ => {}
         }
-        Some(first) => names.push((&first.text, first.line)),
-        None => {}
+        if depth == 0 {
+            return;
+        }
+        is_head = depth == 1 && matches!(token.text.as_str(), "{" | ",");
     }
 }
 
@@ -198,30 +170,21 @@ fn re_exports<'a>(
     known: &BTreeSet<&'a str>,
     exported: &mut BTreeMap<&'a str, &'a str>,
 ) {
-    for (at, _) in tokens
-        .iter()
-        .enumerate()
-        .filter(|(_, token)| token.text == "use")
-    {
-        let declaration = tokens[at + 1..].split(|token| token.text == ";").next();
-        let mut words = declaration.unwrap_or_default();
+    for declaration in tokens.split(|token| token.text == ";") {
+        let of_use = declaration.iter().position(|token| token.text == "use");
+        let mut words = &declaration[of_use.map_or(declaration.len(), |at| at + 1)..];
         while let [first, second, rest @ ..] = words
             && matches!(first.text.as_str(), "crate" | "self")
             && second.text == "::"
         {
             words = rest;
         }
-        let Some(module) = words
-            .first()
-            .filter(|first| known.contains(first.text.as_str()))
-        else {
-            continue;
-        };
+        let module = words.first().map_or("", |first| first.text.as_str());
         for (index, word) in words.iter().enumerate().skip(1) {
             let next = words.get(index + 1).map_or("", |next| next.text.as_str());
             let is_last = matches!(next, "" | "," | "}");
-            if is_last && word.text.starts_with(|c: char| c.is_alphabetic()) {
-                exported.insert(&word.text, &module.text);
+            if is_last && known.contains(module) && word.text.starts_with(char::is_alphabetic) {
+                exported.insert(&word.text, module);
             }
         }
     }

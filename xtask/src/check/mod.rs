@@ -106,20 +106,17 @@ pub(crate) fn everything() -> Result<()> {
 
 /// Whether the files of rungs are formatted. `cargo fmt` does not find them, because the macro `rungs!` declares them.
 fn format_of_kernels() -> std::result::Result<(), Vec<String>> {
-    let ladders = root().join("kernels-gpu/src");
     let entries_of = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         paths.sort();
         paths
     };
-    let folders = entries_of(&ladders)
-        .into_iter()
-        .filter(|path| path.is_dir());
-    let files = folders.flat_map(|folder| entries_of(&folder));
-    let files: Vec<PathBuf> = files
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .collect();
+    let all = entries_of(&root().join("kernels-gpu/src")).into_iter();
+    let files = all
+        .filter(|path| path.is_dir())
+        .flat_map(|folder| entries_of(&folder));
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
     let formatted = Command::new("rustfmt")
         .args(["--edition", "2024", "--check"])
         .args(files)
@@ -177,15 +174,11 @@ fn run(step: &Step) -> Result<(Report, Outcome)> {
 }
 
 fn summary(reports: &[Report], passed: usize, whole: Duration) -> Result<()> {
-    let times: Vec<String> = reports
-        .iter()
-        .map(|report| format!("{} {}", report.name, seconds(report.time)))
-        .collect();
+    let time = |report: &Report| format!("{} {}", report.name, seconds(report.time));
+    let times: Vec<String> = reports.iter().map(time).collect();
     let line = format!("in {}: {}", seconds(whole), times.join(", "));
-    let failed: Vec<(&str, &Vec<String>)> = reports
-        .iter()
-        .filter_map(|report| Some((report.name, report.failed.as_ref().err()?)))
-        .collect();
+    let failure = |own: &'_ Report| Some((own.name, own.failed.clone().err()?));
+    let failed: Vec<_> = reports.iter().filter_map(failure).collect();
     if failed.is_empty() {
         status("All passed", format_args!("{line}; {passed} tests"));
         return Ok(());
@@ -227,16 +220,14 @@ mod tests {
     fn the_summary_has_everything_that_failed() {
         let fine = [report("formatting", Ok(())), report("lints", Ok(()))];
         assert!(summary(&fine, 3, Duration::from_secs(3)).is_ok());
+        let [formatting, tests] = [
+            "`cargo fmt` formats everything",
+            "cargo test -p host --lib\n  a\n  b",
+        ];
         let reports = [
-            report(
-                "formatting",
-                Err(vec!["`cargo fmt` formats everything".to_owned()]),
-            ),
+            report("formatting", Err(vec![formatting.to_owned()])),
             report("lints", Ok(())),
-            report(
-                "tests",
-                Err(vec!["cargo test -p host --lib\n  a\n  b".to_owned()]),
-            ),
+            report("tests", Err(vec![tests.to_owned()])),
         ];
         let failure = summary(&reports, 3, Duration::from_secs(3)).expect_err("two failed");
         assert_eq!(failure.code, 1);

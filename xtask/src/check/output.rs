@@ -22,18 +22,11 @@ pub(super) struct Outcome {
 impl Outcome {
     /// The targets that failed, as the command that runs each again, with its failed tests below.
     pub(super) fn failures(&self) -> Vec<String> {
-        self.targets
-            .iter()
-            .map(|(target, tests)| {
-                let tests: String = tests.iter().map(|test| format!("\n  {test}")).collect();
-                let crashed = if tests.is_empty() {
-                    " (ended without a result)"
-                } else {
-                    ""
-                };
-                format!("cargo test {target}{crashed}{tests}")
-            })
-            .collect()
+        let failure = |(target, tests): &(String, Vec<String>)| match &tests[..] {
+            [] => format!("cargo test {target} (ended without a result)"),
+            tests => format!("cargo test {target}\n  {}", tests.join("\n  ")),
+        };
+        self.targets.iter().map(failure).collect()
     }
 
     fn read(&mut self, line: &str) {

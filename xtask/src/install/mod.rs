@@ -57,21 +57,14 @@ pub(crate) fn setup(with_nvidia: bool) -> Result<()> {
         nvidia::install_if_missing()?;
     }
     let (rustc, llvm) = (&found.rustc, &found.llvm);
-    status(
-        "Ready",
-        format_args!(
-            "{}rustc {} ({}), LLVM {} ({}){}",
-            if complete { "nothing is missing: " } else { "" },
-            rustc.version,
-            rustc.origin,
-            llvm.version,
-            llvm.origin,
-            if with_nvidia {
-                ", and NVIDIA's tools"
-            } else {
-                ""
-            },
-        ),
-    );
+    let before = if complete { "nothing is missing: " } else { "" };
+    let rustc = format!("rustc {} ({})", rustc.version, rustc.origin);
+    let llvm = format!("LLVM {} ({})", llvm.version, llvm.origin);
+    let nvidia = if with_nvidia {
+        ", and NVIDIA's tools"
+    } else {
+        ""
+    };
+    status("Ready", format_args!("{before}{rustc}, {llvm}{nvidia}"));
     Ok(())
 }

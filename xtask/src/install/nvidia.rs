@@ -61,12 +61,10 @@ fn install() -> Result<()> {
     let folder = locate::nvidia::folder()
         .unwrap_or_else(|| root().join("target").join("nvidia").join(RELEASE));
     let parent = folder.parent().expect("the folder is inside another");
+    let what = format!("NVIDIA's tools {RELEASE} from PyPI ({SIZE})");
     status(
         "Installing",
-        format_args!(
-            "NVIDIA's tools {RELEASE} from PyPI ({SIZE}) into {}",
-            folder.display()
-        ),
+        format_args!("{what} into {}", folder.display()),
     );
     ensure_pip()?;
     std::fs::create_dir_all(parent).map_err(|error| Failure::file("create", parent, &error))?;
@@ -110,14 +108,10 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 /// Removes the folders of interrupted installations.
 fn remove_abandoned(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
-        let age = entry
-            .metadata()
-            .and_then(|data| data.modified())
-            .ok()
-            .and_then(|time| time.elapsed().ok());
-        if entry.file_name().to_string_lossy().starts_with(PARTIAL)
-            && age.is_some_and(|age| age > ABANDONED)
-        {
+        let changed = entry.metadata().and_then(|data| data.modified());
+        let age = changed.ok().and_then(|time| time.elapsed().ok());
+        let is_partial = entry.file_name().to_string_lossy().starts_with(PARTIAL);
+        if is_partial && age.is_some_and(|age| age > ABANDONED) {
             // If it cannot be removed it only takes up space.
             let _ = std::fs::remove_dir_all(entry.path());
         }

@@ -23,21 +23,15 @@ pub(super) fn install() {
 fn add(kind: &str, name: &str) -> bool {
     status("Running", format_args!("rustup {kind} add {name}"));
     // From the root, where rust-toolchain.toml says which toolchain.
-    match output(
-        Command::new("rustup")
-            .args([kind, "add", name])
-            .current_dir(root()),
-    ) {
-        Ok(_) => true,
-        Err(failure) => {
-            let reason = failure
-                .message
-                .lines()
-                .find(|line| line.contains("error:"))
-                .unwrap_or(&failure.message);
-            let reason = reason.trim_start_matches("error: ");
-            status("Refused", format_args!("by rustup: {reason}"));
-            false
-        }
+    let mut rustup = Command::new("rustup");
+    let added = output(rustup.args([kind, "add", name]).current_dir(root()));
+    if let Err(failure) = &added {
+        let mut lines = failure.message.lines();
+        let reason = lines.find(|line| line.contains("error:"));
+        let reason = reason
+            .unwrap_or(&failure.message)
+            .trim_start_matches("error: ");
+        status("Refused", format_args!("by rustup: {reason}"));
     }
+    added.is_ok()
 }

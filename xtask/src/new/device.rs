@@ -95,13 +95,9 @@ pub(super) fn with_file(text: &str, file: &str, behind: &str) -> Option<String> 
     let start = text.find("rungs! {")? + "rungs! {".len();
     let end = start + text[start..].find('}')?;
     let list = &text[start..end];
-    let files: Vec<&str> = list
-        .split(',')
-        .map(str::trim)
-        .filter(|file| !file.is_empty())
-        .collect();
+    let files = list.split(',').map(str::trim);
+    let mut files: Vec<&str> = files.filter(|file| !file.is_empty()).collect();
     let place = files.iter().position(|name| *name == behind)?;
-    let mut files: Vec<&str> = files;
     files.insert(place + 1, file);
     let list = match list.contains('\n') {
         true => format!("\n    {},\n", files.join(",\n    ")),
@@ -126,19 +122,16 @@ mod tests {
     fn signatures() {
         let text = "/// Not `sum(x)`.\nlet y = sum(a, b);\nentries! {\n    sum(input: *const i32,\n        n: u32,\n    )\n    \
                     for X x Y in [32 x 16, 16 x 16];";
-        let parameters = "input: *const i32, n: u32".to_owned();
         let blocks = Some(("X x Y".to_owned(), "32 x 16, 16 x 16".to_owned()));
-        assert_eq!(
-            signature(text, "sum"),
-            Some(Signature { parameters, blocks })
-        );
-        let text = "pub unsafe fn a_sum(a: *mut u8) {} pub unsafe fn sum(input: *const i32) {";
-        let parameters = "input: *const i32".to_owned();
-        let blocks = None;
-        assert_eq!(
-            signature(text, "sum"),
-            Some(Signature { parameters, blocks })
-        );
+        let other = "pub unsafe fn a_sum(a: *mut u8) {} pub unsafe fn sum(input: *const i32) {";
+        for (text, parameters, blocks) in [
+            (text, "input: *const i32, n: u32", blocks),
+            (other, "input: *const i32", None),
+        ] {
+            let parameters = parameters.to_owned();
+            let expected = Signature { parameters, blocks };
+            assert_eq!(signature(text, "sum"), Some(expected));
+        }
         let text = "entries! { $name(a: *const f32) for T in [16]; }";
         assert!(signature(text, "sum").is_some_and(|found| found.blocks.is_some()));
         assert_eq!(signature("sum;", "sum"), None);
@@ -149,10 +142,8 @@ mod tests {
         let line = with_file("a\nrungs! { one, two }\nb", "new", "one");
         assert_eq!(line.as_deref(), Some("a\nrungs! { one, new, two }\nb"));
         let lines = with_file("rungs! {\n    one,\n    two,\n}\n", "new", "two");
-        assert_eq!(
-            lines.as_deref(),
-            Some("rungs! {\n    one,\n    two,\n    new,\n}\n")
-        );
+        let expected = "rungs! {\n    one,\n    two,\n    new,\n}\n";
+        assert_eq!(lines.as_deref(), Some(expected));
         assert_eq!(with_file("rungs! { one }", "new", "two"), None);
     }
 }

@@ -49,13 +49,10 @@ pub(crate) fn new(name: &str) -> Result<()> {
         listed.ok_or_else(|| no_place("host/src/ladders/mod.rs"))?,
     );
     changes.write()?;
-    status(
-        "Next",
-        format_args!(
-            "fill in kernels-gpu/src/{name}/naive.rs and the reference in host/src/ladders/{name}.rs, then `cargo \
-             xtask check {name}`"
-        ),
-    );
+    let kernel = format!("kernels-gpu/src/{name}/naive.rs");
+    let reference = format!("the reference in host/src/ladders/{name}.rs");
+    let next = format!("fill in {kernel} and {reference}, then `cargo xtask check {name}`");
+    status("Next", next);
     Ok(())
 }
 
@@ -90,11 +87,8 @@ fn with_module(text: &str, name: &str) -> Option<String> {
 fn with_ladder(text: &str, name: &str) -> Option<String> {
     let start = text.find("[Ladder] = &[")?;
     let end = start + text[start..].find("\n];")?;
-    Some(format!(
-        "{}\n    {name}::LADDER,{}",
-        &text[..end],
-        &text[end..]
-    ))
+    let (before, after) = text.split_at(end);
+    Some(format!("{before}\n    {name}::LADDER,{after}"))
 }
 
 #[cfg(test)]

@@ -60,12 +60,8 @@ impl Changes {
         let new = self.0.iter().filter(|change| change.is_new);
         let mut rustfmt = Command::new("rustfmt");
         // The lengths of names change the lengths of lines, so the new files are formatted.
-        output(
-            rustfmt
-                .args(["--edition", "2024"])
-                .args(new.map(|change| &change.path)),
-        )
-        .map(drop)
+        let paths = new.map(|change| &change.path);
+        output(rustfmt.args(["--edition", "2024"]).args(paths)).map(drop)
     }
 }
 

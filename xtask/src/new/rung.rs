@@ -24,13 +24,11 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     let names = || rungs.iter().map(|rung| rung.name.as_str());
     let before = rungs.iter().find(|rung| rung.name == after);
     let before = before.ok_or_else(|| {
-        Failure::request(format!("there is no rung `{after}` to stand behind")).hint(match nearest(
-            after,
-            names(),
-        ) {
+        let hint = match nearest(after, names()) {
             Some(near) => format!("did you mean `--after {near}`?"),
             None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
-        })
+        };
+        Failure::request(format!("there is no rung `{after}` to stand behind")).hint(hint)
     })?;
     let ladder = &before.ladder;
     let file = name.strip_prefix(&format!("{ladder}_")).ok_or_else(|| {
@@ -41,11 +39,8 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     })?;
     check_name(file)?;
     let text = read(&before.path)?;
-    let after_file = before
-        .path
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy();
+    let after_file = before.path.file_stem().unwrap_or_default();
+    let after_file = after_file.to_string_lossy();
     let unreadable = |what: &str| {
         let place = from_root(&before.path);
         Failure::new(format!("{what} of `{after}` is not to be found in {place}"))
@@ -61,17 +56,13 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     // What is not there on an older GPU cannot be named there.
     let condition = text.lines().find(|line| line.starts_with("#![cfg("));
     let condition = condition.map_or(String::new(), |line| format!("{line}\n"));
-    let arguments: Vec<&str> = signature
-        .parameters
-        .split(',')
-        .filter_map(|parameter| Some(parameter.split_once(':')?.0.trim()))
-        .collect();
+    let parameters = signature.parameters.split(',');
+    let names = parameters.filter_map(|parameter| Some(parameter.split_once(':')?.0.trim()));
+    let arguments: Vec<&str> = names.collect();
     let (constants, sizes) = signature.blocks.clone().unwrap_or_default();
     let constant_names: Vec<&str> = constants.split(" x ").collect();
-    let constant_parameters: Vec<String> = constant_names
-        .iter()
-        .map(|constant| format!("const {constant}: usize"))
-        .collect();
+    let parameter = |constant: &&str| format!("const {constant}: usize");
+    let constant_parameters: Vec<String> = constant_names.iter().map(parameter).collect();
     let values = [
         ("name", name),
         ("NAME", &upper[0]),
@@ -97,12 +88,8 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     changes.create(path.clone(), template, &values)?;
     changes.edit(list, listed);
     changes.write()?;
-    status(
-        "Next",
-        format_args!(
-            "fill in {}, then `cargo xtask check {name}`",
-            from_root(&path)
-        ),
-    );
+    let path = from_root(&path);
+    let next = format!("fill in {path}, then `cargo xtask check {name}`");
+    status("Next", next);
     Ok(())
 }

@@ -9,17 +9,15 @@ use std::collections::BTreeSet;
 use super::metrics::{METRICS, defaults, find};
 use super::statements::{Finding, Relation, STATEMENTS, Statement};
 use super::*;
-use engine::selection::select_with;
+use engine::selection::{Selection, select_with};
 use host::{CATALOG, Error, ladder, ladders};
 
 #[test]
 fn metrics_are_named_once_and_need_counters_that_there_are() {
     let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
     assert_eq!(names.len(), METRICS.len());
-    let counters: BTreeSet<&str> = simt::counters::METRICS
-        .iter()
-        .map(|counter| counter.name)
-        .collect();
+    let counters = simt::counters::METRICS.iter();
+    let counters: BTreeSet<&str> = counters.map(|counter| counter.name).collect();
     for metric in METRICS.iter() {
         for name in metric.sim.needs(&metric.name) {
             assert!(counters.contains(name.as_str()), "{}: {name}", metric.name);
@@ -51,39 +49,29 @@ fn metrics_are_named_once_and_need_counters_that_there_are() {
 
 #[test]
 fn a_metric_can_be_a_counter_or_on_a_gpu_anything_of_nsights_form() {
-    assert!(
-        find("ptx_inst_executed.sum", false)
-            .unwrap()
-            .gpu
-            .missing()
-            .is_some()
-    );
+    let of_ptx = find("ptx_inst_executed.sum", false).unwrap();
+    assert!(of_ptx.gpu.missing().is_some());
     let blocks = find("sm__ctas_launched.sum", false).unwrap();
     assert_eq!((blocks.sim, blocks.gpu), (Source::Same, Source::Same));
     let any = find("sm__cycles_active.avg", true).unwrap();
     assert!(any.sim.missing().is_some());
     assert_eq!(any.gpu.needs(&any.name), ["sm__cycles_active.avg"]);
     assert!(find("launch__registers_per_thread", true).is_ok());
-    for (name, on_gpu, part) in [
-        (
-            "sm__cycles_active.avg",
-            false,
-            "--device gpu asks Nsight Compute",
-        ),
-        ("sm__cycles_active", true, "no metric is named"),
-        ("__x.sum", true, "no metric is named"),
-        ("sm__x.sum; rm", true, "no metric is named"),
-        ("", true, "no metric is named"),
-        (
-            "gpu__time_duration.sun",
-            false,
-            "did you mean `gpu__time_duration.sum`?",
-        ),
-        ("ptx_barriers", false, "ptx_barriers.sum"),
-    ] {
+    let refused = |name: &str, on_gpu, part: &str| {
         let error = find(name, on_gpu).unwrap_err().to_string();
         assert!(error.contains(part), "{name}: {error}");
+    };
+    refused(
+        "sm__cycles_active.avg",
+        false,
+        "--device gpu asks Nsight Compute",
+    );
+    for name in ["sm__cycles_active", "__x.sum", "sm__x.sum; rm", ""] {
+        refused(name, true, "no metric is named");
     }
+    let near = "did you mean `gpu__time_duration.sum`?";
+    refused("gpu__time_duration.sun", false, near);
+    refused("ptx_barriers", false, "ptx_barriers.sum");
 }
 
 #[test]
@@ -140,80 +128,46 @@ fn a_statement_is_checked_where_its_rungs_are() {
         statement.check(metric, profile, side)
     };
     let numbers = "reduce_neighbored_less 40.00, reduce_neighbored 100.00".to_owned();
-    assert_eq!(
-        check(&made_up(&[100.0, 40.0]), Side::Sim),
-        Finding::Holds(numbers)
-    );
-    assert!(matches!(
-        check(&made_up(&[100.0, 60.0]), Side::Sim),
-        Finding::DoesNot(_)
-    ));
+    let both = made_up(&[100.0, 40.0]);
+    assert_eq!(check(&both, Side::Sim), Finding::Holds(numbers));
+    let found = check(&made_up(&[100.0, 60.0]), Side::Sim);
+    assert!(matches!(found, Finding::DoesNot(_)));
     let missing = Finding::Unknown(vec!["reduce_neighbored_less".to_owned()]);
     assert_eq!(check(&made_up(&[100.0]), Side::Sim), missing);
-    assert!(matches!(
-        check(&made_up(&[100.0, 40.0]), Side::Gpu),
-        Finding::Unknown(_)
-    ));
+    assert!(matches!(check(&both, Side::Gpu), Finding::Unknown(_)));
 }
 
 #[test]
 fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
     let selected = |targets: &[&str], options: &[(&'static str, &str)]| {
         let targets: Vec<String> = targets.iter().map(|&target| target.to_owned()).collect();
-        let options: Vec<_> = options
-            .iter()
-            .map(|&(name, text)| (name, text.to_owned()))
-            .collect();
-        select_with(&CATALOG, &targets, &options)
+        let options = options.iter().map(|&(name, text)| (name, text.to_owned()));
+        select_with(&CATALOG, &targets, &options.collect::<Vec<_>>())
     };
     assert_eq!(selected(&[], &[]).unwrap().len(), ladders().len());
-    let mixed = selected(
-        &[
-            "transpose_smem",
-            "reduce_unrolling",
-            "matmul",
-            "matmul_naive",
-        ],
-        &[("n", "64"), ("rows", "32")],
-    )
-    .unwrap();
-    let rows: Vec<_> = mixed
-        .iter()
-        .map(|one| {
-            let options: Vec<&str> = one.given.iter().map(|(name, _)| *name).collect();
-            (
-                one.ladder.name,
-                one.whole,
-                one.named.join(" "),
-                options.join(" "),
-            )
-        })
-        .collect();
-    let row = |ladder, whole, named: &str, options: &str| {
-        (ladder, whole, named.to_owned(), options.to_owned())
+    let targets = [
+        "transpose_smem",
+        "reduce_unrolling",
+        "matmul",
+        "matmul_naive",
+    ];
+    let mixed = selected(&targets, &[("n", "64"), ("rows", "32")]).unwrap();
+    let row = |own: &Selection| {
+        let options: Vec<&str> = own.given.iter().map(|(name, _)| *name).collect();
+        let (ladder, named, options) = (own.ladder.name, own.named.join(" "), options.join(" "));
+        format!("{ladder}, {}, {named}, {options}", own.whole)
     };
-    assert_eq!(
-        rows,
-        [
-            row("reduce", false, "reduce_unrolling", "n"),
-            row("transpose", false, "transpose_smem", "rows"),
-            row("matmul", true, "matmul_naive", "n"),
-        ]
-    );
-    let rungs: Vec<&str> = plan(&mixed[0], None)
-        .unwrap()
-        .rungs()
-        .iter()
-        .map(|rung| rung.name)
-        .collect();
-    assert_eq!(
-        rungs,
-        [
-            "reduce_unrolling2",
-            "reduce_unrolling4",
-            "reduce_unrolling8"
-        ]
-    );
+    let rows = [
+        "reduce, false, reduce_unrolling, n",
+        "transpose, false, transpose_smem, rows",
+        "matmul, true, matmul_naive, n",
+    ];
+    assert_eq!(mixed.iter().map(row).collect::<Vec<_>>(), rows);
+    let plan_of_reduce = plan(&mixed[0], None).unwrap();
+    let rungs = plan_of_reduce.rungs();
+    let rungs: Vec<&str> = rungs.iter().map(|rung| rung.name).collect();
+    let three = "reduce_unrolling2 reduce_unrolling4 reduce_unrolling8";
+    assert_eq!(rungs.join(" "), three);
     assert_eq!(
         selected(&["shuffle", "histogram"], &[("rows", "1")])
             .unwrap_err()

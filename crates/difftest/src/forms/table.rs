@@ -5,8 +5,7 @@ use std::collections::{HashMap, HashSet};
 use ptx::opcode::{Class, class};
 use simt::Module;
 
-use super::{Form, Ty};
-use crate::generate::REGISTERS;
+use super::{Form, REGISTERS, Ty};
 
 const TABLE: &str = include_str!("../../../simt/src/decode/forms.txt");
 

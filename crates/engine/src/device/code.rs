@@ -64,7 +64,7 @@ impl<M> Codes<M> {
     pub(super) fn get(
         &mut self,
         launch: &Launch,
-        compile: impl Fn(&str) -> Result<M, Error>,
+        compile: impl FnMut(&str) -> Result<M, Error>,
     ) -> Result<&Compiled<M>, Error> {
         let place = match launch.code {
             Code::Kernels => 0,
@@ -85,7 +85,7 @@ impl<M> Codes<M> {
         &mut self,
         launch: &Launch,
         own: (usize, Option<String>),
-        compile: impl Fn(&str) -> Result<M, Error>,
+        mut compile: impl FnMut(&str) -> Result<M, Error>,
     ) -> Result<(usize, Option<String>), Error> {
         let source = self.sources.get(own.0).ok_or_else(|| {
             Error::launch(

@@ -2,9 +2,7 @@
 
 use ptx::extract::SourceLines;
 use simt::observe::Observer;
-use simt::{
-    Buffer, Config, Function, Launch as SimLaunch, LoadError, Machine, MemoryError, Module,
-};
+use simt::{Buffer, Config, Function, Instance, Launch as SimLaunch, Machine, MemoryError, Module};
 
 use super::allocations::{Allocations, check_size};
 use super::code::Codes;
@@ -20,7 +18,7 @@ const MAX_INSTRUCTIONS: u64 = 1 << 40;
 /// A [`simt::Machine`]. It loads the kernels when they are first used.
 pub struct Sim {
     machine: Machine,
-    codes: Codes<Module>,
+    codes: Codes<Instance>,
     buffers: Allocations<Buffer<u8>>,
     info: DeviceInfo,
     counting: bool,
@@ -109,10 +107,18 @@ impl Sim {
         launch: &Launch,
         bound: &[BufferId],
     ) -> Result<(Function, Vec<simt::Arg>), Error> {
-        let words = |error: LoadError| Error::launch(launch, error.to_string().replace('\n', " "));
-        let compile = |ptx: &str| Module::from_ptx(ptx).map_err(words);
-        let compiled = self.codes.get(launch, compile)?;
-        let function = compiled.module.function(&launch.entry).map_err(words)?;
+        let words = |text: String| Error::launch(launch, text.replace('\n', " "));
+        let machine = &mut self.machine;
+        // Loaded once, so that variables keep their values from launch to launch.
+        let load = |ptx: &str| {
+            let module = Module::from_ptx(ptx).map_err(|error| words(error.to_string()))?;
+            machine
+                .load(&module)
+                .map_err(|error| words(error.to_string()))
+        };
+        let compiled = self.codes.get(launch, load)?;
+        let function = compiled.module.function(&launch.entry);
+        let function = function.map_err(|error| words(error.to_string()))?;
         let mut args = Vec::with_capacity(launch.args.len());
         for arg in &launch.args {
             args.push(match *arg {
@@ -212,3 +218,6 @@ impl Device for Sim {
 fn failed(doing: &'static str) -> impl Fn(MemoryError) -> Error {
     move |error| Error::device(doing, error)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::rustc::parse_version;
-use super::{LLVM_OVERRIDE, LlvmTools, NotFound, Place, on_path, output_of, rustup_toolchains};
+use super::{
+    LLVM_OVERRIDE, LlvmTools, NotFound, Place, entries, on_path, output_of, rustup_toolchains,
+};
 
 /// The number of newer major versions than rustc's LLVM that are tried: LLVM reads the IR of older versions.
 const NEWER: u32 = 4;
@@ -14,14 +16,7 @@ const NEWER: u32 = 4;
 /// [`NotFound`], with every place that was searched and the missing part there, when none can be used.
 pub fn find_llvm(oldest: u32) -> Result<LlvmTools, NotFound> {
     let places = match std::env::var_os(LLVM_OVERRIDE) {
-        Some(folder) => {
-            let folder = PathBuf::from(folder);
-            vec![(
-                LLVM_OVERRIDE.to_owned(),
-                folder.join("opt"),
-                folder.join("llc"),
-            )]
-        }
+        Some(folder) => vec![in_folder(LLVM_OVERRIDE.to_owned(), folder.as_ref())],
         None => places(oldest),
     };
     let mut looked = Vec::new();
@@ -35,10 +30,10 @@ pub fn find_llvm(oldest: u32) -> Result<LlvmTools, NotFound> {
                     origin,
                 });
             }
-            Err(missing) => looked.push(Place {
-                name: origin,
-                missing,
-            }),
+            Err(missing) => {
+                let name = origin;
+                looked.push(Place { name, missing });
+            }
         }
     }
     Err(NotFound {
@@ -47,46 +42,37 @@ pub fn find_llvm(oldest: u32) -> Result<LlvmTools, NotFound> {
     })
 }
 
-fn places(oldest: u32) -> Vec<(String, PathBuf, PathBuf)> {
+/// A place in words, with the paths of `opt` and `llc` there.
+type Tools = (String, PathBuf, PathBuf);
+
+fn in_folder(origin: String, folder: &Path) -> Tools {
+    (origin, folder.join("opt"), folder.join("llc"))
+}
+
+fn places(oldest: u32) -> Vec<Tools> {
     let mut places = Vec::new();
     for (name, folder) in rustup_toolchains() {
         // The component llvm-tools puts them beside the libraries of the host.
-        for host in std::fs::read_dir(folder.join("lib/rustlib"))
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
-            let bin = host.path().join("bin");
+        for (_, host) in entries(&folder.join("lib/rustlib")) {
+            let bin = host.join("bin");
             if bin.join("llc").is_file() {
-                places.push((
-                    format!("llvm-tools of rustup toolchain {name}"),
-                    bin.join("opt"),
-                    bin.join("llc"),
-                ));
+                let origin = format!("llvm-tools of rustup toolchain {name}");
+                places.push(in_folder(origin, &bin));
             }
         }
     }
     if places.is_empty() {
-        let nowhere = PathBuf::new();
-        places.push((
-            "llvm-tools of a rustup toolchain".to_owned(),
-            nowhere.clone(),
-            nowhere,
-        ));
+        let origin = "llvm-tools of a rustup toolchain".to_owned();
+        places.push((origin, PathBuf::new(), PathBuf::new()));
     }
     for major in oldest..=oldest + NEWER {
         let folder = PathBuf::from(format!("/usr/lib/llvm-{major}/bin"));
-        let named = (
-            on_path(format!("opt-{major}")),
-            on_path(format!("llc-{major}")),
-        );
-        let (opt, llc) = match named {
-            (opts, llcs) if !opts.is_empty() && !llcs.is_empty() => {
-                (opts[0].clone(), llcs[0].clone())
-            }
-            _ => (folder.join("opt"), folder.join("llc")),
-        };
-        places.push((format!("opt-{major} and llc-{major}"), opt, llc));
+        let origin = format!("opt-{major} and llc-{major}");
+        let [opts, llcs] = ["opt", "llc"].map(|tool| on_path(format!("{tool}-{major}")));
+        places.push(match (&opts[..], &llcs[..]) {
+            ([opt, ..], [llc, ..]) => (origin, opt.clone(), llc.clone()),
+            _ => in_folder(origin, &folder),
+        });
     }
     for (opt, llc) in on_path("opt").into_iter().zip(on_path("llc")) {
         places.push((format!("{} and {}", opt.display(), llc.display()), opt, llc));
@@ -125,25 +111,24 @@ mod tests {
 
     #[test]
     fn versions_are_read_from_either_wording() {
-        assert_eq!(
-            version_of("Debian LLVM version 22.1.8\n  Optimized"),
-            Some("22.1.8".into())
-        );
-        assert_eq!(
-            version_of("LLVM (http://llvm.org/):\n  LLVM version 21.0.0"),
-            Some("21.0.0".into())
-        );
-        assert_eq!(version_of("clang"), None);
+        for (said, version) in [
+            ("Debian LLVM version 22.1.8\n  Optimized", Some("22.1.8")),
+            (
+                "LLVM (http://llvm.org/):\n  LLVM version 21.0.0",
+                Some("21.0.0"),
+            ),
+            ("clang", None),
+        ] {
+            assert_eq!(version_of(said).as_deref(), version);
+        }
     }
 
     #[test]
     fn a_version_that_does_not_exist_lists_where_it_was_looked_for() {
         let error = find_llvm(9000).expect_err("there is no LLVM 9000");
         let text = error.to_string();
-        assert!(
-            text.contains("opt-9000 and llc-9000: not installed"),
-            "{text}"
-        );
-        assert!(text.contains("llvm-tools"), "{text}");
+        for part in ["opt-9000 and llc-9000: not installed", "llvm-tools"] {
+            assert!(text.contains(part), "{text}");
+        }
     }
 }

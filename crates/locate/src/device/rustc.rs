@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    CoreLibrary, DeviceRustc, NotFound, Place, RUSTC_OVERRIDE, TARGET, on_path, output_of,
+    CoreLibrary, DeviceRustc, NotFound, Place, RUSTC_OVERRIDE, TARGET, entries, on_path, output_of,
     rustup_toolchains,
 };
 
@@ -87,27 +87,20 @@ fn judge(path: &Path, origin: &str) -> Judged {
             .ok_or_else(|| unusable(format!("`-vV` does not say `{name}`")))
     };
     let (version, llvm) = (field("release:")?, field("LLVM version:")?);
-    let sysroot = PathBuf::from(
-        output_of(path, &["--print", "sysroot"])
-            .map_err(unusable)?
-            .trim(),
-    );
+    let sysroot = output_of(path, &["--print", "sysroot"]).map_err(unusable)?;
+    let sysroot = PathBuf::from(sysroot.trim());
     let lacking = |missing: String| (missing, Some(sysroot.clone()));
 
     if parse_version(&version).is_none_or(|version| version < OLDEST) {
         let (major, minor) = OLDEST;
-        return Err(lacking(format!(
-            "it is {version}; needs {major}.{minor} or newer"
-        )));
+        let missing = format!("it is {version}; needs {major}.{minor} or newer");
+        return Err(lacking(missing));
     }
     let llvm_major = parse_version(&llvm)
         .map(|(major, _)| major)
         .ok_or_else(|| lacking(format!("its LLVM version is not one: {llvm}")))?;
-    let core = core_library(&sysroot).ok_or_else(|| {
-        lacking(format!(
-            "{version} has neither the target {TARGET} nor library sources"
-        ))
-    })?;
+    let neither = || format!("{version} has neither the target {TARGET} nor library sources");
+    let core = core_library(&sysroot).ok_or_else(|| lacking(neither()))?;
     let rustc = DeviceRustc {
         path: path.to_owned(),
         version,
@@ -120,32 +113,24 @@ fn judge(path: &Path, origin: &str) -> Judged {
 
 fn core_library(sysroot: &Path) -> Option<CoreLibrary> {
     let rustlib = sysroot.join("lib/rustlib");
-    let prebuilt = std::fs::read_dir(rustlib.join(TARGET).join("lib"))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .any(|entry| entry.file_name().to_string_lossy().starts_with("libcore-"));
-    if prebuilt {
+    let prebuilt = entries(&rustlib.join(TARGET).join("lib"));
+    if prebuilt
+        .iter()
+        .any(|(name, _)| name.starts_with("libcore-"))
+    {
         return Some(CoreLibrary::Prebuilt);
     }
     let sources = rustlib.join("src/rust/library");
-    sources
-        .join("core/Cargo.toml")
-        .is_file()
-        .then_some(CoreLibrary::Sources(sources))
+    let has_core = sources.join("core/Cargo.toml").is_file();
+    has_core.then_some(CoreLibrary::Sources(sources))
 }
 
 /// `1.96.0-nightly` → (1, 96).
 pub(super) fn parse_version(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.split(['.', '-', ' ']);
     let major = numbers.next()?.parse().ok()?;
-    Some((
-        major,
-        numbers
-            .next()
-            .and_then(|minor| minor.parse().ok())
-            .unwrap_or(0),
-    ))
+    let minor = numbers.next().and_then(|minor| minor.parse().ok());
+    Some((major, minor.unwrap_or(0)))
 }
 
 #[cfg(test)]

@@ -6,19 +6,15 @@ use super::*;
 fn versions() {
     let said = "ptxas: NVIDIA (R) Ptx optimizing assembler\nCuda compilation tools, release 13.5, V13.5.37\nBuild x";
     assert_eq!(parse_version(said), Some(("13.5.37".to_owned(), (13, 5))));
-    assert_eq!(
-        parse_version("release 12.8, "),
-        Some(("12.8".to_owned(), (12, 8)))
-    );
+    let short = parse_version("release 12.8, ");
+    assert_eq!(short, Some(("12.8".to_owned(), (12, 8))));
     let ncu = "NVIDIA (R) Nsight Compute Command Line Profiler\nCopyright (c) 2018-2025 NVIDIA Corporation\n\
                Version 2025.3.1.0 (build 36398880) (public-release)\n";
-    assert_eq!(
-        parse_version(ncu),
-        Some(("2025.3.1.0".to_owned(), (2025, 3)))
-    );
-    assert_eq!(parse_version("GNU assembler 2.40"), None);
-    assert_eq!(parse_version("release next, V1"), None);
-    assert_eq!(parse_version(""), None);
+    let of_ncu = ("2025.3.1.0".to_owned(), (2025, 3));
+    assert_eq!(parse_version(ncu), Some(of_ncu));
+    for said in ["GNU assembler 2.40", "release next, V1", ""] {
+        assert_eq!(parse_version(said), None);
+    }
 }
 
 #[cfg(unix)]
@@ -42,22 +38,15 @@ fn the_first_that_will_do_is_taken_and_the_others_are_told_of() {
     let mute = program(folder.path(), "mute", "echo hello");
     let good = program(folder.path(), "good", "echo 'release 12.8, V12.8.61'");
 
-    let all = [
-        missing.clone(),
-        old.clone(),
-        broken.clone(),
-        mute.clone(),
-        good,
-    ];
-    let found = first_of(Tool::Ptxas, all).unwrap();
+    let bad = [old, broken, mute];
+    let all = [missing.clone()].into_iter().chain(bad.clone());
+    let found = first_of(Tool::Ptxas, all.chain([good])).unwrap();
     assert_eq!(
-        (found.version.as_str(), found.origin.as_str()),
-        ("12.8.61", "the place of good")
+        [found.version, found.origin],
+        ["12.8.61", "the place of good"]
     );
 
-    let error = first_of(Tool::Ptxas, [old, broken, mute])
-        .unwrap_err()
-        .to_string();
+    let error = first_of(Tool::Ptxas, bad).unwrap_err().to_string();
     for part in [
         "old is 11.8.89; 12.8 is needed",
         "broken failed (exit status: 3)",
@@ -76,14 +65,7 @@ fn the_first_that_will_do_is_taken_and_the_others_are_told_of() {
 #[test]
 fn the_newest_of_several_installations_comes_first() {
     let folder = tempfile::tempdir().unwrap();
-    for name in [
-        "cuda",
-        "cuda-9.2",
-        "cuda-12.8",
-        "cuda-13.0",
-        "cuda-13",
-        "other-99",
-    ] {
+    for name in "cuda cuda-9.2 cuda-12.8 cuda-13.0 cuda-13 other-99".split(' ') {
         fs::create_dir(folder.path().join(name)).unwrap();
     }
     fs::write(folder.path().join("cuda-14.txt"), "").unwrap();

@@ -287,121 +287,46 @@ macro_rules! gpu_float {
     };
 }
 
-gpu_float!(f32: libm::fmodf, libm::sincosf, {
-    exp = basic::exp_f32;
-    exp2 = basic::exp2_f32;
-    ln = libm::logf;
-    log2 = libm::log2f;
-    log10 = libm::log10f;
-    cbrt = libm::cbrtf;
-    sin = libm::sinf;
-    cos = libm::cosf;
-    tan = libm::tanf;
-    asin = libm::asinf;
-    acos = libm::acosf;
-    atan = libm::atanf;
-    exp_m1 = libm::expm1f;
-    ln_1p = libm::log1pf;
-    sinh = libm::sinhf;
-    cosh = libm::coshf;
-    tanh = libm::tanhf;
-    asinh = libm::asinhf;
-    acosh = libm::acoshf;
-    atanh = libm::atanhf;
-}, {
-    powf = libm::powf;
-    hypot = libm::hypotf;
-    atan2 = libm::atan2f;
-});
+/// Implements the trait for both types from one list: each method, then the functions for `f32` and `f64`.
+macro_rules! gpu_floats {
+    (
+        unary { $($one:ident = $one32:path, $one64:path;)* }
+        binary { $($two:ident = $two32:path, $two64:path;)* }
+    ) => {
+        gpu_float!(f32: libm::fmodf, libm::sincosf, { $($one = $one32;)* }, { $($two = $two32;)* });
+        gpu_float!(f64: libm::fmod, libm::sincos, { $($one = $one64;)* }, { $($two = $two64;)* });
+    };
+}
 
-gpu_float!(f64: libm::fmod, libm::sincos, {
-    exp = libm::exp;
-    exp2 = libm::exp2;
-    ln = libm::log;
-    log2 = libm::log2;
-    log10 = libm::log10;
-    cbrt = libm::cbrt;
-    sin = libm::sin;
-    cos = libm::cos;
-    tan = libm::tan;
-    asin = libm::asin;
-    acos = libm::acos;
-    atan = libm::atan;
-    exp_m1 = libm::expm1;
-    ln_1p = libm::log1p;
-    sinh = libm::sinh;
-    cosh = libm::cosh;
-    tanh = libm::tanh;
-    asinh = libm::asinh;
-    acosh = libm::acosh;
-    atanh = libm::atanh;
-}, {
-    powf = libm::pow;
-    hypot = libm::hypot;
-    atan2 = libm::atan2;
-});
-
-#[cfg(test)]
-mod tests {
-    use super::GpuFloat;
-
-    #[test]
-    fn remainders_are_euclidean() {
-        for (a, b, quotient, remainder) in [
-            (7.5_f32, 2.0_f32, 3.0, 1.5),
-            (-7.5, 2.0, -4.0, 0.5),
-            (7.5, -2.0, -3.0, 1.5),
-            (-7.5, -2.0, 4.0, 0.5),
-            (1e7, 3.0, 3_333_333.0, 1.0),
-        ] {
-            assert_eq!(
-                (GpuFloat::div_euclid(a, b), GpuFloat::rem_euclid(a, b)),
-                (quotient, remainder)
-            );
-        }
+gpu_floats! {
+    unary {
+        exp = basic::exp_f32, libm::exp;
+        exp2 = basic::exp2_f32, libm::exp2;
+        ln = libm::logf, libm::log;
+        log2 = libm::log2f, libm::log2;
+        log10 = libm::log10f, libm::log10;
+        cbrt = libm::cbrtf, libm::cbrt;
+        sin = libm::sinf, libm::sin;
+        cos = libm::cosf, libm::cos;
+        tan = libm::tanf, libm::tan;
+        asin = libm::asinf, libm::asin;
+        acos = libm::acosf, libm::acos;
+        atan = libm::atanf, libm::atan;
+        exp_m1 = libm::expm1f, libm::expm1;
+        ln_1p = libm::log1pf, libm::log1p;
+        sinh = libm::sinhf, libm::sinh;
+        cosh = libm::coshf, libm::cosh;
+        tanh = libm::tanhf, libm::tanh;
+        asinh = libm::asinhf, libm::asinh;
+        acosh = libm::acoshf, libm::acosh;
+        atanh = libm::atanhf, libm::atanh;
     }
-
-    #[test]
-    fn integer_powers() {
-        assert_eq!(GpuFloat::powi(3.0_f32, 0), 1.0);
-        assert_eq!(GpuFloat::powi(3.0_f32, 5), 243.0);
-        assert_eq!(GpuFloat::powi(-2.0_f64, 3), -8.0);
-        assert_eq!(GpuFloat::powi(2.0_f64, -10), 1.0 / 1024.0);
-        assert_eq!(GpuFloat::powi(2.0_f64, i32::MIN), 0.0);
-        assert_eq!(GpuFloat::powi(1.0_f32, i32::MIN), 1.0);
-    }
-
-    #[test]
-    fn each_method_is_the_function_of_its_name() {
-        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
-        let x = 0.375_f64;
-        near(GpuFloat::sin(x) / GpuFloat::cos(x), GpuFloat::tan(x));
-        near(GpuFloat::sin(GpuFloat::asin(x)), x);
-        near(GpuFloat::cos(GpuFloat::acos(x)), x);
-        near(GpuFloat::tan(GpuFloat::atan(x)), x);
-        near(GpuFloat::atan2(x, 1.0), GpuFloat::atan(x));
-        near(GpuFloat::sinh(x) / GpuFloat::cosh(x), GpuFloat::tanh(x));
-        near(GpuFloat::sinh(GpuFloat::asinh(x)), x);
-        near(GpuFloat::cosh(GpuFloat::acosh(2.0)), 2.0);
-        near(GpuFloat::tanh(GpuFloat::atanh(x)), x);
-        near(GpuFloat::exp(GpuFloat::ln(x)), x);
-        near(GpuFloat::exp2(GpuFloat::log2(x)), x);
-        near(GpuFloat::powf(10.0, GpuFloat::log10(x)), x);
-        near(GpuFloat::log(8.0, 2.0_f64), 3.0);
-        near(GpuFloat::exp_m1(x), GpuFloat::exp(x) - 1.0);
-        near(GpuFloat::ln_1p(x), GpuFloat::ln(1.0 + x));
-        near(GpuFloat::cbrt(0.125), 0.5);
-        near(GpuFloat::hypot(3.0, 4.0), 5.0);
-        assert_eq!(GpuFloat::sin_cos(x), (GpuFloat::sin(x), GpuFloat::cos(x)));
-        assert_eq!([2.5_f64, -2.5].map(GpuFloat::floor), [2.0, -3.0]);
-        assert_eq!([2.5_f64, -2.5].map(GpuFloat::ceil), [3.0, -2.0]);
-        assert_eq!([2.5_f64, -2.5].map(GpuFloat::round), [3.0, -3.0]);
-        assert_eq!([2.5_f64, -2.5].map(GpuFloat::trunc), [2.0, -2.0]);
-        assert_eq!([2.5_f64, -2.5].map(GpuFloat::fract), [0.5, -0.5]);
-        assert_eq!([2.5_f64, -2.5].map(GpuFloat::abs), [2.5, 2.5]);
-        assert_eq!([2.5_f64, -2.5].map(GpuFloat::signum), [1.0, -1.0]);
-        assert_eq!(GpuFloat::copysign(2.5_f64, -1.0), -2.5);
-        assert_eq!(GpuFloat::mul_add(2.0_f64, 3.0, 4.0), 10.0);
-        assert_eq!(GpuFloat::sqrt(2.25_f64), 1.5);
+    binary {
+        powf = libm::powf, libm::pow;
+        hypot = libm::hypotf, libm::hypot;
+        atan2 = libm::atan2f, libm::atan2;
     }
 }
+
+#[cfg(test)]
+mod tests;

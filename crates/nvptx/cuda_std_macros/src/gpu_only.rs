@@ -58,24 +58,21 @@ mod tests {
 
     #[test]
     fn the_body_is_for_the_gpu_only() {
-        let out = text(&expand(
-            quote!(),
-            quote! { #[inline] pub unsafe extern "C" fn f(mut x: u32) -> u32 { x } },
-        ));
+        let item = quote! { #[inline] pub unsafe extern "C" fn f(mut x: u32) -> u32 { x } };
+        let out = text(&expand(quote!(), item));
         let (gpu, host) = out.split_once("# [cfg (not (").expect("two versions");
-        assert!(
-            gpu.contains("extern \"C\" fn f (mut x : u32) -> u32 { x }"),
-            "{gpu}"
-        );
-        assert!(
-            host.contains("pub unsafe fn f (mut x : u32) -> u32 { :: core :: panic !"),
-            "{host}"
-        );
-        assert!(
-            gpu.contains("# [inline]") && host.contains("# [inline]"),
-            "{out}"
-        );
-        assert!(host.contains("runs on the GPU only"), "{host}");
+        for (version, part) in [
+            (gpu, "extern \"C\" fn f (mut x : u32) -> u32 { x }"),
+            (gpu, "# [inline]"),
+            (
+                host,
+                "pub unsafe fn f (mut x : u32) -> u32 { :: core :: panic !",
+            ),
+            (host, "# [inline]"),
+            (host, "runs on the GPU only"),
+        ] {
+            assert!(version.contains(part), "{part}: {version}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 mod relation;
 
 use super::lanes::{RegisterNumbers, each, ones32, ones64};
-use crate::regs::{ALL, Pred, R32, R64, Regs};
+use crate::regs::{ALL, Pred, R32, R64, Reg, Regs};
 pub(crate) use relation::{Relation, Test};
 
 /// One instruction.
@@ -67,6 +67,17 @@ impl Combine {
 }
 
 impl Compare {
+    /// The unsigned numbers of which the instruction tests whether the first is less, if that makes this predicate.
+    pub(crate) fn operands_of(&self, pred: Pred) -> Option<[Reg; 2]> {
+        let [to, _, a, b, ..] = self.r;
+        let plain = self.outcome == Outcome::One && self.combine == Combine::No && to == pred.0;
+        match self.test {
+            Test::LtU32 if plain => Some([Reg::R32(R32(a)), Reg::R32(R32(b))]),
+            Test::LtU64 if plain => Some([Reg::R64(R64(a)), Reg::R64(R64(b))]),
+            _ => None,
+        }
+    }
+
     /// Runs it on the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {

@@ -11,7 +11,7 @@ mod general;
 pub(crate) mod half;
 mod minmax;
 
-pub(crate) use fast::{NAN32, canonical32, flush32, fused_multiply_add, nan64};
+pub(crate) use fast::{canonical32, flush32, fused_multiply_add, nan64};
 pub(super) use general::saturate;
 pub(super) use half::{from_bf16, from_f16};
 

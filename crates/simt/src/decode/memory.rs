@@ -10,7 +10,7 @@ use crate::memory::async_copy::AsyncCopy;
 use crate::memory::atomic::{Atomic, AtomicOp};
 use crate::memory::load_store::{Destination, Load, Store, Width};
 use crate::memory::{Memory, Region};
-use crate::observe::Scope;
+use crate::observe::{AsyncGroup, Scope};
 use ptx::opcode::type_bytes;
 
 const BITS: &[&str] = &["b32", "b64"];
@@ -248,8 +248,17 @@ impl<'d> Decoder<'d, '_, '_> {
     /// `cp.async.ca|cg.shared.global [dst], [src], bytes{, src-size | ignore-src}{, policy}`,
     /// `cp.async.commit_group`, `cp.async.wait_group n`, `cp.async.wait_all`
     fn async_copy(&mut self) -> Decoded<Memory> {
-        let [_, _, "ca" | "cg", _, _, hints @ ..] = self.words else {
-            return Ok(Memory::Nothing);
+        let hints = match self.words {
+            [_, _, "ca" | "cg", _, _, hints @ ..] => hints,
+            [_, _, "commit_group", ..] => return Ok(Memory::AsyncGroup(AsyncGroup::Commit)),
+            [_, _, "wait_all", ..] => return Ok(Memory::AsyncGroup(AsyncGroup::WaitAll)),
+            _ => {
+                let count = self
+                    .operands
+                    .first()
+                    .ok_or_else(|| self.unsupported_form())?;
+                return Ok(Memory::AsyncGroup(AsyncGroup::Wait(self.number(count)?)));
+            }
         };
         let operands = self.without_policy(&AccessModifiers::of(hints));
         let [to, from, bytes, rest @ ..] = operands else {

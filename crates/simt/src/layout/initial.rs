@@ -109,11 +109,10 @@ impl Writer<'_, '_> {
 
     /// A number as the variable's type has it; more bits than it has are cut off.
     fn bytes_of(&self, number: Number) -> u128 {
-        let is_double = self.variable.ty == "f64";
         let is_single = matches!(self.variable.ty, "f32" | "b32");
         u128::from(match number {
             Number::Integer(value) => value,
-            Number::F32(bits) if is_double => f64::from(f32::from_bits(bits)).to_bits(),
+            // `ptxas` takes the bits, whatever the type.
             Number::F32(bits) => u64::from(bits),
             Number::F64(bits) if is_single => u64::from((f64::from_bits(bits) as f32).to_bits()),
             Number::F64(bits) => bits,

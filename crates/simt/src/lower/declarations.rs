@@ -300,8 +300,11 @@ fn initial(
         }
         _ if vector => invalid(variable, "is a vector, and its initial value is not"),
         (Init::Number(Number::Integer(_)) | Init::Mask { .. }, []) if is_integer => Ok(()),
-        (Init::Number(Number::F32(_)), []) if matches!(ty, "f32" | "f64" | "b32") => Ok(()),
-        (Init::Number(Number::F64(_)), []) if matches!(ty, "f32" | "f64" | "b32" | "b64") => Ok(()),
+        (Init::Number(Number::F32(_) | Number::F64(_)), [])
+            if matches!(ty, "f32" | "f64" | "b32" | "b64") =>
+        {
+            Ok(())
+        }
         (Init::Address { .. }, [])
             if matches!(ty, "u32" | "u64" | "b32" | "b64" | "s32" | "s64") =>
         {

@@ -96,6 +96,11 @@ pub(super) fn run<V: Vectors, P: MemoryOp>(
     }
     match in_region::<V, P>(op, env, region, at, mask) {
         Ok(()) => Ok(AccessOutcome::Done(region)),
+        Err(AccessFault { address: at, .. })
+            if address.region == Region::Global && Region::of(at) == Region::Const =>
+        {
+            Ok(AccessOutcome::SeveralSpaces)
+        }
         Err(fault) => Err(fault.shifted(window)),
     }
 }
@@ -136,6 +141,15 @@ fn in_region<V: Vectors, P: MemoryOp>(
     Ok(())
 }
 
+/// The space that an address of an instruction lies in, whose addresses lie in several. Those of constants can be read
+/// by `ld.global` too: on a GPU, their window lies in global memory (seen on an H200).
+fn region_of(address: &Address, at: u64) -> Region {
+    match (address.region, Region::of(at)) {
+        (Region::Global, Region::Const) | (Region::Generic, _) => Region::of(at),
+        (region, _) => region,
+    }
+}
+
 /// Runs an instruction whose generic addresses lie in several spaces, one after the other.
 #[cold]
 pub(super) fn split<P: MemoryOp>(
@@ -155,7 +169,7 @@ pub(super) fn split<P: MemoryOp>(
     ];
     let parts = all.map(|region| {
         let lanes = at.iter().enumerate().fold(0, |lanes, (lane, at)| {
-            lanes | u32::from(Region::of(*at) == region) << lane
+            lanes | u32::from(region_of(op.address(), *at) == region) << lane
         });
         let window = region.window();
         (region, lanes & mask, at.map(|at| at.wrapping_sub(window)))

@@ -211,6 +211,15 @@ impl GlobalMemory {
         (address - allocation.base < allocation.bytes).then_some(allocation)
     }
 
+    /// Copies bytes out, if so many are allocated behind an address.
+    pub(super) fn read(&self, address: u64, bytes: &mut [u8]) {
+        let found = self.find(address);
+        let len = bytes.len() as u64;
+        if let Some(own) = found.filter(|own| address - own.base + len <= own.bytes) {
+            own.read(address - own.base, bytes);
+        }
+    }
+
     /// The allocation that ends nearest below an address, or begins nearest above it: the one that a faulting access
     /// was probably meant for.
     pub fn nearest(&self, address: u64) -> Option<&Allocation> {

@@ -262,6 +262,14 @@ impl SharedMemory {
         self.words.fill(0);
     }
 
+    /// Copies bytes out, if there are so many behind `at`.
+    pub(super) fn read(&self, at: u64, bytes: &mut [u8]) {
+        let rest = self.of::<u8>().get(at as usize..);
+        if let Some(from) = rest.and_then(|rest| rest.get(..bytes.len())) {
+            bytes.copy_from_slice(from);
+        }
+    }
+
     /// Its bytes; there may be a few more than it has.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(&mut self.words)

@@ -1,14 +1,11 @@
-//! The words of device memory, byte by byte: the one place with `unsafe` in this module.
+//! The words of device memory, byte by byte: the one place where they are accessed.
 //!
-//! Blocks run on different host threads and may access the same bytes at the same time, so each access
-//! is an atomic of the access's own size. Every reference that is made here lies inside one eight-byte
-//! word by construction, and the word is found by a checked index.
-//!
-//! Rust leaves races of atomics of different sizes open (`std::sync::atomic`, "Memory model for atomic
-//! accesses"), and PTX does too (PTX ISA §8.2, "Limitations on Mixed-size Data-races"). LLVM, which
-//! compiles this, gives each byte one of the values that were written to it.
+//! Blocks run on different host threads and may access the same bytes at the same time. Each access is one of the
+//! whole eight-byte word that the bytes lie in: Rust leaves open what races of atomics of different sizes do
+//! (`std::sync::atomic`, "Memory model for atomic accesses"). So a smaller store replaces its part of the word in one
+//! atomic step, as an `atom` does.
 
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
 
@@ -35,10 +32,20 @@ pub(crate) trait Word: Pod + Default + PartialEq {
     fn from_bytes(bytes: &[u8]) -> Self;
 
     /// Reads it at a byte that is a multiple of its size.
-    fn load(words: &[AtomicU64], at: u64) -> Self;
+    #[inline(always)]
+    fn load(words: &[AtomicU64], at: u64) -> Self {
+        Self::narrow(words[(at / 8) as usize].load(Ordering::Relaxed) >> (at % 8 * 8))
+    }
 
     /// Writes it at a byte that is a multiple of its size.
-    fn store(self, words: &[AtomicU64], at: u64);
+    #[inline(always)]
+    fn store(self, words: &[AtomicU64], at: u64) {
+        if Self::BYTES == 8 {
+            words[(at / 8) as usize].store(self.widen(), Ordering::Relaxed);
+        } else {
+            Self::update(words, at, |_| self);
+        }
+    }
 
     /// Reads values that follow each other.
     #[inline(always)]
@@ -73,7 +80,21 @@ pub(crate) trait Word: Pod + Default + PartialEq {
     }
 
     /// Replaces it by `new` of it, in one atomic step, and returns the old value.
-    fn update(words: &[AtomicU64], at: u64, new: impl FnMut(Self) -> Self) -> Self;
+    #[inline]
+    fn update(words: &[AtomicU64], at: u64, mut new: impl FnMut(Self) -> Self) -> Self {
+        let (word, shift) = (&words[(at / 8) as usize], at % 8 * 8);
+        let part = (u64::MAX >> (64 - Self::BYTES * 8)) << shift;
+        let mut whole = word.load(Ordering::Relaxed);
+        loop {
+            let old = Self::narrow(whole >> shift);
+            let changed = whole & !part | new(old).widen() << shift;
+            let (done, failed) = (Ordering::AcqRel, Ordering::Relaxed);
+            match word.compare_exchange_weak(whole, changed, done, failed) {
+                Ok(_) => return old,
+                Err(now) => whole = now,
+            }
+        }
+    }
 }
 
 /// Prefetches a word that may be accessed soon.
@@ -90,17 +111,7 @@ pub(super) fn prefetch_word(word: &AtomicU64) {
 }
 
 macro_rules! word {
-    ($ty:ty, $signed:ty, $atomic:ty, $cell:ident) => {
-        #[inline(always)]
-        fn $cell(words: &[AtomicU64], at: u64) -> &$atomic {
-            let word = &words[(at / 8) as usize];
-            let index = (at % 8) as usize / size_of::<$ty>();
-            // SAFETY: the word has `8 / size` elements of this type and `index` is less, so the element
-            // lies inside the word, and at a multiple of its size, which is its alignment. It lives as
-            // long as the word is borrowed, and all who share the word access it by atomics only.
-            unsafe { <$atomic>::from_ptr(word.as_ptr().cast::<$ty>().add(index)) }
-        }
-
+    ($ty:ty, $signed:ty) => {
         impl Word for $ty {
             const BYTES: u64 = size_of::<$ty>() as u64;
 
@@ -123,34 +134,14 @@ macro_rules! word {
             fn from_bytes(bytes: &[u8]) -> Self {
                 <$ty>::from_le_bytes(bytes.try_into().expect("as many bytes as the type has"))
             }
-
-            #[inline(always)]
-            fn load(words: &[AtomicU64], at: u64) -> Self {
-                $cell(words, at).load(Ordering::Relaxed)
-            }
-
-            #[inline(always)]
-            fn store(self, words: &[AtomicU64], at: u64) {
-                $cell(words, at).store(self, Ordering::Relaxed);
-            }
-
-            #[inline]
-            fn update(words: &[AtomicU64], at: u64, mut new: impl FnMut(Self) -> Self) -> Self {
-                let cell = $cell(words, at);
-                let mut old = cell.load(Ordering::Relaxed);
-                loop {
-                    let (done, failed) = (Ordering::AcqRel, Ordering::Relaxed);
-                    match cell.compare_exchange_weak(old, new(old), done, failed) {
-                        Ok(old) => return old,
-                        Err(now) => old = now,
-                    }
-                }
-            }
         }
     };
 }
 
-word!(u8, i8, AtomicU8, cell8);
-word!(u16, i16, AtomicU16, cell16);
-word!(u32, i32, AtomicU32, cell32);
-word!(u64, i64, AtomicU64, cell64);
+word!(u8, i8);
+word!(u16, i16);
+word!(u32, i32);
+word!(u64, i64);
+
+#[cfg(test)]
+mod tests;

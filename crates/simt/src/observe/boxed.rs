@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::{Access, BarrierArrival, Observer, Scope, Site, Step, WarpId};
+use super::{Access, AsyncGroup, BarrierArrival, Observer, Places, Scope, Site, Step, WarpId};
 
 /// An [`Observer`] that may be chosen while the program runs. Each method is that of the same name there.
 ///
@@ -51,14 +51,27 @@ pub trait DynObserver: Send {
     fn executed(&mut self, _first: Site, _count: u32, _active: u32) {}
     fn branch(&mut self, _site: Site, _active: u32, _taken: u32) {}
     fn access(&mut self, _site: Site, _warp_id: WarpId, _access: &Access<'_>) {}
+    fn located(
+        &mut self,
+        _site: Site,
+        _warp_id: WarpId,
+        _access: &Access<'_>,
+        _places: &Places<'_>,
+    ) {
+    }
     fn step(&mut self, _step: &Step<'_>) {}
     fn barrier(&mut self, _arrival: &BarrierArrival) {}
     fn released(&mut self, _block: u64, _id: u32) {}
     fn synchronized(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32) {}
     fn fence(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32, _scope: Scope) {}
+    fn async_group(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32, _group: AsyncGroup) {}
     fn exited(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32) {}
     fn block(&mut self, _block: u64, _warps: u32, _threads: u32) {}
     fn block_ended(&mut self, _block: u64) {}
+    fn allocated(&mut self, _address: u64, _bytes: u64) {}
+    fn written(&mut self, _address: u64, _bytes: u64) {}
+    fn read(&mut self, _address: u64, _bytes: u64) {}
+    fn freed(&mut self, _address: u64) {}
 }
 
 /// A [`DynObserver`] as an [`Observer`].
@@ -75,6 +88,7 @@ macro_rules! forward {
 
 impl Observer for Boxed {
     const STEPS: bool = true;
+    const LOCATES: bool = true;
 
     fn fork(&self) -> Self {
         Self(self.0.fork())

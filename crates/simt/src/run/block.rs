@@ -1,14 +1,14 @@
 //! One block: its warps take turns until all have ended.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::fault::{FaultKind, unravel};
-use super::machine::Config;
 use super::schedule::Turns;
+pub(super) use super::state::{Exchange, LaunchState};
 use super::warp::{Arrival, Snapshot, Status, WarpState};
-use crate::code::{Program, ReduceOp};
-use crate::memory::{GlobalMemory, Recent, SharedMemory};
+use crate::code::ReduceOp;
+use crate::memory::{Recent, SharedMemory};
 use crate::observe::{BarrierArrival, Observer, Site, WarpId};
 use crate::regs::{LANES, lanes};
 
@@ -28,8 +28,8 @@ pub(super) struct BlockFault {
     pub(super) site: Site,
     pub(super) thread: u32,
     pub(super) kind: FaultKind,
-    /// The calls that the thread is in, the innermost first.
-    pub(super) callers: Vec<Site>,
+    /// The calls that the thread is in, the innermost first, and what is known of the values that it panics for.
+    pub(super) callers: Vec<(Site, Vec<u64>)>,
 }
 
 impl BlockFault {
@@ -45,57 +45,6 @@ impl BlockFault {
 
     pub(super) fn is_deadlock(&self) -> bool {
         matches!(self.kind, FaultKind::Deadlock { .. })
-    }
-}
-
-/// The state that all blocks of a running launch share.
-pub(super) struct LaunchState<'a> {
-    pub(super) program: &'a Program,
-    pub(super) grid: [u32; 3],
-    pub(super) block: [u32; 3],
-    pub(super) dynamic_shared: u32,
-    pub(super) params: &'a [u8],
-    /// Addresses of the module's variables, by their numbers.
-    pub(super) variables: &'a [u64],
-    /// The contents of constant memory.
-    pub(super) constants: &'a [u8],
-    pub(super) global: &'a GlobalMemory,
-    pub(super) config: &'a Config,
-    pub(super) simd: &'a crate::host_simd::HostSimd,
-    pub(super) deadline: Option<Instant>,
-    pub(super) progress: Exchange,
-}
-
-/// The state that host threads exchange while they run. It has cache lines of its own, because the rest of the launch
-/// state is read for every instruction.
-#[repr(align(128))]
-pub(super) struct Exchange {
-    /// Instructions executed by all blocks together.
-    pub(super) instructions: AtomicU64,
-    /// The lowest number of a block that faulted.
-    pub(super) faulted: AtomicU64,
-}
-
-impl LaunchState<'_> {
-    /// Where dynamic shared memory begins.
-    pub(super) fn dynamic_shared_at(&self) -> u32 {
-        self.program.shared_bytes.next_multiple_of(16)
-    }
-
-    fn threads(&self) -> u32 {
-        self.block.iter().product()
-    }
-
-    /// How many blocks the device has room for at a time.
-    pub(super) fn resident_blocks(&self) -> u64 {
-        if self.config.resident_blocks > 0 {
-            return self.config.resident_blocks;
-        }
-        // An H100: 132 multiprocessors with 64 warps, 32 blocks, and 228 KB of shared memory, of which each block takes
-        // 1 KB more than it uses ("CUDA C++ Programming Guide", "Technical Specifications per Compute Capability").
-        let warps = self.threads().div_ceil(32);
-        let shared = self.dynamic_shared_at() + self.dynamic_shared + 1024;
-        u64::from(132 * (64 / warps).min(228 * 1024 / shared).clamp(1, 32))
     }
 }
 
@@ -298,16 +247,22 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
         Ok((status, executed))
     }
 
-    /// Looks whether a warp repeats itself: whether it comes back to where it is with the same values in its registers.
+    /// Looks whether a warp repeats itself: whether it comes back to where it is with the same values in its registers,
+    /// and has changed nothing in memory.
     fn look(&mut self, index: usize) -> Result<Status, BlockFault> {
         self.warps[index].note(self.launch, &mut self.snapshot);
         for _ in 0..PERIOD {
-            if self.warps[index].stores_next(self.launch) {
+            let Some(stored) = self.warps[index].stores_next(self.launch) else {
                 break;
-            }
+            };
+            let before = stored.content(&self.shared, self.launch.global);
             let (status, _) = self.execute(index, 1)?;
             if status != Status::Yielded {
                 return Ok(status);
+            }
+            // To store what is there already is no progress.
+            if stored.content(&self.shared, self.launch.global) != before {
+                break;
             }
             if self.warps[index].is_as(self.launch, &self.snapshot) {
                 self.warps[index].repeats();
@@ -465,9 +420,9 @@ impl<'a, 'm, O: Observer> Block<'a, 'm, O> {
     }
 
     /// The calls that the thread of a fault is in.
-    pub(super) fn callers(&self, fault: &BlockFault) -> Vec<Site> {
+    pub(super) fn callers(&self, fault: &BlockFault) -> Vec<(Site, Vec<u64>)> {
         let (warp, lane) = (fault.thread as usize / LANES, fault.thread as usize % LANES);
-        self.warps[warp].callers(lane)
+        self.warps[warp].callers(self.launch, lane)
     }
 
     /// A fault of the first warp that has not ended, which is none of its own.

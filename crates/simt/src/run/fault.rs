@@ -8,7 +8,7 @@ use ptx::Source;
 
 use super::arg::Arg;
 use super::block::BlockFault;
-use super::frames::{Frame, chain, frames, panicked};
+use super::frames::{Frame, bounds, chain, frames, panicked};
 use super::launch::Launch;
 use super::machine::Machine;
 use crate::demangle::demangled;
@@ -136,7 +136,8 @@ impl Machine {
         let func = &program.functions[site.function as usize];
         let source = Source::new(&launch.function.module.ptx);
         let (ptx_line, _) = source.line_column(func.origins[site.pc as usize].at);
-        let sites = [site].into_iter().chain(callers);
+        let sites = callers.iter().map(|(site, _)| *site);
+        let sites = [site].into_iter().chain(sites);
         let frames = frames(&launch.function.module.ptx, program, sites);
         let kind = match kind {
             FaultKind::Access { access, .. } => {
@@ -144,7 +145,9 @@ impl Machine {
                 FaultKind::Access { access, near }
             }
             FaultKind::Trap => match panicked(&frames) {
-                Some(message) => FaultKind::Panic { message },
+                Some(message) => FaultKind::Panic {
+                    message: callers.iter().find_map(|own| bounds(&own.1)).or(message),
+                },
                 None => FaultKind::Trap,
             },
             other => other,
@@ -184,7 +187,10 @@ impl Machine {
         };
         let mut args = launch.args.iter();
         let argument = args.position(|arg| *arg == Arg::Pointer(allocation.base));
-        let variable = launch.function.variable_at(variables, allocation.base);
+        let variable = launch
+            .function
+            .module
+            .variable_at(variables, allocation.base);
         let whose = match (argument, variable) {
             (Some(index), _) => format!("argument {index}'s buffer"),
             (None, Some(name)) => format!("variable `{}`", demangled(name)),

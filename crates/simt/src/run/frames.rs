@@ -122,6 +122,23 @@ pub(super) fn panicked(frames: &[Frame]) -> Option<Option<String>> {
     })
 }
 
+/// What Rust's library says of an index and a length, or of the begin and end of a range and a length.
+pub(super) fn bounds(values: &[u64]) -> Option<String> {
+    Some(match *values {
+        [index, len] => {
+            format!("index out of bounds: the len is {len} but the index is {index}")
+        }
+        [start, _, len] if start > len => {
+            format!("range start index {start} out of range for slice of length {len}")
+        }
+        [_, end, len] if end > len => {
+            format!("range end index {end} out of range for slice of length {len}")
+        }
+        [start, end, _] => format!("slice index starts at {start} but ends at {end}"),
+        _ => return None,
+    })
+}
+
 /// The frames in words, a line each.
 pub(super) fn chain(frames: &[Frame]) -> String {
     let mut text = String::new();

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::machine::{Buffer, Element, Machine};
-use crate::code::ModuleVariable;
 use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
 use crate::module::{Function, LoadError, Module, Placed, Text};
@@ -114,6 +113,11 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// Where its variables lie: the first byte of each, and how many there are.
+    pub(super) fn places(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.module.text.places(&self.placed.addresses)
+    }
+
     /// The module.
     pub fn module(&self) -> &Module {
         &self.module
@@ -289,15 +293,6 @@ impl Machine {
             }
         }
         bank
-    }
-}
-
-impl Function {
-    /// The name of the variable that begins at an address, when the module's variables lie at these.
-    pub(super) fn variable_at(&self, addresses: &[u64], address: u64) -> Option<&str> {
-        let number = addresses.iter().position(|own| *own == address)?;
-        let variable: &ModuleVariable = self.module.variables[number].as_ref()?;
-        Some(&variable.name)
     }
 }
 

@@ -171,7 +171,7 @@ impl Machine {
     pub fn launch_observed<O: Observer>(
         &mut self,
         launch: &Launch<'_>,
-        observer: O,
+        mut observer: O,
     ) -> Result<O, LaunchError> {
         let Launch {
             function,
@@ -222,8 +222,15 @@ impl Machine {
                 &temporary
             }
         };
+        if function.placed.is_none() {
+            for (address, bytes) in function.module.places(variables) {
+                observer.allocated(address, bytes);
+                observer.written(address, bytes);
+            }
+        }
         let state = LaunchState {
             program,
+            module: &function.module,
             grid,
             block,
             dynamic_shared: shared_bytes,
@@ -270,13 +277,17 @@ impl Machine {
             self.pool.broadcast(|_| merge(&mut thread().run()));
         }
         merge(&mut thread().run_last());
-        let result = match blocks.fault() {
+        let mut result = match blocks.fault() {
             None => Ok(merged.into_inner().expect("no observer panics")),
             Some((number, fault)) => Err(LaunchError::Fault(Box::new(
                 self.describe(launch, variables, number, fault),
             ))),
         };
         if function.placed.is_none() {
+            if let Ok(observer) = &mut result {
+                let places = function.module.places(variables);
+                places.for_each(|(address, _)| observer.freed(address));
+            }
             self.free_all(variables);
         }
         result

@@ -1,5 +1,6 @@
 //! One warp: its registers, the frames of its calls, and its reconvergence stack.
 
+mod callers;
 mod execute;
 mod pace;
 mod paths;
@@ -184,23 +185,6 @@ impl WarpState {
     pub(super) fn site(&self) -> Site {
         let start = Site { function: 0, pc: 0 };
         self.stack.last().map_or(start, |entry| self.site_of(entry))
-    }
-
-    /// The calls that a lane is in, the innermost first.
-    pub(super) fn callers(&self, lane: usize) -> Vec<Site> {
-        let mut entries = self.stack.iter().rev();
-        let entry = entries.find(|entry| entry.mask >> lane & 1 == 1);
-        let mut frame = entry.map(|entry| self.frames[entry.frame as usize]);
-        std::iter::from_fn(|| {
-            let (caller, pc) = frame?.call?;
-            let caller = self.frames[caller as usize];
-            frame = Some(caller);
-            Some(Site {
-                function: caller.function,
-                pc,
-            })
-        })
-        .collect()
     }
 
     fn regs(&mut self, frame: u32) -> Regs<'_> {

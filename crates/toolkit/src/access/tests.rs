@@ -128,42 +128,47 @@ fn what_ptxas_did_in_words() {
     use Kind::{Atom, Atoms, AtomsPopc, Ldg, Red, Sts};
     let narrow = (Ldg, 32, false);
     assert!(accesses(&[narrow; 4], &[narrow; 4]).is_empty());
-    assert_eq!(
-        accesses(&[narrow; 4], &[(Ldg, 128, false)]),
-        ["4 LDG of the PTX are 1 wider ones in SASS"]
-    );
-    assert_eq!(
-        accesses(&[(Ldg, 128, false)], &[narrow; 4]),
-        ["1 LDG of the PTX are 4 narrower ones in SASS"]
-    );
-    assert_eq!(
-        accesses(&[narrow; 4], &[narrow; 3]),
-        ["1 of the PTX's 4 LDG are not in SASS"]
-    );
-    assert_eq!(
-        accesses(&[narrow], &[narrow; 4]),
-        ["1 LDG of the PTX are 4 in SASS, copied or spilled"]
-    );
-    assert_eq!(
-        accesses(&[(Sts, 32, false); 2], &[(Sts, 32, true), (Sts, 32, false)]),
-        ["1 STS are predicated in SASS, 0 in the PTX: a branch became a predicate"]
-    );
-    assert_eq!(
-        accesses(
-            &[(Atom, 32, false); 3],
-            &[(Atom, 32, false), (Red, 32, true), (Red, 32, true)]
+    let wide = (Ldg, 128, false);
+    let (predicated, plain) = (|kind| (kind, 32, true), |kind| (kind, 32, false));
+    for (ptx, sass, words) in [
+        (
+            &[narrow; 4][..],
+            &[wide][..],
+            "4 LDG of the PTX are 1 wider ones in SASS",
         ),
-        ["2 atom of the PTX are RED in SASS: their results are not used"]
-    );
-    assert_eq!(
-        accesses(
-            &[(Atoms, 32, false); 2],
-            &[(AtomsPopc, 32, true), (Atoms, 32, false)]
+        (
+            &[wide],
+            &[narrow; 4],
+            "1 LDG of the PTX are 4 narrower ones in SASS",
         ),
-        [
-            "1 ATOMS of the PTX are ATOMS.POPC.INC in SASS: lanes that add 1 to one word need one pass together"
-        ]
-    );
+        (
+            &[narrow; 4],
+            &[narrow; 3],
+            "1 of the PTX's 4 LDG are not in SASS",
+        ),
+        (
+            &[narrow],
+            &[narrow; 4],
+            "1 LDG of the PTX are 4 in SASS, copied or spilled",
+        ),
+        (
+            &[plain(Sts); 2],
+            &[predicated(Sts), plain(Sts)],
+            "1 STS are predicated in SASS, 0 in the PTX: a branch became a predicate",
+        ),
+        (
+            &[plain(Atom); 3],
+            &[plain(Atom), predicated(Red), predicated(Red)],
+            "2 atom of the PTX are RED in SASS: their results are not used",
+        ),
+        (
+            &[plain(Atoms); 2],
+            &[predicated(AtomsPopc), plain(Atoms)],
+            "1 ATOMS of the PTX are ATOMS.POPC.INC in SASS: lanes that add 1 to one word need one pass together",
+        ),
+    ] {
+        assert_eq!(accesses(ptx, sass), [words]);
+    }
 }
 
 #[test]
@@ -181,13 +186,11 @@ fn a_real_entry_before_and_after() {
         \tst.shared.u32 [%r3+8], %r2;\n\tst.shared.u32 [%r3+12], %r2;\n\tbar.sync 0;\n\
         \tld.shared.u32 %r5, [%r3+16];\n\tatom.global.add.u32 %r6, [%rd2], %r5;\n\tret;\n}\n";
     let accesses = of_entry(&ptxas, &nvdisasm, ptx, "k", "sm_80").unwrap();
+    let counts = accesses.ptx.to_string();
+    assert_eq!(counts, "1 LDG.32, 1 LDS.32, 4 STS.32, 1 ATOM.32");
     assert_eq!(
-        accesses.ptx.to_string(),
-        "1 LDG.32, 1 LDS.32, 4 STS.32, 1 ATOM.32"
-    );
-    assert_eq!(
-        (accesses.sass.of(Kind::Ldg), accesses.sass.of(Kind::Red)),
-        (0, 1)
+        [Kind::Ldg, Kind::Red].map(|kind| accesses.sass.of(kind)),
+        [0, 1]
     );
     let changes: Vec<String> = accesses.changes().iter().map(ToString::to_string).collect();
     for expected in [
@@ -195,10 +198,7 @@ fn a_real_entry_before_and_after() {
         "1 of the PTX's 1 LDG are not in SASS",
         "4 STS of the PTX are 1 wider ones in SASS",
     ] {
-        assert!(
-            changes.iter().any(|change| change == expected),
-            "{changes:?}"
-        );
+        assert!(changes.contains(&expected.to_owned()), "{changes:?}");
     }
     assert!(matches!(
         of_entry(&ptxas, &nvdisasm, ptx, "j", "sm_80"),

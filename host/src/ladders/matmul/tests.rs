@@ -12,14 +12,12 @@ fn sides(m: u64, n: u64, k: u64) -> Options {
 fn right(problem: &dyn Problem, [m, n, k]: [usize; 3]) -> Vec<f32> {
     let a: &[f32] = bytemuck::cast_slice(problem.input(0));
     let b: &[f32] = bytemuck::cast_slice(problem.input(1));
-    let c: Vec<f32> = (0..m * n)
-        .map(|at| {
-            (0..k).fold(0f32, |sum, i| {
-                a[at / n * k + i].mul_add(b[i * n + at % n], sum)
-            })
-        })
-        .collect();
-    c
+    let product = |at: usize, i: usize| (a[at / n * k + i], b[i * n + at % n]);
+    let element = |at| {
+        let products = (0..k).map(|i| product(at, i));
+        products.fold(0f32, |sum, (a, b)| a.mul_add(b, sum))
+    };
+    (0..m * n).map(element).collect()
 }
 
 fn check(problem: &dyn Problem, c: &[f32]) -> Option<String> {
@@ -46,13 +44,9 @@ fn single_precision_is_right_and_a_missing_product_is_not() {
         let whole = c[last];
         c[last] -= a[a.len() - 1] * b[b.len() - 1];
         let why = check(&*problem, &c).unwrap();
-        let expected = format!(
-            "row {}, column {} of the product is {:e}; {whole:e} is right",
-            m - 1,
-            n - 1,
-            c[last]
-        );
-        assert_eq!(why, expected);
+        let (row, column, found) = (m - 1, n - 1, c[last]);
+        let place = format!("row {row}, column {column} of the product");
+        assert_eq!(why, format!("{place} is {found:e}; {whole:e} is right"));
 
         c[last] = f32::NAN;
         assert!(check(&*problem, &c).is_some(), "a NaN is wrong");
@@ -84,22 +78,17 @@ fn both_forms_of_the_second_matrix_are_the_same_one() {
 #[test]
 fn shapes_and_tiles_that_cannot_be_are_refused() {
     let matmul = ladder("matmul").unwrap();
-    for (options, message) in [
+    let (zero, large) = ("is out of bounds", "a matrix of 65536 × 65536 is too large");
+    for ([m, n, k], message) in [
         (
-            sides(0, 1, 1),
-            "m = 0 is out of bounds for the ladder matmul: it takes 1 to",
+            [0, 1, 1],
+            &*format!("m = 0 {zero} for the ladder matmul: it takes 1 to"),
         ),
-        (sides(1, 1, 0), "k = 0 is out of bounds"),
-        (
-            sides(65_536, 1, 65_536),
-            "a matrix of 65536 × 65536 is too large",
-        ),
-        (
-            sides(65_536, 65_536, 1),
-            "a matrix of 65536 × 65536 is too large",
-        ),
+        ([1, 1, 0], &format!("k = 0 {zero}")),
+        ([65_536, 1, 65_536], large),
+        ([65_536, 65_536, 1], large),
     ] {
-        let error = matmul.problem(&options).err().unwrap();
+        let error = matmul.problem(&sides(m, n, k)).err().unwrap();
         assert!(error.to_string().starts_with(message), "{error}");
         assert!(!error.is_failure());
     }
@@ -118,10 +107,7 @@ fn what_is_said_to_fit_does() {
     let fits = problem.smaller(0.5).unwrap();
     assert_eq!(fits, "--m 2000 --n 2000 --k 2000");
     let square = matmul.problem(&sides(2000, 2000, 2000)).unwrap();
-    let restored: u64 = square.buffers()[..3]
-        .iter()
-        .map(|buffer| buffer.bytes)
-        .sum();
-    let all: u64 = square.buffers().iter().map(|buffer| buffer.bytes).sum();
+    let sizes = || square.buffers().into_iter().map(|buffer| buffer.bytes);
+    let (restored, all): (u64, u64) = (sizes().take(3).sum(), sizes().sum());
     assert!(all + restored <= need / 2, "{} of {need}", all + restored);
 }

@@ -26,8 +26,22 @@ fn right_output(problem: &dyn Problem, rung: &Rung, launch: &Launch) -> Vec<i32>
     output
 }
 
-fn verdict(problem: &dyn Problem, rung: &Rung, launch: &Launch, output: &[i32]) -> Verdict {
-    problem.check(rung, launch, &[bytemuck::cast_slice(output).to_vec()])
+fn verdict<T: bytemuck::Pod>(
+    problem: &dyn Problem,
+    rung: &Rung,
+    launch: &Launch,
+    output: &[T],
+) -> Verdict {
+    problem.check(rung, launch, &output_of(output))
+}
+
+/// The reason why a verdict is not that the result is right.
+#[track_caller]
+fn wrong(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Right => panic!("right"),
+        Verdict::Wrong(why) => why,
+    }
 }
 
 #[test]
@@ -41,11 +55,8 @@ fn the_check_accepts_what_is_right_at_every_edge() {
             ] {
                 let (problem, rung, launch) = launch_of(rung, n, block);
                 let output = right_output(&*problem, rung, &launch);
-                assert_eq!(
-                    verdict(&*problem, rung, &launch, &output),
-                    Verdict::Right,
-                    "{launch} {n}"
-                );
+                let verdict = verdict(&*problem, rung, &launch, &output);
+                assert_eq!(verdict, Verdict::Right, "{launch} {n}");
             }
         }
     }
@@ -58,20 +69,15 @@ fn the_check_names_the_block_that_is_wrong() {
 
     let mut swapped = right.clone();
     swapped.swap(2, 5);
-    let Verdict::Wrong(why) = verdict(&*problem, rung, &launch, &swapped) else {
-        panic!("two exchanged sums have the same total, but they are wrong");
-    };
+    // Two exchanged sums have the same total, but they are wrong.
+    let why = wrong(verdict(&*problem, rung, &launch, &swapped));
     assert!(why.starts_with("block 2 of 8: its sum is "), "{why}");
 
     let mut unwritten = right.clone();
     unwritten[7] = i32::from_ne_bytes([POISON; 4]);
-    let Verdict::Wrong(why) = verdict(&*problem, rung, &launch, &unwritten) else {
-        panic!("an unwritten word is wrong");
-    };
-    assert!(
-        why.contains("block 7 of 8") && why.contains("what was there before"),
-        "{why}"
-    );
+    let why = wrong(verdict(&*problem, rung, &launch, &unwritten));
+    let parts = ["block 7 of 8", "what was there before"];
+    assert!(parts.iter().all(|part| why.contains(part)), "{why}");
 }
 
 #[test]
@@ -105,37 +111,25 @@ fn the_output_has_room_for_every_rung_and_block() {
 fn the_input_is_spread_over_all_words() {
     let values: Vec<i32> = (0..1 << 12).map(element).collect();
     let negative = values.iter().filter(|&&value| value < 0).count();
-    assert!(
-        (1900..2200).contains(&negative),
-        "{negative} of 4096 are negative"
-    );
+    assert!((1900..2200).contains(&negative), "{negative} of 4096");
     assert!(!values.contains(&0));
     assert_eq!(element(0), element(0));
     let wide: i64 = values.iter().copied().map(i64::from).sum();
-    assert_ne!(
-        i64::from(plain_sum(&values)),
-        wide,
-        "a sum that does not wrap tests little"
-    );
+    // A sum that does not wrap tests little.
+    assert_ne!(i64::from(plain_sum(&values)), wide);
 }
 
 #[test]
 fn sizes_beyond_31_bits_are_refused_with_the_bound() {
-    let ladder = ladder("reduce").unwrap();
-    let error = ladder
-        .problem(&Options::default().with("n", MAX_ELEMENTS + 1))
-        .err()
-        .unwrap();
-    let text = error.to_string();
-    assert!(
-        text.contains("2147483648") && text.contains("0 to 2147483647"),
-        "{text}"
-    );
-    assert!(
-        ladder
-            .problem(&Options::default().with("n", MAX_ELEMENTS))
-            .is_ok()
-    );
+    let of_size = |n| {
+        ladder("reduce")
+            .unwrap()
+            .problem(&Options::default().with("n", n))
+    };
+    let text = of_size(MAX_ELEMENTS + 1).err().unwrap().to_string();
+    let bounds = ["2147483648", "0 to 2147483647"];
+    assert!(bounds.iter().all(|part| text.contains(part)), "{text}");
+    assert!(of_size(MAX_ELEMENTS).is_ok());
 }
 
 /// The results that a right kernel of a type leaves for each block, in the type's own precision and in the
@@ -172,52 +166,33 @@ fn a_rounded_sum_is_right_and_one_without_an_element_is_wrong() {
     let (problem, rung, launch) = of_operation("sum", "f32", 1000);
     assert_eq!(launch.entry, "reduce_shfl_sum_f32_128");
     let mut sums = partial(&*problem, &launch, |part: &[f32]| part.iter().sum());
-    let verdict = problem.check(rung, &launch, &output_of(&sums));
-    assert_eq!(verdict, Verdict::Right);
+    let check = |sums: &[f32]| verdict(&*problem, rung, &launch, sums);
+    assert_eq!(check(&sums), Verdict::Right);
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     sums[0] -= input[3];
-    let Verdict::Wrong(why) = problem.check(rung, &launch, &output_of(&sums)) else {
-        panic!("an element is missing");
-    };
+    let why = wrong(check(&sums));
     assert!(why.starts_with("block 0 of 8: its sum is "), "{why}");
     sums[0] = f32::NAN;
-    assert!(!problem.check(rung, &launch, &output_of(&sums)).is_right());
+    assert!(!check(&sums).is_right());
 }
 
 #[test]
 fn products_are_of_many_factors_and_stay_in_range() {
     let (problem, rung, launch) = of_operation("product", "f64", 5000);
     let mut products = partial(&*problem, &launch, |part: &[f64]| part.iter().product());
-    assert!(
-        products
-            .iter()
-            .all(|p| (0.5..2.0).contains(&p.abs()) && p.abs() != 1.0)
-    );
-    assert!(
-        problem
-            .check(rung, &launch, &output_of(&products))
-            .is_right()
-    );
+    let is_in_range = |p: &f64| (0.5..2.0).contains(&p.abs()) && p.abs() != 1.0;
+    assert!(products.iter().all(is_in_range));
+    let check = |products: &[f64]| verdict(&*problem, rung, &launch, products);
+    assert!(check(&products).is_right());
     products[7] *= 1.0 + 1e-9;
-    assert!(
-        !problem
-            .check(rung, &launch, &output_of(&products))
-            .is_right()
-    );
+    assert!(!check(&products).is_right());
 
     let (problem, rung, launch) = of_operation("product", "i64", 5000);
     let products = partial(&*problem, &launch, |part: &[i64]| {
         part.iter().fold(1, |all: i64, &one| all.wrapping_mul(one))
     });
-    assert!(
-        !products.contains(&0),
-        "a product of even numbers is soon 0"
-    );
-    assert!(
-        problem
-            .check(rung, &launch, &output_of(&products))
-            .is_right()
-    );
+    assert!(!products.contains(&0), "as a product of even numbers is");
+    assert!(verdict(&*problem, rung, &launch, &products).is_right());
 }
 
 #[test]
@@ -228,30 +203,22 @@ fn min_and_max_are_exact_and_ignore_nans() {
     let mut greatest = partial(&*problem, &launch, |part: &[f32]| {
         part.iter().copied().fold(f32::NEG_INFINITY, f32::max)
     });
-    assert!(
-        problem
-            .check(rung, &launch, &output_of(&greatest))
-            .is_right()
-    );
+    let check = |greatest: &[f32]| verdict(&*problem, rung, &launch, greatest);
+    assert!(check(&greatest).is_right());
     greatest[2] = greatest[2].next_down();
-    assert!(
-        !problem
-            .check(rung, &launch, &output_of(&greatest))
-            .is_right()
-    );
+    assert!(!check(&greatest).is_right());
     // Of no elements, the identity.
     let (problem, rung, launch) = of_operation("min", "f64", 0);
-    let verdict = problem.check(rung, &launch, &output_of(&[f64::INFINITY]));
-    assert_eq!(verdict, Verdict::Right);
+    assert!(verdict(&*problem, rung, &launch, &[f64::INFINITY]).is_right());
 }
 
 /// The sums of parts, of parts of parts and so on until one is left, each part `each` elements at `each`
 /// places of equal distance, with the largest magnitude on the way.
-fn summed<T: Copy + std::ops::Add<Output = T> + Into<f64>>(
-    elements: &[T],
+fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(
+    input: &[u8],
     each: usize,
-) -> (T, f64) {
-    let (mut level, mut largest) = (elements.to_vec(), 0.0f64);
+) -> (Vec<Vec<u8>>, f64) {
+    let (mut level, mut largest) = (bytemuck::cast_slice::<_, T>(input).to_vec(), 0.0f64);
     while level.len() > 1 {
         let parts = level.len().div_ceil(each);
         level = (0..parts)
@@ -265,7 +232,7 @@ fn summed<T: Copy + std::ops::Add<Output = T> + Into<f64>>(
             })
             .collect();
     }
-    (level[0], largest)
+    (output_of(&level), largest)
 }
 
 /// The check of one result of all elements, by a rung that gives one.
@@ -282,18 +249,12 @@ fn the_sum_of_floats_is_the_same_in_every_order() {
     for (word, bound) in [("f32", 18), ("f64", 21)] {
         let (problem, ..) = of_operation("sum", word, N);
         for each in [2, 3, 1000, usize::MAX] {
-            let (output, largest) = if word == "f32" {
-                let (sum, largest) = summed::<f32>(bytemuck::cast_slice(problem.input(0)), each);
-                (output_of(&[sum]), largest)
-            } else {
-                let (sum, largest) = summed::<f64>(bytemuck::cast_slice(problem.input(0)), each);
-                (output_of(&[sum]), largest)
+            let (output, largest) = match word {
+                "f32" => summed::<f32>(problem.input(0), each),
+                _ => summed::<f64>(problem.input(0), each),
             };
-            assert_eq!(
-                check_whole(&*problem, &output),
-                Verdict::Right,
-                "{word} by {each}"
-            );
+            let verdict = check_whole(&*problem, &output);
+            assert_eq!(verdict, Verdict::Right, "{word} by {each}");
             // A walk of 2^31 steps ends 85 times as far from its start.
             assert!(
                 largest < f64::from(1 << bound) / 85.0,
@@ -308,10 +269,7 @@ fn a_whole_result_is_checked() {
     let (problem, ..) = of_operation("sum", "f32", 100_003);
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     let sum: f32 = input.iter().sum();
-    let wrong = |output: &[Vec<u8>]| match check_whole(&*problem, output) {
-        Verdict::Right => panic!("right"),
-        Verdict::Wrong(why) => why,
-    };
+    let wrong = |output: &[Vec<u8>]| wrong(check_whole(&*problem, output));
     assert!(check_whole(&*problem, &output_of(&[sum])).is_right());
     for (index, &element) in input.iter().enumerate().step_by(10_007) {
         let why = wrong(&output_of(&[sum - element]));
@@ -330,10 +288,8 @@ fn whole_products_stay_in_range_and_notice_what_is_missing() {
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     for each in [2, 4, 32, 1000, 20_000] {
         // As a GPU may: so many at a time, then pairs of those.
-        let mut parts: Vec<f32> = input
-            .chunks(each)
-            .map(|part| part.iter().product())
-            .collect();
+        let parts = input.chunks(each).map(|part| part.iter().product());
+        let mut parts: Vec<f32> = parts.collect();
         while parts.len() > 1 {
             parts = parts.chunks(2).map(|pair| pair.iter().product()).collect();
         }
@@ -342,10 +298,8 @@ fn whole_products_stay_in_range_and_notice_what_is_missing() {
         assert!((1e-3..1e3).contains(&parts[0].abs()), "{}", parts[0]);
     }
     let without = |missing: usize| {
-        let product: f64 = input[missing..]
-            .iter()
-            .map(|&factor| f64::from(factor))
-            .product();
+        let factors = input[missing..].iter().copied();
+        let product: f64 = factors.map(f64::from).product();
         !check_whole(&*problem, &output_of(&[product as f32])).is_right()
     };
     let noticed = (1..100).filter(|&missing| without(missing)).count();
@@ -358,9 +312,8 @@ fn a_rung_that_does_not_compute_it_says_which_do() {
     let (problem, _, _) = of_operation("max", "f32", 10);
     let names: Vec<_> = ladder.select(&[], &*problem).unwrap();
     assert_eq!(names.len(), 5);
-    let error = ladder
-        .select(&["reduce_gmem".into()], &*problem)
-        .unwrap_err();
+    let named = ["reduce_gmem".into()];
+    let error = ladder.select(&named, &*problem).unwrap_err();
     assert_eq!(
         error.to_string(),
         "reduce_gmem was not compiled for max of f32; it is in reduce_smem, reduce_shfl, reduce_grid_stride, reduce_vector, reduce_one_launch"
@@ -386,9 +339,7 @@ fn a_launch_of_the_whole_gives_one_sum() {
         assert_eq!(buffers[written[0]].role, role);
         assert_eq!(problem.written_bytes(&launch, written[0]), 4);
         assert_eq!(verdict(&*problem, rung, &launch, &[sum]), Verdict::Right);
-        let Verdict::Wrong(why) = verdict(&*problem, rung, &launch, &[sum ^ 1]) else {
-            panic!("right");
-        };
+        let why = wrong(verdict(&*problem, rung, &launch, &[sum ^ 1]));
         assert!(why.starts_with("the sum is "), "{why}");
     }
 }

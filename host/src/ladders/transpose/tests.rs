@@ -72,44 +72,32 @@ fn elements_are_finite_and_tell_their_places_apart() {
 #[test]
 fn shapes_that_cannot_be_are_refused_with_those_that_can() {
     let ladder = ladder("transpose").unwrap();
-    for (rows, cols, message) in [
-        (
-            "0",
-            "5",
-            "rows = 0 is out of bounds for the ladder transpose: it takes 1 to 2147483647",
-        ),
-        ("5", "0", "cols = 0 is out of bounds"),
-        ("2^31", "1", "rows = 2147483648 is out of bounds"),
-        (
-            "65536",
-            "65536",
-            "65536 × 65536 is too large for the ladder transpose: it takes up to 2147483647 elements",
-        ),
-        (
-            "2^63",
-            "2^63",
-            "rows = 9223372036854775808 is out of bounds",
-        ),
-    ] {
+    let table = "\
+        0 5 rows = 0 is out of bounds for the ladder transpose: it takes 1 to 2147483647
+        5 0 cols = 0 is out of bounds
+        2^31 1 rows = 2147483648 is out of bounds
+        65536 65536 65536 × 65536 is too large for the ladder transpose: it takes up to 2147483647 elements
+        2^63 2^63 rows = 9223372036854775808 is out of bounds";
+    for line in table.lines() {
+        let cells: Vec<&str> = line.trim().splitn(3, ' ').collect();
+        let [rows, cols, message] = cells[..] else {
+            panic!("{line}");
+        };
         let options = Options::default().with("rows", rows).with("cols", cols);
         let error = ladder.problem(&options).err().unwrap();
         assert!(error.to_string().starts_with(message), "{error}");
         assert!(!error.is_failure());
     }
-    let options = Options::default()
-        .with("rows", (1u64 << 31) - 1)
-        .with("cols", 1);
-    assert!(ladder.problem(&options).is_ok());
+    let most = Options::default().with("rows", (1u64 << 31) - 1);
+    assert!(ladder.problem(&most.with("cols", 1)).is_ok());
 }
 
 #[test]
 fn the_padding_is_in_the_launch() {
     let (_, _, launch) = of("transpose_smem_unroll_pad_dyn", 4096, 4096);
     assert_eq!(launch.shared_bytes, 16 * (64 + 2) * 4);
-    assert_eq!(
-        launch.to_string(),
-        "transpose_smem_unroll_pad_dyn_32x16<<<64x256, 32x16, 4224>>>"
-    );
+    let words = "transpose_smem_unroll_pad_dyn_32x16<<<64x256, 32x16, 4224>>>";
+    assert_eq!(launch.to_string(), words);
 }
 
 #[test]

@@ -5,13 +5,13 @@ use crate::process::root;
 fn found(files: &[(&str, &str)]) -> Vec<String> {
     let file = |(path, text): &(&str, &str)| {
         let modules = path.trim_end_matches(".rs").split('/');
+        let modules = modules.filter(|module| !matches!(*module, "lib" | "mod"));
+        let modules = modules.map(str::to_owned).collect();
+        let (shown, text) = ((*path).to_owned(), (*text).to_owned());
         File {
-            shown: (*path).to_owned(),
-            modules: modules
-                .filter(|module| !matches!(*module, "lib" | "mod"))
-                .map(str::to_owned)
-                .collect(),
-            text: (*text).to_owned(),
+            shown,
+            modules,
+            text,
         }
     };
     circles(&graph(&files.iter().map(file).collect::<Vec<_>>()))

@@ -38,51 +38,6 @@ fn only(traffic: &Traffic, kind: Kind) -> Accesses {
 }
 
 #[test]
-fn a_request_is_taken_apart_into_bursts_channels_and_a_queue() {
-    // Words 32 bytes apart, in bursts of 8 bytes: every fourth burst, all of them channel 0's.
-    let strided: [u64; 32] = std::array::from_fn(|lane| lane as u64 * 32);
-    let mut traffic = traffic(4, 2, 8, 1, 1);
-    traffic.access(
-        SITE,
-        of_block(0),
-        &access(AccessKind::Load, 4, u32::MAX, &strided),
-    );
-    let loads = only(&traffic, Kind::Load);
-    assert_eq!((loads.requests, loads.bursts), (1, 32));
-    assert_eq!(
-        (loads.channels_per_request, loads.queue, loads.best_queue),
-        (1.0, 32.0, 8.0)
-    );
-    assert_eq!(loads.bursts_by_channel, [32, 0, 0, 0]);
-    let [window] = &loads.windows[..] else {
-        panic!("{loads:?}")
-    };
-    assert_eq!((window.channels_busy, window.banks_busy), (1, 2));
-    assert_eq!(
-        (
-            loads.busiest_channel_over_mean,
-            loads.busiest_bank_over_mean
-        ),
-        (Some(4.0), Some(4.0))
-    );
-}
-
-#[test]
-fn an_element_may_be_longer_than_a_burst() {
-    let mut traffic = traffic(4, 1, 4, 1, 1);
-    let addresses = [8; 32];
-    // 16 bytes from the third burst on, and all lanes the same.
-    traffic.access(
-        SITE,
-        of_block(0),
-        &access(AccessKind::AsyncCopy, 16, 0b101, &addresses),
-    );
-    let loads = only(&traffic, Kind::Load);
-    assert_eq!(loads.bursts, 4);
-    assert_eq!(loads.bursts_by_channel, [1, 1, 1, 1]);
-}
-
-#[test]
 fn other_spaces_and_lanes_that_rest_are_no_traffic() {
     let mut traffic = traffic(4, 1, 4, 1, 1);
     let shared = Access {
@@ -166,33 +121,46 @@ proptest! {
     fn every_burst_of_a_request_counts_once(
         (channels, banks, burst) in (1..90u64, 1..5u64, 1..70u64),
         bytes in prop::sample::select(vec![1u32, 2, 4, 8, 16]),
-        mask in 1u32..,
+        (mask, stride) in (1u32.., prop::option::of(0..100u64)),
         addresses in prop::array::uniform32(0..3000u64),
         block in 0..10u64,
+        (made, kind) in prop::sample::select(vec![
+            (AccessKind::Load, Kind::Load),
+            (AccessKind::AsyncCopy, Kind::Load),
+            (AccessKind::Store, Kind::Store),
+            (AccessKind::Atomic, Kind::Atomic),
+            (AccessKind::Reduction, Kind::Atomic),
+        ]),
     ) {
+        let strided = |stride| std::array::from_fn(|lane| lane as u64 * stride);
+        let addresses = stride.map_or(addresses, strided);
         let mut traffic = traffic(channels, banks, burst, 4, 10);
-        traffic.access(SITE, of_block(block), &access(AccessKind::Store, bytes, mask, &addresses));
+        traffic.access(SITE, of_block(block), &access(made, bytes, mask, &addresses));
         let lanes = (0..32).filter(|lane| mask >> lane & 1 == 1);
         let bursts: BTreeSet<u64> = lanes
             .flat_map(|lane| addresses[lane]..addresses[lane] + u64::from(bytes))
             .map(|byte| byte / burst)
             .collect();
-        let mut by_channel = vec![0; channels as usize];
+        let count = bursts.len() as u64;
+        let (mut by_channel, mut by_bank) = (vec![0; channels as usize], vec![0; (channels * banks) as usize]);
         for burst in &bursts {
             by_channel[(burst % channels) as usize] += 1;
+            by_bank[(burst % (channels * banks)) as usize] += 1;
         }
-        let stores = only(&traffic, Kind::Store);
-        prop_assert_eq!(stores.bursts, bursts.len() as u64);
-        prop_assert_eq!(&stores.bursts_by_channel, &by_channel);
-        let busy = by_channel.iter().filter(|bursts| **bursts > 0).count();
-        prop_assert_eq!(stores.channels_per_request, busy as f64);
-        let most = by_channel.iter().copied().max().unwrap();
-        prop_assert_eq!(stores.queue, most as f64);
-        prop_assert!(stores.best_queue <= stores.queue);
-        let uneven = stores.busiest_channel_over_mean.unwrap();
-        prop_assert!((1.0..=channels as f64).contains(&uneven));
-        let windows = &stores.windows;
-        prop_assert_eq!(windows[(block * 4 / 10) as usize].bursts, bursts.len() as u64);
-        prop_assert_eq!(windows.iter().map(|own| own.bursts).sum::<u64>(), bursts.len() as u64);
+        let found = only(&traffic, kind);
+        prop_assert_eq!((found.requests, found.bursts), (1, count));
+        prop_assert_eq!(&found.bursts_by_channel, &by_channel);
+        let busy = |counts: &[u64]| counts.iter().filter(|bursts| **bursts > 0).count() as u64;
+        let most = |counts: &[u64]| counts.iter().copied().max().unwrap() as f64;
+        prop_assert_eq!(found.channels_per_request, busy(&by_channel) as f64);
+        prop_assert_eq!(found.queue, most(&by_channel));
+        prop_assert_eq!(found.best_queue, count.div_ceil(channels) as f64);
+        let over_mean = |counts: &[u64]| Some(most(counts) * counts.len() as f64 / count as f64);
+        prop_assert_eq!(found.busiest_channel_over_mean, over_mean(&by_channel));
+        prop_assert_eq!(found.busiest_bank_over_mean, over_mean(&by_bank));
+        let window = &found.windows[(block * 4 / 10) as usize];
+        prop_assert_eq!(window.bursts, count);
+        prop_assert_eq!((window.channels_busy, window.banks_busy), (busy(&by_channel), busy(&by_bank)));
+        prop_assert_eq!(found.windows.iter().map(|own| own.bursts).sum::<u64>(), count);
     }
 }

@@ -23,6 +23,10 @@ fn block(threads: u32) -> Block {
     }
 }
 
+fn named(arch: &str) -> &'static Limits {
+    Limits::named(arch).unwrap()
+}
+
 fn limited(occupancy: &Occupancy) -> Vec<Limiter> {
     occupancy.limited_by.clone()
 }
@@ -30,14 +34,14 @@ fn limited(occupancy: &Occupancy) -> Vec<Limiter> {
 /// By hand, from the tables.
 #[test]
 fn what_ends_first() {
-    let hopper = Limits::named("sm_90").unwrap();
+    let hopper = named("sm_90");
     let all = of(hopper, kernel(16, 512), block(128));
     assert_eq!((all.blocks, all.warps, all.fraction), (16, 64, 1.0));
     assert_eq!(limited(&all), [Limiter::Warps]);
     // 4 warps of 16 × 32 registers; half a kilobyte and the driver's one.
     assert_eq!(
-        (all.registers_per_block, all.shared_per_block),
-        (2048, 1536)
+        [all.registers_per_block, all.shared_per_block],
+        [2048, 1536]
     );
 
     let small = of(hopper, kernel(16, 0), block(32));
@@ -55,19 +59,17 @@ fn what_ends_first() {
     assert_eq!(limited(&shared), [Limiter::SharedMemory]);
 
     let both = of(hopper, kernel(32, 0), block(64));
-    assert_eq!(
-        limited(&both),
-        [Limiter::Warps, Limiter::Blocks, Limiter::Registers]
-    );
+    let three = [Limiter::Warps, Limiter::Blocks, Limiter::Registers];
+    assert_eq!(limited(&both), three);
 }
 
 #[test]
 fn a_warp_lives_in_one_partition() {
     // 168 registers are 5376 a warp: three to a partition, 12 in all, though 65536 registers are 12.19 of them.
-    let found = of(Limits::named("sm_80").unwrap(), kernel(168, 0), block(96));
+    let found = of(named("sm_80"), kernel(168, 0), block(96));
     assert_eq!((found.blocks, found.warps), (4, 12));
     // 255 registers and 1024 threads are more than a block can have.
-    let none = of(Limits::named("sm_80").unwrap(), kernel(255, 0), block(1024));
+    let none = of(named("sm_80"), kernel(255, 0), block(1024));
     assert_eq!((none.blocks, none.warps), (0, 0));
     assert_eq!(limited(&none), [Limiter::Registers]);
 }
@@ -75,13 +77,12 @@ fn a_warp_lives_in_one_partition() {
 #[test]
 fn shared_memory_to_the_last_byte() {
     for limits in Limits::all() {
-        let ask = |dynamic_shared| {
-            let block = Block {
-                threads: 128,
-                dynamic_shared,
-            };
-            of(limits, kernel(32, 0), block)
+        let threads = 128;
+        let with = |dynamic_shared| Block {
+            threads,
+            dynamic_shared,
         };
+        let ask = |dynamic_shared| of(limits, kernel(32, 0), with(dynamic_shared));
         assert_eq!(ask(limits.shared_opt_in).blocks, 1, "{}", limits.arch());
         assert_eq!(ask(limits.shared_opt_in + 1).blocks, 0, "{}", limits.arch());
         assert_eq!(limited(&ask(u32::MAX)), [Limiter::SharedMemory]);
@@ -90,11 +91,7 @@ fn shared_memory_to_the_last_byte() {
         threads: 1024,
         dynamic_shared: 20 << 10,
     };
-    let turing = of(
-        Limits::named("sm_75").unwrap(),
-        kernel(32, 20 << 10),
-        static_and_dynamic,
-    );
+    let turing = of(named("sm_75"), kernel(32, 20 << 10), static_and_dynamic);
     assert_eq!((turing.blocks, turing.shared_per_block), (1, 40 << 10));
 }
 
@@ -104,19 +101,9 @@ fn many_barriers_limit_newer_multiprocessors() {
         barriers: 16,
         ..kernel(16, 0)
     };
-    assert_eq!(
-        of(Limits::named("sm_90").unwrap(), many, block(32)).blocks,
-        4
-    );
-    let least = of(Limits::named("sm_120").unwrap(), many, block(32));
-    assert_eq!(
-        (least.blocks, limited(&least)),
-        (1, vec![Limiter::Barriers])
-    );
-    assert_eq!(
-        of(Limits::named("sm_80").unwrap(), many, block(32)).blocks,
-        32
-    );
+    let all = ["sm_80", "sm_90", "sm_120"].map(|arch| of(named(arch), many, block(32)));
+    assert_eq!(all.each_ref().map(|own| own.blocks), [32, 4, 1]);
+    assert_eq!(limited(&all[2]), [Limiter::Barriers]);
 }
 
 fn launches() -> impl Strategy<Value = (&'static Limits, Usage, Block)> {
@@ -163,26 +150,18 @@ proptest! {
         less in select(vec![0_u32, 1, 7, 100, 4096]),
     ) {
         let found = of(limits, resources, block).blocks;
-        let fewer_registers = Usage {
-            registers: resources.registers.saturating_sub(less),
-            ..resources
-        };
-        let less_static = Usage {
-            shared_bytes: resources.shared_bytes.saturating_sub(less),
-            ..resources
-        };
-        let less_dynamic = Block {
-            dynamic_shared: block.dynamic_shared.saturating_sub(less),
-            ..block
-        };
-        let smaller = Block {
-            threads: block.threads.saturating_sub(less).max(1),
-            ..block
-        };
-        prop_assert!(of(limits, fewer_registers, block).blocks >= found);
-        prop_assert!(of(limits, less_static, block).blocks >= found);
-        prop_assert!(of(limits, resources, less_dynamic).blocks >= found);
-        prop_assert!(of(limits, resources, smaller).blocks >= found);
+        let [registers, shared_bytes, dynamic_shared, threads] =
+            [resources.registers, resources.shared_bytes, block.dynamic_shared, block.threads]
+                .map(|own| own.saturating_sub(less));
+        let threads = threads.max(1);
+        for (resources, block) in [
+            (Usage { registers, ..resources }, block),
+            (Usage { shared_bytes, ..resources }, block),
+            (resources, Block { dynamic_shared, ..block }),
+            (resources, Block { threads, ..block }),
+        ] {
+            prop_assert!(of(limits, resources, block).blocks >= found);
+        }
     }
 
     #[test]

@@ -13,22 +13,9 @@ fn names() {
     for limits in Limits::all() {
         assert_eq!(Limits::named(&limits.arch()).unwrap(), limits);
     }
-    for wrong in [
-        "",
-        "sm_",
-        "sm_9",
-        "90",
-        "9.0",
-        "sm_90x",
-        "sm_9O",
-        "SM_90",
-        "sm_60",
-        "sm_99999999999",
-        "compute_90",
-        "hopper",
-        "sm_-1",
-        "sm_90 ",
-    ] {
+    let wrong =
+        ",sm_,sm_9,90,9.0,sm_90x,sm_9O,SM_90,sm_60,sm_99999999999,compute_90,hopper,sm_-1,sm_90 ";
+    for wrong in wrong.split(',') {
         let error = Limits::named(wrong).unwrap_err().to_string();
         assert!(error.contains("sm_70, sm_72, sm_75"), "{wrong}: {error}");
     }
@@ -40,34 +27,26 @@ fn the_numbers_agree_with_each_other() {
     assert!(all.is_sorted_by_key(|limits| limits.capability));
     for limits in all {
         let arch = limits.arch();
+        let Limits {
+            shared, registers, ..
+        } = *limits;
+        let part = limits.register_unit * limits.partitions;
         assert_eq!(
             limits.shared_opt_in + limits.shared_reserved,
-            limits.shared,
+            shared,
             "{arch}"
         );
-        assert_eq!(
-            limits.carveouts.last(),
-            Some(&(limits.shared / KIB)),
-            "{arch}"
-        );
+        assert_eq!(limits.carveouts.last(), Some(&(shared / KIB)), "{arch}");
         assert!(limits.carveouts.is_sorted(), "{arch}");
-        assert_eq!(limits.shared % limits.shared_unit, 0, "{arch}");
         assert_eq!(
-            limits.registers % (limits.register_unit * limits.partitions),
-            0,
+            [shared % limits.shared_unit, registers % part],
+            [0; 2],
             "{arch}"
         );
-        assert_eq!(
-            limits.shared_reserved > 0,
-            limits.capability >= (8, 0),
-            "{arch}"
-        );
+        let reserves = limits.shared_reserved > 0;
+        assert_eq!(reserves, limits.capability >= (8, 0), "{arch}");
         assert!(limits.threads() >= limits.threads_per_block, "{arch}");
-        assert!(
-            limits
-                .barriers
-                .is_none_or(|barriers| barriers >= limits.blocks),
-            "{arch}"
-        );
+        let is_enough = |barriers| barriers >= limits.blocks;
+        assert!(limits.barriers.is_none_or(is_enough), "{arch}");
     }
 }

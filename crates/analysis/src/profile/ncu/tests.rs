@@ -26,36 +26,36 @@ struct Recorded {
 
 impl Recorded {
     fn new(answers: impl IntoIterator<Item = (i32, String, &'static str)>) -> Self {
-        let mut answers: Vec<ProgramOutput> = answers
-            .into_iter()
-            .map(|(code, out, err)| ProgramOutput {
-                code: Some(code),
-                out,
-                err: err.to_owned(),
-            })
-            .collect();
+        let mut answers: Vec<_> = answers.into_iter().map(ended).collect();
         answers.reverse();
         Self {
             answers: RefCell::new(answers),
             asked: RefCell::default(),
         }
     }
+
+    /// A table, whatever is asked.
+    fn table(table: impl Into<String>) -> Self {
+        Self::new([(0, table.into(), "")])
+    }
+}
+
+fn ended((code, out, err): (i32, String, &str)) -> ProgramOutput {
+    ProgramOutput {
+        code: Some(code),
+        out,
+        err: err.to_owned(),
+    }
 }
 
 impl Runner for Recorded {
     fn run(&self, program: &Path, args: &[OsString]) -> io::Result<ProgramOutput> {
         assert_eq!(program, Path::new("ncu"));
-        let args: Vec<String> = args
-            .iter()
-            .map(|arg| arg.to_str().unwrap().to_owned())
-            .collect();
+        let args = args.iter().map(|arg| arg.to_str().unwrap().to_owned());
+        let args: Vec<String> = args.collect();
         if args == ["--version"] {
             let out = "NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 1) (public-release)\n";
-            return Ok(ProgramOutput {
-                code: Some(0),
-                out: out.to_owned(),
-                err: String::new(),
-            });
+            return Ok(ended((0, out.to_owned(), "")));
         }
         self.asked.borrow_mut().push(args);
         let answer = self.answers.borrow_mut().pop();
@@ -98,23 +98,15 @@ fn both_forms_of_the_table_read_alike() {
     let [raw, details] = [RAW, DETAILS].map(|text| read(text, counters).unwrap());
     assert_eq!(raw, details);
     let kernels: Vec<&str> = raw.iter().map(|one| one.kernel.as_str()).collect();
-    assert_eq!(
-        kernels,
-        [
-            "reduce_neighbored",
-            "reduce_neighbored_less",
-            "reduce_interleaved",
-            "reduce_shfl_512"
-        ]
-    );
-    assert_eq!(raw[0].numbers.get(LOADS), Some(&391_168.0));
-    assert_eq!(raw[0].numbers.get(INSTRUCTIONS), Some(&161.19));
-    assert_eq!(raw[0].numbers.get(SHARED), Some(&0.0));
+    let four = "reduce_neighbored reduce_neighbored_less reduce_interleaved reduce_shfl_512";
+    assert_eq!(kernels.join(" "), four);
+    let numbers = [LOADS, INSTRUCTIONS, SHARED].map(|name| raw[0].numbers[name]);
+    assert_eq!(numbers, [391_168.0, 161.19, 0.0]);
 }
 
 #[test]
 fn this_program_is_run_with_one_launch_a_rung_and_the_card_left_alone() {
-    let runner = Recorded::new([(0, RAW.to_owned(), "")]);
+    let runner = Recorded::table(RAW);
     let numbers = profile(&runner, &[LOADS], &[INSTRUCTIONS]).unwrap();
     let loads: Vec<_> = numbers.iter().map(|one| one.get(LOADS)).collect();
     assert_eq!(loads, [Some(&391_168.0), Some(&83_968.0), Some(&83_968.0)]);
@@ -158,34 +150,25 @@ fn a_metric_that_was_misspelt_has_its_nearest_named() {
     let misspelt = "l1tex__t_requests_pipe_lsu_mem_global_op_l.sum";
     let said = format!("==ERROR== Failed to find metric regex:^{misspelt}\n");
     let error = profile(&Recorded::new([(1, said, "")]), &[misspelt], &[]).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains(&format!("did you mean `{LOADS}`? `ncu")),
-        "{error}"
-    );
+    let near = format!("did you mean `{LOADS}`? `ncu");
+    assert!(error.to_string().contains(&near), "{error}");
 }
 
 #[test]
 fn a_value_that_is_none_is_never_zero() {
-    let absent = RAW.replace("\"391,168\"", "\"n/a\"");
-    let error = profile(&Recorded::new([(0, absent.clone(), "")]), &[LOADS], &[]).unwrap_err();
+    let with = |value: &str| Recorded::table(RAW.replace("\"391,168\"", value));
+    let error = profile(&with("\"n/a\""), &[LOADS], &[]).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("Test GPU has no metric {LOADS}; `ncu --query-metrics` lists what it has")
     );
-    let numbers = profile(&Recorded::new([(0, absent, "")]), &[INSTRUCTIONS], &[LOADS]).unwrap();
+    let numbers = profile(&with("\"n/a\""), &[INSTRUCTIONS], &[LOADS]).unwrap();
     assert_eq!(numbers[0].get(LOADS), None);
     assert_eq!(numbers[1].get(LOADS), Some(&83_968.0));
-    let nan = RAW.replace("\"391,168\"", "\"nan\"");
-    let numbers = profile(&Recorded::new([(0, nan, "")]), &[LOADS], &[]).unwrap();
+    let numbers = profile(&with("\"nan\""), &[LOADS], &[]).unwrap();
     assert_eq!(numbers[0].get(LOADS), None);
     // A metric that is no column at all.
-    let error = profile(
-        &Recorded::new([(0, RAW.to_owned(), "")]),
-        &["sm__x.sum"],
-        &[],
-    );
+    let error = profile(&Recorded::table(RAW), &["sm__x.sum"], &[]);
     assert!(matches!(error, Err(Error::NotOnChip { .. })), "{error:?}");
 }
 
@@ -229,18 +212,14 @@ fn what_refuses_or_fails_says_what_to_do() {
         assert!(!text.contains('\n'), "{text}");
     }
     let error = profile(&Recorded::default(), &[LOADS], &[]).unwrap_err();
-    assert!(
-        error.to_string().starts_with("cannot start ncu: "),
-        "{error}"
-    );
+    let error = error.to_string();
+    assert!(error.starts_with("cannot start ncu: "), "{error}");
 }
 
 #[test]
 fn a_form_that_is_not_known_is_shown() {
-    let header = RAW
-        .lines()
-        .position(|line| line.starts_with("\"ID\""))
-        .unwrap();
+    let mut lines = RAW.lines();
+    let header = lines.position(|line| line.starts_with("\"ID\"")).unwrap();
     let cut = |from: usize, to: usize| {
         let lines: Vec<&str> = RAW.lines().collect();
         [&lines[..from], &lines[to..]].concat().join("\n")
@@ -277,8 +256,7 @@ fn a_form_that_is_not_known_is_shown() {
             "its table is not CSV",
         ),
     ] {
-        let runner = Recorded::new([(0, text, "")]);
-        let error = profile(&runner, &[LOADS, INSTRUCTIONS], &[]).unwrap_err();
+        let error = profile(&Recorded::table(text), &[LOADS, INSTRUCTIONS], &[]).unwrap_err();
         assert!(matches!(error, Error::Form { .. }), "{error:?}");
         let text = error.to_string();
         assert!(text.contains(why), "{why}: {text}");
@@ -289,15 +267,13 @@ fn a_form_that_is_not_known_is_shown() {
 #[test]
 fn words_are_passed_over_where_nobody_asked_for_them() {
     const MODE: &str = "device__attribute_confidential_computing_mode";
-    let runner = || Recorded::new([(0, RAW.to_owned(), "")]);
+    let runner = || Recorded::table(RAW);
     let numbers = profile(&runner(), &[LOADS, "launch__block_size"], &[]).unwrap();
     assert_eq!(numbers[0].get("launch__block_size"), Some(&512.0));
     assert_eq!(numbers[0].get(INSTRUCTIONS), None);
     let error = profile(&runner(), &[MODE], &[]).unwrap_err().to_string();
-    assert!(
-        error.contains(&format!("`No-CC` of {MODE} is no number")),
-        "{error}"
-    );
+    let why = format!("`No-CC` of {MODE} is no number");
+    assert!(error.contains(&why), "{error}");
 }
 
 #[test]

@@ -9,6 +9,14 @@ use crate::profile::{bounds, plan};
 use engine::selection::select_with;
 use host::{CATALOG, ladder};
 
+/// Utilizations, each what differs from another one, with the resource that bounds and the optimization that helps.
+macro_rules! rows {
+    ($($base:ident, $($field:ident $share:literal),+ => $bound:ident $($helps:ident)?;)+) => {[$((
+        Utilization { $($field: Some($share),)+ ..$base },
+        (Resource::$bound, None$(.or(Some(Optimization::$helps)))?),
+    ),)+]};
+}
+
 #[test]
 fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
     let near = Utilization {
@@ -22,233 +30,44 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
         let found = verdict(shares).unwrap();
         (found.bound, found.helps)
     };
-    use Optimization as O;
-    use Resource as R;
-    assert_eq!(found(&near), (R::Dram, None));
+    assert_eq!(found(&near), (Resource::Dram, None));
     assert!((verdict(&near).unwrap().share - 0.7).abs() < 1e-9);
     let far = Utilization {
         dram: Some(0.3),
         l2: Some(0.2),
         ..Utilization::default()
     };
-    for (shares, expected) in [
-        (
-            Utilization {
-                used: Some(0.25),
-                ..near
-            },
-            (R::Dram, Some(O::Coalescing)),
-        ),
+    let rows = rows! {
+        near, used 0.25 => Dram Coalescing;
         // What comes from DRAM passes the L2 as well.
-        (
-            Utilization {
-                l2: Some(0.73),
-                ..near
-            },
-            (R::Dram, None),
-        ),
-        (
-            Utilization {
-                l2: Some(0.45),
-                moved: Some(9.0),
-                ..far
-            },
-            (R::Latency, Some(O::Coarsening)),
-        ),
-        (
-            Utilization {
-                l2: Some(0.9),
-                used: Some(0.1),
-                ..near
-            },
-            (R::L2, Some(O::Coalescing)),
-        ),
-        (
-            Utilization {
-                l2_atomics: Some(0.9),
-                ..near
-            },
-            (R::Atomics, Some(O::Privatization)),
-        ),
-        (
-            Utilization {
-                l2_atomics: Some(0.9),
-                shared_atomics: Some(0.1),
-                ..near
-            },
-            (R::Atomics, Some(O::Coarsening)),
-        ),
-        (
-            Utilization {
-                l1: Some(0.99),
-                shared: Some(0.1),
-                used: Some(0.2),
-                ..near
-            },
-            (R::L1, Some(O::Coalescing)),
-        ),
-        (
-            Utilization {
-                l1: Some(0.88),
-                shared: Some(0.81),
-                ..near
-            },
-            (R::Shared, Some(O::Tiling)),
-        ),
-        (
-            Utilization {
-                l2: Some(0.9),
-                moved: Some(9.0),
-                ..near
-            },
-            (R::L2, Some(O::Tiling)),
-        ),
-        (
-            Utilization {
-                l2: Some(0.9),
-                moved: Some(1.0),
-                ..near
-            },
-            (R::L2, None),
-        ),
-        (
-            Utilization {
-                shared: Some(0.9),
-                conflicts: Some(0.9),
-                ..near
-            },
-            (R::Shared, Some(O::Coalescing)),
-        ),
-        (
-            Utilization {
-                shared: Some(0.9),
-                shared_atomics: Some(0.9),
-                ..near
-            },
-            (R::Shared, Some(O::Privatization)),
-        ),
-        (
-            Utilization {
-                shared: Some(0.9),
-                ..near
-            },
-            (R::Shared, Some(O::Tiling)),
-        ),
-        (
-            Utilization {
-                issue: Some(0.9),
-                lanes: Some(0.5),
-                ..near
-            },
-            (R::Issue, Some(O::Divergence)),
-        ),
-        (
-            Utilization {
-                issue: Some(0.9),
-                lanes: Some(1.0),
-                ..near
-            },
-            (R::Issue, Some(O::Coarsening)),
-        ),
-        (
-            Utilization {
-                issue: Some(0.9),
-                fma: Some(0.9),
-                ..near
-            },
-            (R::Fma, None),
-        ),
-        (
-            Utilization {
-                issue: Some(0.9),
-                fma: Some(0.7),
-                ..near
-            },
-            (R::Fma, None),
-        ),
-        (
-            Utilization {
-                barrier: Some(0.5),
-                warps_active: Some(0.1),
-                ..far
-            },
-            (R::Barriers, Some(O::Coarsening)),
-        ),
-        (
-            Utilization {
-                warps_active: Some(0.1),
-                ..far
-            },
-            (R::Warps, Some(O::Occupancy)),
-        ),
-        (
-            Utilization {
-                warps_active: Some(0.1),
-                waves: Some(0.2),
-                ..far
-            },
-            (R::Size, None),
-        ),
-        (
-            Utilization {
-                warps_active: Some(0.1),
-                waves: Some(2.0),
-                warps_possible: Some(0.12),
-                ..far
-            },
-            (R::Warps, Some(O::Occupancy)),
-        ),
-        (
-            Utilization {
-                warps_active: Some(0.43),
-                warps_possible: Some(1.0),
-                ..far
-            },
-            (R::Warps, Some(O::Coarsening)),
-        ),
-        (
-            Utilization {
-                warps_active: Some(0.9),
-                ..far
-            },
-            (R::Latency, Some(O::Coarsening)),
-        ),
-        (
-            Utilization {
-                l1: Some(0.5),
-                moved: Some(200.0),
-                ..far
-            },
-            (R::Latency, Some(O::Tiling)),
-        ),
-        (
-            Utilization {
-                l1: Some(0.5),
-                used: Some(0.2),
-                ..far
-            },
-            (R::Latency, Some(O::Coalescing)),
-        ),
-        (
-            Utilization {
-                l1: Some(0.52),
-                shared: Some(0.44),
-                l2: Some(0.48),
-                conflicts: Some(0.9),
-                ..far
-            },
-            (R::Latency, Some(O::Coalescing)),
-        ),
-        (
-            Utilization {
-                l1: Some(0.5),
-                shared: Some(0.45),
-                conflicts: Some(0.1),
-                ..far
-            },
-            (R::Latency, Some(O::Coarsening)),
-        ),
-    ] {
+        near, l2 0.73 => Dram;
+        far, l2 0.45, moved 9.0 => Latency Coarsening;
+        near, l2 0.9, used 0.1 => L2 Coalescing;
+        near, l2_atomics 0.9 => Atomics Privatization;
+        near, l2_atomics 0.9, shared_atomics 0.1 => Atomics Coarsening;
+        near, l1 0.99, shared 0.1, used 0.2 => L1 Coalescing;
+        near, l1 0.88, shared 0.81 => Shared Tiling;
+        near, l2 0.9, moved 9.0 => L2 Tiling;
+        near, l2 0.9, moved 1.0 => L2;
+        near, shared 0.9, conflicts 0.9 => Shared Coalescing;
+        near, shared 0.9, shared_atomics 0.9 => Shared Privatization;
+        near, shared 0.9 => Shared Tiling;
+        near, issue 0.9, lanes 0.5 => Issue Divergence;
+        near, issue 0.9, lanes 1.0 => Issue Coarsening;
+        near, issue 0.9, fma 0.9 => Fma;
+        near, issue 0.9, fma 0.7 => Fma;
+        far, barrier 0.5, warps_active 0.1 => Barriers Coarsening;
+        far, warps_active 0.1 => Warps Occupancy;
+        far, warps_active 0.1, waves 0.2 => Size;
+        far, warps_active 0.1, waves 2.0, warps_possible 0.12 => Warps Occupancy;
+        far, warps_active 0.43, warps_possible 1.0 => Warps Coarsening;
+        far, warps_active 0.9 => Latency Coarsening;
+        far, l1 0.5, moved 200.0 => Latency Tiling;
+        far, l1 0.5, used 0.2 => Latency Coalescing;
+        far, l1 0.52, shared 0.44, l2 0.48, conflicts 0.9 => Latency Coalescing;
+        far, l1 0.5, shared 0.45, conflicts 0.1 => Latency Coarsening;
+    };
+    for (shares, expected) in rows {
         assert_eq!(found(&shares), expected, "{shares:?}");
     }
     assert_eq!(verdict(&Utilization::default()), None);
@@ -258,20 +77,20 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
 fn the_next_rung_is_the_checklists_or_the_next_of_its_pairs() {
     let reduce = ladder("reduce").unwrap();
     let next = |rung, optimization| next_rung(reduce, reduce.rung(rung).unwrap(), optimization);
-    assert_eq!(
-        next("reduce_neighbored", Optimization::Divergence),
-        Some("reduce_neighbored_less")
-    );
-    assert_eq!(
-        next("reduce_interleaved", Optimization::Coarsening),
-        Some("reduce_unrolling2")
-    );
-    assert_eq!(
-        next("reduce_unrolling8", Optimization::Coarsening),
-        Some("reduce_gmem_unroll4")
-    );
-    assert_eq!(next("reduce_atomic", Optimization::Coarsening), None);
-    assert_eq!(next("reduce_neighbored", Optimization::Privatization), None);
+    use Optimization::{Coarsening, Divergence, Privatization};
+    for (rung, helps, expected) in [
+        (
+            "reduce_neighbored",
+            Divergence,
+            Some("reduce_neighbored_less"),
+        ),
+        ("reduce_interleaved", Coarsening, Some("reduce_unrolling2")),
+        ("reduce_unrolling8", Coarsening, Some("reduce_gmem_unroll4")),
+        ("reduce_atomic", Coarsening, None),
+        ("reduce_neighbored", Privatization, None),
+    ] {
+        assert_eq!(next(rung, helps), expected, "{rung}");
+    }
 }
 
 #[test]
@@ -282,22 +101,15 @@ fn shares_of_the_model_and_of_ncu() {
     let bytes = plan.problem().bytes();
     let warps = (launch.blocks() * launch.threads() / 32) as f64;
     let sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_";
-    let numbers: Numbers = [
+    let used = "smsp__sass_average_data_bytes_per_sector_mem_global_op_";
+    let numbers = Numbers::from([
         ("ptx_inst_executed.sum".to_owned(), 30.0 * warps),
         ("smsp__warps_launched.sum".to_owned(), warps),
         (format!("{sectors}ld.sum"), 4.0 * warps),
         (format!("{sectors}st.sum"), 32.0 * warps),
-        (
-            "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct".to_owned(),
-            100.0,
-        ),
-        (
-            "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct".to_owned(),
-            12.5,
-        ),
-    ]
-    .into_iter()
-    .collect();
+        (format!("{used}ld.pct"), 100.0),
+        (format!("{used}st.pct"), 12.5),
+    ]);
     let h100 = Description::open("h100").unwrap();
     let estimate = |l2: f64| Estimate {
         us: 100.0,
@@ -315,19 +127,15 @@ fn shares_of_the_model_and_of_ncu() {
     assert_eq!((shares.issue, shares.fma), (Some(0.0), Some(0.0)));
     // Two blocks of 16 warps, of 64.
     assert_eq!(shares.warps_active, Some(0.5));
-    assert!(
-        (shares.used.unwrap() - 8.0 / 36.0).abs() < 1e-9,
-        "{shares:?}"
-    );
-    assert!((shares.moved.unwrap() - 4.5).abs() < 1e-9, "{shares:?}");
+    for (share, expected) in [(shares.used, 8.0 / 36.0), (shares.moved, 4.5)] {
+        assert!((share.unwrap() - expected).abs() < 1e-9, "{shares:?}");
+    }
     assert_eq!(shares.predicted_ns, Some(100_000.0));
-    assert_eq!(verdict(&shares).unwrap().bound, Resource::L2);
+    let found = verdict(&shares).unwrap();
+    assert_eq!(found.bound, Resource::L2);
+    assert_eq!(found.helps, Some(Optimization::Coalescing));
     // Nothing is near its limit: it is the latency.
     assert_eq!(verdict(&of(50.0)).unwrap().bound, Resource::Latency);
-    assert_eq!(
-        verdict(&shares).unwrap().helps,
-        Some(Optimization::Coalescing)
-    );
 
     let ncu: Numbers = [
         ("dram__throughput.avg.pct_of_peak_sustained_elapsed", 92.0),
@@ -348,10 +156,10 @@ fn shares_of_the_model_and_of_ncu() {
 
 #[test]
 fn every_field_is_computed_from_counters_that_are_collected() {
-    let numbers: Numbers = bounds::metrics()
-        .into_iter()
-        .map(|name| (name, 1.0))
-        .collect();
+    let ones =
+        |names: &[String]| -> Numbers { names.iter().map(|name| (name.clone(), 1.0)).collect() };
+    let mut names: Vec<String> = bounds::metrics().into_iter().collect();
+    let numbers = ones(&names);
     let all = Utilization::from_ncu(&numbers, 64);
     // One of two sectors' hundredths, two sectors for 64 bytes, two conflicts in three wavefronts.
     let expected = Utilization {
@@ -378,16 +186,10 @@ fn every_field_is_computed_from_counters_that_are_collected() {
     ];
     assert_eq!(shares, [Some(0.01); 9]);
     // A chip that lacks the counter of atomics.
-    let mut lacking = Numbers::default();
-    for name in bounds::metrics()
-        .iter()
-        .filter(|name| !name.contains("op_atom"))
-    {
-        lacking.insert(name.clone(), 1.0);
-    }
-    let lacking = Utilization::from_ncu(&lacking, 64);
+    names.retain(|name| !name.contains("op_atom"));
+    let lacking = Utilization::from_ncu(&ones(&names), 64);
     assert_eq!(
-        (lacking.conflicts, lacking.shared_atomics),
-        (Some(1.0), None)
+        [lacking.conflicts, lacking.shared_atomics],
+        [Some(1.0), None]
     );
 }

@@ -96,18 +96,11 @@ mod tests {
     #[test]
     fn the_marker_becomes_attributes() {
         let out = lower(&kernel("128 2")).expect("good bounds");
-        assert!(
-            out.starts_with(
-                "define ptx_kernel void @k(ptr %p) #0 \"nvvm.maxntid\"=\"128\" \
-                 \"nvvm.minctasm\"=\"2\" !dbg !5 {\nstart:\n  ret void\n}\n"
-            ),
-            "{out}"
-        );
-        assert!(
-            lower(&kernel("1024"))
-                .expect("good bounds")
-                .contains("\"nvvm.maxntid\"=\"1024\" !dbg")
-        );
+        let expected = "define ptx_kernel void @k(ptr %p) #0 \"nvvm.maxntid\"=\"128\" \
+                        \"nvvm.minctasm\"=\"2\" !dbg !5 {\nstart:\n  ret void\n}\n";
+        assert!(out.starts_with(expected), "{out}");
+        let out = lower(&kernel("1024")).expect("good bounds");
+        assert!(out.contains("\"nvvm.maxntid\"=\"1024\" !dbg"), "{out}");
     }
 
     #[test]
@@ -127,33 +120,21 @@ mod tests {
     #[test]
     fn only_kernels_and_only_once() {
         let helper = kernel("128").replace("ptx_kernel ", "");
-        assert!(
-            lower(&helper)
-                .expect_err("no kernel")
-                .to_string()
-                .contains("not a kernel")
-        );
         let line = "  call void asm sideeffect \"// launch_bounds 64\", \"\"()\n";
         let twice = kernel("64").replace("  ret", &format!("{line}  ret"));
-        assert!(
-            lower(&twice)
-                .expect_err("twice")
-                .to_string()
-                .contains("twice")
-        );
+        for (ir, problem) in [(helper, "not a kernel"), (twice, "twice")] {
+            let error = lower(&ir).expect_err(problem).to_string();
+            assert!(error.contains(problem), "{error}");
+        }
     }
 
     #[test]
     fn a_second_kernel_keeps_its_own() {
         let both = format!("{}{}", kernel("64"), kernel("32").replace("@k", "@l"));
         let out = lower(&both).expect("good bounds");
-        assert!(
-            out.contains("@k(ptr %p) #0 \"nvvm.maxntid\"=\"64\""),
-            "{out}"
-        );
-        assert!(
-            out.contains("@l(ptr %p) #0 \"nvvm.maxntid\"=\"32\""),
-            "{out}"
-        );
+        for (name, threads) in [("k", 64), ("l", 32)] {
+            let own = format!("@{name}(ptr %p) #0 \"nvvm.maxntid\"=\"{threads}\"");
+            assert!(out.contains(&own), "{out}");
+        }
     }
 }

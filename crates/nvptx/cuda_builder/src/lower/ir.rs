@@ -145,17 +145,17 @@ mod tests {
 
     #[test]
     fn items_are_words_or_balanced_groups() {
-        assert_eq!(split_item("i32 undef"), Some(("i32", " undef")));
-        assert_eq!(
-            split_item(" [2 x [3 x i8]] undef, align 4"),
-            Some(("[2 x [3 x i8]]", " undef, align 4"))
-        );
-        assert_eq!(
-            split_item("<{ [4 x i8], i32 }> <{ x }>"),
-            Some(("<{ [4 x i8], i32 }>", " <{ x }>"))
-        );
-        assert_eq!(split_item("%T undef"), Some(("%T", " undef")));
-        assert_eq!(split_item("undef"), Some(("undef", "")));
+        for (item, rest) in [
+            ("i32", " undef"),
+            ("[2 x [3 x i8]]", " undef, align 4"),
+            ("<{ [4 x i8], i32 }>", " <{ x }>"),
+            ("%T", " undef"),
+            ("undef", ""),
+        ] {
+            for text in [format!("{item}{rest}"), format!(" {item}{rest}")] {
+                assert_eq!(split_item(&text), Some((item, rest)));
+            }
+        }
         assert_eq!(split_item("[2 x i8"), None);
     }
 

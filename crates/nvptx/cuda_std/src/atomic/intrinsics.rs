@@ -30,48 +30,48 @@ use core::{
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "unadjusted" {
     #[link_name = "llvm.nvvm.membar.cta"]
-    safe fn llvm_membar_cta();
+    fn llvm_membar_cta();
     #[link_name = "llvm.nvvm.membar.gl"]
-    safe fn llvm_membar_gl();
+    fn llvm_membar_gl();
     #[link_name = "llvm.nvvm.membar.sys"]
-    safe fn llvm_membar_sys();
+    fn llvm_membar_sys();
+}
+
+/// Functions of the GPU: the parts of each one's documentation, its signature and its body.
+macro_rules! device_functions {
+    ($safety:literal $([$($doc:tt)*] fn $name:ident($($arg:ident: $ty:ty),*) $(-> $result:ty)? { $($body:tt)* })*) => {$(
+        #[doc = concat!($($doc)*)]
+        ///
+        /// # Safety
+        #[doc = $safety]
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn $name($($arg: $ty),*) $(-> $result)? {
+            // SAFETY: the same contract. Threads do not wait for each other at a fence, so that it need not be convergent.
+            unsafe { $($body)* }
+        }
+    )*};
 }
 
 macro_rules! fences {
-    ($($scope:ident, $ptx:literal, $membar:ident;)*) => {$(paste! {
-        #[doc = concat!("Sequentially consistent fence of ", stringify!($scope), " scope: `fence.sc.", $ptx, "` (PTX ISA §9.7.13.4).")]
-        ///
-        /// # Safety
-        /// A fence has no preconditions. It is `unsafe` because upstream's function is.
-        #[gpu_only]
-        #[inline(always)]
-        pub unsafe fn [<fence_sc_ $scope>]() {
-            // SAFETY: a fence has no preconditions. Threads do not wait for each other here, so that
-            // it need not be convergent.
-            unsafe { asm!(concat!("fence.sc.", $ptx, ";"), options(nostack)) };
+    ($($scope:ident, $ptx:literal, $membar:ident;)*) => {$(paste! { device_functions! {
+        "A fence has no preconditions. It is `unsafe` because upstream's function is."
+
+        ["Sequentially consistent fence of ", stringify!($scope), " scope: `fence.sc.", $ptx, "` (PTX ISA §9.7.13.4)."]
+        fn [<fence_sc_ $scope>]() {
+            asm!(concat!("fence.sc.", $ptx, ";"), options(nostack));
         }
 
-        #[doc = concat!("Acquire and release fence of ", stringify!($scope), " scope: `fence.acq_rel.", $ptx, "` (PTX ISA §9.7.13.4).")]
-        ///
-        /// # Safety
-        /// A fence has no preconditions. It is `unsafe` because upstream's function is.
-        #[gpu_only]
-        #[inline(always)]
-        pub unsafe fn [<fence_acqrel_ $scope>]() {
-            // SAFETY: a fence has no preconditions.
-            unsafe { asm!(concat!("fence.acq_rel.", $ptx, ";"), options(nostack)) };
+        ["Acquire and release fence of ", stringify!($scope), " scope: `fence.acq_rel.", $ptx, "` (PTX ISA §9.7.13.4)."]
+        fn [<fence_acqrel_ $scope>]() {
+            asm!(concat!("fence.acq_rel.", $ptx, ";"), options(nostack));
         }
 
-        #[doc = concat!("The fence of older GPUs, of ", stringify!($scope), " scope: `membar`; from sm_70 the same as [`fence_sc_", stringify!($scope), "`].")]
-        ///
-        /// # Safety
-        /// A fence has no preconditions. It is `unsafe` because upstream's function is.
-        #[gpu_only]
-        #[inline(always)]
-        pub unsafe fn [<membar_ $scope>]() {
+        ["The fence of older GPUs, of ", stringify!($scope), " scope: `membar`; from sm_70 the same as [`fence_sc_", stringify!($scope), "`]."]
+        fn [<membar_ $scope>]() {
             $membar();
         }
-    })*};
+    }})*};
 }
 
 fences! {
@@ -81,58 +81,33 @@ fences! {
 }
 
 macro_rules! loads_and_stores {
-    ($($width:literal: $type:ident, $core:ident, $($scope:ident)*;)*) => {$($(paste! {
-        #[doc = concat!("Relaxed load of ", $width, " bits.")]
-        ///
-        /// # Safety
-        /// See the [module](self).
-        #[gpu_only]
-        #[inline(always)]
-        pub unsafe fn [<atomic_load_relaxed_ $width _ $scope>](ptr: *const $type) -> $type {
-            // SAFETY: the same contract; a load writes nothing.
-            unsafe { $core::from_ptr(ptr.cast_mut()) }.load(Relaxed)
+    ($($width:literal: $type:ident, $core:ident, $($scope:ident)*;)*) => {$($(paste! { device_functions! {
+        "See the [module](self)."
+
+        ["Relaxed load of ", $width, " bits."]
+        fn [<atomic_load_relaxed_ $width _ $scope>](ptr: *const $type) -> $type {
+            // A load writes nothing.
+            $core::from_ptr(ptr.cast_mut()).load(Relaxed)
         }
 
-        #[doc = concat!("Load of ", $width, " bits that acquires in ", stringify!($scope), " scope.")]
-        ///
-        /// # Safety
-        /// See the [module](self).
-        #[gpu_only]
-        #[inline(always)]
-        pub unsafe fn [<atomic_load_acquire_ $width _ $scope>](ptr: *const $type) -> $type {
-            // SAFETY: the same contract.
-            unsafe {
-                let value = [<atomic_load_relaxed_ $width _ $scope>](ptr);
-                [<fence_acqrel_ $scope>]();
-                value
-            }
+        ["Load of ", $width, " bits that acquires in ", stringify!($scope), " scope."]
+        fn [<atomic_load_acquire_ $width _ $scope>](ptr: *const $type) -> $type {
+            let value = [<atomic_load_relaxed_ $width _ $scope>](ptr);
+            [<fence_acqrel_ $scope>]();
+            value
         }
 
-        #[doc = concat!("Relaxed store of ", $width, " bits.")]
-        ///
-        /// # Safety
-        /// See the [module](self).
-        #[gpu_only]
-        #[inline(always)]
-        pub unsafe fn [<atomic_store_relaxed_ $width _ $scope>](ptr: *mut $type, val: $type) {
-            // SAFETY: the same contract.
-            unsafe { $core::from_ptr(ptr) }.store(val, Relaxed);
+        ["Relaxed store of ", $width, " bits."]
+        fn [<atomic_store_relaxed_ $width _ $scope>](ptr: *mut $type, val: $type) {
+            $core::from_ptr(ptr).store(val, Relaxed);
         }
 
-        #[doc = concat!("Store of ", $width, " bits that releases in ", stringify!($scope), " scope.")]
-        ///
-        /// # Safety
-        /// See the [module](self).
-        #[gpu_only]
-        #[inline(always)]
-        pub unsafe fn [<atomic_store_release_ $width _ $scope>](ptr: *mut $type, val: $type) {
-            // SAFETY: the same contract.
-            unsafe {
-                [<fence_acqrel_ $scope>]();
-                [<atomic_store_relaxed_ $width _ $scope>](ptr, val);
-            }
+        ["Store of ", $width, " bits that releases in ", stringify!($scope), " scope."]
+        fn [<atomic_store_release_ $width _ $scope>](ptr: *mut $type, val: $type) {
+            [<fence_acqrel_ $scope>]();
+            [<atomic_store_relaxed_ $width _ $scope>](ptr, val);
         }
-    })*)*};
+    }})*)*};
 }
 
 loads_and_stores! {
@@ -142,63 +117,35 @@ loads_and_stores! {
 
 /// The four orderings of one operation on one type in one scope. `$word` is the relaxed operation.
 macro_rules! orderings {
-    ($op:ident $type:ident $scope:ident = $word:path, ($($arg:ident),*), $doc:literal) => {paste! {
-        #[doc = concat!("Relaxed: ", $doc)]
-        ///
-        /// # Safety
-        /// See the [module](self).
-        #[gpu_only]
-        #[inline(always)]
-        pub unsafe fn [<atomic_fetch_ $op _relaxed_ $type _ $scope>](ptr: *mut $type, $($arg: $type),*) -> $type {
-            // SAFETY: the same contract.
-            unsafe { $word(ptr, $($arg),*) }
+    ($op:ident $type:ident $scope:ident = $word:path, ($($arg:ident),*), $doc:literal) => {paste! { device_functions! {
+        "See the [module](self)."
+
+        ["Relaxed: ", $doc]
+        fn [<atomic_fetch_ $op _relaxed_ $type _ $scope>](ptr: *mut $type, $($arg: $type),*) -> $type {
+            $word(ptr, $($arg),*)
         }
 
-        #[doc = concat!("Acquire: ", $doc)]
-        ///
-        /// # Safety
-        /// See the [module](self).
-        #[gpu_only]
-        #[inline(always)]
-        pub unsafe fn [<atomic_fetch_ $op _acquire_ $type _ $scope>](ptr: *mut $type, $($arg: $type),*) -> $type {
-            // SAFETY: the same contract.
-            unsafe {
-                let old = $word(ptr, $($arg),*);
-                [<fence_acqrel_ $scope>]();
-                old
-            }
+        ["Acquire: ", $doc]
+        fn [<atomic_fetch_ $op _acquire_ $type _ $scope>](ptr: *mut $type, $($arg: $type),*) -> $type {
+            let old = $word(ptr, $($arg),*);
+            [<fence_acqrel_ $scope>]();
+            old
         }
 
-        #[doc = concat!("Release: ", $doc)]
-        ///
-        /// # Safety
-        /// See the [module](self).
-        #[gpu_only]
-        #[inline(always)]
-        pub unsafe fn [<atomic_fetch_ $op _release_ $type _ $scope>](ptr: *mut $type, $($arg: $type),*) -> $type {
-            // SAFETY: the same contract.
-            unsafe {
-                [<fence_acqrel_ $scope>]();
-                $word(ptr, $($arg),*)
-            }
+        ["Release: ", $doc]
+        fn [<atomic_fetch_ $op _release_ $type _ $scope>](ptr: *mut $type, $($arg: $type),*) -> $type {
+            [<fence_acqrel_ $scope>]();
+            $word(ptr, $($arg),*)
         }
 
-        #[doc = concat!("Acquire and release: ", $doc)]
-        ///
-        /// # Safety
-        /// See the [module](self).
-        #[gpu_only]
-        #[inline(always)]
-        pub unsafe fn [<atomic_fetch_ $op _acqrel_ $type _ $scope>](ptr: *mut $type, $($arg: $type),*) -> $type {
-            // SAFETY: the same contract.
-            unsafe {
-                [<fence_acqrel_ $scope>]();
-                let old = $word(ptr, $($arg),*);
-                [<fence_acqrel_ $scope>]();
-                old
-            }
+        ["Acquire and release: ", $doc]
+        fn [<atomic_fetch_ $op _acqrel_ $type _ $scope>](ptr: *mut $type, $($arg: $type),*) -> $type {
+            [<fence_acqrel_ $scope>]();
+            let old = $word(ptr, $($arg),*);
+            [<fence_acqrel_ $scope>]();
+            old
         }
-    }};
+    }}};
 }
 
 macro_rules! read_modify_writes {

@@ -2,7 +2,7 @@
 
 use super::cvt::{Bits, Conversion, Type};
 use crate::alu::float::exact::{Exact, Format, Rounding};
-use crate::alu::float::{NAN32, canonical32, flush32, from_bf16, from_f16, saturate};
+use crate::alu::float::{canonical32, flush32, from_bf16, from_f16, saturate};
 use crate::alu::lanes::each;
 use crate::alu::modifiers::Modifiers;
 use crate::regs::{LANES, R32, Reg, Regs};
@@ -40,7 +40,13 @@ fn load(bits: u64, format: Format, flags: Modifiers) -> f64 {
             widen(f32::from_bits(bits))
         }
         Format::Bf16 => widen(from_bf16(narrow & 0xffff)),
-        Format::F32 | Format::Tf32 => widen(f32::from_bits(flush(narrow, flags))),
+        Format::F32 | Format::Tf32 => match flush(narrow, flags) {
+            // Flushing is a multiplication by one on the hardware, which makes a NaN the canonical one.
+            bits if flags.has(Modifiers::FTZ) => {
+                widen(f32::from_bits(canonical32(f32::from_bits(bits))))
+            }
+            bits => widen(f32::from_bits(bits)),
+        },
         Format::F64 => bits,
     })
 }
@@ -88,8 +94,7 @@ fn finish(bits: u64, format: Format, flags: Modifiers) -> u64 {
     let bits = bits - u64::from(flags.has(Modifiers::SATFINITE) && infinite);
     match format {
         Format::F32 => u64::from(flush(bits as u32, flags)),
-        // Its 19 bits are the upper ones of 32. A NaN is the canonical one of 32 bits.
-        Format::Tf32 if bits == format.nan() => u64::from(NAN32),
+        // Its 19 bits are the upper ones of 32.
         Format::Tf32 => bits << 13,
         _ => bits,
     }
@@ -128,13 +133,20 @@ pub(super) fn narrow(bits: u64) -> u32 {
     }
 }
 
-/// A NaN that keeps its sign and the upper part of its payload, made quiet: between `f64` and `f32` or
-/// `f16`, on an H100. Other conversions give the canonical NaN.
-fn propagated_nan(raw: u64, from: Format, to: Format) -> Option<u64> {
+/// A NaN that keeps its sign and the upper part of its payload, made quiet: from `f64` to any other format and from
+/// `f16` to it, on an H100; and what `.rna` makes of a NaN, whose lower bits become zero. Other conversions give the
+/// canonical NaN.
+fn propagated_nan(raw: u64, from: Format, to: Format, rounding: Rounding) -> Option<u64> {
     match (from, to) {
+        (Format::F32, Format::Tf32) if rounding == Rounding::Away => {
+            (f32::from_bits(raw as u32).is_nan()).then_some(raw & 0xffff_e000)
+        }
         (Format::F64, Format::F32) if f64::from_bits(raw).is_nan() => Some(narrow(raw).into()),
         (Format::F64, Format::F16) if f64::from_bits(raw).is_nan() => {
             Some(raw >> 63 << 15 | 0x7e00 | raw >> 42 & 0x3ff)
+        }
+        (Format::F64, Format::Bf16) if f64::from_bits(raw).is_nan() => {
+            Some(raw >> 63 << 15 | 0x7fc0 | raw >> 45 & 0x7f)
         }
         (Format::F16, Format::F64) if raw & 0x7fff > 0x7c00 => {
             Some((raw >> 15 & 1) << 63 | 0x7ff8_0000_0000_0000 | (raw & 0x3ff) << 42)
@@ -178,17 +190,27 @@ fn one(raw: u64, spec: Conversion) -> u64 {
             let value = integral(load(raw, format, flags), spec.rounding);
             to_int(value, bits, signed, format == Format::F64)
         }
-        // No conversion is needed: the bits stay as they are.
-        (Type::Float(from), Type::Float(to)) if from == to && flags == Modifiers::NONE => raw,
+        // No conversion is needed: the bits stay as they are, but the hardware adds zero to 16 bits.
+        (Type::Float(Format::F32), Type::Float(Format::F32))
+        | (Type::Float(Format::F64), Type::Float(Format::F64))
+            if flags == Modifiers::NONE =>
+        {
+            raw
+        }
         (Type::Float(Format::Bf16), Type::Float(Format::F32)) if flags == Modifiers::NONE => {
             raw << 16
         }
         (Type::Float(from), Type::Float(to)) => {
             let keeps_nan = !flags.has(Modifiers::SAT) && !flags.has(Modifiers::RELU);
-            if let Some(nan) = propagated_nan(raw, from, to).filter(|_| keeps_nan) {
+            if let Some(nan) = propagated_nan(raw, from, to, spec.rounding).filter(|_| keeps_nan) {
                 return extend(nan, u32::from(spec.width), false);
             }
-            let value = load(raw, from, flags);
+            // The hardware's conversion to `f16` has no `.ftz`.
+            let operand = match to {
+                Format::F16 => Modifiers::NONE,
+                _ => flags,
+            };
+            let value = load(raw, from, operand);
             let value = if flags.has(Modifiers::INTEGRAL) {
                 integral(value, spec.rounding)
             } else {

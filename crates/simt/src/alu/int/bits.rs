@@ -86,6 +86,10 @@ pub(super) fn fns(mask: u32, base: u32, offset: i32) -> u32 {
         // Bits 0 to `base`, which end up at the other end.
         _ => (mask & (here | here.wrapping_sub(1))).reverse_bits(),
     };
+    if offset == i32::MIN {
+        // It has no absolute value; this is what an H200 answers.
+        return 0;
+    }
     if base > 31 {
         return u32::MAX;
     }

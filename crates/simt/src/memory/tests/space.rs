@@ -1,8 +1,8 @@
 //! State spaces: their windows, module-scope variables, local memory.
 
 use super::{PARAMS, bytes, outcome_of, refusal, text, words, words_of};
-use crate::Module;
-use crate::memory::{CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use crate::memory::{AccessProblem, CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use crate::{FaultKind, Module};
 
 const VARIABLES: &str = ".shared .align 8 .b8 s[256];\n.const .align 4 .u32 c[4] = {10, 11, 12, 13};\n\
                          .global .align 4 .u32 g[4] = {20, 21, 22, 23};";
@@ -123,12 +123,40 @@ fn lanes_of_one_instruction_reach_different_spaces() {
 }
 
 #[test]
+fn ld_global_reads_constants_by_their_generic_addresses() {
+    // Even lanes read the constant, odd ones the input; as the H200 does. Stores there are refused.
+    let module = ".const .align 4 .u32 c[3] = {10, 11, 12};\n.global .u64 p[2] = {generic(c), c};\n\
+                  .const .u64 q = generic(c);";
+    let body = "ld.global.u64 %rd8, [p];\nand.b32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 1;\n\
+                @%p1 add.u64 %rd8, %rd5, -4;\nld.global.u32 %r3, [%rd8+4];\nld.const.u64 %rd8, [q];\n\
+                ld.volatile.global.u32 %r4, [%rd8+8];\nadd.u32 %r3, %r3, %r4;\nst.global.u32 [%rd6], %r3;";
+    let input: Vec<u32> = (0..32).map(|i| i + 300).collect();
+    let expected: Vec<u32> = (0..32)
+        .map(|lane| [11, lane + 300][lane as usize % 2] + 12)
+        .collect();
+    let input: &[u8] = bytemuck::cast_slice(&input);
+    assert_eq!(words_of(module, body, input), expected);
+    for (instruction, what) in [
+        ("st.global.u32 [%rd8], 1;", AccessProblem::ReadOnly),
+        ("ld.global.u32 %r3, [%rd8+24];", AccessProblem::OutOfBounds),
+    ] {
+        let body = format!("ld.global.u64 %rd8, [p];\n{instruction}");
+        let fault = outcome_of(module, &body, input, 4).unwrap_err();
+        let FaultKind::Access { access, .. } = fault.kind else {
+            panic!("{fault}")
+        };
+        assert_eq!((access.what, access.space), (what, ptx::ast::Space::Const));
+    }
+}
+
+#[test]
 fn module_scope_variables_have_their_initial_values() {
     let module = ".global .align 8 .u64 pointers[3] = {g, g+8, 77};\n\
                   .global .align 4 .u32 g[4] = {20, 21, 22, 23};\n.global .f32 f = 0f3fc00000;\n\
                   .global .align 2 .u16 partly[4] = {1, 2};\n.const .align 8 .f64 d[2] = {1.5, 2.5};\n\
                   .const .align 1 .b8 text[4] = {104, 105, 33, 0};\n.global .align 4 .b8 zeros[64];\n\
-                  .global .v2 .f32 pair = {0f40000000, 0f40400000};";
+                  .global .v2 .f32 pair = {0f40000000, 0f40400000};\n.global .f64 bits[2] = {0f3fc00000, 1.5};\n\
+                  .global .b64 raw = 0f3fc00000;";
     let body = "ld.global.u64 %rd8, [pointers];\nld.global.u32 %r2, [%rd8+4];\n\
                 ld.global.u64 %rd8, [pointers+8];\nld.global.u32 %r3, [%rd8];\n\
                 ld.global.u32 %r4, [pointers+16];\nst.global.v4.u32 [%rd2], {%r2, %r3, %r4, 0};\n\
@@ -137,15 +165,20 @@ fn module_scope_variables_have_their_initial_values() {
                 ld.const.f64 %fd1, [d+8];\nst.global.f64 [%rd2+24], %fd1;\n\
                 ld.const.u32 %r2, [text];\nld.global.u32 %r3, [zeros+60];\n\
                 st.global.v2.u32 [%rd2+32], {%r2, %r3};\nld.global.v2.f32 {%f1, %f2}, [pair];\n\
-                st.global.v2.f32 [%rd2+40], {%f1, %f2};";
-    let out = outcome_of(module, body, &[], 48);
+                st.global.v2.f32 [%rd2+40], {%f1, %f2};\nld.global.u64 %rd8, [bits];\nst.global.u64 [%rd2+48], %rd8;\n\
+                ld.global.u64 %rd8, [bits+8];\nst.global.u64 [%rd2+56], %rd8;\nld.global.u64 %rd8, [raw];\n\
+                st.global.u64 [%rd2+64], %rd8;";
+    let out = outcome_of(module, body, &[], 72);
     let out = out.unwrap_or_else(|fault| panic!("{fault}"));
     assert_eq!(words::<u32>(&out[..12]), [21, 22, 77]);
     assert_eq!(words::<f32>(&out[12..16]), [1.5]);
     assert_eq!(words::<u16>(&out[16..24]), [1, 2, 0, 0]);
     assert_eq!(words::<f64>(&out[24..32]), [2.5]);
     assert_eq!(&out[32..40], b"hi!\0\0\0\0\0");
-    assert_eq!(words::<f32>(&out[40..]), [2.0, 3.0]);
+    assert_eq!(words::<f32>(&out[40..48]), [2.0, 3.0]);
+    // Of `0f`, ptxas stores the bits as they are.
+    let bits = u64::from(1.5f32.to_bits());
+    assert_eq!(words::<u64>(&out[48..]), [bits, 1.5f64.to_bits(), bits]);
 }
 
 #[test]

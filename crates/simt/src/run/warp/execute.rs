@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{StackEntry, Status, Wait, WarpState};
 use crate::code::{Inst, NEVER, Op, R32, Reg};
 use crate::memory::{AccessFault, Env, Memory, Recent, SharedMemory};
-use crate::observe::{Observer, Registers, Site, Step, WarpId};
+use crate::observe::{Observer, Places, Registers, Site, Step, WarpId};
 use crate::regs::{ALL, LANES, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
@@ -148,11 +148,21 @@ impl WarpState {
                     Op::Memory(op) => {
                         pc += 1;
                         if active != 0 {
-                            if let Memory::Fence(scope) = op {
-                                observer.fence(here, warp_id, active, *scope);
+                            match op {
+                                Memory::Fence(scope) => {
+                                    observer.fence(here, warp_id, active, *scope);
+                                }
+                                Memory::AsyncGroup(group) => {
+                                    observer.async_group(here, warp_id, active, *group);
+                                }
+                                _ => {}
                             }
                             simd.run_memory(op, &mut env, active, &mut at, |access| {
                                 observer.access(here, warp_id, access);
+                                if O::LOCATES {
+                                    let find = |space, address| launch.place(space, address);
+                                    observer.located(here, warp_id, access, &Places(&find));
+                                }
                             })
                             .map_err(|fault| bad_access(here, warp_id, fault))?;
                         }

@@ -2,6 +2,7 @@
 
 use super::{StackEntry, Wait, WarpState};
 use crate::code::Op;
+use crate::memory::Stored;
 use crate::regs::{Lanes32, Lanes64};
 use crate::run::block::LaunchState;
 
@@ -131,26 +132,25 @@ impl WarpState {
             && self.local.all() == snapshot.local
     }
 
-    /// Whether the next instruction stores something where others find it, or may do so. A warp that does has changed
-    /// more than its registers show: it may count in memory.
-    pub(in crate::run) fn stores_next(&mut self, launch: &LaunchState<'_>) -> bool {
+    /// Where the next instruction stores something that others find; `None` if the warp waits. A warp that changes
+    /// memory has changed more than its registers show: it may count there.
+    pub(in crate::run) fn stores_next(&mut self, launch: &LaunchState<'_>) -> Option<Stored> {
         while let Some(entry) = self.stack.last().copied() {
             if entry.mask != 0 && entry.wait != Wait::Nothing {
-                return true;
+                return None;
             }
             if entry.mask != 0 && entry.pc != entry.reconvergence_pc {
                 let site = self.site_of(&entry);
                 let inst = &launch.program.functions[site.function as usize].code[site.pc as usize];
-                let stores = match &inst.op {
-                    Op::Memory(op) => op.stores(),
-                    Op::Matrix(op) => op.stores(),
-                    _ => false,
-                };
-                return stores && self.regs(entry.frame).guarded(inst.guard, entry.mask) != 0;
+                let regs = self.regs(entry.frame);
+                return Some(match &inst.op {
+                    Op::Memory(op) => op.stores(&regs, regs.guarded(inst.guard, entry.mask)),
+                    _ => Stored::default(),
+                });
             }
             self.pop();
         }
-        false
+        Some(Stored::default())
     }
 
     /// The registers of the frame that is executed and of its callers.

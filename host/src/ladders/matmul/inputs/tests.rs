@@ -42,14 +42,11 @@ fn largest(inputs: &Inputs, step: usize) -> f64 {
     let [m, n, k] = inputs.sides;
     let mut most = 0f64;
     for at in 0..m * n {
-        let (a, b) = (
-            &inputs.a[at / n * k..][..k],
-            &inputs.b[1][at % n * k..][..k],
-        );
+        let a = &inputs.a[at / n * k..][..k];
+        let b = &inputs.b[1][at % n * k..][..k];
         for first in 0..step.min(k) {
-            let terms = (first..k)
-                .step_by(step)
-                .map(|i| f64::from(a[i]) * f64::from(b[i]));
+            let places = (first..k).step_by(step);
+            let terms = places.map(|i| f64::from(a[i]) * f64::from(b[i]));
             let sums = terms.scan(0.0, |sum: &mut f64, term| {
                 *sum += term;
                 Some(sum.abs())
@@ -87,20 +84,12 @@ fn single_precision_gives_one_sum_in_any_order() {
         let (a, b) = (&inputs.a, &inputs.b[0]);
         let fused = (0..k).fold(0f32, |sum, i| a[i].mul_add(b[i], sum));
         let backwards = (0..k).rev().fold(0f32, |sum, i| sum + a[i] * b[i]);
-        let slices: f32 = a
-            .chunks(k.div_ceil(7))
-            .zip(b.chunks(k.div_ceil(7)))
-            .map(|(a, b)| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>())
-            .sum();
-        let exact: f64 = a
-            .iter()
-            .zip(b)
-            .map(|(&a, &b)| f64::from(a) * f64::from(b))
-            .sum();
-        assert_eq!(
-            [fused, backwards, slices].map(f64::from),
-            [exact; 3],
-            "k = {k}"
-        );
+        let slices = a.chunks(k.div_ceil(7)).zip(b.chunks(k.div_ceil(7)));
+        let slice = |(a, b): (&[f32], &[f32])| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+        let slices: f32 = slices.map(slice).sum();
+        let products = a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b));
+        let exact: f64 = products.sum();
+        let sums = [fused, backwards, slices].map(f64::from);
+        assert_eq!(sums, [exact; 3], "k = {k}");
     }
 }

@@ -69,35 +69,22 @@ fn the_calculator_is_nvidias() {
         return missing("no cuda_occupancy.h beside an nvcc");
     };
     let folder = tempfile::tempdir().unwrap();
-    let (source, program) = (
-        folder.path().join("occupancy.cpp"),
-        folder.path().join("occupancy"),
-    );
+    let [source, program] = ["occupancy.cpp", "occupancy"].map(|name| folder.path().join(name));
     std::fs::write(&source, PROGRAM).unwrap();
     let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
-    let compiled = Command::new(compiler)
-        .arg("-O1")
-        .arg("-I")
-        .arg(include)
-        .arg("-o")
-        .args([&program, &source])
-        .output();
-    let Ok(compiled) = compiled else {
+    let mut compiler = Command::new(compiler);
+    compiler.args(["-O1", "-I"]).arg(include);
+    let Ok(compiled) = compiler.arg("-o").args([&program, &source]).output() else {
         return missing("no C++ compiler");
     };
-    assert!(
-        compiled.status.success(),
-        "{}",
-        String::from_utf8_lossy(&compiled.stderr)
-    );
+    let said = String::from_utf8_lossy(&compiled.stderr);
+    assert!(compiled.status.success(), "{said}");
 
-    let barriers = [1, 16];
+    let of_limits = |limits| [1, 16].map(|barriers| (limits, barriers));
+    let launches = || Limits::all().iter().flat_map(of_limits);
     let cases: Vec<(u32, u32, u32)> = cases().collect();
     let mut input = String::new();
-    for (limits, barriers) in Limits::all()
-        .iter()
-        .flat_map(|limits| barriers.map(|count| (limits, count)))
-    {
+    for (limits, barriers) in launches() {
         let (major, minor) = limits.capability;
         writeln!(
             input,
@@ -119,10 +106,7 @@ fn the_calculator_is_nvidias() {
     }
     let answers = answers(&program, folder.path(), &input);
     let mut lines = answers.lines();
-    for (limits, barriers) in Limits::all()
-        .iter()
-        .flat_map(|limits| barriers.map(|count| (limits, count)))
-    {
+    for (limits, barriers) in launches() {
         let arch = limits.arch();
         for &(registers, threads, shared) in &cases {
             let resources = Usage {
@@ -154,12 +138,8 @@ fn the_calculator_is_nvidias() {
                 assert_eq!(factors, bits.to_string(), "{case}");
             }
         }
-        let carveouts: Vec<u32> = lines
-            .next()
-            .unwrap()
-            .split_whitespace()
-            .map(|kib| kib.parse().unwrap())
-            .collect();
+        let carveouts = lines.next().unwrap().split_whitespace();
+        let carveouts = carveouts.map(|kib| kib.parse::<u32>().unwrap());
         for (kib, theirs) in (0..).zip(carveouts) {
             let ours = limits.carveouts.iter().find(|&&carveout| carveout >= kib);
             assert_eq!(ours, Some(&theirs), "{arch}, {kib} KiB");

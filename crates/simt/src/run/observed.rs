@@ -1,0 +1,89 @@
+//! A machine with an observer of what the host does to its memory.
+
+use super::instance::{Instance, InstanceError};
+use super::launch::{Launch, LaunchError};
+use super::machine::{Buffer, Element, Machine};
+use crate::memory::global::MemoryError;
+use crate::module::Module;
+use crate::observe::Observer;
+
+/// A [`Machine`] and an observer of all that happens to its memory: on the host, and in launches. Its methods are the
+/// machine's, and have the same errors. A machine without one pays nothing for it.
+pub struct Observed<'m, O> {
+    machine: &'m mut Machine,
+    /// The observer.
+    pub observer: O,
+}
+
+impl Machine {
+    /// Tells an observer what is done to the machine's memory through the value that this returns.
+    pub fn observed<O: Observer>(&mut self, observer: O) -> Observed<'_, O> {
+        Observed {
+            machine: self,
+            observer,
+        }
+    }
+}
+
+#[allow(missing_docs, reason = "the methods are the machine's")]
+#[allow(clippy::missing_errors_doc, reason = "the errors are the machine's")]
+impl<O: Observer> Observed<'_, O> {
+    pub fn zeroed<T: Element>(&mut self, len: usize) -> Result<Buffer<T>, MemoryError> {
+        let buffer = self.machine.zeroed(len)?;
+        self.observer.allocated(buffer.address, bytes_of::<T>(len));
+        Ok(buffer)
+    }
+
+    pub fn upload<T: Element>(&mut self, data: &[T]) -> Result<Buffer<T>, MemoryError> {
+        let buffer = self.zeroed(data.len())?;
+        self.write(buffer, data)?;
+        Ok(buffer)
+    }
+
+    pub fn write<T: Element>(&mut self, buffer: Buffer<T>, data: &[T]) -> Result<(), MemoryError> {
+        self.machine.write(buffer, data)?;
+        let bytes = bytes_of::<T>(data.len());
+        self.observer.written(buffer.address, bytes);
+        Ok(())
+    }
+
+    pub fn read<T: Element>(&mut self, buffer: Buffer<T>) -> Result<Vec<T>, MemoryError> {
+        let data = self.machine.read(buffer)?;
+        let bytes = bytes_of::<T>(data.len());
+        self.observer.read(buffer.address, bytes);
+        Ok(data)
+    }
+
+    pub fn free<T>(&mut self, buffer: Buffer<T>) -> Result<(), MemoryError> {
+        self.machine.free(buffer)?;
+        self.observer.freed(buffer.address);
+        Ok(())
+    }
+
+    pub fn load(&mut self, module: &Module) -> Result<Instance, InstanceError> {
+        let instance = self.machine.load(module)?;
+        for (address, bytes) in instance.places() {
+            self.observer.allocated(address, bytes);
+            self.observer.written(address, bytes);
+        }
+        Ok(instance)
+    }
+
+    pub fn unload(&mut self, instance: Instance) -> Result<(), InstanceError> {
+        self.machine.unload(instance.clone())?;
+        let places = instance.places();
+        places.for_each(|(address, _)| self.observer.freed(address));
+        Ok(())
+    }
+
+    /// After a fault, the observer knows nothing of the launch.
+    pub fn launch(&mut self, launch: &Launch<'_>) -> Result<(), LaunchError> {
+        let seen = (self.machine).launch_observed(launch, self.observer.fork())?;
+        self.observer.merge(seen);
+        Ok(())
+    }
+}
+
+fn bytes_of<T>(len: usize) -> u64 {
+    (len * size_of::<T>()) as u64
+}
