@@ -63,7 +63,7 @@ impl Gpu {
                 .get_function(format!("k{number}"))
                 .map_err(failed("finding a kernel"))?;
             let input =
-                DeviceBuffer::from_slice(&launch.input).map_err(failed("copying operands"))?;
+                DeviceBuffer::from_slice(&launch.input()).map_err(failed("copying operands"))?;
             let output =
                 DeviceBuffer::<u64>::zeroed(launch.results()).map_err(failed("allocating"))?;
             let (mut from, mut to) = (
@@ -89,7 +89,7 @@ impl Gpu {
             output
                 .copy_to(&mut words)
                 .map_err(failed("copying results"))?;
-            results.extend(words);
+            results.extend(launch.kept(words));
         }
         Ok(results)
     }

@@ -1,5 +1,7 @@
 //! What is to be run: kernels with their operands, and how their answers are kept.
 
+use std::borrow::Cow;
+
 use crate::generate::{IN_KERNEL, Instance, LANES, instances, module, operands};
 use crate::tiles;
 
@@ -26,7 +28,7 @@ impl Set {
 #[derive(Debug, Clone)]
 pub struct Kernel {
     /// The operands, in a buffer that is the first argument; the second is one for the results.
-    pub input: Vec<u64>,
+    pub input: Input,
     /// Blocks.
     pub blocks: u32,
     /// Threads of each.
@@ -35,7 +37,39 @@ pub struct Kernel {
     pub outputs: usize,
 }
 
+/// The operands of a kernel.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// As they are. All answers are kept.
+    Words(Vec<u64>),
+    /// Random tiles of a form, by its number in [`tiles::all`], and the seed. They are too many to be kept: of a
+    /// block's answers there is a hash.
+    Tiles(usize, u64),
+}
+
 impl Kernel {
+    /// The operands.
+    pub fn input(&self) -> Cow<'_, [u64]> {
+        match &self.input {
+            Input::Words(words) => words.into(),
+            Input::Tiles(form, seed) => tiles::input(*form, *seed, self.blocks as usize).into(),
+        }
+    }
+
+    /// What is kept of the results.
+    pub fn kept(&self, results: Vec<u64>) -> Vec<u64> {
+        let tiles = results.chunks(self.threads as usize * self.outputs);
+        let step = |hash: u64, word: &u64| {
+            (hash ^ word)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(29)
+        };
+        match &self.input {
+            Input::Words(_) => results,
+            Input::Tiles(..) => tiles.map(|tile| tile.iter().fold(1, step)).collect(),
+        }
+    }
+
     /// How many results there are.
     pub fn results(&self) -> usize {
         self.blocks as usize * self.threads as usize * self.outputs
@@ -74,7 +108,7 @@ impl Plan {
         }
         let instances = instances(seed, rounds);
         let kernel = |group: &[Instance]| Kernel {
-            input: operands(group),
+            input: Input::Words(operands(group)),
             blocks: 1,
             threads: LANES as u32,
             outputs: group.len(),

@@ -17,7 +17,7 @@ pub fn run(plan: &Plan) -> Result<Vec<u64>, Box<dyn Error>> {
     let mut results = Vec::with_capacity(plan.results());
     for (number, launch) in plan.kernels.iter().enumerate() {
         let kernel = module.function(&format!("k{number}"))?;
-        let input = machine.upload(&launch.input)?;
+        let input = machine.upload(&launch.input())?;
         let output = machine.zeroed::<u64>(launch.results())?;
         machine.launch(&Launch::new(
             &kernel,
@@ -25,7 +25,7 @@ pub fn run(plan: &Plan) -> Result<Vec<u64>, Box<dyn Error>> {
             [launch.threads, 1, 1],
             &[input.into(), output.into()],
         ))?;
-        results.extend(machine.read(output)?);
+        results.extend(launch.kept(machine.read(output)?));
         machine.free(input)?;
         machine.free(output)?;
     }

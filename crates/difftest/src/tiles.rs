@@ -6,10 +6,10 @@
 mod forms;
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
-use crate::plan::{Answers, Kernel, Plan};
+use crate::plan::{Answers, Input, Kernel, Plan};
 use crate::random::Random;
-pub use forms::all;
 
 /// The elements that a register holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,33 +86,52 @@ fn float(class: usize, exponent: u32, fraction: u32, random: &mut Random) -> u64
     }
 }
 
-/// So many tiles of each form, and the module that computes them: a kernel for each form, a block for each tile.
-pub fn plan(seed: u64, tiles: usize) -> Plan {
-    let mut random = Random::new(seed);
-    let mut ptx = ".version 8.8\n.target sm_90a\n.address_size 64\n".to_owned();
-    let mut plan = Plan::default();
-    for (number, form) in all().iter().enumerate() {
-        let mut input = Vec::with_capacity(tiles * form.threads * form.inputs.len());
-        for tile in 0..tiles {
-            for _ in 0..form.threads {
-                let inputs = form.inputs.iter();
-                input.extend(inputs.map(|own| own.register(tile % 6, &mut random)));
-            }
+/// Every form that is compared.
+pub fn all() -> &'static [Form] {
+    static ALL: LazyLock<Vec<Form>> = LazyLock::new(forms::all);
+    &ALL
+}
+
+/// The operands of so many tiles.
+pub fn input(form: usize, seed: u64, tiles: usize) -> Vec<u64> {
+    let mut random = Random::new(seed.wrapping_add(form as u64 * 0x1_0000_0001));
+    let form = &all()[form];
+    let mut input = Vec::with_capacity(tiles * form.threads * form.inputs.len());
+    for tile in 0..tiles {
+        for _ in 0..form.threads {
+            let inputs = form.inputs.iter();
+            input.extend(inputs.map(|own| own.register(tile % 6, &mut random)));
         }
-        write_kernel(&mut ptx, number, form);
+    }
+    input
+}
+
+/// So many tiles of each form, and the module that computes them: a kernel for each form, a block for each tile, which
+/// of four warps together is as much as sixteen.
+pub fn plan(seed: u64, tiles: usize) -> Plan {
+    let mut plan = Plan {
+        ptx: ".version 8.8\n.target sm_90a\n.address_size 64\n".to_owned(),
+        ..Plan::default()
+    };
+    for (number, form) in all().iter().enumerate() {
+        let blocks = if form.threads > 32 {
+            tiles.div_ceil(16)
+        } else {
+            tiles
+        };
+        write_kernel(&mut plan.ptx, number, form);
         plan.kernels.push(Kernel {
-            input,
-            blocks: tiles as u32,
+            input: Input::Tiles(number, seed),
+            blocks: blocks as u32,
             threads: form.threads as u32,
             outputs: form.outputs.len(),
         });
         plan.answers.push(Answers {
             name: form.name.clone(),
-            bits: if form.is_wide { 64 } else { 32 },
-            count: tiles * form.threads * form.outputs.len(),
+            bits: 64,
+            count: blocks,
         });
     }
-    plan.ptx = ptx;
     plan
 }
 

@@ -15,7 +15,12 @@ fn every_recorded_answer_is_simts_too() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let (record, plan) =
             Record::from_bytes(&std::fs::read(entry.unwrap().path()).unwrap()).unwrap();
-        assert!(plan.results() > 100_000, "{} answers", plan.results());
+        let least = if record.set == Set::Values {
+            100_000
+        } else {
+            10_000
+        };
+        assert!(plan.results() > least, "{} answers", plan.results());
         let results = sim::run(&plan).unwrap();
         let found = all_differences(&plan, &record.results, &results);
         assert!(
@@ -53,7 +58,7 @@ fn records_survive_being_written() {
 fn matrices_are_multiplied_and_recorded() {
     let plan = Plan::new(Set::Matrices, 3, 1);
     let results = sim::run(&plan).unwrap();
-    assert!(results.iter().filter(|result| **result != 0).count() > results.len() / 2);
+    assert_eq!(results.len(), difftest::tiles::all().len());
     let record = Record {
         set: Set::Matrices,
         seed: 3,

@@ -39,7 +39,7 @@ fn list(letter: &str, first: usize, count: usize) -> String {
 }
 
 /// Every form that is compared.
-pub fn all() -> Vec<Form> {
+pub(super) fn all() -> Vec<Form> {
     let mut all = Vec::new();
     dense(&mut all);
     sparse(&mut all);
