@@ -2,6 +2,25 @@
 
 use crate::forms::{Bound, Form, Ty};
 use crate::generate::{Instance, LANES};
+use crate::plan::Plan;
+
+/// All answers of a plan in which the GPU and `simt` differ, a line each.
+pub fn all_differences(plan: &Plan, gpu: &[u64], sim: &[u64]) -> Vec<String> {
+    if !plan.instances.is_empty() {
+        return differences(&plan.instances, gpu, sim);
+    }
+    let mut found = Vec::new();
+    let mut answers = gpu.iter().zip(sim);
+    for group in &plan.answers {
+        for (at, (gpu, sim)) in answers.by_ref().take(group.count).enumerate() {
+            if gpu != sim {
+                let name = &group.name;
+                found.push(format!("{name}: answer {at}: GPU {gpu:#x}, simt {sim:#x}"));
+            }
+        }
+    }
+    found
+}
 
 /// All lanes of all instances for which the GPU and `simt` differ, a line each: the instruction, the lane's operands and
 /// both answers.

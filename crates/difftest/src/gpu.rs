@@ -6,7 +6,7 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::{Module, ModuleJitOption};
 use cust::stream::{Stream, StreamFlags};
 
-use crate::generate::{IN_KERNEL, Instance, LANES, operands};
+use crate::plan::Plan;
 
 /// The reason why a GPU did not run the instances.
 #[derive(Debug, thiserror::Error)]
@@ -47,25 +47,25 @@ impl Gpu {
         })
     }
 
-    /// The results of all instances, [`LANES`] each.
+    /// The results of all kernels.
     ///
     /// # Errors
     /// [`GpuError`] when the driver refuses the PTX or a launch.
-    pub fn run(&self, ptx: &str, instances: &[Instance]) -> Result<Vec<u64>, GpuError> {
+    pub fn run(&self, plan: &Plan) -> Result<Vec<u64>, GpuError> {
         let module = Module::from_ptx(
-            ptx,
+            &plan.ptx,
             &[ModuleJitOption::OptLevel(cust::module::OptLevel::O0)],
         )
         .map_err(failed("compiling the PTX"))?;
-        let mut results = Vec::with_capacity(instances.len() * LANES);
-        for (number, group) in instances.chunks(IN_KERNEL).enumerate() {
+        let mut results = Vec::with_capacity(plan.results());
+        for (number, launch) in plan.kernels.iter().enumerate() {
             let kernel = module
                 .get_function(format!("k{number}"))
                 .map_err(failed("finding a kernel"))?;
             let input =
-                DeviceBuffer::from_slice(&operands(group)).map_err(failed("copying operands"))?;
+                DeviceBuffer::from_slice(&launch.input()).map_err(failed("copying operands"))?;
             let output =
-                DeviceBuffer::<u64>::zeroed(group.len() * LANES).map_err(failed("allocating"))?;
+                DeviceBuffer::<u64>::zeroed(launch.results()).map_err(failed("allocating"))?;
             let (mut from, mut to) = (
                 input.as_device_ptr().as_raw(),
                 output.as_device_ptr().as_raw(),
@@ -75,8 +75,8 @@ impl Gpu {
             unsafe {
                 self.stream.launch(
                     &kernel,
-                    (1, 1, 1),
-                    (LANES as u32, 1, 1),
+                    (launch.blocks, 1, 1),
+                    (launch.threads, 1, 1),
                     0,
                     &[(&raw mut from).cast(), (&raw mut to).cast()],
                 )
@@ -85,11 +85,11 @@ impl Gpu {
             self.stream
                 .synchronize()
                 .map_err(failed("running a kernel"))?;
-            let mut words = vec![0; group.len() * LANES];
+            let mut words = vec![0; launch.results()];
             output
                 .copy_to(&mut words)
                 .map_err(failed("copying results"))?;
-            results.extend(words);
+            results.extend(launch.kept(words));
         }
         Ok(results)
     }

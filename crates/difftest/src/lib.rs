@@ -11,6 +11,8 @@ pub mod compare;
 pub mod forms;
 pub mod generate;
 pub mod gpu;
+pub mod plan;
 pub mod random;
 pub mod record;
 pub mod sim;
+pub mod tiles;

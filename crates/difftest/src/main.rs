@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use difftest::compare::differences;
-use difftest::generate::{instances, module};
+use difftest::compare::all_differences;
+use difftest::plan::{Plan, Set};
 use difftest::record::Record;
 use difftest::{gpu, sim};
 
@@ -16,6 +16,9 @@ enum Command {
     Record {
         /// Where to write them
         file: PathBuf,
+        /// Which instructions
+        #[arg(long, value_enum, default_value_t = Set::Values)]
+        set: Set,
         /// Where the instances come from
         #[arg(long, default_value_t = 1)]
         seed: u64,
@@ -36,6 +39,9 @@ enum Command {
     },
     /// Print the PTX of a seed's instances
     Ptx {
+        /// Which instructions
+        #[arg(long, value_enum, default_value_t = Set::Values)]
+        set: Set,
         /// Where the instances come from
         #[arg(long, default_value_t = 1)]
         seed: u64,
@@ -57,38 +63,36 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
     match command {
-        Command::Ptx { seed, rounds } => {
-            print!("{}", module(&instances(*seed, *rounds)));
+        Command::Ptx { set, seed, rounds } => {
+            print!("{}", Plan::new(*set, *seed, *rounds).ptx);
             Ok(ExitCode::SUCCESS)
         }
         Command::Record {
             file,
+            set,
             seed,
             rounds,
             note,
         } => {
-            let instances = instances(*seed, *rounds);
+            let plan = Plan::new(*set, *seed, *rounds);
             let gpu = gpu::Gpu::open()?;
-            let results = gpu.run(&module(&instances), &instances)?;
+            let results = gpu.run(&plan)?;
             let origin = format!("{} {note}", gpu.name).trim().to_owned();
             let record = Record {
+                set: *set,
                 seed: *seed,
                 rounds: *rounds,
                 origin,
                 results,
             };
             std::fs::write(file, record.to_bytes())?;
-            println!(
-                "{} instances of 32 lanes, answered by {}",
-                instances.len(),
-                record.origin
-            );
+            println!("{} answers of {}", plan.results(), record.origin);
             Ok(ExitCode::SUCCESS)
         }
         Command::Check { file, most } => {
-            let (record, instances) = Record::from_bytes(&std::fs::read(file)?)?;
-            let results = sim::run(&module(&instances), &instances)?;
-            let found = differences(&instances, &record.results, &results);
+            let (record, plan) = Record::from_bytes(&std::fs::read(file)?)?;
+            let results = sim::run(&plan)?;
+            let found = all_differences(&plan, &record.results, &results);
             let opcode = |line: &String| line.split(' ').next().map(str::to_owned);
             let mut shown = found.clone();
             shown.dedup_by_key(|line| opcode(line));
@@ -96,8 +100,8 @@ fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
                 println!("{difference}");
             }
             println!(
-                "{} instances of 32 lanes, {} lanes differ from {}",
-                instances.len(),
+                "{} answers, {} differ from {}",
+                plan.results(),
                 found.len(),
                 record.origin
             );

@@ -1,10 +1,12 @@
 //! Recorded answers of a GPU: a header line, then the results of each instance, as narrow as they are.
 
-use crate::generate::{Instance, LANES, instances, module};
+use crate::plan::{Plan, Set};
 
 /// A GPU's answers to the instances of a seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
+    /// The instructions.
+    pub set: Set,
     /// The seed of the instances.
     pub seed: u64,
     /// The number of instances of each form.
@@ -20,26 +22,27 @@ pub struct Record {
 #[error("not a record of answers: {0}")]
 pub struct NoRecord(String);
 
-/// Says of instances whether they are those that were recorded: the 64-bit FNV-1a hash of their text.
-fn hash(instances: &[Instance]) -> u64 {
+/// Says of a plan whether it is the one that was recorded: the 64-bit FNV-1a hash of its text.
+fn hash(plan: &Plan) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    module(instances).bytes().fold(0xcbf2_9ce4_8422_2325, step)
+    plan.ptx.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 impl Record {
     /// The bytes of a file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let instances = instances(self.seed, self.rounds);
-        let hash = hash(&instances);
+        let plan = Plan::new(self.set, self.seed, self.rounds);
+        let (hash, title) = (hash(&plan), self.set.title());
         let (seed, rounds, origin) = (self.seed, self.rounds, &self.origin);
-        let header = format!("difftest 2 seed {seed} rounds {rounds} of {hash:x} {origin}\n");
+        let header = format!("{title} seed {seed} rounds {rounds} of {hash:x} {origin}\n");
         let mut bytes = header.into_bytes();
-        for (instance, answers) in instances.iter().zip(self.results.chunks(LANES)) {
+        let mut results = self.results.iter();
+        for own in &plan.answers {
             // 32 answers of any number of bits are whole bytes.
             let (mut queue, mut filled) = (0u128, 0);
-            for answer in answers {
+            for answer in results.by_ref().take(own.count) {
                 queue |= u128::from(*answer) << filled;
-                filled += instance.form.bits();
+                filled += own.bits;
                 while filled >= 8 {
                     bytes.push(queue as u8);
                     queue >>= 8;
@@ -55,7 +58,7 @@ impl Record {
     /// # Errors
     /// [`NoRecord`] when the file is no record, or when its seed no longer gives the instances that the
     /// answers are for: then a GPU has to record them again.
-    pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Vec<Instance>), NoRecord> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Plan), NoRecord> {
         let fail = |what: &str| NoRecord(what.to_owned());
         let end = bytes
             .iter()
@@ -64,8 +67,8 @@ impl Record {
         let header = std::str::from_utf8(&bytes[..end]).map_err(|_| fail("no header"))?;
         let words: Vec<&str> = header.splitn(9, ' ').collect();
         let [
-            "difftest",
-            "2",
+            name,
+            version,
             "seed",
             seed,
             "rounds",
@@ -77,20 +80,23 @@ impl Record {
         else {
             return Err(fail("another header"));
         };
+        let mut sets = [Set::Values, Set::Matrices].into_iter();
+        let set = sets.find(|set| set.title() == format!("{name} {version}"));
+        let set = set.ok_or_else(|| fail("another header"))?;
         let seed = seed.parse().map_err(|_| fail("no seed"))?;
         let rounds = rounds.parse().map_err(|_| fail("no number of rounds"))?;
-        let instances = instances(seed, rounds);
-        if format!("{:x}", hash(&instances)) != of {
+        let plan = Plan::new(set, seed, rounds);
+        if format!("{:x}", hash(&plan)) != of {
             let message = "the forms that simt runs are others than when it was made; run `difftest record` \
                            on a machine with a GPU";
             return Err(fail(message));
         }
         let mut rest = bytes[end + 1..].iter();
-        let mut results = Vec::with_capacity(instances.len() * LANES);
-        for instance in &instances {
-            let bits = instance.form.bits();
+        let mut results = Vec::with_capacity(plan.results());
+        for own in &plan.answers {
+            let bits = own.bits;
             let (mut queue, mut filled) = (0u128, 0);
-            for _ in 0..LANES {
+            for _ in 0..own.count {
                 while filled < bits {
                     let byte = rest.next().ok_or_else(|| fail("answers are missing"))?;
                     queue |= u128::from(*byte) << filled;
@@ -106,11 +112,12 @@ impl Record {
         }
         let origin = origin.to_owned();
         let record = Self {
+            set,
             seed,
             rounds,
             origin,
             results,
         };
-        Ok((record, instances))
+        Ok((record, plan))
     }
 }

@@ -4,28 +4,28 @@ use std::error::Error;
 
 use simt::{Config, Launch, Machine, Module};
 
-use crate::generate::{IN_KERNEL, Instance, LANES, operands};
+use crate::plan::Plan;
 
-/// The results of all instances, [`LANES`] each.
+/// The results of all kernels.
 ///
 /// # Errors
 /// When `simt` cannot load the PTX or refuses one of its instructions.
-pub fn run(ptx: &str, instances: &[Instance]) -> Result<Vec<u64>, Box<dyn Error>> {
-    let module = Module::from_ptx(ptx)?;
+pub fn run(plan: &Plan) -> Result<Vec<u64>, Box<dyn Error>> {
+    let module = Module::from_ptx(plan.ptx.clone())?;
     let mut machine =
         Machine::new(Config::default()).map_err(|error| format!("no host threads: {error}"))?;
-    let mut results = Vec::with_capacity(instances.len() * LANES);
-    for (number, group) in instances.chunks(IN_KERNEL).enumerate() {
+    let mut results = Vec::with_capacity(plan.results());
+    for (number, launch) in plan.kernels.iter().enumerate() {
         let kernel = module.function(&format!("k{number}"))?;
-        let input = machine.upload(&operands(group))?;
-        let output = machine.zeroed::<u64>(group.len() * LANES)?;
+        let input = machine.upload(&launch.input())?;
+        let output = machine.zeroed::<u64>(launch.results())?;
         machine.launch(&Launch::new(
             &kernel,
-            [1, 1, 1],
-            [LANES as u32, 1, 1],
+            [launch.blocks, 1, 1],
+            [launch.threads, 1, 1],
             &[input.into(), output.into()],
         ))?;
-        results.extend(machine.read(output)?);
+        results.extend(launch.kept(machine.read(output)?));
         machine.free(input)?;
         machine.free(output)?;
     }

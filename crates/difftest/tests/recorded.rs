@@ -1,50 +1,75 @@
 //! What an H200 answered, `simt` answers too.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use difftest::compare::differences;
-use difftest::generate::{LANES, instances, module};
+use difftest::compare::all_differences;
+use difftest::plan::{Plan, Set};
 use difftest::record::Record;
 use difftest::sim;
 
 const RECORDED: &[u8] = include_bytes!("../fixtures/h200.bin");
 
+/// All records, of instructions on values and on matrices.
 #[test]
 fn every_recorded_answer_is_simts_too() {
-    let (record, instances) = Record::from_bytes(RECORDED).unwrap();
-    assert!(
-        instances.len() * LANES > 100_000,
-        "{} instances of {LANES} lanes",
-        instances.len()
-    );
-    let results = sim::run(&module(&instances), &instances).unwrap();
-    let found = differences(&instances, &record.results, &results);
-    assert!(
-        found.is_empty(),
-        "{} differ, first {}",
-        found.len(),
-        found[0]
-    );
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let (record, plan) =
+            Record::from_bytes(&std::fs::read(entry.unwrap().path()).unwrap()).unwrap();
+        let least = if record.set == Set::Values {
+            100_000
+        } else {
+            10_000
+        };
+        assert!(plan.results() > least, "{} answers", plan.results());
+        let results = sim::run(&plan).unwrap();
+        let found = all_differences(&plan, &record.results, &results);
+        assert!(
+            found.is_empty(),
+            "{} differ, first {}",
+            found.len(),
+            found[0]
+        );
+    }
 }
 
 #[test]
 fn a_wrong_answer_is_noticed() {
-    let (record, instances) = Record::from_bytes(RECORDED).unwrap();
+    let (record, plan) = Record::from_bytes(RECORDED).unwrap();
     let mut results = record.results.clone();
     results[17] ^= 1;
-    let found = differences(&instances, &record.results, &results);
+    let found = all_differences(&plan, &record.results, &results);
     assert_eq!(found.len(), 1);
-    assert!(found[0].starts_with(&instances[0].text()), "{}", found[0]);
+    assert!(found[0].starts_with(&plan.answers[0].name), "{}", found[0]);
 }
 
 #[test]
 fn records_survive_being_written() {
-    let (record, instances) = Record::from_bytes(RECORDED).unwrap();
+    let (record, plan) = Record::from_bytes(RECORDED).unwrap();
     assert_eq!(record.to_bytes(), RECORDED);
-    assert_eq!(
-        instances.len(),
-        self::instances(record.seed, record.rounds).len()
-    );
+    let again = Plan::new(record.set, record.seed, record.rounds);
+    assert_eq!(plan.results(), again.results());
     assert!(Record::from_bytes(&RECORDED[..1000]).is_err());
     assert!(Record::from_bytes(b"something else\n").is_err());
     assert!(Record::from_bytes(b"").is_err());
+}
+
+/// `simt` runs every form of an instruction on matrices, and what it answers survives being written.
+#[test]
+fn matrices_are_multiplied_and_recorded() {
+    let plan = Plan::new(Set::Matrices, 3, 1);
+    let results = sim::run(&plan).unwrap();
+    assert_eq!(results.len(), difftest::tiles::all().len());
+    let record = Record {
+        set: Set::Matrices,
+        seed: 3,
+        rounds: 1,
+        origin: "simt".to_owned(),
+        results,
+    };
+    let mut bytes = record.to_bytes();
+    assert_eq!(Record::from_bytes(&bytes).unwrap().0, record);
+    *bytes.last_mut().unwrap() ^= 1;
+    let (wrong, plan) = Record::from_bytes(&bytes).unwrap();
+    let found = all_differences(&plan, &record.results, &wrong.results);
+    assert_eq!(found.len(), 1, "{found:?}");
 }

@@ -35,15 +35,6 @@ pub enum Matrix {
 }
 
 impl Matrix {
-    /// Whether it may change shared or device memory.
-    pub(crate) fn stores(&self) -> bool {
-        match self {
-            Matrix::Rows(rows) => rows.stores,
-            Matrix::Tile(tile) => tile.stores,
-            _ => false,
-        }
-    }
-
     /// Runs it on all lanes of warp number `warp` of a block, and tells `observe` what it accesses.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 mod cli;
 mod faults;
 mod flow;
+mod matrix;
 mod observers;
 mod programs;
 mod ptxas;

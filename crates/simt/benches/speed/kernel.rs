@@ -33,6 +33,29 @@ impl Kernel {
 
     /// A matrix product, one element a thread. `n` is a multiple of 16.
     pub(super) fn matmul(n: u32) -> Self {
+        let ptx = include_str!("../kernels/matmul.ptx");
+        Self::product("matmul", ptx, n, [n / 16, n / 16], [16, 16])
+    }
+
+    /// A matrix product by `wmma`, a tile of 16 × 16 each warp. `n` is a multiple of 16.
+    pub(super) fn wmma(n: u32) -> Self {
+        let ptx = include_str!("../kernels/wmma.ptx");
+        Self::product("wmma_gemm", ptx, n, [n / 16, n / 16], [32, 1])
+    }
+
+    /// A matrix product by `mma`, a tile of 16 × 8 each warp. `n` is a multiple of 16.
+    pub(super) fn mma(n: u32) -> Self {
+        let ptx = include_str!("../kernels/mma.ptx");
+        Self::product("mma_gemm", ptx, n, [n / 8, n / 16], [32, 1])
+    }
+
+    fn product(
+        name: &'static str,
+        ptx: &'static str,
+        n: u32,
+        grid: [u32; 2],
+        block: [u32; 2],
+    ) -> Self {
         let (a, b) = (matrix(n, 1), matrix(n, 2));
         let side = n as usize;
         let expected = (0..side * side)
@@ -44,14 +67,19 @@ impl Kernel {
             })
             .collect();
         Self {
-            name: "matmul",
-            ptx: include_str!("../kernels/matmul.ptx"),
+            name,
+            ptx,
             n,
-            grid: [n / 16, n / 16],
-            block: [16, 16],
+            grid,
+            block,
             inputs: vec![a, b],
             expected,
         }
+    }
+
+    /// Whether ptoxide runs it: it has no tensor cores.
+    pub(super) fn is_for_ptoxide(&self) -> bool {
+        !self.ptx.contains("mma")
     }
 }
 

@@ -1,6 +1,6 @@
 //! How many instructions a second the machine runs, and how that compares with `ptoxide`, a PTX virtual
 //! machine in Rust. `cargo bench -p simt-ptx` measures both on the same kernels and ends with a table of
-//! ratios, taken in turns, of those kernels that ptoxide was asked to run.
+//! ratios, taken in turns, of those kernels that ptoxide was asked to run. It has no tensor cores.
 
 mod kernel;
 mod machines;
@@ -19,9 +19,11 @@ fn main() {
     let measured = has("--bench") && !has("--list") && !has("--test");
     let [transpose, matmul] = if measured { [1024, 128] } else { [64, 16] };
     type Make = fn(u32) -> Kernel;
-    let kernels: [(&str, Make, u32); 2] = [
+    let kernels: [(&str, Make, u32); 4] = [
         ("transpose", Kernel::transpose, transpose),
         ("matmul", Kernel::matmul, matmul),
+        ("wmma", Kernel::wmma, matmul),
+        ("mma", Kernel::mma, matmul),
     ];
     let mut criterion = Criterion::default()
         .sample_size(10)
@@ -86,6 +88,10 @@ fn bench(criterion: &mut Criterion, title: &str, kernel: &Kernel) -> bool {
         group.bench_function(BenchmarkId::new("simt counting", label), |bencher| {
             bencher.iter(|| simt.launch_counted());
         });
+    }
+    if !kernel.is_for_ptoxide() {
+        group.finish();
+        return false;
     }
     // Ten launches take as long.
     group.measurement_time(Duration::from_secs(4));

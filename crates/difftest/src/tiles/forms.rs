@@ -1,0 +1,479 @@
+//! The forms of matrix instructions.
+
+use super::{Elements, Form};
+
+/// The elements of a type.
+fn elements(ty: &str) -> Elements {
+    match ty {
+        "f16" => Elements::Floats(16, 5, 10),
+        "bf16" => Elements::Floats(16, 8, 7),
+        "f32" | "tf32" => Elements::Floats(32, 8, 23),
+        "f64" => Elements::Floats(64, 11, 52),
+        "e4m3" => Elements::Floats(8, 4, 3),
+        "e5m2" => Elements::Floats(8, 5, 2),
+        "s32" => Elements::Sums,
+        _ => Elements::Any,
+    }
+}
+
+fn bits(ty: &str) -> usize {
+    let digits = ty.trim_start_matches(char::is_alphabetic);
+    match ty {
+        "e4m3" | "e5m2" => 8,
+        "tf32" => 32,
+        _ => digits.parse().unwrap_or(32),
+    }
+}
+
+/// Registers of a lane for so many elements of a type.
+fn held(ty: &str, count: usize) -> usize {
+    count * bits(ty).min(32) / 32 / 32
+}
+
+/// Names of registers in braces.
+fn list(letter: &str, first: usize, count: usize) -> String {
+    let names: Vec<String> = (first..first + count)
+        .map(|at| format!("%{letter}{at}"))
+        .collect();
+    format!("{{{}}}", names.join(","))
+}
+
+/// Every form that is compared.
+pub(super) fn all() -> Vec<Form> {
+    let mut all = Vec::new();
+    dense(&mut all);
+    sparse(&mut all);
+    moves(&mut all);
+    through_memory(&mut all);
+    groups(&mut all);
+    all
+}
+
+/// An instruction on registers, with D in the registers of C.
+fn multiply(
+    name: String,
+    sides: [usize; 3],
+    types: [&str; 4],
+    metadata: Option<(Elements, usize)>,
+) -> Form {
+    let [m, n, k] = sides;
+    let [d, a, b, c] = types;
+    let quads = if sides == [8, 8, 4] && a == "f16" {
+        4
+    } else {
+        1
+    };
+    let own = if metadata.is_some() { k / 2 } else { k };
+    let counts = [
+        held(a, m * own * quads),
+        held(b, n * k * quads),
+        held(c, m * n * quads),
+        held(d, m * n * quads),
+    ];
+    let is_wide = a == "f64";
+    let letter = if is_wide { "rd" } else { "r" };
+    let first_c = counts[0] + counts[1];
+    let sums = first_c + counts[2] + usize::from(metadata.is_some());
+    let mut inputs = [
+        vec![elements(a); counts[0]],
+        vec![elements(b); counts[1]],
+        vec![elements(c); counts[2]],
+    ]
+    .concat();
+    let mut text = format!(
+        "{name} {}, {}, {}, {}",
+        list(letter, sums, counts[3]),
+        list(letter, 0, counts[0]),
+        list(letter, counts[0], counts[1]),
+        list(letter, first_c, counts[2])
+    );
+    if let Some((elements, selector)) = metadata {
+        inputs.push(elements);
+        text += &format!(", %r{}, {selector}", sums - 1);
+    }
+    text += ";";
+    Form {
+        name: text.clone(),
+        text,
+        inputs,
+        outputs: (sums..sums + counts[3]).collect(),
+        is_wide,
+        threads: 32,
+    }
+}
+
+fn dense(all: &mut Vec<Form>) {
+    let mut add = |sides: [usize; 3], layout: &str, types: [&str; 4], end: &str| {
+        let [m, n, k] = sides;
+        let [d, a, b, c] = types;
+        let start = format!("mma.sync.aligned.m{m}n{n}k{k}.{layout}");
+        let (saturates, end) = match end {
+            ".satfinite" => (end, ""),
+            _ => ("", end),
+        };
+        let name = format!("{start}{saturates}.{d}.{a}.{b}.{c}{end}");
+        all.push(multiply(name, sides, types, None));
+    };
+    for layout in ["row.row", "row.col", "col.row", "col.col"] {
+        for [d, c] in [["f32", "f32"], ["f16", "f16"], ["f32", "f16"]] {
+            add([8, 8, 4], layout, [d, "f16", "f16", c], "");
+        }
+    }
+    let layout = "row.col";
+    for k in [8, 16] {
+        add([16, 8, k], layout, ["f32", "f16", "f16", "f32"], "");
+        add([16, 8, k], layout, ["f16", "f16", "f16", "f16"], "");
+        add([16, 8, k], layout, ["f32", "bf16", "bf16", "f32"], "");
+        add([16, 8, k / 2], layout, ["f32", "tf32", "tf32", "f32"], "");
+    }
+    for sides in [[8, 8, 4], [16, 8, 4], [16, 8, 8], [16, 8, 16]] {
+        add(sides, layout, ["f64"; 4], "");
+    }
+    for (names, long) in [(["s8", "u8"], 1), (["s4", "u4"], 2)] {
+        for a in names {
+            for b in names {
+                for sides in [[8, 8, 16 * long], [16, 8, 16 * long], [16, 8, 32 * long]] {
+                    for end in ["", ".satfinite"] {
+                        add(sides, layout, ["s32", a, b, "s32"], end);
+                    }
+                }
+            }
+        }
+    }
+    for sides in [[8, 8, 128], [16, 8, 128], [16, 8, 256]] {
+        for end in [".xor.popc", ".and.popc"] {
+            add(sides, layout, ["s32", "b1", "b1", "s32"], end);
+        }
+    }
+    for a in ["e4m3", "e5m2"] {
+        for b in ["e4m3", "e5m2"] {
+            for k in [16, 32] {
+                add([16, 8, k], layout, ["f32", a, b, "f32"], "");
+                add([16, 8, k], layout, ["f16", a, b, "f16"], "");
+            }
+        }
+    }
+}
+
+fn sparse(all: &mut Vec<Form>) {
+    let rows: [(&[usize], &[[&str; 4]], &str, usize); 6] = [
+        (
+            &[16, 32],
+            &[
+                ["f32", "f16", "f16", "f32"],
+                ["f16", "f16", "f16", "f16"],
+                ["f32", "bf16", "bf16", "f32"],
+            ],
+            "",
+            64,
+        ),
+        (&[8, 16], &[["f32", "tf32", "tf32", "f32"]], "", 32),
+        (
+            &[32, 64],
+            &[
+                ["s32", "s8", "s8", "s32"],
+                ["s32", "u8", "s8", "s32"],
+                ["s32", "s8", "u8", "s32"],
+            ],
+            ".satfinite",
+            64,
+        ),
+        (&[32, 64], &[["s32", "u8", "u8", "s32"]], "", 64),
+        (
+            &[64, 128],
+            &[
+                ["s32", "s4", "u4", "s32"],
+                ["s32", "u4", "s4", "s32"],
+                ["s32", "s4", "s4", "s32"],
+            ],
+            "",
+            128,
+        ),
+        (
+            &[64],
+            &[
+                ["f32", "e4m3", "e4m3", "f32"],
+                ["f32", "e5m2", "e4m3", "f32"],
+                ["f32", "e4m3", "e5m2", "f32"],
+            ],
+            "",
+            64,
+        ),
+    ];
+    for (lengths, types, saturates, once) in rows {
+        for k in lengths {
+            for own in types {
+                for selector in 0..once / k {
+                    let [d, a, b, c] = own;
+                    let name = format!(
+                        "mma.sp::ordered_metadata.sync.aligned.m16n8k{k}.row.col{saturates}.{d}.{a}.{b}.{c}"
+                    );
+                    let metadata = match *a {
+                        "tf32" => Elements::OneOfTwo,
+                        _ => Elements::TwoOfFour,
+                    };
+                    all.push(multiply(
+                        name,
+                        [16, 8, *k],
+                        *own,
+                        Some((metadata, selector)),
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// `ldmatrix`, `stmatrix`, `movmatrix`.
+fn moves(all: &mut Vec<Form>) {
+    let mut add = |name: &str, text: String, inputs: usize, outputs: std::ops::Range<usize>| {
+        all.push(Form {
+            name: name.to_owned(),
+            text,
+            inputs: vec![Elements::Any; inputs],
+            outputs: outputs.collect(),
+            is_wide: false,
+            threads: 32,
+        });
+    };
+    // Each lane has 16 bytes of shared memory, and the row of another.
+    let at = "mad.lo.u32 %at, %id, 16, %shared;";
+    let store =
+        "st.shared.v4.u32 [%at], {%r0,%r1,%r2,%r3};\nbar.warp.sync -1;\nxor.b32 %at, %at, 0x50;";
+    for (count, matrices) in [("x1", 1), ("x2", 2), ("x4", 4)] {
+        for transposed in ["", ".trans"] {
+            let name = format!("ldmatrix.sync.aligned.m8n8.{count}{transposed}.shared.b16");
+            let to = list("r", 4, matrices);
+            let text = format!("{at}\n{store}\n{name} {to}, [%at];");
+            add(&name, text, 4, 4..4 + matrices);
+            let name = format!("stmatrix.sync.aligned.m8n8.{count}{transposed}.shared.b16");
+            let from = list("r", 0, matrices);
+            let text = format!(
+                "{at}\n{store}\n{name} [%at], {from};\nbar.warp.sync -1;\n\
+                 ld.shared.v4.u32 {{%r4,%r5,%r6,%r7}}, [%at];"
+            );
+            add(&name, text, 4, 4..8);
+        }
+    }
+    let name = "movmatrix.sync.aligned.m8n8.trans.b16";
+    add(name, format!("{name} %r1, %r0;"), 1, 1..2);
+}
+
+/// `wmma`: matrices are loaded from shared memory and stored there.
+fn through_memory(all: &mut Vec<Form>) {
+    let halves = [[16, 16, 16], [8, 32, 16], [32, 8, 16]];
+    let mut kinds: Vec<([usize; 3], [&str; 4], &str)> = Vec::new();
+    for sides in halves {
+        for d in ["f32", "f16"] {
+            for c in ["f32", "f16"] {
+                kinds.push((sides, [d, "f16", "f16", c], ""));
+            }
+        }
+        kinds.push((sides, ["f32", "bf16", "bf16", "f32"], ""));
+        for ty in ["s8", "u8"] {
+            kinds.push((sides, ["s32", ty, ty, "s32"], ""));
+            kinds.push((sides, ["s32", ty, ty, "s32"], ".satfinite"));
+        }
+    }
+    kinds.push(([16, 16, 8], ["f32", "tf32", "tf32", "f32"], ""));
+    kinds.push(([8, 8, 4], ["f64"; 4], ""));
+    kinds.push(([8, 8, 32], ["s32", "s4", "s4", "s32"], ""));
+    kinds.push(([8, 8, 32], ["s32", "u4", "u4", "s32"], ".satfinite"));
+    kinds.push(([8, 8, 128], ["s32", "b1", "b1", "s32"], ".xor.popc"));
+    kinds.push(([8, 8, 128], ["s32", "b1", "b1", "s32"], ".and.popc"));
+    for (sides, types, end) in kinds {
+        let element = bits(types[1]);
+        // From one line to the next there have to be 16 bytes.
+        let is_short = |side: usize| side * element < 128;
+        for of_a in ["row", "col"] {
+            for of_b in ["row", "col"] {
+                let is_plain = (of_a, of_b) == ("row", "col");
+                let too_short =
+                    of_a == "col" && is_short(sides[0]) || of_b == "row" && is_short(sides[1]);
+                if is_plain || element >= 8 && !too_short {
+                    all.push(tile(sides, types, end, of_a, of_b));
+                }
+            }
+        }
+    }
+}
+
+fn tile(sides: [usize; 3], types: [&str; 4], end: &str, of_a: &str, of_b: &str) -> Form {
+    let [m, n, k] = sides;
+    let [d, a, b, c] = types;
+    let shape = format!("m{m}n{n}k{k}");
+    let is_wide = a == "f64";
+    let letter = if is_wide { "rd" } else { "r" };
+    let word = if is_wide { 8 } else { 4 };
+    // Inputs of a lane: its parts of A, B and C, as they lie in memory, one after the other.
+    let counts = [held(a, m * k), held(b, n * k), held(c, m * n)];
+    // Fragments of halves have eight registers, with elements several times.
+    let operand = |count| if a == "f16" { 8 } else { count };
+    let results = held(d, m * n);
+    let held = [operand(counts[0]), operand(counts[1]), counts[2], results];
+    let mut text = String::new();
+    let mut first = 0;
+    for (part, count) in counts.into_iter().enumerate() {
+        for at in 0..count {
+            let place = part * 4096 + at * 32 * word;
+            let width = if is_wide { "u64" } else { "u32" };
+            let register = first + at;
+            text += &format!(
+                "mad.lo.u32 %at, %id, {word}, %shared;\nst.shared.{width} [%at+{place}], %{letter}{register};\n"
+            );
+        }
+        first += count;
+    }
+    text += "bar.warp.sync -1;\n";
+    let stride =
+        |layout: &str, rows: usize, columns: usize| if layout == "row" { columns } else { rows };
+    let base = if is_wide { 8 } else { 40 };
+    let firsts = [base, base + held[0], base + held[0] + held[1]];
+    let loads = [
+        ("a", of_a, a, stride(of_a, m, k)),
+        ("b", of_b, b, stride(of_b, k, n)),
+        ("c", of_b, c, stride(of_b, m, n)),
+    ];
+    for (part, (name, layout, ty, stride)) in loads.into_iter().enumerate() {
+        let to = list(letter, firsts[part], held[part]);
+        let place = part * 4096;
+        text += &format!(
+            "wmma.load.{name}.sync.aligned.{layout}.{shape}.shared.{ty} {to}, [%shared+{place}], {stride};\n"
+        );
+    }
+    let typed = if a == "f16" {
+        format!("{d}.{c}")
+    } else {
+        format!("{d}.{a}.{b}.{c}")
+    };
+    let (op, end) = match end.strip_suffix(".popc") {
+        Some(_) => (end, ""),
+        None => ("", end),
+    };
+    let name = format!("wmma.mma{op}.sync.aligned.{of_a}.{of_b}.{shape}.{typed}{end}");
+    let to = list(letter, firsts[2] + held[2], held[3]);
+    let from: Vec<String> = (0..3)
+        .map(|part| list(letter, firsts[part], held[part]))
+        .collect();
+    text += &format!("{name} {to}, {};\n", from.join(", "));
+    let stride = stride(of_a, m, n);
+    text += &format!(
+        "wmma.store.d.sync.aligned.{of_a}.{shape}.shared.{d} [%shared+12288], {to}, {stride};\nbar.warp.sync -1;\n"
+    );
+    let first = firsts[2] + held[2] + held[3];
+    let width = if is_wide { "u64" } else { "u32" };
+    text += &format!("mad.lo.u32 %at, %id, {word}, %shared;\n");
+    for at in 0..results {
+        let (place, register) = (12288 + at * 32 * word, first + at);
+        text += &format!("ld.shared.{width} %{letter}{register}, [%at+{place}];\n");
+    }
+    let inputs = counts
+        .iter()
+        .zip([a, b, c])
+        .flat_map(|(count, ty)| vec![elements(ty); *count]);
+    // The fragments are compared too: what a lane holds is nowhere said, but programs see it.
+    Form {
+        name,
+        text,
+        inputs: inputs.collect(),
+        outputs: (firsts[0]..first + results).collect(),
+        is_wide,
+        threads: 32,
+    }
+}
+
+/// `wgmma`, with operands in shared memory, in all of its layouts.
+fn groups(all: &mut Vec<Form>) {
+    let kinds: [([&str; 3], usize, &str); 12] = [
+        (["f32", "f16", "f16"], 16, ""),
+        (["f16", "f16", "f16"], 16, ""),
+        (["f32", "bf16", "bf16"], 16, ""),
+        (["f32", "tf32", "tf32"], 8, ""),
+        (["f32", "e4m3", "e4m3"], 32, ""),
+        (["f32", "e5m2", "e4m3"], 32, ""),
+        (["f16", "e4m3", "e5m2"], 32, ""),
+        (["s32", "s8", "s8"], 32, ""),
+        (["s32", "u8", "s8"], 32, ".satfinite"),
+        (["s32", "s8", "u8"], 32, ""),
+        (["s32", "u8", "u8"], 32, ".satfinite"),
+        (["s32", "b1", "b1"], 256, ".and.popc"),
+    ];
+    for (types, k, end) in kinds {
+        for n in [8, 24, 64] {
+            for swizzle in 0..4 {
+                for in_registers in [true, false] {
+                    let transposes = if types[1].ends_with("f16") { 4 } else { 1 };
+                    for transposed in 0..transposes {
+                        if !in_registers || transposed < 2 {
+                            all.push(group(types, [n, k], end, swizzle, in_registers, transposed));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn group(
+    types: [&str; 3],
+    [n, k]: [usize; 2],
+    end: &str,
+    swizzle: u64,
+    in_registers: bool,
+    transposed: usize,
+) -> Form {
+    let [d, a, b] = types;
+    let sums = n / 2 * bits(d) / 32;
+    let own = if in_registers { 4 } else { 0 };
+    // Each lane fills a part of 16 KiB.
+    let mut text = "mad.lo.u32 %at, %id, 16, %shared;\n".to_owned();
+    for at in 0..8 {
+        let registers = list("r", at % 4 * 4, 4);
+        text += &format!("st.shared.v4.u32 [%at+{}], {registers};\n", at * 2048);
+    }
+    // Offsets of a block of eight lines, and of the next such blocks along them.
+    let (leading, stride) = (
+        [256, 2048, 1024, 512][swizzle as usize],
+        [512, 1024, 512, 256][swizzle as usize],
+    );
+    let fields = swizzle << 62 | (stride / 16) << 32 | (leading / 16) << 16;
+    text += &format!(
+        "fence.proxy.async;\nbar.sync 0;\nshr.u32 %at, %shared, 4;\nand.b32 %at, %at, 0x3fff;\ncvt.u64.u32 %d0, %at;\n\
+         or.b64 %d0, %d0, {fields};\nadd.u64 %d1, %d0, 128;\nsetp.eq.u32 %p0, 0, 0;\nwgmma.fence.sync.aligned;\n"
+    );
+    let operand = match in_registers {
+        true => list("r", 16, 4),
+        false => "%d1".to_owned(),
+    };
+    let scales = match (d, a) {
+        ("s32", _) => String::new(),
+        (_, "f16" | "bf16") if in_registers => format!(", 1, -1, {transposed}"),
+        (_, "f16" | "bf16") => format!(", -1, 1, {}, {}", transposed / 2, transposed % 2),
+        _ => ", 1, 1".to_owned(),
+    };
+    let (op, last) = if end == ".satfinite" {
+        ("", end)
+    } else {
+        (end, "")
+    };
+    let name = format!("wgmma.mma_async.sync.aligned.m64n{n}k{k}.{d}.{a}.{b}{op}{last}");
+    let first = 16 + own;
+    text += &format!(
+        "{name} {}, {operand}, %d0, %p0{scales};\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;",
+        list("r", first, sums)
+    );
+    let inputs = [
+        vec![elements(b); 16],
+        vec![elements(a); own],
+        vec![elements(d); sums],
+    ]
+    .concat();
+    Form {
+        name: format!("{name} swizzle {swizzle} transposed {transposed} {operand}"),
+        text,
+        inputs,
+        outputs: (first..first + sums).collect(),
+        is_wide: false,
+        threads: 128,
+    }
+}
