@@ -48,11 +48,13 @@ impl Decoder<'_, '_, '_> {
             Some(align) => self.number(align)?,
             None => 8,
         };
-        let align = u32::try_from(align).ok().filter(|align| {
-            align.is_power_of_two() && (8..=MAX_ALIGN).contains(align)
-        });
+        let align = u32::try_from(align)
+            .ok()
+            .filter(|align| align.is_power_of_two() && (8..=MAX_ALIGN).contains(align));
         let align = align.ok_or_else(|| {
-            self.invalid(format!("an alignment is a power of two from 8 to {MAX_ALIGN}"))
+            self.invalid(format!(
+                "an alignment is a power of two from 8 to {MAX_ALIGN}"
+            ))
         })?;
         Ok(Stack::Alloca {
             to,

@@ -73,7 +73,10 @@ pub(super) fn slots(
             let bytes = shape.small_bytes(variable)?;
             Ok(Slot { at, bytes })
         };
-        variables.iter().map(slot).collect::<Result<_, LowerError>>()
+        variables
+            .iter()
+            .map(slot)
+            .collect::<Result<_, LowerError>>()
     };
     let (results, parameters) = (slots(returns)?, slots(params)?);
     Ok((
@@ -202,7 +205,7 @@ impl<'m> Body<'_, 'm> {
         for (name, count) in names {
             let first = self.cx.declare(ty, vector, count.unwrap_or(1))?;
             self.is_new(name, *count)?;
-            let names = RegisterNames::of(name, *count, vector, first.reg);
+            let names = RegisterNames::of(name, *count, first.vector, first.reg);
             self.cx.func.register_names.extend(names);
             let scope = self.cx.scope();
             match count {

@@ -296,7 +296,8 @@ impl Machine {
         };
         let room = state.resident_blocks();
         if cooperative && all > room {
-            let problem = format!("a cooperative launch of {all} blocks; at most {room} run at a time");
+            let problem =
+                format!("a cooperative launch of {all} blocks; at most {room} run at a time");
             if function.placed.is_none() {
                 self.free_all(variables);
             }
@@ -307,13 +308,7 @@ impl Machine {
             Schedule::RoundRobin | Schedule::Random(_) => 1,
         };
         let merged = Mutex::new(observer);
-        let blocks = Blocks::new(
-            chosen,
-            all,
-            room,
-            threads,
-            self.config.schedule,
-        );
+        let blocks = Blocks::new(chosen, all, room, threads, self.config.schedule);
         let thread = || {
             HostThread::new(&state, &blocks, || {
                 merged.lock().expect("no observer panics").fork()

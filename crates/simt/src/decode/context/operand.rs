@@ -3,7 +3,9 @@
 use ptx::ast::{self, AddressBase, Number, Operand};
 
 use super::{AddressOperand, Context, RegisterNumber};
-use crate::code::{RESERVED_SHARED, FrameInit, Guard, InitializedRegister, Pred, R32, Reg, Special};
+use crate::code::{
+    FrameInit, Guard, InitializedRegister, Pred, R32, RESERVED_SHARED, Reg, Special,
+};
 use crate::error::LowerError;
 use crate::layout::Location;
 use ptx::opcode::type_bytes;

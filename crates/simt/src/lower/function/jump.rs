@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Body, Jump, Target};
 use super::slots;
+use super::{Body, Jump, Target};
 use crate::code::{Call, Callee, Op, R32, R64, Reg, Runtime, Signature, Slot};
 use crate::error::LowerError;
 use crate::layout::{Location, layout};
@@ -117,9 +117,8 @@ impl<'m> Body<'_, 'm> {
                     let number = self.functions.number(name, inst.at)?;
                     let callee = self.functions.order[number as usize];
                     if callee.entry {
-                        return Err(self.invalid(format!(
-                            "`{name}` is a kernel: it is launched, not called"
-                        )));
+                        return Err(self
+                            .invalid(format!("`{name}` is a kernel: it is launched, not called")));
                     }
                     let callee_of = Callee::Function(number);
                     (callee_of, &callee.returns[..], &callee.params[..])
@@ -159,7 +158,8 @@ impl<'m> Body<'_, 'm> {
         match declared {
             Some(function) if !all.filter(of_name).any(|function| function.body.is_some()) => {
                 let (slots, _) = slots(&function.returns, &function.params)?;
-                let bytes = |slots: &[Slot]| slots.iter().map(|slot| slot.bytes).collect::<Vec<_>>();
+                let bytes =
+                    |slots: &[Slot]| slots.iter().map(|slot| slot.bytes).collect::<Vec<_>>();
                 let (_, runtime, parameters, results) = *runtime;
                 if bytes(&slots.parameters) != parameters || bytes(&slots.results) != results {
                     return Err(self.invalid(format!(
@@ -174,11 +174,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// The call of an address, as the label behind its arguments describes it: a `.callprototype`, or `.calltargets`.
-    fn pointer(
-        &self,
-        address: R64,
-        label: Option<&Operand<'_>>,
-    ) -> Result<Shape<'m>, LowerError> {
+    fn pointer(&self, address: R64, label: Option<&Operand<'_>>) -> Result<Shape<'m>, LowerError> {
         let label = self.label(label)?;
         let mut scopes = self.labels.iter().rev();
         let (listed, returns, params) = match scopes.find_map(|labels| labels.get(label)) {

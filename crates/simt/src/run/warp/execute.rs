@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::{StackEntry, Status, Wait, WarpState};
 use super::runtime::called;
+use super::{StackEntry, Status, Wait, WarpState};
 use crate::code::{Callee, Inst, NEVER, Op, R32, Reg};
 use crate::memory::{AccessFault, Env, Memory, Recent, SharedMemory};
 use crate::observe::{Observer, Registers, Site, Step, WarpId};
@@ -256,11 +256,14 @@ impl WarpState {
                     Callee::Pointer { address, listed } => {
                         let found = self.target(site, *address, mask, active);
                         match found {
-                            Some(address) => Some(called(launch.program, call, address, listed)
-                                .map_err(|problem| {
-                                    let kind = FaultKind::BadCall { address, problem };
-                                    BlockFault::new(site, thread, kind)
-                                })?),
+                            Some(address) => {
+                                Some(called(launch.program, call, address, listed).map_err(
+                                    |problem| {
+                                        let kind = FaultKind::BadCall { address, problem };
+                                        BlockFault::new(site, thread, kind)
+                                    },
+                                )?)
+                            }
                             None => None,
                         }
                     }

@@ -28,8 +28,13 @@ pub(super) fn called(
         return Err("where no function is".to_owned());
     };
     let name = crate::demangle::demangled(&targets[found].name);
-    if listed.as_ref().is_some_and(|listed| !listed.contains(&address)) {
-        return Err(format!("that of function `{name}`, which .calltargets does not name"));
+    if listed
+        .as_ref()
+        .is_some_and(|listed| !listed.contains(&address))
+    {
+        return Err(format!(
+            "that of function `{name}`, which .calltargets does not name"
+        ));
     }
     let number = targets[found].function;
     let fits = |number: &u32| program.functions[*number as usize].slots.fits(&call.slots);
@@ -57,7 +62,11 @@ impl WarpState {
             return Some(first);
         }
         let behind = site.pc + 1;
-        let groups = [(behind, mask & !active), (site.pc, active & !same), (site.pc, same)];
+        let groups = [
+            (behind, mask & !active),
+            (site.pc, active & !same),
+            (site.pc, same),
+        ];
         let groups: Vec<_> = groups.into_iter().filter(|group| group.1 != 0).collect();
         self.diverge(behind, &groups);
         None
@@ -109,13 +118,21 @@ impl WarpState {
                 }
                 regs.set32(top, active, &tops);
             }
-            Stack::Alloca { to, bytes, align, top } => {
+            Stack::Alloca {
+                to,
+                bytes,
+                align,
+                top,
+            } => {
                 let bytes = wide(&regs, bytes);
                 let mut tops = *regs.get32(top);
                 let mut starts = [0; LANES];
                 for lane in lanes(active) {
                     let start = u64::from(tops[lane]).next_multiple_of(u64::from(align));
-                    let end = start.saturating_add(bytes[lane]).div_ceil(8).saturating_mul(8);
+                    let end = start
+                        .saturating_add(bytes[lane])
+                        .div_ceil(8)
+                        .saturating_mul(8);
                     if end > limit {
                         return Err(overflow(lane));
                     }
@@ -145,9 +162,8 @@ impl WarpState {
         let frame = self.top().frame;
         let local = self.frames[frame as usize].local;
         for lane in lanes(active) {
-            let fault = |kind| {
-                BlockFault::new(site, self.number * LANES as u32 + lane as u32, kind)
-            };
+            let fault =
+                |kind| BlockFault::new(site, self.number * LANES as u32 + lane as u32, kind);
             let access = |access| {
                 let near = String::new();
                 fault(FaultKind::Access { access, near })
@@ -229,7 +245,10 @@ impl Bytes<'_, '_> {
                 let found = (at < bytes).then(|| self.warp.local.byte(self.lane, at as u32));
                 (found, bytes)
             }
-            Region::Const => (of(self.launch.constants), self.launch.constants.len() as u64),
+            Region::Const => (
+                of(self.launch.constants),
+                self.launch.constants.len() as u64,
+            ),
             Region::Param => (of(self.launch.params), self.launch.params.len() as u64),
             Region::Generic | Region::Global | Region::FrameParam => {
                 let found = self.launch.global.find(at).map(|allocation| {
