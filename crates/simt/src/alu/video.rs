@@ -101,19 +101,20 @@ impl Video {
     }
 
     /// The operation on two numbers.
-    fn compute(&self, a: i64, b: i64) -> i64 {
+    fn compute(&self, a: i64, b: i64) -> i128 {
+        let (a, b) = (i128::from(a), i128::from(b));
         let distance = |wraps: bool| if wraps { b & 31 } else { b.min(32) };
         match self.op {
             VideoOp::Add => a + b,
             VideoOp::Sub => a - b,
             VideoOp::AbsDiff => (a - b).abs(),
             // Rounded up, away from zero where it is negative.
-            VideoOp::Average => (a + b + i64::from(a + b >= 0)) >> 1,
+            VideoOp::Average => (a + b + i128::from(a + b >= 0)) >> 1,
             VideoOp::Min => a.min(b),
             VideoOp::Max => a.max(b),
             VideoOp::Shl(wraps) => a << distance(wraps),
             VideoOp::Shr(wraps) => a >> distance(wraps),
-            VideoOp::Compare(order) => i64::from(match order {
+            VideoOp::Compare(order) => i128::from(match order {
                 Order::Eq => a == b,
                 Order::Ne => a != b,
                 Order::Lt => a < b,
@@ -148,7 +149,7 @@ impl Video {
         }
         let signed = self.is_signed(0);
         let (bits, at) = part(self.mask.into());
-        let result = i128::from(self.compute(a, b));
+        let result = self.compute(a, b);
         let result = match self.saturates {
             true => clamp(result, bits, signed) as u32,
             false => result as u32,
@@ -178,7 +179,7 @@ impl Video {
                 take(both, bits, u32::from(place) * bits, self.is_signed(operand))
             };
             let signed = self.is_signed(0);
-            let result = i128::from(self.compute(source(1), source(2)));
+            let result = self.compute(source(1), source(2));
             let result = match self.saturates {
                 true => clamp(result, bits, signed),
                 false => result,
