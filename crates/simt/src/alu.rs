@@ -15,6 +15,7 @@ pub mod logic;
 pub mod modifiers;
 #[cfg(test)]
 mod tests;
+pub mod video;
 
 use crate::regs::R64;
 
@@ -27,6 +28,7 @@ pub enum Alu {
     Float(float::Float),
     Convert(convert::Convert),
     Compare(compare::Compare),
+    Video(video::Video),
 }
 
 /// `mov.b64`

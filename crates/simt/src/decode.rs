@@ -19,6 +19,7 @@ mod matrix;
 mod memory;
 mod mov;
 mod texture;
+mod video;
 mod warp;
 
 use std::ops::{Deref, DerefMut};
@@ -26,6 +27,7 @@ use std::ops::{Deref, DerefMut};
 use ptx::ast::{Instruction, Operand};
 use ptx::opcode::{self, Class};
 
+use crate::alu::Alu;
 use crate::alu::lanes::{OperandKind, RegisterNumbers};
 use crate::code::{Op, R32, R64};
 use crate::error::LowerError;
@@ -41,8 +43,14 @@ type Decoded<T> = Result<T, LowerError>;
 pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decoded<Op> {
     let operands = cx.plain(inst)?;
     let found = forms::form(inst.opcode, operands.len());
-    let (words, form) =
-        found.ok_or_else(|| cx.unsupported(format!("instruction `{}`", inst.opcode)))?;
+    let (words, form) = found.ok_or_else(|| {
+        let what = match inst.opcode.split('.').next() {
+            Some("tex" | "tld4" | "txq" | "istypep") => ", of textures,",
+            Some("suld" | "sust" | "sured" | "suq") => ", of surfaces,",
+            _ => "",
+        };
+        cx.unsupported(format!("instruction `{}`{what}", inst.opcode))
+    })?;
     let ordered = words.join(".");
     let mut decoder = Decoder {
         cx,
@@ -53,6 +61,9 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
     };
     decoder.check_operands(form)?;
     match opcode::class(&ordered) {
+        Some(Class::Integer) if inst.opcode.starts_with('v') => {
+            decoder.video().map(|op| Op::Alu(Alu::Video(op)))
+        }
         Some(Class::Integer) => decoder.integer().map(Op::Alu),
         Some(Class::Logic) => decoder.logic().map(Op::Alu),
         Some(Class::Float) => decoder.float().map(Op::Alu),

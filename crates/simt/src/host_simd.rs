@@ -88,6 +88,7 @@ macro_rules! version {
                     Alu::Float(op) => float(op, regs, mask),
                     Alu::Convert(op) => convert(op, regs, mask),
                     Alu::Compare(op) => compare(op, regs, mask),
+                    Alu::Video(op) => op.execute(regs, mask),
                 }
             }
 

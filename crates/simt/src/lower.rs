@@ -32,21 +32,26 @@ pub struct Lowered {
 /// Lowers a module: its variables, and each kernel with all that it calls.
 pub fn lower(module: &Module<'_>) -> Lowered {
     let memory = ModuleMemory::new(module);
+    let taken = functions_taken(module);
     let entries = module.functions.iter();
     let entries = entries.filter(|function| function.entry && function.body.is_some());
     Lowered {
         kernels: entries
-            .map(|entry| (entry.name.to_owned(), kernel(module, entry, &memory)))
+            .map(|entry| {
+                let program = kernel(module, entry, &memory, &taken);
+                (entry.name.to_owned(), program)
+            })
             .collect(),
         variables: memory.variables,
     }
 }
 
-/// Lowers the entry `entry` and all that it calls.
+/// Lowers the entry `entry` and all that it calls. The addresses of the functions `taken` are taken in the module.
 fn kernel(
     module: &Module<'_>,
     entry: &Function<'_>,
     memory: &ModuleMemory<'_>,
+    taken: &[&Function<'_>],
 ) -> Result<Program, LowerError> {
     let mut lowering = Lowering {
         pointers: Vec::new(),
@@ -61,7 +66,6 @@ fn kernel(
     };
     // Functions are numbered as calls to them are met; lowering one may number more.
     lowering.functions.number(entry.name, entry.at)?;
-    let taken = functions_taken(module);
     let mut next = 0;
     loop {
         while let Some(function) = lowering.functions.order.get(next).copied() {
@@ -71,7 +75,7 @@ fn kernel(
         }
         // A call of an address can reach each function that fits it and whose address is taken somewhere, because an
         // address may come from another kernel.
-        for function in &taken {
+        for function in taken {
             let (slots, _) = function::slots(&function.returns, &function.params)?;
             if lowering.pointers.iter().any(|call| call.fits(&slots)) {
                 lowering.functions.number(function.name, function.at)?;
@@ -91,9 +95,10 @@ fn kernel(
     if !lowering.pointers.is_empty() {
         program.targets = memory.functions.iter().map(target).collect();
         // Of a function and its aliases, the one that has a number.
-        program
-            .targets
-            .sort_by_key(|target| (target.address, target.function.is_none()));
+        fn key(target: &Target) -> (u64, bool, &str) {
+            (target.address, target.function.is_none(), &target.name)
+        }
+        program.targets.sort_by(|a, b| key(a).cmp(&key(b)));
         program.targets.dedup_by_key(|target| target.address);
     }
     program.shared_bytes = lowering.variables.shared_bytes();

@@ -277,3 +277,17 @@ fn orders_and_time_limits() {
         );
     }
 }
+
+#[test]
+fn what_kernels_print_is_printed() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/runtime.ptx");
+    let line = "--entry printed --grid 1 --block 7 --cooperative --arg u32[64] u32[64] --print 0:7";
+    let ended = run_file(file, line);
+    // Lane after lane, where the warp's lanes print together.
+    let lines = "no argument\nno argument\n1 of 64:  1.56%\n5 of 64:  7.81%\naz 4     |-00002|    2|abc\nbz 40    |-00006|    6|abc\n";
+    let rest = "argument 0, u32[64]: 0 3 7 7 0 3 7\n";
+    assert_eq!((ended.code, ended.out), (0, format!("{lines}{rest}")));
+    let ended = run_file(file, &format!("{line} --json"));
+    assert!(ended.out.starts_with('{'), "{}", ended.out);
+    assert!(ended.err.starts_with(lines), "{}", ended.err);
+}

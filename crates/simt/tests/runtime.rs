@@ -236,10 +236,6 @@ fn what_is_not_there_is_refused_by_name() {
             "mov.u64 %rd1, k;",
             "the address of function `k` is not supported",
         ),
-        (
-            "tex.2d.v4.f32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5, %r6}];",
-            "`tex.2d.v4.f32.f32`",
-        ),
     ] {
         let message = refusal(statement);
         assert!(message.contains(words), "{statement}: {message}");

@@ -8,12 +8,21 @@ use simt::forms::rows;
 use super::{Form, REGISTERS, Ty};
 
 /// Instructions of those classes that do not compute with values alone.
-const OF_ADDRESSES: [&str; 5] = ["cvta", "isspacep", "mapa", "getctarank", "createpolicy"];
+const OF_ADDRESSES: [&str; 8] = [
+    "cvta",
+    "isspacep",
+    "mapa",
+    "getctarank",
+    "createpolicy",
+    "alloca",
+    "stacksave",
+    "stackrestore",
+];
 
 /// Whether an H200, of sm_90, cannot run a form that `simt` runs: these need sm_100.
 fn needs_a_later_gpu(form: &Form) -> bool {
     let has = |words: &str| form.opcode.contains(words);
-    has("satfinite.tf32") || (has("min.") || has("max.")) && form.from.len() == 3
+    has("satfinite.tf32") || has("f32x2") || (has("min.") || has("max.")) && form.from.len() == 3
 }
 
 /// Candidates of which `simt` is asked at once.
@@ -73,9 +82,9 @@ fn computes(name: &str) -> bool {
 fn ty(word: &str) -> Option<Ty> {
     Some(match word {
         "pred" => Ty::Pred,
-        "b8" | "u8" | "s8" | "b16" | "u16" | "s16" => Ty::B16,
+        "e4m3x2" | "e5m2x2" | "b8" | "u8" | "s8" | "b16" | "u16" | "s16" => Ty::B16,
         "b32" | "u32" | "s32" | "tf32" => Ty::B32,
-        "b64" | "u64" | "s64" => Ty::B64,
+        "b64" | "u64" | "s64" | "f32x2" => Ty::B64,
         "u16x2" | "s16x2" => Ty::B16x2,
         "f16" => Ty::F16,
         "f16x2" => Ty::F16x2,

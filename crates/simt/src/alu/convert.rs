@@ -2,6 +2,7 @@
 //! §9.7.9.21, §9.7.9.22).
 
 mod cvt;
+pub mod fp8;
 mod mov;
 mod pack;
 mod run;
@@ -58,6 +59,8 @@ pub enum Convert {
         lower: R32,
         spec: Conversion,
     },
+    /// To or from numbers of 8 bits.
+    Fp8(fp8::Fp8),
     /// `cvt.pack`: two integers saturated to so many bits, below the lowest bits of `rest`.
     Pack {
         to: R32,
@@ -156,6 +159,7 @@ impl Convert {
                 lower,
                 spec,
             } => run::pair(to, upper, lower, spec, regs, mask),
+            Convert::Fp8(op) => op.execute(regs, mask),
             Convert::Pack {
                 to,
                 upper,

@@ -38,6 +38,8 @@ pub enum FloatOp {
     Fast64(Fast),
     /// An operation on `f32`, in any rounding mode.
     General32(General, Rounding, Modifiers),
+    /// An operation on two `f32` in a register of 64 bits, in any rounding mode.
+    Pair32(General, Rounding, Modifiers),
     /// An operation on `f64`, in any rounding mode.
     General64(General, Rounding),
     /// An operation on a 16-bit format.
@@ -174,6 +176,9 @@ impl Float {
             FloatOp::Fast64(op) => fast::run64(op, regs, mask, to64, from64),
             FloatOp::General32(op, rounding, modifiers) => {
                 general::run32(op, (rounding, modifiers), regs, mask, to32, from32);
+            }
+            FloatOp::Pair32(op, rounding, modifiers) => {
+                general::run_pair(op, (rounding, modifiers), regs, mask, to64, from64);
             }
             FloatOp::General64(op, rounding) => {
                 general::run64(op, rounding, regs, mask, to64, from64);

@@ -203,6 +203,17 @@ impl<'l, 'm> Context<'l, 'm> {
         vector: u32,
         count: u32,
     ) -> Result<Declared<'m>, LowerError> {
+        if ty == "b128" && vector == 1 {
+            // Two registers of 64 bits, which instructions name together.
+            let reg = self.allocate::<R64>(count.saturating_mul(2))?.reg();
+            let (bits, vector) = (64, 2);
+            return Ok(Declared {
+                reg,
+                bits,
+                ty,
+                vector,
+            });
+        }
         let count = count.saturating_mul(vector);
         let (reg, bits) = match type_bytes(ty) {
             _ if matches!(ty, "bf16" | "bf16x2" | "tf32") => {

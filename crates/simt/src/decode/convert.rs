@@ -4,6 +4,7 @@ use ptx::ast::Operand;
 
 use super::{Decoded, Decoder};
 use crate::alu::Alu;
+use crate::alu::convert::fp8::{Fp8, Way};
 use crate::alu::convert::{Bits, Conversion, Convert, Move, Type};
 use crate::alu::float::exact::{Format, Rounding};
 use crate::alu::modifiers::Modifiers;
@@ -14,6 +15,9 @@ impl Decoder<'_, '_, '_> {
         match self.words {
             ["mov", ..] => self.mov(),
             ["cvt", "pack", "sat", ty, ..] => Ok(Op::Alu(Alu::Convert(self.cvt_pack(ty)?))),
+            ["cvt", "rn", .., to, from] if to.starts_with('e') || from.starts_with('e') => {
+                Ok(Op::Alu(Alu::Convert(Convert::Fp8(self.fp8(to, from)?))))
+            }
             ["cvt", ..] => Ok(Op::Alu(Alu::Convert(self.cvt()?))),
             ["alloca" | "stacksave" | "stackrestore", ty] => self.stack(ty).map(Op::Stack),
             _ => self.address_op(),
@@ -39,6 +43,29 @@ impl Decoder<'_, '_, '_> {
             rest,
             bits,
             signed: ty.starts_with('s'),
+        })
+    }
+
+    /// `cvt.rn.satfinite{.relu}.f8x2.f32 d, a, b`, `.f8x2.f16x2 d, a`, `cvt.rn{.relu}.f16x2.f8x2 d, a`
+    fn fp8(&mut self, to: &str, from: &str) -> Decoded<Fp8> {
+        let way = match (to, from) {
+            (_, "f32") => Way::FromF32,
+            (_, "f16x2") => Way::FromF16x2,
+            ("f16x2", _) => Way::ToF16x2,
+            _ => return Err(self.unsupported_form()),
+        };
+        let ty = if way == Way::ToF16x2 { "b16" } else { "b32" };
+        let [destination, upper, rest @ ..] = self.operands else {
+            return Err(self.unsupported_form());
+        };
+        let upper = self.src(upper, ty)?;
+        let lower = rest.first().map(|lower| self.src(lower, ty)).transpose()?;
+        Ok(Fp8 {
+            to: self.dst(destination)?,
+            from: [upper, lower.unwrap_or(upper)],
+            way,
+            wide_range: to == "e5m2x2" || from == "e5m2x2",
+            relu: self.words.contains(&"relu"),
         })
     }
 

@@ -121,6 +121,12 @@ static FORMS: &[Form] = {
             "rcp" 1 [ROUNDING] [FTZ] E::Rounded(Fast::Div, General::Div);
             "sqrt" 1 [ROUNDING] [FTZ] E::Rounded(Fast::Sqrt, General::Sqrt);
         }
+        "f32x2" {
+            "add" 2 [] [ROUNDING FTZ] E::Rounded(Fast::Add, General::Add);
+            "sub" 2 [] [ROUNDING FTZ] E::Rounded(Fast::Sub, General::Sub);
+            "mul" 2 [] [ROUNDING FTZ] E::Rounded(Fast::Mul, General::Mul);
+            "fma" 3 [ROUNDING] [FTZ] E::Rounded(Fast::Fma, General::Fma);
+        }
         "f64" {
             "abs" 1 [] [] E::Fast(Fast::Abs);
             "neg" 1 [] [] E::Fast(Fast::Neg);
@@ -185,6 +191,9 @@ impl Decoder<'_, '_, '_> {
         let [name, words @ .., ty] = self.words else {
             return Err(self.unsupported_form());
         };
+        if *ty == "f32x2" && !self.is_for(100) {
+            return Err(self.unsupported(format!("instruction `{}` before sm_100", self.opcode)));
+        }
         if *name == "testp" {
             return self.testp(words, ty).map(Alu::Float);
         }
@@ -208,6 +217,7 @@ impl Decoder<'_, '_, '_> {
         let (ty, bits) = match (single, packed) {
             ("f32", _) => ("f32", 32),
             ("f64", _) => ("f64", 64),
+            ("f32x2", _) => ("b64", 64),
             (_, true) => ("b32", 32),
             (_, false) => ("b16", 16),
         };
@@ -270,6 +280,7 @@ fn operation(
     Some(match form.implementation {
         I::Fast(op) if wide => FloatOp::Fast64(op),
         I::Fast(op) => FloatOp::Fast32(op, ftz),
+        I::Rounded(_, op) if form.ty == "f32x2" => FloatOp::Pair32(op, rounding, modifiers),
         I::Rounded(op, _) if wide && nearest => FloatOp::Fast64(op),
         I::Rounded(_, op) if wide => FloatOp::General64(op, rounding),
         I::Rounded(op, _) if nearest && !modifiers.has(Modifiers::SAT) => FloatOp::Fast32(op, ftz),

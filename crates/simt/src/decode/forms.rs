@@ -110,7 +110,7 @@ fn class(ty: &str) -> Class {
     match ty {
         "pred" => Class::Predicate,
         "u16x2" | "s16x2" => Class::Pair,
-        "bf16" | "bf16x2" | "tf32" => Class::Brain,
+        "bf16" | "bf16x2" | "tf32" | "f32x2" | "e4m3x2" | "e5m2x2" => Class::Brain,
         ty if ty.starts_with('f') => Class::Float,
         ty if ty.starts_with('b') => Class::Bits,
         _ => Class::Integer,
@@ -122,6 +122,8 @@ fn width(ty: &str) -> u32 {
     match ty {
         "pred" => 1,
         "u16x2" | "s16x2" | "tf32" => 32,
+        "e4m3x2" | "e5m2x2" => 16,
+        "f32x2" => 64,
         _ => type_bytes(ty).unwrap_or(0) * 8,
     }
 }
@@ -195,7 +197,10 @@ impl Kind {
 
 /// Whether a modifier is a type.
 fn is_type(word: &str) -> bool {
-    matches!(word, "pred" | "u16x2" | "s16x2" | "tf32") || type_bytes(word).is_some()
+    matches!(
+        word,
+        "pred" | "u16x2" | "s16x2" | "tf32" | "f32x2" | "e4m3x2" | "e5m2x2"
+    ) || type_bytes(word).is_some()
 }
 
 impl<'d> Decoder<'d, '_, '_> {
@@ -233,6 +238,16 @@ impl<'d> Decoder<'d, '_, '_> {
             (Operand::Number(Number::Integer(_)), 'n') => Ok(()),
             (_, 'a') => Err(self.invalid("an address in brackets is expected here")),
             (_, 'n') => Err(self.invalid("a constant is expected here")),
+            (Operand::Vector(elements), 'm' | 'M' | 't' | 'T') if ty == Some("b128") => {
+                let is_part = |element: &Operand<'_>| {
+                    matches!(element, Operand::Element(name, _)
+                        if self.declared(name).is_some_and(|own| own.ty == "b128"))
+                };
+                match elements.iter().all(is_part) {
+                    true => Ok(()),
+                    false => wrong("braces"),
+                }
+            }
             (Operand::Vector(elements), 'm' | 'M' | 'V') => {
                 let element = |element: &Operand<'_>| match element {
                     Operand::Vector(_) => wrong("braces"),

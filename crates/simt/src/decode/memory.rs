@@ -7,7 +7,7 @@ use crate::alu::float::Half;
 use crate::alu::modifiers::Modifiers;
 use crate::code::{Pred, Reg};
 use crate::memory::async_copy::AsyncCopy;
-use crate::memory::atomic::{Atomic, AtomicOp};
+use crate::memory::atomic::{Atomic, AtomicOp, Whole};
 use crate::memory::load_store::{Destination, Load, Store, Width};
 use crate::memory::{Group, Memory, Region};
 use crate::observe::{AsyncGroup, Scope};
@@ -103,6 +103,10 @@ impl<'a> AccessModifiers<'a> {
                 "v2" => found.vector = Some(2),
                 "v4" => found.vector = Some(4),
                 "v8" => found.vector = Some(8),
+                "b128" => {
+                    found.vector = Some(2);
+                    found.rest.push("b64");
+                }
                 "volatile" | "relaxed" | "mmio" => found.strong = true,
                 "acquire" => (found.strong, found.acquire) = (true, true),
                 "release" => (found.strong, found.release) = (true, true),
@@ -181,6 +185,9 @@ impl<'d> Decoder<'d, '_, '_> {
     fn load(&mut self) -> Decoded<Memory> {
         let (modifiers, ty, width, [to, from]) = self.access()?;
         let to = self.destinations(modifiers.vector, to)?;
+        if modifiers.strong && self.is_whole() {
+            return self.whole(Whole::Load, modifiers.space, from, to, Box::default());
+        }
         Ok(Memory::Load(Load {
             address: self.address_in(modifiers.space, from)?,
             width,
@@ -200,6 +207,9 @@ impl<'d> Decoder<'d, '_, '_> {
             return Err(self.invalid("constants and a kernel's parameters cannot be written"));
         }
         let from = self.values(modifiers.vector, from, ty, width)?;
+        if modifiers.strong && self.is_whole() {
+            return self.whole(Whole::Store, modifiers.space, to, Box::default(), from);
+        }
         Ok(Memory::Store(Store {
             address,
             width,
@@ -210,6 +220,30 @@ impl<'d> Decoder<'d, '_, '_> {
         }))
     }
 
+    /// Whether it accesses 16 bytes as one value.
+    fn is_whole(&self) -> bool {
+        self.words.contains(&"b128")
+    }
+
+    fn whole(
+        &mut self,
+        op: Whole,
+        space: Option<&str>,
+        at: &Operand<'_>,
+        to: Box<[Destination]>,
+        operand: Box<[Reg]>,
+    ) -> Decoded<Memory> {
+        Ok(Memory::Atomic(Box::new(Atomic {
+            address: self.address_in(space, at)?,
+            width: Width::B8,
+            op: AtomicOp::Whole(op),
+            to,
+            operand,
+            only_counts: false,
+            new: None,
+        })))
+    }
+
     /// `atom{.sem}{.scope}{.space}.op{.noftz}{.vec}.type d, [a], b{, c}{, policy}`; `red` without `d`.
     fn atomic(&mut self) -> Decoded<Memory> {
         let modifiers = AccessModifiers::of(&self.words[1..]);
@@ -217,6 +251,24 @@ impl<'d> Decoder<'d, '_, '_> {
             return Err(self.unsupported_form());
         };
         let vector = modifiers.vector;
+        if self.is_whole() {
+            let [to, at, operand, new @ ..] = self.without_policy(&modifiers) else {
+                return Err(self.unsupported_form());
+            };
+            let op = match new.first() {
+                Some(new) => match *self.values(vector, new, ty, Width::B8)? {
+                    [low, high] => Whole::CompareExchange { new: [low, high] },
+                    _ => return Err(self.unsupported_form()),
+                },
+                None => Whole::Exchange,
+            };
+            let to = match self.is_sink(to) {
+                true => vec![Destination::Nowhere; 2].into(),
+                false => self.destinations(vector, to)?,
+            };
+            let operand = self.values(vector, operand, ty, Width::B8)?;
+            return self.whole(op, modifiers.space, at, to, operand);
+        }
         let op = atomic_op(name, ty, vector.is_some()).zip(width_of(ty));
         let (op, width) = op.ok_or_else(|| self.unsupported_form())?;
         let (to, at, operand, new) = match self.without_policy(&modifiers) {

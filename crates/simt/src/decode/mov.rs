@@ -20,6 +20,9 @@ impl Decoder<'_, '_, '_> {
             let (to, _) = self.written(to)?;
             return Ok(Op::Clock { to, high });
         }
+        if *ty == "b128" {
+            return self.mov128();
+        }
         let bits = match *ty {
             "pred" => 1,
             "b16" | "u16" | "s16" => 16,
@@ -44,6 +47,23 @@ impl Decoder<'_, '_, '_> {
         Ok(Op::Alu(Alu::Convert(Convert::Move(op))))
     }
 
+    /// `mov.b128`: to or from two registers of 64 bits, or between registers of 128.
+    fn mov128(&mut self) -> Decoded<Op> {
+        let [Operand::Vector(to), Operand::Vector(from)] = self.exactly()? else {
+            return Err(
+                self.invalid("`mov.b128` takes registers of 128 bits, or two of 64 in braces")
+            );
+        };
+        let ([to_low, to_high], [from_low, from_high]) = (&to[..], &from[..]) else {
+            return Err(self.invalid("`mov.b128` has two parts"));
+        };
+        let op = Move::Two64 {
+            to: [self.dst(to_low)?, self.dst(to_high)?],
+            from: [self.src(from_low, "b64")?, self.src(from_high, "b64")?],
+        };
+        Ok(Op::Alu(Alu::Convert(Convert::Move(op))))
+    }
+
     fn copy(&mut self, to: &Operand<'_>, from: &Operand<'_>, ty: &str, bits: u32) -> Decoded<Move> {
         if bits == 1 {
             self.check(Kind::new("P"), Some(ty), to)?;
@@ -52,10 +72,6 @@ impl Decoder<'_, '_, '_> {
             }
             let to = self.dst(to)?;
             let (from, negated) = match from {
-                // No launch has clusters of blocks.
-                Operand::Name("%is_explicit_cluster") => {
-                    (self.initialized(FrameInit::Number(0)), false)
-                }
                 from => self.src_pred(from)?,
             };
             return Ok(Move::Pred { to, from, negated });

@@ -205,7 +205,7 @@ impl<'m> Body<'_, 'm> {
         for (name, count) in names {
             let first = self.cx.declare(ty, vector, count.unwrap_or(1))?;
             self.is_new(name, *count)?;
-            let names = RegisterNames::of(name, *count, vector, first.reg);
+            let names = RegisterNames::of(name, *count, first.vector, first.reg);
             self.cx.func.register_names.extend(names);
             let scope = self.cx.scope();
             match count {

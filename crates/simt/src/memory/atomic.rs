@@ -4,6 +4,8 @@
 //! accessed by one host thread only. The lanes of a warp come one after the other, the lowest first. All
 //! operations are ordered as `.acq_rel`, which is more than any of them asks for; scopes say nothing.
 
+use std::sync::Mutex;
+
 use super::access::{MemoryOp, Shape};
 use super::address::Address;
 use super::load_store::{Destination, Width, put, take};
@@ -37,6 +39,18 @@ pub enum AtomicOp {
     AddF64,
     /// `add`, `min` or `max` of one or two numbers of 16 bits.
     Half(Half, Modifiers),
+    /// One of 16 bytes, which the host has no atomic for.
+    Whole(Whole),
+}
+
+/// Operations on 16 bytes at a time: those of all host threads come one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the operations")]
+pub enum Whole {
+    Load,
+    Store,
+    Exchange,
+    CompareExchange { new: [Reg; 2] },
 }
 
 /// `atom`, `red`
@@ -132,9 +146,45 @@ impl Atomic {
             AtomicOp::MaxUnsigned => each!(|a, b| a.max(b)),
             AtomicOp::MinSigned => each_signed!(min),
             AtomicOp::MaxSigned => each_signed!(max),
-            AtomicOp::AddF32 | AtomicOp::AddF64 | AtomicOp::Half(..) => {
+            AtomicOp::AddF32 | AtomicOp::AddF64 | AtomicOp::Half(..) | AtomicOp::Whole(_) => {
                 unreachable!("decoding gives these the width of their type")
             }
+        }
+    }
+
+    /// Two words at a time, under a lock that all such operations take.
+    fn whole<S: Storage>(&self, op: Whole, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let given = |index: usize| {
+            let operand = self.operand.get(index);
+            operand.map_or([0; LANES], |reg| take::<u64>(regs, *reg))
+        };
+        let given = [given(0), given(1)];
+        let new = match op {
+            Whole::CompareExchange { new } => new.map(|reg| take::<u64>(regs, reg)),
+            _ => given,
+        };
+        let mut old = [[0u64; LANES]; 2];
+        // A thread that panicked under it left nothing undone that matters.
+        let one = ONE_AT_A_TIME.lock();
+        lanes.each(|lane| {
+            let at = lanes.at[lane];
+            let places = [at, at + u64::BYTES];
+            let found = places.map(|at| memory.get::<u64>(lane, at));
+            (old[0][lane], old[1][lane]) = (found[0], found[1]);
+            let writes = match op {
+                Whole::Load => false,
+                Whole::Store | Whole::Exchange => true,
+                Whole::CompareExchange { .. } => found == [given[0][lane], given[1][lane]],
+            };
+            if writes {
+                memory.set(lane, places[0], new[0][lane]);
+                memory.set(lane, places[1], new[1][lane]);
+            }
+        });
+        drop(one);
+        for (to, old) in self.to.iter().zip(&old) {
+            put(regs, *to, lanes.mask, old, false);
         }
     }
 
@@ -168,13 +218,14 @@ impl MemoryOp for Atomic {
     #[inline(always)]
     fn shape(&self) -> Shape {
         Shape {
-            bytes: self.width.bytes() * self.operand.len() as u32,
-            kind: if self.to.is_empty() {
-                AccessKind::Reduction
-            } else {
-                AccessKind::Atomic
+            bytes: self.width.bytes() * self.operand.len().max(self.to.len()) as u32,
+            kind: match self.op {
+                AtomicOp::Whole(Whole::Load) => AccessKind::Load,
+                AtomicOp::Whole(Whole::Store) => AccessKind::Store,
+                _ if self.to.is_empty() => AccessKind::Reduction,
+                _ => AccessKind::Atomic,
             },
-            write: true,
+            write: self.op != AtomicOp::Whole(Whole::Load),
             strong: true,
         }
     }
@@ -187,6 +238,7 @@ impl MemoryOp for Atomic {
                 });
             }
             (AtomicOp::AddF32, _) => self.each(regs, memory, lanes, |a: u32, b, _| add32(a, b)),
+            (AtomicOp::Whole(op), _) => self.whole(op, regs, memory, lanes),
             (AtomicOp::AddF64, _) => self.each(regs, memory, lanes, |a: u64, b, _| add64(a, b)),
             (AtomicOp::Half(op, modifiers), _) => self.halves(regs, memory, lanes, |a, b| {
                 one(op, modifiers, u32::from(a), u32::from(b), 0) as u16

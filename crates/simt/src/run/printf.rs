@@ -12,6 +12,8 @@ use number::{float, integer};
 
 /// Arguments that are looked at: the conversions of further ones are printed as they stand in the format.
 const MAX_ARGUMENTS: u32 = 32;
+/// The largest width and precision: larger ones count as this one.
+const MOST: u64 = 1 << 15;
 /// What each message takes in the buffer beside its text.
 const RECORD: u64 = 16;
 
@@ -182,8 +184,7 @@ fn conversion<'f>(
         let text = std::str::from_utf8(digits).unwrap_or_default();
         Ok(text.parse().unwrap_or(0))
     };
-    // As many as a `String` is padded to.
-    let small = |number: i64| number.unsigned_abs().min(u64::from(u16::MAX)) as usize;
+    let small = |number: i64| number.unsigned_abs().min(MOST) as usize;
     let width = number(&mut rest)?;
     found.left |= width < 0;
     found.width = small(width);

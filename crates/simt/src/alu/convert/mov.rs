@@ -13,6 +13,8 @@ pub enum Move {
     B16 { to: R32, from: R32 },
     /// 64 bits.
     B64 { to: R64, from: R64 },
+    /// Two times 64 bits.
+    Two64 { to: [R64; 2], from: [R64; 2] },
     /// 32 bits, zero-extended to 64.
     Wide { to: R64, from: R32 },
     /// A predicate or its contrary.
@@ -47,6 +49,11 @@ impl Move {
             Move::B32 { to, from } => map(regs, mask, to, from, |value| value),
             Move::B16 { to, from } => map(regs, mask, to, from, |value| value & 0xffff),
             Move::B64 { to, from } => map(regs, mask, to, from, |value| value),
+            Move::Two64 { to, from } => {
+                let from = from.map(|from| *regs.get64(from));
+                regs.set64(to[0], mask, &from[0]);
+                regs.set64(to[1], mask, &from[1]);
+            }
             Move::Wide { to, from } => map(regs, mask, to, from, u64::from),
             Move::Pred { to, from, negated } => {
                 let values = regs.pred(from) ^ if negated { ALL } else { 0 };

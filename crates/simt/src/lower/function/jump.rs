@@ -141,7 +141,9 @@ impl<'m> Body<'_, 'm> {
             results: self.slots(results, returns)?,
             parameters: self.slots(arguments, params)?,
         };
-        if let Callee::Pointer { .. } = &callee {
+        if let Callee::Pointer { .. } = &callee
+            && !self.pointers.iter().any(|known| known.fits(&slots))
+        {
             self.pointers.push(slots.clone());
         }
         Ok(Op::Call(Box::new(Call { callee, slots })))
@@ -149,12 +151,12 @@ impl<'m> Body<'_, 'm> {
 
     /// A function of CUDA's runtime that the module declares and this machine has.
     fn runtime(&self, name: &str) -> Result<Option<Shape<'m>>, LowerError> {
-        let of_name = |function: &&'m Function<'m>| function.name == name;
-        let all = self.cx.module.functions.iter();
-        let declared = all.clone().find(of_name);
         let Some(runtime) = RUNTIME.iter().find(|row| row.0 == name) else {
             return Ok(None);
         };
+        let of_name = |function: &&'m Function<'m>| function.name == name;
+        let all = self.cx.module.functions.iter();
+        let declared = all.clone().find(of_name);
         match declared {
             Some(function) if !all.filter(of_name).any(|function| function.body.is_some()) => {
                 let (slots, _) = slots(&function.returns, &function.params)?;

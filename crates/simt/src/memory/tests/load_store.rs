@@ -266,7 +266,7 @@ fn what_is_no_load_or_store_is_refused() {
         ("ld.global.v4.u32 {%r1, %r2}, [%rd1];", "4 elements"),
         (
             "ld.global.b128 %r1, [%rd1];",
-            "`ld.global.b128` is not supported",
+            "too narrow for a value of 128",
         ),
         (
             "ld.global.pred %p1, [%rd1];",

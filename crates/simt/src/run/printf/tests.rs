@@ -1,5 +1,7 @@
 //! Texts as C's library prints them, and the buffer.
 
+#![allow(clippy::unwrap_used)]
+
 use super::{Arguments, Printed, format};
 use crate::memory::AccessFault;
 
@@ -65,6 +67,17 @@ fn texts_stars_and_what_is_no_conversion() {
     ] {
         let (found, taken) = text(form, &arguments);
         assert_eq!((&*found, taken), (expected, count), "{form}");
+    }
+    for form in [
+        "%#.99999g",
+        "%99999d",
+        "%#.99999f",
+        "%.99999a",
+        "%99999.99999e",
+        "%.99999d",
+    ] {
+        let (found, _) = text(form, &words(&[1e-4f64.to_bits()]));
+        assert!((1 << 15..1 << 16).contains(&found.len()), "{form}");
     }
     let many = "%d".repeat(33);
     let (found, taken) = text(&many, &[0; 256]);

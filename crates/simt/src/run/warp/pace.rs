@@ -145,7 +145,6 @@ impl WarpState {
                 let regs = self.regs(entry.frame);
                 return match &inst.op {
                     Op::Memory(op) => Some(op.stores(&regs, regs.guarded(inst.guard, entry.mask))),
-                    Op::Matrix(op) if op.stores() => None,
                     Op::Call(call) if matches!(call.callee, Callee::Runtime(_)) => None,
                     _ => Some(Stored::default()),
                 };

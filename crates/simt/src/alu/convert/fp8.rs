@@ -1,0 +1,112 @@
+//! Conversions between pairs of numbers of 8 bits, `.e4m3` and `.e5m2`, and of 16 or 32 (PTX ISA §9.7.9.21).
+
+use crate::alu::float::{canonical32, from_f16};
+use crate::alu::lanes::each;
+use crate::regs::{R32, Regs};
+
+/// A conversion of two numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(
+    missing_docs,
+    reason = "the fields are the instruction's operands and types"
+)]
+pub struct Fp8 {
+    pub to: R32,
+    pub from: [R32; 2],
+    pub way: Way,
+    /// Whether the format is `.e5m2`.
+    pub wide_range: bool,
+    pub relu: bool,
+}
+
+/// From where to where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Two `f32`, the upper first.
+    FromF32,
+    /// `f16x2`
+    FromF16x2,
+    /// To `f16x2`.
+    ToF16x2,
+}
+
+/// NaN, in both formats and with either sign.
+const NAN: u8 = 0x7f;
+
+/// Rounded to nearest even; what is too large becomes the largest number.
+fn narrow(value: f32, wide_range: bool, relu: bool) -> u8 {
+    let (digits, least, most) = match wide_range {
+        true => (2, -14, 57344.0),
+        false => (3, -6, 448.0),
+    };
+    if value.is_nan() {
+        return NAN;
+    }
+    let sign = match value.is_sign_negative() {
+        true if relu => return 0,
+        true => 0x80,
+        false => 0,
+    };
+    let size = f64::from(value.abs()).min(most);
+    // The number's power of two, or the least one, of which subnormal numbers are multiples too.
+    let power = (((size.to_bits() >> 52) as i32) - 1023).max(least);
+    let unit = f64::from(power - digits).exp2();
+    let steps = (size / unit).round_ties_even().min(most / unit) as i32;
+    // A carry goes over into the exponent.
+    sign | (steps + ((power - least) << digits)) as u8
+}
+
+/// The same number as `f16`, which holds all of them.
+fn widen(bits: u8, wide_range: bool, relu: bool) -> u32 {
+    let half = u32::from(bits) << 8;
+    let (sign, rest) = (half & 0x8000, half & 0x7f00);
+    let is_nan = match wide_range {
+        true => rest > 0x7c00,
+        false => rest == 0x7f00,
+    };
+    match () {
+        () if is_nan => 0x7fff,
+        () if relu && sign != 0 => 0,
+        () if wide_range => half,
+        // The exponent has one bit less and another bias: 2^8 between them.
+        () => {
+            let value = from_f16(rest >> 1);
+            let scaled = f64::from(f32::from_bits(canonical32(value))) * 256.0;
+            sign | half_of(scaled)
+        }
+    }
+}
+
+/// The bits of a positive number that is one of `f16`.
+fn half_of(value: f64) -> u32 {
+    if value == 0.0 {
+        return 0;
+    }
+    // None of `.e4m3` is subnormal there.
+    let bits = value.to_bits();
+    let power = (bits >> 52) as i32 - 1023 + 15;
+    (power as u32) << 10 | (bits >> 42) as u32 & 0x3ff
+}
+
+impl Fp8 {
+    /// Runs it on the lanes of `mask`.
+    #[inline(never)]
+    pub(super) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
+        let [upper, lower] = self.from.map(|reg| *regs.get32(reg));
+        let half = |bits: u32| f32::from_bits(canonical32(from_f16(bits & 0xffff)));
+        let narrow = |value| u32::from(narrow(value, self.wide_range, self.relu));
+        let widen = |bits: u32| widen(bits as u8, self.wide_range, self.relu);
+        let values = each(|lane| {
+            let (upper, lower) = (upper[lane], lower[lane]);
+            match self.way {
+                Way::FromF32 => narrow(f32::from_bits(upper)) << 8 | narrow(f32::from_bits(lower)),
+                Way::FromF16x2 => narrow(half(upper >> 16)) << 8 | narrow(half(upper)),
+                Way::ToF16x2 => widen(upper >> 8) << 16 | widen(upper),
+            }
+        });
+        regs.set32(self.to, mask, &values);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+// Video instructions, with selectors of parts.
+// arch: compute_75
+
+#include "common.cuh"
+
+#define VIDEO(instruction, d, a, b, c) asm(instruction " %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c))
+
+__device__ inline unsigned scrambled(unsigned seed) {
+    seed = seed * 747796405u + 2891336453u;
+    seed = ((seed >> ((seed >> 28) + 4)) ^ seed) * 277803737u;
+    return (seed >> 22) ^ seed;
+}
+
+// One number of each register.
+// launch: grid 2, block 64, out 1536
+extern "C" __global__ void parts_of_registers(unsigned *out, unsigned *scratch) {
+    unsigned thread = global_id(), a = scrambled(thread), b = scrambled(thread + 1000), c = scrambled(thread + 2000);
+    unsigned *at = out + thread * 12;
+    asm("vadd.s32.u32.s32.sat %0, %1.b0, %2.h1;" : "=r"(at[0]) : "r"(a), "r"(b));
+    asm("vsub.u32.u32.u32.sat %0.b2, %1.b3, %2.b1, %3;" : "=r"(at[1]) : "r"(a), "r"(b), "r"(c));
+    asm("vabsdiff.u32.s32.s32.add %0, %1.h0, %2.h1, %3;" : "=r"(at[2]) : "r"(a), "r"(b), "r"(c));
+    asm("vmin.s32.s32.u32.max %0, %1.b2, %2, %3;" : "=r"(at[3]) : "r"(a), "r"(b), "r"(c));
+    asm("vmax.s32.s32.s32.sat %0.h1, %1, %2.b3, %3;" : "=r"(at[4]) : "r"(a), "r"(b), "r"(c));
+    asm("vshl.u32.u32.u32.sat.clamp %0, %1.h0, %2.b0;" : "=r"(at[5]) : "r"(a), "r"(b));
+    asm("vshr.s32.s32.u32.wrap.min %0, %1, %2, %3;" : "=r"(at[6]) : "r"(a), "r"(b), "r"(c));
+    asm("vmad.s32.s32.u32.sat.shr7 %0, %1.h1, %2.h0, %3;" : "=r"(at[7]) : "r"(a), "r"(b), "r"(c));
+    asm("vmad.u32.u32.u32.po.shr15 %0, %1, %2, %3;" : "=r"(at[8]) : "r"(a), "r"(b), "r"(c));
+    asm("vset.s32.u32.lt %0, %1, %2;" : "=r"(at[9]) : "r"(a), "r"(b));
+    asm("vset.u32.u32.ge.add %0, %1.b1, %2.b2, %3;" : "=r"(at[10]) : "r"(a), "r"(b), "r"(c));
+    asm("vadd.u32.s32.s32 %0.h0, %1, %2.b0, %3;" : "=r"(at[11]) : "r"(a), "r"(b), "r"(c));
+}
+
+// Two and four numbers of each register.
+// launch: grid 2, block 64, out 1536
+extern "C" __global__ void several_in_registers(unsigned *out, unsigned *scratch) {
+    unsigned thread = global_id(), a = scrambled(thread), b = scrambled(thread + 500), c = scrambled(thread + 900);
+    unsigned *at = out + thread * 12;
+    VIDEO("vadd2.s32.u32.s32.sat", at[0], a, b, c);
+    VIDEO("vsub2.u32.u32.u32.add", at[1], a, b, c);
+    VIDEO("vavrg2.s32.s32.s32", at[2], a, b, c);
+    VIDEO("vabsdiff4.u32.u32.u32.add", at[3], a, b, c);
+    VIDEO("vmin4.s32.s32.s32", at[4], a, b, c);
+    VIDEO("vmax2.u32.u32.s32", at[5], a, b, c);
+    VIDEO("vavrg4.u32.u32.u32.add", at[6], a, b, c);
+    VIDEO("vset2.s32.u32.ne.add", at[7], a, b, c);
+    VIDEO("vset4.s32.s32.lt", at[8], a, b, c);
+    asm("vadd4.u32.u32.u32.sat %0.b310, %1.b7610, %2.b0123, %3;" : "=r"(at[9]) : "r"(a), "r"(b), "r"(c));
+    asm("vsub2.s32.s32.s32.sat %0.h1, %1.h32, %2.h01, %3;" : "=r"(at[10]) : "r"(a), "r"(b), "r"(c));
+    asm("vabsdiff2.s32.s32.s32.add %0.h0, %1, %2, %3;" : "=r"(at[11]) : "r"(a), "r"(b), "r"(c));
+}
