@@ -63,16 +63,6 @@ impl Sides {
             Sides::Cube(side) => [side, side, 1],
         }
     }
-
-    fn name(self) -> &'static str {
-        match self {
-            Sides::Linear(_) => "linear memory",
-            Sides::One(_) => "one dimension",
-            Sides::Two(_) => "two dimensions",
-            Sides::Three(_) => "three dimensions",
-            Sides::Cube(_) => "a cube",
-        }
-    }
 }
 
 /// An image: device memory that holds texels, row behind row, slice behind slice, layer behind layer.
@@ -257,17 +247,6 @@ impl Object {
             Object::Texture(texture) => &texture.image,
             Object::Surface(image) => image,
         }
-    }
-
-    /// What the image is, in words.
-    pub(super) fn shape(&self) -> String {
-        let image = self.image();
-        let layered = if image.layers.is_some() {
-            " with layers"
-        } else {
-            ""
-        };
-        format!("{}{layered}", image.sides.name())
     }
 }
 
