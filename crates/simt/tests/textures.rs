@@ -469,6 +469,11 @@ fn what_does_not_fit_is_a_fault() {
         let found = run(&mut machine, texture, &body).unwrap_err();
         assert_eq!(found, problem);
     }
+    let huge = Image {
+        pitch: 1 << 63,
+        ..image
+    };
+    assert!(machine.surface(huge).is_err());
     machine.free(memory).unwrap();
     let found = run(&mut machine, texture, &flat).unwrap_err();
     assert!(found.contains(" was freed in kernel"), "{found}");

@@ -147,7 +147,7 @@ impl Image {
             return Some(format!("{:#x} is misaligned for its texels", self.address));
         }
         let rows = u64::from(lengths[1]) * u64::from(lengths[2]) * u64::from(self.all_layers());
-        let bytes = self.pitch.checked_mul(rows - 1)?.checked_add(row)?;
+        let bytes = self.pitch.saturating_mul(rows - 1).saturating_add(row);
         let is_inside = memory.find(self.address).is_some_and(|found| {
             let behind = found.bytes - (self.address - found.base);
             bytes <= behind
