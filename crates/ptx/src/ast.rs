@@ -309,6 +309,8 @@ pub enum Operand<'a> {
     },
     /// `{%r1, %r2}`
     Vector(Vec<Operand<'a>>),
+    /// `{%f1, %f2, %f3, %f4}|%p1`: the texels of a texture, and whether they are in memory.
+    VectorPair(Vec<Operand<'a>>, &'a str),
     /// `%r1|%p1`
     Pair(&'a str, &'a str),
     /// `(%param0, %param1)`: the lists of a call.

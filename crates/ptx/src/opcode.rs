@@ -304,6 +304,7 @@ fn names_in<'a>(operands: &[Operand<'a>]) -> Vec<&'a str> {
             ..
         } => Vec::from_iter(name.split('.').next()),
         Operand::Pair(one, other) => vec![*one, *other],
+        Operand::VectorPair(all, other) => [names_in(all), vec![*other]].concat(),
         Operand::Vector(all) | Operand::List(all) | Operand::Tuple(all) => names_in(all),
         Operand::Number(_) | Operand::Address { .. } => Vec::new(),
     };

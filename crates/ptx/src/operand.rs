@@ -20,11 +20,11 @@ impl<'a> Cursor<'a> {
             Token::OpenBrace => self.nested(|cursor| {
                 cursor.advance()?;
                 let what = "`,` or `}`";
-                Ok(Operand::Vector(cursor.list(
-                    Token::CloseBrace,
-                    what,
-                    |item| item.operand(false),
-                )?))
+                let all = cursor.list(Token::CloseBrace, what, |item| item.operand(false))?;
+                Ok(match cursor.take(Token::Or)? {
+                    true => Operand::VectorPair(all, cursor.name("a predicate")?.0),
+                    false => Operand::Vector(all),
+                })
             }),
             Token::OpenParen if call => self.nested(|cursor| {
                 cursor.advance()?;

@@ -23,7 +23,7 @@ fn kernel(body: &str) -> String {
     format!(
         ".version 8.8\n.target sm_90\n.address_size 64\n.global .u64 other;\n\
          .entry k(.param .u64 handle, .param .u64 out)\n{{\n.reg .b64 %rd<9>;\n.reg .b32 %r<9>;\n.reg .f32 %f<9>;\n\
-         .reg .b16 %h<9>;\nld.param.u64 %rd1, [handle];\nld.param.u64 %rd2, [out];\n\
+         .reg .b16 %h<9>;\n.reg .pred %p<2>;\nld.param.u64 %rd1, [handle];\nld.param.u64 %rd2, [out];\n\
          {body}\n\
          st.global.v4.b32 [%rd2], {{%r4, %r5, %r6, %r7}};\nret;\n}}\n"
     )
@@ -303,6 +303,12 @@ fn gathers_and_queries() {
     assert_eq!(floats(found), [11.0, 12.0, 2.0, 1.0]);
     let found = run(&mut machine, handle, &gather(", {1, 1}")).unwrap();
     assert_eq!(floats(found), [22.0, 23.0, 13.0, 12.0]);
+    let at = written(&[2.5, 1.0]);
+    let body = format!(
+        "tex.2d.v4.f32.f32 {{%r4, _, _, _}}|%p1, [%rd1, {{{at}}}]; selp.u32 %r5, 7, 8, %p1; mov.u32 %r6, 0; mov.u32 %r7, 0;"
+    );
+    let found = run(&mut machine, handle, &body).unwrap();
+    assert_eq!(found, [12f32.to_bits(), 7, 0, 0]);
     let queries = "txq.width.b32 %r4, [%rd1]; txq.height.b32 %r5, [%rd1]; txq.depth.b32 %r6, [%rd1];\n\
                    txq.level.width.b32 %r7, [%rd1], 1;";
     let found = run(&mut machine, handle, queries).unwrap();
@@ -397,7 +403,7 @@ fn what_does_not_fit_is_a_fault() {
         (
             0,
             &flat,
-            "0x0 is the handle of no texture in kernel `k`, block (0, 0, 0), thread (0, 0, 0), PTX line 13: tex.2d",
+            "0x0 is the handle of no texture in kernel `k`, block (0, 0, 0), thread (0, 0, 0), PTX line 14: tex.2d",
         ),
         (surface, &flat, "is not one of a texture"),
         (texture, &load, "is not one of a surface"),
@@ -409,7 +415,7 @@ fn what_does_not_fit_is_a_fault() {
         (
             texture,
             &tex("1d.v4.f32.f32", "0f00000000", ""),
-            "an image of two dimensions",
+            "an image of Two([4, 3]) texels and None layers",
         ),
         (
             texture,
@@ -441,7 +447,7 @@ fn what_does_not_fit_is_a_fault() {
         ),
         (
             tex("2d.v4.f32.f32", "%f1", ""),
-            "2 coordinates in braces are expected",
+            "2 elements in braces are expected",
         ),
         (
             tex("2d.v4.f32.s32", "%f1, %f2", ""),
@@ -463,6 +469,11 @@ fn what_does_not_fit_is_a_fault() {
         let found = run(&mut machine, texture, &body).unwrap_err();
         assert_eq!(found, problem);
     }
+    let huge = Image {
+        pitch: 1 << 63,
+        ..image
+    };
+    assert!(machine.surface(huge).is_err());
     machine.free(memory).unwrap();
     let found = run(&mut machine, texture, &flat).unwrap_err();
     assert!(found.contains(" was freed in kernel"), "{found}");

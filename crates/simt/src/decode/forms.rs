@@ -256,6 +256,10 @@ impl<'d> Decoder<'d, '_, '_> {
                 };
                 elements.iter().try_for_each(element)
             }
+            (Operand::VectorPair(elements, second), 'V') => {
+                self.check(kind, ty, &Operand::Vector(elements.clone()))?;
+                self.check(Kind::new("P"), Some("pred"), &Operand::Name(second))
+            }
             (Operand::Pair(first, second), _) if kind.has('|') => {
                 let marks = if kind.has('_') { "_" } else { "" };
                 self.check(Kind { marks, ..kind }, ty, &Operand::Name(first))?;

@@ -6,7 +6,7 @@ use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::alu::Alu;
 use crate::alu::convert::{Convert, Move};
-use crate::code::{FrameInit, Op, R32};
+use crate::code::{Op, R32};
 
 impl Decoder<'_, '_, '_> {
     pub(super) fn mov(&mut self) -> Decoded<Op> {
@@ -71,9 +71,7 @@ impl Decoder<'_, '_, '_> {
                 self.check(Kind::new("p"), Some(ty), from)?;
             }
             let to = self.dst(to)?;
-            let (from, negated) = match from {
-                from => self.src_pred(from)?,
-            };
+            let (from, negated) = self.src_pred(from)?;
             return Ok(Move::Pred { to, from, negated });
         }
         // A special register has a width of its own.

@@ -96,7 +96,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let ty = if integers { "s32" } else { "f32" };
         let gradients = if behind == 2 { &rest[..2] } else { &[] };
         for gradient in gradients {
-            self.checked_elements(gradient, coordinates_of(geometry, false), ty)?;
+            self.checked_elements(gradient, geometry.sides, ty)?;
         }
         let op = TextureOp::Fetch { integers, value };
         self.sampled(op, geometry, to, object, ty, &rest[behind..])
@@ -126,7 +126,16 @@ impl<'d> Decoder<'d, '_, '_> {
         offsets: &[Operand<'_>],
     ) -> Decoded<Texture> {
         let count = if self.words.contains(&"v2") { 2 } else { 4 };
-        let to = self.destinations(Some(count), to)?;
+        let (to, resident) = match to {
+            Operand::VectorPair(to, resident) => {
+                let resident = self.dst(&Operand::Name(resident))?;
+                (
+                    self.destinations(Some(count), &Operand::Vector(to.clone()))?,
+                    Some(resident),
+                )
+            }
+            to => (self.destinations(Some(count), to)?, None),
+        };
         let (object, coordinates) = self.object(object, geometry, ty)?;
         let from = match offsets {
             [] => Box::default(),
@@ -139,6 +148,7 @@ impl<'d> Decoder<'d, '_, '_> {
             coordinates,
             from,
             to,
+            resident,
             op,
         })
     }
@@ -157,7 +167,7 @@ impl<'d> Decoder<'d, '_, '_> {
         if geometry.cube {
             return Err(self.invalid("a cube takes no offsets of texels"));
         }
-        let elements = self.checked_elements(operand, coordinates_of(geometry, false), "s32")?;
+        let elements = self.checked_elements(operand, geometry.sides, "s32")?;
         let used = elements.iter().take(geometry.sides);
         used.map(|element| self.value(element, "s32", Width::B4))
             .collect()
@@ -178,12 +188,8 @@ impl<'d> Decoder<'d, '_, '_> {
             _ => return Err(self.invalid("a handle and coordinates in brackets are expected here")),
         };
         let object = self.handle(object)?;
-        let count = coordinates_of(geometry, true);
-        let elements = match coordinates {
-            Operand::Vector(elements) if elements.len() == count => elements,
-            one if count == 1 && !matches!(one, Operand::Vector(_)) => std::slice::from_ref(one),
-            _ => return Err(self.invalid(format!("{count} coordinates in braces are expected"))),
-        };
+        let count = geometry.sides + usize::from(geometry.layered);
+        let elements = self.elements_of(coordinates, count)?;
         let mut registers = Vec::new();
         for (at, element) in elements.iter().enumerate() {
             let ty = if geometry.layered && at == 0 {
@@ -192,7 +198,7 @@ impl<'d> Decoder<'d, '_, '_> {
                 ty
             };
             self.check(Kind::new("t"), Some(ty), element)?;
-            if at < geometry.sides + usize::from(geometry.layered) {
+            if at < count {
                 registers.push(self.value(element, ty, Width::B4)?);
             }
         }
@@ -213,18 +219,31 @@ impl<'d> Decoder<'d, '_, '_> {
         self.src(operand, "u64")
     }
 
-    /// So many elements in braces, of this type.
-    fn checked_elements<'x>(
+    /// The elements in braces, of which there are this many, and perhaps others that nothing reads.
+    fn elements_of<'x, 'y>(
         &self,
-        operand: &'x Operand<'d>,
-        count: usize,
+        operand: &'x Operand<'y>,
+        least: usize,
+    ) -> Decoded<&'x [Operand<'y>]> {
+        match operand {
+            Operand::Vector(all) if matches!(all.len(), 1 | 2 | 4) && all.len() >= least => Ok(all),
+            Operand::Vector(_) => Err(self.invalid(format!(
+                "{} elements in braces are expected",
+                least.next_power_of_two()
+            ))),
+            one if least == 1 => Ok(std::slice::from_ref(one)),
+            _ => Err(self.invalid("elements in braces are expected")),
+        }
+    }
+
+    /// The same, of this type.
+    fn checked_elements<'x, 'y>(
+        &self,
+        operand: &'x Operand<'y>,
+        least: usize,
         ty: &str,
-    ) -> Decoded<&'x [Operand<'d>]> {
-        let elements = match operand {
-            Operand::Vector(elements) if elements.len() == count => elements,
-            one if count == 1 && !matches!(one, Operand::Vector(_)) => std::slice::from_ref(one),
-            _ => return Err(self.invalid(format!("{count} elements in braces are expected"))),
-        };
+    ) -> Decoded<&'x [Operand<'y>]> {
+        let elements = self.elements_of(operand, least)?;
         let check = |element| self.check(Kind::new("t"), Some(ty), element);
         elements.iter().try_for_each(check)?;
         Ok(elements)
@@ -252,6 +271,7 @@ impl<'d> Decoder<'d, '_, '_> {
                 .map(|level| self.value(level, "b32", Width::B4))
                 .collect::<Decoded<_>>()?,
             to: self.destinations(None, to)?,
+            resident: None,
             op: match self.words[0] {
                 "txq" => TextureOp::QueryTexture(query),
                 _ => TextureOp::QuerySurface(query),
@@ -310,15 +330,8 @@ impl<'d> Decoder<'d, '_, '_> {
                 Some(to) => self.destinations(vector, to)?,
                 None => Box::default(),
             },
+            resident: None,
             op,
         })
-    }
-}
-
-/// How many coordinates an instruction has in braces: with three numbers, there is a fourth that nothing reads.
-fn coordinates_of(geometry: Geometry, layer: bool) -> usize {
-    match geometry.sides + usize::from(geometry.layered && layer) {
-        3 => 4,
-        count => count,
     }
 }

@@ -5,6 +5,7 @@
 
 mod image;
 mod sampling;
+mod surface;
 
 pub use image::{
     Addressing, Channels, Filter, Image, Sides, TexelFormat, TextureDescription, TextureError,
@@ -13,11 +14,10 @@ pub(crate) use image::{Object, Objects};
 use sampling::{Coordinates, Point, face};
 
 use super::load_store::{Destination, Width, put, take};
-use super::storage::{AnyAllocation, Storage};
 use super::{AccessFault, AccessProblem, Env};
 use crate::memory::GlobalMemory;
 use crate::observe::Space;
-use crate::regs::{LANES, R64, Reg, lanes};
+use crate::regs::{LANES, Pred, R64, Reg, lanes};
 
 /// An instruction on a texture or surface.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +32,8 @@ pub struct Texture {
     pub from: Box<[Reg]>,
     /// The registers that it writes.
     pub to: Box<[Destination]>,
+    /// The predicate that says whether the texels are in memory, as all are here.
+    pub resident: Option<Pred>,
     /// What it does.
     pub op: TextureOp,
 }
@@ -178,6 +180,9 @@ impl Texture {
         for (to, values) in self.to.iter().zip(&found) {
             put(&mut env.regs, *to, mask, values, false);
         }
+        if let Some(resident) = self.resident {
+            env.regs.set_pred(resident, mask, mask);
+        }
         Ok(())
     }
 
@@ -228,8 +233,8 @@ impl Texture {
         match sides == 0 || fits && layered == layers && cube == is_cube {
             true => Ok(object),
             false => Err(format!(
-                "the instruction does not fit {wanted} {handle:#x}, an image of {}",
-                object.shape()
+                "the instruction does not fit {wanted} {handle:#x}, an image of {:?} texels and {:?} layers",
+                image.sides, image.layers
             )),
         }
     }
@@ -310,174 +315,5 @@ impl Texture {
                 [x | y << 16, z | w << 16, 0, 0]
             }
         })
-    }
-
-    /// The boundary of an access to a surface, the bytes of all its elements, and whether its first coordinate counts
-    /// texels and not bytes.
-    fn extent(&self, image: &Image) -> Option<(Boundary, u32, bool)> {
-        let texel = image.format.bytes();
-        Some(match self.op {
-            TextureOp::Load(boundary, width) => {
-                (boundary, width.bytes() * self.to.len() as u32, false)
-            }
-            TextureOp::Store(boundary, width) => {
-                (boundary, width.bytes() * self.from.len() as u32, false)
-            }
-            TextureOp::Reduce(boundary, _, width, _) => (boundary, width.bytes(), false),
-            TextureOp::StoreFormatted(boundary) | TextureOp::ReduceFormatted(boundary, _) => {
-                (boundary, texel, true)
-            }
-            _ => return None,
-        })
-    }
-
-    /// The address that an access to a surface has; `None` if it accesses nothing.
-    fn place(&self, image: &Image, at: [u32; 4]) -> Done<Option<u64>> {
-        let Some((boundary, bytes, is_in_texels)) = self.extent(image) else {
-            return Ok(None);
-        };
-        if let TextureOp::ReduceFormatted(..) = self.op
-            && (image.format.count != 1
-                || image.format.bits != 32
-                || image.format.channels == Channels::Float)
-        {
-            return Err("sured.p is of surfaces with one integer of 32 bits a texel".to_owned());
-        }
-        let layered = usize::from(self.geometry.layered);
-        let layer = if layered == 1 { at[0] } else { 0 };
-        let mut along = [0, 1, 2].map(|side| match side < self.geometry.sides {
-            true => i64::from(at[side + layered].cast_signed()),
-            false => 0,
-        });
-        if is_in_texels {
-            along[0] *= i64::from(bytes);
-        }
-        if along[0] % i64::from(bytes) != 0 {
-            return Err(format!(
-                "byte {} of a row of the surface is misaligned for {bytes} bytes",
-                along[0]
-            ));
-        }
-        let [width, height, depth] = image.sides.lengths().map(i64::from);
-        let most = [
-            width * i64::from(image.format.bytes()) - i64::from(bytes),
-            height - 1,
-            depth - 1,
-        ];
-        let layers = i64::from(image.all_layers());
-        let outside = |(at, most): (&i64, &i64)| !(0..=*most).contains(at);
-        let mut layer = i64::from(layer.cast_signed());
-        let is_outside = along.iter().zip(&most).any(outside) || !(0..layers).contains(&layer);
-        if is_outside {
-            match boundary {
-                Boundary::Trap => {
-                    let [x, y, z] = along;
-                    return Err(format!(
-                        "byte {x}, row {y}, slice {z}, layer {layer} is outside the surface"
-                    ));
-                }
-                Boundary::Zero => return Ok(None),
-                Boundary::Clamp if most[0] < 0 => return Ok(None),
-                Boundary::Clamp => {
-                    for (at, most) in along.iter_mut().zip(most) {
-                        *at = (*at).clamp(0, most);
-                    }
-                    along[0] -= along[0] % i64::from(bytes);
-                    layer = layer.clamp(0, layers - 1);
-                }
-            }
-        }
-        let [x, y, z] = along;
-        Ok(Some(image.place(
-            x as u64,
-            y as u32,
-            z as u32,
-            layer as u32,
-        )))
-    }
-
-    /// Accesses a surface at an address that [`Texture::place`] has found.
-    fn access(&self, global: &GlobalMemory, handle: u64, place: u64, from: [u64; 4]) -> [u64; 4] {
-        let mut memory = AnyAllocation(global);
-        let format = global
-            .objects
-            .find(handle)
-            .map(|object| object.image().format);
-        match self.op {
-            TextureOp::Load(_, width) => {
-                let step = u64::from(width.bytes());
-                let mut found = [0; 4];
-                for (at, found) in (place..)
-                    .step_by(step as usize)
-                    .zip(&mut found[..self.to.len()])
-                {
-                    *found = match width {
-                        Width::B1 => u64::from(memory.get::<u8>(0, at)),
-                        Width::B2 => u64::from(memory.get::<u16>(0, at)),
-                        Width::B4 => u64::from(memory.get::<u32>(0, at)),
-                        Width::B8 => memory.get::<u64>(0, at),
-                    };
-                }
-                return found;
-            }
-            TextureOp::Store(_, width) => {
-                store(&mut memory, place, width, &from[..self.from.len()]);
-            }
-            TextureOp::StoreFormatted(_) => {
-                let Some(format) = format else { return [0; 4] };
-                let (width, is_half) = match (format.bits, format.channels) {
-                    (8, _) => (Width::B1, false),
-                    (16, channels) => (Width::B2, channels == Channels::Float),
-                    _ => (Width::B4, false),
-                };
-                let values = from.map(|bits| match is_half {
-                    true => u64::from(half::f16::from_f32(f32::from_bits(bits as u32)).to_bits()),
-                    false => bits,
-                });
-                store(&mut memory, place, width, &values[..format.count as usize]);
-            }
-            TextureOp::Reduce(_, op, Width::B8, signed) => {
-                let flip = if signed { 1 << 63 } else { 0 };
-                memory.update(0, place, |old: u64| combine(op, old, from[0], flip));
-            }
-            TextureOp::Reduce(_, op, _, signed) => reduce(&mut memory, place, op, from[0], signed),
-            TextureOp::ReduceFormatted(_, op) => {
-                let signed = format.is_some_and(|own| own.channels == Channels::Signed);
-                reduce(&mut memory, place, op, from[0], signed);
-            }
-            _ => {}
-        }
-        [0; 4]
-    }
-}
-
-/// The new number. With the sign's bit, `flip`, turned over, numbers with a sign compare as those without.
-fn combine(op: Reduction, old: u64, operand: u64, flip: u64) -> u64 {
-    match op {
-        Reduction::Add => old.wrapping_add(operand),
-        Reduction::Min => (old ^ flip).min(operand ^ flip) ^ flip,
-        Reduction::Max => (old ^ flip).max(operand ^ flip) ^ flip,
-        Reduction::And => old & operand,
-        Reduction::Or => old | operand,
-    }
-}
-
-/// Replaces a number of 32 bits.
-fn reduce(memory: &mut AnyAllocation<'_>, place: u64, op: Reduction, operand: u64, signed: bool) {
-    let (operand, flip) = (operand & 0xffff_ffff, if signed { 1 << 31 } else { 0 });
-    memory.update(0, place, |old: u32| {
-        combine(op, u64::from(old), operand, flip) as u32
-    });
-}
-
-/// Stores values of this size, one behind the other.
-fn store(memory: &mut AnyAllocation<'_>, place: u64, width: Width, values: &[u64]) {
-    for (at, value) in (place..).step_by(width.bytes() as usize).zip(values) {
-        match width {
-            Width::B1 => memory.set(0, at, *value as u8),
-            Width::B2 => memory.set(0, at, *value as u16),
-            Width::B4 => memory.set(0, at, *value as u32),
-            Width::B8 => memory.set(0, at, *value),
-        }
     }
 }

@@ -63,16 +63,6 @@ impl Sides {
             Sides::Cube(side) => [side, side, 1],
         }
     }
-
-    fn name(self) -> &'static str {
-        match self {
-            Sides::Linear(_) => "linear memory",
-            Sides::One(_) => "one dimension",
-            Sides::Two(_) => "two dimensions",
-            Sides::Three(_) => "three dimensions",
-            Sides::Cube(_) => "a cube",
-        }
-    }
 }
 
 /// An image: device memory that holds texels, row behind row, slice behind slice, layer behind layer.
@@ -157,7 +147,7 @@ impl Image {
             return Some(format!("{:#x} is misaligned for its texels", self.address));
         }
         let rows = u64::from(lengths[1]) * u64::from(lengths[2]) * u64::from(self.all_layers());
-        let bytes = self.pitch.checked_mul(rows - 1)?.checked_add(row)?;
+        let bytes = self.pitch.saturating_mul(rows - 1).saturating_add(row);
         let is_inside = memory.find(self.address).is_some_and(|found| {
             let behind = found.bytes - (self.address - found.base);
             bytes <= behind
@@ -257,17 +247,6 @@ impl Object {
             Object::Texture(texture) => &texture.image,
             Object::Surface(image) => image,
         }
-    }
-
-    /// What the image is, in words.
-    pub(super) fn shape(&self) -> String {
-        let image = self.image();
-        let layered = if image.layers.is_some() {
-            " with layers"
-        } else {
-            ""
-        };
-        format!("{}{layered}", image.sides.name())
     }
 }
 

@@ -187,7 +187,7 @@ fn document() -> String {
         let place = (section.expect("a section has it"), name);
         list.entry(place).or_default().push(name.to_owned());
     }
-    let mut text = include_str!("ptx_support.md").to_owned();
+    let mut text = include_str!("head.md").to_owned();
     for (number, section) in sections.iter().enumerate() {
         text += &format!(
             "\n## {}\n\n| Instruction | Runs | Refused |\n|---|---|---|\n",
@@ -214,47 +214,4 @@ fn main() {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_document_is_what_the_decoder_says() {
-        let written = include_str!("../../../docs/ptx-support.md");
-        let now = document();
-        let differs = now
-            .lines()
-            .zip(written.lines())
-            .find(|(now, then)| now != then);
-        let how = "cargo run -p simt-ptx --example ptx_support > docs/ptx-support.md";
-        assert!(now == written, "{differs:?}: write it again with `{how}`");
-    }
-
-    #[test]
-    fn every_form_is_of_an_instruction_in_the_list() {
-        let sections = sections();
-        for row in rows() {
-            let all = 0..row.opcodes().min(50);
-            let is_listed = all.clone().any(|number| {
-                let modifiers = row.modifiers(number);
-                let words: Vec<&str> = [row.name]
-                    .into_iter()
-                    .chain(modifiers.into_iter().flatten())
-                    .collect();
-                sections
-                    .iter()
-                    .any(|section| section.instruction(&words).is_some())
-            });
-            assert!(
-                is_listed,
-                "isa.txt has no instruction for the form of `{}`",
-                row.name
-            );
-        }
-        let mut opcodes = ptx::opcode::all().iter();
-        let missing = opcodes.find(|opcode| {
-            let mut names = sections.iter().flat_map(|section| &section.instructions);
-            !names.any(|name| name.split('.').next() == Some(opcode.name))
-        });
-        assert_eq!(missing, None, "isa.txt has no instruction with this name");
-    }
-}
+mod tests;
