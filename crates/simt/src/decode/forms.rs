@@ -220,7 +220,10 @@ impl<'d> Decoder<'d, '_, '_> {
         let opcode = self.opcode;
         let wrong = |what: &str| Err(self.invalid(format!("`{opcode}` does not take {what} here")));
         match (operand, kind.letter) {
-            (_, 'x' | 'h' | 'j' | 'o') => Ok(()),
+            (_, 'x' | 'h' | 'j' | 'o') | (Operand::Name("_"), 'l') => Ok(()),
+            (_, 'l') => {
+                Err(self.invalid(format!("`{opcode}` writes no register: `_` stands here")))
+            }
             (_, 'q' | 'z') => {
                 let bits = match operand {
                     Operand::Not(_) => Some(1),

@@ -288,6 +288,52 @@ fn every_nth_row_of_a_tile() {
 }
 
 #[test]
+fn tiles_go_to_tensors_and_change_them() {
+    // The map is the kernel's parameter. A tile of 16 by 2 at (-8, 63) is half outside on the left, and its second row too.
+    let mut machine = machine(1);
+    let tensor = machine.upload(&[5u32; 64 * 64]).unwrap();
+    let own = TensorMap {
+        element: TensorElement::U32,
+        address: tensor.address(),
+        strides: vec![256],
+        ..map(&[64, 64], &[16, 2], Swizzle::None)
+    };
+    let body = "ld.param.u64 %rd1, [out];\nmov.b64 %rd3, map;\ncvta.param.u64 %rd3, %rd3;\nmov.u32 %r1, %tid.x;\n\
+                mov.u32 %r2, tile;\nmul.lo.u32 %r3, %r1, 4;\nadd.u32 %r3, %r3, %r2;\nadd.u32 %r4, %r1, 100;\n\
+                st.shared.u32 [%r3], %r4;\nbar.sync 0;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 exit;\n\
+                mov.u32 %r5, -8;\nmov.u32 %r6, 63;\n\
+                cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd3, {%r5, %r6}], [%r2];\n\
+                cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nmov.u32 %r5, 8;\nmov.u32 %r6, 0;\n\
+                cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd3, {%r5, %r6}], [%r2];\n\
+                cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;";
+    let params = ".param .u64 out, .param .align 64 .b8 map[128]";
+    let text = text(BARRIER, params, body);
+    let args = [tensor.into(), Arg::Bytes(own.encode().unwrap().to_vec())];
+    super::launch(&mut machine, &text, 1, 32, &args).unwrap();
+    let found = machine.read(tensor).unwrap();
+    for (index, value) in found.iter().enumerate() {
+        let (x, y) = (index as u32 % 64, index as u32 / 64);
+        let expected = match (x, y) {
+            (0..8, 63) => 100 + x + 8,
+            (8..24, 0..2) => 5 + 100 + y * 16 + x - 8,
+            _ => 5,
+        };
+        assert_eq!(*value, expected, "({x}, {y})");
+    }
+}
+
+#[test]
+fn what_lies_outside_is_not_a_number() {
+    let own = TensorMap {
+        element: TensorElement::F16,
+        nan: true,
+        ..map(&[64, 64], &[8, 2], Swizzle::None)
+    };
+    let found = tile(&own, &[-4, 0]);
+    assert_eq!(found[..8], [0x7fff, 0x7fff, 0x7fff, 0x7fff, 0, 1, 2, 3]);
+}
+
+#[test]
 fn bad_tensor_maps() {
     let good = map(&[64, 64], &[16, 4], Swizzle::B32);
     let bad = |change: fn(&mut TensorMap), words: &str| {
