@@ -1,5 +1,7 @@
 //! Instructions of tensor cores.
 
+mod warp_group;
+
 use ptx::ast::Operand;
 
 use super::forms::Kind;
@@ -11,7 +13,6 @@ use crate::matrix::memory::{Rows, Tile, Transpose};
 use crate::matrix::multiply::{Arithmetic, Multiply, Product};
 use crate::matrix::number::Element;
 use crate::matrix::sparse::Metadata;
-use crate::matrix::warp_group::{GroupMultiply, Operand as GroupOperand, SharedOperand};
 use crate::memory::Region;
 use crate::regs::LANES;
 
@@ -50,13 +51,8 @@ impl<'d> Decoder<'d, '_, '_> {
         let has = |word: &str| self.words.contains(&word);
         let small = self.words.iter().any(|word| word.starts_with("m8n8"));
         let least = match (self.words[0], types.last()) {
-            ("wgmma", _) => {
-                let is_accelerated = |target: &&str| *target == "sm_90a";
-                return match self.module.target.iter().any(|own| is_accelerated(own)) {
-                    true => Ok(()),
-                    false => Err(self.invalid(format!("`{}` is for sm_90a", self.opcode))),
-                };
-            }
+            ("wgmma", _) if self.module.target.contains(&"sm_90a") => return Ok(()),
+            ("wgmma", _) => return Err(self.invalid(format!("`{}` is for sm_90a", self.opcode))),
             ("stmatrix", _) => 90,
             ("ldmatrix" | "movmatrix", _) => 75,
             (_, _)
@@ -130,9 +126,8 @@ impl<'d> Decoder<'d, '_, '_> {
         };
         let slots = rows * columns * count / LANES;
         let registers = registers.unwrap_or(slots / packed(element));
-        let operands = match operand {
-            Operand::Vector(all) => &all[..],
-            one => std::slice::from_ref(one),
+        let Operand::Vector(operands) = operand else {
+            return Err(self.invalid("registers in braces are expected here"));
         };
         if operands.len() != registers {
             let (opcode, found) = (self.opcode, operands.len());
@@ -363,69 +358,6 @@ impl<'d> Decoder<'d, '_, '_> {
                 .iter()
                 .map(narrow)
                 .collect::<Box<[R32]>>(),
-        })
-    }
-
-    /// `wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d, a, b-desc, scale-d{, imm-scale-a, imm-scale-b{,
-    /// imm-trans-a}{, imm-trans-b}}`
-    fn wgmma(&mut self) -> Decoded<GroupMultiply> {
-        let [m, n, k] = self.sides()?;
-        let types = self.types();
-        let [d, a, b] = types[..] else {
-            return Err(self.unsupported_form());
-        };
-        let [to, from_a, from_b, scale, rest @ ..] = self.operands else {
-            return Err(self.operand_count(4));
-        };
-        let in_registers = matches!(from_a, Operand::Vector(_));
-        let is_float = !matches!(d, Element::Signed(_));
-        let transposes = match a {
-            Element::F16 | Element::Bf16 if in_registers => 1,
-            Element::F16 | Element::Bf16 => 2,
-            _ => 0,
-        };
-        let wanted = if is_float { 2 + transposes } else { 0 };
-        if rest.len() != wanted {
-            return Err(self.operand_count(4 + wanted));
-        }
-        let rest: Vec<u64> = rest
-            .iter()
-            .map(|own| self.number(own))
-            .collect::<Decoded<_>>()?;
-        let mut negated = [false; 2];
-        for (at, value) in rest.iter().enumerate() {
-            match (at, *value) {
-                (0 | 1, 1 | u64::MAX) => negated[at] = *value != 1,
-                (2.., 0 | 1) => {}
-                _ => {
-                    let found = value.cast_signed();
-                    let opcode = self.opcode;
-                    return Err(self.invalid(format!("`{opcode}` does not take {found} here")));
-                }
-            }
-        }
-        let transposed =
-            |from_last: usize| transposes > from_last && rest[rest.len() - 1 - from_last] == 1;
-        let mut descriptor = |operand, transposed| {
-            self.check(Kind::new("d"), Some("b64"), operand)?;
-            Ok(SharedOperand {
-                descriptor: self.src(operand, "b64")?,
-                transposed,
-            })
-        };
-        let shared_b = descriptor(from_b, transposed(0))?;
-        let a_operand = match in_registers {
-            false => GroupOperand::Shared(descriptor(from_a, transposed(1))?),
-            true => GroupOperand::Registers(self.fragment(from_a, A, a, [m / 4, k, 1], None)?),
-        };
-        self.check(Kind::new("p"), Some("pred"), scale)?;
-        Ok(GroupMultiply {
-            product: self.product([m / 4, n, k], [d, a, b, d]),
-            a: a_operand,
-            b: shared_b,
-            d: self.fragment(to, Layout::Sum, d, [m / 4, n, 1], None)?,
-            scale_d: self.src_pred(scale)?,
-            negated,
         })
     }
 }
