@@ -149,7 +149,7 @@ pub enum AccessProblem {
     /// The access writes, but the space is read-only.
     ReadOnly,
     /// A texture or surface cannot be accessed so, for the reason in words; the address is the handle.
-    Texture(String),
+    Texture(Box<texture::Problem>),
 }
 
 /// The places that lanes store to.

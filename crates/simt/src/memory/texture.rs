@@ -122,6 +122,10 @@ pub enum Query {
     NormalizedCoordinates,
 }
 
+/// Why a texture or surface cannot be accessed so, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem(pub String);
+
 /// The result for a lane, or the reason why there is none, in words.
 type Done<T> = Result<T, String>;
 
@@ -140,12 +144,12 @@ impl Texture {
         };
         let (coordinates, from) = (read(&self.coordinates), read(&self.from));
         let of = |values: &Elements, lane: usize| [0, 1, 2, 3].map(|at| values[at][lane]);
-        let fault = |lane: usize, problem| AccessFault {
+        let fault = |lane: usize, problem: String| AccessFault {
             lane: lane as u32,
             address: handles[lane],
             bytes: 0,
             write: false,
-            what: AccessProblem::Texture(problem),
+            what: AccessProblem::Texture(Box::new(Problem(problem))),
             space: Space::Global,
             offset: 0,
             space_bytes: 0,

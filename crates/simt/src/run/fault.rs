@@ -257,7 +257,7 @@ impl fmt::Display for FaultKind {
                     AccessProblem::Misaligned => "misaligned",
                     AccessProblem::OutOfBounds => "out of bounds",
                     AccessProblem::ReadOnly => "read-only memory:",
-                    AccessProblem::Texture(problem) => return f.write_str(problem),
+                    AccessProblem::Texture(problem) => return f.write_str(&problem.0),
                 };
                 let verb = if access.write { "write" } else { "read" };
                 write!(
