@@ -48,7 +48,7 @@ impl Section {
         let is_mixed = types.len() == 2 && !types.iter().all(is_half) && types.iter().any(is_half);
         let of = match types.last() {
             _ if is_mixed => "mixed",
-            Some(ty) if is_half(&ty) => "half",
+            Some(ty) if is_half(ty) => "half",
             Some(ty) if ptx::opcode::is_float(ty) => "float",
             _ => "integer",
         };
@@ -88,7 +88,7 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
     // In an order that meets each word early: those whose words are all known to be run need no decoding.
     let stride = [7919, 104_729, 1_299_709]
         .into_iter()
-        .find(|prime| count % prime != 0)
+        .find(|prime| !count.is_multiple_of(*prime))
         .unwrap_or(1);
     let numbers = (0..count).map(|at| at * stride % count);
     let mut waiting = Vec::new();

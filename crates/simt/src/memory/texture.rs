@@ -140,7 +140,7 @@ impl Texture {
         };
         let (coordinates, from) = (read(&self.coordinates), read(&self.from));
         let of = |values: &Elements, lane: usize| [0, 1, 2, 3].map(|at| values[at][lane]);
-        let fault = |lane: usize, problem| AccessFault {
+        let fault = |lane: usize, problem: String| AccessFault {
             lane: lane as u32,
             address: handles[lane],
             bytes: 0,
