@@ -165,7 +165,8 @@ impl<'d> Decoder<'d, '_, '_> {
             },
             Element::E4m3 | Element::E5m2 if self.words[0] == "wgmma" => Arithmetic::Short,
             Element::E4m3 | Element::E5m2 => Arithmetic::TwoSteps,
-            _ => Arithmetic::Float,
+            Element::Tf32 if self.words[0] == "wmma" => Arithmetic::Float { step: 4 },
+            _ => Arithmetic::Float { step: usize::MAX },
         }
     }
 

@@ -32,8 +32,11 @@ pub struct Product {
 /// How sums are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arithmetic {
-    /// Floating-point numbers: all in one step.
-    Float,
+    /// Floating-point numbers, so many elements of a row in a step that rounds.
+    Float {
+        /// How many; the whole row at most.
+        step: usize,
+    },
     /// `mma.sync` of numbers of 8 bits: first the elements 0 and 1 of each four, then with that sum the others, at last
     /// the accumulator.
     TwoSteps,
@@ -105,7 +108,7 @@ impl Product {
     /// its elements.
     pub(super) fn multiply(&self, a: &[u64], b: &[u64], c: &mut [u64], chosen: Option<&[u16]>) {
         match self.arithmetic {
-            Arithmetic::Float | Arithmetic::TwoSteps | Arithmetic::Short => {
+            Arithmetic::Float { .. } | Arithmetic::TwoSteps | Arithmetic::Short => {
                 let a: Vec<Number> = a.iter().map(|bits| self.a.number(*bits)).collect();
                 let b: Vec<Number> = b.iter().map(|bits| self.b.number(*bits)).collect();
                 self.each(&a, &b, c, chosen, |a, b, c| self.float(a, b, c));
@@ -202,8 +205,25 @@ impl Product {
                 self.d.bits_of(self.d.float(bits) + self.c.float(c))
             }
             _ => {
-                let sum = adder(self.c, PLACES).sum(a, b, self.c.number(c));
-                self.d.rounded(sum)
+                let step = match self.arithmetic {
+                    Arithmetic::Float { step } => step.min(self.k),
+                    _ => self.k,
+                };
+                // An `f32` accumulator is rounded as such, towards zero, before it becomes an `f16` sum.
+                let between = if self.c == Element::F32 {
+                    self.c
+                } else {
+                    self.d
+                };
+                let (mut bits, mut of) = (c, self.c);
+                for (a, b) in a.chunks(step).zip(b.chunks(step)) {
+                    let sum = adder(of, PLACES).sum(a, b, of.number(bits));
+                    (bits, of) = (between.rounded(sum), between);
+                }
+                if of == self.d {
+                    return bits;
+                }
+                self.d.bits_of(of.float(bits))
             }
         }
     }

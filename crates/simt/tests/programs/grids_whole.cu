@@ -32,32 +32,3 @@ extern "C" __global__ void tiles_of_two_warps(unsigned *out, unsigned *scratch) 
     out[global_id()] = value + tile.thread_rank();
 }
 
-// The place of a block in a grid without clusters.
-// launch: grid 3x2x2, block 32, out 192, cooperative 1
-extern "C" __global__ void no_clusters(unsigned *out, unsigned *scratch) {
-    unsigned block = blockIdx.x + 3 * (blockIdx.y + 2 * blockIdx.z);
-    unsigned found[16];
-    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(found[0]));
-    asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(found[1]));
-    asm volatile("mov.u32 %0, %%cluster_ctaid.y;" : "=r"(found[2]));
-    asm volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(found[3]));
-    asm volatile("mov.u32 %0, %%clusterid.x;" : "=r"(found[4]));
-    asm volatile("mov.u32 %0, %%clusterid.z;" : "=r"(found[5]));
-    asm volatile("mov.u32 %0, %%nclusterid.y;" : "=r"(found[6]));
-    asm volatile("{ .reg .pred p; mov.pred p, %%is_explicit_cluster; selp.u32 %0, 1, 0, p; }" : "=r"(found[7]));
-    asm volatile("mov.u32 %0, %%envreg0;" : "=r"(found[8]));
-    asm volatile("mov.u32 %0, %%nwarpid;" : "=r"(found[9]));
-    found[9] = found[9] > 0;
-    asm volatile("mov.u32 %0, %%lanemask_ge;" : "=r"(found[10]));
-    asm volatile("mov.u32 %0, %%dynamic_smem_size;" : "=r"(found[11]));
-    unsigned long long graph;
-    asm volatile("mov.u64 %0, %%current_graph_exec;" : "=l"(graph));
-    found[12] = graph != 0;
-    unsigned begin, end;
-    asm volatile("mov.u32 %0, %%reserved_smem_offset_begin;" : "=r"(begin));
-    asm volatile("mov.u32 %0, %%reserved_smem_offset_end;" : "=r"(end));
-    found[13] = end > begin;
-    found[14] = block;
-    found[15] = 0;
-    if (threadIdx.x < 16) out[block * 16 + threadIdx.x] = found[threadIdx.x];
-}

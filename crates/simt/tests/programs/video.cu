@@ -11,25 +11,6 @@ __device__ inline unsigned scrambled(unsigned seed) {
     return (seed >> 22) ^ seed;
 }
 
-// One number of each register.
-// launch: grid 2, block 64, out 1536
-extern "C" __global__ void parts_of_registers(unsigned *out, unsigned *scratch) {
-    unsigned thread = global_id(), a = scrambled(thread), b = scrambled(thread + 1000), c = scrambled(thread + 2000);
-    unsigned *at = out + thread * 12;
-    asm("vadd.s32.u32.s32.sat %0, %1.b0, %2.h1;" : "=r"(at[0]) : "r"(a), "r"(b));
-    asm("vsub.u32.u32.u32.sat %0.b2, %1.b3, %2.b1, %3;" : "=r"(at[1]) : "r"(a), "r"(b), "r"(c));
-    asm("vabsdiff.u32.s32.s32.add %0, %1.h0, %2.h1, %3;" : "=r"(at[2]) : "r"(a), "r"(b), "r"(c));
-    asm("vmin.s32.s32.u32.max %0, %1.b2, %2, %3;" : "=r"(at[3]) : "r"(a), "r"(b), "r"(c));
-    asm("vmax.s32.s32.s32.sat %0.h1, %1, %2.b3, %3;" : "=r"(at[4]) : "r"(a), "r"(b), "r"(c));
-    asm("vshl.u32.u32.u32.sat.clamp %0, %1.h0, %2.b0;" : "=r"(at[5]) : "r"(a), "r"(b));
-    asm("vshr.s32.s32.u32.wrap.min %0, %1, %2, %3;" : "=r"(at[6]) : "r"(a), "r"(b), "r"(c));
-    asm("vmad.s32.s32.u32.sat.shr7 %0, %1.h1, %2.h0, %3;" : "=r"(at[7]) : "r"(a), "r"(b), "r"(c));
-    asm("vmad.u32.u32.u32.po.shr15 %0, %1, %2, %3;" : "=r"(at[8]) : "r"(a), "r"(b), "r"(c));
-    asm("vset.s32.u32.lt %0, %1, %2;" : "=r"(at[9]) : "r"(a), "r"(b));
-    asm("vset.u32.u32.ge.add %0, %1.b1, %2.b2, %3;" : "=r"(at[10]) : "r"(a), "r"(b), "r"(c));
-    asm("vadd.u32.s32.s32 %0.h0, %1, %2.b0, %3;" : "=r"(at[11]) : "r"(a), "r"(b), "r"(c));
-}
-
 // Two and four numbers of each register.
 // launch: grid 2, block 64, out 1536
 extern "C" __global__ void several_in_registers(unsigned *out, unsigned *scratch) {
