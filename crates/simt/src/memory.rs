@@ -207,7 +207,7 @@ pub enum Memory {
     /// `cp.async.commit_group`, `.wait_group`, `.wait_all`, and the same of `cp.async.bulk`
     AsyncGroup(Group, AsyncGroup),
     /// `mbarrier`
-    Mbarrier(Mbarrier),
+    Mbarrier(Box<Mbarrier>),
     /// `mbarrier.pending_count`
     PendingCount {
         /// The destination register.

@@ -86,18 +86,18 @@ impl<'d> Decoder<'d, '_, '_> {
             },
             _ => return Err(self.unsupported_form()),
         };
-        Ok(Memory::Mbarrier(Mbarrier { address, op }))
+        Ok(Memory::Mbarrier(Box::new(Mbarrier { address, op })))
     }
 
     /// `cp.async.mbarrier.arrive{.noinc} [address]`
     pub(super) fn copies_arrive(&mut self) -> Decoded<Memory> {
         let [address] = self.exactly()?;
-        Ok(Memory::Mbarrier(Mbarrier {
+        Ok(Memory::Mbarrier(Box::new(Mbarrier {
             address: self.shared_address(address)?,
             op: MbarrierOp::CopiesArrive {
                 noinc: self.has("noinc"),
             },
-        }))
+        })))
     }
 
     /// How `cp.reduce.async.bulk` and `red.async` change the destination.

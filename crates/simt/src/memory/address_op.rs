@@ -73,7 +73,7 @@ impl AddressOp {
                     // The address in whichever block, generic or not.
                     let window = from[lane] & !(WINDOW_BYTES - 1);
                     let at = from[lane] % RANK_UNIT;
-                    window | (u64::from(rank[lane]) + 1) * RANK_UNIT + at
+                    window | ((u64::from(rank[lane]) + 1) * RANK_UNIT + at)
                 });
                 match to {
                     Reg::R64(to) => regs.set64(*to, mask, &mapped),

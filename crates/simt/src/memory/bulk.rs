@@ -55,7 +55,7 @@ impl Bulk {
             match &self.from {
                 BulkSource::Memory(from, bytes) => {
                     let bytes = reach.regs.get32(*bytes)[lane];
-                    if bytes % 16 != 0 {
+                    if !bytes.is_multiple_of(16) {
                         let words =
                             format!("bulk copy of {bytes} bytes; the size is a multiple of 16");
                         return Err(reach.refuse(lane, words));

@@ -1,16 +1,17 @@
 //! One cluster of blocks, mostly of a single one: their warps take turns until all have ended.
 
+mod barriers;
+mod report;
+
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::fault::FaultKind;
 use super::schedule::Turns;
 pub(super) use super::state::{Exchange, LaunchState};
-use super::warp::{Arrival, Snapshot, Status, WarpState};
-use crate::code::ReduceOp;
-use crate::memory::{AccessFault, AccessProblem, Cluster, Recent};
-use crate::observe::{BarrierArrival, Observer, Site, Space, WarpId};
-use crate::regs::{LANES, lanes};
+use super::warp::{Snapshot, Status, WarpState};
+use crate::memory::{Cluster, Recent};
+use crate::observe::{Observer, Site, WarpId};
 
 /// Barriers of a block (PTX ISA §9.7.13.1).
 const BARRIERS: usize = 16;
@@ -31,7 +32,7 @@ pub(super) struct BlockFault {
     /// The block's rank in its cluster.
     pub(super) rank: u32,
     pub(super) thread: u32,
-    pub(super) kind: FaultKind,
+    pub(super) kind: Box<FaultKind>,
     /// The calls that the thread is in, the innermost first, and what is known of the values that it panics for.
     pub(super) callers: Vec<(Site, Vec<u64>)>,
 }
@@ -43,7 +44,7 @@ impl BlockFault {
             site,
             rank: 0,
             thread,
-            kind,
+            kind: Box::new(kind),
             callers,
         }
     }
@@ -54,7 +55,7 @@ impl BlockFault {
     }
 
     pub(super) fn is_deadlock(&self) -> bool {
-        matches!(self.kind, FaultKind::Deadlock { .. })
+        matches!(*self.kind, FaultKind::Deadlock { .. })
     }
 }
 
@@ -377,96 +378,6 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         Ok(progress.faulted.load(Ordering::Relaxed) < self.number)
     }
 
-    /// Handles the arrival of a warp's lanes at a barrier.
-    fn arrive(&mut self, index: usize, arrival: &Arrival) -> Result<(), BlockFault> {
-        let site = arrival.site;
-        let (rank, warps) = (index / self.warps_each(), self.warps_each());
-        let thread = (index % warps) as u32 * 32;
-        let bad =
-            |problem| BlockFault::new(site, thread, FaultKind::BadBarrier { problem }).of(rank);
-        if arrival.id == CLUSTER_BARRIER && arrival.of_cluster {
-            self.release_cluster();
-            return Ok(());
-        }
-        let id = arrival.id as usize;
-        if id >= BARRIERS {
-            return Err(bad(format!("number {id}; there are 0 to {}", BARRIERS - 1)));
-        }
-        if let Some(count) = arrival.count
-            && (count == 0 || count % 32 != 0 || count > 1024)
-        {
-            return Err(bad(format!(
-                "a count of {count}; it is a multiple of the warp's 32 threads"
-            )));
-        }
-        let block = &mut self.blocks[rank];
-        let barrier = &mut block.barriers[id];
-        if let (Some(before), Some(now)) = (barrier.expected, arrival.count)
-            && before != now
-        {
-            return Err(bad(format!(
-                "waits for {before} threads and for {now} at the same time"
-            )));
-        }
-        barrier.expected = barrier.expected.or(arrival.count);
-        barrier.threads += arrival.threads;
-        if let Some(votes) = arrival.votes {
-            barrier.yes += votes.yes.count_ones();
-            barrier.votes += votes.lanes.count_ones();
-        }
-        let warp_id = WarpId {
-            block: block.number,
-            warp: (index % warps) as u32,
-        };
-        block.observer.barrier(&BarrierArrival {
-            site,
-            warp_id,
-            id: arrival.id,
-            count: arrival.count,
-            lanes: arrival.lanes,
-            waits: arrival.waits,
-        });
-        self.release(rank, id);
-        Ok(())
-    }
-
-    /// Ends the phase of the cluster's barrier if all threads that have not ended have arrived.
-    fn release_cluster(&mut self) -> bool {
-        let is_complete = self.warps.iter().all(WarpState::has_arrived_in_cluster)
-            && self.warps.iter().any(|warp| warp.cluster_arrived != 0);
-        if is_complete {
-            for warp in &mut self.warps {
-                warp.end_cluster_phase();
-                warp.release(self.launch, CLUSTER_BARRIER, |_| 0);
-            }
-        }
-        is_complete
-    }
-
-    /// Releases the warps at a block's barrier if all have arrived.
-    fn release(&mut self, rank: usize, id: usize) -> bool {
-        let warps = self.warps_each();
-        let block = &mut self.blocks[rank];
-        let barrier = block.barriers[id];
-        if barrier.threads == 0 {
-            return false;
-        }
-        let expected = barrier.expected.unwrap_or(block.alive);
-        if barrier.threads < expected {
-            return false;
-        }
-        block.barriers[id] = BarrierState::default();
-        block.observer.released(block.number, id as u32);
-        for warp in &mut self.warps[rank * warps..][..warps] {
-            warp.release(self.launch, id as u32, |op| match op {
-                ReduceOp::Popc => barrier.yes,
-                ReduceOp::And => u32::from(barrier.yes == barrier.votes),
-                ReduceOp::Or => u32::from(barrier.yes > 0),
-            });
-        }
-        true
-    }
-
     /// Nothing in the block gets on: lanes go on that wait for others to reconverge with. Returns whether there are any.
     ///
     /// # Errors
@@ -488,86 +399,5 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             Some(fault) if all => Err(fault),
             _ => Ok(false),
         }
-    }
-
-    /// The fault of a block that does not get on.
-    pub(super) fn deadlock(&self) -> BlockFault {
-        let (warps, several) = (self.warps_each(), self.blocks.len() > 1);
-        let of_block = |rank: usize| match several {
-            true => format!(" of block {rank} of the cluster"),
-            false => String::new(),
-        };
-        let mut waits = Vec::new();
-        for (index, warp) in self.warps.iter().enumerate() {
-            for (who, what, site, thread) in warp.waits() {
-                let rank = index / warps;
-                let what = self.memory.awaited(index).unwrap_or(what);
-                let words = format!("{who}{} {what}", of_block(rank));
-                waits.push((words, rank, site, thread));
-            }
-        }
-        let blocks = self.blocks.iter().enumerate();
-        let barriers = blocks.flat_map(|(rank, block)| {
-            let all = block.barriers.iter().enumerate();
-            all.map(move |(id, barrier)| (rank, id, barrier))
-        });
-        let missing =
-            barriers
-                .filter(|(.., barrier)| barrier.threads > 0)
-                .map(|(rank, id, barrier)| {
-                    let (threads, whose) = (barrier.threads, of_block(rank));
-                    match barrier.expected {
-                        Some(expected) => {
-                            format!("barrier {id}{whose} has {threads} of {expected} threads")
-                        }
-                        None => {
-                            format!(
-                                "barrier {id}{whose} has {threads} threads of those that are left"
-                            )
-                        }
-                    }
-                });
-        let words = waits.iter().map(|(words, ..)| words.clone());
-        let waiting = [words.collect::<Vec<_>>().join(", ")]
-            .into_iter()
-            .chain(missing)
-            .collect::<Vec<_>>()
-            .join("; ");
-        let first = waits.first();
-        let start = Site { function: 0, pc: 0 };
-        let (rank, site, thread) = first.map_or((0, start, 0), |wait| (wait.1, wait.2, wait.3));
-        BlockFault::new(site, thread, FaultKind::Deadlock { waiting }).of(rank)
-    }
-
-    /// The calls that the thread of a fault is in.
-    pub(super) fn callers(&self, fault: &BlockFault) -> Vec<(Site, Vec<u64>)> {
-        let (warp, lane) = (fault.thread as usize / LANES, fault.thread as usize % LANES);
-        self.warps[fault.rank as usize * self.warps_each() + warp].callers(self.launch, lane)
-    }
-
-    /// The fault of an asynchronous operation, which nobody is executing any more.
-    fn asynchronous(&self, words: String) -> BlockFault {
-        let access = AccessFault {
-            lane: 0,
-            address: 0,
-            bytes: 0,
-            write: false,
-            what: AccessProblem::Other(words),
-            space: Space::Shared,
-            offset: 0,
-            space_bytes: 0,
-        };
-        let near = String::new();
-        self.interrupted(FaultKind::Access { access, near })
-    }
-
-    /// A fault of the first warp that has not ended, which is none of its own.
-    fn interrupted(&self, kind: FaultKind) -> BlockFault {
-        let running = self.warps.iter().position(|warp| warp.alive() != 0);
-        let running = running.unwrap_or(0);
-        let warp = &self.warps[running];
-        let lane = lanes(warp.alive()).next().unwrap_or(0);
-        let (rank, number) = (running / self.warps_each(), running % self.warps_each());
-        BlockFault::new(warp.site(), (number * 32 + lane) as u32, kind).of(rank)
     }
 }

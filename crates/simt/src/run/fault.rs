@@ -163,7 +163,7 @@ impl Machine {
         let sites = callers.iter().map(|(site, _)| *site);
         let sites = [site].into_iter().chain(sites);
         let frames = frames(&launch.function.module.ptx, program, sites);
-        let kind = match kind {
+        let kind = match *kind {
             FaultKind::Access { access, .. } => {
                 let near = self.near(&access, launch, variables);
                 FaultKind::Access { access, near }

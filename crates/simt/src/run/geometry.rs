@@ -84,7 +84,7 @@ pub(super) fn check_cluster(
         _ if blocks > MAX_CLUSTER => {
             format!("a cluster of {blocks} blocks; at most {MAX_CLUSTER} fit")
         }
-        _ if (0..3).any(|axis| grid[axis] % cluster[axis] != 0) => format!(
+        _ if (0..3).any(|axis| !grid[axis].is_multiple_of(cluster[axis])) => format!(
             "a grid of {} is not made of clusters of {}",
             side(grid),
             side(cluster)
