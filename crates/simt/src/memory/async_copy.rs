@@ -1,6 +1,6 @@
 //! `cp.async`: from global to shared memory without a register between (PTX ISA §9.7.9.25.3).
 //!
-//! An instruction checks its addresses and is counted when it is issued; the copy is done [later](super::in_flight).
+//! An instruction checks its addresses and is counted when it is issued; the copy is done later.
 
 use super::access::{Shape, check};
 use super::address::{Address, Region};

@@ -1,5 +1,5 @@
 //! `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async` and `red.async` (PTX ISA §9.7.9.27): each lane's copy is checked
-//! when it is issued, and done [later](super::in_flight).
+//! when it is issued, and done later.
 
 use super::address::Address;
 use super::atomic::Atomic;

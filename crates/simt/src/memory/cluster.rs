@@ -1,6 +1,6 @@
 //! The blocks of a cluster as memory sees them: the shared memory of each, and what is under way between them.
 //!
-//! An address of shared memory below [`RANK_UNIT`] is the block's own. That of the block with rank `r` is
+//! An address of shared memory below `RANK_UNIT` is the block's own. That of the block with rank `r` is
 //! `(r + 1) * RANK_UNIT` more, which `mapa` adds, unless the block is the only one. A cluster runs on one host thread.
 
 use super::address::Region;
