@@ -104,7 +104,7 @@ impl Plan {
     /// The plan of a seed, with so many rounds of each form.
     pub fn new(set: Set, seed: u64, rounds: usize) -> Self {
         if set == Set::Matrices {
-            return tiles::plan(seed, rounds);
+            return plan_of_tiles(seed, rounds);
         }
         let instances = instances(seed, rounds);
         let kernel = |group: &[Instance]| Kernel {
@@ -130,4 +130,33 @@ impl Plan {
     pub fn results(&self) -> usize {
         self.answers.iter().map(|answers| answers.count).sum()
     }
+}
+
+/// So many tiles of each form, and the module that computes them: a kernel for each form, a block for each tile, which
+/// of four warps together is as much as sixteen.
+fn plan_of_tiles(seed: u64, tiles: usize) -> Plan {
+    let mut plan = Plan {
+        ptx: ".version 8.8\n.target sm_90a\n.address_size 64\n".to_owned(),
+        ..Plan::default()
+    };
+    for (number, form) in tiles::all().iter().enumerate() {
+        let blocks = if form.threads > 32 {
+            tiles.div_ceil(16)
+        } else {
+            tiles
+        };
+        tiles::write_kernel(&mut plan.ptx, number, form);
+        plan.kernels.push(Kernel {
+            input: Input::Tiles(number, seed),
+            blocks: blocks as u32,
+            threads: form.threads as u32,
+            outputs: form.outputs.len(),
+        });
+        plan.answers.push(Answers {
+            name: form.name.clone(),
+            bits: 64,
+            count: blocks,
+        });
+    }
+    plan
 }

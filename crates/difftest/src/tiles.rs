@@ -8,7 +8,6 @@ mod forms;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use crate::plan::{Answers, Input, Kernel, Plan};
 use crate::random::Random;
 
 /// The elements that a register holds.
@@ -106,36 +105,7 @@ pub fn input(form: usize, seed: u64, tiles: usize) -> Vec<u64> {
     input
 }
 
-/// So many tiles of each form, and the module that computes them: a kernel for each form, a block for each tile, which
-/// of four warps together is as much as sixteen.
-pub fn plan(seed: u64, tiles: usize) -> Plan {
-    let mut plan = Plan {
-        ptx: ".version 8.8\n.target sm_90a\n.address_size 64\n".to_owned(),
-        ..Plan::default()
-    };
-    for (number, form) in all().iter().enumerate() {
-        let blocks = if form.threads > 32 {
-            tiles.div_ceil(16)
-        } else {
-            tiles
-        };
-        write_kernel(&mut plan.ptx, number, form);
-        plan.kernels.push(Kernel {
-            input: Input::Tiles(number, seed),
-            blocks: blocks as u32,
-            threads: form.threads as u32,
-            outputs: form.outputs.len(),
-        });
-        plan.answers.push(Answers {
-            name: form.name.clone(),
-            bits: 64,
-            count: blocks,
-        });
-    }
-    plan
-}
-
-fn write_kernel(ptx: &mut String, number: usize, form: &Form) {
+pub(crate) fn write_kernel(ptx: &mut String, number: usize, form: &Form) {
     let (inputs, outputs) = (form.inputs.len() * 8, form.outputs.len() * 8);
     let _ = write!(
         ptx,

@@ -47,7 +47,7 @@ pub mod warp;
 
 pub use counters::Counters;
 #[doc(hidden)]
-pub use decode::forms::table as forms;
+pub mod forms;
 pub use demangle::demangled;
 pub use memory::global::MemoryError;
 pub use memory::tensor::{Swizzle, TensorElement, TensorMap};

@@ -2,7 +2,7 @@
 //!
 //! The table says what `ptxas` takes; the decoders say what of it this machine runs.
 
-pub mod table;
+pub(crate) mod table;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::Kind;
-use crate::Module;
 
 /// Modifiers of which an opcode has one, or may have one.
 #[derive(Clone)]
@@ -149,27 +148,4 @@ fn operand(token: &'static str, words: &[&str]) -> String {
         _ if kind.marks.ends_with("|P") => format!("{own}|%p1"),
         _ => own.to_owned(),
     }
-}
-
-/// Which of these instructions are run, in a kernel with these declarations and beside a function `f`.
-pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {
-    let mut text =
-        ".version 8.8\n.target sm_90a\n.address_size 64\n.func f() { ret; }\n".to_owned();
-    for (at, instruction) in instructions.iter().enumerate() {
-        text += &format!(".entry k{at}() {{ {declarations}\n{instruction}\nret; }}\n");
-    }
-    let Ok(module) = Module::from_ptx(text) else {
-        // One that is no PTX at all must not decide for the others.
-        return match instructions {
-            [_] => vec![false],
-            several => {
-                let (one, other) = several.split_at(several.len() / 2);
-                [one, other]
-                    .map(|part| are_run(declarations, part))
-                    .concat()
-            }
-        };
-    };
-    let is_run = |at| module.function(&format!("k{at}")).is_ok();
-    (0..instructions.len()).map(is_run).collect()
 }

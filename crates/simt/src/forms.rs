@@ -1,0 +1,27 @@
+//! The table of the forms of instructions, for tools that go through all of them, and which of them are run.
+
+use crate::Module;
+pub use crate::decode::forms::table::*;
+
+/// Which of these instructions are run, in a kernel with these declarations and beside a function `f`.
+pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {
+    let mut text =
+        ".version 8.8\n.target sm_90a\n.address_size 64\n.func f() { ret; }\n".to_owned();
+    for (at, instruction) in instructions.iter().enumerate() {
+        text += &format!(".entry k{at}() {{ {declarations}\n{instruction}\nret; }}\n");
+    }
+    let Ok(module) = Module::from_ptx(text) else {
+        // One that is no PTX at all must not decide for the others.
+        return match instructions {
+            [_] => vec![false],
+            several => {
+                let (one, other) = several.split_at(several.len() / 2);
+                [one, other]
+                    .map(|part| are_run(declarations, part))
+                    .concat()
+            }
+        };
+    };
+    let is_run = |at| module.function(&format!("k{at}")).is_ok();
+    (0..instructions.len()).map(is_run).collect()
+}
