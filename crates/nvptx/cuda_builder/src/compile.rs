@@ -133,7 +133,7 @@ pub(crate) fn to_ir(
         let krate = builder.path_to_crate().to_owned();
         return Err(CudaBuilderError::BuildFailed { krate, messages });
     }
-    watch_sources(builder, paths, profile);
+    watch_sources(builder, paths, folder);
     read(&paths.raw)
 }
 
@@ -166,11 +166,10 @@ fn clear_outer_cargo(command: &mut Command) {
 }
 
 /// Tells cargo every file that the crate was made from, as the inner cargo wrote them down.
-fn watch_sources(builder: &CudaBuilder, paths: &Paths, profile: &str) {
+fn watch_sources(builder: &CudaBuilder, paths: &Paths, folder: &str) {
     if !in_build_script() {
         return;
     }
-    let folder = if profile == "dev" { "debug" } else { profile };
     // The folder is shared with other crates' builds; the crate's own list has its sources in it.
     let krate = builder.path_to_crate().canonicalize().unwrap_or_default();
     let mut sources: Vec<PathBuf> = std::fs::read_dir(paths.target_dir.join(TARGET).join(folder))

@@ -23,10 +23,14 @@ pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<Fi
         Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(None),
         locked => locked?,
     }
+    if folder.join(TARGET).exists() {
+        // Another build into this folder was faster.
+        return Ok(None);
+    }
     for other in fs::read_dir(parent)? {
         let other = other?.path();
         let is_alike = other.to_string_lossy().ends_with(&format!("-{profile}"));
-        if !is_alike || !other.join(TARGET).exists() || folder.join(TARGET).exists() {
+        if !is_alike || !other.join(TARGET).exists() {
             continue;
         }
         let parts = [
