@@ -26,13 +26,7 @@ type Request = Option<([u64; 3], Vec<u64>)>;
 
 /// A baseline of a ladder: the ladder, the library's name for the function, its name in `cuda/baselines.cu`, whether
 /// it computes the same as the ladder's upper bound (and not as the other rungs), and its request.
-type Registered = (
-    &'static str,
-    &'static str,
-    &'static CStr,
-    bool,
-    fn(&Options) -> Request,
-);
+type Registered = (&'static str, &'static str, &'static CStr, bool, fn(&Options) -> Request);
 
 /// All baselines. A ladder that is not in this list has none.
 #[rustfmt::skip] // A line each.
@@ -71,10 +65,7 @@ fn transpose(options: &Options) -> Request {
 fn matmul(options: &Options) -> Request {
     let matrices = [["m", "k"], ["k", "n"], ["m", "n"]].into_iter();
     let bytes = matrices.map(|sides| matrix_bytes(options, sides));
-    Some((
-        ["m", "n", "k"].map(|side| options.size(side)),
-        bytes.collect::<Option<_>>()?,
-    ))
+    Some((["m", "n", "k"].map(|side| options.size(side)), bytes.collect::<Option<_>>()?))
 }
 
 fn histogram(options: &Options) -> Request {
@@ -104,31 +95,17 @@ pub fn of(ladder: &'static Ladder, problem: &dyn Problem, options: &Options) -> 
             Arg::Buffer(index) => Some(*index),
             _ => None,
         });
-        let call = Call {
-            function,
-            buffers: buffers.zip(bytes).collect(),
-            numbers,
-        };
-        Some(Baseline {
-            name,
-            rung,
-            launch,
-            call,
-        })
+        let call = Call { function, buffers: buffers.zip(bytes).collect(), numbers };
+        Some(Baseline { name, rung, launch, call })
     };
     own.filter_map(make).collect()
 }
 
 /// The ladder's first rung that computes the problem to its end, or its upper bound.
-fn same_result(
-    ladder: &'static Ladder,
-    problem: &dyn Problem,
-    is_bound: bool,
-) -> Option<(&'static Rung, Launch)> {
+fn same_result(ladder: &'static Ladder, problem: &dyn Problem, is_bound: bool) -> Option<(&'static Rung, Launch)> {
     let all_in_parts = !ladder.rungs.iter().any(|rung| rung.single_pass);
     let mut rungs = ladder.select(&[], problem).ok()?.into_iter();
-    let rung =
-        rungs.find(|rung| rung.is_bound == is_bound && (all_in_parts || rung.single_pass))?;
+    let rung = rungs.find(|rung| rung.is_bound == is_bound && (all_in_parts || rung.single_pass))?;
     let launch = ladder.launch(rung, problem, None).ok()?;
     Some((rung, launch))
 }

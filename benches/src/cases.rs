@@ -51,21 +51,14 @@ pub fn versus(ladder: Option<&'static Ladder>) -> Vec<Case> {
 }
 
 /// The cases that a table has for each of these ladders; the default problem for a ladder without cases.
-pub fn from_table(
-    table: &[Written],
-    ladders: impl IntoIterator<Item = &'static Ladder>,
-) -> Vec<Case> {
+pub fn from_table(table: &[Written], ladders: impl IntoIterator<Item = &'static Ladder>) -> Vec<Case> {
     let mut cases = Vec::new();
     for ladder in ladders {
         let own = table.iter().filter(|(name, ..)| *name == ladder.name);
         let before = cases.len();
         cases.extend(own.map(|&written| Case::new(written)));
         if cases.len() == before {
-            cases.push(Case {
-                ladder,
-                label: "usual size",
-                options: Options::default(),
-            });
+            cases.push(Case { ladder, label: "usual size", options: Options::default() });
         }
     }
     cases
@@ -81,9 +74,7 @@ impl Case {
         Self {
             ladder: host::ladder(ladder).expect("the tables name ladders that there are"),
             label,
-            options: pairs.fold(Options::default(), |all, (name, value)| {
-                all.with(name, value)
-            }),
+            options: pairs.fold(Options::default(), |all, (name, value)| all.with(name, value)),
         }
     }
 
@@ -92,11 +83,7 @@ impl Case {
     ///
     /// # Errors
     /// [`Error::UnknownName`] for the first name that is not a rung's.
-    pub fn rungs(
-        &self,
-        names: &[String],
-        problem: &dyn Problem,
-    ) -> Result<Vec<&'static Rung>, Error> {
+    pub fn rungs(&self, names: &[String], problem: &dyn Problem) -> Result<Vec<&'static Rung>, Error> {
         let mut rungs = self.ladder.named(names)?;
         rungs.retain(|rung| rung.computes(&problem.variant()));
         Ok(rungs)
@@ -115,8 +102,7 @@ mod tests {
         for (at, case) in cases.iter().enumerate() {
             let problem = case.ladder.problem(&case.options).unwrap();
             assert!(!case.rungs(&[], &*problem).unwrap().is_empty());
-            let same =
-                |other: &Case| (other.ladder.name, other.label) == (case.ladder.name, case.label);
+            let same = |other: &Case| (other.ladder.name, other.label) == (case.ladder.name, case.label);
             assert!(!cases[..at].iter().any(same), "{}", case.label);
         }
         let reduce = host::ladder("reduce").unwrap();

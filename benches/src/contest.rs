@@ -33,11 +33,7 @@ impl Spread {
     pub fn of(values: Vec<f64>) -> Option<Self> {
         let samples = Samples::new(values)?;
         let (first_quartile, third_quartile) = samples.quartiles();
-        Some(Self {
-            median: samples.median(),
-            first_quartile,
-            third_quartile,
-        })
+        Some(Self { median: samples.median(), first_quartile, third_quartile })
     }
 }
 
@@ -197,11 +193,7 @@ pub fn contestants(
     for rung in case.rungs(names, problem)? {
         let launch = case.ladder.launch(rung, problem, None)?;
         let port = cuda.port(case.ladder.name, &launch);
-        let contestant = |launch, is_port| Contestant::Launch {
-            rung,
-            launch,
-            is_port,
-        };
+        let contestant = |launch, is_port| Contestant::Launch { rung, launch, is_port };
         all.push(contestant(launch, false));
         all.extend(port.map(|launch| contestant(launch, true)));
     }
@@ -284,9 +276,7 @@ pub fn contest(
         outcomes.push(match tried {
             Err(why) => Outcome::Wrong(why.clone()),
             // A library initializes itself in its first call, which can take longer than the work itself.
-            &Ok(time) if too_long(time) && contestant.kind() != Kind::Baseline => {
-                Outcome::LeftOut(time)
-            }
+            &Ok(time) if too_long(time) && contestant.kind() != Kind::Baseline => Outcome::LeftOut(time),
             Ok(_) => {
                 progress(&format!("checking {}", contestant.name()));
                 match contestant.check(&mut session) {
@@ -317,9 +307,7 @@ pub fn contest(
         title: problem.title(),
         bytes: problem.bytes(),
         flops: problem.flops(),
-        regime: info
-            .l2_bytes
-            .map(|l2| cli::regime(problem.bytes(), sets, l2)),
+        regime: info.l2_bytes.map(|l2| cli::regime(problem.bytes(), sets, l2)),
         contestants,
         missing: [cuda.missing(case.ladder.name), too_new].concat(),
     })

@@ -47,11 +47,7 @@ impl Contestant {
     /// `CUB DeviceReduce`.
     pub fn name(&self) -> String {
         match self {
-            Self::Launch {
-                rung,
-                is_port: true,
-                ..
-            } => port_name(rung),
+            Self::Launch { rung, is_port: true, .. } => port_name(rung),
             Self::Launch { rung, .. } => rung.name.to_owned(),
             Self::Baseline(baseline, _) => baseline.name.to_owned(),
             Self::Read => READ.to_owned(),
@@ -108,17 +104,14 @@ impl Contestant {
     ///
     /// # Errors
     /// When the device or the library refuses the work or fails. A wrong result is a [`Verdict`].
-    pub fn check<D: Device + ?Sized>(
-        &self,
-        session: &mut Session<'_, D>,
-    ) -> Result<Verdict, Error> {
+    pub fn check<D: Device + ?Sized>(&self, session: &mut Session<'_, D>) -> Result<Verdict, Error> {
         match self {
             Self::Launch { rung, launch, .. } => session.check(rung, launch),
-            Self::Baseline(baseline, library) => session.check_call(
-                (baseline.rung, &baseline.launch),
-                baseline.name,
-                &mut |stream, memory| library.enqueue(&baseline.call, stream, memory),
-            ),
+            Self::Baseline(baseline, library) => {
+                session.check_call((baseline.rung, &baseline.launch), baseline.name, &mut |stream, memory| {
+                    library.enqueue(&baseline.call, stream, memory)
+                })
+            }
             Self::Read => Ok(Verdict::Right),
         }
     }
@@ -127,17 +120,12 @@ impl Contestant {
     ///
     /// # Errors
     /// When the device or the library refuses the work or fails.
-    pub fn once<D: Device + ?Sized>(
-        &self,
-        session: &mut Session<'_, D>,
-    ) -> Result<Option<f64>, Error> {
+    pub fn once<D: Device + ?Sized>(&self, session: &mut Session<'_, D>) -> Result<Option<f64>, Error> {
         Ok(match self {
             Self::Launch { rung, launch, .. } => session.once(rung, launch)?.time_ns,
             Self::Baseline(baseline, library) => {
                 session
-                    .call(baseline.name, &mut |stream, memory| {
-                        library.enqueue(&baseline.call, stream, memory)
-                    })?
+                    .call(baseline.name, &mut |stream, memory| library.enqueue(&baseline.call, stream, memory))?
                     .time_ns
             }
             Self::Read => session.read()?.map(|(time_ns, _)| time_ns),

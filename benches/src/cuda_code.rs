@@ -29,8 +29,7 @@ macro_rules! ports {
 }
 
 /// The ladders with CUDA ports. A rung has one if its ladder's file has entries with the names of the rung's.
-pub const PORTS: &[(&str, &str, &str)] =
-    ports!["reduce", "transpose", "shuffle", "matmul", "histogram"];
+pub const PORTS: &[(&str, &str, &str)] = ports!["reduce", "transpose", "shuffle", "matmul", "histogram"];
 
 const BASELINES: &str = include_str!("../cuda/baselines.cu");
 
@@ -57,12 +56,7 @@ impl CudaCode {
 
     /// The code that this nvcc makes, if it is one, kept in this folder.
     pub fn with(nvcc: Result<Nvcc, Error>, folder: PathBuf) -> Self {
-        Self {
-            nvcc: nvcc.map_err(|error| error.to_string()),
-            folder,
-            ports: BTreeMap::new(),
-            library: None,
-        }
+        Self { nvcc: nvcc.map_err(|error| error.to_string()), folder, ports: BTreeMap::new(), library: None }
     }
 
     /// nvcc's version, when there is one.
@@ -72,24 +66,15 @@ impl CudaCode {
 
     /// Compiles and loads the CUDA ports of the ladders `with_ports`, and the library when one of the ladders
     /// `with_baselines` has baselines, all at the same time. What was asked for before is not made again.
-    pub fn prepare(
-        &mut self,
-        device: &mut dyn Device,
-        with_ports: &[&str],
-        with_baselines: &[&str],
-    ) {
+    pub fn prepare(&mut self, device: &mut dyn Device, with_ports: &[&str], with_baselines: &[&str]) {
         let wanted: Vec<_> = PORTS
             .iter()
             .filter(|(ladder, ..)| with_ports.contains(ladder) && !self.ports.contains_key(ladder))
             .collect();
         let mut of_baselines = with_baselines.iter();
-        let wants_library =
-            self.library.is_none() && of_baselines.any(|ladder| baseline::exist_for(ladder));
-        let ports = wanted.iter().map(|(_, file, text)| Unit {
-            file,
-            text,
-            product: Product::Ptx(virtual_arch(device)),
-        });
+        let wants_library = self.library.is_none() && of_baselines.any(|ladder| baseline::exist_for(ladder));
+        let ports =
+            wanted.iter().map(|(_, file, text)| Unit { file, text, product: Product::Ptx(virtual_arch(device)) });
         let library = wants_library.then(|| Unit {
             file: "baselines.cu",
             text: BASELINES,
@@ -104,8 +89,7 @@ impl CudaCode {
         // The library is the last one, if it is wanted.
         for ((ladder, ..), made) in wanted.into_iter().zip(&mut made) {
             let ports = made.and_then(|path| load(device, &path));
-            self.ports
-                .insert(ladder, ports.map_err(|error| error.to_string()));
+            self.ports.insert(ladder, ports.map_err(|error| error.to_string()));
         }
         if let Some(made) = made.next() {
             let library = made.and_then(|path| Library::open(&path, device));
@@ -116,10 +100,7 @@ impl CudaCode {
     /// The launch of a rung's CUDA port: the same, of the entry that nvcc compiled. `None` when there is no such entry.
     pub fn port(&self, ladder: &str, launch: &Launch) -> Option<Launch> {
         let ports = self.ports.get(ladder)?.as_ref().ok()?;
-        ports.entries.contains(&launch.entry).then(|| Launch {
-            code: ports.code,
-            ..launch.clone()
-        })
+        ports.entries.contains(&launch.entry).then(|| Launch { code: ports.code, ..launch.clone() })
     }
 
     /// Whether a ladder's CUDA ports could not be made.
@@ -156,10 +137,7 @@ impl CudaCode {
 
 fn load(device: &mut dyn Device, path: &Path) -> Result<Ports, Error> {
     let text = fs::read_to_string(path).map_err(|error| Error::cache(path, &error))?;
-    let entries = Outline::new(text.as_str())
-        .entries()
-        .map(|entry| entry.name.to_owned())
-        .collect();
+    let entries = Outline::new(text.as_str()).entries().map(|entry| entry.name.to_owned()).collect();
     let code = device.load(text)?;
     Ok(Ports { code, entries })
 }

@@ -34,9 +34,7 @@ impl From<host::Error> for Error {
 impl Error {
     /// There is no CUDA driver, or the driver finds no GPU, or it has no clock.
     pub(crate) fn no_gpu(what: &str) -> Self {
-        Self::Request(format!(
-            "{what}; times are a GPU's, and `cargo xtask doctor` shows what this machine lacks"
-        ))
+        Self::Request(format!("{what}; times are a GPU's, and `cargo xtask doctor` shows what this machine lacks"))
     }
 
     /// There is no CUDA C++ compiler: the places that were searched, or the reason why it cannot be used.

@@ -80,8 +80,7 @@ impl Library {
         })?;
         // SAFETY: the name is of nobody else's function, which gives a table of this form, and the table stays where it is while the library is open.
         let functions = unsafe {
-            let table =
-                library.get::<unsafe extern "C" fn() -> *const Functions>("ladder_baselines");
+            let table = library.get::<unsafe extern "C" fn() -> *const Functions>("ladder_baselines");
             let table = table.map_err(|_| "it has no ladder_baselines".to_owned())?;
             &*table()
         };
@@ -116,12 +115,7 @@ impl Library {
     /// # Errors
     /// When a buffer is missing or too small, when the stream is not the library's, and when the library refuses the
     /// call. The error is a message.
-    pub fn enqueue(
-        &self,
-        call: &Call,
-        stream: &GpuStream,
-        memory: &[DeviceMemory],
-    ) -> Result<(), String> {
+    pub fn enqueue(&self, call: &Call, stream: &GpuStream, memory: &[DeviceMemory]) -> Result<(), String> {
         if stream.as_raw() != self.stream.as_raw() {
             return Err("the library was opened for another device".to_owned());
         }
@@ -157,10 +151,7 @@ impl Drop for Library {
 fn addresses(buffers: &[(usize, u64)], memory: &[DeviceMemory]) -> Result<[u64; MOST], String> {
     let mut addresses = [0; MOST];
     if buffers.len() > MOST {
-        return Err(format!(
-            "a call takes {MOST} buffers, not {}",
-            buffers.len()
-        ));
+        return Err(format!("a call takes {MOST} buffers, not {}", buffers.len()));
     }
     for (address, &(index, needed)) in addresses.iter_mut().zip(buffers) {
         let Some(buffer) = memory.get(index) else {
@@ -197,8 +188,7 @@ mod tests {
 
     #[test]
     fn buffers_that_are_missing_or_too_small_never_reach_the_library() {
-        let memory =
-            [(4096, 64), (8192, 4)].map(|(address, bytes)| DeviceMemory { address, bytes });
+        let memory = [(4096, 64), (8192, 4)].map(|(address, bytes)| DeviceMemory { address, bytes });
         for (buffers, why) in [
             (&[(0, 64), (2, 4)][..], "it takes buffer 2 of 2"),
             (&[(0, 65), (1, 4)], "buffer 0 has only 64 bytes"),

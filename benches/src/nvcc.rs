@@ -60,11 +60,9 @@ impl Nvcc {
         if let Some(program) = on_path(OsStr::new("nvcc")) {
             return Self::at(program);
         }
-        let found = locate::nvidia::find(Tool::Nvcc).map_err(|unavailable| {
-            match &unavailable.refused[..] {
-                [] => Error::no_nvcc("it is nowhere to be found"),
-                refused => Error::no_nvcc(&refused.join("; ")),
-            }
+        let found = locate::nvidia::find(Tool::Nvcc).map_err(|unavailable| match &unavailable.refused[..] {
+            [] => Error::no_nvcc("it is nowhere to be found"),
+            refused => Error::no_nvcc(&refused.join("; ")),
         })?;
         Self::at(found.path)
     }
@@ -102,8 +100,7 @@ impl Nvcc {
             let start = |unit| scope.spawn(move || self.compile_one(unit, folder));
             let running: Vec<_> = units.iter().map(start).collect();
             let made = running.into_iter().map(|thread| thread.join());
-            made.map(|made| made.expect("compiling returns its failures and does not panic"))
-                .collect()
+            made.map(|made| made.expect("compiling returns its failures and does not panic")).collect()
         })
     }
 
@@ -119,10 +116,7 @@ impl Nvcc {
         fs::create_dir_all(folder).map_err(io(folder))?;
         // Each run compiles in its own folder: nvcc writes its result piece by piece, and two runs may happen at the
         // same time.
-        let scratch = tempfile::Builder::new()
-            .prefix(".nvcc-")
-            .tempdir_in(folder)
-            .map_err(io(folder))?;
+        let scratch = tempfile::Builder::new().prefix(".nvcc-").tempdir_in(folder).map_err(io(folder))?;
         let source = scratch.path().join(unit.file);
         fs::write(&source, unit.text).map_err(io(&source))?;
         let result = scratch.path().join("result");
@@ -133,9 +127,7 @@ impl Nvcc {
             .args(libraries(&unit.product))
             .stdin(Stdio::null())
             .output()
-            .map_err(|error| {
-                Error::no_nvcc(&format!("cannot run {}: {error}", self.program.display()))
-            })?;
+            .map_err(|error| Error::no_nvcc(&format!("cannot run {}: {error}", self.program.display())))?;
         if !output.status.success() {
             let written = [&output.stderr[..], &output.stdout].concat();
             let why = match String::from_utf8_lossy(&written).trim() {
@@ -174,11 +166,7 @@ impl Nvcc {
         let toolkit = program.parent().and_then(Path::parent);
         let folders = ["lib64", "lib", "targets/x86_64-linux/lib"];
         toolkit.map_or(Vec::new(), |toolkit| {
-            folders
-                .iter()
-                .map(|folder| toolkit.join(folder))
-                .filter(|folder| folder.is_dir())
-                .collect()
+            folders.iter().map(|folder| toolkit.join(folder)).filter(|folder| folder.is_dir()).collect()
         })
     }
 
@@ -221,8 +209,7 @@ pub fn cache() -> PathBuf {
     if let Some(target) = locate::target_dir() {
         return target.join("cuda");
     }
-    let user = variable("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(Path::new(&variable("HOME")?).join(".cache")));
+    let user =
+        variable("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| Some(Path::new(&variable("HOME")?).join(".cache")));
     user.unwrap_or_else(env::temp_dir).join("ladder")
 }

@@ -185,8 +185,7 @@ fn one(&(what, wants): &Target, contests: &[Contest]) -> Option<Reached> {
             let contest = case(of)?;
             let top = contest.top()?;
             let mut others = contest.contestants.iter();
-            let other =
-                others.find(|other| other.rung.is_none() && other.name.starts_with(begins))?;
+            let other = others.find(|other| other.rung.is_none() && other.name.starts_with(begins))?;
             at_most(bound, top.over(other)?.median, name(top))
         }
         Bandwidth(of, at_least) => {

@@ -62,12 +62,7 @@ fn program(catalog: &'static Catalog, args: &[OsString]) -> Command {
 
 /// Runs the program and returns its exit code: 0 for success, 1 for a wrong result or a failure, 2 for a request that
 /// cannot be fulfilled.
-pub fn main(
-    args: impl IntoIterator<Item = OsString>,
-    env: &Env<'_>,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> u8 {
+pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let matches = match program(env.catalog, &args).try_get_matches_from(&args) {
         Ok(matches) => matches,
@@ -78,11 +73,7 @@ pub fn main(
     let command = format!("cargo xtask versus {}", command.join(" "));
     match run(&matches, command.trim_end(), env, out, err) {
         Ok(code) => code,
-        Err(Error::Ladder(cli::Error::Output(error)))
-            if error.kind() == std::io::ErrorKind::BrokenPipe =>
-        {
-            0
-        }
+        Err(Error::Ladder(cli::Error::Output(error))) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
             let _ = writeln!(err, "error: {error}");
             error.exit_code()
@@ -135,22 +126,14 @@ fn run(
     let mut failed = Vec::new();
     for (own, case) in &cases {
         let name = format!("{} {}", case.ladder.name, case.label);
-        let result = contest(
-            &mut *device,
-            case,
-            own.rung_names(),
-            &mut cuda,
-            request.runs,
-            |doing| bar.set_message(format!("{name}: {doing}")),
-        );
+        let result = contest(&mut *device, case, own.rung_names(), &mut cuda, request.runs, |doing| {
+            bar.set_message(format!("{name}: {doing}"));
+        });
         bar.inc(1);
         match result {
             Ok(contest) => contests.push(contest),
             // One of several problems that does not fit into the memory does not stop the others.
-            Err(error) if cases.len() > 1 => failed.push(Failed {
-                what: name,
-                why: error.to_string(),
-            }),
+            Err(error) if cases.len() > 1 => failed.push(Failed { what: name, why: error.to_string() }),
             Err(error) => return Err(error),
         }
     }
@@ -203,11 +186,7 @@ fn marker(ladder: &Ladder) -> String {
 /// none unless it is named.
 fn cases(selected: &Selection, is_named: bool) -> Vec<Case> {
     if !selected.given.is_empty() {
-        return vec![Case {
-            ladder: selected.ladder,
-            label: "",
-            options: selected.options(),
-        }];
+        return vec![Case { ladder: selected.ladder, label: "", options: selected.options() }];
     }
     match is_named || !selected.ladder.shown.pictures {
         true => cases::versus(Some(selected.ladder)),

@@ -42,21 +42,14 @@ fn on_the_stand_in(test: &str, run: impl FnOnce(&Path)) {
 fn of(name: &str, options: &[(&'static str, &str)]) -> (Box<dyn Problem>, Vec<Baseline>) {
     let ladder = ladder(name).unwrap();
     let given = options.iter();
-    let options = given.fold(Options::default(), |all, (name, value)| {
-        all.with(name, value)
-    });
+    let options = given.fold(Options::default(), |all, (name, value)| all.with(name, value));
     let problem = ladder.problem(&options).unwrap();
     let options = problem.resolved_options(ladder.complete(&options).unwrap());
     let baselines = baseline::of(ladder, &*problem, &options);
     (problem, baselines)
 }
 
-fn verdict(
-    gpu: &mut Gpu,
-    problem: &dyn Problem,
-    baseline: &Baseline,
-    library: &Rc<Library>,
-) -> Result<Verdict, Error> {
+fn verdict(gpu: &mut Gpu, problem: &dyn Problem, baseline: &Baseline, library: &Rc<Library>) -> Result<Verdict, Error> {
     let mut session = Session::new(gpu, problem, true)?;
     let contestant = Contestant::Baseline(baseline.clone(), library.clone());
     let verdict = contestant.check(&mut session)?;
@@ -77,10 +70,7 @@ fn baselines_compute_what_the_rungs_do() {
             ("reduce", &[("n", "1000")][..]),
             ("reduce", &[("n", "0")]),
             ("reduce", &[("n", "1003"), ("op", "min"), ("type", "f32")]),
-            (
-                "reduce",
-                &[("n", "1003"), ("op", "product"), ("type", "f64")],
-            ),
+            ("reduce", &[("n", "1003"), ("op", "product"), ("type", "f64")]),
             ("transpose", &[("rows", "31"), ("cols", "33")]),
             ("matmul", &[("m", "7"), ("n", "5"), ("k", "9")]),
             ("histogram", &[("n", "1000"), ("data", "skewed")]),
@@ -94,12 +84,7 @@ fn baselines_compute_what_the_rungs_do() {
                 names.push(baseline.name);
             }
         }
-        let others = [
-            "memcpy",
-            "cuBLAS geam",
-            "cuBLAS SGEMM",
-            "CUB DeviceHistogram",
-        ];
+        let others = ["memcpy", "cuBLAS geam", "cuBLAS SGEMM", "CUB DeviceHistogram"];
         assert_eq!(names, [&["CUB DeviceReduce"; 4][..], &others].concat());
         // The library keeps open what it works on.
         drop(gpu);
@@ -115,10 +100,7 @@ fn a_baselines_mistakes_are_told() {
         let (refused, baselines) = of("reduce", &[("n", "10"), ("op", "max"), ("type", "u32")]);
         let error = verdict(&mut gpu, &*refused, &baselines[0], &library).unwrap_err();
         let text = "CUB DeviceReduce failed: not in the stand-in";
-        assert_eq!(
-            (error.to_string().as_str(), error.is_failure()),
-            (text, true)
-        );
+        assert_eq!((error.to_string().as_str(), error.is_failure()), (text, true));
 
         let (greedy, baselines) = of("reduce", &[("n", "10"), ("op", "max"), ("type", "i64")]);
         let found = verdict(&mut gpu, &*greedy, &baselines[0], &library).unwrap();
@@ -131,10 +113,7 @@ fn a_baselines_mistakes_are_told() {
         let (transpose, baselines) = of("transpose", &[("rows", "4"), ("cols", "8")]);
         let [copy, geam] = <[Baseline; 2]>::try_from(baselines).unwrap();
         for (baseline, done) in [(&copy, &geam), (&geam, &copy)] {
-            let mixed = Baseline {
-                call: done.call.clone(),
-                ..baseline.clone()
-            };
+            let mixed = Baseline { call: done.call.clone(), ..baseline.clone() };
             let found = verdict(&mut gpu, &*transpose, &mixed, &library).unwrap();
             assert!(!found.is_right(), "{}", baseline.name);
         }
@@ -174,9 +153,7 @@ fn what_is_no_library_of_baselines_is_told() {
 #[test]
 fn the_simt_machine_takes_no_libraries() {
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
-    let error = Library::open(Path::new("baselines.so"), &mut sim)
-        .err()
-        .unwrap();
+    let error = Library::open(Path::new("baselines.so"), &mut sim).err().unwrap();
     let why = "baselines.so: a sim runs the kernels of this program only";
     assert!(error.to_string().contains(why), "{error}");
     let error = sim.call("a copy", &[], &mut |_, _| Ok(())).unwrap_err();

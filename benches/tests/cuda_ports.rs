@@ -17,12 +17,8 @@ use ptx::Outline;
 
 /// The PTX of a file of CUDA ports.
 fn compile(nvcc: &Nvcc, file: &str) -> String {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("cuda")
-        .join(file);
-    let output = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join(file)
-        .with_extension("ptx");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda").join(file);
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file).with_extension("ptx");
     let ran = Command::new(nvcc.program())
         .args(["-ptx", "-O3", "-std=c++17", "-arch=compute_75", "-o"])
         .args([&output, &source])
@@ -51,10 +47,7 @@ fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
     };
     let text = compile(nvcc, file);
     let sizes = |text: &str| -> BTreeMap<String, Vec<u32>> {
-        Outline::new(text)
-            .entries()
-            .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
-            .collect()
+        Outline::new(text).entries().map(|entry| (entry.name.to_owned(), entry.parameter_bytes)).collect()
     };
     let (of_ports, of_kernels) = (sizes(&text), sizes(KERNELS.modules[0].text));
     for (entry, parameters) in &of_ports {
@@ -85,10 +78,7 @@ fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
             }
         }
     }
-    assert_eq!(
-        checked, entries,
-        "the sweep of {name} leaves out CUDA ports"
-    );
+    assert_eq!(checked, entries, "the sweep of {name} leaves out CUDA ports");
     eprintln!("{} CUDA ports of {name} are right", checked.len());
 }
 

@@ -17,11 +17,7 @@ use criterion::{Criterion, Throughput};
 use host::Options;
 
 fn case() -> Case {
-    Case {
-        ladder: host::ladder("histogram").unwrap(),
-        label: "3000",
-        options: Options::default().with("n", 3000),
-    }
+    Case { ladder: host::ladder("histogram").unwrap(), label: "3000", options: Options::default().with("n", 3000) }
 }
 
 /// Measures what `filter` takes, into `folder`.
@@ -103,14 +99,8 @@ fn values_have_units() {
     assert_eq!(of(2_746_000.0).trim(), "2.7460 ms");
     // 2^28 words in 345 µs; 2 × 4096^3 operations in 2.746 ms.
     let rate = |throughput, time| clock.formatter().format_throughput(&throughput, time);
-    assert_eq!(
-        rate(Throughput::BytesDecimal(1 << 30), 345_120.0).trim(),
-        "3111.2 GB/s"
-    );
-    assert_eq!(
-        rate(Throughput::Elements(2 << 36), 2_746_000.0).trim(),
-        "50.051 TFLOP/s"
-    );
+    assert_eq!(rate(Throughput::BytesDecimal(1 << 30), 345_120.0).trim(), "3111.2 GB/s");
+    assert_eq!(rate(Throughput::Elements(2 << 36), 2_746_000.0).trim(), "50.051 TFLOP/s");
 }
 
 #[test]
@@ -125,11 +115,7 @@ fn a_mean_is_the_devices_time() {
     for ((name, mean), expected) in measured.iter().zip([1e5, 1.1e5]) {
         assert!((expected..expected * 1.01).contains(mean), "{name}: {mean}");
     }
-    assert_eq!(
-        nvcc.calls().len(),
-        1,
-        "the ladder's CUDA ports, and no baselines"
-    );
+    assert_eq!(nvcc.calls().len(), 1, "the ladder's CUDA ports, and no baselines");
 }
 
 #[test]
@@ -148,10 +134,6 @@ fn every_ladder_has_a_case() {
     let cases = bench::cases();
     for ladder in host::ladders() {
         let mut cases = cases.iter();
-        assert!(
-            cases.any(|case| case.ladder.name == ladder.name),
-            "{}",
-            ladder.name
-        );
+        assert!(cases.any(|case| case.ladder.name == ladder.name), "{}", ladder.name);
     }
 }

@@ -6,11 +6,7 @@ use crate::common::FakeNvcc;
 use benches::nvcc::{Nvcc, Product, Unit};
 
 fn unit(text: &'static str, arch: &str) -> Unit {
-    Unit {
-        file: "reduce.cu",
-        text,
-        product: Product::Ptx(arch.to_owned()),
-    }
+    Unit { file: "reduce.cu", text, product: Product::Ptx(arch.to_owned()) }
 }
 
 #[test]
@@ -31,10 +27,7 @@ fn what_was_made_is_not_made_again_and_what_differs_is() {
     let other = made(&[unit("a", "compute_90")]);
     assert_ne!(other[0], first[0]);
     assert_eq!(fake.calls().len(), 3);
-    assert_eq!(
-        fake.calls()[0],
-        "-O3 -std=c++17 -ptx -arch=compute_75 -o SCRATCH/result SCRATCH/reduce.cu"
-    );
+    assert_eq!(fake.calls()[0], "-O3 -std=c++17 -ptx -arch=compute_75 -o SCRATCH/result SCRATCH/reduce.cu");
     // Nothing but what was made is left.
     assert_eq!(fs::read_dir(fake.cache()).unwrap().count(), 3);
     let name = first[0].file_name().unwrap().to_str().unwrap();
@@ -45,16 +38,9 @@ fn what_was_made_is_not_made_again_and_what_differs_is() {
 fn a_failure_is_told_in_nvccs_words_and_nothing_is_kept_of_it() {
     let fake = FakeNvcc::new(None);
     let nvcc = Nvcc::at(fake.program()).unwrap();
-    let library = Unit {
-        file: "baselines.cu",
-        text: "",
-        product: Product::Library("sm_90".to_owned()),
-    };
+    let library = Unit { file: "baselines.cu", text: "", product: Product::Library("sm_90".to_owned()) };
     let mut made = nvcc.compile(&[library.clone(), unit("a", "compute_75")], &fake.cache());
-    assert!(
-        made.pop().unwrap().is_ok(),
-        "the others are not held up by it"
-    );
+    assert!(made.pop().unwrap().is_ok(), "the others are not held up by it");
     assert_eq!(
         made.pop().unwrap().unwrap_err().to_string(),
         "nvcc could not compile baselines.cu: baselines.cu(20): fatal error: cublas_v2.h: No such file"
@@ -83,12 +69,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     let fake = FakeNvcc::new(None);
     let nvcc = Nvcc::at(fake.program()).unwrap();
     let file = fake.folder.path().join("kernels.ptx");
-    let error = nvcc
-        .compile(&[unit("a", "compute_75")], &file.join("under"))
-        .pop()
-        .unwrap()
-        .unwrap_err()
-        .to_string();
+    let error = nvcc.compile(&[unit("a", "compute_75")], &file.join("under")).pop().unwrap().unwrap_err().to_string();
     for part in ["kernels.ptx/under", "LADDER_CACHE"] {
         assert!(error.contains(part), "{error}");
     }

@@ -11,11 +11,7 @@ use benches::versus::{self, Env};
 use host::{CATALOG, Catalog, Ladder, Provenance};
 
 /// Runs it: exit code, stdout, stderr.
-fn run(
-    device: fn() -> Clocked,
-    cuda: &dyn Fn() -> CudaCode,
-    args: &[&str],
-) -> (u8, String, String) {
+fn run(device: fn() -> Clocked, cuda: &dyn Fn() -> CudaCode, args: &[&str]) -> (u8, String, String) {
     run_of(&CATALOG, device, cuda, args)
 }
 
@@ -26,17 +22,9 @@ fn run_of(
     cuda: &dyn Fn() -> CudaCode,
     args: &[&str],
 ) -> (u8, String, String) {
-    let provenance = |_: &host::device::DeviceInfo| Provenance {
-        date: "2026-04-01".into(),
-        toolchain: "some rustc".into(),
-    };
-    let env = Env {
-        catalog,
-        open: &|| Ok(Box::new(device())),
-        cuda,
-        terminal: false,
-        provenance: &provenance,
-    };
+    let provenance =
+        |_: &host::device::DeviceInfo| Provenance { date: "2026-04-01".into(), toolchain: "some rustc".into() };
+    let env = Env { catalog, open: &|| Ok(Box::new(device())), cuda, terminal: false, provenance: &provenance };
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let args = ["versus"].iter().chain(args).map(Into::into);
     let code = versus::main(args, &env, &mut out, &mut err);
@@ -52,10 +40,7 @@ fn whole() -> FakeNvcc {
 /// The transpose with its first two rungs alone, so that what is shown of it does not change with the ladder.
 fn two_rungs() -> &'static Catalog {
     let transpose = host::ladder("transpose").unwrap();
-    let ladders = Box::leak(Box::new([Ladder {
-        rungs: &transpose.rungs[..2],
-        ..*transpose
-    }]));
+    let ladders = Box::leak(Box::new([Ladder { rungs: &transpose.rungs[..2], ..*transpose }]));
     Box::leak(Box::new(Catalog { ladders, ..CATALOG }))
 }
 
@@ -85,12 +70,7 @@ fn what_cannot_be_made_is_said_and_the_rest_is_measured() {
     let args = ["histogram", "--n", "3000", "--runs", "5"];
     let (code, out, _) = run(|| clocked(""), &|| nvcc.cuda(), &args);
     assert_eq!(code, 0);
-    assert!(
-        out.contains(
-            "no baselines: nvcc could not compile baselines.cu: baselines.cu(20): fatal error"
-        ),
-        "{out}"
-    );
+    assert!(out.contains("no baselines: nvcc could not compile baselines.cu: baselines.cu(20): fatal error"), "{out}");
     assert!(out.contains("0.909 (0.909–0.909)"), "{out}");
 
     let none = || CudaCode::with(Nvcc::at("no/such/nvcc".into()), PathBuf::new());
@@ -123,18 +103,12 @@ fn what_takes_too_long_is_tried_and_left_out() {
     let slow = || clocked("transpose_naive");
     let (code, out, err) = run(slow, &|| nvcc.cuda(), &TRANSPOSE);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let row = out
-        .lines()
-        .find(|line| line.contains("transpose_naive "))
-        .unwrap();
+    let row = out.lines().find(|line| line.contains("transpose_naive ")).unwrap();
     for what in ["left out (1000.000 ms)", "left out (1100.000 ms)"] {
         assert!(row.contains(what), "{row}");
     }
     let left = host::ladder("transpose").unwrap().rungs.len() - 1;
-    assert!(
-        out.contains(&format!("┆ {left:>5} ┆")),
-        "{left} rungs are left to compare: {out}"
-    );
+    assert!(out.contains(&format!("┆ {left:>5} ┆")), "{left} rungs are left to compare: {out}");
 }
 
 #[test]
@@ -147,10 +121,7 @@ fn the_readme_gets_its_tables() {
     fs::write(&readme, "no markers\n").unwrap();
     let (code, _, err) = run_of(two_rungs(), || clocked(""), &|| nvcc.cuda(), &args);
     assert_eq!(code, 2);
-    assert!(
-        err.contains("it has no line `<!-- ladder:versus-transpose:begin -->`"),
-        "{err}"
-    );
+    assert!(err.contains("it has no line `<!-- ladder:versus-transpose:begin -->`"), "{err}");
     assert!(nvcc.calls().is_empty(), "asked before anything is made");
 
     fs::write(

@@ -41,19 +41,13 @@ pub mod ladders;
 pub use engine::*;
 
 /// The PTX of all kernels, one module for each architecture that they are compiled for.
-pub static KERNELS: Kernels = Kernels {
-    modules: &EMBEDDED,
-    host_compiler: env!("LADDER_HOST_RUSTC"),
-    build_folder: env!("OUT_DIR"),
-};
+pub static KERNELS: Kernels =
+    Kernels { modules: &EMBEDDED, host_compiler: env!("LADDER_HOST_RUSTC"), build_folder: env!("OUT_DIR") };
 
 include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
 /// All ladders and their kernels.
-pub static CATALOG: Catalog = Catalog {
-    ladders: ladders::ALL,
-    kernels: &KERNELS,
-};
+pub static CATALOG: Catalog = Catalog { ladders: ladders::ALL, kernels: &KERNELS };
 
 /// All ladders, in the order in which they are taught.
 pub fn ladders() -> &'static [Ladder] {

@@ -26,19 +26,11 @@ const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.su
 const LDGSTS: &str = "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum";
 
 fn widened() -> Vec<Change> {
-    vec![Change {
-        kind: Kind::Lds,
-        effect: Effect::Widened,
-        ptx: 64,
-        sass: 40,
-    }]
+    vec![Change { kind: Kind::Lds, effect: Effect::Widened, ptx: 64, sass: 40 }]
 }
 
 fn differing(differs: Vec<Difference>) -> Replay {
-    Replay {
-        differs,
-        ..Replay::default()
-    }
+    Replay { differs, ..Replay::default() }
 }
 
 /// The line of the summary over all runs.
@@ -52,10 +44,7 @@ fn what_counts_alike_is_exact() {
     let replay = Replay::default();
     let out = agree(&replay, &[], "reduce --n=4k").printed();
     assert_eq!(total(&out)[3..], ["0", "0", "0", "0", "0"], "{out}");
-    assert_eq!(
-        total(&out)[0],
-        ladder("reduce").unwrap().rungs.len().to_string()
-    );
+    assert_eq!(total(&out)[0], ladder("reduce").unwrap().rungs.len().to_string());
     let same = "Nothing: all numbers are the same on both sides.";
     let place = "- reduce: Test GPU, compute capability 9.0, driver 1.2.3 (CUDA 12.0), ncu 2025.3.1.0 (build 0), ptxas \
                  13.0.88; 2026-04-01; compilers";
@@ -72,9 +61,7 @@ fn every_class_is_found_and_an_unexplained_difference_fails() {
     let replay = differing(vec![
         ("reduce_neighbored_less", SECTORS, |sectors| sectors * 1.005),
         ("reduce_smem_unroll4_", WAVES, |waves| waves + 66.0),
-        ("reduce_smem_unroll4_", CONFLICTS, |conflicts| {
-            conflicts + 66.0
-        }),
+        ("reduce_smem_unroll4_", CONFLICTS, |conflicts| conflicts + 66.0),
         ("reduce_smem_5", WAVES, |waves| waves * 1.5),
         ("reduce_smem_5", BY_INSTRUCTION, |waves| waves * 1.5),
         // By instruction these are counted as by the simulator.
@@ -110,28 +97,21 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
     static RUN: AtomicU32 = AtomicU32::new(0);
     let replay = differing(vec![
         // More with each run, of a kernel that waits for others.
-        ("reduce_one_launch", LOADS, |loads| {
-            loads * 2.0 + f64::from(RUN.fetch_add(1, Ordering::Relaxed))
-        }),
+        ("reduce_one_launch", LOADS, |loads| loads * 2.0 + f64::from(RUN.fetch_add(1, Ordering::Relaxed))),
         // The same in each run, and of the same loads.
         ("reduce_one_launch", SECTORS, |sectors| sectors * 2.0),
         // The same in each run, of stores.
         ("reduce_one_launch", STORES, |stores| stores * 2.0),
         // More with each run, as arbitration has it in any kernel.
-        ("reduce_one_launch", WAVES, |waves| {
-            waves * 2.0 + f64::from(RUN.load(Ordering::Relaxed))
-        }),
-        ("reduce_one_launch", CONFLICTS, |conflicts| {
-            conflicts + f64::from(RUN.load(Ordering::Relaxed))
-        }),
+        ("reduce_one_launch", WAVES, |waves| waves * 2.0 + f64::from(RUN.load(Ordering::Relaxed))),
+        ("reduce_one_launch", CONFLICTS, |conflicts| conflicts + f64::from(RUN.load(Ordering::Relaxed))),
         ("reduce_one_launch", BY_INSTRUCTION, |waves| waves * 2.0),
         // One that waits for nobody.
         ("reduce_shfl", LOADS, |loads| loads * 2.0),
     ]);
     let out = agree(&replay, &[], "reduce --n=4k --block=128").ended_with(1);
     assert_eq!(total(&out)[6..], ["2", "5"], "{out}");
-    let [loads, sectors, stores, shared @ ..] = &differences_of(&out, "reduce_one_launch")[..]
-    else {
+    let [loads, sectors, stores, shared @ ..] = &differences_of(&out, "reduce_one_launch")[..] else {
         panic!("{out}");
     };
     let runs = "waits: it waits for other blocks, and 5 runs on the GPU";
@@ -152,26 +132,15 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
 fn atomics_that_became_reductions_have_to_be_as_many() {
     const ATOM: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum";
     const RED: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum";
-    let changes = [Change {
-        kind: Kind::Atom,
-        effect: Effect::Resultless,
-        ptx: 1,
-        sass: 1,
-    }];
+    let changes = [Change { kind: Kind::Atom, effect: Effect::Resultless, ptx: 1, sass: 1 }];
     let with = |red: fn(f64) -> f64| {
-        let differs = vec![
-            ("histogram_global", ATOM, (|_| 0.0) as fn(f64) -> f64),
-            ("histogram_global", RED, red),
-        ];
+        let differs = vec![("histogram_global", ATOM, (|_| 0.0) as fn(f64) -> f64), ("histogram_global", RED, red)];
         agree(&differing(differs), &changes, "histogram --n=4k")
     };
     // 128 warps, each in about 22 sectors.
     let out = with(|_| 2889.0).printed();
     let lines = differences_of(&out, "histogram_global");
-    assert!(
-        lines[0].contains("their results are not used; together 2889 for sim's"),
-        "{lines:?}"
-    );
+    assert!(lines[0].contains("their results are not used; together 2889 for sim's"), "{lines:?}");
     for red in [(|_| 2700.0) as fn(f64) -> f64, |_| 3100.0] {
         with(red).ended_with(1);
     }
@@ -217,10 +186,7 @@ fn what_was_compared_is_kept_and_reported() {
     assert_eq!(record.text(), text);
     assert_eq!(record.runs.len(), 1);
     let run = &record.runs[0];
-    assert_eq!(
-        (&*run.ladder, run.block.as_deref()),
-        ("reduce", Some("128"))
-    );
+    assert_eq!((&*run.ladder, run.block.as_deref()), ("reduce", Some("128")));
     let plan = run.plan(&CATALOG).unwrap();
     assert_eq!(plan.launches()[0].1.block, [128, 1, 1]);
     assert_eq!(run.measured.capability, Some((9, 0)));
@@ -243,10 +209,7 @@ fn what_was_compared_is_kept_and_reported() {
     assert_has(&out, &["- shuffle: `shuffle_broadcast`"]);
 
     let written = fs::read_to_string(&doc).unwrap();
-    assert!(
-        written.starts_with("a\n<!--") && written.ends_with("-->\nb\n"),
-        "{written}"
-    );
+    assert!(written.starts_with("a\n<!--") && written.ends_with("-->\nb\n"), "{written}");
     assert_has(&written, &["explained: 64 LDS of the PTX"]);
     assert!(!written.contains("shuffle_broadcast"), "{written}");
 
@@ -268,10 +231,7 @@ fn a_ladder_that_was_compared_is_kept_where_the_next_fails() {
     let folder = tempfile::tempdir().unwrap();
     let fixture = folder.path().join("agree.json");
     let path = fixture.to_str().unwrap();
-    let replay = Replay {
-        fails_at: "histogram",
-        ..Replay::default()
-    };
+    let replay = Replay { fails_at: "histogram", ..Replay::default() };
     let update = ["--update-fixture", path];
     let ended = agree(&replay, &[], ("shuffle histogram --n=4k", update));
     assert_eq!(ended.code, 2);
@@ -293,10 +253,7 @@ fn a_ladder_that_was_compared_is_kept_where_the_next_fails() {
 fn what_a_chip_or_a_gpu_lacks_is_said() {
     let without = |metric| {
         let unknown = vec![metric];
-        let replay = Replay {
-            unknown,
-            ..Replay::default()
-        };
+        let replay = Replay { unknown, ..Replay::default() };
         agree(&replay, &[], "reduce --n=4k")
     };
     let line = "- reduce: not counted: requests of copies from global to shared\n";
@@ -306,11 +263,7 @@ fn what_a_chip_or_a_gpu_lacks_is_said() {
     let fault = Some(Fault::TooOld("reduce_shfl"));
     let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(fault))) };
     let replay = Replay::default();
-    let env = Env {
-        runner: &replay,
-        explain: &|_| Ok(Box::new(Made(Vec::new()))),
-        ..env(&open)
-    };
+    let env = Env { runner: &replay, explain: &|_| Ok(Box::new(Made(Vec::new()))), ..env(&open) };
     let out = with(&env, ("reduce --n=4k --ncu", [NCU])).printed();
     let why = "left out: reduce_shfl_128 needs compute capability 9.0";
     assert_has(&out, &[why]);

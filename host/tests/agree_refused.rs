@@ -18,22 +18,13 @@ fn what_is_missing_is_said_in_one_line() {
 #[test]
 fn what_ncu_says_is_shown() {
     for (says, parts) in [
-        (
-            (1, "==ERROR== ERR_NVGPUCTRPERM - no permission"),
-            &["NVreg_RestrictProfilingToAdminUsers=0"][..],
-        ),
+        ((1, "==ERROR== ERR_NVGPUCTRPERM - no permission"), &["NVreg_RestrictProfilingToAdminUsers=0"][..]),
         (
             (0, "Kernel; Metric; Value\nreduce; 1; 2\n"),
-            &[
-                "cannot read what ncu 2025.3.1.0 (build 0) wrote",
-                "Kernel; Metric; Value",
-            ],
+            &["cannot read what ncu 2025.3.1.0 (build 0) wrote", "Kernel; Metric; Value"],
         ),
     ] {
-        let replay = Replay {
-            says: Some(says),
-            ..Replay::default()
-        };
+        let replay = Replay { says: Some(says), ..Replay::default() };
         let err = agree(&replay, &[], "reduce --n=4k").failed_with(2);
         assert_has(&err, parts);
     }

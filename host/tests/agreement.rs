@@ -89,10 +89,7 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
 
 #[test]
 fn the_fixture_is_as_the_program_writes_it() {
-    assert!(
-        record().text() == FIXTURE,
-        "`cargo xtask agree --update-fixture` writes it anew"
-    );
+    assert!(record().text() == FIXTURE, "`cargo xtask agree --update-fixture` writes it anew");
 }
 
 #[test]
@@ -113,11 +110,7 @@ fn every_rung_that_was_measured_is_there_and_the_others_are_not_measured_yet() {
     eprintln!("{count} rungs are not measured yet: {missing:?}");
     let measured = record.runs.iter().flat_map(|run| &run.rungs);
     let measured: BTreeSet<&str> = measured.map(|row| row.rung.as_str()).collect();
-    let all: usize = CATALOG
-        .ladders
-        .iter()
-        .map(|ladder| ladder.rungs.len())
-        .sum();
+    let all: usize = CATALOG.ladders.iter().map(|ladder| ladder.rungs.len()).sum();
     assert_eq!(measured.len() + count, all);
 }
 
@@ -134,10 +127,9 @@ fn classes_follow_from_the_numbers() {
                         assert_eq!(both.class, Class::Unexplained, "{place}");
                         assert!(explanations(metric, both.sim, both.ncu, &[]).is_empty());
                     }
-                    None => assert!(
-                        matches!(both.class, Class::Explained | Class::Waits),
-                        "{place}"
-                    ),
+                    None => {
+                        assert!(matches!(both.class, Class::Explained | Class::Waits), "{place}");
+                    }
                 }
             }
         }
@@ -150,35 +142,20 @@ fn the_report_is_that_of_the_fixture() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("agreement.md");
     fs::copy(&doc, &copy).unwrap();
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .join(FIXTURE_PATH);
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(FIXTURE_PATH);
     let [from, to] = [&fixture, &copy].map(|path| path.to_str().unwrap());
     let args = ["--from", from, "--update-doc", to];
     replay::with(&replay::nothing(), args).printed();
-    assert_eq!(
-        fs::read_to_string(&doc).unwrap(),
-        fs::read_to_string(&copy).unwrap(),
-        "{DOCUMENT}"
-    );
+    assert_eq!(fs::read_to_string(&doc).unwrap(), fs::read_to_string(&copy).unwrap(), "{DOCUMENT}");
 }
 
 /// The rungs whose branches are not accounted for: some have loops, which ptxas unrolls.
-const NOT_ACCOUNTED_FOR: [&str; 4] = [
-    "reduce_grid_stride",
-    "reduce_vector",
-    "reduce_one_launch",
-    "reduce_atomic",
-];
+const NOT_ACCOUNTED_FOR: [&str; 4] = ["reduce_grid_stride", "reduce_vector", "reduce_one_launch", "reduce_atomic"];
 
 #[test]
 fn branches_differ_by_what_ptxas_made_predicates_of() {
     let record = record();
-    let runs: Vec<&Run> = record
-        .runs
-        .iter()
-        .filter(|run| run.ladder == "reduce")
-        .collect();
+    let runs: Vec<&Run> = record.runs.iter().filter(|run| run.ladder == "reduce").collect();
     assert!(!runs.is_empty());
     for run in runs {
         for (row, (launch, numbers)) in run.rungs.iter().zip(counted(run)) {

@@ -87,10 +87,7 @@ fn a_wrong_result_is_no_gain() {
     let error = measure(&CATALOG, &mut device, |_| ()).unwrap_err();
     assert!(error.is_failure());
     let text = error.to_string();
-    assert!(
-        text.starts_with("the device failed while measuring the checklist: reduce_shfl_128<<<512"),
-        "{text}"
-    );
+    assert!(text.starts_with("the device failed while measuring the checklist: reduce_shfl_128<<<512"), "{text}");
     assert_eq!(device.allocated(), 0);
 }
 
@@ -101,10 +98,7 @@ fn the_table_has_a_row_for_each_optimization_and_each_pair() {
     let (optimizations, rungs) = out.split_once("\nthe rungs that show it\n").unwrap();
     let cells = |line: &str| -> Vec<String> {
         let inner = line.trim_matches('│');
-        inner
-            .split('┆')
-            .map(|cell| cell.trim().to_owned())
-            .collect()
+        inner.split('┆').map(|cell| cell.trim().to_owned()).collect()
     };
     // Of the rows' first lines, which alone have something in the first cell.
     let rows = |table: &str| -> Vec<Vec<String>> {
@@ -112,10 +106,7 @@ fn the_table_has_a_row_for_each_optimization_and_each_pair() {
         lines.map(cells).filter(|row| !row[0].is_empty()).collect()
     };
     let (header, entries) = (&rows(optimizations)[0], &rows(optimizations)[1..]);
-    assert_eq!(
-        header,
-        &["optimization", "for the cores", "for the memory", "how"]
-    );
+    assert_eq!(header, &["optimization", "for the cores", "for the memory", "how"]);
     let names: Vec<&str> = entries.iter().map(|row| row[0].as_str()).collect();
     assert_eq!(names.join(" "), ORDER);
     // Divergence gains nothing for the memory.
@@ -146,17 +137,11 @@ fn json_has_the_numbers_before_and_after() {
     assert_eq!(pair["options"]["rows"], "256");
     // The book's own counts: 32 sectors a store, and 4.
     let stores = &pair["metrics"][0];
-    assert_eq!(
-        [&stores["what"], &stores["better"]],
-        ["sectors a store", "less"]
-    );
+    assert_eq!([&stores["what"], &stores["better"]], ["sectors a store", "less"]);
     assert_eq!([&stores["before"], &stores["after"]], [32.0, 4.0]);
     for (entry, own) in entries.iter().zip(checklist::entries()) {
         assert_eq!(entry["pairs"].as_array().unwrap().len(), own.pairs.len());
-        assert_eq!(
-            entry["strategies"].as_array().unwrap().len(),
-            own.strategies.len()
-        );
+        assert_eq!(entry["strategies"].as_array().unwrap().len(), own.strategies.len());
     }
 }
 

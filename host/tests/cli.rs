@@ -46,10 +46,7 @@ fn without_a_driver_the_best_device_is_the_simt_machine() {
     let checks = format!("{} checks", 2 * rungs("reduce"));
     assert_has(&out, &[&checks, "on SIMT machine"]);
     let out = alone("devices").printed();
-    assert!(
-        out.starts_with("sim                 SIMT machine, "),
-        "{out}"
-    );
+    assert!(out.starts_with("sim                 SIMT machine, "), "{out}");
 }
 
 #[test]
@@ -97,10 +94,7 @@ fn json_of_a_device_that_counts_has_counters_and_no_time() {
     assert_eq!(counters[requests], 3200);
     let sectors = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
     assert_eq!(counters[sectors], 4.0);
-    assert_eq!(
-        counters["l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum"],
-        0
-    );
+    assert_eq!(counters["l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum"], 0);
 
     let uncounted = alone("run reduce --n 100 --device sim --no-time --json").json();
     let mut uncounted = rows(&uncounted).iter();
@@ -132,12 +126,7 @@ fn the_list_needs_no_device() {
 fn a_right_run_ends_with_0_and_json_has_just_the_promised_fields() {
     let list = on(right, "run reduce --n 4k --runs 3 --json").json();
     assert_eq!(rows(&list).len(), rungs("reduce"));
-    let mut fields: Vec<&str> = list[0]
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(|key| &**key)
-        .collect();
+    let mut fields: Vec<&str> = list[0].as_object().unwrap().keys().map(|key| &**key).collect();
     fields.sort();
     assert_eq!(
         fields.join(" "),
@@ -178,9 +167,8 @@ fn rungs_that_have_no_tile_of_a_block_are_left_out() {
     for command in ["run transpose", "check transpose"] {
         alone((command, sizes)).printed();
     }
-    alone(("run transpose_smem", sizes)).refused(
-        "transpose_smem was not compiled for a block of 512: it was for 32x16, 32x32, 16x16",
-    );
+    alone(("run transpose_smem", sizes))
+        .refused("transpose_smem was not compiled for a block of 512: it was for 32x16, 32x32, 16x16");
 }
 
 #[test]
@@ -212,10 +200,7 @@ fn the_readme_is_rewritten_after_a_right_run_only() {
     let path = folder.path().join("README.md");
     let old = "<!-- ladder:reduce:begin -->\nold\n<!-- ladder:reduce:end -->\n";
     fs::write(&path, old).unwrap();
-    let args = (
-        "run reduce --n 1000 --update-readme",
-        [path.to_str().unwrap()],
-    );
+    let args = ("run reduce --n 1000 --update-readme", [path.to_str().unwrap()]);
 
     let wrong = on(|| Fake::new(Some(Fault::WrongSum("reduce_gmem"))), args);
     assert_eq!(wrong.code, 1);
@@ -249,11 +234,7 @@ fn a_sweep_is_a_matrix_and_ends_with_1_where_one_is_wrong() {
 #[test]
 fn devices_are_described() {
     let out = on(right, "devices").printed();
-    let lines = [
-        "gpu                 Test GPU",
-        "compute capability  7.5",
-        "peak bandwidth      320 GB/s",
-    ];
+    let lines = ["gpu                 Test GPU", "compute capability  7.5", "peak bandwidth      320 GB/s"];
     assert_has(&out, &lines);
     let list = on(right, "devices --json").json();
     assert_eq!(list[0]["multiprocessors"], 40);

@@ -17,11 +17,7 @@ fn assembled(text: &str, folder: &Path) -> Option<Result<(), String>> {
     std::fs::write(&file, text).unwrap();
     let target = text.lines().find_map(|line| line.strip_prefix(".target "));
     let arch = target.unwrap().split(',').next().unwrap();
-    let output = Command::new("ptxas")
-        .args(["-arch", arch.trim(), "-o", "/dev/null"])
-        .arg(&file)
-        .output()
-        .ok()?;
+    let output = Command::new("ptxas").args(["-arch", arch.trim(), "-o", "/dev/null"]).arg(&file).output().ok()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     Some(output.status.success().then_some(()).ok_or(said))
 }
@@ -61,26 +57,10 @@ fn an_entry_of_nvccs_takes_its_functions_and_variables_along() {
     let has_ptxas = assembled(SEVERAL, folder.path()) == Some(Ok(()));
     let outline = Outline::new(SEVERAL);
     for (entry, with, without) in [
-        (
-            "plain",
-            &[][..],
-            &["weights", "dynamic", "vprintf", "arrivals"][..],
-        ),
-        (
-            "through_functions",
-            &["weights[16]", "_Z8weightedfi("],
-            &["limit", "dynamic"],
-        ),
-        (
-            "staged",
-            &[".extern .shared .align 16 .b8 dynamic[]"],
-            &["weights", "vprintf"],
-        ),
-        (
-            "says",
-            &["vprintf", "generic($str)", "$str$1[", ".u32 limit"],
-            &["weights"],
-        ),
+        ("plain", &[][..], &["weights", "dynamic", "vprintf", "arrivals"][..]),
+        ("through_functions", &["weights[16]", "_Z8weightedfi("], &["limit", "dynamic"]),
+        ("staged", &[".extern .shared .align 16 .b8 dynamic[]"], &["weights", "vprintf"]),
+        ("says", &["vprintf", "generic($str)", "$str$1[", ".u32 limit"], &["weights"]),
         ("takes", &["takes_param_0[16]"], &["weights", "vprintf"]),
     ] {
         for lines in [SourceLines::Keep, SourceLines::Drop] {

@@ -1,8 +1,6 @@
 //! `ladder dram`: its figures as they are printed, the trace of a rung, and what it refuses.
 
-use crate::common::program::{
-    Arguments, Ended, all_refused, alone, assert_has, on_none, with_option,
-};
+use crate::common::program::{Arguments, Ended, all_refused, alone, assert_has, on_none, with_option};
 use analysis::dram::{Dram, trace};
 use host::device::Sim;
 use host::problem::Verdict;
@@ -47,9 +45,8 @@ fn the_map_of_figure_6_9_as_json() {
         .iter()
         .map(|at| ["element", "channel", "bank", "row"].map(|name| at[name].as_u64().unwrap()))
         .collect();
-    let figure: Vec<[u64; 4]> = (0..20)
-        .map(|element| [element, element / 2 % 4, element / 8 % 2, element / 16])
-        .collect();
+    let figure: Vec<[u64; 4]> =
+        (0..20).map(|element| [element, element / 2 % 4, element / 8 % 2, element / 16]).collect();
     assert_eq!(places, figure);
     let many = json("map --elements 1k");
     assert_eq!(many["elements"].as_array().unwrap().len(), 1024);
@@ -78,10 +75,7 @@ fn the_product_of_the_exercise_keeps_all_channels_busy() {
     assert_eq!(json!(channels), json!([[0], [1], [2], [3]]));
     // A longer burst needs a larger matrix: 4 × 4 is two channels' then.
     let wide = printed("tiles --burst 32");
-    assert_has(
-        &wide,
-        &["M: 2 of 4 channels busy in a phase, 2 over all phases\n"],
-    );
+    assert_has(&wide, &["M: 2 of 4 channels busy in a phase, 2 over all phases\n"]);
 }
 
 #[test]
@@ -89,10 +83,7 @@ fn a_bus_by_its_clock_and_width() {
     let bus = printed("bus --banks 25");
     insta::assert_snapshot!("a_saturated_bus", bus);
     let bus = printed("bus --width 32 --clock 1.25 --demand 25");
-    assert!(
-        bus.starts_with("a DDR bus of 32 bits at 1.25 GHz: 4 B × 2 × 1.25 GHz = 10 GB/s\n"),
-        "{bus}"
-    );
+    assert!(bus.starts_with("a DDR bus of 32 bits at 1.25 GHz: 4 B × 2 × 1.25 GHz = 10 GB/s\n"), "{bus}");
     assert_has(&bus, &["25 GB/s take 3 such channels"]);
     let bus = printed("bus --ratio 3");
     assert_has(&bus, &["to be busy all the time it takes 4 banks: R + 1"]);
@@ -101,10 +92,7 @@ fn a_bus_by_its_clock_and_width() {
     assert_eq!(bus["banks_to_saturate"], 21);
     for (banks, utilisation) in [(1, 1.0 / 21.0), (2, 2.0 / 21.0), (21, 1.0), (48, 1.0)] {
         let with = json(&format!("bus --banks {banks}"));
-        for (name, expected) in [
-            ("utilisation", utilisation),
-            ("gb_per_s", utilisation * 16.0),
-        ] {
+        for (name, expected) in [("utilisation", utilisation), ("gb_per_s", utilisation * 16.0)] {
             // Reading JSON may round the last bit.
             let found = with[name].as_f64().unwrap();
             assert!((found / expected - 1.0).abs() < 1e-15, "{name}: {with}");
@@ -113,15 +101,10 @@ fn a_bus_by_its_clock_and_width() {
     let channels_for = |args: &str| -> Vec<f64> {
         let bus = json(args);
         let demands = bus["channels_for"].as_array().unwrap().iter();
-        demands
-            .map(|own| own["channels"].as_f64().unwrap())
-            .collect()
+        demands.map(|own| own["channels"].as_f64().unwrap()).collect()
     };
     assert_eq!(channels_for("bus --demand 32 256 256.1"), [2.0, 16.0, 17.0]);
-    assert_eq!(
-        channels_for("bus --width 1 --clock 1.2 --demand 0.9"),
-        [3.0]
-    );
+    assert_eq!(channels_for("bus --width 1 --clock 1.2 --demand 0.9"), [3.0]);
     assert_eq!(bus["timeline"][0][19], "access");
     assert_eq!(bus["timeline"][0][20], "transfer");
 }
@@ -139,10 +122,7 @@ fn traced(rung: &str, kind: &str) -> Value {
 #[test]
 fn a_strided_rung_camps_on_few_channels_and_a_coalesced_one_does_not() {
     let words = 512 * 512;
-    let (coalesced, strided) = (
-        traced("transpose_naive", "load"),
-        traced("transpose_naive", "store"),
-    );
+    let (coalesced, strided) = (traced("transpose_naive", "load"), traced("transpose_naive", "store"));
     for accesses in [&coalesced, &strided] {
         assert_eq!(accesses["requests"], words / 32);
         assert_eq!(accesses["windows"].as_array().unwrap().len(), 8);
@@ -186,9 +166,7 @@ fn a_trace_counts_what_the_machine_counts() {
         for (kind, op) in [("load", "ld"), ("store", "st")] {
             let accesses = trace["accesses"].as_array().unwrap();
             let own = accesses.iter().find(|of| of["kind"] == kind);
-            let counter = |what: &str| {
-                counters[format!("l1tex__t_{what}_pipe_lsu_mem_global_op_{op}.sum")].clone()
-            };
+            let counter = |what: &str| counters[format!("l1tex__t_{what}_pipe_lsu_mem_global_op_{op}.sum")].clone();
             let counted = |what: &str| own.map_or(Value::from(0), |own| own[what].clone());
             assert_eq!(counted("requests"), counter("requests"), "{rung}, {kind}");
             assert_eq!(counted("bursts"), counter("sectors"), "{rung}, {kind}");
@@ -202,10 +180,7 @@ fn a_trace_as_text() {
     insta::assert_snapshot!("a_trace", text);
     // Blocks of another size, and windows that differ by a block.
     let text = printed("--trace histogram_global --n 5000 --block 128 --windows 30");
-    assert_has(
-        &text,
-        &["atomics, 30 windows of 1 or 2 blocks each; 80 channels"],
-    );
+    assert_has(&text, &["atomics, 30 windows of 1 or 2 blocks each; 80 channels"]);
 }
 
 #[test]
@@ -232,10 +207,7 @@ fn a_wrong_result_is_in_the_trace() {
 
 #[test]
 fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
-    let foreign_n = format!(
-        "--n is an option of {}, and not of transpose; it has --rows, --cols",
-        with_option("n")
-    );
+    let foreign_n = format!("--n is an option of {}, and not of transpose; it has --rows, --cols", with_option("n"));
     let table = format!(
         "
         map --channels 0 => --channels 0 is not possible here; it takes 1 to 128

@@ -67,15 +67,13 @@ fn a_drivers_errors_are_told_in_one_line() {
 #[test]
 fn too_much_for_the_device_says_what_it_needs_and_has() {
     let err = on_driver("small", "run reduce --n 2147483647").failed_with(2);
-    let message = "error: n = 2147483647 needs 16.2 GiB of the device's memory, which has 0.1 GiB free; --n 100000 fits";
+    let message =
+        "error: n = 2147483647 needs 16.2 GiB of the device's memory, which has 0.1 GiB free; --n 100000 fits";
     assert_eq!(err.trim_end(), message);
 }
 
 #[test]
 fn a_wrong_sum_is_wrong() {
     let out = on_driver("wrong", "run reduce --n 1000 --no-time").ended_with(1);
-    assert_has(
-        &out,
-        &["wrong: reduce_shfl_128<<<8, 128, 0>>>: block 0 of 8"],
-    );
+    assert_has(&out, &["wrong: reduce_shfl_128<<<8, 128, 0>>>: block 0 of 8"]);
 }

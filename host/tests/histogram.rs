@@ -77,11 +77,7 @@ fn aggregation_ends_the_queue_for_one_counter_where_additions_of_one_queue() {
     let waves = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum";
     let of = |outcomes: &[Outcome], rung: &str| of(outcomes, rung, waves);
     let old = counted_as("constant", Some((7, 5)));
-    assert_eq!(
-        of(&old, "histogram_private_coarsened"),
-        N as f64,
-        "one by one"
-    );
+    assert_eq!(of(&old, "histogram_private_coarsened"), N as f64, "one by one");
     assert_eq!(of(&old, "histogram_aggregated"), (N / 16) as f64);
     // From compute capability 8.0 on, lanes that add 1 to a word are counted and add together; what was collected is
     // no 1 any more.

@@ -10,12 +10,8 @@ use toolkit::access::{self, Kind};
 use toolkit::{Found, Tool, ptxas};
 
 /// The GPUs that every kernel is assembled for: Turing, Ampere, Hopper, Blackwell.
-const ARCHITECTURES: [((u32, u32), &str); 4] = [
-    ((7, 5), "sm_75"),
-    ((8, 0), "sm_80"),
-    ((9, 0), "sm_90"),
-    ((10, 0), "sm_100"),
-];
+const ARCHITECTURES: [((u32, u32), &str); 4] =
+    [((7, 5), "sm_75"), ((8, 0), "sm_80"), ((9, 0), "sm_90"), ((10, 0), "sm_100")];
 const BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
 
 /// The kernels for each architecture that they are compiled for, the oldest first.
@@ -40,28 +36,18 @@ fn assembler() -> Found {
 
 /// A kernel, of the oldest architecture.
 fn kernel(name: &str) -> &'static Function<'static> {
-    entries(&MODULES[0].1)
-        .find(|own| own.name == name)
-        .unwrap_or_else(|| panic!("there is no kernel `{name}`"))
+    entries(&MODULES[0].1).find(|own| own.name == name).unwrap_or_else(|| panic!("there is no kernel `{name}`"))
 }
 
 /// The kernels of the rungs that work in shared memory.
 fn in_shared_memory() -> Vec<&'static Function<'static>> {
-    let found: Vec<_> = all()
-        .filter(|entry| entry.name.contains("smem") || entry.name.contains("shfl"))
-        .collect();
-    assert!(
-        !found.is_empty(),
-        "no kernel is named after shared memory or shuffles"
-    );
+    let found: Vec<_> = all().filter(|entry| entry.name.contains("smem") || entry.name.contains("shfl")).collect();
+    assert!(!found.is_empty(), "no kernel is named after shared memory or shuffles");
     found
 }
 
 fn count(function: &Function<'_>, what: impl Fn(&Instruction<'_>) -> bool) -> usize {
-    function
-        .instructions()
-        .filter(|instruction| what(instruction))
-        .count()
+    function.instructions().filter(|instruction| what(instruction)).count()
 }
 
 fn is_barrier(instruction: &Instruction<'_>) -> bool {
@@ -72,24 +58,14 @@ fn is_barrier(instruction: &Instruction<'_>) -> bool {
 fn every_kernel_assembles_without_spills() {
     let assembler = assembler();
     for (own, module) in &*MODULES {
-        let runs = ARCHITECTURES
-            .iter()
-            .filter(|(newer, _)| *newer >= own.capability);
+        let runs = ARCHITECTURES.iter().filter(|(newer, _)| *newer >= own.capability);
         for (_, arch) in runs {
-            let usages = ptxas::usages(&assembler, own.text, arch)
-                .unwrap_or_else(|failure| panic!("{failure}"));
+            let usages = ptxas::usages(&assembler, own.text, arch).unwrap_or_else(|failure| panic!("{failure}"));
             for entry in entries(module) {
-                let usage = usages
-                    .get(entry.name)
-                    .unwrap_or_else(|| panic!("ptxas says nothing of {}", entry.name));
+                let usage = usages.get(entry.name).unwrap_or_else(|| panic!("ptxas says nothing of {}", entry.name));
                 assert!(usage.registers > 0, "{} for {arch}: {usage:?}", entry.name);
                 let spilled = (usage.spill_store_bytes, usage.spill_load_bytes);
-                assert_eq!(
-                    spilled,
-                    (0, 0),
-                    "{} spills on {arch} (bytes stored, loaded)",
-                    entry.name
-                );
+                assert_eq!(spilled, (0, 0), "{} spills on {arch} (bytes stored, loaded)", entry.name);
             }
         }
     }
@@ -101,9 +77,7 @@ fn memory_accesses_are_counted_as_they_are_parsed() {
     for (own, module) in &*MODULES {
         for entry in entries(module) {
             let counts = access::of_ptx(&own.part(entry.name), entry.name).unwrap();
-            let is_copy = |instruction: &&Instruction<'_>| {
-                instruction.operation() == "cp" && instruction.has("global")
-            };
+            let is_copy = |instruction: &&Instruction<'_>| instruction.operation() == "cp" && instruction.has("global");
             let bits = |instruction: &Instruction<'_>| {
                 let (elements, bits) = instruction.access().unwrap();
                 elements * bits
@@ -133,10 +107,7 @@ fn memory_accesses_are_counted_as_they_are_parsed() {
 fn older_drivers_can_load_the_ptx() {
     for ((own, module), newest) in MODULES.iter().zip([(6, 5), (8, 0)]) {
         let ((major, minor), version) = (own.capability, module.version);
-        assert!(
-            version <= newest,
-            "version {version:?} is newer than {major}.{minor} needs"
-        );
+        assert!(version <= newest, "version {version:?} is newer than {major}.{minor} needs");
         assert_eq!(module.target, [format!("sm_{major}{minor}")]);
     }
 }
@@ -145,9 +116,7 @@ fn older_drivers_can_load_the_ptx() {
 fn shared_memory_is_accessed_as_such() {
     for kernel in in_shared_memory() {
         for operation in ["ld", "st"] {
-            let shared = count(kernel, |i| {
-                i.operation() == operation && i.space() == Some(Space::Shared)
-            });
+            let shared = count(kernel, |i| i.operation() == operation && i.space() == Some(Space::Shared));
             assert!(shared > 0, "{} has no {operation}.shared", kernel.name);
         }
     }
@@ -166,34 +135,17 @@ fn a_block_size_known_at_compile_time_leaves_only_its_own_steps() {
     let small = kernel("reduce_complete_unroll_64");
     for threads in [512, 256, 128] {
         let threads_operand = Operand::Number(Number::Integer(threads));
-        let compares = count(small, |i| {
-            i.operation() == "setp" && i.operands.contains(&threads_operand)
-        });
+        let compares = count(small, |i| i.operation() == "setp" && i.operands.contains(&threads_operand));
         assert_eq!(compares, 0, "{} compares with {threads}", small.name);
     }
-    let barriers: Vec<_> = BLOCKS
-        .iter()
-        .map(|block| {
-            count(
-                kernel(&format!("reduce_complete_unroll_{block}")),
-                is_barrier,
-            )
-        })
-        .collect();
-    assert!(
-        barriers.is_sorted_by(|fewer, more| fewer < more),
-        "barriers by block size: {barriers:?}"
-    );
+    let barriers: Vec<_> =
+        BLOCKS.iter().map(|block| count(kernel(&format!("reduce_complete_unroll_{block}")), is_barrier)).collect();
+    assert!(barriers.is_sorted_by(|fewer, more| fewer < more), "barriers by block size: {barriers:?}");
 }
 
 #[test]
 fn a_complete_unroll_has_no_loop() {
-    for rung in [
-        "reduce_complete_unroll",
-        "reduce_gmem",
-        "reduce_smem",
-        "reduce_shfl",
-    ] {
+    for rung in ["reduce_complete_unroll", "reduce_gmem", "reduce_smem", "reduce_shfl"] {
         for block in BLOCKS {
             let kernel = kernel(&format!("{rung}_{block}"));
             let back: Vec<_> = kernel.backward_branches().collect();
@@ -212,10 +164,7 @@ fn shuffles_are_butterflies_over_a_whole_warp() {
         .map(|instruction| &instruction.operands[2])
         .collect();
     for mask in [16, 8, 4, 2, 1] {
-        assert!(
-            lanes.contains(&&Operand::Number(Number::Integer(mask))),
-            "no shuffle with {mask}: {lanes:?}"
-        );
+        assert!(lanes.contains(&&Operand::Number(Number::Integer(mask))), "no shuffle with {mask}: {lanes:?}");
     }
 }
 
@@ -232,12 +181,7 @@ fn instructions_know_their_rust_line() {
                 module.path_of(&place.unwrap_or(loc.place()))
             });
             let inside = located.filter(|path| Path::new(path).starts_with(&source));
-            assert!(
-                inside.count() > 0,
-                "{} has no .loc in {}",
-                kernel.name,
-                source.display()
-            );
+            assert!(inside.count() > 0, "{} has no .loc in {}", kernel.name, source.display());
         }
     }
 }

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::common::program::{
-    all_refused, alone, assert_has, has, not_tested, on, on_driver, right,
-};
+use crate::common::program::{all_refused, alone, assert_has, has, not_tested, on, on_driver, right};
 use analysis::occupancy::{self, EntryOccupancy, check};
 use host::launch::Launch;
 use host::{KERNELS, Options, ladders};
@@ -150,8 +148,7 @@ fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
         occupancy reduce_smem --device tpu => [possible values: auto, gpu, sim]
         ",
     );
-    alone("occupancy --check --device sim")
-        .refused("--check asks a GPU's driver, and a sim has none");
+    alone("occupancy --check --device sim").refused("--check asks a GPU's driver, and a sim has none");
 }
 
 /// An architecture that is in our tables and not among those of this `ptxas` is told with the latter's.
@@ -163,8 +160,7 @@ fn an_architecture_that_ptxas_does_not_know() {
     let known = toolkit::ptxas::architectures(&ptxas).unwrap();
     // The suffix is not among our tables' names, and of `sm_75` there is none.
     assert!(!known.contains(&"sm_75a".to_owned()));
-    on(right, "occupancy reduce_smem --arch sm_75a")
-        .refused("knows no sm_75a; it knows sm_75, sm_80, ");
+    on(right, "occupancy reduce_smem --arch sm_75a").refused("knows no sm_75a; it knows sm_75, sm_80, ");
 }
 
 /// The program somewhere else, on a machine without NVIDIA's tools.
@@ -177,26 +173,18 @@ fn without_ptxas_it_is_said_how_to_get_it() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("ladder");
     // By another process: a program that this one writes is busy while any other test of it forks.
-    let copied = Command::new("cp")
-        .args([env!("CARGO_BIN_EXE_ladder").as_ref(), program.as_os_str()])
-        .status()
-        .unwrap();
+    let copied =
+        Command::new("cp").args([env!("CARGO_BIN_EXE_ladder").as_ref(), program.as_os_str()]).status().unwrap();
     assert!(copied.success());
     let mut command = Command::new(&program);
     for variable in ["CARGO_TARGET_DIR", "CUDA_PATH", "CUDA_HOME", "PATH"] {
         command.env_remove(variable);
     }
-    let output = command
-        .args(["occupancy", "reduce_smem"])
-        .env(libcuda::OVERRIDE, "no/such/libcuda.so")
-        .output()
-        .unwrap();
+    let output =
+        command.args(["occupancy", "reduce_smem"]).env(libcuda::OVERRIDE, "no/such/libcuda.so").output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{err}");
-    assert_eq!(
-        err,
-        "error: no ptxas was found; `cargo xtask setup --nvidia` installs NVIDIA's tools\n"
-    );
+    assert_eq!(err, "error: no ptxas was found; `cargo xtask setup --nvidia` installs NVIDIA's tools\n");
     assert!(output.stdout.is_empty());
 }
 
@@ -263,10 +251,7 @@ fn an_entry_is_assembled_once_in_a_process() {
         assert!(command.arg("--version").output().unwrap().status.success());
     });
     assert!(known < started, "{known:?}, {started:?}");
-    let other = Launch {
-        entry: "reduce_vector_1".to_owned(),
-        ..launch
-    };
+    let other = Launch { entry: "reduce_vector_1".to_owned(), ..launch };
     let error = occupancy::usage(&KERNELS, &other, "sm_80").unwrap_err();
     let why = "reduce_vector_1 is no entry of this program's kernels";
     assert_eq!(error.to_string(), why);
@@ -295,17 +280,11 @@ fn every_entry_is_held_against_the_driver() {
 #[test]
 fn a_driver_that_says_otherwise_is_told_of() {
     let out = on_driver("crowded", "occupancy --check reduce transpose_smem").ended_with(1);
-    assert_has(
-        &out,
-        &["\ntranspose: 3 entries and blocks, 3 NOT as the driver says\n"],
-    );
+    assert_has(&out, &["\ntranspose: 3 entries and blocks, 3 NOT as the driver says\n"]);
     let line = "  reduce_smem_128 with blocks of 128: 12 blocks an SM calculated, 11 by the driver (40 registers, 512 \
                 bytes static and 0 dynamic)\n";
     assert_has(&out, &[line]);
-    assert!(
-        !out.contains("reduce_gmem"),
-        "it has no shared memory: {out}"
-    );
+    assert!(!out.contains("reduce_gmem"), "it has no shared memory: {out}");
 }
 
 #[test]

@@ -26,14 +26,9 @@ fn predicted(
     options: &[(&'static str, &str)],
 ) -> Result<LadderPrediction, Error> {
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-    let given: Vec<_> = options
-        .iter()
-        .map(|(name, value)| (*name, value.to_string()))
-        .collect();
+    let given: Vec<_> = options.iter().map(|(name, value)| (*name, value.to_string())).collect();
     let selected = select_with(&CATALOG, &names, &given).unwrap();
-    let [own] = &selected[..] else {
-        panic!("{names:?} are of several ladders")
-    };
+    let [own] = &selected[..] else { panic!("{names:?} are of several ladders") };
     let plan = own.plan(None, None)?;
     predict::ladder(&KERNELS, device, &Constants::CALIBRATED, own.ladder, plan)
 }
@@ -41,8 +36,7 @@ fn predicted(
 /// Every ladder at its default size, predicted once for all tests.
 static PREDICTED: LazyLock<Vec<LadderPrediction>> = LazyLock::new(|| {
     let all = ladders().iter();
-    all.map(|ladder| predicted(&H100, &[ladder.name], &[]).unwrap())
-        .collect()
+    all.map(|ladder| predicted(&H100, &[ladder.name], &[]).unwrap()).collect()
 });
 
 static TIMES: LazyLock<Times> = LazyLock::new(|| against::read(ladders(), &measured()).unwrap());
@@ -141,9 +135,7 @@ fn all_described_devices_can_be_predicted_for() {
     for name in Description::known() {
         let device = Description::open(name).unwrap();
         let reduce = predicted(&device, &rungs, &[("n", "4M")]).unwrap();
-        let [first, last] = &reduce.predictions[..] else {
-            panic!("{name}: {reduce:?}")
-        };
+        let [first, last] = &reduce.predictions[..] else { panic!("{name}: {reduce:?}") };
         // Nothing is faster than the memory.
         let floor = reduce.bytes as f64 / (device.memory.gb_per_s * 1e3);
         assert!(last.estimate.us > floor, "{name}");
@@ -157,10 +149,7 @@ fn refused(args: impl Arguments, part: &str) {
 
 #[test]
 fn devices_that_are_none() {
-    refused(
-        "reduce --on h10",
-        "no device is named `h10`; did you mean `h100`?",
-    );
+    refused("reduce --on h10", "no device is named `h10`; did you mean `h100`?");
     refused("reduce --on ./no/such.toml", "cannot read ./no/such.toml");
 }
 
@@ -191,11 +180,7 @@ fn descriptions_that_are_wrong_say_which_figure_and_where() {
     // The line is the section's, where sections have keys of the same name.
     let changed = text.replace("gb_per_s = 5500", "gb_per_s = 0");
     std::fs::write(&path, &changed).unwrap();
-    let line = changed
-        .lines()
-        .position(|line| line == "gb_per_s = 0")
-        .unwrap()
-        + 1;
+    let line = changed.lines().position(|line| line == "gb_per_s = 0").unwrap() + 1;
     refused(("reduce --on", [name]), &format!("line {line}: "));
 }
 
@@ -206,12 +191,7 @@ fn times_that_are_none() {
     let name = path.to_str().unwrap();
     let against = ("reduce --against", [name]);
     refused(against, "cannot read");
-    for text in [
-        "",
-        "nothing\n",
-        "[]",
-        "[{\"rung\": \"reduce_gmem\", \"time_ns\": null}]",
-    ] {
+    for text in ["", "nothing\n", "[]", "[{\"rung\": \"reduce_gmem\", \"time_ns\": null}]"] {
         std::fs::write(&path, text).unwrap();
         refused(against, "has no times of");
     }
@@ -234,10 +214,7 @@ fn the_table_and_the_json_have_the_same_numbers() {
     assert_eq!(rows.as_array().unwrap().len(), 1);
     assert_eq!(row["rung"], "histogram_private");
     assert_eq!(row["measured_ns"], 558_030.0);
-    assert_eq!(
-        row["alone_ns"].as_object().unwrap().len(),
-        PREDICTED[0].predictions[0].estimate.alone.len()
-    );
+    assert_eq!(row["alone_ns"].as_object().unwrap().len(), PREDICTED[0].predictions[0].estimate.alone.len());
     let predicted = format!("{:.2} µs", row["predicted_ns"].as_f64().unwrap() / 1e3);
     let markdown = on(right, (args, "--markdown")).printed();
     assert!(markdown.contains(&predicted), "{predicted}: {markdown}");

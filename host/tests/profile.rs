@@ -81,9 +81,7 @@ fn the_shown_metrics_are_those_of_the_texts() {
 #[test]
 fn what_is_said_of_the_numbers_is_checked() {
     let out = profile("transpose --rows=64 --cols=64 --explain").printed();
-    let (_, explained) = out
-        .split_once("--explain says what each column means\n")
-        .unwrap();
+    let (_, explained) = out.split_once("--explain says what each column means\n").unwrap();
     insta::assert_snapshot!(before_the_devices(explained));
     let out = profile("reduce --n=64k --explain").printed();
     let lines = [
@@ -101,10 +99,7 @@ fn rungs_side_by_side_on_both_devices() {
     let out = beside_a_gpu(None, (&*line, ["--ncu", NCU])).printed();
     insta::assert_snapshot!(before_the_devices(&out));
     let devices: Vec<&str> = out.lines().filter(|line| line.starts_with("on ")).collect();
-    assert!(
-        devices[0].starts_with("on Test GPU, compute capability 7.5"),
-        "{out}"
-    );
+    assert!(devices[0].starts_with("on Test GPU, compute capability 7.5"), "{out}");
     assert!(devices[1].starts_with("on SIMT machine"), "{out}");
 }
 
@@ -120,8 +115,7 @@ fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
     let args = format!("run reduce --rung {rungs} --n=4k --no-time --device gpu");
     on(open, &*args).printed();
     let log = device.borrow().as_ref().unwrap().borrow().clone();
-    let is_work =
-        |what: &&String| what.contains("<<<") || what.starts_with("hold") || *what == "read";
+    let is_work = |what: &&String| what.contains("<<<") || what.starts_with("hold") || *what == "read";
     let launched: Vec<_> = log.iter().filter(is_work).map(|own| own.as_str()).collect();
     let three = "reduce_neighbored<<<8, 512, 0>>> reduce_shfl_128<<<32, 128, 0>>> reduce_atomic_512<<<1, 512, 0>>>";
     assert_eq!(launched.join(" "), three);
@@ -131,25 +125,17 @@ fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
 fn json_has_both_devices_under_nsights_names() {
     let metrics = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,dram__bytes_read.sum.per_second,\
                    smsp__sass_average_branch_targets_threads_uniform.pct,sm__cycles_active.avg";
-    let args = (
-        "reduce_shfl --n=4k --json",
-        ["--ncu", NCU, "--metrics", metrics],
-    );
+    let args = ("reduce_shfl --n=4k --json", ["--ncu", NCU, "--metrics", metrics]);
     let all = beside_a_gpu(None, (args, "--device=both")).json();
     assert_eq!(all.as_array().unwrap().len(), 1);
     let names = [&all[0]["ladder"], &all[0]["rung"]];
     assert_eq!(names, ["reduce", "reduce_shfl"]);
     let number = |name: &str, side: &str| all[0]["metrics"][name][side].as_f64();
     let loads = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
-    for (name, sim) in [
-        (loads, Some(128.0)),
-        ("dram__bytes_read.sum.per_second", None),
-        ("sm__cycles_active.avg", None),
-    ] {
-        assert_eq!(
-            [number(name, "sim"), number(name, "gpu")],
-            [sim, Some(1001.0)]
-        );
+    for (name, sim) in
+        [(loads, Some(128.0)), ("dram__bytes_read.sum.per_second", None), ("sm__cycles_active.avg", None)]
+    {
+        assert_eq!([number(name, "sim"), number(name, "gpu")], [sim, Some(1001.0)]);
     }
     // ncu had no branches to divide by: nothing, and no zero.
     let uniform = "smsp__sass_average_branch_targets_threads_uniform.pct";
@@ -179,14 +165,8 @@ fn what_keeps_nsight_compute_from_its_work() {
     for (ncu, part) in [
         (REFUSED, "NVreg_RestrictProfilingToAdminUsers=0"),
         ("no/such/ncu", "cannot start no/such/ncu"),
-        (
-            "/bin/true",
-            "cannot read what /bin/true of an unknown version wrote: there is no table in it",
-        ),
-        (
-            "/bin/false",
-            "/bin/false of an unknown version failed with exit code 1",
-        ),
+        ("/bin/true", "cannot read what /bin/true of an unknown version wrote: there is no table in it"),
+        ("/bin/false", "/bin/false of an unknown version failed with exit code 1"),
     ] {
         beside_a_gpu(None, ("reduce_shfl --n=4k --device=gpu --ncu", [ncu])).refused(part);
     }

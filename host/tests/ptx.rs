@@ -13,15 +13,10 @@ fn printed(args: &str) -> String {
 /// The entries that a text has.
 fn entries(text: &str) -> Vec<&str> {
     let after = text.lines().filter_map(|line| line.split_once(".entry "));
-    after
-        .map(|(_, rest)| rest.trim_end_matches(['(', ')']))
-        .collect()
+    after.map(|(_, rest)| rest.trim_end_matches(['(', ')'])).collect()
 }
 
-const SUMS: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../crates/ptx/tests/fixtures/ptx/sums.ptx"
-);
+const SUMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/ptx/tests/fixtures/ptx/sums.ptx");
 
 #[test]
 fn a_rung_is_its_default_entry_and_a_ladder_those_of_its_rungs() {
@@ -82,10 +77,7 @@ fn names_that_will_not_do_are_told() {
     // What fits is listed below the first line.
     let several = ptx("shfl_");
     assert_eq!((several.code, several.out.as_str()), (2, ""));
-    assert_has(
-        &several.err,
-        &["kernels, give one of their names in full:\n"],
-    );
+    assert_has(&several.err, &["kernels, give one of their names in full:\n"]);
 }
 
 #[test]
@@ -96,10 +88,9 @@ fn a_file_has_kernels_of_its_own() {
     let several = ptx((["--file", SUMS], "sum"));
     assert_eq!((several.code, several.out.as_str()), (2, ""));
     assert_has(&several.err, &["matches 2 kernels"]);
-    for (name, says) in [
-        ("nothing", "no kernel's name contains `nothing`"),
-        ("reduce_shfl", "no kernel's name contains `reduce_shfl`"),
-    ] {
+    for (name, says) in
+        [("nothing", "no kernel's name contains `nothing`"), ("reduce_shfl", "no kernel's name contains `reduce_shfl`")]
+    {
         ptx((["--file", SUMS], name)).refused(says);
     }
     let err = ptx("--file no/such.ptx").failed_with(1);

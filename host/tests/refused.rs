@@ -4,15 +4,9 @@ use crate::common::program::{all_refused, on_none, with_option};
 
 #[test]
 fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
-    let foreign_n = format!(
-        "--n is an option of {}, and not of transpose; it has --rows, --cols",
-        with_option("n")
-    );
+    let foreign_n = format!("--n is an option of {}, and not of transpose; it has --rows, --cols", with_option("n"));
     let names: Vec<&str> = host::ladders().iter().map(|ladder| ladder.name).collect();
-    let all_ladders = format!(
-        "name a ladder or a rung: the ladders are {}, `all` is",
-        names.join(", ")
-    );
+    let all_ladders = format!("name a ladder or a rung: the ladders are {}, `all` is", names.join(", "));
     let table = format!(
         "
         run redcue => no ladder or rung is named `redcue`; did you mean `reduce`?

@@ -7,10 +7,7 @@ use host::launch::Arg;
 use host::{Effort, Entries, KERNELS, Options, Ptx, Rung, SharedMemory, ladder, ladders};
 
 fn entries_in(ptx: &'static Ptx) -> BTreeMap<&'static str, Vec<u32>> {
-    ptx.outline()
-        .entries()
-        .map(|entry| (entry.name, entry.parameter_bytes))
-        .collect()
+    ptx.outline().entries().map(|entry| (entry.name, entry.parameter_bytes)).collect()
 }
 
 /// Of the newest PTX.
@@ -27,11 +24,7 @@ fn a_device_gets_the_newest_ptx_that_it_runs() {
     assert_eq!(capability(Some((9, 0))), Some((9, 0)));
     assert_eq!(capability(Some((12, 1))), Some((9, 0)));
     assert_eq!(capability(None), Some((9, 0)));
-    for (ptx, header) in KERNELS
-        .modules
-        .iter()
-        .zip(["PTX 6.3 for sm_75", "PTX 7.8 for sm_90"])
-    {
+    for (ptx, header) in KERNELS.modules.iter().zip(["PTX 6.3 for sm_75", "PTX 7.8 for sm_90"]) {
         assert!(ptx.outline().header().ends_with(header), "{header}");
     }
 }
@@ -66,11 +59,8 @@ fn names_are_unique_and_found() {
 
 #[test]
 fn every_entry_of_the_registry_is_in_the_ptx_and_the_other_way_round() {
-    let named: BTreeSet<String> = ladders()
-        .iter()
-        .flat_map(|ladder| ladder.rungs)
-        .flat_map(|rung| rung.entry_names())
-        .collect();
+    let named: BTreeSet<String> =
+        ladders().iter().flat_map(|ladder| ladder.rungs).flat_map(|rung| rung.entry_names()).collect();
     let compiled: BTreeSet<String> = entries_in_ptx().into_keys().map(str::to_owned).collect();
     let missing: Vec<_> = named.difference(&compiled).collect();
     let unlisted: Vec<_> = compiled.difference(&named).collect();
@@ -153,8 +143,8 @@ fn options_have_defaults_that_are_possible_and_names_of_their_own() {
             assert!(option.help.len() > 5, "{} --{}", ladder.name, option.name);
             // The names of all ladders' arguments and of JSON's other fields.
             for taken in [
-                "rung", "block", "device", "runs", "no-time", "json", "markdown", "ladder", "grid",
-                "bytes", "correct", "counters", "picture", "help",
+                "rung", "block", "device", "runs", "no-time", "json", "markdown", "ladder", "grid", "bytes", "correct",
+                "counters", "picture", "help",
             ] {
                 assert_ne!(option.name, taken, "{}", ladder.name);
             }
@@ -175,9 +165,7 @@ fn a_seeds_speedup_is_over_an_earlier_rung() {
                 continue;
             };
             assert!(speedup.factor > 0.0 && speedup.factor != 1.0);
-            let earlier = ladder.rungs[..index]
-                .iter()
-                .any(|other| other.name == speedup.over);
+            let earlier = ladder.rungs[..index].iter().any(|other| other.name == speedup.over);
             assert!(earlier, "{} is compared with {}", rung.name, speedup.over);
         }
     }

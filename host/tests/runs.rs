@@ -8,12 +8,7 @@ use host::{Error, Options, Session, ladder};
 fn plan(rungs: &[String], n: u64, runs: Option<u32>) -> Result<Plan, Error> {
     let options = Options::default().with("n", n);
     let request = once("reduce", &options);
-    RunRequest {
-        rungs,
-        runs,
-        ..request
-    }
-    .plan()
+    RunRequest { rungs, runs, ..request }.plan()
 }
 
 fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
@@ -23,11 +18,7 @@ fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
 #[test]
 fn what_a_launch_changes_behind_its_outputs_is_wrong() {
     for (fault, name, expected) in [
-        (
-            Fault::OneTooMany("reduce_smem"),
-            "reduce_smem",
-            "byte 160 was written, behind the 160 bytes of the output",
-        ),
+        (Fault::OneTooMany("reduce_smem"), "reduce_smem", "byte 160 was written, behind the 160 bytes of the output"),
         (
             Fault::DirtyWorkspace("reduce_one_launch"),
             "reduce_one_launch",
@@ -56,12 +47,7 @@ fn a_wrong_rung_is_found_and_the_others_are_not_blamed() {
         assert!(!report.all_right());
         for outcome in &report.outcomes {
             let expected = outcome.rung.name != "reduce_unrolling4";
-            assert_eq!(
-                outcome.verdict.is_right(),
-                expected,
-                "{fault:?}: {}",
-                outcome.launch
-            );
+            assert_eq!(outcome.verdict.is_right(), expected, "{fault:?}: {}", outcome.launch);
         }
     }
 }
@@ -92,9 +78,7 @@ fn each_timed_launch_finds_its_inputs_whole_and_outside_the_cache() {
     assert_eq!(report.sets, 17);
     let log = log.borrow();
     assert_eq!(log.iter().filter(|line| *line == "upload").count(), 1);
-    let launches: Vec<usize> = (0..log.len())
-        .filter(|&at| log[at].contains("<<<"))
-        .collect();
+    let launches: Vec<usize> = (0..log.len()).filter(|&at| log[at].contains("<<<")).collect();
     let rungs = ladder("reduce").unwrap().rungs.len();
     assert_eq!(launches.len(), rungs * (1 + WARM_UP as usize + 5));
     let mut is_soiled = true;
@@ -138,12 +122,7 @@ fn what_is_larger_than_the_cache_has_one_set_and_what_does_not_fit_has_fewer() {
 fn a_device_without_a_clock_is_checked_and_not_timed() {
     let report = run(&mut Fake::new(None).without_clock(), 1000, Some(5)).unwrap();
     assert!(report.all_right());
-    assert!(
-        report
-            .outcomes
-            .iter()
-            .all(|outcome| outcome.samples.is_none())
-    );
+    assert!(report.outcomes.iter().all(|outcome| outcome.samples.is_none()));
     assert_eq!(report.speedup_vs_first(&report.outcomes[1]), None);
 }
 
@@ -161,10 +140,7 @@ fn without_a_copy_on_the_device_the_input_is_uploaded_again() {
     }
     assert!(session.once(rung, &launch).unwrap().time_ns.is_some());
     drop(session);
-    assert_eq!(
-        log.borrow().iter().filter(|line| *line == "upload").count(),
-        3
-    );
+    assert_eq!(log.borrow().iter().filter(|line| *line == "upload").count(), 3);
 }
 
 #[test]
@@ -174,21 +150,14 @@ fn a_problem_that_does_not_fit_says_how_much_there_is_and_what_fits() {
     let error = run(&mut device, 1 << 28, Some(1)).unwrap_err();
     let text = error.to_string();
     assert!(
-        text.starts_with(
-            "n = 268435456 needs 2.0 GiB of the device's memory, which has 0.1 GiB free; --n 100000 fits"
-        ),
+        text.starts_with("n = 268435456 needs 2.0 GiB of the device's memory, which has 0.1 GiB free; --n 100000 fits"),
         "{text}"
     );
     assert!(!error.is_failure());
-    assert!(
-        log.borrow().is_empty(),
-        "nothing is uploaded before it is known to fit"
-    );
+    assert!(log.borrow().is_empty(), "nothing is uploaded before it is known to fit");
     assert!(run(&mut device, 100_000, None).is_ok());
 
-    let text = run(&mut Fake::new(None).with_free(1 << 20), 1 << 28, None)
-        .unwrap_err()
-        .to_string();
+    let text = run(&mut Fake::new(None).with_free(1 << 20), 1 << 28, None).unwrap_err().to_string();
     assert!(text.ends_with("free some of its memory first"), "{text}");
 }
 
@@ -201,40 +170,21 @@ fn speedups_are_over_the_first_rung_of_the_ladder_and_the_one_that_ran_before() 
     assert!(close(report.speedup_vs_before(4), 2.0 / 1.75));
     assert_eq!(report.speedup_vs_before(0), None);
     // 2^16 bytes in half a millisecond.
-    assert!(close(
-        report.bytes_per_s(&report.outcomes[4]),
-        65_536.0 / 0.5e-3
-    ));
+    assert!(close(report.bytes_per_s(&report.outcomes[4]), 65_536.0 / 0.5e-3));
 
     let two = ["reduce_shfl".into(), "reduce_smem".into()];
     let plan = plan(&two, 1000, Some(1)).unwrap();
     let report = run::run(&mut Fake::new(None), plan, |_| {}).unwrap();
-    let names: Vec<_> = report
-        .outcomes
-        .iter()
-        .map(|outcome| outcome.rung.name)
-        .collect();
+    let names: Vec<_> = report.outcomes.iter().map(|outcome| outcome.rung.name).collect();
     assert_eq!(names, ["reduce_smem", "reduce_shfl"], "the ladder's order");
     assert_eq!(report.speedup_vs_first(&report.outcomes[1]), None);
-    assert!(
-        report
-            .speedup_over(&report.outcomes[1], "reduce_smem")
-            .unwrap()
-            > 1.0
-    );
+    assert!(report.speedup_over(&report.outcomes[1], "reduce_smem").unwrap() > 1.0);
 }
 
 #[test]
 fn a_rung_that_was_not_compiled_for_a_block_is_left_out() {
-    let options = Options::default()
-        .with("n", 1000)
-        .with("op", "max")
-        .with("type", "f32");
-    let request = RunRequest {
-        block: Some([1024, 1, 1]),
-        runs: None,
-        ..once("reduce", &options)
-    };
+    let options = Options::default().with("n", 1000).with("op", "max").with("type", "f32");
+    let request = RunRequest { block: Some([1024, 1, 1]), runs: None, ..once("reduce", &options) };
     let large = request.plan().unwrap();
     let names: Vec<_> = large.rungs().iter().map(|rung| rung.name).collect();
     assert_eq!(names, ["reduce_vector", "reduce_one_launch"]);

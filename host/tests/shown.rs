@@ -90,18 +90,11 @@ fn the_list() {
 #[test]
 fn help_has_the_ladders_and_their_options() {
     let open = |_| panic!("no device is opened for help");
-    let toys = cli::Env {
-        catalog: &TOYS,
-        ..env(&open)
-    };
+    let toys = cli::Env { catalog: &TOYS, ..env(&open) };
     for command in ["run", "check", "profile", "predict", "occupancy", "agree"] {
         let out = within(&toys, (command, "--help")).printed();
-        let parts = [
-            "[LADDER|RUNG]...",
-            "Options of toy: a sum, for tests",
-            "--n <N>",
-            "How many elements [default: 16384]",
-        ];
+        let parts =
+            ["[LADDER|RUNG]...", "Options of toy: a sum, for tests", "--n <N>", "How many elements [default: 16384]"];
         assert_has(&out, &parts);
     }
     let run = within(&toys, "run --help").printed();
@@ -123,10 +116,7 @@ impl Readme {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("README.md");
         fs::write(&path, text).unwrap();
-        Self {
-            _folder: folder,
-            path,
-        }
+        Self { _folder: folder, path }
     }
 
     fn text(&self) -> String {
@@ -139,22 +129,15 @@ const END: &str = "<!-- ladder:reduce:end -->";
 
 #[test]
 fn the_block_between_the_markers_is_replaced_and_nothing_else() {
-    let readme = Readme::new(&format!(
-        "# é\r\nold\n\n{BEGIN}\nold\n{END}\n\ttail without newline"
-    ));
+    let readme = Readme::new(&format!("# é\r\nold\n\n{BEGIN}\nold\n{END}\n\ttail without newline"));
     document::update(&readme.path, "reduce", "| a |\n|---|\n").unwrap();
     let once = readme.text();
-    assert_eq!(
-        once,
-        format!("# é\r\nold\n\n{BEGIN}\n| a |\n|---|\n{END}\n\ttail without newline")
-    );
+    assert_eq!(once, format!("# é\r\nold\n\n{BEGIN}\n| a |\n|---|\n{END}\n\ttail without newline"));
     document::update(&readme.path, "reduce", "| a |\n|---|\n").unwrap();
     assert_eq!(readme.text(), once, "a second time changes nothing");
     document::update(&readme.path, "reduce", "new").unwrap();
     assert!(readme.text().contains(&format!("{BEGIN}\nnew\n{END}")));
-    let left: Vec<_> = fs::read_dir(readme.path.parent().unwrap())
-        .unwrap()
-        .collect();
+    let left: Vec<_> = fs::read_dir(readme.path.parent().unwrap()).unwrap().collect();
     assert_eq!(left.len(), 1, "no temporary file stays");
 }
 
@@ -171,21 +154,12 @@ fn line_ends_are_the_files() {
 #[test]
 fn a_file_without_its_markers_once_each_and_in_order_is_left_alone() {
     for (text, why) in [
-        (
-            "nothing".to_owned(),
-            "it has no line `<!-- ladder:reduce:begin -->`",
-        ),
-        (
-            BEGIN.to_owned(),
-            "it has no line `<!-- ladder:reduce:end -->`",
-        ),
+        ("nothing".to_owned(), "it has no line `<!-- ladder:reduce:begin -->`"),
+        (BEGIN.to_owned(), "it has no line `<!-- ladder:reduce:end -->`"),
         (format!("{BEGIN}{BEGIN}{END}"), "more than once"),
         (format!("{BEGIN}{END}{BEGIN}{END}"), "more than once"),
         (format!("{END}{BEGIN}"), "stands before"),
-        (
-            "<!-- ladder:transpose:begin --><!-- ladder:transpose:end -->".to_owned(),
-            "no line",
-        ),
+        ("<!-- ladder:transpose:begin --><!-- ladder:transpose:end -->".to_owned(), "no line"),
     ] {
         let readme = Readme::new(&text);
         let error = document::update(&readme.path, "reduce", "new").unwrap_err();
@@ -208,8 +182,5 @@ fn permissions_and_links_survive() {
     document::update(&link, "reduce", "new").unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(readme.text().contains("new"));
-    assert_eq!(
-        fs::metadata(&readme.path).unwrap().permissions().mode() & 0o777,
-        0o640
-    );
+    assert_eq!(fs::metadata(&readme.path).unwrap().permissions().mode() & 0o777, 0o640);
 }

@@ -11,18 +11,11 @@ use crate::common::{counted_on, once};
 
 fn run(options: &Options, rungs: &[&str]) -> Report {
     let rungs: Vec<String> = rungs.iter().map(|&rung| rung.to_owned()).collect();
-    let request = RunRequest {
-        rungs: &rungs,
-        runs: None,
-        ..once("shuffle", options)
-    };
+    let request = RunRequest { rungs: &rungs, runs: None, ..once("shuffle", options) };
     // The caption has the number of threads.
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
     let report = counted_on(&mut sim, request);
-    assert!(
-        !report.counted() && report.runs.is_none(),
-        "it is looked at"
-    );
+    assert!(!report.counted() && report.runs.is_none(), "it is looked at");
     report
 }
 
@@ -50,11 +43,7 @@ fn the_rows() {
 
 #[test]
 fn segments_of_floats() {
-    let options = Options::default()
-        .with("type", "f32")
-        .with("width", 8)
-        .with("delta", 3)
-        .with("src", 5);
+    let options = Options::default().with("type", "f32").with("width", 8).with("delta", 3).with("src", 5);
     let report = run(&options, &["shuffle_broadcast", "shuffle_down"]);
     insta::assert_snapshot!(text(&report));
 }
@@ -73,10 +62,7 @@ fn a_terminal_shows_what_changed_in_colour() {
 fn markdown_is_plain_text_and_json_has_the_rows() {
     let report = run(&Options::default(), &["shuffle_xor"]);
     let text = document(&report).markdown();
-    assert!(
-        text.starts_with("```text\nshuffle_xor: ") && text.ends_with("```\n"),
-        "{text}"
-    );
+    assert!(text.starts_with("```text\nshuffle_xor: ") && text.ends_with("```\n"), "{text}");
     let rungs: serde_json::Value = serde_json::from_str(&document(&report).json()).unwrap();
     assert_eq!(rungs[0]["width"], 16);
     assert_eq!(rungs[0]["picture"]["after"][0], "1");

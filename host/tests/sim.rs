@@ -186,8 +186,7 @@ fn loaded_code_has_entries_of_its_own() {
     assert_eq!(f32::from_bits(read(&mut sim)), 6.0);
 
     // Which can be had with the whole of it only.
-    sim.launch(&launch(several, "arrives", one), &[out])
-        .unwrap();
+    sim.launch(&launch(several, "arrives", one), &[out]).unwrap();
     assert_eq!(read(&mut sim), 0);
 
     for (code, entry, why) in [

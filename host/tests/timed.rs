@@ -12,18 +12,12 @@ use host::{Error, Options, ladder};
 
 /// Launches take 100 µs, 200 µs and so on, each entry the time of its first launch.
 fn clocked() -> Clocked {
-    let info = DeviceInfo {
-        peak_bytes_per_s: Some(10e9),
-        ..DeviceInfo::default()
-    };
+    let info = DeviceInfo { peak_bytes_per_s: Some(10e9), ..DeviceInfo::default() };
     Clocked::new(info, |place, _, _| 1e5 * (place + 1) as f64)
 }
 
 fn run(name: &str, options: &Options) -> Report {
-    let request = RunRequest {
-        runs: Some(3),
-        ..once(name, options)
-    };
+    let request = RunRequest { runs: Some(3), ..once(name, options) };
     counted_on(&mut clocked(), request)
 }
 
@@ -111,10 +105,7 @@ fn every_launch_of_a_histogram_begins_at_zero() {
         assert_eq!(outcome.samples.as_ref().unwrap().sorted().len(), 3);
     }
     // The rungs ran one after the other on the same counters, and each was right.
-    assert_eq!(
-        report.outcomes.len(),
-        ladder("histogram").unwrap().rungs.len()
-    );
+    assert_eq!(report.outcomes.len(), ladder("histogram").unwrap().rungs.len());
 }
 
 #[test]

@@ -38,9 +38,7 @@ fn of_several_wrong_elements_the_first_by_the_inputs_rows_and_squares_is_named()
         output[to * 4..][..4].copy_from_slice(&input[at * 4..][..4]);
     }
     // Rows and columns of the input, from the last found to the first.
-    let from_last = [199, 130, 63, 10, 10, 50]
-        .into_iter()
-        .zip([149, 3, 140, 140, 138, 2]);
+    let from_last = [199, 130, 63, 10, 10, 50].into_iter().zip([149, 3, 140, 140, 138, 2]);
     for (row, column) in from_last {
         output[(column * rows + row) * 4] ^= 1;
         let Verdict::Wrong(why) = problem.check(rung, &launch, &[output.clone()]) else {
@@ -83,10 +81,7 @@ fn more_rows_of_tiles_than_a_grid_has_in_y() {
 
 fn counted(block: [u32; 3]) -> Vec<Outcome> {
     let options = shape(256, 256);
-    let request = RunRequest {
-        block: Some(block),
-        ..once("transpose", &options)
-    };
+    let request = RunRequest { block: Some(block), ..once("transpose", &options) };
     common::counted(request).outcomes
 }
 
@@ -126,8 +121,7 @@ fn padding_frees_the_tile_of_conflicts() {
 fn a_tile_coalesces_both_ways() {
     let sectors = |outcome: &Outcome| {
         ["ld", "st"].map(|op| {
-            let name =
-                format!("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{op}.ratio");
+            let name = format!("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{op}.ratio");
             outcome.counter(&name).unwrap()
         })
     };
@@ -152,10 +146,8 @@ fn windows_reach_the_last_row_wherever_they_begin() {
 /// Counters of the two rungs with large tiles.
 fn counted_large(rows: u32, cols: u32) -> [Outcome; 2] {
     let options = shape(rows, cols);
-    let request = RunRequest {
-        rungs: &["transpose_aligned".into(), "transpose_vector".into()],
-        ..once("transpose", &options)
-    };
+    let request =
+        RunRequest { rungs: &["transpose_aligned".into(), "transpose_vector".into()], ..once("transpose", &options) };
     common::counted(request).outcomes.try_into().unwrap()
 }
 
@@ -164,16 +156,12 @@ fn wide_accesses_are_free_of_conflicts_with_a_swizzle() {
     let [_, vector] = counted_large(256, 512);
     // A warp's wide access is four wavefronts, for 512 bytes.
     let ideal = 4.0;
-    assert_eq!(
-        (wavefronts(&vector, "ld"), wavefronts(&vector, "st")),
-        (1.0, 1.0)
-    );
+    assert_eq!((wavefronts(&vector, "ld"), wavefronts(&vector, "st")), (1.0, 1.0));
     let accesses = f64::from(256 * 512 / 128);
     for op in ["ld", "st"] {
         let waves = format!("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum");
         assert_eq!(vector.counter(&waves), Some(accesses * ideal), "{op}");
-        let name =
-            format!("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{op}.ratio");
+        let name = format!("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{op}.ratio");
         assert_eq!(vector.counter(&name), Some(16.0), "{op}");
     }
 }
@@ -187,11 +175,7 @@ fn windows_write_whole_sectors_of_any_shape() {
         let written = outcome.counter(sectors).unwrap();
         // Those at both ends of each row of the output may be written in halves.
         let most = fewest + f64::from(2 * cols);
-        assert!(
-            (fewest..most).contains(&written),
-            "{}: {written}",
-            outcome.rung.name
-        );
+        assert!((fewest..most).contains(&written), "{}: {written}", outcome.rung.name);
     }
     let options = shape(rows, cols);
     let request = RunRequest {

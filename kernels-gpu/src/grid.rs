@@ -17,10 +17,7 @@ impl GridStride {
     #[inline(always)]
     #[must_use]
     pub fn of_this_block(items: u32) -> Self {
-        Self {
-            first: thread::block_idx_x() * items,
-            items,
-        }
+        Self { first: thread::block_idx_x() * items, items }
     }
 }
 

@@ -24,12 +24,7 @@ use rung::{Geometry, Rung};
 rungs! { global, private, aggregated, lanes }
 
 /// A rung with several bytes a thread.
-const COARSENED: Rung = Rung {
-    geometry: Geometry::Line {
-        items_per_thread: BYTES_PER_THREAD as u32,
-    },
-    ..Rung::USUAL
-};
+const COARSENED: Rung = Rung { geometry: Geometry::Line { items_per_thread: BYTES_PER_THREAD as u32 }, ..Rung::USUAL };
 
 /// Values of a byte, and counters.
 pub const BINS: usize = 256;
@@ -66,11 +61,7 @@ unsafe fn add_private(copy: *mut u32, byte: u8, count: u32) {
 /// All threads of a block of `BLOCK` call it; `copy` is 256 words of shared memory, `bins` 256 counters of
 /// global memory; `count` adds to the copy by [`add_private`] and has no barrier.
 #[inline(always)]
-unsafe fn with_block_bins<const BLOCK: usize>(
-    copy: *mut u32,
-    bins: *mut u32,
-    count: impl FnOnce(),
-) {
+unsafe fn with_block_bins<const BLOCK: usize>(copy: *mut u32, bins: *mut u32, count: impl FnOnce()) {
     let tid = thread::thread_idx_x() as usize;
     for bin in (tid..BINS).step_by(BLOCK) {
         // SAFETY: one thread writes each counter, before the first barrier.

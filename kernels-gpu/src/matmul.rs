@@ -39,13 +39,8 @@ rungs! {
 }
 
 /// A rung whose blocks take an element of `c` for each thread: what the others differ from.
-const SQUARE: Rung = Rung {
-    geometry: Geometry::Tiles {
-        columns_per_thread: 1,
-    },
-    default_block: [32, 32, 1],
-    ..Rung::USUAL
-};
+const SQUARE: Rung =
+    Rung { geometry: Geometry::Tiles { columns_per_thread: 1 }, default_block: [32, 32, 1], ..Rung::USUAL };
 
 /// Shared memory that every device gives a block without being asked twice.
 const SHARED_BYTES: usize = 48 << 10;

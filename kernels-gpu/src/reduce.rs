@@ -52,17 +52,10 @@ rungs! {
 }
 
 /// A rung in global memory, of one data block: what the others differ from.
-const GLOBAL: Rung = Rung {
-    default_block: [512, 1, 1],
-    in_place: true,
-    ..Rung::USUAL
-};
+const GLOBAL: Rung = Rung { default_block: [512, 1, 1], in_place: true, ..Rung::USUAL };
 
 /// A rung that combines in shared memory or in registers and leaves its input as it is.
-const ON_CHIP: Rung = Rung {
-    default_block: [128, 1, 1],
-    ..Rung::USUAL
-};
+const ON_CHIP: Rung = Rung { default_block: [128, 1, 1], ..Rung::USUAL };
 
 /// The geometry of blocks that take so many elements for each of their threads.
 const fn data_blocks(items_per_thread: u32) -> Geometry {
@@ -71,10 +64,7 @@ const fn data_blocks(items_per_thread: u32) -> Geometry {
 
 /// A speedup over the first rung, as the article gives it.
 const fn published(factor: f64) -> Option<PublishedSpeedup> {
-    Some(PublishedSpeedup {
-        factor,
-        over: "reduce_neighbored",
-    })
+    Some(PublishedSpeedup { factor, over: "reduce_neighbored" })
 }
 
 /// This thread's block and its part of the input: `data_blocks` elements for each of its threads.
@@ -100,12 +90,7 @@ impl Part {
     #[inline(always)]
     fn of_block_size(block: u32, data_blocks: u32) -> Self {
         let index = thread::block_idx_x();
-        Part {
-            tid: thread::thread_idx_x(),
-            block,
-            index,
-            start: index * (block * data_blocks),
-        }
+        Part { tid: thread::thread_idx_x(), block, index, start: index * (block * data_blocks) }
     }
 
     /// The index of this thread's first element.
@@ -200,11 +185,9 @@ unsafe fn sum_into_first<const N: usize>(input: *mut i32, first: u32, block: u32
     // SAFETY: every access is below `n`.
     unsafe {
         if all_exist::<N>(first, block, n) {
-            *input.add(first as usize) =
-                load_and_combine::<i32, Sum, N, false>(input, first, block, n);
+            *input.add(first as usize) = load_and_combine::<i32, Sum, N, false>(input, first, block, n);
         } else if first < n {
-            *input.add(first as usize) =
-                load_and_combine::<i32, Sum, N, true>(input, first, block, n);
+            *input.add(first as usize) = load_and_combine::<i32, Sum, N, true>(input, first, block, n);
         }
     }
 }

@@ -18,9 +18,7 @@
 use core::array;
 
 use cuda_std::thread;
-use cuda_std::warp::{
-    WarpShuffleValue, warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_shuffle_xor,
-};
+use cuda_std::warp::{WarpShuffleValue, warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_shuffle_xor};
 use rung::{Entries, Geometry, Rung};
 
 use crate::warp::first_lanes;
@@ -90,11 +88,7 @@ pub const RUNGS: &[Rung] = &{
 /// # Safety
 /// As [`shuffle`](self) says; `exchange` is a shuffle of the lanes whose mask it is given.
 #[inline(always)]
-unsafe fn demonstrate<T: Copy, const N: usize>(
-    input: *const T,
-    output: *mut T,
-    exchange: impl Fn(u32, u32, T) -> T,
-) {
+unsafe fn demonstrate<T: Copy, const N: usize>(input: *const T, output: *mut T, exchange: impl Fn(u32, u32, T) -> T) {
     let lane = thread::thread_idx_x();
     let mask = first_lanes(thread::block_dim_x());
     let first = lane as usize * N;

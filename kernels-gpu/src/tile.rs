@@ -54,10 +54,7 @@ impl<T: Copy, const WIDTH: usize, const PAD: usize> TileWriter<T, WIDTH, PAD> {
     pub fn sync_with<const OTHER_WIDTH: usize, const OTHER_PAD: usize>(
         self,
         other: TileWriter<T, OTHER_WIDTH, OTHER_PAD>,
-    ) -> (
-        TileReader<T, WIDTH, PAD>,
-        TileReader<T, OTHER_WIDTH, OTHER_PAD>,
-    ) {
+    ) -> (TileReader<T, WIDTH, PAD>, TileReader<T, OTHER_WIDTH, OTHER_PAD>) {
         (self.sync(), TileReader(other.0))
     }
 }
@@ -85,10 +82,7 @@ impl<T: Copy, const WIDTH: usize, const PAD: usize> TileReader<T, WIDTH, PAD> {
     pub fn sync_with<const OTHER_WIDTH: usize, const OTHER_PAD: usize>(
         self,
         other: TileReader<T, OTHER_WIDTH, OTHER_PAD>,
-    ) -> (
-        TileWriter<T, WIDTH, PAD>,
-        TileWriter<T, OTHER_WIDTH, OTHER_PAD>,
-    ) {
+    ) -> (TileWriter<T, WIDTH, PAD>, TileWriter<T, OTHER_WIDTH, OTHER_PAD>) {
         (self.sync(), TileWriter(other.0))
     }
 }

@@ -28,13 +28,8 @@ use rung::{Geometry, Rung};
 rungs! { gmem, smem, unroll, aligned, vector }
 
 /// A rung whose tile has as many rows and columns as its block: what the others differ from.
-const TILED: Rung = Rung {
-    geometry: Geometry::Tiles {
-        columns_per_thread: 1,
-    },
-    default_block: [32, 16, 1],
-    ..Rung::USUAL
-};
+const TILED: Rung =
+    Rung { geometry: Geometry::Tiles { columns_per_thread: 1 }, default_block: [32, 16, 1], ..Rung::USUAL };
 
 /// Where a thread stands in its block, and where the block's tile lies in the matrix, for blocks of `X` × `Y` threads
 /// that take `ACROSS` × `X` columns.
@@ -50,10 +45,7 @@ impl<const X: usize, const Y: usize, const ACROSS: usize> Place<X, Y, ACROSS> {
     fn of_this_thread() -> Self {
         let tile_row = thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y();
         Self {
-            origin: (
-                tile_row * Y as u32,
-                thread::block_idx_x() * (ACROSS * X) as u32,
-            ),
+            origin: (tile_row * Y as u32, thread::block_idx_x() * (ACROSS * X) as u32),
             thread: (thread::thread_idx_y(), thread::thread_idx_x()),
         }
     }

@@ -102,16 +102,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
             let name = (*name).to_owned();
             Ok(Task::NewLadder { name })
         }
-        ("new", _) => Err(Failure::request(format!(
-            "`cargo xtask new` does not take `{}`",
-            words.join(" ")
-        ))
-        .hint("`new rung NAME --after RUNG` writes a rung, `new ladder NAME` a ladder")),
-        _ => Err(Failure::request(format!(
-            "`cargo xtask {task}` does not take `{}`",
-            words.join(" ")
-        ))
-        .hint("`cargo xtask --help` says what each task takes")),
+        ("new", _) => Err(Failure::request(format!("`cargo xtask new` does not take `{}`", words.join(" ")))
+            .hint("`new rung NAME --after RUNG` writes a rung, `new ladder NAME` a ladder")),
+        _ => Err(Failure::request(format!("`cargo xtask {task}` does not take `{}`", words.join(" ")))
+            .hint("`cargo xtask --help` says what each task takes")),
     }
 }
 
@@ -121,15 +115,10 @@ fn ladder(command: String, mut rest: Vec<OsString>) -> Vec<OsString> {
         rest.remove(0);
     }
     let first = rest.first().map(|first| first.to_string_lossy());
-    let names_ladder = first
-        .as_ref()
-        .is_some_and(|first| !first.starts_with('-') || matches!(&**first, "--help" | "-h"));
+    let names_ladder =
+        first.as_ref().is_some_and(|first| !first.starts_with('-') || matches!(&**first, "--help" | "-h"));
     let default = (command == "run" && !names_ladder).then(|| OsString::from("reduce"));
-    [command.into()]
-        .into_iter()
-        .chain(default)
-        .chain(rest)
-        .collect()
+    [command.into()].into_iter().chain(default).chain(rest).collect()
 }
 
 #[cfg(test)]
@@ -157,19 +146,11 @@ mod tests {
 
     #[test]
     fn the_other_commands_of_ladder_pass_everything_on() {
-        for line in [
-            "ptx",
-            "ptx --diff a b",
-            "agree --from a.json",
-            "profile all --help",
-        ] {
+        for line in ["ptx", "ptx --diff a b", "agree --from a.json", "profile all --help"] {
             assert_eq!(parsed(line), ladder(line));
         }
         let versus = parsed("versus reduce --json");
-        assert_eq!(
-            versus,
-            Ok(Task::Versus(vec!["reduce".into(), "--json".into()]))
-        );
+        assert_eq!(versus, Ok(Task::Versus(vec!["reduce".into(), "--json".into()])));
     }
 
     #[test]
@@ -185,27 +166,15 @@ mod tests {
         let name = "a".to_owned();
         assert_eq!(parsed("new ladder a"), Ok(Task::NewLadder { name }));
         let (name, after) = ("a".to_owned(), "b".to_owned());
-        assert_eq!(
-            parsed("new rung a --after b"),
-            Ok(Task::NewRung { name, after })
-        );
+        assert_eq!(parsed("new rung a --after b"), Ok(Task::NewRung { name, after }));
     }
 
     #[test]
     fn wrong_ones_say_what_is_near() {
         let error = parsed("rnu").expect_err("there is no such task");
         assert_eq!(error.code, 2);
-        assert_eq!(
-            error.hint.as_deref(),
-            Some("did you mean `cargo xtask run`?")
-        );
-        for line in [
-            "setup --nvida",
-            "doctor now",
-            "test reduce",
-            "new rung a",
-            "new",
-        ] {
+        assert_eq!(error.hint.as_deref(), Some("did you mean `cargo xtask run`?"));
+        for line in ["setup --nvida", "doctor now", "test reduce", "new rung a", "new"] {
             let error = parsed(line).expect_err("it does not take that");
             assert_eq!(error.code, 2, "{line}");
             assert!(error.message.contains("does not take"), "{line}");

@@ -21,27 +21,17 @@ pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 impl Failure {
     /// An error of work that failed: exit code 1.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            hint: None,
-            code: 1,
-        }
+        Self { message: message.into(), hint: None, code: 1 }
     }
 
     /// An error of a request that cannot be fulfilled: exit code 2.
     pub(crate) fn request(message: impl Into<String>) -> Self {
-        Self {
-            code: 2,
-            ..Self::new(message)
-        }
+        Self { code: 2, ..Self::new(message) }
     }
 
     #[must_use]
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
-        Self {
-            hint: Some(hint.into()),
-            ..self
-        }
+        Self { hint: Some(hint.into()), ..self }
     }
 
     /// A file operation that failed: `verb` as in "cannot read".
@@ -91,11 +81,7 @@ fn coloured(stream: &impl IsTerminal) -> bool {
 
 /// The text in a style, if colours are wanted.
 pub(crate) fn paint(on: bool, style: &str, text: &str) -> String {
-    if on {
-        format!("\x1b[{style}m{text}\x1b[0m")
-    } else {
-        text.to_owned()
-    }
+    if on { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
 /// A status line on standard error, like cargo's: a word in bold, and its subject.

@@ -30,11 +30,8 @@ pub(crate) fn report() -> String {
     let rustc = rustc
         .map(|rustc| format!("{} ({})", rustc.version, rustc.origin))
         .map_err(|_| "none has a core for the device; `cargo xtask setup` installs it".to_owned());
-    let mut parts = vec![
-        ("rustc for the host", host_rustc()),
-        ("rustc for the device", rustc),
-        ("LLVM's opt and llc", llvm),
-    ];
+    let mut parts =
+        vec![("rustc for the host", host_rustc()), ("rustc for the device", rustc), ("LLVM's opt and llc", llvm)];
     parts.extend(Tool::ALL.map(|tool| {
         let found = nvidia::find(tool)
             .map(|found| format!("{} ({})", found.version, found.origin))
@@ -78,10 +75,7 @@ fn text(parts: &[Part], coloured: bool) -> String {
     }
     text.push('\n');
     let works = [
-        (
-            "Building kernels",
-            ["rustc for the device", "LLVM's opt and llc"],
-        ),
+        ("Building kernels", ["rustc for the device", "LLVM's opt and llc"]),
         ("Registers and SASS", ["ptxas", "nvdisasm"]),
         ("Running on a GPU", ["NVIDIA driver", "GPU"]),
     ];

@@ -35,15 +35,11 @@ type Gpu = (String, (c_int, c_int));
 fn usable(gpus: &[Gpu]) -> Result<String, String> {
     let named = |able: bool| -> Vec<String> {
         let own = gpus.iter().filter(|gpu| (gpu.1 >= OLDEST) == able);
-        own.map(|(name, (major, minor))| format!("{name}, compute capability {major}.{minor}"))
-            .collect()
+        own.map(|(name, (major, minor))| format!("{name}, compute capability {major}.{minor}")).collect()
     };
     match (&named(true)[..], &named(false)[..]) {
         ([], []) => Err("the driver finds no GPU".to_owned()),
-        ([], old) => Err(format!(
-            "older than the kernels run on (7.5): {}",
-            old.join("; ")
-        )),
+        ([], old) => Err(format!("older than the kernels run on (7.5): {}", old.join("; "))),
         (able, _) => Ok(able.join("; ")),
     }
 }

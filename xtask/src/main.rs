@@ -60,15 +60,11 @@ fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 fn versus(arguments: &[OsString]) -> Result<ExitCode> {
-    let only_help = arguments
-        .iter()
-        .any(|word| word == "--help" || word == "-h");
+    let only_help = arguments.iter().any(|word| word == "--help" || word == "-h");
     // Reported now, before minutes of building.
     if !only_help && let Err(why) = gpu::driver().and_then(|driver| driver.gpus) {
-        return Err(Failure::request(format!(
-            "versus measures on a GPU, and there is none here: {why}"
-        ))
-        .hint("`cargo xtask run` runs the kernels on this CPU, counted instead of timed"));
+        return Err(Failure::request(format!("versus measures on a GPU, and there is none here: {why}"))
+            .hint("`cargo xtask run` runs the kernels on this CPU, counted instead of timed"));
     }
     install::device()?;
     process::run_program("versus", arguments)

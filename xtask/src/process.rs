@@ -10,8 +10,8 @@ use crate::console::{Failure, Result};
 pub(crate) fn root() -> PathBuf {
     // Cargo says where the package is when it runs the program; a program that is started by hand knows
     // where it was compiled.
-    let package = std::env::var_os("CARGO_MANIFEST_DIR")
-        .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let package =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     package.parent().unwrap_or(&package).to_owned()
 }
 
@@ -47,10 +47,8 @@ pub(crate) fn run_program(program: &str, arguments: &[OsString]) -> Result<ExitC
 /// An error has the program's output.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| Failure::new(format!("cannot run {name}: {error}")))?;
+    let output =
+        command.stdin(Stdio::null()).output().map_err(|error| Failure::new(format!("cannot run {name}: {error}")))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -68,11 +66,7 @@ pub(crate) fn visibly(command: &mut Command) -> Result<()> {
         .stdout(std::io::stderr())
         .status()
         .map_err(|error| Failure::new(format!("cannot run {name}: {error}")))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Failure::new(format!("{name} failed ({status})")))
-    }
+    if status.success() { Ok(()) } else { Err(Failure::new(format!("{name} failed ({status})"))) }
 }
 
 /// The path as seen from the repository's root, for messages.
@@ -83,19 +77,8 @@ pub(crate) fn from_root(path: &Path) -> String {
 
 /// Whether a variable describes the package that is being run, and not how the user set cargo up.
 fn of_the_outer_package(variable: &str) -> bool {
-    let exact = [
-        "CARGO_MANIFEST_DIR",
-        "CARGO_MANIFEST_PATH",
-        "CARGO_CRATE_NAME",
-        "CARGO_BIN_NAME",
-        "OUT_DIR",
-    ];
-    let prefixes = [
-        "CARGO_PKG_",
-        "CARGO_BIN_EXE_",
-        "CARGO_CFG_",
-        "CARGO_FEATURE_",
-    ];
+    let exact = ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_CRATE_NAME", "CARGO_BIN_NAME", "OUT_DIR"];
+    let prefixes = ["CARGO_PKG_", "CARGO_BIN_EXE_", "CARGO_CFG_", "CARGO_FEATURE_"];
     exact.contains(&variable) || prefixes.iter().any(|prefix| variable.starts_with(prefix))
 }
 
@@ -105,8 +88,7 @@ mod tests {
 
     #[test]
     fn settings_stay() {
-        let kept =
-            "CARGO_HOME CARGO_TARGET_DIR CARGO_NET_OFFLINE CARGO_TERM_COLOR RUSTUP_TOOLCHAIN";
+        let kept = "CARGO_HOME CARGO_TARGET_DIR CARGO_NET_OFFLINE CARGO_TERM_COLOR RUSTUP_TOOLCHAIN";
         assert!(!kept.split(' ').any(of_the_outer_package));
         let removed = ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "OUT_DIR"];
         assert!(removed.into_iter().all(of_the_outer_package));

@@ -47,19 +47,13 @@ impl Workspace {
     fn copy() -> Self {
         let original = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new");
-        let copy = Self {
-            root: folder.join("ladder"),
-            target: folder.join("target"),
-        };
+        let copy = Self { root: folder.join("ladder"), target: folder.join("target") };
         synchronize(original, &copy.root);
         copy.edit("kernels-gpu/src/lib.rs", |text| without(text, &LEFT_OUT));
         copy.edit("host/src/ladders/mod.rs", |text| without(text, &LEFT_OUT));
         // One architecture is enough: the kernels are compiled twice here.
         copy.edit("host/build.rs", |text| {
-            let (one, two) = (
-                "1] = [NvvmArch::Compute75]",
-                "2] = [NvvmArch::Compute75, NvvmArch::Compute90]",
-            );
+            let (one, two) = ("1] = [NvvmArch::Compute75]", "2] = [NvvmArch::Compute75, NvvmArch::Compute90]");
             text.replace(two, one)
         });
         copy
@@ -151,21 +145,14 @@ fn synchronize(original: &Path, copy: &Path) {
     for name in names(copy) {
         if !original.join(&name).exists() {
             let extra = copy.join(&name);
-            let removed = if extra.is_dir() {
-                fs::remove_dir_all(&extra)
-            } else {
-                fs::remove_file(&extra)
-            };
+            let removed = if extra.is_dir() { fs::remove_dir_all(&extra) } else { fs::remove_file(&extra) };
             removed.unwrap();
         }
     }
     for name in names(original) {
         let (from, to) = (original.join(&name), copy.join(&name));
         // Built, or nothing that a program is built from.
-        if ["target", ".git", "docs", "fixtures", "snapshots"]
-            .iter()
-            .any(|left_out| name == *left_out)
-        {
+        if ["target", ".git", "docs", "fixtures", "snapshots"].iter().any(|left_out| name == *left_out) {
             continue;
         }
         if from.is_dir() {
@@ -190,33 +177,21 @@ fn without(text: &str, modules: &[&str]) -> String {
 #[test]
 fn a_rung_and_a_ladder() {
     let copy = Workspace::copy();
-    let wrong = failed(
-        &copy.xtask("new rung reduce_new_in_test --after reduce_shlf"),
-        2,
-    );
-    assert!(
-        wrong.contains("did you mean `--after reduce_shfl`?"),
-        "{wrong}"
-    );
+    let wrong = failed(&copy.xtask("new rung reduce_new_in_test --after reduce_shlf"), 2);
+    assert!(wrong.contains("did you mean `--after reduce_shfl`?"), "{wrong}");
     let taken = failed(&copy.xtask("new rung reduce_smem --after reduce_shfl"), 2);
     assert!(taken.contains("already"), "{taken}");
     let no_name = failed(&copy.xtask("new rung reduce-new --after reduce_shfl"), 2);
     assert!(no_name.contains("not a name"), "{no_name}");
 
     succeeded(copy.xtask("new rung reduce_new_in_test --after reduce_shfl"));
-    failed(
-        &copy.xtask("new rung reduce_new_in_test --after reduce_shfl"),
-        2,
-    );
+    failed(&copy.xtask("new rung reduce_new_in_test --after reduce_shfl"), 2);
     succeeded(copy.xtask("new ladder ladder_in_test"));
     let taken = failed(&copy.xtask("new ladder reduce"), 2);
     assert!(taken.contains("already"), "{taken}");
     succeeded(copy.build());
     let list = succeeded(copy.ladder("list"));
-    assert!(
-        list.contains("reduce_new_in_test") && list.contains("ladder_in_test_naive"),
-        "{list}"
-    );
+    assert!(list.contains("reduce_new_in_test") && list.contains("ladder_in_test_naive"), "{list}");
     for rung in ["reduce_new_in_test", "ladder_in_test_naive"] {
         let check = format!("check {rung} --n 1000 --device sim");
         let said = failed(&copy.ladder(&check), 1);
@@ -235,9 +210,7 @@ fn a_rung_and_a_ladder() {
     }
 
     copy.edit(kernel, |text| text.replace(unfilled, SUM));
-    copy.edit("kernels-gpu/src/ladder_in_test/naive.rs", |text| {
-        text.replace(unfilled, PLUS_ONE)
-    });
+    copy.edit("kernels-gpu/src/ladder_in_test/naive.rs", |text| text.replace(unfilled, PLUS_ONE));
     succeeded(copy.build());
     for command in [
         "list ladder_in_test",

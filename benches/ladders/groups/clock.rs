@@ -58,9 +58,7 @@ impl Formatter {
     fn scale(throughput: &Throughput, per_second: f64) -> (f64, &'static str) {
         let units = match throughput {
             Throughput::Bits(_) => ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"],
-            Throughput::Bytes(_) | Throughput::BytesDecimal(_) => {
-                ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]
-            }
+            Throughput::Bytes(_) | Throughput::BytesDecimal(_) => ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"],
             Throughput::Elements(_) | Throughput::ElementsAndBytes { .. } => {
                 ["FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s"]
             }
@@ -89,20 +87,13 @@ impl ValueFormatter for Formatter {
         unit
     }
 
-    fn scale_throughputs(
-        &self,
-        typical: f64,
-        throughput: &Throughput,
-        values: &mut [f64],
-    ) -> &'static str {
+    fn scale_throughputs(&self, typical: f64, throughput: &Throughput, values: &mut [f64]) -> &'static str {
         let amount = match *throughput {
             Throughput::Bits(amount)
             | Throughput::Bytes(amount)
             | Throughput::BytesDecimal(amount)
             | Throughput::Elements(amount)
-            | Throughput::ElementsAndBytes {
-                elements: amount, ..
-            } => amount as f64,
+            | Throughput::ElementsAndBytes { elements: amount, .. } => amount as f64,
         };
         let per_second = |nanoseconds: f64| amount / (nanoseconds * 1e-9);
         let (scale, unit) = Self::scale(throughput, per_second(typical));

@@ -43,11 +43,7 @@ pub(crate) fn references(criterion: &mut Criterion, filter: &Filter) {
         });
         group.bench_function(recursive, |bencher| {
             // It works in place: each run takes a copy, made out of the time.
-            bencher.iter_batched_ref(
-                || data.clone(),
-                |copy| recursive_reduce(copy),
-                BatchSize::LargeInput,
-            );
+            bencher.iter_batched_ref(|| data.clone(), |copy| recursive_reduce(copy), BatchSize::LargeInput);
         });
     }
     group.finish();
@@ -67,12 +63,7 @@ pub(crate) fn references(criterion: &mut Criterion, filter: &Filter) {
 
 type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
 
-fn reference(
-    group: &mut Group<'_>,
-    function: &str,
-    ladder: &'static Ladder,
-    options: &Options,
-) -> Result<(), Error> {
+fn reference(group: &mut Group<'_>, function: &str, ladder: &'static Ladder, options: &Options) -> Result<(), Error> {
     let fresh = || -> Result<Box<dyn Problem>, Error> {
         let problem = ladder.problem(options)?;
         // An input is made when it is first asked for, which is not to be measured.
@@ -108,12 +99,7 @@ pub(crate) fn machine(criterion: &mut Criterion, filter: &Filter) {
     }
 }
 
-fn machine_on(
-    criterion: &mut Criterion,
-    filter: &Filter,
-    title: &str,
-    case: &Case,
-) -> Result<(), Error> {
+fn machine_on(criterion: &mut Criterion, filter: &Filter, title: &str, case: &Case) -> Result<(), Error> {
     let ladder = case.ladder;
     let problem = ladder.problem(&case.options)?;
     let mut rungs = ladder.select(&[], &*problem)?;

@@ -28,8 +28,7 @@ enum Chosen {
 impl Filter {
     /// Reads the arguments, without the program's name, as criterion does.
     pub(crate) fn new(args: impl IntoIterator<Item = String>) -> Self {
-        let (mut wanted, mut is_exact, mut is_listing, mut is_ignored) =
-            (None, false, false, false);
+        let (mut wanted, mut is_exact, mut is_listing, mut is_ignored) = (None, false, false, false);
         let has_value = |option: &str| WITH_VALUE.split_whitespace().any(|name| name == option);
         let mut args = args.into_iter();
         while let Some(arg) = args.next() {

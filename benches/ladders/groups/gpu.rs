@@ -51,10 +51,7 @@ pub(crate) fn ladders(
         }
         if let Err(error) = measured {
             let name = case.ladder.name;
-            eprintln!(
-                "{name} {label} is not measured to its end: {error}",
-                label = case.label
-            );
+            eprintln!("{name} {label} is not measured to its end: {error}", label = case.label);
         }
     }
 }

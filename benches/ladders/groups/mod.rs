@@ -28,14 +28,7 @@ pub(crate) fn main() {
             let clock = DeviceTime::default();
             let mut criterion = settings(clock.clone()).configure_from_args();
             let mut cuda = CudaCode::find();
-            ladders(
-                &mut criterion,
-                &clock,
-                &mut *gpu,
-                &mut cuda,
-                &filter,
-                &cases(),
-            );
+            ladders(&mut criterion, &clock, &mut *gpu, &mut cuda, &filter, &cases());
             criterion.final_summary();
         }
         Err(error) => eprintln!("only the CPU is measured: {}", benches::Error::from(error)),

@@ -16,11 +16,6 @@ fn main() -> ExitCode {
         terminal: stdout().is_terminal(),
         provenance: &|device| Provenance::now(&KERNELS, device),
     };
-    let code = versus::main(
-        std::env::args_os(),
-        &env,
-        &mut anstream::stdout(),
-        &mut anstream::stderr(),
-    );
+    let code = versus::main(std::env::args_os(), &env, &mut anstream::stdout(), &mut anstream::stderr());
     ExitCode::from(code)
 }

@@ -63,9 +63,7 @@ impl<'a> Row<'a> {
             rung: contestant.rung.map(|rung| rung.name),
             is_bound: contestant.is_bound,
             time_ns: contestant.spread(),
-            gb_per_s: bytes_per_s
-                .filter(|_| contest.flops.is_none())
-                .map(|bytes| bytes / 1e9),
+            gb_per_s: bytes_per_s.filter(|_| contest.flops.is_none()).map(|bytes| bytes / 1e9),
             tflop_per_s: contest.flops_per_s(contestant).map(|flops| flops / 1e12),
             over_cuda_port: contest.over_port(contestant),
             top_over_it: top.and_then(|top| top.over(contestant)),
@@ -85,11 +83,7 @@ pub fn json(results: &Results) -> String {
     let ratios = targets::ratios(&results.contests);
     let case = |contest| Case {
         contest,
-        contestants: contest
-            .contestants
-            .iter()
-            .map(|contestant| Row::new(contest, contestant))
-            .collect(),
+        contestants: contest.contestants.iter().map(|contestant| Row::new(contest, contestant)).collect(),
     };
     let document = Document {
         circumstances: &results.circumstances,

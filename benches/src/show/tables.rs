@@ -67,22 +67,14 @@ fn add(document: &mut Document, tables: [Table; 2]) {
 
 /// Where, when and with which compilers it was measured.
 fn caption(circumstances: &Circumstances) -> Vec<String> {
-    let Circumstances {
-        device,
-        rounds,
-        date,
-        command,
-        ..
-    } = circumstances;
+    let Circumstances { device, rounds, date, command, .. } = circumstances;
     let mut with = vec![circumstances.toolchain.clone()];
     let nvcc = circumstances.nvcc.iter();
     with.extend(nvcc.map(|version| format!("CUDA ports by nvcc {version}")));
     with.extend(circumstances.baselines.clone());
     vec![
         format!("on {device}"),
-        format!(
-            "{rounds} rounds of one launch each, in turn, timed by the device's events; {RATIOS}"
-        ),
+        format!("{rounds} rounds of one launch each, in turn, timed by the device's events; {RATIOS}"),
         format!("{date}; {}", with.join(", ")),
         format!("`{command}`"),
     ]
@@ -126,9 +118,7 @@ fn rate_unit(contest: &Contest) -> &'static str {
 fn time_cells(contestant: &Measured) -> [Cell; 2] {
     match (&contestant.outcome, contestant.spread()) {
         (_, Some(spread)) => [duration(spread.median).into(), quartiles(spread).into()],
-        (Outcome::LeftOut(tried), None) => {
-            [format!("left out ({})", duration(*tried)).into(), "".into()]
-        }
+        (Outcome::LeftOut(tried), None) => [format!("left out ({})", duration(*tried)).into(), "".into()],
         (Outcome::Wrong(_) | Outcome::Timed(_), None) => [Cell::bad("WRONG"), "".into()],
     }
 }
@@ -157,9 +147,7 @@ fn rungs(contest: &Contest) -> Table {
     let last = ["CUDA C++", "rung / CUDA C++"].map(Column::number);
     let all = contest.of_kind(Kind::Rung);
     timed(contest, Column::name("rung"), last, all, |contestant| {
-        let port = contestant
-            .rung
-            .and_then(|rung| contest.named(&port_name(rung)));
+        let port = contestant.rung.and_then(|rung| contest.named(&port_name(rung)));
         let of_port = port.map_or(NOTHING.into(), |port| time_cells(port)[0].clone());
         [of_port, ratio(contest.over_port(contestant)).into()]
     })
@@ -172,10 +160,7 @@ fn baselines(contest: &Contest) -> Table {
     let all = contest.contestants.iter().filter(|own| own.is_other());
     timed(contest, Column::name("against"), last, all, |contestant| {
         let name = top.map_or(NOTHING, |top| &top.name);
-        [
-            name.into(),
-            ratio(top.and_then(|top| top.over(contestant))).into(),
-        ]
+        [name.into(), ratio(top.and_then(|top| top.over(contestant))).into()]
     })
 }
 

@@ -19,8 +19,7 @@ use host::{KERNELS, Ptx};
 use stand_in::clocked::Clocked;
 
 /// The library of baselines.
-pub static LIBRARY: LazyLock<PathBuf> =
-    LazyLock::new(|| stand_in::built("benches/tests/stand_in/baselines.rs"));
+pub static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| stand_in::built("benches/tests/stand_in/baselines.rs"));
 
 /// The kernels for the newest devices, as the machine runs them.
 pub fn kernels() -> &'static Ptx {
@@ -99,11 +98,7 @@ pub fn clocked(slow: &'static str) -> Clocked {
     Clocked::new(info, move |place, code, entry| {
         let count = launches.entry((code, entry.to_owned())).or_default();
         *count += 1;
-        let base = if entry == slow {
-            1e9
-        } else {
-            1e5 - 5e3 * place as f64
-        };
+        let base = if entry == slow { 1e9 } else { 1e5 - 5e3 * place as f64 };
         let port = if code == Code::Kernels { 1.0 } else { 1.1 };
         let late = if count.is_multiple_of(4) { 1.01 } else { 1.0 };
         base * port * late

@@ -40,11 +40,7 @@ pub fn check(path: &Path, ladder: &str) -> Result<(), Error> {
 pub fn update(path: &Path, ladder: &str, body: &str) -> Result<(), Error> {
     let text = read(path)?;
     let range = between(&text, ladder).map_err(|why| update_error(path, why))?;
-    let newline = if text[range.start..].starts_with("\r\n") {
-        "\r\n"
-    } else {
-        "\n"
-    };
+    let newline = if text[range.start..].starts_with("\r\n") { "\r\n" } else { "\n" };
     let mut block = String::from(newline);
     for line in body.trim_end().lines() {
         block += line;
@@ -102,9 +98,7 @@ fn only(text: &str, marker: &str) -> Result<usize, String> {
     let mut places = text.match_indices(marker).map(|(place, _)| place);
     match (places.next(), places.next()) {
         (Some(place), None) => Ok(place),
-        (None, _) => Err(format!(
-            "it has no line `{marker}`; add one where the table shall be"
-        )),
+        (None, _) => Err(format!("it has no line `{marker}`; add one where the table shall be")),
         (Some(_), Some(_)) => Err(format!("it has `{marker}` more than once; keep one")),
     }
 }

@@ -37,9 +37,7 @@ pub enum Error {
         hint: String,
     },
     /// The metric of this name is one of Nsight Compute's, and there is no GPU to count it.
-    #[error(
-        "the SIMT machine does not count {0}; --device gpu asks Nsight Compute for it, if it has it"
-    )]
+    #[error("the SIMT machine does not count {0}; --device gpu asks Nsight Compute for it, if it has it")]
     NotOnSim(String),
     /// The chip does not have these metrics.
     #[error("{device} has no metric {}; {hint}`ncu --query-metrics` lists what it has", .metrics.join(", "))]
@@ -86,9 +84,7 @@ pub enum Error {
     #[error("sim and GPU cannot be compared here: {}", .0.join("; "))]
     Missing(Vec<String>),
     /// A recorded run of this ladder cannot be repeated with this program, for this reason.
-    #[error(
-        "a recorded run of the ladder {0} cannot be repeated: {1}; `cargo xtask agree` records it anew on a GPU"
-    )]
+    #[error("a recorded run of the ladder {0} cannot be repeated: {1}; `cargo xtask agree` records it anew on a GPU")]
     Unrepeatable(String, String),
     /// The PTX of this entry cannot be compared with its SASS, because a tool failed.
     #[error("what ptxas made of {0} is not known: {1}")]
@@ -117,9 +113,7 @@ pub enum Error {
     #[error("which rung? `ladder list` names them; --check takes all where none is named")]
     NoRung,
     /// A device of this kind has no driver to ask.
-    #[error(
-        "--check asks a GPU's driver, and a {0} has none; --arch shows the occupancy without one"
-    )]
+    #[error("--check asks a GPU's driver, and a {0} has none; --arch shows the occupancy without one")]
     NoDriver(&'static str),
 
     /// A file does not describe a device.
@@ -151,29 +145,19 @@ pub enum Error {
         most: String,
     },
     /// A burst of the model of DRAM, with its number of bytes, ends within an element of this many bytes.
-    #[error(
-        "a burst of {0} bytes is no whole number of elements of {1}; --burst takes a multiple of --element"
-    )]
+    #[error("a burst of {0} bytes is no whole number of elements of {1}; --burst takes a multiple of --element")]
     PartOfAnElement(u64, u64),
 }
 
 impl Error {
     /// The error of doing something to the file at `path`.
     pub fn file(doing: &'static str, path: &Path, why: impl ToString) -> Self {
-        Self::File {
-            doing,
-            path: path.display().to_string(),
-            why: why.to_string(),
-        }
+        Self::File { doing, path: path.display().to_string(), why: why.to_string() }
     }
 
     /// The error when nothing of this kind has this name.
     pub(crate) fn unknown(kind: &'static str, name: &str, hint: String) -> Self {
-        Self::Unknown {
-            kind,
-            name: name.to_owned(),
-            hint,
-        }
+        Self::Unknown { kind, name: name.to_owned(), hint }
     }
 
     /// Whether a device or a tool failed, instead of a request that cannot be fulfilled.

@@ -67,11 +67,7 @@ struct Plan<'a> {
 impl<'a> Plan<'a> {
     fn new(selected: &'a Selection, blocks: &'a [[u32; 3]]) -> Result<Self, Error> {
         let problems = selected.combinations()?;
-        let plan = Self {
-            selected,
-            blocks,
-            problems,
-        };
+        let plan = Self { selected, blocks, problems };
         // A block that no rung supports is refused before the sweep, by trying it on the default problem.
         let some = [Options::default()];
         for options in plan.problems.as_deref().unwrap_or(&some) {
@@ -109,10 +105,7 @@ impl<'a> Plan<'a> {
             "sim" => Effort::Quick,
             _ => Effort::Full,
         };
-        let problems = self
-            .problems
-            .clone()
-            .unwrap_or_else(|| (ladder.sweep)(effort));
+        let problems = self.problems.clone().unwrap_or_else(|| (ladder.sweep)(effort));
         let bar = progress_bar(problems.len(), terminal);
         let mut sweep = Sweep::default();
         for options in &problems {
@@ -137,9 +130,7 @@ impl<'a> Plan<'a> {
                     correct: verdict.is_right(),
                     wrong: match verdict {
                         Verdict::Right => None,
-                        Verdict::Wrong(why) => {
-                            Some(format!("wrong: {launch} at {problem_size}: {why}"))
-                        }
+                        Verdict::Wrong(why) => Some(format!("wrong: {launch} at {problem_size}: {why}")),
                     },
                     problem: problem_size,
                     column: problem.column(),

@@ -48,9 +48,6 @@ impl<A: Args> CommandArgs<A> {
     }
 
     pub(crate) fn read(env: &Env<'_>, matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self {
-            targets: Targets::read(env.catalog, matches),
-            own: A::from_arg_matches(matches)?,
-        })
+        Ok(Self { targets: Targets::read(env.catalog, matches), own: A::from_arg_matches(matches)? })
     }
 }

@@ -36,18 +36,11 @@ pub type FindExplain<'a> = dyn Fn(Option<(u32, u32)>) -> Result<Box<dyn Explain>
 impl<'a> Env<'a> {
     /// Nsight Compute's program, to profile this very program with on a GPU.
     pub(crate) fn ncu(&self, program: PathBuf, gpu: &DeviceInfo) -> std::io::Result<Ncu<'a>> {
-        Ok(Ncu {
-            program,
-            profiled: std::env::current_exe()?,
-            device: gpu.name.clone(),
-            runner: self.runner,
-        })
+        Ok(Ncu { program, profiled: std::env::current_exe()?, device: gpu.name.clone(), runner: self.runner })
     }
 
     pub(crate) fn style(&self) -> OutputStyle {
-        OutputStyle {
-            terminal: self.terminal,
-        }
+        OutputStyle { terminal: self.terminal }
     }
 }
 

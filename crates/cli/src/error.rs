@@ -38,9 +38,7 @@ impl Error {
     pub(crate) fn several_kernels<'a>(name: &str, kernels: impl Iterator<Item = &'a str>) -> Self {
         let kernels: Vec<&str> = kernels.collect();
         let (count, kernels) = (kernels.len(), kernels.join("\n  "));
-        Self::Request(format!(
-            "`{name}` matches {count} kernels, give one of their names in full:\n  {kernels}"
-        ))
+        Self::Request(format!("`{name}` matches {count} kernels, give one of their names in full:\n  {kernels}"))
     }
 
     /// The error for a function that a text does not have.

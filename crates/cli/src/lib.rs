@@ -77,12 +77,7 @@ pub fn run_process(catalog: &'static Catalog) -> ExitCode {
 
 /// Runs the program and returns its exit code: 0 for success, 1 for a wrong result or a failure of a device, 2 for a
 /// request that cannot be fulfilled. Errors are one line on `err`.
-pub fn main(
-    args: impl IntoIterator<Item = OsString>,
-    env: &Env<'_>,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> u8 {
+pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let scope = Scope::of(env.catalog, &args);
     let done = match program(&scope).try_get_matches_from(&args) {
@@ -113,9 +108,7 @@ fn program(scope: &Scope) -> clap::Command {
     });
     clap::Command::new("ladder")
         .version(env!("CARGO_PKG_VERSION"))
-        .about(
-            "Runs ladders of GPU kernels: each rung computes the same thing, a little faster, and teaches why",
-        )
+        .about("Runs ladders of GPU kernels: each rung computes the same thing, a little faster, and teaches why")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(subcommands)
@@ -140,9 +133,7 @@ fn refuse(
             return 2;
         }
         // clap suggests the subcommands of a command.
-        ErrorKind::InvalidSubcommand
-            if command.is_some_and(|own| *own == *text(ContextKind::InvalidSubcommand)) =>
-        {
+        ErrorKind::InvalidSubcommand if command.is_some_and(|own| *own == *text(ContextKind::InvalidSubcommand)) => {
             let name = text(ContextKind::InvalidSubcommand);
             let known: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
             let hint = did_you_mean(&name, "commands", &known);

@@ -110,13 +110,9 @@ fn devices(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 }
 
 fn facts(info: &DeviceInfo) -> impl Iterator<Item = (&'static str, String)> {
-    let capability = info
-        .compute_capability
-        .map(|(major, minor)| format!("{major}.{minor}"));
+    let capability = info.compute_capability.map(|(major, minor)| format!("{major}.{minor}"));
     let multiprocessors = info.multiprocessors.map(|count| count.to_string());
-    let peak = info
-        .peak_bytes_per_s
-        .map(|peak| format!("{:.0} GB/s", peak / 1e9));
+    let peak = info.peak_bytes_per_s.map(|peak| format!("{:.0} GB/s", peak / 1e9));
     let facts = [
         (info.kind, Some(info.name.clone())),
         ("compute capability", capability),
@@ -127,7 +123,5 @@ fn facts(info: &DeviceInfo) -> impl Iterator<Item = (&'static str, String)> {
         ("peak bandwidth", peak),
         ("driver", info.driver.clone()),
     ];
-    facts
-        .into_iter()
-        .filter_map(|(what, value)| Some((what, value?)))
+    facts.into_iter().filter_map(|(what, value)| Some((what, value?)))
 }

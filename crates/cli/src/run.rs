@@ -62,9 +62,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return Err(Error::Request(why.to_owned()));
     }
     let selected = targets.select(env.catalog)?;
-    let plans = selected
-        .iter()
-        .map(|own| own.plan(targets.block(), args.runs(own)));
+    let plans = selected.iter().map(|own| own.plan(targets.block(), args.runs(own)));
     let plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     if let Some(readme) = &args.update_readme {
         for own in &selected {
@@ -96,10 +94,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             Some(path) if is_right => document::update(path, own.ladder.name, &shown.markdown())?,
             Some(path) => {
                 let path = path.display();
-                complain(
-                    to.err,
-                    &format!("{path} is left as it was: a result is wrong"),
-                );
+                complain(to.err, &format!("{path} is left as it was: a result is wrong"));
             }
             None => {}
         }

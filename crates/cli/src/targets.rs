@@ -37,13 +37,8 @@ pub struct Targets {
 
 impl Scope {
     /// Finds the ladders that this command line names, so that the help only shows their options.
-    pub fn of<'a>(
-        catalog: &'static Catalog,
-        args: impl IntoIterator<Item = &'a (impl AsRef<OsStr> + 'a)>,
-    ) -> Self {
-        let words = args
-            .into_iter()
-            .filter_map(|arg| arg.as_ref().to_str().map(str::to_owned));
+    pub fn of<'a>(catalog: &'static Catalog, args: impl IntoIterator<Item = &'a (impl AsRef<OsStr> + 'a)>) -> Self {
+        let words = args.into_iter().filter_map(|arg| arg.as_ref().to_str().map(str::to_owned));
         let words: Vec<String> = words.collect();
         let has = |ladder: &Ladder, word: &String| *word == ladder.name || ladder.has(word);
         let is_named = |ladder: &&Ladder| words.iter().any(|word| has(ladder, word));
@@ -71,10 +66,7 @@ impl Scope {
 
     /// Adds ladders and rungs to a command, and nothing else.
     pub fn names(&self, command: clap::Command) -> clap::Command {
-        let names = Arg::new("names")
-            .value_name("LADDER|RUNG")
-            .num_args(0..)
-            .help(format!("{NAMES} [default: all]"));
+        let names = Arg::new("names").value_name("LADDER|RUNG").num_args(0..).help(format!("{NAMES} [default: all]"));
         let rung = Arg::new("rung")
             .long("rung")
             .value_name("NAME")
@@ -134,9 +126,7 @@ fn single(arg: Arg) -> Arg {
 
 /// An argument that takes several values.
 fn several(arg: Arg) -> Arg {
-    arg.action(ArgAction::Append)
-        .num_args(1..)
-        .allow_negative_numbers(true)
+    arg.action(ArgAction::Append).num_args(1..).allow_negative_numbers(true)
 }
 
 /// The names of all ladders' options, each once.
@@ -157,10 +147,7 @@ fn described_option(option: &Opt) -> String {
         Kind::Size | Kind::SizeOr(_) | Kind::Text => String::new(),
     };
     let flag = format!("--{} <{}>", option.name, option.metavar);
-    format!(
-        "      {flag:22} {}{words} [default: {}]",
-        option.help, option.default
-    )
+    format!("      {flag:22} {}{words} [default: {}]", option.help, option.default)
 }
 
 impl Targets {

@@ -34,9 +34,7 @@ pub fn differences(instances: &[Instance], gpu: &[u64], sim: &[u64]) -> Vec<Stri
             if !same(form, *gpu, *sim) && !form.is_undefined(operands, &instance.written) {
                 let operands: Vec<_> = operands.iter().map(|own| format!("{own:#x}")).collect();
                 let (text, operands) = (instance.text(), operands.join(", "));
-                found.push(format!(
-                    "{text:50} of {operands}: GPU {gpu:#x}, simt {sim:#x}"
-                ));
+                found.push(format!("{text:50} of {operands}: GPU {gpu:#x}, simt {sim:#x}"));
             }
         }
     }
@@ -75,9 +73,7 @@ fn close(ty: Ty, a: u64, b: u64, ulps: u64) -> bool {
         let part = |word: u64| word >> at & (u64::MAX >> (64 - bits));
         let (a, b) = (part(a), part(b));
         match (is_nan(a), is_nan(b)) {
-            (false, false) => {
-                (a ^ b) <= magnitude && (a & magnitude).abs_diff(b & magnitude) <= ulps
-            }
+            (false, false) => (a ^ b) <= magnitude && (a & magnitude).abs_diff(b & magnitude) <= ulps,
             (x, y) => x && y,
         }
     })

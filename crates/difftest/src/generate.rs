@@ -59,18 +59,12 @@ fn instance(form: &'static Form, round: usize, random: &mut Random) -> Instance 
                 // ptxas refuses larger immediates where only the lowest byte counts.
                 Written::Immediate if *ty == Ty::Shift => random.operand(*ty) & 0xff,
                 // Equal ones are rare among random ones.
-                _ if at > 0 && form.from[at - 1] == *ty && random.below(8) == 0 => {
-                    operands[lane][at - 1]
-                }
+                _ if at > 0 && form.from[at - 1] == *ty && random.below(8) == 0 => operands[lane][at - 1],
                 _ => random.operand(*ty),
             };
         }
     }
-    Instance {
-        form,
-        written,
-        operands,
-    }
+    Instance { form, written, operands }
 }
 
 impl Form {
@@ -136,10 +130,7 @@ pub fn module(instances: &[Instance]) -> String {
             let _ = writeln!(text, "{}\n{}", instance.text(), pack(instance.form.to));
             if instance.form.and_predicate {
                 let also = 1u64 << instance.form.to.bits();
-                let _ = writeln!(
-                    text,
-                    "selp.u64 %also, {also}, 0, %p7;\nor.b64 %word, %word, %also;"
-                );
+                let _ = writeln!(text, "selp.u64 %also, {also}, 0, %p7;\nor.b64 %word, %word, %also;");
             }
             let _ = writeln!(text, "st.global.u64 [%out+{}], %word;", at * LANES * 8);
         }
@@ -174,9 +165,5 @@ fn pack(ty: Ty) -> &'static str {
 
 /// The operands of a kernel's instances, as it reads them.
 pub fn operands(group: &[Instance]) -> Vec<u64> {
-    group
-        .iter()
-        .flat_map(|instance| instance.operands.as_flattened())
-        .copied()
-        .collect()
+    group.iter().flat_map(|instance| instance.operands.as_flattened()).copied().collect()
 }

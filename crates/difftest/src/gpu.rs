@@ -40,8 +40,7 @@ impl Gpu {
         let context = Context::new(device).map_err(failed("opening the GPU"))?;
         CurrentContext::set_current(&context).map_err(failed("opening the GPU"))?;
         Ok(Self {
-            stream: Stream::new(StreamFlags::NON_BLOCKING, None)
-                .map_err(failed("making a stream"))?,
+            stream: Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("making a stream"))?,
             name: device.name().map_err(failed("asking for the GPU's name"))?,
             _context: context,
         })
@@ -52,24 +51,14 @@ impl Gpu {
     /// # Errors
     /// [`GpuError`] when the driver refuses the PTX or a launch.
     pub fn run(&self, plan: &Plan) -> Result<Vec<u64>, GpuError> {
-        let module = Module::from_ptx(
-            &plan.ptx,
-            &[ModuleJitOption::OptLevel(cust::module::OptLevel::O0)],
-        )
-        .map_err(failed("compiling the PTX"))?;
+        let module = Module::from_ptx(&plan.ptx, &[ModuleJitOption::OptLevel(cust::module::OptLevel::O0)])
+            .map_err(failed("compiling the PTX"))?;
         let mut results = Vec::with_capacity(plan.results());
         for (number, launch) in plan.kernels.iter().enumerate() {
-            let kernel = module
-                .get_function(format!("k{number}"))
-                .map_err(failed("finding a kernel"))?;
-            let input =
-                DeviceBuffer::from_slice(&launch.input()).map_err(failed("copying operands"))?;
-            let output =
-                DeviceBuffer::<u64>::zeroed(launch.results()).map_err(failed("allocating"))?;
-            let (mut from, mut to) = (
-                input.as_device_ptr().as_raw(),
-                output.as_device_ptr().as_raw(),
-            );
+            let kernel = module.get_function(format!("k{number}")).map_err(failed("finding a kernel"))?;
+            let input = DeviceBuffer::from_slice(&launch.input()).map_err(failed("copying operands"))?;
+            let output = DeviceBuffer::<u64>::zeroed(launch.results()).map_err(failed("allocating"))?;
+            let (mut from, mut to) = (input.as_device_ptr().as_raw(), output.as_device_ptr().as_raw());
             // SAFETY: the kernel takes two addresses; each buffer has the size that it uses; both live
             // until the stream has been waited for.
             unsafe {
@@ -82,13 +71,9 @@ impl Gpu {
                 )
             }
             .map_err(failed("launching"))?;
-            self.stream
-                .synchronize()
-                .map_err(failed("running a kernel"))?;
+            self.stream.synchronize().map_err(failed("running a kernel"))?;
             let mut words = vec![0; launch.results()];
-            output
-                .copy_to(&mut words)
-                .map_err(failed("copying results"))?;
+            output.copy_to(&mut words).map_err(failed("copying results"))?;
             results.extend(launch.kept(words));
         }
         Ok(results)

@@ -67,24 +67,12 @@ fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
             print!("{}", Plan::new(*set, *seed, *rounds).ptx);
             Ok(ExitCode::SUCCESS)
         }
-        Command::Record {
-            file,
-            set,
-            seed,
-            rounds,
-            note,
-        } => {
+        Command::Record { file, set, seed, rounds, note } => {
             let plan = Plan::new(*set, *seed, *rounds);
             let gpu = gpu::Gpu::open()?;
             let results = gpu.run(&plan)?;
             let origin = format!("{} {note}", gpu.name).trim().to_owned();
-            let record = Record {
-                set: *set,
-                seed: *seed,
-                rounds: *rounds,
-                origin,
-                results,
-            };
+            let record = Record { set: *set, seed: *seed, rounds: *rounds, origin, results };
             std::fs::write(file, record.to_bytes())?;
             println!("{} answers of {}", plan.results(), record.origin);
             Ok(ExitCode::SUCCESS)
@@ -99,17 +87,8 @@ fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
             for difference in shown.iter().take(*most) {
                 println!("{difference}");
             }
-            println!(
-                "{} answers, {} differ from {}",
-                plan.results(),
-                found.len(),
-                record.origin
-            );
-            Ok(if found.is_empty() {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::from(1)
-            })
+            println!("{} answers, {} differ from {}", plan.results(), found.len(), record.origin);
+            Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
         }
     }
 }

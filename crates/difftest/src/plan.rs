@@ -59,11 +59,7 @@ impl Kernel {
     /// What is kept of the results.
     pub fn kept(&self, results: Vec<u64>) -> Vec<u64> {
         let tiles = results.chunks(self.threads as usize * self.outputs);
-        let step = |hash: u64, word: &u64| {
-            (hash ^ word)
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                .rotate_left(29)
-        };
+        let step = |hash: u64, word: &u64| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         match &self.input {
             Input::Words(_) => results,
             Input::Tiles(..) => tiles.map(|tile| tile.iter().fold(1, step)).collect(),
@@ -113,11 +109,7 @@ impl Plan {
             threads: LANES as u32,
             outputs: group.len(),
         };
-        let answers = |instance: &Instance| Answers {
-            name: instance.text(),
-            bits: instance.form.bits(),
-            count: LANES,
-        };
+        let answers = |instance: &Instance| Answers { name: instance.text(), bits: instance.form.bits(), count: LANES };
         Self {
             ptx: module(&instances),
             kernels: instances.chunks(IN_KERNEL).map(kernel).collect(),
@@ -135,16 +127,9 @@ impl Plan {
 /// So many tiles of each form, and the module that computes them: a kernel for each form, a block for each tile, which
 /// of four warps together is as much as sixteen.
 fn plan_of_tiles(seed: u64, tiles: usize) -> Plan {
-    let mut plan = Plan {
-        ptx: ".version 8.8\n.target sm_90a\n.address_size 64\n".to_owned(),
-        ..Plan::default()
-    };
+    let mut plan = Plan { ptx: ".version 8.8\n.target sm_90a\n.address_size 64\n".to_owned(), ..Plan::default() };
     for (number, form) in tiles::all().iter().enumerate() {
-        let blocks = if form.threads > 32 {
-            tiles.div_ceil(16)
-        } else {
-            tiles
-        };
+        let blocks = if form.threads > 32 { tiles.div_ceil(16) } else { tiles };
         tiles::write_kernel(&mut plan.ptx, number, form);
         plan.kernels.push(Kernel {
             input: Input::Tiles(number, seed),
@@ -152,11 +137,7 @@ fn plan_of_tiles(seed: u64, tiles: usize) -> Plan {
             threads: form.threads as u32,
             outputs: form.outputs.len(),
         });
-        plan.answers.push(Answers {
-            name: form.name.clone(),
-            bits: 64,
-            count: blocks,
-        });
+        plan.answers.push(Answers { name: form.name.clone(), bits: 64, count: blocks });
     }
     plan
 }

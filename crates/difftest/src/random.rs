@@ -57,19 +57,7 @@ impl Random {
     fn integer(&mut self, width: u32) -> u64 {
         let top = 1u64 << (width - 1);
         match self.below(8) {
-            0 => self.one(&[
-                0,
-                1,
-                u64::MAX,
-                top,
-                top - 1,
-                top + 1,
-                2,
-                0x7f,
-                0x80,
-                0xff,
-                0x100,
-            ]),
+            0 => self.one(&[0, 1, u64::MAX, top, top - 1, top + 1, 2, 0x7f, 0x80, 0xff, 0x100]),
             1 => self.below(100) >> self.below(6),
             2 => (self.below(100) >> self.below(6)).wrapping_neg(),
             // A number of few bits, anywhere.
@@ -93,9 +81,7 @@ impl Random {
         let largest = (1u64 << exponent) - 1;
         let bias = largest / 2;
         // Where integers and narrower formats end.
-        let edges = [
-            -150, -149, -127, -126, -25, -24, -15, -14, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128,
-        ];
+        let edges = [-150, -149, -127, -126, -25, -24, -15, -14, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128];
         match self.below(11) {
             // Zero, infinity, one, a denormal, a NaN.
             0 => sign,
@@ -104,10 +90,7 @@ impl Random {
             3 => sign | fraction,
             4 => sign | largest << mantissa | fraction | 1,
             // Near one, where additions cancel and conversions have fractions.
-            5..=7 => {
-                sign | (bias + self.below(24)).saturating_sub(8).min(largest - 1) << mantissa
-                    | fraction
-            }
+            5..=7 => sign | (bias + self.below(24)).saturating_sub(8).min(largest - 1) << mantissa | fraction,
             // A small integer and a half.
             8 => {
                 sign | (bias + self.below(5)).min(largest - 1) << mantissa

@@ -60,24 +60,10 @@ impl Record {
     /// answers are for: then a GPU has to record them again.
     pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Plan), NoRecord> {
         let fail = |what: &str| NoRecord(what.to_owned());
-        let end = bytes
-            .iter()
-            .position(|byte| *byte == b'\n')
-            .ok_or_else(|| fail("no header"))?;
+        let end = bytes.iter().position(|byte| *byte == b'\n').ok_or_else(|| fail("no header"))?;
         let header = std::str::from_utf8(&bytes[..end]).map_err(|_| fail("no header"))?;
         let words: Vec<&str> = header.splitn(9, ' ').collect();
-        let [
-            name,
-            version,
-            "seed",
-            seed,
-            "rounds",
-            rounds,
-            "of",
-            of,
-            origin,
-        ] = words[..]
-        else {
+        let [name, version, "seed", seed, "rounds", rounds, "of", of, origin] = words[..] else {
             return Err(fail("another header"));
         };
         let mut sets = [Set::Values, Set::Matrices].into_iter();
@@ -111,13 +97,7 @@ impl Record {
             return Err(fail("there are more answers than instances"));
         }
         let origin = origin.to_owned();
-        let record = Self {
-            set,
-            seed,
-            rounds,
-            origin,
-            results,
-        };
+        let record = Self { set, seed, rounds, origin, results };
         Ok((record, plan))
     }
 }

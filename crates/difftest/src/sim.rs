@@ -12,8 +12,7 @@ use crate::plan::Plan;
 /// When `simt` cannot load the PTX or refuses one of its instructions.
 pub fn run(plan: &Plan) -> Result<Vec<u64>, Box<dyn Error>> {
     let module = Module::from_ptx(plan.ptx.clone())?;
-    let mut machine =
-        Machine::new(Config::default()).map_err(|error| format!("no host threads: {error}"))?;
+    let mut machine = Machine::new(Config::default()).map_err(|error| format!("no host threads: {error}"))?;
     let mut results = Vec::with_capacity(plan.results());
     for (number, launch) in plan.kernels.iter().enumerate() {
         let kernel = module.function(&format!("k{number}"))?;

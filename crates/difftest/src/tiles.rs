@@ -58,9 +58,7 @@ impl Elements {
             }),
             Self::Floats(bits, exponent, fraction) => {
                 let count = (32 / bits).max(1);
-                (0..count).fold(0, |all, at| {
-                    all | float(class, exponent, fraction, random) << (at * bits)
-                })
+                (0..count).fold(0, |all, at| all | float(class, exponent, fraction, random) << (at * bits))
             }
         }
     }
@@ -122,10 +120,9 @@ pub(crate) fn write_kernel(ptx: &mut String, number: usize, form: &Form) {
         let offset = at * 8;
         let _ = match form.is_wide {
             true => writeln!(ptx, "ld.global.u64 %rd{at}, [%in+{offset}];"),
-            false => writeln!(
-                ptx,
-                "ld.global.u64 %word, [%in+{offset}];\ncvt.u32.u64 %r{at}, %word;"
-            ),
+            false => {
+                writeln!(ptx, "ld.global.u64 %word, [%in+{offset}];\ncvt.u32.u64 %r{at}, %word;")
+            }
         };
     }
     let _ = writeln!(ptx, "{}", form.text);
@@ -133,10 +130,7 @@ pub(crate) fn write_kernel(ptx: &mut String, number: usize, form: &Form) {
         let offset = at * 8;
         let _ = match form.is_wide {
             true => writeln!(ptx, "st.global.u64 [%out+{offset}], %rd{register};"),
-            false => writeln!(
-                ptx,
-                "cvt.u64.u32 %word, %r{register};\nst.global.u64 [%out+{offset}], %word;"
-            ),
+            false => writeln!(ptx, "cvt.u64.u32 %word, %r{register};\nst.global.u64 [%out+{offset}], %word;"),
         };
     }
     ptx.push_str("ret;\n}\n");

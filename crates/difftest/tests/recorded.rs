@@ -13,22 +13,12 @@ const RECORDED: &[u8] = include_bytes!("../fixtures/h200.bin");
 fn every_recorded_answer_is_simts_too() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
     for entry in std::fs::read_dir(folder).unwrap() {
-        let (record, plan) =
-            Record::from_bytes(&std::fs::read(entry.unwrap().path()).unwrap()).unwrap();
-        let least = if record.set == Set::Values {
-            100_000
-        } else {
-            10_000
-        };
+        let (record, plan) = Record::from_bytes(&std::fs::read(entry.unwrap().path()).unwrap()).unwrap();
+        let least = if record.set == Set::Values { 100_000 } else { 10_000 };
         assert!(plan.results() > least, "{} answers", plan.results());
         let results = sim::run(&plan).unwrap();
         let found = all_differences(&plan, &record.results, &results);
-        assert!(
-            found.is_empty(),
-            "{} differ, first {}",
-            found.len(),
-            found[0]
-        );
+        assert!(found.is_empty(), "{} differ, first {}", found.len(), found[0]);
     }
 }
 
@@ -59,13 +49,7 @@ fn matrices_are_multiplied_and_recorded() {
     let plan = Plan::new(Set::Matrices, 3, 1);
     let results = sim::run(&plan).unwrap();
     assert_eq!(results.len(), difftest::tiles::all().len());
-    let record = Record {
-        set: Set::Matrices,
-        seed: 3,
-        rounds: 1,
-        origin: "simt".to_owned(),
-        results,
-    };
+    let record = Record { set: Set::Matrices, seed: 3, rounds: 1, origin: "simt".to_owned(), results };
     let mut bytes = record.to_bytes();
     assert_eq!(Record::from_bytes(&bytes).unwrap().0, record);
     *bytes.last_mut().unwrap() ^= 1;

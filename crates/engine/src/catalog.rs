@@ -43,12 +43,7 @@ impl Catalog {
         let found = self.ladders.iter().find(|ladder| ladder.name == name);
         found.ok_or_else(|| {
             let known: Vec<_> = self.ladders.iter().map(|ladder| ladder.name).collect();
-            Error::unknown(
-                &format!("no ladder is named `{name}`"),
-                name,
-                "ladders",
-                &known,
-            )
+            Error::unknown(&format!("no ladder is named `{name}`"), name, "ladders", &known)
         })
     }
 }

@@ -86,10 +86,7 @@ pub enum Error {
 impl Error {
     /// The error of a launch that was refused or failed.
     pub(crate) fn launch(launch: &Launch, reason: impl ToString) -> Self {
-        Self::Launch {
-            launch: Box::new(launch.clone()),
-            reason: reason.to_string(),
-        }
+        Self::Launch { launch: Box::new(launch.clone()), reason: reason.to_string() }
     }
 
     /// The error for a name that is not among those that are `known`: the `problem`, and the nearest names or all of
@@ -100,16 +97,12 @@ impl Error {
 
     /// The error for a value that an option of this ladder does not take. `takes` says in words what it takes.
     pub fn out_of_bounds(ladder: &str, option: &str, value: u64, takes: &str) -> Self {
-        Self::BadValue(format!(
-            "{option} = {value} is out of bounds for the ladder {ladder}: it takes {takes}"
-        ))
+        Self::BadValue(format!("{option} = {value} is out of bounds for the ladder {ladder}: it takes {takes}"))
     }
 
     /// The error for sizes that are possible each, but not together. `what` names them, as in `3 × 4`.
     pub fn too_large(ladder: &str, what: &str, most_elements: u64) -> Self {
-        Self::BadValue(format!(
-            "{what} is too large for the ladder {ladder}: it takes up to {most_elements} elements"
-        ))
+        Self::BadValue(format!("{what} is too large for the ladder {ladder}: it takes up to {most_elements} elements"))
     }
 
     /// The error of a device that failed in an operation.
@@ -121,10 +114,7 @@ impl Error {
     /// Whether the device failed. Any other error means that the request cannot be fulfilled, and the user has to ask
     /// for something else.
     pub fn is_failure(&self) -> bool {
-        matches!(
-            self,
-            Self::Ptx { .. } | Self::Launch { .. } | Self::Call { .. } | Self::Device { .. }
-        )
+        matches!(self, Self::Ptx { .. } | Self::Launch { .. } | Self::Call { .. } | Self::Device { .. })
     }
 }
 

@@ -64,11 +64,7 @@ impl Launch {
 impl fmt::Display for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (grid, block) = (dims(self.grid), dims(self.block));
-        write!(
-            f,
-            "{}<<<{grid}, {block}, {}>>>",
-            self.entry, self.shared_bytes
-        )
+        write!(f, "{}<<<{grid}, {block}, {}>>>", self.entry, self.shared_bytes)
     }
 }
 

@@ -30,8 +30,7 @@ pub use options::Options;
 pub use problem::Problem;
 pub use provenance::Provenance;
 pub use registry::{
-    ChooseBlock, Column, Effort, Entries, Form, Ladder, PublishedSpeedup, Rung, SharedMemory,
-    ShownColumns,
+    ChooseBlock, Column, Effort, Entries, Form, Ladder, PublishedSpeedup, Rung, SharedMemory, ShownColumns,
 };
 pub use run::Session;
 pub use size::{dims, parse_block, parse_size};

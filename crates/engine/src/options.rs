@@ -61,19 +61,8 @@ impl fmt::Display for Value {
 
 impl Opt {
     /// Declares an option that takes a size.
-    pub const fn size(
-        name: &'static str,
-        metavar: &'static str,
-        default: &'static str,
-        help: &'static str,
-    ) -> Self {
-        Self {
-            name,
-            metavar,
-            kind: Kind::Size,
-            default,
-            help,
-        }
+    pub const fn size(name: &'static str, metavar: &'static str, default: &'static str, help: &'static str) -> Self {
+        Self { name, metavar, kind: Kind::Size, default, help }
     }
 
     /// Declares an option that takes one of these words; the first is its default.
@@ -83,10 +72,7 @@ impl Opt {
         words: &'static [&'static str],
         help: &'static str,
     ) -> Self {
-        Self {
-            kind: Kind::Word(words),
-            ..Self::size(name, metavar, words[0], help)
-        }
+        Self { kind: Kind::Word(words), ..Self::size(name, metavar, words[0], help) }
     }
 
     /// Parses a value of this option.
@@ -118,10 +104,7 @@ pub struct Options {
     values: Vec<(&'static str, Value)>,
 }
 
-fn as_map<S: serde::Serializer>(
-    values: &[(&'static str, Value)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn as_map<S: serde::Serializer>(values: &[(&'static str, Value)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(values.iter().map(|(name, value)| (name, value)))
 }
 
@@ -142,9 +125,7 @@ impl Options {
 
     /// The value of an option, when it was given.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.values
-            .iter()
-            .find_map(|(own, value)| (*own == name).then_some(value))
+        self.values.iter().find_map(|(own, value)| (*own == name).then_some(value))
     }
 
     /// Sorts the options in the order in which they are `declared`, and adds the defaults of those that are missing.
@@ -156,17 +137,13 @@ impl Options {
         if let Some((name, _)) = self.values.iter().find(is_unknown) {
             let known: Vec<_> = declared.iter().map(|option| option.name).collect();
             let hint = options_hint(&known);
-            return Err(Error::UnknownName(format!(
-                "the ladder {ladder} has no option --{name}; {hint}"
-            )));
+            return Err(Error::UnknownName(format!("the ladder {ladder} has no option --{name}; {hint}")));
         }
         let value = |option: &Opt| match self.get(option.name) {
             None => option.parse(option.default),
             Some(value) => option.parse(&value.to_string()),
         };
-        let values = declared
-            .iter()
-            .map(|option| Ok((option.name, value(option)?)));
+        let values = declared.iter().map(|option| Ok((option.name, value(option)?)));
         let values = values.collect::<Result<_, Error>>()?;
         Ok(Self { ladder, values })
     }
@@ -221,15 +198,13 @@ impl Options {
 /// Every combination of the options' values; the last option changes fastest. Without options there is one
 /// combination, which is empty.
 pub fn combinations(choices: &[(&'static str, Vec<Value>)]) -> Vec<Options> {
-    choices
-        .iter()
-        .fold(vec![Options::default()], |all, (name, values)| {
-            let with_each = |options: &Options| {
-                let with = |value| options.clone().with(name, value);
-                values.iter().map(with).collect::<Vec<_>>()
-            };
-            all.iter().flat_map(with_each).collect()
-        })
+    choices.iter().fold(vec![Options::default()], |all, (name, values)| {
+        let with_each = |options: &Options| {
+            let with = |value| options.clone().with(name, value);
+            values.iter().map(with).collect::<Vec<_>>()
+        };
+        all.iter().flat_map(with_each).collect()
+    })
 }
 
 #[cfg(test)]

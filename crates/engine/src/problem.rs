@@ -102,10 +102,7 @@ impl Verdict {
         let found = elements(outputs.first().map_or(&[], Vec::as_slice));
         match found.len() == length {
             true => first_wrong(&found).unwrap_or(Self::Right),
-            false => Self::Wrong(format!(
-                "the output has {} results instead of {length}",
-                found.len()
-            )),
+            false => Self::Wrong(format!("the output has {} results instead of {length}", found.len())),
         }
     }
 
@@ -117,12 +114,7 @@ impl Verdict {
     ) -> Self {
         Self::of_output(outputs, expected.len(), |found: &[T]| {
             let at = (0..expected.len()).find(|&at| found[at] != expected[at])?;
-            Some(Self::wrong_element(
-                which(at),
-                &found[at],
-                found[at],
-                expected[at],
-            ))
+            Some(Self::wrong_element(which(at), &found[at], found[at], expected[at]))
         })
     }
 
@@ -233,10 +225,7 @@ pub fn elements<T: AnyBitPattern>(bytes: &[u8]) -> Cow<'_, [T]> {
     match bytemuck::try_cast_slice(bytes) {
         Ok(elements) => Cow::Borrowed(elements),
         // The bytes are not aligned for the element type.
-        Err(_) => bytes
-            .chunks_exact(size_of::<T>())
-            .map(bytemuck::pod_read_unaligned)
-            .collect(),
+        Err(_) => bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect(),
     }
 }
 
@@ -250,9 +239,5 @@ pub fn round_down(size: u64, share: f64) -> u64 {
 
 /// Writes a size with its power of two: `n = 1024 (2^10)`, `n = 1000`.
 pub fn with_power(n: u64) -> String {
-    if n > 1 && n.is_power_of_two() {
-        format!("n = {n} (2^{})", n.ilog2())
-    } else {
-        format!("n = {n}")
-    }
+    if n > 1 && n.is_power_of_two() { format!("n = {n} (2^{})", n.ilog2()) } else { format!("n = {n}") }
 }

@@ -15,9 +15,6 @@ pub struct Provenance {
 impl Provenance {
     /// Today's date, with the compilers of this program and of the kernels that `device` runs.
     pub fn now(kernels: &Kernels, device: &DeviceInfo) -> Self {
-        Self {
-            date: jiff::Zoned::now().date().to_string(),
-            toolchain: kernels.toolchain(device.compute_capability),
-        }
+        Self { date: jiff::Zoned::now().date().to_string(), toolchain: kernels.toolchain(device.compute_capability) }
     }
 }

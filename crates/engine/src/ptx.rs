@@ -19,11 +19,7 @@ pub struct Ptx {
 impl Ptx {
     /// A text for devices of at least this compute capability.
     pub const fn new(capability: (u32, u32), text: &'static str) -> Self {
-        Self {
-            capability,
-            text,
-            outline: OnceLock::new(),
-        }
+        Self { capability, text, outline: OnceLock::new() }
     }
 
     /// The newest text in `all`, which is sorted, that a device of this compute capability can run; for `None`, the
@@ -41,7 +37,6 @@ impl Ptx {
     /// The text of one entry with everything that it needs, without source lines; the whole text when the entry cannot
     /// stand alone.
     pub fn part(&self, entry: &str) -> Cow<'static, str> {
-        extract(self.outline(), entry, SourceLines::Drop)
-            .map_or(Cow::Borrowed(self.text), Cow::Owned)
+        extract(self.outline(), entry, SourceLines::Drop).map_or(Cow::Borrowed(self.text), Cow::Owned)
     }
 }

@@ -92,19 +92,8 @@ pub struct ShownColumns {
 impl ShownColumns {
     /// The columns of a ladder that is limited by memory: times, bandwidth, sectors and bank conflicts.
     pub const MEMORY: Self = Self {
-        timed: &[
-            Column::Time,
-            Column::OverFirst,
-            Column::OverBefore,
-            Column::Bandwidth,
-            Column::OfPeak,
-        ],
-        counted: &[
-            Column::Instructions,
-            Column::Sectors,
-            Column::Used,
-            Column::Conflicts,
-        ],
+        timed: &[Column::Time, Column::OverFirst, Column::OverBefore, Column::Bandwidth, Column::OfPeak],
+        counted: &[Column::Instructions, Column::Sectors, Column::Used, Column::Conflicts],
         pictures: false,
     };
 }
@@ -182,8 +171,7 @@ impl Ladder {
         if let Some(unknown) = names.iter().find(|name| !self.has(name)) {
             self.rung(unknown)?;
         }
-        let named =
-            |rung: &&Rung| names.is_empty() || names.iter().any(|name| is_named(rung, name));
+        let named = |rung: &&Rung| names.is_empty() || names.iter().any(|name| is_named(rung, name));
         Ok(self.rungs.iter().filter(named).collect())
     }
 
@@ -193,11 +181,7 @@ impl Ladder {
     /// # Errors
     /// [`Error::UnknownName`] for the first name that is not a rung's, [`Error::NotOffered`] for the first named rung
     /// that does not compute the problem.
-    pub fn select(
-        &self,
-        names: &[String],
-        problem: &dyn Problem,
-    ) -> Result<Vec<&'static Rung>, Error> {
+    pub fn select(&self, names: &[String], problem: &dyn Problem) -> Result<Vec<&'static Rung>, Error> {
         let variant = problem.variant();
         let computes = |rung: &&Rung| rung.computes(&variant);
         let named = self.named(names)?;
@@ -239,12 +223,7 @@ impl Ladder {
     /// [`Error::BadValue`] when the ladder does not support the block, [`Error::NotCompiled`] when a
     /// const-generic rung has no entry for the block or does not compute the problem, [`Error::TooMuchShared`] when
     /// the tile for this block does not fit into shared memory.
-    pub fn launch(
-        &self,
-        rung: &Rung,
-        problem: &dyn Problem,
-        block: Option<[u32; 3]>,
-    ) -> Result<Launch, Error> {
+    pub fn launch(&self, rung: &Rung, problem: &dyn Problem, block: Option<[u32; 3]>) -> Result<Launch, Error> {
         let (shape, variant) = (problem.shape(), problem.variant());
         let fixed = rung.geometry.block(&shape);
         let block = block.or(fixed).unwrap_or_else(|| rung.block_for(&shape));

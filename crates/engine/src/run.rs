@@ -120,10 +120,7 @@ impl Plan {
     ///
     /// # Errors
     /// The first of those errors, when the rungs were requested by name.
-    pub fn leave_out<E: fmt::Display>(
-        &mut self,
-        mut check: impl FnMut(&Rung, &Launch) -> Option<E>,
-    ) -> Result<(), E> {
+    pub fn leave_out<E: fmt::Display>(&mut self, mut check: impl FnMut(&Rung, &Launch) -> Option<E>) -> Result<(), E> {
         let mut kept = Vec::with_capacity(self.launches.len());
         for (rung, launch) in self.launches.drain(..) {
             match check(rung, &launch) {
@@ -150,8 +147,7 @@ impl RunRequest<'_> {
         let problem = ladder.problem(self.options)?;
         let selected = ladder.select(rungs, &*problem)?;
         let block = |_: &Rung| self.block.into_iter().collect();
-        let (launches, not_compiled) =
-            ladder.launches(selected, &*problem, block, rungs.is_empty())?;
+        let (launches, not_compiled) = ladder.launches(selected, &*problem, block, rungs.is_empty())?;
         let left_out = not_compiled.iter().map(ToString::to_string).collect();
         if launches.is_empty()
             && let Some(error) = not_compiled.into_iter().next()
@@ -177,11 +173,7 @@ impl RunRequest<'_> {
 /// [`Error::NeedsNewer`], before anything runs, when the device does not support a rung that was requested by name;
 /// [`Error::NotEnoughMemory`] when the problem does not fit into its memory; and the device's error when it fails. A
 /// wrong result is not an error but part of the report.
-pub fn run(
-    device: &mut dyn Device,
-    mut plan: Plan,
-    mut progress: impl FnMut(&Rung),
-) -> Result<Report, Error> {
+pub fn run(device: &mut dyn Device, mut plan: Plan, mut progress: impl FnMut(&Rung)) -> Result<Report, Error> {
     plan.leave_out(|_, launch| device.check_supported(launch))?;
     let (problem, runs) = (&*plan.problem, plan.runs);
     let info = device.info().clone();

@@ -69,16 +69,7 @@ impl Selection {
     /// When the options, the block or a named rung are not possible, as [`RunRequest::plan`] says.
     pub fn plan(&self, block: Option<[u32; 3]>, runs: Option<u32>) -> Result<Plan, Error> {
         let options = self.options();
-        let plan = |rungs: &[String]| {
-            RunRequest {
-                ladder: self.ladder,
-                rungs,
-                options: &options,
-                block,
-                runs,
-            }
-            .plan()
-        };
+        let plan = |rungs: &[String]| RunRequest { ladder: self.ladder, rungs, options: &options, block, runs }.plan();
         let named = plan(&self.named)?;
         match self.whole && !self.named.is_empty() {
             true => plan(&[]),
@@ -93,11 +84,7 @@ impl Selection {
 ///
 /// # Errors
 /// [`Error::UnknownName`] when a name is none of these, and when no selected ladder has an option.
-pub fn select_with(
-    catalog: &Catalog,
-    names: &[String],
-    given: &[OptionText],
-) -> Result<Vec<Selection>, Error> {
+pub fn select_with(catalog: &Catalog, names: &[String], given: &[OptionText]) -> Result<Vec<Selection>, Error> {
     let is_known = |name: &&String| {
         let mut ladders = catalog.ladders.iter();
         *name == ALL || ladders.any(|ladder| ladder.name == *name || ladder.has(name))
@@ -114,16 +101,9 @@ pub fn select_with(
         let whole = names.is_empty() || names.iter().any(is_whole);
         let named = names.iter().filter(|name| ladder.has(name));
         let named: Vec<String> = named.cloned().collect();
-        let given = given
-            .iter()
-            .filter(|(name, _)| option(ladder, name).is_some());
+        let given = given.iter().filter(|(name, _)| option(ladder, name).is_some());
         let given = given.cloned().collect();
-        (whole || !named.is_empty()).then_some(Selection {
-            ladder,
-            whole,
-            named,
-            given,
-        })
+        (whole || !named.is_empty()).then_some(Selection { ladder, whole, named, given })
     };
     let selected: Vec<Selection> = catalog.ladders.iter().filter_map(of_ladder).collect();
     let has = |name: &str| {

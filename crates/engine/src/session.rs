@@ -29,11 +29,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// [`Error::NotEnoughMemory`] when the buffers do not fit into what the device or the host has free, before
     /// anything is allocated or computed; [`Error::Device`] when the device fails.
-    pub fn new(
-        device: &'a mut D,
-        problem: &'a dyn Problem,
-        restorable: bool,
-    ) -> Result<Self, Error> {
+    pub fn new(device: &'a mut D, problem: &'a dyn Problem, restorable: bool) -> Result<Self, Error> {
         let buffers = Buffers::new(device, problem, restorable)?;
         Ok(Self { buffers, problem })
     }
@@ -114,12 +110,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// When [`Session::check`] fails, and with [`Error::Ptx`] or [`Error::Device`] when [`Device::hold`] or
     /// [`Device::read`] fails.
-    pub fn time(
-        &mut self,
-        rung: &Rung,
-        launch: &Launch,
-        runs: u32,
-    ) -> Result<Option<Samples>, Error> {
+    pub fn time(&mut self, rung: &Rung, launch: &Launch, runs: u32) -> Result<Option<Samples>, Error> {
         let mut samples = Vec::with_capacity(runs as usize);
         for run in 0..WARM_UP.saturating_add(runs) {
             let Some(time_ns) = self.once(rung, launch)?.time_ns else {

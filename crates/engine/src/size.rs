@@ -36,10 +36,7 @@ pub fn parse_size(text: &str) -> Result<u64, Error> {
         _ => 0,
     };
     let number = &text[..text.len() - usize::from(shift > 0)];
-    digits(number)
-        .map_err(bad)?
-        .checked_mul(1 << shift)
-        .ok_or_else(|| bad(TOO_LARGE))
+    digits(number).map_err(bad)?.checked_mul(1 << shift).ok_or_else(|| bad(TOO_LARGE))
 }
 
 fn digits(text: &str) -> Result<u64, &'static str> {
@@ -62,9 +59,7 @@ fn digits(text: &str) -> Result<u64, &'static str> {
 /// [`Error::BadValue`] when the text is not a block. The ladder decides which blocks it supports.
 pub fn parse_block(text: &str) -> Result<[u32; 3], Error> {
     let bad = || {
-        Error::BadValue(format!(
-            "`{text}` is not a block; write its threads, as in 256, or 32x16 for two dimensions"
-        ))
+        Error::BadValue(format!("`{text}` is not a block; write its threads, as in 256, or 32x16 for two dimensions"))
     };
     let mut block = [1; 3];
     let sides: Vec<&str> = text.split('x').collect();
@@ -72,10 +67,7 @@ pub fn parse_block(text: &str) -> Result<[u32; 3], Error> {
         return Err(bad());
     }
     for (side, text) in block.iter_mut().zip(sides) {
-        *side = digits(text)
-            .ok()
-            .and_then(|n| u32::try_from(n).ok())
-            .ok_or_else(bad)?;
+        *side = digits(text).ok().and_then(|n| u32::try_from(n).ok()).ok_or_else(bad)?;
     }
     Ok(block)
 }
@@ -85,11 +77,7 @@ pub fn bytes(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB"];
     match (bytes.max(1).ilog2() / 10).min(3) as usize {
         0 => format!("{bytes} B"),
-        unit => format!(
-            "{:.1} {}",
-            bytes as f64 / (1u64 << (10 * unit)) as f64,
-            units[unit]
-        ),
+        unit => format!("{:.1} {}", bytes as f64 / (1u64 << (10 * unit)) as f64, units[unit]),
     }
 }
 

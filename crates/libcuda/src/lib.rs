@@ -128,19 +128,11 @@ impl fmt::Display for Status {
                 Ok(())
             }
             // The user named this one library, so its error is reported.
-            Status::NotFound {
-                tried,
-                overridden: true,
-            } => {
+            Status::NotFound { tried, overridden: true } => {
                 write!(f, "no CUDA driver where {OVERRIDE} says")?;
-                tried
-                    .iter()
-                    .try_for_each(|(path, reason)| write!(f, " ({path}: {reason})"))
+                tried.iter().try_for_each(|(path, reason)| write!(f, " ({path}: {reason})"))
             }
-            Status::NotFound {
-                tried,
-                overridden: false,
-            } => {
+            Status::NotFound { tried, overridden: false } => {
                 let paths: Vec<&str> = tried.iter().map(|(path, _)| path.as_str()).collect();
                 let paths = paths.join(", ");
                 write!(f, "no CUDA driver on this machine (looked for {paths})")

@@ -18,11 +18,7 @@ pub(crate) struct Found<T> {
 type Read<T> = fn(&Library) -> (T, Vec<&'static str>);
 
 /// The names that a driver's own installation gives the library, the surest first.
-const NAMES: &[&str] = if cfg!(windows) {
-    &["nvcuda.dll"]
-} else {
-    &["libcuda.so.1", "libcuda.so"]
-};
+const NAMES: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
 /// Looks for the driver. `read` gets the library, which has `cuInit` and stays open for as long as the process
 /// runs.
@@ -39,18 +35,12 @@ pub(crate) fn look<T>(read: Read<T>) -> Found<T> {
         match open(candidate, read) {
             Ok((table, missing)) => {
                 let status = Status::Loaded { path, missing };
-                return Found {
-                    status,
-                    table: Some(table),
-                };
+                return Found { status, table: Some(table) };
             }
             Err(reason) => tried.push((path, reason)),
         }
     }
-    Found {
-        status: Status::NotFound { tried, overridden },
-        table: None,
-    }
+    Found { status: Status::NotFound { tried, overridden }, table: None }
 }
 
 /// Opens one library, or says in one line why it will not do.

@@ -334,11 +334,7 @@ mod tests {
 
     #[test]
     fn our_text_where_the_driver_has_none() {
-        for failure in [
-            CUresult::CUDA_ERROR_INVALID_VALUE,
-            NO_DRIVER,
-            LACKS_FUNCTION,
-        ] {
+        for failure in [CUresult::CUDA_ERROR_INVALID_VALUE, NO_DRIVER, LACKS_FUNCTION] {
             // What a failed call leaves behind may be anything: it must not be read.
             let mut text = ptr::dangling();
             // SAFETY: `text` is a local that can be written.

@@ -14,11 +14,7 @@ fn devices() -> PathBuf {
     let test = env::current_exe().unwrap();
     let folder = test.parent().unwrap().parent().unwrap().join("examples");
     let path = folder.join(format!("devices{}", env::consts::EXE_SUFFIX));
-    assert!(
-        path.is_file(),
-        "{} is not there; `cargo build -p libcuda --examples` builds it",
-        path.display()
-    );
+    assert!(path.is_file(), "{} is not there; `cargo build -p libcuda --examples` builds it", path.display());
     path
 }
 
@@ -26,12 +22,7 @@ fn devices() -> PathBuf {
 fn library(folder: &TempDir, source: &Path, cfgs: &[&str]) -> PathBuf {
     let library = folder.path().join("stand_in.so");
     let mut command = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-    command.args([
-        "--edition=2024",
-        "--crate-type=cdylib",
-        "-Cpanic=abort",
-        "-o",
-    ]);
+    command.args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort", "-o"]);
     command.args([&library, source]);
     command.args(cfgs.iter().flat_map(|cfg| ["--cfg", cfg]));
     let output = command.output().unwrap();
@@ -62,20 +53,14 @@ fn run(library: Option<&Path>, fault: &str) -> (Option<i32>, Vec<String>) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(said, "", "the example writes to stdout alone");
     let out = String::from_utf8(output.stdout).unwrap();
-    (
-        output.status.code(),
-        out.lines().map(str::to_owned).collect(),
-    )
+    (output.status.code(), out.lines().map(str::to_owned).collect())
 }
 
 /// Checks that the example fails with this library: its first line has these words, and cust finds no driver.
 #[track_caller]
 fn no_driver(library: &Path, words: &str) {
     let (code, lines) = run(Some(library), "");
-    let start = format!(
-        "no CUDA driver where LADDER_LIBCUDA says ({}: ",
-        library.display()
-    );
+    let start = format!("no CUDA driver where LADDER_LIBCUDA says ({}: ", library.display());
     assert!(lines[0].starts_with(&start), "{lines:?}");
     assert!(lines[0].contains(words), "{lines:?}");
     assert_eq!(lines[1..], [NO_DRIVER]);
@@ -113,11 +98,7 @@ fn a_path_that_names_no_driver() {
     no_driver(&text, reason);
 
     let source = folder.path().join("other.rs");
-    std::fs::write(
-        &source,
-        "#[unsafe(no_mangle)] pub extern \"C\" fn other() {}",
-    )
-    .unwrap();
+    std::fs::write(&source, "#[unsafe(no_mangle)] pub extern \"C\" fn other() {}").unwrap();
     let other = library(&folder, &source, &[]);
     no_driver(&other, "a library, but no CUDA driver: it has no cuInit");
 }
@@ -145,10 +126,7 @@ fn a_driver_without_a_device_has_the_word() {
 fn a_function_that_the_driver_lacks_is_an_error() {
     let folder = TempDir::new().unwrap();
     let (code, lines) = run(Some(&stand_in(&folder, &["lacks_name"])), "");
-    assert!(
-        lines[0].contains("cuDeviceGetName"),
-        "the status lists it: {lines:?}"
-    );
+    assert!(lines[0].contains("cuDeviceGetName"), "the status lists it: {lines:?}");
     // The driver has no cuGetErrorString either, so the text is ours.
     assert_eq!(lines[1..], [r#"NotSupported: "CUDA_ERROR_NOT_SUPPORTED""#]);
     assert_eq!(code, Some(1));
@@ -159,12 +137,6 @@ fn a_result_newer_than_the_bindings_is_an_unknown_error() {
     let folder = TempDir::new().unwrap();
     let (code, lines) = run(Some(&stand_in(&folder, &[])), "new_code");
     // The stand-in has a cuGetErrorString, which does not know 999: the text is ours again.
-    assert_eq!(
-        lines[1..],
-        [
-            "Stand-in, 2048 MiB",
-            r#"UnknownError: "CUDA_ERROR_UNKNOWN""#
-        ]
-    );
+    assert_eq!(lines[1..], ["Stand-in, 2048 MiB", r#"UnknownError: "CUDA_ERROR_UNKNOWN""#]);
     assert_eq!(code, Some(1));
 }

@@ -126,8 +126,7 @@ pub fn discover() -> Result<DeviceToolchain, NotFound> {
                 Ok(llvm) => return Ok(DeviceToolchain { rustc, llvm }),
                 Err(not_found) => {
                     let (name, oldest) = (rustc.origin, rustc.llvm_major);
-                    let missing =
-                        format!("its core is there, but no LLVM {oldest} or newer for it");
+                    let missing = format!("its core is there, but no LLVM {oldest} or newer for it");
                     looked.push(Place { name, missing });
                     looked.extend(not_found.looked);
                 }
@@ -135,9 +134,7 @@ pub fn discover() -> Result<DeviceToolchain, NotFound> {
         }
     }
     Err(NotFound {
-        wanted:
-            "device compiler (a rustc with a core for nvptx64-nvidia-cuda, and LLVM's opt and llc)"
-                .to_owned(),
+        wanted: "device compiler (a rustc with a core for nvptx64-nvidia-cuda, and LLVM's opt and llc)".to_owned(),
         looked,
     })
 }

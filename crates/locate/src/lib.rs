@@ -38,8 +38,7 @@ fn in_folders(name: &OsStr, folders: &OsStr) -> Vec<PathBuf> {
 #[cfg(unix)]
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata()
-        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
@@ -54,10 +53,7 @@ pub fn target_dir() -> Option<PathBuf> {
     target_variable().or_else(|| {
         let program = std::env::current_exe().ok()?;
         // Cargo marks its target folder so for programs that make backups.
-        let target = program
-            .ancestors()
-            .skip(1)
-            .find(|folder| folder.join("CACHEDIR.TAG").is_file())?;
+        let target = program.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file())?;
         Some(target.to_owned())
     })
 }
@@ -74,10 +70,7 @@ fn target_variable() -> Option<PathBuf> {
 /// When it cannot be started, and when it fails. The message is one line.
 pub fn output(command: &mut Command) -> Result<String, String> {
     let name = Path::new(command.get_program()).display().to_string();
-    let done = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("cannot run {name}: {error}"))?;
+    let done = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot run {name}: {error}"))?;
     if !done.status.success() {
         return Err(format!("{name} failed ({})", done.status));
     }
@@ -98,8 +91,7 @@ mod tests {
             std::fs::create_dir(folder).expect("a folder in it");
             let file = folder.join("tool");
             std::fs::write(&file, "").expect("a file");
-            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode))
-                .expect("its permissions");
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("its permissions");
         }
         symlink(&folders[0], &folders[3]).expect("a second name for the first folder");
         let path = std::env::join_paths(&folders).expect("no folder has a colon in its name");

@@ -30,13 +30,7 @@ pub enum Tool {
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Ptxas,
-        Self::Nvcc,
-        Self::Cuobjdump,
-        Self::Nvdisasm,
-        Self::Ncu,
-    ];
+    pub const ALL: [Self; 5] = [Self::Ptxas, Self::Nvcc, Self::Cuobjdump, Self::Nvdisasm, Self::Ncu];
 
     /// The program's name.
     #[must_use]
@@ -64,9 +58,7 @@ impl Tool {
     #[must_use]
     pub fn remedy(self) -> &'static str {
         match self {
-            Self::Ncu => {
-                "it comes with NVIDIA's CUDA toolkit, and alone as the package nsight-compute"
-            }
+            Self::Ncu => "it comes with NVIDIA's CUDA toolkit, and alone as the package nsight-compute",
             _ => "`cargo xtask setup --nvidia` installs NVIDIA's tools",
         }
     }
@@ -114,10 +106,7 @@ pub fn find(tool: Tool) -> Result<Found, Unavailable> {
     first_of(tool, places(tool))
 }
 
-fn first_of(
-    tool: Tool,
-    places: impl IntoIterator<Item = (PathBuf, String)>,
-) -> Result<Found, Unavailable> {
+fn first_of(tool: Tool, places: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Found, Unavailable> {
     let mut refused = Vec::new();
     for (path, origin) in places {
         if !path.is_file() {
@@ -125,18 +114,11 @@ fn first_of(
         }
         match version(&path) {
             Ok((version, release)) if release >= tool.oldest() => {
-                return Ok(Found {
-                    path,
-                    version,
-                    origin,
-                });
+                return Ok(Found { path, version, origin });
             }
             Ok((version, _)) => {
                 let (major, minor) = tool.oldest();
-                refused.push(format!(
-                    "{} is {version}; {major}.{minor} is needed",
-                    path.display(),
-                ));
+                refused.push(format!("{} is {version}; {major}.{minor} is needed", path.display(),));
             }
             Err(why) => refused.push(why),
         }
@@ -203,9 +185,7 @@ fn newest_first(parent: &Path, prefix: &str) -> Vec<PathBuf> {
 /// The numbers in a name: `cuda-12.8` is 12 and 8.
 fn numbers(name: Option<&OsStr>) -> Vec<u32> {
     let name = name.map(OsStr::to_string_lossy).unwrap_or_default();
-    name.split(|c: char| !c.is_ascii_digit())
-        .filter_map(|part| part.parse().ok())
-        .collect()
+    name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
 /// The version of a program, in words and as a release; or why that cannot be had.

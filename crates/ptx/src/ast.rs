@@ -19,8 +19,7 @@ impl Span {
     /// The text of this range. `text` has to be the text that was parsed; for another, the result may be empty.
     #[must_use]
     pub fn of(self, text: &str) -> &str {
-        text.get(self.start as usize..self.end as usize)
-            .unwrap_or_default()
+        text.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 }
 

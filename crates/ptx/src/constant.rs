@@ -48,8 +48,7 @@ impl Value {
     }
 
     fn is_true(self) -> bool {
-        self.bits()
-            .map_or_else(|| self.double() != 0.0, |bits| bits != 0)
+        self.bits().map_or_else(|| self.double() != 0.0, |bits| bits != 0)
     }
 }
 
@@ -63,12 +62,7 @@ impl Cursor<'_> {
     pub(super) fn integer(&mut self, what: &str) -> Parsed<u64> {
         let at = self.at;
         let value = self.constant(what)?;
-        value.bits().ok_or_else(|| {
-            self.error(
-                at,
-                format!("expected {what}, found a floating-point number"),
-            )
-        })
+        value.bits().ok_or_else(|| self.error(at, format!("expected {what}, found a floating-point number")))
     }
 
     /// One integer of at most 32 bits, without operators, as directives take it.
@@ -77,10 +71,7 @@ impl Cursor<'_> {
         if self.token != Token::Integer {
             return Err(self.expected(what));
         }
-        let value = self
-            .literal()?
-            .bits()
-            .and_then(|value| u32::try_from(value).ok());
+        let value = self.literal()?.bits().and_then(|value| u32::try_from(value).ok());
         value.ok_or_else(|| self.error(at, format!("{what} has to fit 32 bits")))
     }
 
@@ -111,8 +102,7 @@ impl Cursor<'_> {
             let (operator, at) = (self.token, self.at);
             let word = self.advance()?;
             let right = self.nested(|cursor| cursor.binary("a number", strength + 1))?;
-            left = apply(operator, left, right)
-                .map_err(|reason| self.error(at, format!("`{word}` {reason}")))?;
+            left = apply(operator, left, right).map_err(|reason| self.error(at, format!("`{word}` {reason}")))?;
         }
         Ok(left)
     }
@@ -168,20 +158,14 @@ impl Cursor<'_> {
         let at = self.at;
         let bits = self.unary("a number")?.bits();
         let bits = bits.ok_or_else(|| self.error(at, "only an integer can be cast"))?;
-        Ok(if signed {
-            Signed(bits.cast_signed())
-        } else {
-            Unsigned(bits)
-        })
+        Ok(if signed { Signed(bits.cast_signed()) } else { Unsigned(bits) })
     }
 
     fn literal(&mut self) -> Parsed<Value> {
         let value = match self.token {
             Token::Integer => integer(self.word),
             Token::Bits32 => match self.word.len() {
-                10 => u32::from_str_radix(&self.word[2..], 16)
-                    .map(Single)
-                    .map_err(|_| DIGITS),
+                10 => u32::from_str_radix(&self.word[2..], 16).map(Single).map_err(|_| DIGITS),
                 _ => Err("`0f` takes 8 hexadecimal digits, the bits of an f32"),
             },
             Token::Bits64 => match self.word.len() {
@@ -203,9 +187,7 @@ const DIGITS: &str = "a digit that the number's base does not have (a leading 0 
 
 /// `12`, `0x1F`, `017`, `0b101`, each with or without `U`.
 fn integer(word: &str) -> Result<Value, &'static str> {
-    let (digits, signed) = word
-        .strip_suffix('U')
-        .map_or((word, true), |digits| (digits, false));
+    let (digits, signed) = word.strip_suffix('U').map_or((word, true), |digits| (digits, false));
     let (digits, radix) = match digits.as_bytes() {
         [b'0', b'x' | b'X', ..] => (&digits[2..], 16),
         [b'0', b'b' | b'B', ..] => (&digits[2..], 2),
@@ -256,23 +238,14 @@ fn apply(operator: Token, left: Value, right: Value) -> Result<Value, &'static s
     // A shift has the signedness of its left operand (PTX ISA §4.5.6); a count of 64 or more shifts all bits out.
     match (operator, left) {
         (Token::ShiftLeft, Signed(_)) => {
-            return Ok(Signed(
-                count()
-                    .and_then(|n| a.checked_shl(n))
-                    .unwrap_or(0)
-                    .cast_signed(),
-            ));
+            return Ok(Signed(count().and_then(|n| a.checked_shl(n)).unwrap_or(0).cast_signed()));
         }
         (Token::ShiftLeft, _) => {
-            return Ok(Unsigned(
-                count().and_then(|n| a.checked_shl(n)).unwrap_or(0),
-            ));
+            return Ok(Unsigned(count().and_then(|n| a.checked_shl(n)).unwrap_or(0)));
         }
         (Token::ShiftRight, Signed(a)) => return Ok(Signed(a >> b.min(63))),
         (Token::ShiftRight, _) => {
-            return Ok(Unsigned(
-                count().and_then(|n| a.checked_shr(n)).unwrap_or(0),
-            ));
+            return Ok(Unsigned(count().and_then(|n| a.checked_shr(n)).unwrap_or(0)));
         }
         _ => {}
     }

@@ -43,20 +43,8 @@ impl<'a> Cursor<'a> {
         }
         let mut lexer = Token::lexer(&text[..end]);
         lexer.bump(start);
-        let tree = Module {
-            address_size: 32,
-            ..Module::default()
-        };
-        let mut cursor = Self {
-            text,
-            lexer,
-            token: Token::End,
-            word: "",
-            at: 0,
-            behind: 0,
-            depth: 0,
-            tree,
-        };
+        let tree = Module { address_size: 32, ..Module::default() };
+        let mut cursor = Self { text, lexer, token: Token::End, word: "", at: 0, behind: 0, depth: 0, tree };
         cursor.advance()?;
         Ok(cursor)
     }
@@ -102,10 +90,7 @@ impl<'a> Cursor<'a> {
 
     /// The range from a place to the end of the last token that was stepped over.
     pub(super) fn since(&self, start: At) -> Span {
-        Span {
-            start,
-            end: self.behind,
-        }
+        Span { start, end: self.behind }
     }
 
     /// The token after the next one.

@@ -16,12 +16,7 @@ struct Head<'a> {
 impl<'a> Cursor<'a> {
     /// `.shared .align 4 .b8 a[512], b = 1;`, each variable given to `push`. `what` says in an error message what was
     /// expected if this is no state space.
-    pub(super) fn variables(
-        &mut self,
-        linkage: Linkage,
-        what: &str,
-        mut push: impl FnMut(Variable<'a>),
-    ) -> Parsed<()> {
+    pub(super) fn variables(&mut self, linkage: Linkage, what: &str, mut push: impl FnMut(Variable<'a>)) -> Parsed<()> {
         let head = self.head(linkage, what)?;
         loop {
             let (name, at) = self.name("a variable's name")?;
@@ -59,9 +54,7 @@ impl<'a> Cursor<'a> {
         self.list(Token::CloseParen, "`,` or `)`", |cursor| {
             cursor.expect(Token::Directive, "an attribute such as `.managed`")?;
             if cursor.take(Token::OpenParen)? {
-                cursor.list(Token::CloseParen, "`,` or `)`", |cursor| {
-                    cursor.integer("a number")
-                })?;
+                cursor.list(Token::CloseParen, "`,` or `)`", |cursor| cursor.integer("a number"))?;
             }
             Ok(())
         })?;
@@ -73,13 +66,7 @@ impl<'a> Cursor<'a> {
         let space = self.word.strip_prefix('.').and_then(Space::named);
         let space = space.ok_or_else(|| self.expected(what))?;
         self.advance()?;
-        let mut head = Head {
-            linkage,
-            space,
-            align: None,
-            ty: "",
-            vector: 1,
-        };
+        let mut head = Head { linkage, space, align: None, ty: "", vector: 1 };
         let mut pointer = false;
         while self.token == Token::Directive {
             match self.word {
@@ -89,9 +76,7 @@ impl<'a> Cursor<'a> {
                     let at = self.at;
                     let align = self.small("an alignment in bytes")?;
                     if !align.is_power_of_two() {
-                        return Err(
-                            self.error(at, format!("an alignment of {align} is no power of two"))
-                        );
+                        return Err(self.error(at, format!("an alignment of {align} is no power of two")));
                     }
                     // Behind `.ptr` it is the alignment of the memory that the parameter points to.
                     head.align = if pointer { head.align } else { Some(align) };
@@ -130,29 +115,9 @@ impl<'a> Cursor<'a> {
             });
             self.expect(Token::CloseBracket, "`]`")?;
         }
-        let init = if self.take(Token::Assign)? {
-            Some(self.init()?)
-        } else {
-            None
-        };
-        let &Head {
-            linkage,
-            space,
-            align,
-            ty,
-            vector,
-        } = head;
-        Ok(Variable {
-            linkage,
-            space,
-            align,
-            ty,
-            vector,
-            name,
-            at,
-            dims,
-            init,
-        })
+        let init = if self.take(Token::Assign)? { Some(self.init()?) } else { None };
+        let &Head { linkage, space, align, ty, vector } = head;
+        Ok(Variable { linkage, space, align, ty, vector, name, at, dims, init })
     }
 
     fn init(&mut self) -> Parsed<Init<'a>> {
@@ -162,11 +127,7 @@ impl<'a> Cursor<'a> {
                 if cursor.take(Token::CloseBrace)? {
                     return Ok(Init::List(Vec::new()));
                 }
-                Ok(Init::List(cursor.list(
-                    Token::CloseBrace,
-                    "`,` or `}`",
-                    Self::init,
-                )?))
+                Ok(Init::List(cursor.list(Token::CloseBrace, "`,` or `}`", Self::init)?))
             }),
             Token::Word if self.word != "WARP_SZ" => self.init_address(),
             _ => {
@@ -196,11 +157,7 @@ impl<'a> Cursor<'a> {
             name = self.name("a variable's or a function's name")?.0;
             self.expect(Token::CloseParen, "`)`")?;
         }
-        Ok(Init::Address {
-            name,
-            offset: self.offset()?,
-            generic,
-        })
+        Ok(Init::Address { name, offset: self.offset()?, generic })
     }
 }
 

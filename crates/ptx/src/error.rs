@@ -28,13 +28,7 @@ impl ParseError {
     pub fn new(source: &Source<'_>, at: At, message: impl Into<String>) -> Self {
         let (line, column) = source.line_column(at);
         let source_line = source.line_text(line).to_owned();
-        Self {
-            message: message.into(),
-            at,
-            line,
-            column,
-            source_line,
-        }
+        Self { message: message.into(), at, line, column, source_line }
     }
 }
 
@@ -48,17 +42,8 @@ fn excerpt(line: &str, column: u32) -> String {
     let from = line.floor_char_boundary(at.saturating_sub(SHOWN));
     let to = line.ceil_char_boundary(at.saturating_add(SHOWN));
     // A tab stays a tab, so that the caret stands right whatever a tab's width is.
-    let blank: String = line[from..at]
-        .chars()
-        .map(|c| if c == '\t' { '\t' } else { ' ' })
-        .collect();
-    let (before, after) = (
-        if from > 0 { "…" } else { "" },
-        if to < line.len() { "…" } else { "" },
-    );
+    let blank: String = line[from..at].chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+    let (before, after) = (if from > 0 { "…" } else { "" }, if to < line.len() { "…" } else { "" });
     let indent = if from > 0 { " " } else { "" };
-    format!(
-        "    {before}{}{after}\n    {indent}{blank}^",
-        &line[from..to]
-    )
+    format!("    {before}{}{after}\n    {indent}{blank}^", &line[from..to])
 }

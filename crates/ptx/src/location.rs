@@ -48,11 +48,7 @@ impl Loc {
     #[must_use]
     pub fn inlined_through<'a>(&self, text: &'a str) -> Vec<Place<'a>> {
         let calls = self.commented(text);
-        if calls.is_empty() {
-            self.inlined_at.map(place).into_iter().collect()
-        } else {
-            calls
-        }
+        if calls.is_empty() { self.inlined_at.map(place).into_iter().collect() } else { calls }
     }
 
     /// The calls that a comment behind the directive names.
@@ -71,12 +67,7 @@ impl<'a> Function<'a> {
     /// through in turn: it is the last one before with the place that `inlined_at` names (PTX ISA, "Debugging
     /// Directives: .loc").
     #[must_use]
-    pub fn inline_chain(
-        &self,
-        module: &Module<'a>,
-        loc: &Loc,
-        text: &'a str,
-    ) -> Vec<SourceFrame<'a>> {
+    pub fn inline_chain(&self, module: &Module<'a>, loc: &Loc, text: &'a str) -> Vec<SourceFrame<'a>> {
         let name = |loc: &Loc| module.debug_string(loc.function_name?.of(text).trim());
         let frame = |function, place| SourceFrame { function, place };
         let mut frames = vec![frame(name(loc), loc.place())];
@@ -91,9 +82,7 @@ impl<'a> Function<'a> {
             let mut left = &locs[..];
             let mut inner = loc;
             while let Some(at) = inner.inlined_at {
-                let call = left
-                    .iter()
-                    .rposition(|own| (own.file, own.line, own.column) == at);
+                let call = left.iter().rposition(|own| (own.file, own.line, own.column) == at);
                 let own = call.map(|call| left[call]);
                 frames.push(frame(own.and_then(name), place(at)));
                 let (Some(call), Some(own)) = (call, own) else {
@@ -134,24 +123,16 @@ impl<'a> Module<'a> {
     pub fn path_of(&self, place: &Place<'a>) -> Option<&'a str> {
         let mut files = self.files.iter();
         match place.file {
-            FileName::Number(number) => {
-                files.find(|(own, _)| *own == number).map(|(_, path)| *path)
+            FileName::Number(number) => files.find(|(own, _)| *own == number).map(|(_, path)| *path),
+            FileName::Path(path) => {
+                Some(files.find(|(_, file)| Path::new(file).ends_with(path)).map_or(path, |(_, file)| file))
             }
-            FileName::Path(path) => Some(
-                files
-                    .find(|(_, file)| Path::new(file).ends_with(path))
-                    .map_or(path, |(_, file)| file),
-            ),
         }
     }
 }
 
 fn place((file, line, column): (u32, u32, u32)) -> Place<'static> {
-    Place {
-        file: FileName::Number(file),
-        line,
-        column,
-    }
+    Place { file: FileName::Number(file), line, column }
 }
 
 /// `src/a.rs:47:42` or `1:47:42`, blanks and brackets around it.

@@ -21,12 +21,8 @@ impl<'a> Cursor<'a> {
             return Err(self.expected("`.version`, with which every PTX text starts"));
         }
         self.advance()?;
-        let numbers = self
-            .word
-            .split_once('.')
-            .filter(|_| self.token == Token::Decimal);
-        let version =
-            numbers.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        let numbers = self.word.split_once('.').filter(|_| self.token == Token::Decimal);
+        let version = numbers.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
         self.tree.version = version.ok_or_else(|| self.expected("a version such as `7.8`"))?;
         self.advance()?;
         Ok(())
@@ -65,8 +61,7 @@ impl<'a> Cursor<'a> {
             ".file" => self.file(),
             ".section" => {
                 self.advance()?;
-                let name =
-                    self.expect(Token::Directive, "a section's name such as `.debug_str`")?;
+                let name = self.expect(Token::Directive, "a section's name such as `.debug_str`")?;
                 let body = self.raw_braces()?;
                 self.tree.sections.push((name, body));
                 Ok(())
@@ -125,9 +120,7 @@ impl<'a> Cursor<'a> {
     /// `.pragma "nounroll", "…";`
     pub(super) fn pragma(&mut self) -> Parsed<()> {
         self.advance()?;
-        self.list(Token::Semicolon, "`,` or `;`", |cursor| {
-            cursor.expect(Token::String, "a pragma in quotes")
-        })?;
+        self.list(Token::Semicolon, "`,` or `;`", |cursor| cursor.expect(Token::String, "a pragma in quotes"))?;
         Ok(())
     }
 
@@ -151,11 +144,7 @@ impl<'a> Cursor<'a> {
         if !matches!(self.word, ".entry" | ".func") {
             return Err(self.expected("`.entry` or `.func`"));
         }
-        let body = if with_body {
-            Self::body
-        } else {
-            |_: &mut Self| Ok(Vec::new())
-        };
+        let body = if with_body { Self::body } else { |_: &mut Self| Ok(Vec::new()) };
         self.function(start, linkage, body)
     }
 
@@ -172,21 +161,9 @@ impl<'a> Cursor<'a> {
         while self.token == Token::Directive && self.word == ".attribute" {
             directives.push(self.function_directive()?);
         }
-        let returns = if !entry && self.token == Token::OpenParen {
-            self.parameters()?
-        } else {
-            Vec::new()
-        };
-        let (name, at) = self.name(if entry {
-            "the entry's name"
-        } else {
-            "the function's name"
-        })?;
-        let params = if self.token == Token::OpenParen {
-            self.parameters()?
-        } else {
-            Vec::new()
-        };
+        let returns = if !entry && self.token == Token::OpenParen { self.parameters()? } else { Vec::new() };
+        let (name, at) = self.name(if entry { "the entry's name" } else { "the function's name" })?;
+        let params = if self.token == Token::OpenParen { self.parameters()? } else { Vec::new() };
         let body = loop {
             match self.token {
                 Token::OpenBrace => break Some(body(self)?),
@@ -201,17 +178,7 @@ impl<'a> Cursor<'a> {
                 _ => return Err(self.expected("`{`, `;` or a directive such as `.maxntid`")),
             }
         };
-        Ok(Function {
-            linkage,
-            entry,
-            name,
-            at,
-            span: self.since(start),
-            returns,
-            params,
-            directives,
-            body,
-        })
+        Ok(Function { linkage, entry, name, at, span: self.since(start), returns, params, directives, body })
     }
 
     /// `.maxntid 128, 1, 1`, `.noreturn`, `.attribute(.unified(1, 2))`; of the last only the name is

@@ -235,10 +235,7 @@ pub fn space(opcode: &str) -> Option<Space> {
 
 /// Whether a type is one of floating-point numbers, or of pairs of them.
 pub fn is_float(ty: &str) -> bool {
-    matches!(
-        ty,
-        "f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f32x2" | "tf32" | "f64"
-    )
+    matches!(ty, "f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f32x2" | "tf32" | "f64")
 }
 
 /// Bytes of a fundamental type (PTX ISA §5.2.1).
@@ -258,15 +255,12 @@ impl<'a> Instruction<'a> {
     fn written(&self) -> usize {
         match Opcode::of(self.opcode) {
             // `mbarrier.arrive state, [address]`, `mbarrier.init [address], count`
-            Some(row) if row.name == "mbarrier" => usize::from(!matches!(
-                self.operands.first(),
-                Some(Operand::Address { .. })
-            )),
+            Some(row) if row.name == "mbarrier" => {
+                usize::from(!matches!(self.operands.first(), Some(Operand::Address { .. })))
+            }
             Some(row) if row.class == Class::Barrier => usize::from(self.opcode.contains(".red.")),
             // `call (result), function, (arguments)`
-            Some(row) if row.name == "call" => {
-                usize::from(matches!(self.operands.first(), Some(Operand::List(_))))
-            }
+            Some(row) if row.name == "call" => usize::from(matches!(self.operands.first(), Some(Operand::List(_)))),
             Some(_) if self.opcode.starts_with("wmma.store") => 0,
             Some(row) => row.definitions,
             None => 1,
@@ -299,10 +293,7 @@ fn names_in<'a>(operands: &[Operand<'a>]) -> Vec<&'a str> {
         | Operand::NameOffset(name, _)
         | Operand::Element(name, _)
         | Operand::Indexed(name, _)
-        | Operand::Address {
-            base: AddressBase::Name(name),
-            ..
-        } => Vec::from_iter(name.split('.').next()),
+        | Operand::Address { base: AddressBase::Name(name), .. } => Vec::from_iter(name.split('.').next()),
         Operand::Pair(one, other) => vec![*one, *other],
         Operand::VectorPair(all, other) => [names_in(all), vec![*other]].concat(),
         Operand::Vector(all) | Operand::List(all) | Operand::Tuple(all) => names_in(all),

@@ -32,11 +32,7 @@ impl<'a> Cursor<'a> {
                     return Ok(Operand::List(Vec::new()));
                 }
                 let what = "`,` or `)`";
-                Ok(Operand::List(cursor.list(
-                    Token::CloseParen,
-                    what,
-                    |item| item.operand(false),
-                )?))
+                Ok(Operand::List(cursor.list(Token::CloseParen, what, |item| item.operand(false))?))
             }),
             _ => Ok(Operand::Number(self.number(WHAT)?)),
         }
@@ -49,10 +45,7 @@ impl<'a> Cursor<'a> {
             Token::Plus | Token::Minus => Ok(Operand::NameOffset(word, self.offset()?)),
             Token::Or => {
                 self.advance()?;
-                Ok(Operand::Pair(
-                    word,
-                    self.name("the second register of a pair")?.0,
-                ))
+                Ok(Operand::Pair(word, self.name("the second register of a pair")?.0))
             }
             Token::OpenBracket => {
                 self.advance()?;
@@ -84,9 +77,7 @@ impl<'a> Cursor<'a> {
             AddressBase::Name(name) => Operand::NameOffset(name, offset),
         };
         self.nested(|cursor| {
-            let rest = cursor.list(Token::CloseBracket, "`,` or `]`", |item| {
-                item.operand(false)
-            })?;
+            let rest = cursor.list(Token::CloseBracket, "`,` or `]`", |item| item.operand(false))?;
             Ok(Operand::Tuple(std::iter::once(first).chain(rest).collect()))
         })
     }
@@ -106,19 +97,14 @@ impl<'a> Cursor<'a> {
                 return Err(self.error(at, "an offset has to be an integer"));
             };
             let value = value.cast_signed();
-            offset = if negative {
-                offset.wrapping_sub(value)
-            } else {
-                offset.wrapping_add(value)
-            };
+            offset = if negative { offset.wrapping_sub(value) } else { offset.wrapping_add(value) };
         }
     }
 }
 
 /// A name, or one element of it. Selectors that do not name an element of a vector (`.b0`, `.h1`) stay in the name.
 fn selected(word: &str) -> Operand<'_> {
-    if let Some((name, element @ ("x" | "y" | "z" | "w" | "r" | "g" | "b" | "a"))) =
-        word.split_once('.')
+    if let Some((name, element @ ("x" | "y" | "z" | "w" | "r" | "g" | "b" | "a"))) = word.split_once('.')
         && !is_special(name)
     {
         return Operand::Element(name, char::from(element.as_bytes()[0]));
@@ -130,13 +116,6 @@ fn selected(word: &str) -> Operand<'_> {
 fn is_special(name: &str) -> bool {
     matches!(
         name,
-        "%tid"
-            | "%ntid"
-            | "%ctaid"
-            | "%nctaid"
-            | "%clusterid"
-            | "%nclusterid"
-            | "%cluster_ctaid"
-            | "%cluster_nctaid"
+        "%tid" | "%ntid" | "%ctaid" | "%nctaid" | "%clusterid" | "%nclusterid" | "%cluster_ctaid" | "%cluster_nctaid"
     )
 }

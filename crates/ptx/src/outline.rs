@@ -70,10 +70,7 @@ impl<'a> Outline<'a> {
     #[must_use]
     pub fn new(text: impl Into<Cow<'a, str>>) -> Self {
         let text = text.into();
-        let mut reader = Reader {
-            lexer: Token::lexer(&text),
-            is_divisible: true,
-        };
+        let mut reader = Reader { lexer: Token::lexer(&text), is_divisible: true };
         let mut items: Vec<Item> = Vec::new();
         let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
         let (mut line, mut counted) = (0, 0);
@@ -89,20 +86,10 @@ impl<'a> Outline<'a> {
                 let places = by_name.entry(text[name.clone()].to_owned()).or_default();
                 places.push(items.len());
             }
-            items.push(Item {
-                bytes: start..reader.lexer.span().end,
-                line,
-                kind,
-                name,
-            });
+            items.push(Item { bytes: start..reader.lexer.span().end, line, kind, name });
         }
         let is_divisible = reader.is_divisible;
-        Self {
-            text,
-            items,
-            by_name,
-            is_divisible,
-        }
+        Self { text, items, by_name, is_divisible }
     }
 
     /// The whole text.
@@ -121,18 +108,14 @@ impl<'a> Outline<'a> {
     /// Whether the module has this entry.
     #[must_use]
     pub fn has_entry(&self, name: &str) -> bool {
-        self.named(name)
-            .iter()
-            .any(|&place| self.items[place].kind == Kind::Entry)
+        self.named(name).iter().any(|&place| self.items[place].kind == Kind::Entry)
     }
 
     /// The entries with their parameters, in the order of the text, without those that cannot be parsed.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         let entries = self.items.iter().filter(|item| item.kind == Kind::Entry);
         entries.map(|item| {
-            let parameters = self
-                .tree(item, false)
-                .map_or_else(|_| Vec::new(), |head| head.params);
+            let parameters = self.tree(item, false).map_or_else(|_| Vec::new(), |head| head.params);
             Entry {
                 name: &self.text[item.name.clone()],
                 parameter_bytes: parameters.iter().filter_map(Variable::bytes).collect(),
@@ -145,10 +128,7 @@ impl<'a> Outline<'a> {
     /// # Errors
     /// [`ParseError`] when the text of the entry is not PTX. It names the first place that is wrong.
     pub fn entry(&self, name: &str) -> Option<Result<Function<'_>, ParseError>> {
-        let place = self
-            .named(name)
-            .iter()
-            .find(|&&place| self.items[place].kind == Kind::Entry)?;
+        let place = self.named(name).iter().find(|&&place| self.items[place].kind == Kind::Entry)?;
         Some(self.tree(&self.items[*place], true))
     }
 
@@ -169,11 +149,7 @@ impl<'a> Outline<'a> {
                 .find_map(|rest| rest.trim_start().split([',', ' ']).next())
                 .unwrap_or("?")
         };
-        format!(
-            "{compilers}PTX {} for {}",
-            directive(".version"),
-            directive(".target")
-        )
+        format!("{compilers}PTX {} for {}", directive(".version"), directive(".target"))
     }
 
     pub(super) fn items(&self) -> &[Item] {
@@ -198,12 +174,7 @@ impl<'a> Outline<'a> {
 /// Line breaks in a text.
 pub(super) fn breaks(text: &str) -> usize {
     // In chunks that a byte can count, which the compiler makes vector instructions of: twenty times as fast.
-    let in_chunk = |chunk: &[u8]| {
-        chunk
-            .iter()
-            .map(|&byte| u8::from(byte == b'\n'))
-            .sum::<u8>()
-    };
+    let in_chunk = |chunk: &[u8]| chunk.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
     let chunks = text.as_bytes().chunks(usize::from(u8::MAX));
     chunks.map(|chunk| usize::from(in_chunk(chunk))).sum()
 }
@@ -334,8 +305,9 @@ impl<'t> Reader<'t> {
                 self.close_brace()?;
                 Kind::Section
             }
-            ".visible" | ".extern" | ".weak" | ".common" | ".entry" | ".func" | ".global"
-            | ".const" | ".shared" => return self.declaration(word),
+            ".visible" | ".extern" | ".weak" | ".common" | ".entry" | ".func" | ".global" | ".const" | ".shared" => {
+                return self.declaration(word);
+            }
             _ => return None,
         };
         Some((kind, 0..0))

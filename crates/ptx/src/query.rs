@@ -61,8 +61,7 @@ impl<'a> Function<'a> {
             }
             let instruction = statement.instruction()?;
             let target = instruction.operands.first().and_then(Operand::name);
-            let goes_back =
-                instruction.operation() == "bra" && target.is_some_and(|own| behind.contains(own));
+            let goes_back = instruction.operation() == "bra" && target.is_some_and(|own| behind.contains(own));
             goes_back.then_some(instruction)
         })
     }
@@ -134,9 +133,7 @@ impl<'a> Instruction<'a> {
         let mut elements = 1;
         let mut bits = None;
         for modifier in self.modifiers() {
-            let count = modifier
-                .strip_prefix('v')
-                .and_then(|count| count.parse().ok());
+            let count = modifier.strip_prefix('v').and_then(|count| count.parse().ok());
             elements = count.unwrap_or(elements);
             bits = type_bits(modifier).or(bits);
         }
@@ -149,17 +146,13 @@ impl Variable<'_> {
     #[must_use]
     pub fn bytes(&self) -> Option<u32> {
         let element = type_bits(self.ty)? / 8 * self.vector;
-        self.dims.iter().try_fold(element, |bytes, dim| {
-            bytes.checked_mul(u32::try_from((*dim)?).ok()?)
-        })
+        self.dims.iter().try_fold(element, |bytes, dim| bytes.checked_mul(u32::try_from((*dim)?).ok()?))
     }
 }
 
 /// The width of a type: 32 for `f32`, 64 for `b64`, 32 for the packed pair `f16x2`.
 fn type_bits(ty: &str) -> Option<u32> {
-    let digits = ty
-        .strip_prefix("bf")
-        .or_else(|| ty.strip_prefix(['b', 'u', 's', 'f']))?;
+    let digits = ty.strip_prefix("bf").or_else(|| ty.strip_prefix(['b', 'u', 's', 'f']))?;
     let (bits, count) = digits.split_once('x').unwrap_or((digits, "1"));
     let (bits, count) = (bits.parse::<u32>().ok()?, count.parse::<u32>().ok()?);
     bits.checked_mul(count)

@@ -15,9 +15,7 @@ impl<'a> Source<'a> {
     #[must_use]
     pub fn new(text: &'a str) -> Self {
         let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
-        let starts = std::iter::once(0)
-            .chain(ends.map_while(|(at, _)| At::try_from(at + 1).ok()))
-            .collect();
+        let starts = std::iter::once(0).chain(ends.map_while(|(at, _)| At::try_from(at + 1).ok())).collect();
         Self { text, starts }
     }
 
@@ -33,10 +31,7 @@ impl<'a> Source<'a> {
     pub fn line_column(&self, at: At) -> (u32, u32) {
         let line = self.starts.partition_point(|&start| start <= at);
         let start = self.starts[line - 1];
-        (
-            u32::try_from(line).unwrap_or(u32::MAX),
-            (at - start).saturating_add(1),
-        )
+        (u32::try_from(line).unwrap_or(u32::MAX), (at - start).saturating_add(1))
     }
 
     /// A line, from 1, without its end; empty if there is no such line.
@@ -46,10 +41,7 @@ impl<'a> Source<'a> {
         let Some(&start) = self.starts.get(index) else {
             return "";
         };
-        let end = self
-            .starts
-            .get(index + 1)
-            .map_or(self.text.len(), |&next| next as usize);
+        let end = self.starts.get(index + 1).map_or(self.text.len(), |&next| next as usize);
         let line = &self.text[start as usize..end];
         let line = line.strip_suffix('\n').unwrap_or(line);
         line.strip_suffix('\r').unwrap_or(line)

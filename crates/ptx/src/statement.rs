@@ -54,31 +54,15 @@ impl<'a> Cursor<'a> {
     /// The statement that a label's name begins.
     fn label(&mut self, label: &'a str, at: At) -> Parsed<Statement<'a>> {
         if label.contains(['.', ':']) {
-            return Err(self.error(
-                at,
-                format!("`{label}` is no label: dots and colons cannot be in one"),
-            ));
+            return Err(self.error(at, format!("`{label}` is no label: dots and colons cannot be in one")));
         }
         self.expect(Token::Colon, "`:`")?;
         Ok(match self.word {
-            ".branchtargets" => Statement::BranchTargets {
-                label,
-                targets: self.targets("a label")?,
-                at,
-            },
-            ".calltargets" => Statement::CallTargets {
-                label,
-                targets: self.targets("a function's name")?,
-                at,
-            },
+            ".branchtargets" => Statement::BranchTargets { label, targets: self.targets("a label")?, at },
+            ".calltargets" => Statement::CallTargets { label, targets: self.targets("a function's name")?, at },
             ".callprototype" => {
                 let (returns, params) = self.prototype()?;
-                Statement::CallPrototype {
-                    label,
-                    returns,
-                    params,
-                    at,
-                }
+                Statement::CallPrototype { label, returns, params, at }
             }
             _ => Statement::Label { name: label, at },
         })
@@ -87,9 +71,7 @@ impl<'a> Cursor<'a> {
     /// `a, b, c;`
     fn targets(&mut self, what: &str) -> Parsed<Vec<&'a str>> {
         self.advance()?;
-        self.list(Token::Semicolon, "`,` or `;`", |cursor| {
-            Ok(cursor.name(what)?.0)
-        })
+        self.list(Token::Semicolon, "`,` or `;`", |cursor| Ok(cursor.name(what)?.0))
     }
 
     /// `(.param .b32 _) _ (.param .b64 _) .noreturn;`: the return parameters, and the parameters.
@@ -127,12 +109,7 @@ impl<'a> Cursor<'a> {
                     }
                     Ok((name, count))
                 })?;
-                out.push(Statement::Registers {
-                    ty,
-                    vector,
-                    names,
-                    at,
-                });
+                out.push(Statement::Registers { ty, vector, names, at });
             }
             ".pragma" => {
                 self.pragma()?;
@@ -168,10 +145,7 @@ impl<'a> Cursor<'a> {
                         self.name("a label of the strings' section")?;
                     }
                     self.offset()?;
-                    function_name = Some(Span {
-                        start,
-                        end: self.at,
-                    });
+                    function_name = Some(Span { start, end: self.at });
                 }
                 "inlined_at" => {
                     self.advance()?;
@@ -180,53 +154,25 @@ impl<'a> Cursor<'a> {
                 _ => return Err(self.expected("`function_name` or `inlined_at`")),
             }
         }
-        Ok(Loc {
-            at,
-            file,
-            line,
-            column,
-            function_name,
-            inlined_at,
-        })
+        Ok(Loc { at, file, line, column, function_name, inlined_at })
     }
 
     /// File, line and column.
     fn place(&mut self) -> Parsed<(u32, u32, u32)> {
-        Ok((
-            self.small("a file's number")?,
-            self.small("a line")?,
-            self.small("a column")?,
-        ))
+        Ok((self.small("a file's number")?, self.small("a line")?, self.small("a column")?))
     }
 
     /// The operands behind the opcode.
-    fn instruction(
-        &mut self,
-        start: At,
-        guard: Option<Guard<'a>>,
-        opcode: &'a str,
-        at: At,
-    ) -> Parsed<Instruction<'a>> {
+    fn instruction(&mut self, start: At, guard: Option<Guard<'a>>, opcode: &'a str, at: At) -> Parsed<Instruction<'a>> {
         if !opcode.as_bytes()[0].is_ascii_alphabetic() {
-            return Err(self.error(
-                at,
-                format!("expected an instruction or a label, found `{opcode}`"),
-            ));
+            return Err(self.error(at, format!("expected an instruction or a label, found `{opcode}`")));
         }
         let call = opcode == "call" || opcode.starts_with("call.");
         let operands = if self.take(Token::Semicolon)? {
             Vec::new()
         } else {
-            self.list(Token::Semicolon, "`,` or `;`", |cursor| {
-                cursor.operand(call)
-            })?
+            self.list(Token::Semicolon, "`,` or `;`", |cursor| cursor.operand(call))?
         };
-        Ok(Instruction {
-            guard,
-            opcode,
-            at,
-            span: self.since(start),
-            operands,
-        })
+        Ok(Instruction { guard, opcode, at, span: self.since(start), operands })
     }
 }

@@ -142,17 +142,12 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
             }
             Ok(Token::Word) => PieceKind::Word,
             Ok(Token::Directive) => PieceKind::Directive,
-            Ok(Token::Integer | Token::Bits32 | Token::Bits64 | Token::Decimal) => {
-                PieceKind::Number
-            }
+            Ok(Token::Integer | Token::Bits32 | Token::Bits64 | Token::Decimal) => PieceKind::Number,
             Ok(Token::String) => PieceKind::String,
             Ok(_) | Err(()) => PieceKind::Sign,
         };
         end = span.end;
-        pieces.push(Piece {
-            kind,
-            text: &text[span],
-        });
+        pieces.push(Piece { kind, text: &text[span] });
     }
     push_gap(&mut pieces, &text[end..]);
     pieces

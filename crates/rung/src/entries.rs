@@ -82,16 +82,8 @@ mod names {
 
     impl fmt::Display for NotCompiled {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            let Self {
-                rung,
-                what,
-                compiled,
-            } = self;
-            write!(
-                f,
-                "{rung} was not compiled for {what}: it was for {}",
-                compiled.join(", ")
-            )
+            let Self { rung, what, compiled } = self;
+            write!(f, "{rung} was not compiled for {what}: it was for {}", compiled.join(", "))
         }
     }
 
@@ -103,22 +95,14 @@ mod names {
         /// # Errors
         /// [`NotCompiled`] when the rung has no entry for this variant or for this block.
         pub fn entry(&self, variant: &str, block: [u32; 3]) -> Result<String, NotCompiled> {
-            let not_compiled = |what, compiled| NotCompiled {
-                rung: self.name,
-                what,
-                compiled,
-            };
+            let not_compiled = |what, compiled| NotCompiled { rung: self.name, what, compiled };
             match self.entries.of(variant) {
-                Some(Entries::PerBlock(blocks)) if !blocks.contains(&block) => Err(not_compiled(
-                    format!("a block of {}", dims(block)),
-                    blocks.iter().copied().map(dims).collect(),
-                )),
+                Some(Entries::PerBlock(blocks)) if !blocks.contains(&block) => {
+                    Err(not_compiled(format!("a block of {}", dims(block)), blocks.iter().copied().map(dims).collect()))
+                }
                 Some(Entries::PerBlock(_)) => Ok(join(self.name, &[variant, &dims(block)])),
                 Some(_) => Ok(join(self.name, &[variant])),
-                None => Err(not_compiled(
-                    variant_in_words(variant),
-                    vec!["other rungs of its ladder".to_owned()],
-                )),
+                None => Err(not_compiled(variant_in_words(variant), vec!["other rungs of its ladder".to_owned()])),
             }
         }
 
@@ -154,11 +138,7 @@ mod names {
 
     /// A variant in words: `max of f32`.
     pub fn variant_in_words(variant: &str) -> String {
-        if variant.is_empty() {
-            "the ladder's usual computation".to_owned()
-        } else {
-            variant.replace('_', " of ")
-        }
+        if variant.is_empty() { "the ladder's usual computation".to_owned() } else { variant.replace('_', " of ") }
     }
 
     /// `name_part_part`, without what is empty.
@@ -182,18 +162,12 @@ mod tests {
     use crate::Rung;
 
     const BLOCKS: Entries = Entries::PerBlock(&[[64, 1, 1], [32, 16, 1]]);
-    const SOME: Rung = Rung {
-        name: "some",
-        entries: Entries::PerVariant(&[("", BLOCKS), ("max_f32", Entries::Any)]),
-        ..Rung::USUAL
-    };
+    const SOME: Rung =
+        Rung { name: "some", entries: Entries::PerVariant(&[("", BLOCKS), ("max_f32", Entries::Any)]), ..Rung::USUAL };
 
     #[test]
     fn entries_are_named_after_the_variant_and_the_block() {
-        assert_eq!(
-            SOME.entry_names(),
-            ["some_64", "some_32x16", "some_max_f32"]
-        );
+        assert_eq!(SOME.entry_names(), ["some_64", "some_32x16", "some_max_f32"]);
         assert_eq!(SOME.entry("", [32, 16, 1]).unwrap(), "some_32x16");
         assert_eq!(SOME.entry("max_f32", [7, 1, 1]).unwrap(), "some_max_f32");
         assert!(SOME.computes("max_f32") && !SOME.computes("min_f32"));
@@ -205,20 +179,13 @@ mod tests {
             SOME.entry("", [128, 1, 1]).unwrap_err().to_string(),
             "some was not compiled for a block of 128: it was for 64, 32x16"
         );
-        assert_eq!(
-            SOME.entry("min_f32", [64, 1, 1]).unwrap_err().what,
-            "min of f32"
-        );
+        assert_eq!(SOME.entry("min_f32", [64, 1, 1]).unwrap_err().what, "min of f32");
     }
 
     #[test]
     fn shared_memory_is_counted_however_it_is_declared() {
         let words: fn([u32; 3]) -> u32 = |block| block[0] * 4;
-        let all = [
-            SharedMemory::None,
-            SharedMemory::Static(words),
-            SharedMemory::Dynamic(words),
-        ];
+        let all = [SharedMemory::None, SharedMemory::Static(words), SharedMemory::Dynamic(words)];
         assert_eq!(all.map(|own| own.bytes([64, 1, 1])), [0, 256, 256]);
         assert_eq!(all.map(|own| own.dynamic_bytes([64, 1, 1])), [0, 0, 256]);
     }

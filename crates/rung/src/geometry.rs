@@ -100,9 +100,7 @@ impl Geometry {
         match self {
             Self::Line { items_per_thread }
             | Self::OneBlock { items_per_thread }
-            | Self::Stride {
-                items_per_thread, ..
-            } => threads * u64::from(*items_per_thread),
+            | Self::Stride { items_per_thread, .. } => threads * u64::from(*items_per_thread),
             Self::Tiles { columns_per_thread } => threads * u64::from(*columns_per_thread),
             Self::LargeTiles { rows, columns } | Self::NumberedTiles { rows, columns, .. } => {
                 u64::from(*rows) * u64::from(*columns)
@@ -137,23 +135,13 @@ impl Geometry {
             }
             Self::OneBlock { .. } => [1, 1, 1],
             Self::Own { blocks, .. } => [blocks.0(shape).max(1), 1, 1],
-            Self::Tiles { columns_per_thread } => {
-                tiles(shape, block[1], block[0] * columns_per_thread)
-            }
+            Self::Tiles { columns_per_thread } => tiles(shape, block[1], block[0] * columns_per_thread),
             Self::LargeTiles { rows, columns } => tiles(shape, *rows, *columns),
-            Self::NumberedTiles {
-                rows,
-                columns,
-                most_slices: most,
-            } => {
+            Self::NumberedTiles { rows, columns, most_slices: most } => {
                 let down = enough(side(shape, 0), u64::from(*rows));
                 let along = enough(side(shape, 1), u64::from(*columns));
                 let tiles = u64::from(down) * u64::from(along);
-                [
-                    u32::try_from(tiles).unwrap_or(u32::MAX),
-                    slices(tiles, side(shape, 2), *most),
-                    1,
-                ]
+                [u32::try_from(tiles).unwrap_or(u32::MAX), slices(tiles, side(shape, 2), *most), 1]
             }
         }
     }
@@ -168,11 +156,7 @@ fn side(shape: &[u64], index: usize) -> u64 {
 fn tiles(shape: &[u64], rows: u32, columns: u32) -> [u32; 3] {
     let tiles = enough(side(shape, 0), u64::from(rows));
     let z = tiles.div_ceil(MAX_GRID_Y);
-    [
-        enough(side(shape, 1), u64::from(columns)),
-        tiles.div_ceil(z),
-        z,
-    ]
+    [enough(side(shape, 1), u64::from(columns)), tiles.div_ceil(z), z]
 }
 
 /// The number of blocks for `all` elements at `each` elements per block, at least one.
@@ -193,18 +177,9 @@ mod tests {
         let elements = geometry.elements([block, 1, 1]);
         assert_eq!((y, z), (1, 1));
         assert!(blocks >= 1);
-        assert!(
-            u64::from(blocks) * elements >= n,
-            "the last elements are left out"
-        );
-        assert!(
-            blocks == 1 || (u64::from(blocks) - 1) * elements < n,
-            "the last block has nothing to do"
-        );
-        assert!(
-            blocks <= i32::MAX as u32,
-            "more blocks than a grid can have"
-        );
+        assert!(u64::from(blocks) * elements >= n, "the last elements are left out");
+        assert!(blocks == 1 || (u64::from(blocks) - 1) * elements < n, "the last block has nothing to do");
+        assert!(blocks <= i32::MAX as u32, "more blocks than a grid can have");
     }
 
     #[test]
@@ -232,10 +207,7 @@ mod tests {
 
     #[test]
     fn a_stride_has_no_more_blocks_than_it_may() {
-        let geometry = Geometry::Stride {
-            items_per_thread: 4,
-            most_blocks: 2048,
-        };
+        let geometry = Geometry::Stride { items_per_thread: 4, most_blocks: 2048 };
         let grid = |n| geometry.grid(&[n], [128, 1, 1]);
         assert_eq!(grid(0), [1, 1, 1]);
         assert_eq!(grid(513), [2, 1, 1]);
@@ -245,9 +217,7 @@ mod tests {
 
     #[test]
     fn tiles_cover_rows_and_columns() {
-        let grid = |columns_per_thread, shape: &[u64], block| {
-            Geometry::Tiles { columns_per_thread }.grid(shape, block)
-        };
+        let grid = |columns_per_thread, shape: &[u64], block| Geometry::Tiles { columns_per_thread }.grid(shape, block);
         assert_eq!(grid(1, &[4096, 4096], [32, 16, 1]), [128, 256, 1]);
         assert_eq!(grid(2, &[4096, 4096], [32, 16, 1]), [64, 256, 1]);
         assert_eq!(grid(2, &[1, 65], [32, 16, 1]), [2, 1, 1]);
@@ -262,11 +232,7 @@ mod tests {
     #[test]
     fn numbered_tiles_are_cut_into_slices_where_they_are_few() {
         let grid = |shape: &[u64]| {
-            let geometry = Geometry::NumberedTiles {
-                rows: 64,
-                columns: 64,
-                most_slices: 8,
-            };
+            let geometry = Geometry::NumberedTiles { rows: 64, columns: 64, most_slices: 8 };
             geometry.grid(shape, [128, 1, 1])
         };
         // 256 tiles are nearly two for each of 132; 288 are a little more than two, and 864 nearly seven.
@@ -279,10 +245,8 @@ mod tests {
 
     #[test]
     fn a_rung_counts_its_own_blocks() {
-        let geometry = Geometry::Own {
-            elements: 100,
-            blocks: BlockCount(|shape| shape.iter().sum::<u64>() as u32 / 100),
-        };
+        let geometry =
+            Geometry::Own { elements: 100, blocks: BlockCount(|shape| shape.iter().sum::<u64>() as u32 / 100) };
         assert_eq!(geometry.grid(&[150, 250], [32, 1, 1]), [4, 1, 1]);
         assert_eq!(geometry.grid(&[1, 2], [32, 1, 1]), [1, 1, 1]);
         assert_eq!(geometry.elements([32, 1, 1]), 100);

@@ -85,9 +85,7 @@ impl Rung {
         source: "",
         lesson: "",
         entries: Entries::Any,
-        geometry: Geometry::Line {
-            items_per_thread: 1,
-        },
+        geometry: Geometry::Line { items_per_thread: 1 },
         default_block: [256, 1, 1],
         choose: None,
         shared: SharedMemory::None,
@@ -101,8 +99,7 @@ impl Rung {
 
     /// The default block for a problem of this shape.
     pub fn block_for(&self, shape: &[u64]) -> [u32; 3] {
-        self.choose
-            .map_or(self.default_block, |choose| choose(shape))
+        self.choose.map_or(self.default_block, |choose| choose(shape))
     }
 
     /// Whether it has entries for this variant of its ladder's computation.
@@ -142,26 +139,19 @@ mod tests {
     use super::*;
 
     const fn named(name: &'static str) -> Rung {
-        Rung {
-            name,
-            ..Rung::USUAL
-        }
+        Rung { name, ..Rung::USUAL }
     }
 
     #[test]
     fn lists_are_joined_in_their_order() {
-        const ALL: [Rung; 3] =
-            concat(&[&[named("first")], &[], &[named("second"), named("third16")]]);
+        const ALL: [Rung; 3] = concat(&[&[named("first")], &[], &[named("second"), named("third16")]]);
         assert_eq!(ALL.map(|rung| rung.family()), ["first", "second", "third"]);
     }
 
     #[test]
     fn the_block_is_the_default_one_or_the_one_chosen_for_the_shape() {
         assert_eq!(Rung::USUAL.block_for(&[7]), [256, 1, 1]);
-        let choosy = Rung {
-            choose: Some(|shape| [shape[0] as u32, 1, 1]),
-            ..Rung::USUAL
-        };
+        let choosy = Rung { choose: Some(|shape| [shape[0] as u32, 1, 1]), ..Rung::USUAL };
         assert_eq!(choosy.block_for(&[64]), [64, 1, 1]);
     }
 }

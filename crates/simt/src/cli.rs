@@ -38,10 +38,7 @@ struct Failure {
 impl Failure {
     /// Bad PTX, or a request that cannot be met: exit code 2.
     fn usage(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            code: 2,
-        }
+        Self { message: message.into(), code: 2 }
     }
 
     /// Tells the user, and returns the exit code.
@@ -54,25 +51,15 @@ impl Failure {
 
     /// The kernel faulted: exit code 1.
     fn fault(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            code: 1,
-        }
+        Self { message: message.into(), code: 1 }
     }
 }
 
 /// Output that could not be written: exit code 2, or 0 where the reader has closed the pipe.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        let code = if error.kind() == std::io::ErrorKind::BrokenPipe {
-            0
-        } else {
-            2
-        };
-        Self {
-            message: format!("cannot write the output: {error}"),
-            code,
-        }
+        let code = if error.kind() == std::io::ErrorKind::BrokenPipe { 0 } else { 2 };
+        Self { message: format!("cannot write the output: {error}"), code }
     }
 }
 
@@ -85,11 +72,7 @@ impl From<MemoryError> for Failure {
 /// Runs the program and returns its exit code: 0; 1 for a fault in the kernel; 2 for bad PTX or usage.
 /// Errors are one line on `err`; below a fault's, indented lines say which functions the thread was in, if there are
 /// several.
-pub fn main(
-    args: impl IntoIterator<Item = OsString>,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> u8 {
+pub fn main(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let arguments = match Arguments::try_parse_from(args) {
         Ok(arguments) => arguments,
         Err(error) if error.kind() == DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -123,9 +106,7 @@ pub fn main(
 fn load(path: &Path) -> Result<(String, Module), Failure> {
     let shown = path.display();
     let bytes = std::fs::read(path).map_err(|error| {
-        Failure::usage(format!(
-            "cannot read {shown}: {error}; the first argument is a file of PTX text"
-        ))
+        Failure::usage(format!("cannot read {shown}: {error}; the first argument is a file of PTX text"))
     })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -144,13 +125,9 @@ fn load(path: &Path) -> Result<(String, Module), Failure> {
 fn refused(path: &Path, error: &LoadError) -> Failure {
     let shown = path.display();
     Failure::usage(match error {
-        LoadError::Parse(error) => format!(
-            "{shown}:{}:{}: {}: {}",
-            error.line,
-            error.column,
-            error.message,
-            shorten(&error.source_line)
-        ),
+        LoadError::Parse(error) => {
+            format!("{shown}:{}:{}: {}: {}", error.line, error.column, error.message, shorten(&error.source_line))
+        }
         LoadError::Refused { entry, .. } => {
             format!("{shown}: kernel `{}`: {}", demangled(entry), reason(error))
         }
@@ -161,13 +138,9 @@ fn refused(path: &Path, error: &LoadError) -> Failure {
 /// The message for one kernel that cannot be run, without its name: `line 3, column 5: what: the line`.
 fn reason(error: &LoadError) -> String {
     match error {
-        LoadError::Refused { error, .. } => format!(
-            "line {}, column {}: {}: {}",
-            error.line,
-            error.column,
-            error.message,
-            shorten(&error.source_line)
-        ),
+        LoadError::Refused { error, .. } => {
+            format!("line {}, column {}: {}: {}", error.line, error.column, error.message, shorten(&error.source_line))
+        }
         other => other.to_string(),
     }
 }
@@ -199,8 +172,5 @@ pub fn one_line(error: &clap::Error, help: &str) -> String {
         .filter(|line| !line.is_empty())
         .collect();
     let message = parts.join("; ").replace(":; ", ": ");
-    format!(
-        "{}; `{help}` says more",
-        message.trim_start_matches("error: ")
-    )
+    format!("{}; `{help}` says more", message.trim_start_matches("error: "))
 }

@@ -257,9 +257,8 @@ impl Program {
 
     /// Whether it knows where the shared memory lies that is reserved for the system.
     pub(crate) fn uses_reserved_shared(&self) -> bool {
-        let is_reserved = |init: &InitializedRegister| {
-            matches!(init.init, FrameInit::Special(Special::ReservedSmem(_)))
-        };
+        let is_reserved =
+            |init: &InitializedRegister| matches!(init.init, FrameInit::Special(Special::ReservedSmem(_)));
         self.any(|func| func.frame_init.iter().any(is_reserved))
     }
 
@@ -267,9 +266,7 @@ impl Program {
     pub(crate) fn is_counting_atomic(&self, site: Site) -> bool {
         let function = self.functions.get(site.function as usize);
         let inst = function.and_then(|function| function.code.get(site.pc as usize));
-        inst.is_some_and(
-            |inst| matches!(&inst.op, Op::Memory(Memory::Atomic(own)) if own.only_counts),
-        )
+        inst.is_some_and(|inst| matches!(&inst.op, Op::Memory(Memory::Atomic(own)) if own.only_counts))
     }
 }
 

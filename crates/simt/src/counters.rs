@@ -159,10 +159,7 @@ impl Counters {
     /// Every metric, in the order of [`METRICS`].
     pub fn metrics(&self) -> Vec<Metric> {
         let totals = self.totals();
-        METRICS
-            .iter()
-            .map(|definition| definition.of(&totals))
-            .collect()
+        METRICS.iter().map(|definition| definition.of(&totals)).collect()
     }
 
     /// A metric by name; `None` if no metric has that name.
@@ -192,11 +189,7 @@ impl Counters {
     }
 
     fn totals(&self) -> Totals {
-        let mut totals = Totals {
-            events: self.events,
-            divergent: self.divergent.iter().sum(),
-            ..Totals::default()
-        };
+        let mut totals = Totals { events: self.events, divergent: self.divergent.iter().sum(), ..Totals::default() };
         for (func, base) in self.program.functions.iter().zip(self.bases.iter()) {
             let mut sum = Executed::default();
             for (pc, inst) in func.code.iter().enumerate() {
@@ -278,13 +271,7 @@ impl Observer for Counters {
 
     #[inline]
     fn access(&mut self, site: Site, _warp_id: WarpId, access: &Access<'_>) {
-        let Access {
-            space,
-            kind,
-            bytes,
-            mask,
-            addresses,
-        } = *access;
+        let Access { space, kind, bytes, mask, addresses } = *access;
         if mask == 0 {
             return;
         }

@@ -90,12 +90,7 @@ struct Pending {
 impl CriticalPath {
     /// An observer of launches of `function`, whose warps have `l1_bytes` of L1 a block. `ranges` are parts of
     /// memory, as first address and bytes, that are told apart in [`ResourceUse::read`] and [`ResourceUse::written`].
-    pub fn new(
-        function: &Function,
-        latencies: Latencies,
-        l1_bytes: u64,
-        ranges: &[(u64, u64)],
-    ) -> Self {
+    pub fn new(function: &Function, latencies: Latencies, l1_bytes: u64, ranges: &[(u64, u64)]) -> Self {
         let program = function.program.clone();
         let (steps, registers) = steps::of_program(function);
         Self {
@@ -135,9 +130,7 @@ impl CriticalPath {
         let range = |sector: &u64| {
             let address = sector * SECTOR;
             let mut all = self.ranges.iter();
-            all.position(|(base, bytes)| {
-                (*base..base + bytes.next_multiple_of(SECTOR)).contains(&address)
-            })
+            all.position(|(base, bytes)| (*base..base + bytes.next_multiple_of(SECTOR)).contains(&address))
         };
         for sector in &self.block.loaded {
             if let Some(range) = range(sector) {
@@ -203,11 +196,7 @@ impl CriticalPath {
         }
         let latency = u64::from(cost.latency(&self.latencies));
         if step.kind.is_memory() {
-            self.block.pending = Some(Pending {
-                site,
-                begins,
-                latency: [latency; 2],
-            });
+            self.block.pending = Some(Pending { site, begins, latency: [latency; 2] });
         } else {
             for def in &step.defs {
                 warp.ready[*def as usize] = begins.map(|at| at + latency);
@@ -231,10 +220,7 @@ impl CriticalPath {
 
     fn global(&mut self, past_l1: bool, access: &Access<'_>) -> Times {
         let sectors = Self::sectors(access);
-        let mut lines: Vec<u64> = sectors
-            .iter()
-            .map(|sector| sector * SECTOR / LINE)
-            .collect();
+        let mut lines: Vec<u64> = sectors.iter().map(|sector| sector * SECTOR / LINE).collect();
         lines.dedup();
         let latencies = self.latencies;
         match access.kind {
@@ -307,12 +293,7 @@ impl Observer for CriticalPath {
         self.end_block();
         self.sums.blocks += 1;
         self.sums.warps += u64::from(warps);
-        let clock = Clock {
-            next: [0; 2],
-            ready: vec![[0; 2]; self.registers],
-            groups: vec![[0; 2]],
-            waits: None,
-        };
+        let clock = Clock { next: [0; 2], ready: vec![[0; 2]; self.registers], groups: vec![[0; 2]], waits: None };
         self.block.warps = vec![clock; warps as usize];
     }
 
@@ -344,9 +325,7 @@ impl Observer for CriticalPath {
                 let shared = u64::from(self.latencies.shared);
                 match access.kind {
                     AccessKind::Load => [shared + more; 2],
-                    AccessKind::Atomic | AccessKind::Reduction => {
-                        [shared + more * u64::from(self.latencies.atomic); 2]
-                    }
+                    AccessKind::Atomic | AccessKind::Reduction => [shared + more * u64::from(self.latencies.atomic); 2],
                     AccessKind::Store | AccessKind::AsyncCopy => [0; 2],
                 }
             }

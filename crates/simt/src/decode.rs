@@ -52,18 +52,10 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
         cx.unsupported(format!("instruction `{}`{what}", inst.opcode))
     })?;
     let ordered = words.join(".");
-    let mut decoder = Decoder {
-        cx,
-        opcode: inst.opcode,
-        words: &words,
-        operands: &operands,
-        form: &ordered,
-    };
+    let mut decoder = Decoder { cx, opcode: inst.opcode, words: &words, operands: &operands, form: &ordered };
     decoder.check_operands(form)?;
     match opcode::class(&ordered) {
-        Some(Class::Integer) if inst.opcode.starts_with('v') => {
-            decoder.video().map(|op| Op::Alu(Alu::Video(op)))
-        }
+        Some(Class::Integer) if inst.opcode.starts_with('v') => decoder.video().map(|op| Op::Alu(Alu::Video(op))),
         Some(Class::Integer) => decoder.integer().map(Op::Alu),
         Some(Class::Logic) => decoder.logic().map(Op::Alu),
         Some(Class::Float) => decoder.float().map(Op::Alu),
@@ -116,10 +108,7 @@ impl<'d> Decoder<'d, '_, '_> {
     /// The instruction has too many or too few operands.
     fn operand_count(&self, wanted: usize) -> LowerError {
         let found = self.operands.len();
-        self.invalid(format!(
-            "`{}` takes {wanted} operands, not {found}",
-            self.opcode
-        ))
+        self.invalid(format!("`{}` takes {wanted} operands, not {found}", self.opcode))
     }
 
     /// The operands, after checking that there are `N` of them: several [forms] may take the opcode.
@@ -163,6 +152,5 @@ impl<'d> Decoder<'d, '_, '_> {
 /// Looks a word up in a table.
 fn lookup<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
     let mut rows = table.iter();
-    rows.find(|(name, _)| *name == word)
-        .map(|(_, found)| *found)
+    rows.find(|(name, _)| *name == word).map(|(_, found)| *found)
 }

@@ -16,18 +16,12 @@ pub struct LowerError {
 impl LowerError {
     /// An error for something that this machine does not support.
     pub fn unsupported(what: impl std::fmt::Display, at: At) -> Self {
-        Self {
-            message: format!("{what} is not supported"),
-            at,
-        }
+        Self { message: format!("{what} is not supported"), at }
     }
 
     /// An error for something that is not valid PTX, or contradicts itself.
     pub fn invalid(message: impl Into<String>, at: At) -> Self {
-        Self {
-            message: message.into(),
-            at,
-        }
+        Self { message: message.into(), at }
     }
 }
 

@@ -5,8 +5,7 @@ pub use crate::decode::forms::table::*;
 
 /// Which of these instructions are run, in a kernel with these declarations and beside a function `f`.
 pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {
-    let mut text =
-        ".version 8.8\n.target sm_90a\n.address_size 64\n.func f() { ret; }\n".to_owned();
+    let mut text = ".version 8.8\n.target sm_90a\n.address_size 64\n.func f() { ret; }\n".to_owned();
     for (at, instruction) in instructions.iter().enumerate() {
         text += &format!(".entry k{at}() {{ {declarations}\n{instruction}\nret; }}\n");
     }
@@ -16,9 +15,7 @@ pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {
             [_] => vec![false],
             several => {
                 let (one, other) = several.split_at(several.len() / 2);
-                [one, other]
-                    .map(|part| are_run(declarations, part))
-                    .concat()
+                [one, other].map(|part| are_run(declarations, part)).concat()
             }
         };
     };

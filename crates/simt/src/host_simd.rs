@@ -21,8 +21,7 @@ type Run = fn(code: &[Inst], regs: &mut Regs<'_>, mask: u32) -> usize;
 
 /// Runs a load or a store on the lanes of a mask, of which there is at least one, and stores their addresses for the
 /// observer.
-type Transfer<T> =
-    fn(&T, &mut Env<'_, '_>, u32, &mut Lanes64) -> Result<AccessOutcome, AccessFault>;
+type Transfer<T> = fn(&T, &mut Env<'_, '_>, u32, &mut Lanes64) -> Result<AccessOutcome, AccessFault>;
 
 /// The functions that are compiled for one instruction set of the host.
 #[derive(Debug)]
@@ -184,9 +183,7 @@ pub(crate) fn versions() -> &'static [HostSimd] {
                 // SAFETY: the CPU has the features, as checked before.
                 run_alu: |code, regs, mask| unsafe { with_avx2::run_alu(code, regs, mask) },
                 // SAFETY: the CPU has the features, as checked before.
-                run_unobserved: |code, env, mask, at| unsafe {
-                    with_avx2::run_unobserved(code, env, mask, at)
-                },
+                run_unobserved: |code, env, mask, at| unsafe { with_avx2::run_unobserved(code, env, mask, at) },
                 // SAFETY: the CPU has the features, as checked before.
                 load: |op, env, mask, at| unsafe { with_avx2::load(op, env, mask, at) },
                 // SAFETY: the CPU has the features, as checked before.
@@ -259,9 +256,7 @@ impl HostSimd {
                 traffic::shared_atomic(only_counts, bytes, mask, addresses)
             }
             AccessKind::Load => (self.shared_traffic)(false, bytes, mask, addresses, banks),
-            AccessKind::Store | AccessKind::AsyncCopy => {
-                (self.shared_traffic)(true, bytes, mask, addresses, banks)
-            }
+            AccessKind::Store | AccessKind::AsyncCopy => (self.shared_traffic)(true, bytes, mask, addresses, banks),
         }
     }
 }

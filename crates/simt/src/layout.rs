@@ -34,17 +34,9 @@ impl Layout {
     }
 
     /// Places the variable in a space of which `used` bytes are taken: its offset, and how many bytes are taken then.
-    pub(crate) fn place_behind(
-        self,
-        used: u32,
-        variable: &Variable<'_>,
-    ) -> Result<(u32, u32), LowerError> {
-        let at = used
-            .checked_next_multiple_of(self.align)
-            .ok_or_else(|| too_large(variable))?;
-        let end = at
-            .checked_add(self.small_bytes(variable)?)
-            .ok_or_else(|| too_large(variable))?;
+    pub(crate) fn place_behind(self, used: u32, variable: &Variable<'_>) -> Result<(u32, u32), LowerError> {
+        let at = used.checked_next_multiple_of(self.align).ok_or_else(|| too_large(variable))?;
+        let end = at.checked_add(self.small_bytes(variable)?).ok_or_else(|| too_large(variable))?;
         Ok((at, end))
     }
 }
@@ -56,9 +48,9 @@ fn too_large(variable: &Variable<'_>) -> LowerError {
 
 /// The size and alignment of a declared variable.
 pub(crate) fn layout(variable: &Variable<'_>) -> Result<Layout, LowerError> {
-    let element = type_bytes(variable.ty).ok_or_else(|| {
-        LowerError::unsupported(format!("a variable of type .{}", variable.ty), variable.at)
-    })? * variable.vector;
+    let element = type_bytes(variable.ty)
+        .ok_or_else(|| LowerError::unsupported(format!("a variable of type .{}", variable.ty), variable.at))?
+        * variable.vector;
     let mut bytes = u64::from(element);
     for (at, dim) in variable.dims.iter().enumerate() {
         let length = match dim {
@@ -73,9 +65,7 @@ pub(crate) fn layout(variable: &Variable<'_>) -> Result<Layout, LowerError> {
                 return Err(LowerError::invalid(message, variable.at));
             }
         };
-        bytes = bytes
-            .checked_mul(length)
-            .ok_or_else(|| too_large(variable))?;
+        bytes = bytes.checked_mul(length).ok_or_else(|| too_large(variable))?;
     }
     let align = variable.align.unwrap_or(element).max(1);
     if !align.is_power_of_two() || align > 1 << 16 {
@@ -115,13 +105,7 @@ pub(crate) struct Variables<'m> {
 
 impl<'m> Variables<'m> {
     pub(crate) fn new(memory: &'m ModuleMemory<'m>) -> Self {
-        Self {
-            memory,
-            shared: HashMap::new(),
-            shared_bytes: 0,
-            shared_names: Vec::new(),
-            reached: BTreeSet::new(),
-        }
+        Self { memory, shared: HashMap::new(), shared_bytes: 0, shared_names: Vec::new(), reached: BTreeSet::new() }
     }
 
     pub(crate) fn shared_bytes(&self) -> u32 {
@@ -170,10 +154,7 @@ impl<'m> Variables<'m> {
                 Location::Shared(at)
             }
             _ => {
-                let what = format!(
-                    "`{}`, a module-scope variable of this space,",
-                    variable.name
-                );
+                let what = format!("`{}`, a module-scope variable of this space,", variable.name);
                 return Err(LowerError::unsupported(what, variable.at));
             }
         };

@@ -53,6 +53,6 @@ pub use memory::global::MemoryError;
 pub use memory::tensor::{Swizzle, TensorElement, TensorMap};
 pub use module::{Function, LoadError, Module};
 pub use run::{
-    Arg, Buffer, Config, Element, Fault, FaultKind, Frame, Instance, InstanceError, Launch,
-    LaunchError, Machine, Observed, Schedule,
+    Arg, Buffer, Config, Element, Fault, FaultKind, Frame, Instance, InstanceError, Launch, LaunchError, Machine,
+    Observed, Schedule,
 };

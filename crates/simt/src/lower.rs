@@ -57,11 +57,7 @@ fn kernel(
         pointers: Vec::new(),
         module,
         program: program_of(module, entry)?,
-        functions: Functions {
-            module,
-            order: Vec::new(),
-            numbers: HashMap::new(),
-        },
+        functions: Functions { module, order: Vec::new(), numbers: HashMap::new() },
         variables: Variables::new(memory),
     };
     // Functions are numbered as calls to them are met; lowering one may number more.
@@ -151,11 +147,7 @@ fn functions_taken<'m>(module: &'m Module<'m>) -> Vec<&'m Function<'m>> {
         }
     }
     let functions = module.functions.iter();
-    functions
-        .filter(|function| {
-            !function.entry && function.body.is_some() && names.contains(function.name)
-        })
-        .collect()
+    functions.filter(|function| !function.entry && function.body.is_some() && names.contains(function.name)).collect()
 }
 
 /// A program without functions yet: the entry's parameters, and the blocks that it takes.
@@ -178,36 +170,22 @@ fn program_of(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, Lowe
         };
         if program.param_bytes > most {
             return Err(LowerError::invalid(
-                format!(
-                    "the parameters of `{}` take more than {most} bytes",
-                    entry.name
-                ),
+                format!("the parameters of `{}` take more than {most} bytes", entry.name),
                 param.at,
             ));
         }
     }
     let numbers_of = |name: &str| {
-        entry
-            .directives
-            .iter()
-            .find(|(directive, _)| *directive == name)
-            .map(|(_, numbers)| {
-                let side = |i: usize| {
-                    numbers
-                        .get(i)
-                        .map_or(1, |n| u32::try_from(*n).unwrap_or(u32::MAX))
-                };
-                [side(0), side(1), side(2)]
-            })
+        entry.directives.iter().find(|(directive, _)| *directive == name).map(|(_, numbers)| {
+            let side = |i: usize| numbers.get(i).map_or(1, |n| u32::try_from(*n).unwrap_or(u32::MAX));
+            [side(0), side(1), side(2)]
+        })
     };
     program.required_block = numbers_of("reqntid");
     program.required_cluster = numbers_of("reqnctapercluster");
     program.explicit_cluster = numbers_of("explicitcluster").is_some();
-    program.max_threads = numbers_of("maxntid").map(|sides| {
-        sides
-            .iter()
-            .fold(1u32, |all, side| all.saturating_mul(*side))
-    });
+    program.max_threads =
+        numbers_of("maxntid").map(|sides| sides.iter().fold(1u32, |all, side| all.saturating_mul(*side)));
     Ok(program)
 }
 
@@ -224,22 +202,20 @@ impl<'m> Functions<'m> {
         if let Some(number) = self.numbers.get(real) {
             return Ok(*number);
         }
-        let function = self
-            .module
-            .functions
-            .iter()
-            .find(|function| function.name == real && function.body.is_some())
-            .ok_or_else(|| {
-                let mut declared = self.module.functions.iter();
-                let message = if is_device_runtime(name) {
-                    format!("`{name}`: device-side launches are not supported")
-                } else if declared.any(|function| function.name == name) {
-                    format!("function `{name}` is declared, but its body is not in this module")
-                } else {
-                    format!("there is no function `{name}`")
-                };
-                LowerError::invalid(message, at)
-            })?;
+        let function =
+            self.module.functions.iter().find(|function| function.name == real && function.body.is_some()).ok_or_else(
+                || {
+                    let mut declared = self.module.functions.iter();
+                    let message = if is_device_runtime(name) {
+                        format!("`{name}`: device-side launches are not supported")
+                    } else if declared.any(|function| function.name == name) {
+                        format!("function `{name}` is declared, but its body is not in this module")
+                    } else {
+                        format!("there is no function `{name}`")
+                    };
+                    LowerError::invalid(message, at)
+                },
+            )?;
         let number = self.order.len() as u32;
         self.order.push(function);
         self.numbers.insert(function.name, number);

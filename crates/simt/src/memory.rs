@@ -91,10 +91,7 @@ const PLACES: usize = 64;
 
 impl Default for Recent<'_> {
     fn default() -> Self {
-        Self {
-            found: [None; 2],
-            at: [0; PLACES],
-        }
+        Self { found: [None; 2], at: [0; PLACES] }
     }
 }
 
@@ -141,10 +138,7 @@ impl AccessFault {
         };
         let (at, bytes) = (self.offset, self.space_bytes);
         Some(if at >= bytes {
-            format!(
-                "{} bytes past the end of {whose} of {bytes} bytes",
-                at - bytes
-            )
+            format!("{} bytes past the end of {whose} of {bytes} bytes", at - bytes)
         } else {
             format!("at byte {at} of {whose} of {bytes} bytes")
         })
@@ -245,10 +239,7 @@ impl Memory {
             }
             region => (region, at[lane]),
         });
-        Stored {
-            bytes,
-            places: places.collect(),
-        }
+        Stored { bytes, places: places.collect() }
     }
 
     /// Runs any memory instruction on the lanes of `mask`, of which there is at least one, and tells `observe`

@@ -90,8 +90,7 @@ impl Text {
     /// Where the variables lie that have these addresses: the first byte of each, and how many there are.
     pub(crate) fn places(&self, addresses: &[u64]) -> impl Iterator<Item = (u64, u64)> {
         let placed = self.variables.iter().zip(addresses);
-        placed
-            .filter_map(|(own, address)| (*address != 0).then_some((*address, own.as_ref()?.bytes)))
+        placed.filter_map(|(own, address)| (*address != 0).then_some((*address, own.as_ref()?.bytes)))
     }
 
     /// The name of the variable that begins at an address, when the module's variables lie at these.
@@ -157,13 +156,7 @@ impl Module {
         });
         let kernels = kernels.collect();
         let variables = lowered.variables.into_iter().map(Result::ok).collect();
-        Ok(Self {
-            text: Arc::new(Text {
-                variables,
-                ptx: ptx.clone(),
-            }),
-            kernels,
-        })
+        Ok(Self { text: Arc::new(Text { variables, ptx: ptx.clone() }), kernels })
     }
 
     /// The names of the module's kernels, in the order of the text.
@@ -208,17 +201,10 @@ impl Module {
         let number = names::find(self.kernels(), name).map_err(|meant| {
             let name = name.to_owned();
             match meant.is_empty() {
-                true => LoadError::NoSuchKernel {
-                    name,
-                    known: self.kernels().map(str::to_owned).collect(),
-                },
+                true => LoadError::NoSuchKernel { name, known: self.kernels().map(str::to_owned).collect() },
                 false => LoadError::AmbiguousKernel { name, meant },
             }
         })?;
-        Ok(Function {
-            program: self.kernels[number].program.clone()?,
-            module: self.text.clone(),
-            placed: None,
-        })
+        Ok(Function { program: self.kernels[number].program.clone()?, module: self.text.clone(), placed: None })
     }
 }

@@ -31,10 +31,7 @@ fn spellings(name: &str) -> [String; 5] {
 ///
 /// # Errors
 /// The names that may be meant, when they are several; none when there is no such name.
-pub(crate) fn find<'n>(
-    names: impl Iterator<Item = &'n str> + Clone,
-    wanted: &str,
-) -> Result<usize, Vec<String>> {
+pub(crate) fn find<'n>(names: impl Iterator<Item = &'n str> + Clone, wanted: &str) -> Result<usize, Vec<String>> {
     if let Some(at) = names.clone().position(|name| name == wanted) {
         return Ok(at);
     }
@@ -56,15 +53,10 @@ pub(crate) fn find<'n>(
 /// The name that differs least from one that does not exist, demangled.
 pub(crate) fn nearest<'n>(names: impl Iterator<Item = &'n str>, wanted: &str) -> Option<String> {
     let distance = |name: &[String; 5]| {
-        let each = name
-            .iter()
-            .map(|own| strsim::damerau_levenshtein(own, wanted));
+        let each = name.iter().map(|own| strsim::damerau_levenshtein(own, wanted));
         each.min()
     };
-    names
-        .map(spellings)
-        .min_by_key(distance)
-        .map(|[_, name, ..]| name)
+    names.map(spellings).min_by_key(distance).map(|[_, name, ..]| name)
 }
 
 /// Names in words, demangled: `a, b`, or `none`.

@@ -145,9 +145,7 @@ impl Regs<'_> {
     pub fn guarded(&self, guard: Option<Guard>, mask: u32) -> u32 {
         match guard {
             None => mask,
-            Some(Guard { pred, negated }) => {
-                mask & (self.pred(pred) ^ if negated { ALL } else { 0 })
-            }
+            Some(Guard { pred, negated }) => mask & (self.pred(pred) ^ if negated { ALL } else { 0 }),
         }
     }
 

@@ -51,11 +51,7 @@ pub(crate) fn program(body: &str) -> Result<Program, LowerError> {
 impl State {
     /// All registers zero.
     pub(crate) fn new() -> Self {
-        State {
-            r32: vec![[0; LANES]; 64],
-            r64: vec![[0; LANES]; 32],
-            preds: vec![0; 8],
-        }
+        State { r32: vec![[0; LANES]; 64], r64: vec![[0; LANES]; 32], preds: vec![0; 8] }
     }
 
     /// Sets a register in all lanes; a predicate's value is its mask.
@@ -99,11 +95,7 @@ impl State {
         self.r32.resize(func.r32 as usize, [0; LANES]);
         self.r64.resize(func.r64 as usize, [0; LANES]);
         self.preds.resize(func.preds as usize, 0);
-        let mut regs = Regs {
-            r32: &mut self.r32,
-            r64: &mut self.r64,
-            preds: &mut self.preds,
-        };
+        let mut regs = Regs { r32: &mut self.r32, r64: &mut self.r64, preds: &mut self.preds };
         for filled in &func.frame_init {
             let crate::code::FrameInit::Number(value) = filled.init else {
                 continue;
@@ -137,8 +129,6 @@ impl State {
 
 /// The result `to` of an instruction with these inputs, in lane 0.
 pub(crate) fn eval(instruction: &str, inputs: &[(&str, u64)], to: &str) -> u64 {
-    let state = inputs
-        .iter()
-        .fold(State::new(), |state, (name, value)| state.set(name, *value));
+    let state = inputs.iter().fold(State::new(), |state, (name, value)| state.set(name, *value));
     state.run(instruction).get(to)
 }

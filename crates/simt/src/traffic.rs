@@ -77,10 +77,7 @@ fn ascent<V: Vectors>(addresses: &[u64; LANES], shift: u32) -> Option<(Steps, u3
 #[inline(never)]
 fn scattered(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
     if let Some((sectors, elements)) = ascending(mask, addresses) {
-        return Global {
-            sectors,
-            bytes: elements * u64::from(bytes),
-        };
+        return Global { sectors, bytes: elements * u64::from(bytes) };
     }
     let mut sectors = Distinct::new();
     let mut elements = Distinct::new();
@@ -88,10 +85,7 @@ fn scattered(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
         sectors.insert(addresses[lane] / SECTOR);
         elements.insert(addresses[lane]);
     }
-    Global {
-        sectors: sectors.count as u64,
-        bytes: elements.count as u64 * u64::from(bytes),
-    }
+    Global { sectors: sectors.count as u64, bytes: elements.count as u64 * u64::from(bytes) }
 }
 
 /// Distinct sectors and addresses, if the addresses ascend from lane to lane: each that differs from the one
@@ -169,15 +163,9 @@ pub(crate) fn shared<V: Vectors>(
         && let Some((steps, lanes)) = ascent::<V>(addresses, 2)
     {
         let firsts = steps.crosses & lanes | 1;
-        let wavefronts = if V::banks(addresses).count_ones() == firsts.count_ones() {
-            1
-        } else {
-            most_in_a_bank(firsts, addresses)
-        };
-        return Shared {
-            wavefronts,
-            ideal: 1,
-        };
+        let wavefronts =
+            if V::banks(addresses).count_ones() == firsts.count_ones() { 1 } else { most_in_a_bank(firsts, addresses) };
+        return Shared { wavefronts, ideal: 1 };
     }
     shared_by_words(store, bytes, mask, addresses, banks)
 }
@@ -193,29 +181,16 @@ fn most_in_a_bank(mask: u32, addresses: &[u64; LANES]) -> u64 {
 
 /// Computes [`shared`] for arbitrary addresses.
 #[inline(never)]
-fn shared_by_words(
-    store: bool,
-    bytes: u32,
-    mask: u32,
-    addresses: &[u64; LANES],
-    banks: &mut Banks,
-) -> Shared {
+fn shared_by_words(store: bool, bytes: u32, mask: u32, addresses: &[u64; LANES], banks: &mut Banks) -> Shared {
     let group = (WAVEFRONT / bytes.max(4)).clamp(1, LANES as u32) as usize;
     if consecutive(bytes, mask, addresses) && addresses[0].is_multiple_of(4) {
         let wavefronts = (LANES / group) as u64;
-        return Shared {
-            wavefronts,
-            ideal: wavefronts,
-        };
+        return Shared { wavefronts, ideal: wavefronts };
     }
     if bytes <= 4 && within_a_row(mask, addresses) {
-        return Shared {
-            wavefronts: 1,
-            ideal: 1,
-        };
+        return Shared { wavefronts: 1, ideal: 1 };
     }
-    let together =
-        !store && group < LANES && (paired(1, mask, addresses) || paired(2, mask, addresses));
+    let together = !store && group < LANES && (paired(1, mask, addresses) || paired(2, mask, addresses));
     let group = if together { group * 2 } else { group };
     by_groups(group, mask, |part| banks.most_words(bytes, part, addresses))
 }
@@ -223,10 +198,7 @@ fn shared_by_words(
 /// The wavefronts of an access whose lanes go through the banks in groups of so many, each of which takes
 /// `wavefronts`.
 fn by_groups(group: usize, mask: u32, mut wavefronts: impl FnMut(u32) -> u64) -> Shared {
-    let mut all = Shared {
-        wavefronts: 0,
-        ideal: 0,
-    };
+    let mut all = Shared { wavefronts: 0, ideal: 0 };
     for start in (0..LANES).step_by(group) {
         let part = mask & ((1u64 << (start + group)) - (1u64 << start)) as u32;
         if part != 0 {
@@ -261,12 +233,7 @@ fn paired(bit: usize, mask: u32, addresses: &[u64; LANES]) -> bool {
 /// An `atom` or `red` of shared memory: each bank serves one lane in a wavefront, also where several
 /// change the same word. If the atomic only `counts`, each bank serves one word in a wavefront, for all lanes that
 /// add to it.
-pub(crate) fn shared_atomic(
-    counts: bool,
-    bytes: u32,
-    mask: u32,
-    addresses: &[u64; LANES],
-) -> Shared {
+pub(crate) fn shared_atomic(counts: bool, bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Shared {
     let group = (WAVEFRONT / bytes.max(4)).clamp(1, LANES as u32) as usize;
     by_groups(group, mask, |part| {
         let mut served = [0u64; BANKS];
@@ -291,9 +258,7 @@ pub(crate) struct Banks {
 
 impl Default for Banks {
     fn default() -> Self {
-        Self {
-            words: Box::new([[0; LANES]; BANKS]),
-        }
+        Self { words: Box::new([[0; LANES]; BANKS]) }
     }
 }
 
@@ -326,19 +291,14 @@ struct Distinct {
 
 impl Distinct {
     fn new() -> Self {
-        Self {
-            values: [0; LANES],
-            count: 0,
-        }
+        Self { values: [0; LANES], count: 0 }
     }
 
     /// The index of a number, which is added if it is new.
     #[inline]
     fn insert(&mut self, value: u64) -> usize {
         // Neighbouring lanes are the likeliest to agree.
-        let known = self.values[..self.count]
-            .iter()
-            .rposition(|known| *known == value);
+        let known = self.values[..self.count].iter().rposition(|known| *known == value);
         known.unwrap_or_else(|| {
             self.values[self.count] = value;
             self.count += 1;

@@ -88,11 +88,7 @@ impl Vectors for Portable {
 
     #[inline(always)]
     fn steps(at: &Lanes64, shift: u32) -> Steps {
-        let mut steps = Steps {
-            moves: 0,
-            crosses: 0,
-            descends: 0,
-        };
+        let mut steps = Steps { moves: 0, crosses: 0, descends: 0 };
         for lane in 1..LANES {
             let (now, before) = (at[lane], at[lane - 1]);
             steps.moves |= u32::from(now != before) << lane;

@@ -111,12 +111,7 @@ impl Warp {
     ///
     /// # Errors
     /// [`UnnamedLane`] when a lane's own mask does not name it.
-    pub(crate) fn missing(
-        &self,
-        regs: &Regs<'_>,
-        mask: u32,
-        alive: u32,
-    ) -> Result<bool, UnnamedLane> {
+    pub(crate) fn missing(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Result<bool, UnnamedLane> {
         let Some(members) = self.members() else {
             return Ok(false);
         };
@@ -147,12 +142,8 @@ impl Warp {
     pub(crate) fn contribute(&self, regs: &Regs<'_>, mask: u32, values: &mut Lanes64) {
         for lane in lanes(mask) {
             values[lane] = match self {
-                Warp::Vote { value, negated, .. } => {
-                    u64::from((regs.pred(*value) >> lane & 1 != 0) != *negated)
-                }
-                Warp::Shuffle { value, .. } | Warp::Reduce { value, .. } => {
-                    u64::from(regs.get32(*value)[lane])
-                }
+                Warp::Vote { value, negated, .. } => u64::from((regs.pred(*value) >> lane & 1 != 0) != *negated),
+                Warp::Shuffle { value, .. } | Warp::Reduce { value, .. } => u64::from(regs.get32(*value)[lane]),
                 Warp::Match { value, .. } => wide(*value, regs)[lane],
                 Warp::ActiveMask { .. } | Warp::Elect { .. } | Warp::Sync { .. } => 0,
             };
@@ -161,41 +152,20 @@ impl Warp {
 
     /// Runs it on the lanes of `mask`. Lanes that are not `alive` take no part. The values that lanes give to others
     /// are those of `values`, where lanes have come to it at different places.
-    pub(crate) fn execute(
-        &self,
-        regs: &mut Regs<'_>,
-        mask: u32,
-        alive: u32,
-        values: Option<&Lanes64>,
-    ) {
+    pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32, alive: u32, values: Option<&Lanes64>) {
         match self {
             Warp::ActiveMask { to } => regs.set32(*to, mask, &[mask; LANES]),
             Warp::Sync { .. } => {}
-            Warp::Shuffle {
-                mode,
-                to,
-                found,
-                value,
-                lane,
-                clamp,
-                ..
-            } => {
+            Warp::Shuffle { mode, to, found, value, lane, clamp, .. } => {
                 let narrowed = values.map(narrow);
                 let value = narrowed.as_ref().unwrap_or_else(|| regs.get32(*value));
-                let (result, sources) =
-                    shuffle(*mode, value, regs.get32(*lane), regs.get32(*clamp));
+                let (result, sources) = shuffle(*mode, value, regs.get32(*lane), regs.get32(*clamp));
                 regs.set32(*to, mask, &result);
                 if let Some(found) = found {
                     regs.set_pred(*found, mask, sources);
                 }
             }
-            Warp::Vote {
-                mode,
-                to,
-                value,
-                negated,
-                mask: members,
-            } => {
+            Warp::Vote { mode, to, value, negated, mask: members } => {
                 let yes = match values {
                     None => regs.pred(*value) ^ if *negated { ALL } else { 0 },
                     Some(values) => truth(&narrow(values)),
@@ -216,12 +186,7 @@ impl Warp {
                     Reg::R64(_) => unreachable!("decoding gives votes 32 bits or a predicate"),
                 }
             }
-            Warp::Match {
-                value,
-                to,
-                all,
-                mask: members,
-            } => {
+            Warp::Match { value, to, all, mask: members } => {
                 let values = values.copied().unwrap_or_else(|| wide(*value, regs));
                 let members = regs.get32(*members).map(|members| members & alive);
                 let mut result = [0; LANES];
@@ -232,23 +197,14 @@ impl Warp {
                         .fold(0, |equal, other| equal | 1 << other);
                     let everywhere = equal == members[lane];
                     same |= u32::from(everywhere) << lane;
-                    result[lane] = if all.is_some() && !everywhere {
-                        0
-                    } else {
-                        equal
-                    };
+                    result[lane] = if all.is_some() && !everywhere { 0 } else { equal };
                 }
                 regs.set32(*to, mask, &result);
                 if let Some(Some(pred)) = all {
                     regs.set_pred(*pred, mask, same);
                 }
             }
-            Warp::Reduce {
-                op,
-                to,
-                value,
-                mask: members,
-            } => {
+            Warp::Reduce { op, to, value, mask: members } => {
                 let values = values.map_or_else(|| *regs.get32(*value), narrow);
                 let members = regs.get32(*members).map(|members| members & alive);
                 let result = in_lanes(mask, |lane| {
@@ -257,14 +213,8 @@ impl Warp {
                 });
                 regs.set32(*to, mask, &result);
             }
-            Warp::Elect {
-                to,
-                elected,
-                mask: members,
-            } => {
-                let leaders = regs
-                    .get32(*members)
-                    .map(|members| (members & alive).trailing_zeros());
+            Warp::Elect { to, elected, mask: members } => {
+                let leaders = regs.get32(*members).map(|members| (members & alive).trailing_zeros());
                 let mut chosen = 0;
                 for lane in lanes(mask) {
                     chosen |= u32::from(leaders[lane] == lane as u32) << lane;
@@ -343,8 +293,5 @@ fn shuffle(mode: ShuffleMode, values: &Lanes32, b: &Lanes32, c: &Lanes32) -> (La
 }
 
 fn truth(values: &Lanes32) -> u32 {
-    values
-        .iter()
-        .enumerate()
-        .fold(0, |all, (lane, value)| all | u32::from(*value != 0) << lane)
+    values.iter().enumerate().fold(0, |all, (lane, value)| all | u32::from(*value != 0) << lane)
 }

@@ -7,10 +7,7 @@ mod launches;
 mod mistakes;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cli/small.ptx");
-const VARIABLES: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/fixtures/cli/variables.ptx"
-);
+const VARIABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cli/variables.ptx");
 
 struct Ended {
     code: u8,
@@ -19,22 +16,14 @@ struct Ended {
 }
 
 fn simt(args: &[&str]) -> Ended {
-    let (mut out, mut err) = (
-        anstream::StripStream::new(Vec::new()),
-        anstream::StripStream::new(Vec::new()),
-    );
+    let (mut out, mut err) = (anstream::StripStream::new(Vec::new()), anstream::StripStream::new(Vec::new()));
     let args = ["simt"].iter().chain(args).map(OsString::from);
     let code = simt::cli::main(args, &mut out, &mut err);
     let text = |bytes: Vec<u8>| {
         let text = String::from_utf8(bytes).unwrap();
-        text.replace(FILE, "small.ptx")
-            .replace(VARIABLES, "variables.ptx")
+        text.replace(FILE, "small.ptx").replace(VARIABLES, "variables.ptx")
     };
-    Ended {
-        code,
-        out: text(out.into_inner()),
-        err: text(err.into_inner()),
-    }
+    Ended { code, out: text(out.into_inner()), err: text(err.into_inner()) }
 }
 
 /// `simt run FILE …` with the words of a line, of which those with spaces stand in quotes.
@@ -54,17 +43,13 @@ fn run(line: &str) -> Ended {
     run_file(FILE, line)
 }
 
-const SCALE: &str =
-    "--entry scale --grid 2 --block 64 --arg f32[100]=iota f32[100] f32:0.5 u32:100";
+const SCALE: &str = "--entry scale --grid 2 --block 64 --arg f32[100]=iota f32[100] f32:0.5 u32:100";
 
 #[test]
 fn a_kernel_runs_and_its_buffers_are_printed() {
     let ended = run(&format!("{SCALE} --print 1:5 0:2"));
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert_eq!(
-        ended.out,
-        "argument 1, f32[100]: 0.0 0.5 1.0 1.5 2.0\nargument 0, f32[100]: 0.0 1.0\n"
-    );
+    assert_eq!(ended.out, "argument 1, f32[100]: 0.0 0.5 1.0 1.5 2.0\nargument 0, f32[100]: 0.0 1.0\n");
     assert!(ended.err.starts_with("scale ran in "), "{}", ended.err);
 }
 
@@ -86,27 +71,12 @@ fn json() {
     assert_eq!(value["buffers"], serde_json::json!({"1": [0.0, 0.5, 1.0]}));
     assert!(value["seconds"].as_f64().unwrap() > 0.0);
     let counters = &value["counters"];
-    assert_eq!(
-        counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"],
-        4
-    );
-    assert_eq!(
-        counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"],
-        13
-    );
-    assert_eq!(
-        counters["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"],
-        3.25
-    );
+    assert_eq!(counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"], 4);
+    assert_eq!(counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"], 13);
+    assert_eq!(counters["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"], 3.25);
     // Shared memory was not used: there is nothing to divide by, and no conflict.
-    assert_eq!(
-        counters["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"],
-        0
-    );
-    assert_eq!(
-        counters.as_object().unwrap().len(),
-        simt::counters::METRICS.len()
-    );
+    assert_eq!(counters["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"], 0);
+    assert_eq!(counters.as_object().unwrap().len(), simt::counters::METRICS.len());
 }
 
 #[test]
@@ -142,9 +112,7 @@ fn buffers_are_read_from_files_and_saved_to_them() {
     let wrong = run(&line.replace("f32[64]=file", "f32[63]=file"));
     assert_eq!(wrong.code, 2);
     assert!(
-        wrong
-            .err
-            .contains("in.bin has 256 bytes, f32[63] has 252; f32[64] would take the whole file"),
+        wrong.err.contains("in.bin has 256 bytes, f32[63] has 252; f32[64] would take the whole file"),
         "{}",
         wrong.err
     );
@@ -152,10 +120,7 @@ fn buffers_are_read_from_files_and_saved_to_them() {
 
 #[test]
 fn below_a_fault_stand_the_functions_that_were_inlined() {
-    let file = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/fixtures/faults/inlined.ptx"
-    );
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/faults/inlined.ptx");
     let mut args = vec!["run", file];
     args.extend("--entry _Z7inlinedPi --grid 1 --block 32 --arg i32[8]".split(' '));
     let ended = simt(&args);
@@ -184,21 +149,13 @@ fn a_fault_is_told_with_its_place_and_what_was_written_before_is_kept() {
 
     for (most, words) in [
         ("10000", "more than 10000 instructions executed"),
-        (
-            "10000000",
-            "deadlock: warp 0 repeats itself and reads no new value",
-        ),
+        ("10000000", "deadlock: warp 0 repeats itself and reads no new value"),
     ] {
-        let endless = run(&format!(
-            "--entry forever --grid 1 --block 32 --max-instructions {most}"
-        ));
+        let endless = run(&format!("--entry forever --grid 1 --block 32 --max-instructions {most}"));
         assert_eq!(endless.code, 1);
         assert!(endless.err.contains(words), "{}", endless.err);
     }
-    assert_eq!(
-        run("--entry forever --grid 1 --block 32 --max-instructions 1000 --json").out,
-        ""
-    );
+    assert_eq!(run("--entry forever --grid 1 --block 32 --max-instructions 1000 --json").out, "");
 }
 
 #[test]
@@ -217,24 +174,13 @@ fn names_are_shown_as_the_source_has_them() {
 
 #[test]
 fn the_process_ends_with_the_code() {
-    let program = |args: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_simt"))
-            .args(args)
-            .output()
-            .unwrap()
-    };
-    let fault = program(&[
-        "run", FILE, "--entry", "fill", "--grid", "1", "--block", "2", "--arg", "u32[1]",
-    ]);
+    let program = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_simt")).args(args).output().unwrap();
+    let fault = program(&["run", FILE, "--entry", "fill", "--grid", "1", "--block", "2", "--arg", "u32[1]"]);
     assert_eq!(fault.status.code(), Some(1));
     assert!(fault.stdout.is_empty());
     let help = program(&["run", "--help"]);
     assert_eq!(help.status.code(), Some(0));
-    assert!(
-        String::from_utf8(help.stdout)
-            .unwrap()
-            .contains("SplitMix64")
-    );
+    assert!(String::from_utf8(help.stdout).unwrap().contains("SplitMix64"));
     assert_eq!(program(&[]).status.code(), Some(2));
 }
 
@@ -244,10 +190,8 @@ fn the_commands_of_the_readme_run() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
     let text = readme.replace("\\\n", " ");
-    let commands: Vec<&str> = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("$ cargo run --release --bin simt -- "))
-        .collect();
+    let commands: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("$ cargo run --release --bin simt -- ")).collect();
     assert!(!commands.is_empty());
     for command in commands {
         let args: Vec<String> = command
@@ -269,12 +213,7 @@ fn orders_and_time_limits() {
         let ended = run(&format!(
             "--entry fill --grid 1 --block 32 --arg u32[32] --print 0:3 --schedule {order} --time-limit 60"
         ));
-        assert_eq!(
-            (ended.code, &ended.out[..]),
-            (0, "argument 0, u32[32]: 0 1 2\n"),
-            "{}",
-            ended.err
-        );
+        assert_eq!((ended.code, &ended.out[..]), (0, "argument 0, u32[32]: 0 1 2\n"), "{}", ended.err);
     }
 }
 

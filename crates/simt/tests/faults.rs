@@ -41,10 +41,7 @@ fn nvcc_s_inlined_calls_are_listed_with_their_names() {
     assert_eq!(fault.thread, [31, 0, 0]);
     let text = fault.to_string();
     let (first, rest) = text.split_once('\n').unwrap();
-    assert!(
-        first.starts_with("out of bounds write of 4 bytes at 0x"),
-        "{first}"
-    );
+    assert!(first.starts_with("out of bounds write of 4 bytes at 0x"), "{first}");
     assert!(
         first.contains(", 0 bytes past the end of argument 0's buffer of 144 bytes, in kernel `inlined(int*)`, block")
             && first.ends_with("[/home/me/project/src/inlined.cu:9]"),
@@ -63,14 +60,8 @@ fn calls_are_listed_behind_what_was_inlined() {
   inlined at CUDA:14 in deep(int*, int)
   called at CUDA:29 in called(int*, int)";
     let outside = fault(INLINED, "_Z6calledPii", &[BUFFER, 36u32.into()]).to_string();
-    assert!(
-        outside.contains("(function `deep(int*, int)`)"),
-        "{outside}"
-    );
-    assert!(
-        outside.ends_with(&expected.replace("CUDA", CUDA)),
-        "{outside}"
-    );
+    assert!(outside.contains("(function `deep(int*, int)`)"), "{outside}");
+    assert!(outside.ends_with(&expected.replace("CUDA", CUDA)), "{outside}");
 
     let trap = fault(INLINED, "_Z6calledPii", &[BUFFER, 3u32.into()]);
     assert_eq!(trap.kind, FaultKind::Trap);
@@ -83,20 +74,12 @@ fn calls_are_listed_behind_what_was_inlined() {
 fn a_header_s_line_does_not_lead() {
     let fault = fault(INLINED, "_Z8shufflesPi", &[BUFFER]);
     assert_eq!(fault.origin, Some((CUDA.to_owned(), 33)));
-    let [shuffle, kernel] = &fault.frames[..] else {
-        panic!("{fault}")
-    };
+    let [shuffle, kernel] = &fault.frames[..] else { panic!("{fault}") };
     assert!(shuffle.library && shuffle.inlined && !kernel.library && !kernel.inlined);
-    assert!(
-        shuffle.function.as_ref().unwrap().contains("__shfl_sync("),
-        "{fault}"
-    );
+    assert!(shuffle.function.as_ref().unwrap().contains("__shfl_sync("), "{fault}");
 
     // The user's own headers lie beside the kernel's folder; and if all is a library's, its innermost line leads.
-    let own = INLINED.replace(
-        "/usr/local/cuda/bin/../include/",
-        "/home/me/project/include/",
-    );
+    let own = INLINED.replace("/usr/local/cuda/bin/../include/", "/home/me/project/include/");
     let own = self::fault(&own, "_Z8shufflesPi", &[BUFFER]);
     let header = "/home/me/project/include/sm_30_intrinsics.hpp";
     assert_eq!(own.origin, Some((header.to_owned(), 372)));
@@ -109,19 +92,12 @@ fn a_header_s_line_does_not_lead() {
 #[test]
 fn rust_s_library_does_not_lead() {
     let mut machine = Machine::new(Config::default()).unwrap();
-    let function = Module::from_ptx(PANICS)
-        .unwrap()
-        .function("bounds")
-        .unwrap();
+    let function = Module::from_ptx(PANICS).unwrap().function("bounds").unwrap();
     let values = machine.zeroed::<u32>(32).unwrap();
     let to = machine.zeroed::<u32>(8).unwrap();
     let args = [values.into(), 32u64.into(), to.into()];
-    let error = machine
-        .launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &args))
-        .unwrap_err();
-    let LaunchError::Fault(fault) = &error else {
-        panic!("{error}")
-    };
+    let error = machine.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &args)).unwrap_err();
+    let LaunchError::Fault(fault) = &error else { panic!("{error}") };
     assert_eq!(fault.origin, Some((KERNELS.to_owned(), 10)));
     let places = fault.frames.iter().map(|frame| {
         let (file, line) = frame.place.as_ref().unwrap();
@@ -129,18 +105,11 @@ fn rust_s_library_does_not_lead() {
     });
     assert_eq!(
         places.collect::<Vec<_>>(),
-        [
-            ("ptr/mod.rs", 1917, true),
-            ("ptr/mut_ptr.rs", 1418, true),
-            ("lib.rs", 10, false),
-            ("lib.rs", 17, false)
-        ]
+        [("ptr/mod.rs", 1917, true), ("ptr/mut_ptr.rs", 1418, true), ("lib.rs", 10, false), ("lib.rs", 17, false)]
     );
     // `unwrap`, and `?` in `main` or a test, print `Debug`.
     assert_eq!(format!("{error:?}"), error.to_string());
-    assert!(error.to_string().ends_with(&format!(
-        "\n  inlined at {KERNELS}:10\n  inlined at {KERNELS}:17 in bounds"
-    )));
+    assert!(error.to_string().ends_with(&format!("\n  inlined at {KERNELS}:10\n  inlined at {KERNELS}:17 in bounds")));
 }
 
 #[test]
@@ -149,24 +118,9 @@ fn panics_tell_what_and_where() {
     let by = |by: u32| [by.into(), BUFFER];
     let divides = [BUFFER, 0u32.into(), BUFFER];
     for (kernel, args, message, line) in [
-        (
-            "bounds",
-            &len(31)[..],
-            Some("index out of bounds: the len is 31 but the index is 31"),
-            6,
-        ),
-        (
-            "slices",
-            &len(32),
-            Some("range end index 33 out of range for slice of length 32"),
-            24,
-        ),
-        (
-            "slices",
-            &len(2),
-            Some("range end index 4 out of range for slice of length 2"),
-            24,
-        ),
+        ("bounds", &len(31)[..], Some("index out of bounds: the len is 31 but the index is 31"), 6),
+        ("slices", &len(32), Some("range end index 33 out of range for slice of length 32"), 24),
+        ("slices", &len(2), Some("range end index 4 out of range for slice of length 2"), 24),
         ("divides", &divides, Some("div by zero"), 32),
         ("says", &by(31), None, 39),
         ("says", &by(77), None, 42),
@@ -200,13 +154,7 @@ fn panics_tell_what_and_where() {
 
 #[test]
 fn null_and_host_pointers_are_called_so() {
-    let near = |address: u64| match fault(
-        PANICS,
-        "bounds",
-        &[Arg::Pointer(address), 32u64.into(), BUFFER],
-    )
-    .kind
-    {
+    let near = |address: u64| match fault(PANICS, "bounds", &[Arg::Pointer(address), 32u64.into(), BUFFER]).kind {
         FaultKind::Access { near, .. } => near,
         other => panic!("{other}"),
     };

@@ -17,28 +17,16 @@ fn kernel(body: &str) -> String {
 }
 
 fn machine(threads: usize) -> Machine {
-    let config = Config {
-        threads,
-        max_instructions: 10_000_000,
-        ..Config::default()
-    };
+    let config = Config { threads, max_instructions: 10_000_000, ..Config::default() };
     Machine::new(config).unwrap()
 }
 
 /// What `out` holds after a launch of one block.
 fn run(body: &str, threads: u32) -> Result<Vec<u32>, LaunchError> {
-    let function = Module::from_ptx(kernel(body))
-        .unwrap()
-        .function("k")
-        .unwrap();
+    let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
     let mut machine = machine(2);
     let out = machine.zeroed::<u32>(threads as usize).unwrap();
-    machine.launch(&Launch::new(
-        &function,
-        [1, 1, 1],
-        [threads, 1, 1],
-        &[out.into()],
-    ))?;
+    machine.launch(&Launch::new(&function, [1, 1, 1], [threads, 1, 1], &[out.into()]))?;
     Ok(machine.read(out).unwrap())
 }
 
@@ -56,21 +44,12 @@ fn a_branch_through_a_table_of_targets() {
     let expected: Vec<u32> = (0..32).map(|t| [10, 20, 10, 30][t % 4]).collect();
     assert_eq!(run(body, 32).unwrap(), expected);
     let (kind, _) = fault("TABLE: .branchtargets DONE;\nbrx.idx %tid, TABLE;\n", 32);
-    assert_eq!(
-        kind,
-        FaultKind::BadIndex {
-            index: 1,
-            targets: 1
-        }
-    );
+    assert_eq!(kind, FaultKind::BadIndex { index: 1, targets: 1 });
 }
 
 #[test]
 fn barriers_that_cannot_be() {
-    let (kind, text) = fault(
-        "setp.lt.u32 %p0, %tid, 5;\n@!%p0 bra DONE;\nbar.sync 0;\n",
-        64,
-    );
+    let (kind, text) = fault("setp.lt.u32 %p0, %tid, 5;\n@!%p0 bra DONE;\nbar.sync 0;\n", 64);
     let (here, elsewhere) = (0x1f, 0xffff_ffe0);
     assert_eq!(kind, FaultKind::DivergentBarrier { here, elsewhere });
     for words in [
@@ -85,10 +64,7 @@ fn barriers_that_cannot_be() {
     assert!(matches!(kind, FaultKind::Deadlock { .. }), "{kind:?}");
     let words = "warp 0 waits at barrier 1, warp 1 waits at barrier 2";
     assert!(text.contains(words), "{text}");
-    for body in [
-        "mov.u32 %r1, 16;\nbar.sync %r1;\n",
-        "mov.u32 %r1, 33;\nbar.sync 0, %r1;\n",
-    ] {
+    for body in ["mov.u32 %r1, 16;\nbar.sync %r1;\n", "mov.u32 %r1, 33;\nbar.sync 0, %r1;\n"] {
         let (kind, _) = fault(body, 64);
         assert!(matches!(kind, FaultKind::BadBarrier { .. }), "{kind:?}");
     }
@@ -104,31 +80,17 @@ fn an_endless_loop_ends_with_its_budget() {
 
 #[test]
 fn a_trap_tells_who_and_where() {
-    let ptx = kernel(".loc 1 42 7\nsetp.eq.u32 %p0, %global, 77;\n@%p0 trap;\n").replace(
-        ".address_size 64\n",
-        ".address_size 64\n.file 1 \"kernels/src/lib.rs\"\n",
-    );
+    let ptx = kernel(".loc 1 42 7\nsetp.eq.u32 %p0, %global, 77;\n@%p0 trap;\n")
+        .replace(".address_size 64\n", ".address_size 64\n.file 1 \"kernels/src/lib.rs\"\n");
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
     let mut machine = machine(2);
     let out = machine.zeroed::<u32>(640).unwrap();
-    let error = machine
-        .launch(&Launch::new(
-            &function,
-            [20, 1, 1],
-            [32, 1, 1],
-            &[out.into()],
-        ))
-        .unwrap_err();
-    let LaunchError::Fault(fault) = &error else {
-        panic!("{error}")
-    };
+    let error = machine.launch(&Launch::new(&function, [20, 1, 1], [32, 1, 1], &[out.into()])).unwrap_err();
+    let LaunchError::Fault(fault) = &error else { panic!("{error}") };
     assert_eq!((fault.block, fault.thread), ([2, 0, 0], [13, 0, 0]));
     assert_eq!(fault.origin, Some(("kernels/src/lib.rs".to_owned(), 42)));
     assert_eq!(fault.ptx, "@%p0 trap;");
-    assert!(
-        error.to_string().ends_with("[kernels/src/lib.rs:42]"),
-        "{error}"
-    );
+    assert!(error.to_string().ends_with("[kernels/src/lib.rs:42]"), "{error}");
     // The memory holds what was written before the fault.
     assert_eq!(machine.read(out).unwrap().len(), 640);
 }
@@ -141,17 +103,8 @@ fn the_first_block_that_faults_is_told_whatever_the_host_does() {
     for threads in [1, 2, 8] {
         let mut machine = machine(threads);
         let out = machine.zeroed::<u32>(3200).unwrap();
-        let error = machine
-            .launch(&Launch::new(
-                &function,
-                [100, 1, 1],
-                [32, 1, 1],
-                &[out.into()],
-            ))
-            .unwrap_err();
-        let LaunchError::Fault(fault) = error else {
-            panic!("{error}")
-        };
+        let error = machine.launch(&Launch::new(&function, [100, 1, 1], [32, 1, 1], &[out.into()])).unwrap_err();
+        let LaunchError::Fault(fault) = error else { panic!("{error}") };
         assert_eq!(fault.block, [37, 0, 0], "{threads} host threads");
     }
 }
@@ -170,17 +123,11 @@ fn special_registers_of_three_dimensions() {
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
     let mut machine = machine(2);
     let out = machine.zeroed::<[u32; 4]>(6 * 60).unwrap();
-    machine
-        .launch(&Launch::new(&function, [2, 3, 1], [5, 4, 3], &[out.into()]))
-        .unwrap();
+    machine.launch(&Launch::new(&function, [2, 3, 1], [5, 4, 3], &[out.into()])).unwrap();
     for (index, words) in machine.read(out).unwrap().into_iter().enumerate() {
         let thread = index as u32 % 60;
         let lane = thread % 32;
-        assert_eq!(
-            words,
-            [thread, lane, thread / 32, (1 << lane) - 1],
-            "{index}"
-        );
+        assert_eq!(words, [thread, lane, thread / 32, (1 << lane) - 1], "{index}");
     }
 }
 
@@ -198,22 +145,8 @@ fn launches_that_no_gpu_takes() {
         ("", one, one, 0, &[], "0 arguments for 1 parameters"),
         ("", one, one, 0, &[7u32.into()], "argument 0 has 4 bytes"),
         (".maxntid 64, 1, 1", one, [64, 1, 1], 0, out, ""),
-        (
-            ".maxntid 64, 1, 1",
-            one,
-            [65, 1, 1],
-            0,
-            out,
-            "at most 64 threads (.maxntid)",
-        ),
-        (
-            ".reqntid 64",
-            one,
-            [32, 1, 1],
-            0,
-            out,
-            "blocks of (64, 1, 1) (.reqntid)",
-        ),
+        (".maxntid 64, 1, 1", one, [65, 1, 1], 0, out, "at most 64 threads (.maxntid)"),
+        (".reqntid 64", one, [32, 1, 1], 0, out, "blocks of (64, 1, 1) (.reqntid)"),
     ] {
         let head = "k(.param .u64 out)\n";
         let ptx = kernel("").replace(head, &format!("{head}{directive}\n"));
@@ -236,21 +169,14 @@ fn what_a_kernel_cannot_reach_does_not_matter() {
     let module = Module::from_ptx(ptx).unwrap();
     module.function("k").unwrap();
     let error = module.function("other").unwrap_err().to_string();
-    assert!(
-        error.contains("kernel `other`: line") && error.contains("tex.1d.v4.s32.s32"),
-        "{error}"
-    );
+    assert!(error.contains("kernel `other`: line") && error.contains("tex.1d.v4.s32.s32"), "{error}");
     let error = module.function("third").unwrap_err().to_string();
     assert_eq!(error, "there is no kernel `third`; there are k, other");
 }
 
 #[test]
 fn special_registers_are_not_written() {
-    for instruction in [
-        "mov.u32 %tid.x, 1;",
-        "add.u32 %laneid, %r1, 1;",
-        "ld.shared.u32 %ntid.x, [tile];",
-    ] {
+    for instruction in ["mov.u32 %tid.x, 1;", "add.u32 %laneid, %r1, 1;", "ld.shared.u32 %ntid.x, [tile];"] {
         let module = Module::from_ptx(kernel(instruction)).unwrap();
         let error = module.function("k").unwrap_err().to_string();
         assert!(error.contains("special register"), "{instruction}: {error}");

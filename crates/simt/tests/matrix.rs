@@ -45,8 +45,7 @@ fn products_of_matrices_are_right() {
     let side = 32;
     let numbers = |seed: usize| -> Vec<f32> {
         let all = 0..side * side;
-        all.map(|at| (at * 7919 % (13 + seed)) as f32 - 5.0)
-            .collect()
+        all.map(|at| (at * 7919 % (13 + seed)) as f32 - 5.0).collect()
     };
     let (a, b) = (numbers(0), numbers(4));
     let product = |at: usize| -> f32 {
@@ -60,16 +59,9 @@ fn products_of_matrices_are_right() {
         let mut machine = Machine::new(Config::default()).unwrap();
         let (left, right) = (machine.upload(&a).unwrap(), machine.upload(&b).unwrap());
         let output = machine.zeroed::<f32>(side * side).unwrap();
-        let args = [
-            left.into(),
-            right.into(),
-            output.into(),
-            (side as u32).into(),
-        ];
+        let args = [left.into(), right.into(), output.into(), (side as u32).into()];
         let grid = [side as u32 / columns, side as u32 / 16, 1];
-        machine
-            .launch(&Launch::new(&function, grid, [32, 1, 1], &args))
-            .unwrap();
+        machine.launch(&Launch::new(&function, grid, [32, 1, 1], &args)).unwrap();
         assert_eq!(machine.read(output).unwrap(), expected, "{name}");
     }
 }
@@ -106,19 +98,10 @@ fn what_a_warp_may_not_do_is_a_fault() {
     let group = "mov.b64 %d0, 0x1000100080;\nsetp.eq.u32 %p0, 0, 0;\n\
                  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %d0, %d0, %p0, 1, 1, 0, 0;";
     let cases = [
-        (
-            format!("setp.lt.u32 %p0, %r21, 9;\n@%p0 {mma}"),
-            "lanes that are not there (0xfffffe00)",
-        ),
+        (format!("setp.lt.u32 %p0, %r21, 9;\n@%p0 {mma}"), "lanes that are not there (0xfffffe00)"),
         (rows.to_owned(), "misaligned read of 16 bytes"),
-        (
-            rows.replace("+8", "+2048"),
-            "0 bytes past the end of the block's shared memory of 2048 bytes",
-        ),
-        (
-            group.to_owned(),
-            "0 bytes past the end of the block's shared memory of 2048 bytes",
-        ),
+        (rows.replace("+8", "+2048"), "0 bytes past the end of the block's shared memory of 2048 bytes"),
+        (group.to_owned(), "0 bytes past the end of the block's shared memory of 2048 bytes"),
     ];
     for (body, words) in cases {
         let text = fault(&body);
@@ -149,16 +132,8 @@ fn what_is_no_instruction_is_refused() {
             "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r6,%r7}, {%r0,%r1,%r2,%r3}, %r8, 2;",
             "has no selector 2",
         ),
-        (
-            "sm_80",
-            "wgmma.fence.sync.aligned;",
-            "`wgmma.fence.sync.aligned` is for sm_90a",
-        ),
-        (
-            "sm_80",
-            "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r20], {%r0};",
-            "is for sm_90 and later",
-        ),
+        ("sm_80", "wgmma.fence.sync.aligned;", "`wgmma.fence.sync.aligned` is for sm_90a"),
+        ("sm_80", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r20], {%r0};", "is for sm_90 and later"),
         (
             "sm_90a",
             "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %d0, %d0, %p0, 2, 1, 0, 0;",

@@ -3,10 +3,7 @@
 use std::any::Any;
 use std::fmt::Write as _;
 
-use simt::observe::{
-    Access, AsyncGroup, BarrierArrival, Boxed, DynObserver, Place, Places, Scope, Site, Step,
-    WarpId,
-};
+use simt::observe::{Access, AsyncGroup, BarrierArrival, Boxed, DynObserver, Place, Places, Scope, Site, Step, WarpId};
 use simt::{Config, Launch, Machine, Module};
 
 /// Notes what happens, a line each.
@@ -40,17 +37,8 @@ impl DynObserver for Notes {
     }
 
     fn barrier(&mut self, arrival: &BarrierArrival) {
-        let BarrierArrival {
-            id,
-            count,
-            lanes,
-            waits,
-            ..
-        } = arrival;
-        let _ = writeln!(
-            self.0,
-            "barrier {id} of {count:?}: lanes {lanes:x}, waits: {waits}"
-        );
+        let BarrierArrival { id, count, lanes, waits, .. } = arrival;
+        let _ = writeln!(self.0, "barrier {id} of {count:?}: lanes {lanes:x}, waits: {waits}");
     }
 
     fn released(&mut self, block: u64, id: u32) {
@@ -73,12 +61,7 @@ impl DynObserver for Notes {
         let [first, second] = [access.addresses[0], access.addresses[1]];
         let place = places.find(access.space, first);
         assert_eq!(places.find(access.space, 1 << 60), None);
-        let Some(Place {
-            variable,
-            base,
-            bytes,
-        }) = place
-        else {
+        let Some(Place { variable, base, bytes }) = place else {
             return;
         };
         let _ = writeln!(
@@ -124,9 +107,7 @@ fn everything_that_happens_is_told() {
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
     let mut machine = Machine::new(Config::default()).unwrap();
     let launch = Launch::new(&function, [1, 1, 1], [4, 1, 1], &[]);
-    let seen = machine
-        .launch_observed(&launch, Boxed(Box::new(Notes::default())))
-        .unwrap();
+    let seen = machine.launch_observed(&launch, Boxed(Box::new(Notes::default()))).unwrap();
     let notes = seen.0.into_any().downcast::<Notes>().unwrap();
     insta::assert_snapshot!(notes.0);
 }

@@ -57,10 +57,7 @@ fn programs() -> Vec<Program> {
 fn program(module: &Module, launch: &str, line: &str) -> Program {
     let signature = line.strip_prefix("extern \"C\" __global__ void ").unwrap();
     let name = signature.split_once('(').unwrap().0.to_owned();
-    let facts: BTreeMap<&str, &str> = launch
-        .split(", ")
-        .map(|fact| fact.split_once(' ').unwrap())
-        .collect();
+    let facts: BTreeMap<&str, &str> = launch.split(", ").map(|fact| fact.split_once(' ').unwrap()).collect();
     let sides = |fact: &str| {
         let mut sides = [1; 3];
         for (side, number) in sides.iter_mut().zip(facts[fact].split('x')) {
@@ -73,9 +70,7 @@ fn program(module: &Module, launch: &str, line: &str) -> Program {
         name,
         grid: sides("grid"),
         block: sides("block"),
-        shared: facts
-            .get("shared")
-            .map_or(0, |bytes| bytes.parse().unwrap()),
+        shared: facts.get("shared").map_or(0, |bytes| bytes.parse().unwrap()),
         cooperative: facts.contains_key("cooperative"),
         out: facts["out"].parse().unwrap(),
     }
@@ -98,12 +93,7 @@ impl Program {
 }
 
 fn machine(schedule: Schedule, threads: usize) -> Machine {
-    let config = Config {
-        threads,
-        schedule,
-        time_limit: Some(Duration::from_secs(20)),
-        ..Config::default()
-    };
+    let config = Config { threads, schedule, time_limit: Some(Duration::from_secs(20)), ..Config::default() };
     Machine::new(config).unwrap()
 }
 
@@ -112,16 +102,11 @@ fn summary(result: &[u32]) -> String {
     let mut text = format!("{}:", result.len());
     if result.len() > WHOLE {
         let bytes = result.iter().flat_map(|word| word.to_le_bytes());
-        let hash = bytes.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        });
+        let hash =
+            bytes.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
         write!(text, " {hash:016x} of").unwrap();
     }
-    let shown = if result.len() > WHOLE {
-        8
-    } else {
-        result.len()
-    };
+    let shown = if result.len() > WHOLE { 8 } else { result.len() };
     for word in &result[..shown] {
         write!(text, " {word:x}").unwrap();
     }
@@ -133,9 +118,7 @@ fn expected() -> BTreeMap<String, String> {
     let recorded = include_str!("programs/results.txt").lines();
     let lines = recorded.filter(|line| !line.starts_with('#'));
     let pairs = lines.map(|line| line.split_once(' ').unwrap());
-    pairs
-        .map(|(name, result)| (name.to_owned(), result.to_owned()))
-        .collect()
+    pairs.map(|(name, result)| (name.to_owned(), result.to_owned())).collect()
 }
 
 /// Runs all programs, and names those that end otherwise than a GPU's.
@@ -150,11 +133,9 @@ fn check(machines: impl IntoIterator<Item = (Schedule, usize)>) {
             let name = &program.name;
             match program.run(&mut machine) {
                 Ok(result) if expected.get(name) == Some(&summary(&result)) => {}
-                Ok(result) => wrong.push(format!(
-                    "{name}, {schedule:?}: {}, not {:?}",
-                    summary(&result),
-                    expected.get(name)
-                )),
+                Ok(result) => {
+                    wrong.push(format!("{name}, {schedule:?}: {}, not {:?}", summary(&result), expected.get(name)))
+                }
                 Err(fault) => wrong.push(format!("{name}, {schedule:?}: {fault}")),
             }
         }
@@ -197,25 +178,14 @@ fn where_a_device_has_room_for_few_blocks() {
     let all = programs();
     let expected = expected();
     for (threads, resident_blocks) in [(1, 1), (2, 2), (2, 3)] {
-        let config = Config {
-            threads,
-            resident_blocks,
-            ..Config::default()
-        };
+        let config = Config { threads, resident_blocks, ..Config::default() };
         let mut machine = Machine::new(config).unwrap();
         for program in all.iter().filter(|program| names.contains(&&*program.name)) {
             let result = program.run(&mut machine).unwrap();
-            assert_eq!(
-                summary(&result),
-                expected[&program.name],
-                "{}",
-                program.name
-            );
+            assert_eq!(summary(&result), expected[&program.name], "{}", program.name);
         }
         // Six blocks that all wait for each other.
-        let all = all
-            .iter()
-            .find(|program| program.name == "grid_barrier_counter");
+        let all = all.iter().find(|program| program.name == "grid_barrier_counter");
         let fault = all.unwrap().run(&mut machine).unwrap_err();
         assert!(fault.starts_with("deadlock: "), "{fault}");
     }

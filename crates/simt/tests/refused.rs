@@ -8,14 +8,10 @@ const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 fn refusal(text: &str) -> (u32, u32, String) {
     let loaded = Module::from_ptx(text).and_then(|module| {
         let names: Vec<String> = module.kernels().map(str::to_owned).collect();
-        names
-            .iter()
-            .try_for_each(|name| module.function(name).map(drop))
+        names.iter().try_for_each(|name| module.function(name).map(drop))
     });
     match loaded {
-        Err(LoadError::Parse(error) | LoadError::Refused { error, .. }) => {
-            (error.line, error.column, error.message)
-        }
+        Err(LoadError::Parse(error) | LoadError::Refused { error, .. }) => (error.line, error.column, error.message),
         other => panic!("{other:?}: {text}"),
     }
 }
@@ -78,8 +74,7 @@ fn declarations_and_operands() {
     let kernel = ".entry k()\n{\n.reg .b32 %r<4>;\n.reg .f32 %f<4>;\n.reg .b64 %rd<2>;\n  ";
     check(OPERANDS, &format!("{HEAD}{kernel}"), "\nret;\n}\n");
     // A parameter may be larger from 8.1 on.
-    let text =
-        ".version 8.1\n.target sm_80\n.address_size 64\n.entry k(.param .b8 a[4353]) { ret; }\n";
+    let text = ".version 8.1\n.target sm_80\n.address_size 64\n.entry k(.param .b8 a[4353]) { ret; }\n";
     assert!(Module::from_ptx(text).unwrap().function("k").is_ok());
 }
 
@@ -102,8 +97,6 @@ fn spellings() {
     let mut machine = Machine::new(Config::default()).unwrap();
     let out = machine.zeroed::<u32>(6).unwrap();
     let launch = [out.into()];
-    machine
-        .launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &launch))
-        .unwrap();
+    machine.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &launch)).unwrap();
     assert_eq!(machine.read(out).unwrap(), [7, 7, 20, 40, 50, 50]);
 }

@@ -27,12 +27,7 @@ fn kernel(statements: &str) -> String {
 }
 
 /// The words that a kernel leaves, or its fault, and what it has printed.
-fn run(
-    statements: &str,
-    config: Config,
-    grid: u32,
-    block: u32,
-) -> (Result<Vec<u32>, Fault>, String) {
+fn run(statements: &str, config: Config, grid: u32, block: u32) -> (Result<Vec<u32>, Fault>, String) {
     let module = Module::from_ptx(kernel(statements)).unwrap();
     let function = module.function("k").unwrap();
     let mut machine = Machine::new(config).unwrap();
@@ -66,31 +61,17 @@ const PRINT: &str = "mov.u32 %r0, %ctaid.x;\nmov.u64 %rd1, stack;\nst.local.u32 
 #[test]
 fn blocks_print_in_the_order_of_their_numbers() {
     for threads in [1, 2, 3] {
-        let config = Config {
-            threads,
-            ..Config::default()
-        };
+        let config = Config { threads, ..Config::default() };
         let (_, printed) = run(PRINT, config, 500, 1);
         let expected: String = (0..500).map(|block| format!("block {block}\n")).collect();
         assert_eq!(printed, expected);
         // What is printed last stays.
-        let config = Config {
-            printf_bytes: 100,
-            ..config
-        };
+        let config = Config { printf_bytes: 100, ..config };
         let (_, printed) = run(PRINT, config, 500, 1);
         assert_eq!(printed, "block 497\nblock 498\nblock 499\n");
         // A fault in block 3.
         let text = format!("{PRINT}setp.eq.u32 %p1, %r0, 3;\n@%p1 trap;");
-        let (fault, printed) = run(
-            &text,
-            Config {
-                threads,
-                ..Config::default()
-            },
-            500,
-            1,
-        );
+        let (fault, printed) = run(&text, Config { threads, ..Config::default() }, 500, 1);
         assert_eq!(fault.unwrap_err().block, [3, 0, 0]);
         assert_eq!(printed, "block 0\nblock 1\nblock 2\nblock 3\n");
     }
@@ -98,15 +79,9 @@ fn blocks_print_in_the_order_of_their_numbers() {
 
 #[test]
 fn a_format_that_lies_nowhere_is_a_fault() {
-    let fault = fault(
-        "mov.u64 %rd1, 4096;\nst.param.b64 [p], %rd1;\nst.param.b64 [q], %rd1;\ncall (w), vprintf, (p, q);",
-    );
-    assert!(
-        fault
-            .to_string()
-            .starts_with("out of bounds read of 1 bytes at 0x1000"),
-        "{fault}"
-    );
+    let fault =
+        fault("mov.u64 %rd1, 4096;\nst.param.b64 [p], %rd1;\nst.param.b64 [q], %rd1;\ncall (w), vprintf, (p, q);");
+    assert!(fault.to_string().starts_with("out of bounds read of 1 bytes at 0x1000"), "{fault}");
 }
 
 #[test]
@@ -119,10 +94,7 @@ fn an_assertion_that_fails_is_a_fault_with_its_place() {
     );
     assert_eq!(fault.thread, [9, 0, 0]);
     let text = fault.to_string();
-    assert!(
-        text.starts_with("assertion `x < 1` failed, x < 1:77, in `x < 1`, in kernel `k`"),
-        "{text}"
-    );
+    assert!(text.starts_with("assertion `x < 1` failed, x < 1:77, in `x < 1`, in kernel `k`"), "{text}");
 }
 
 /// `malloc` of the bytes in `%rd1`, to `%rd2`.
@@ -134,10 +106,7 @@ fn the_heap_is_as_large_as_configured_and_each_block_is_freed_once() {
         "mov.u32 %r1, 0;\nmov.u64 %rd1, 90;\nMORE:\n{MALLOC}setp.eq.u64 %p1, %rd2, 0;\n@%p1 bra END;\n\
          st.global.u32 [%rd2+80], %r1;\nadd.u32 %r1, %r1, 1;\nbra MORE;\nEND:\nst.global.u32 [%rd0], %r1;"
     );
-    let config = Config {
-        heap_bytes: 960,
-        ..Config::default()
-    };
+    let config = Config { heap_bytes: 960, ..Config::default() };
     assert_eq!(run(&count, config, 1, 1).0.unwrap()[0], 10);
     let free = "st.param.b64 [p], %rd2;\ncall free, (p);\n";
     let twice = format!("mov.u64 %rd1, 8;\n{MALLOC}{free}{free}");
@@ -167,19 +136,13 @@ fn calls_of_addresses() {
     );
     assert_eq!(words.unwrap()[0], 8);
     for (address, what) in [
-        (
-            "wide",
-            "that of function `wide`, which has other parameters or results",
-        ),
+        ("wide", "that of function `wide`, which has other parameters or results"),
         ("0", "where no function is"),
         ("word", "where no function is"),
         ("5000000000", "where no function is"),
     ] {
         let text = fault(&call(address, "one")).to_string();
-        assert!(
-            text.starts_with("call of the address 0x") && text.contains(what),
-            "{text}"
-        );
+        assert!(text.starts_with("call of the address 0x") && text.contains(what), "{text}");
     }
     // Addresses byte by byte.
     let bytes = "ld.global.u8 %r1, [bytes];\nld.global.u8 %r2, [bytes+1];\nmad.lo.u32 %r1, %r2, 256, %r1;\nmov.u64 %rd1, wide;\ncvt.u32.u64 %r2, %rd1;\n\
@@ -207,35 +170,14 @@ fn the_stack_grows_and_shrinks_within_a_frame() {
 #[test]
 fn what_is_not_there_is_refused_by_name() {
     for (statement, words) in [
-        (
-            "call (w), cudaLaunchDevice, (p);",
-            "`cudaLaunchDevice`: device-side launches are not supported",
-        ),
-        (
-            "mov.u32 %r1, %pm3;",
-            "special register `%pm3` is not supported",
-        ),
-        (
-            "mov.u32 %r1, %clusterer;",
-            "no special register of that name",
-        ),
-        (
-            "mov.u32 %r1, %envreg32;",
-            "no special register of that name",
-        ),
-        (
-            "call (w), malloc, (p);",
-            "`w` is not as large as the parameter `r`",
-        ),
+        ("call (w), cudaLaunchDevice, (p);", "`cudaLaunchDevice`: device-side launches are not supported"),
+        ("mov.u32 %r1, %pm3;", "special register `%pm3` is not supported"),
+        ("mov.u32 %r1, %clusterer;", "no special register of that name"),
+        ("mov.u32 %r1, %envreg32;", "no special register of that name"),
+        ("call (w), malloc, (p);", "`w` is not as large as the parameter `r`"),
         ("call %rd1, p;", "`p` is no .callprototype"),
-        (
-            "alloca.u64 %rd1, %rd2, 24;",
-            "an alignment is a power of two",
-        ),
-        (
-            "mov.u64 %rd1, k;",
-            "the address of function `k` is not supported",
-        ),
+        ("alloca.u64 %rd1, %rd2, 24;", "an alignment is a power of two"),
+        ("mov.u64 %rd1, k;", "the address of function `k` is not supported"),
     ] {
         let message = refusal(statement);
         assert!(message.contains(words), "{statement}: {message}");
@@ -247,18 +189,11 @@ fn what_is_not_there_is_refused_by_name() {
 fn a_cooperative_launch_fits_onto_the_device() {
     let module = Module::from_ptx(kernel("")).unwrap();
     let function = module.function("k").unwrap();
-    let config = Config {
-        resident_blocks: 7,
-        ..Config::default()
-    };
+    let config = Config { resident_blocks: 7, ..Config::default() };
     let mut machine = Machine::new(config).unwrap();
     let args = [simt::Arg::Pointer(0)];
-    let launch =
-        |grid| Launch::new(&function, [grid, 1, 1], [32, 1, 1], &args).with_cooperative(true);
+    let launch = |grid| Launch::new(&function, [grid, 1, 1], [32, 1, 1], &args).with_cooperative(true);
     machine.launch(&launch(7)).unwrap();
     let refused = machine.launch(&launch(8)).unwrap_err().to_string();
-    assert_eq!(
-        refused,
-        "kernel `k`: a cooperative launch of 8 blocks; at most 7 run at a time"
-    );
+    assert_eq!(refused, "kernel `k`: a cooperative launch of 8 blocks; at most 7 run at a time");
 }

@@ -3,19 +3,13 @@
 /// Fetches that were recorded on a GPU.
 mod recorded;
 
-use simt::memory::texture::{
-    Addressing, Channels, Filter, Image, Sides, TexelFormat, TextureDescription,
-};
+use simt::memory::texture::{Addressing, Channels, Filter, Image, Sides, TexelFormat, TextureDescription};
 use simt::{Config, Launch, LoadError, Machine, Module};
 
 const FLOAT: TexelFormat = format(Channels::Float, 32, 1);
 
 const fn format(channels: Channels, bits: u32, count: u32) -> TexelFormat {
-    TexelFormat {
-        channels,
-        bits,
-        count,
-    }
+    TexelFormat { channels, bits, count }
 }
 
 /// A kernel with an instruction on the handle in `%rd1` that leaves its results in `%r4` to `%r7`.
@@ -43,11 +37,7 @@ fn run(machine: &mut Machine, handle: u64, body: &str) -> Result<[u32; 4], Strin
 }
 
 fn machine() -> Machine {
-    Machine::new(Config {
-        threads: 1,
-        ..Config::default()
-    })
-    .unwrap()
+    Machine::new(Config { threads: 1, ..Config::default() }).unwrap()
 }
 
 /// Coordinates, as numbers in PTX.
@@ -124,14 +114,8 @@ fn texels(machine: &mut Machine, [width, height, depth]: [u32; 3]) -> u64 {
 fn more_dimensions_and_layers() {
     let mut machine = machine();
     let address = texels(&mut machine, [4, 3, 6]);
-    let linear = |image| TextureDescription {
-        filter: Filter::Linear,
-        ..TextureDescription::new(image)
-    };
-    let image = |sides, layers| Image {
-        layers,
-        ..Image::packed(address, FLOAT, sides)
-    };
+    let linear = |image| TextureDescription { filter: Filter::Linear, ..TextureDescription::new(image) };
+    let image = |sides, layers| Image { layers, ..Image::packed(address, FLOAT, sides) };
     let flat = linear(image(Sides::Two([4, 3]), None));
     let deep = linear(image(Sides::Three([4, 3, 6]), None));
     let layered = linear(image(Sides::Two([4, 3]), Some(6)));
@@ -142,72 +126,23 @@ fn more_dimensions_and_layers() {
         (flat, "2d.v4.f32.f32", written(&[2.0, 1.25]), "", 9.0),
         (flat, "2d.v4.f32.s32", "3, 2".to_owned(), "", 23.0),
         (flat, "2d.v4.f32.s32", "3, 9".to_owned(), "", 23.0),
-        (
-            flat,
-            "2d.v4.f32.f32",
-            written(&[1.5, 1.5]),
-            ", {1, -1}",
-            2.0,
-        ),
-        (
-            flat,
-            "level.2d.v4.f32.f32",
-            written(&[1.5, 1.5]),
-            ", 0f40000000",
-            11.0,
-        ),
-        (
-            flat,
-            "grad.2d.v4.f32.f32",
-            written(&[1.5, 1.5]),
-            ", {%f1, %f2}, {%f3, %f4}",
-            11.0,
-        ),
+        (flat, "2d.v4.f32.f32", written(&[1.5, 1.5]), ", {1, -1}", 2.0),
+        (flat, "level.2d.v4.f32.f32", written(&[1.5, 1.5]), ", 0f40000000", 11.0),
+        (flat, "grad.2d.v4.f32.f32", written(&[1.5, 1.5]), ", {%f1, %f2}, {%f3, %f4}", 11.0),
         (deep, "3d.v4.f32.f32", at.clone(), "", 334.0),
-        (
-            layered,
-            "a2d.v4.f32.f32",
-            format!("4, {at}").replace(", 0f00000000", ""),
-            "",
-            409.0,
-        ),
-        (
-            layered,
-            "a2d.v4.f32.f32",
-            format!("-4, {at}").replace(", 0f00000000", ""),
-            "",
-            9.0,
-        ),
-        (
-            layered,
-            "a2d.v4.f32.f32",
-            format!("9, {at}").replace(", 0f00000000", ""),
-            "",
-            509.0,
-        ),
-        (
-            rows,
-            "a1d.v4.f32.f32",
-            format!("5, {}", written(&[2.25])),
-            "",
-            121.75,
-        ),
+        (layered, "a2d.v4.f32.f32", format!("4, {at}").replace(", 0f00000000", ""), "", 409.0),
+        (layered, "a2d.v4.f32.f32", format!("-4, {at}").replace(", 0f00000000", ""), "", 9.0),
+        (layered, "a2d.v4.f32.f32", format!("9, {at}").replace(", 0f00000000", ""), "", 509.0),
+        (rows, "a1d.v4.f32.f32", format!("5, {}", written(&[2.25])), "", 121.75),
     ] {
         let handle = machine.texture(texture).unwrap();
         let found = run(&mut machine, handle, &tex(words, &coordinates, more)).unwrap();
-        assert_eq!(
-            floats(found),
-            value(expected),
-            "{words} {coordinates}{more}"
-        );
+        assert_eq!(floats(found), value(expected), "{words} {coordinates}{more}");
     }
 
     // Each face has its number in its hundreds; directions lie in the middle of the texel at column 2, row 0.
     let address = texels(&mut machine, [3, 3, 12]);
-    let image = Image {
-        layers: Some(2),
-        ..Image::packed(address, FLOAT, Sides::Cube(3))
-    };
+    let image = Image { layers: Some(2), ..Image::packed(address, FLOAT, Sides::Cube(3)) };
     let handle = machine.texture(TextureDescription::new(image)).unwrap();
     let third = 2.0 / 3.0;
     for (direction, expected) in [
@@ -230,32 +165,16 @@ fn more_dimensions_and_layers() {
 fn formats() {
     use Channels::{Float, Signed, Unsigned};
     let mut machine = machine();
-    let bytes: [u8; 16] = [
-        0x80, 0xff, 0x7f, 0x01, 0, 0x3c, 0, 0xc0, 1, 0, 0, 0, 0, 0, 0x80, 0x3f,
-    ];
+    let bytes: [u8; 16] = [0x80, 0xff, 0x7f, 0x01, 0, 0x3c, 0, 0xc0, 1, 0, 0, 0, 0, 0, 0x80, 0x3f];
     let texels = machine.upload(&bytes).unwrap();
     let f = |own: f32| own.to_bits();
     let one = f(1.0);
     for (channels, bits, count, x, normalized, expected) in [
         (Unsigned, 8, 4, 0, false, [0x80, 0xff, 0x7f, 1]),
         (Signed, 8, 4, 0, false, [-128i32 as u32, u32::MAX, 0x7f, 1]),
-        (
-            Unsigned,
-            8,
-            4,
-            0,
-            true,
-            [f(128.0 / 255.0), one, f(127.0 / 255.0), f(1.0 / 255.0)],
-        ),
+        (Unsigned, 8, 4, 0, true, [f(128.0 / 255.0), one, f(127.0 / 255.0), f(1.0 / 255.0)]),
         (Signed, 8, 2, 0, true, [f(-1.0), f(-1.0 / 127.0), 0, one]),
-        (
-            Unsigned,
-            16,
-            2,
-            0,
-            true,
-            [f(65408.0 / 65535.0), f(383.0 / 65535.0), 0, one],
-        ),
+        (Unsigned, 16, 2, 0, true, [f(65408.0 / 65535.0), f(383.0 / 65535.0), 0, one]),
         (Signed, 16, 1, 0, false, [-128i32 as u32, 0, 0, 1]),
         (Float, 16, 2, 1, false, [one, f(-2.0), 0, one]),
         (Signed, 32, 2, 1, false, [1, 0x3f80_0000, 0, 1]),
@@ -313,7 +232,8 @@ fn gathers_and_queries() {
                    txq.level.width.b32 %r7, [%rd1], 1;";
     let found = run(&mut machine, handle, queries).unwrap();
     assert_eq!(found, [4, 3, 0, 0]);
-    let queries = "suq.width.b32 %r4, [%rd1]; suq.height.b32 %r5, [%rd1]; suq.array_size.b32 %r6, [%rd1]; mov.u32 %r7, 0;";
+    let queries =
+        "suq.width.b32 %r4, [%rd1]; suq.height.b32 %r5, [%rd1]; suq.array_size.b32 %r6, [%rd1]; mov.u32 %r7, 0;";
     let found = run(&mut machine, surface, queries).unwrap();
     assert_eq!(found, [4, 3, 0, 0]);
 }
@@ -324,10 +244,7 @@ fn surfaces() {
     let data: Vec<u32> = (0..24).collect();
     let memory = machine.upload(&data).unwrap();
     let format = format(Channels::Signed, 32, 2);
-    let image = Image {
-        layers: Some(2),
-        ..Image::packed(memory.address(), format, Sides::Two([2, 3]))
-    };
+    let image = Image { layers: Some(2), ..Image::packed(memory.address(), format, Sides::Two([2, 3])) };
     let handle = machine.surface(image).unwrap();
     let plain = Image::packed(memory.address(), format, Sides::Two([2, 3]));
     let plain = machine.surface(plain).unwrap();
@@ -353,36 +270,16 @@ fn surfaces() {
 
     let rest = "mov.u32 %r4, 0; mov.u32 %r5, 0; mov.u32 %r6, 0; mov.u32 %r7, 0;";
     for (handle, body, changed, value) in [
-        (
-            handle,
-            "sust.b.a2d.b32.trap [%rd1, {1, 4, 2, 0}], 77;",
-            21,
-            77,
-        ),
+        (handle, "sust.b.a2d.b32.trap [%rd1, {1, 4, 2, 0}], 77;", 21, 77),
         (plain, "sust.b.2d.b16.clamp [%rd1, {-2, 1}], -1;", 4, 0xffff),
         (plain, "sust.b.2d.b32.zero [%rd1, {-4, 1}], 1;", 4, 0xffff),
-        (
-            plain,
-            "sust.p.2d.v2.b32.trap [%rd1, {1, 1}], {66, 65};",
-            7,
-            65,
-        ),
+        (plain, "sust.p.2d.v2.b32.trap [%rd1, {1, 1}], {66, 65};", 7, 65),
         (plain, "sured.b.add.2d.u32.trap [%rd1, {4, 2}], 10;", 9, 19),
-        (
-            plain,
-            "sured.b.min.2d.s32.trap [%rd1, {4, 2}], -1;",
-            9,
-            u32::MAX,
-        ),
+        (plain, "sured.b.min.2d.s32.trap [%rd1, {4, 2}], -1;", 9, u32::MAX),
         (plain, "sured.b.max.2d.s32.trap [%rd1, {4, 2}], 5;", 9, 5),
         (one, "sured.p.max.2d.b32.trap [%rd1, {1, 2}], -3;", 9, 5),
         (plain, "sured.b.or.2d.b32.clamp [%rd1, {4, 2}], 8;", 9, 13),
-        (
-            plain,
-            "sured.b.max.2d.u64.trap [%rd1, {8, 2}], 0x7700000001;",
-            11,
-            0x77,
-        ),
+        (plain, "sured.b.max.2d.u64.trap [%rd1, {8, 2}], 0x7700000001;", 11, 0x77),
     ] {
         run(&mut machine, handle, &format!("{body}{rest}")).unwrap();
         assert_eq!(machine.read(memory).unwrap()[changed], value, "{body}");
@@ -407,56 +304,24 @@ fn what_does_not_fit_is_a_fault() {
         ),
         (surface, &flat, "is not one of a texture"),
         (texture, &load, "is not one of a surface"),
-        (
-            surface,
-            &load,
-            "byte 2 of a row of the surface is misaligned for 4 bytes",
-        ),
-        (
-            texture,
-            &tex("1d.v4.f32.f32", "0f00000000", ""),
-            "an image of Two([4, 3]) texels and None layers",
-        ),
-        (
-            texture,
-            &tex("a2d.v4.f32.f32", &format!("0, {at}, 0f00000000"), ""),
-            "does not fit texture",
-        ),
-        (
-            texture,
-            &tex("2d.v4.s32.f32", &at, ""),
-            "the texture returns floating-point numbers",
-        ),
-        (
-            surface,
-            &load.replace("{2, 0}", "{4, 3}"),
-            "byte 4, row 3, slice 0, layer 0 is outside the surface",
-        ),
+        (surface, &load, "byte 2 of a row of the surface is misaligned for 4 bytes"),
+        (texture, &tex("1d.v4.f32.f32", "0f00000000", ""), "an image of Two([4, 3]) texels and None layers"),
+        (texture, &tex("a2d.v4.f32.f32", &format!("0, {at}, 0f00000000"), ""), "does not fit texture"),
+        (texture, &tex("2d.v4.s32.f32", &at, ""), "the texture returns floating-point numbers"),
+        (surface, &load.replace("{2, 0}", "{4, 3}"), "byte 4, row 3, slice 0, layer 0 is outside the surface"),
     ] {
         let found = run(&mut machine, handle, body).unwrap_err();
         assert!(found.contains(problem), "{found}");
     }
     for (body, problem) in [
-        (
-            tex("2d.v4.f32.f32", &at, ", {1, 1}, %f1"),
-            "a texture's comparison of depths is not supported",
-        ),
+        (tex("2d.v4.f32.f32", &at, ", {1, 1}, %f1"), "a texture's comparison of depths is not supported"),
         (
             tex("2d.v4.f32.f32", &at, "").replace("%rd1,", "%rd1, %rd2,"),
             "a sampler apart from the texture is not supported",
         ),
-        (
-            tex("2d.v4.f32.f32", "%f1", ""),
-            "2 elements in braces are expected",
-        ),
-        (
-            tex("2d.v4.f32.s32", "%f1, %f2", ""),
-            "register `%f1` is declared .f32, and .s32 belongs here",
-        ),
-        (
-            tex("2dms.v4.f32.s32", "1, 1, 1, 1", ""),
-            "instruction `tex.2dms.v4.f32.s32` is not supported",
-        ),
+        (tex("2d.v4.f32.f32", "%f1", ""), "2 elements in braces are expected"),
+        (tex("2d.v4.f32.s32", "%f1, %f2", ""), "register `%f1` is declared .f32, and .s32 belongs here"),
+        (tex("2dms.v4.f32.s32", "1, 1, 1, 1", ""), "instruction `tex.2dms.v4.f32.s32` is not supported"),
         (
             flat.replace("%rd1", "other"),
             "`other`, a texture or surface that is a variable and no handle, is not supported",
@@ -469,10 +334,7 @@ fn what_does_not_fit_is_a_fault() {
         let found = run(&mut machine, texture, &body).unwrap_err();
         assert_eq!(found, problem);
     }
-    let huge = Image {
-        pitch: 1 << 63,
-        ..image
-    };
+    let huge = Image { pitch: 1 << 63, ..image };
     assert!(machine.surface(huge).is_err());
     machine.free(memory).unwrap();
     let found = run(&mut machine, texture, &flat).unwrap_err();
@@ -480,8 +342,5 @@ fn what_does_not_fit_is_a_fault() {
     assert!(machine.surface(image).is_err());
     let image = Image { pitch: 8, ..image };
     let error = machine.surface(image).unwrap_err().to_string();
-    assert!(
-        error.ends_with("a pitch of 8 bytes for rows of 16"),
-        "{error}"
-    );
+    assert!(error.ends_with("a pitch of 8 bytes for rows of 16"), "{error}");
 }

@@ -30,22 +30,13 @@ fn kernel(body: &str) -> String {
     )
 }
 
-fn launch(
-    body: &str,
-    (blocks, threads): (u32, u32),
-    config: Config,
-) -> Result<Vec<u32>, LaunchError> {
+fn launch(body: &str, (blocks, threads): (u32, u32), config: Config) -> Result<Vec<u32>, LaunchError> {
     let module = Module::from_ptx(kernel(body)).unwrap();
     let function = module.function("k").unwrap();
     let mut machine = Machine::new(config).unwrap();
     let out = machine.zeroed::<u32>((blocks * threads) as usize).unwrap();
     let shared = machine.zeroed::<u32>(1024).unwrap();
-    machine.launch(&Launch::new(
-        &function,
-        [blocks, 1, 1],
-        [threads, 1, 1],
-        &[out.into(), shared.into()],
-    ))?;
+    machine.launch(&Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], &[out.into(), shared.into()]))?;
     Ok(machine.read(out).unwrap())
 }
 
@@ -53,30 +44,16 @@ fn launch(
 fn always(body: &str, (blocks, threads): (u32, u32), expected: impl Fn(u32) -> u32) {
     let expected: Vec<u32> = (0..blocks * threads).map(expected).collect();
     for (schedule, host_threads) in SCHEDULES {
-        let config = Config {
-            schedule,
-            threads: host_threads,
-            max_instructions: 1 << 28,
-            ..Config::default()
-        };
+        let config = Config { schedule, threads: host_threads, max_instructions: 1 << 28, ..Config::default() };
         let result = launch(body, (blocks, threads), config);
         assert_eq!(result.as_ref(), Ok(&expected), "{schedule:?}");
     }
 }
 
 /// Every schedule ends in this fault.
-fn never(
-    body: &str,
-    (blocks, threads): (u32, u32),
-    is_it: impl Fn(&FaultKind) -> bool,
-    words: &str,
-) {
+fn never(body: &str, (blocks, threads): (u32, u32), is_it: impl Fn(&FaultKind) -> bool, words: &str) {
     for (schedule, host_threads) in SCHEDULES {
-        let config = Config {
-            schedule,
-            threads: host_threads,
-            ..Config::default()
-        };
+        let config = Config { schedule, threads: host_threads, ..Config::default() };
         match launch(body, (blocks, threads), config) {
             Err(LaunchError::Fault(fault)) => {
                 assert!(is_it(&fault.kind), "{schedule:?}: {fault}");
@@ -112,15 +89,9 @@ fn halves_of_a_warp_meet_behind_the_place_where_they_would_reconverge() {
 fn more_blocks_than_a_device_holds_cannot_wait_for_each_other() {
     let body = "setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\natom.global.add.u32 %r1, [%memory], 1;\n\
                 WAIT:\nld.acquire.gpu.global.u32 %r0, [%memory];\nsetp.lt.u32 %p1, %r0, %nctaid;\n@%p1 bra WAIT;\nDONE:\n";
-    let config = Config {
-        resident_blocks: 10,
-        ..Config::default()
-    };
+    let config = Config { resident_blocks: 10, ..Config::default() };
     let fault = launch(body, (12, 32), config).unwrap_err().to_string();
-    assert!(
-        fault.starts_with("deadlock: warp 0 repeats itself"),
-        "{fault}"
-    );
+    assert!(fault.starts_with("deadlock: warp 0 repeats itself"), "{fault}");
 }
 
 #[test]
@@ -158,19 +129,10 @@ fn nobody_comes() {
 
 #[test]
 fn one_budget_and_one_time_limit_a_launch() {
-    let config = Config {
-        max_instructions: 100,
-        ..Config::default()
-    };
+    let config = Config { max_instructions: 100, ..Config::default() };
     let error = launch("", (300, 32), config).unwrap_err().to_string();
-    assert!(
-        error.starts_with("more than 100 instructions executed"),
-        "{error}"
-    );
-    let config = Config {
-        time_limit: Some(Duration::from_millis(50)),
-        ..Config::default()
-    };
+    assert!(error.starts_with("more than 100 instructions executed"), "{error}");
+    let config = Config { time_limit: Some(Duration::from_millis(50)), ..Config::default() };
     let began = Instant::now();
     let endless = "LOOP:\nadd.u32 %r1, %r1, 1;\nsetp.ne.u32 %p0, %nctaid, 0;\n@%p0 bra LOOP;\n";
     let error = launch(endless, (4, 32), config).unwrap_err().to_string();
@@ -184,9 +146,6 @@ fn calls_without_local_memory_end_too() {
                call f, ();\nret;\n}\n.visible .entry k()\n{\ncall f, ();\nret;\n}\n";
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
     let mut machine = Machine::new(Config::default()).unwrap();
-    let error = machine
-        .launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &[]))
-        .unwrap_err()
-        .to_string();
+    let error = machine.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &[])).unwrap_err().to_string();
     assert!(error.starts_with("calls nested too deeply"), "{error}");
 }

@@ -138,10 +138,7 @@ impl Counts {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<String> = self
-            .iter()
-            .map(|(access, count)| format!("{count} {access}"))
-            .collect();
+        let parts: Vec<String> = self.iter().map(|(access, count)| format!("{count} {access}")).collect();
         f.write_str(&parts.join(", "))
     }
 }
@@ -170,23 +167,11 @@ pub struct Accesses {
 ///
 /// # Errors
 /// When [`ptxas::sass`] fails, and with [`Error::Unread`] when the PTX or the machine code has no such entry.
-pub fn of_entry(
-    ptxas: &Found,
-    nvdisasm: &Found,
-    ptx: &str,
-    entry: &str,
-    arch: &str,
-) -> Result<Accesses, Error> {
-    let unread = |tool| Error::Unread {
-        tool,
-        what: format!("the entry {entry}"),
-    };
+pub fn of_entry(ptxas: &Found, nvdisasm: &Found, ptx: &str, entry: &str, arch: &str) -> Result<Accesses, Error> {
+    let unread = |tool| Error::Unread { tool, what: format!("the entry {entry}") };
     let counted = of_ptx(ptx, entry).ok_or_else(|| unread(Tool::Ptxas))?;
     let code = ptxas::sass(ptxas, nvdisasm, ptx, entry, arch, false)?;
-    Ok(Accesses {
-        ptx: counted,
-        sass: of_sass(&code, entry).ok_or_else(|| unread(Tool::Nvdisasm))?,
-    })
+    Ok(Accesses { ptx: counted, sass: of_sass(&code, entry).ok_or_else(|| unread(Tool::Nvdisasm))? })
 }
 
 #[cfg(test)]

@@ -31,14 +31,7 @@ pub fn usages(ptxas: &Found, ptx: &str, arch: &str) -> Result<BTreeMap<String, U
 ///
 /// # Errors
 /// When [`usages`] fails for the text, and with [`Error::Refused`] when `nvdisasm` fails.
-pub fn sass(
-    ptxas: &Found,
-    nvdisasm: &Found,
-    ptx: &str,
-    entry: &str,
-    arch: &str,
-    lines: bool,
-) -> Result<String, Error> {
+pub fn sass(ptxas: &Found, nvdisasm: &Found, ptx: &str, entry: &str, arch: &str, lines: bool) -> Result<String, Error> {
     let folder = scratch()?;
     let mut options = vec!["--entry", entry];
     if lines {
@@ -54,11 +47,7 @@ pub fn sass(
     if done.success {
         Ok(done.out)
     } else {
-        Err(Error::Refused {
-            tool: Tool::Nvdisasm,
-            what: format!(" the machine code of {entry}"),
-            said: done.err,
-        })
+        Err(Error::Refused { tool: Tool::Nvdisasm, what: format!(" the machine code of {entry}"), said: done.err })
     }
 }
 
@@ -70,10 +59,7 @@ pub fn architectures(ptxas: &Found) -> Result<Vec<String>, Error> {
     let done = run(Command::new(&ptxas.path).arg("--help"))?;
     let known = parse_architectures(&done.out);
     if known.is_empty() {
-        return Err(Error::Unread {
-            tool: Tool::Ptxas,
-            what: "its architectures".to_owned(),
-        });
+        return Err(Error::Unread { tool: Tool::Ptxas, what: "its architectures".to_owned() });
     }
     Ok(known)
 }
@@ -85,10 +71,7 @@ fn parse_architectures(help: &str) -> Vec<String> {
     let mut known: Vec<String> = paragraph[..end]
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         // `sm_MN` is a placeholder in the text.
-        .filter(|word| {
-            word.strip_prefix("sm_")
-                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-        })
+        .filter(|word| word.strip_prefix("sm_").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())))
         .map(str::to_owned)
         .collect();
     let key = |name: &String| {
@@ -103,21 +86,11 @@ fn parse_architectures(help: &str) -> Vec<String> {
 const CUBIN: &str = "kernels.cubin";
 
 /// Leaves the cubin in the folder and gives what `ptxas` said.
-fn assemble(
-    ptxas: &Found,
-    ptx: &str,
-    arch: &str,
-    folder: &Path,
-    options: &[&str],
-) -> Result<String, Error> {
+fn assemble(ptxas: &Found, ptx: &str, arch: &str, folder: &Path, options: &[&str]) -> Result<String, Error> {
     let source = folder.join(SOURCE);
     fs::write(&source, ptx).map_err(|error| Error::Scratch(error.to_string()))?;
     let mut command = Command::new(&ptxas.path);
-    command
-        .args(options)
-        .arg(format!("-arch={arch}"))
-        .arg("-o")
-        .args([&folder.join(CUBIN), &source]);
+    command.args(options).arg(format!("-arch={arch}")).arg("-o").args([&folder.join(CUBIN), &source]);
     let done = run(&mut command)?;
     if done.success {
         // The report of `-v` is on standard error, like errors.
@@ -127,11 +100,7 @@ fn assemble(
     if let Ok(known) = architectures(ptxas)
         && !known.iter().any(|name| name == arch)
     {
-        return Err(Error::UnknownArch {
-            arch: arch.to_owned(),
-            version: ptxas.version.clone(),
-            known,
-        });
+        return Err(Error::UnknownArch { arch: arch.to_owned(), version: ptxas.version.clone(), known });
     }
     let place = format!("{}/", folder.display());
     Err(Error::Refused {
@@ -149,10 +118,7 @@ struct Done {
 
 fn run(command: &mut Command) -> Result<Done, Error> {
     let done = command.stdin(Stdio::null()).output();
-    let done = done.map_err(|error| Error::Start {
-        program: command.get_program().into(),
-        why: error.to_string(),
-    })?;
+    let done = done.map_err(|error| Error::Start { program: command.get_program().into(), why: error.to_string() })?;
     Ok(Done {
         success: done.status.success(),
         out: String::from_utf8_lossy(&done.stdout).into_owned(),

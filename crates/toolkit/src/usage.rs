@@ -93,14 +93,8 @@ mod tests {
             stack_bytes: 8,
             barriers: 1,
         };
-        let b = Usage {
-            registers: 8,
-            ..Usage::default()
-        };
-        assert_eq!(
-            usages.into_iter().collect::<Vec<_>>(),
-            [("a".to_owned(), a), ("b".to_owned(), b)]
-        );
+        let b = Usage { registers: 8, ..Usage::default() };
+        assert_eq!(usages.into_iter().collect::<Vec<_>>(), [("a".to_owned(), a), ("b".to_owned(), b)]);
     }
 
     #[test]

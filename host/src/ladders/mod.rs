@@ -9,6 +9,7 @@ pub mod shuffle;
 pub mod transpose;
 
 /// All ladders, in the order in which they are taught. A new ladder is a module and a line here.
+#[rustfmt::skip]
 pub(crate) static ALL: &[Ladder] = &[
     reduce::LADDER,
     transpose::LADDER,

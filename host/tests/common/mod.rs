@@ -17,13 +17,7 @@ use host::{Error, KERNELS, Ladder, Options, Rung, Session, ladder};
 
 /// A request to launch each rung of a ladder once.
 pub fn once<'a>(name: &str, options: &'a Options) -> RunRequest<'a> {
-    RunRequest {
-        ladder: ladder(name).unwrap(),
-        rungs: &[],
-        options,
-        block: None,
-        runs: Some(1),
-    }
+    RunRequest { ladder: ladder(name).unwrap(), rungs: &[], options, block: None, runs: Some(1) }
 }
 
 /// Checks that the rungs that compute a problem are right, with each of their blocks that is wanted. Returns the
@@ -130,10 +124,7 @@ impl Fake {
     }
 
     pub fn without_clock(self) -> Self {
-        Self {
-            clock: false,
-            ..self
-        }
+        Self { clock: false, ..self }
     }
 
     /// What the device was asked for, also after it is gone into a box.
@@ -153,19 +144,12 @@ impl Fake {
 
 fn rung_of(entry: &str) -> (usize, &'static Rung) {
     let ladders = [ladder("reduce").unwrap().rungs, toy::TOY.rungs];
-    let mut rungs = ladders
-        .into_iter()
-        .flat_map(|rungs| rungs.iter().enumerate());
-    rungs
-        .find(|(_, rung)| rung.entry_names().iter().any(|name| name == entry))
-        .unwrap()
+    let mut rungs = ladders.into_iter().flat_map(|rungs| rungs.iter().enumerate());
+    rungs.find(|(_, rung)| rung.entry_names().iter().any(|name| name == entry)).unwrap()
 }
 
 fn words(bytes: &[u8]) -> Vec<i32> {
-    bytes
-        .chunks_exact(4)
-        .map(|word| i32::from_ne_bytes(word.try_into().unwrap()))
-        .collect()
+    bytes.chunks_exact(4).map(|word| i32::from_ne_bytes(word.try_into().unwrap())).collect()
 }
 
 fn put(bytes: &mut [u8], word: usize, value: i32) {
@@ -190,17 +174,12 @@ impl Device for Fake {
 
     fn free(&mut self, buffer: BufferId) {
         self.note("free");
-        self.buffers
-            .remove(&buffer)
-            .expect("a buffer is freed once");
+        self.buffers.remove(&buffer).expect("a buffer is freed once");
     }
 
     fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
         self.note("upload");
-        self.buffers
-            .get_mut(&buffer)
-            .unwrap()
-            .copy_from_slice(bytes);
+        self.buffers.get_mut(&buffer).unwrap().copy_from_slice(bytes);
         Ok(())
     }
 
@@ -236,11 +215,7 @@ impl Device for Fake {
             return None;
         };
         let (_, rung) = rung_of(&launch.entry);
-        (rung.name == name).then(|| Error::NeedsNewer {
-            entry: launch.entry.clone(),
-            needs: (9, 0),
-            has: (7, 5),
-        })
+        (rung.name == name).then(|| Error::NeedsNewer { entry: launch.entry.clone(), needs: (9, 0), has: (7, 5) })
     }
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
@@ -251,10 +226,7 @@ impl Device for Fake {
         };
         if self.fault == Some(Fault::Fails(rung.name)) {
             let reason = "IllegalAddress".to_owned();
-            return Err(Error::Launch {
-                launch: Box::new(launch.clone()),
-                reason,
-            });
+            return Err(Error::Launch { launch: Box::new(launch.clone()), reason });
         }
         let data = words(&self.buffers[&bound[input]]);
         assert_eq!(data.len(), n as usize);
@@ -268,11 +240,7 @@ impl Device for Fake {
         if self.fault != Some(Fault::NothingWritten(rung.name)) {
             (0..blocks).for_each(|block| put(out, block, 0));
             for (block, share) in data.chunks(elements).enumerate() {
-                put(
-                    out,
-                    block,
-                    share.iter().fold(0, |sum, &value| sum.wrapping_add(value)),
-                );
+                put(out, block, share.iter().fold(0, |sum, &value| sum.wrapping_add(value)));
             }
         }
         if self.fault == Some(Fault::WrongSum(rung.name)) {
@@ -292,10 +260,6 @@ impl Device for Fake {
         }
         // Each rung takes a little less than the one before.
         let time = 1_000_000.0 / (1.0 + index as f64 / 4.0);
-        Ok(if self.clock {
-            LaunchResult::timed(time)
-        } else {
-            LaunchResult::default()
-        })
+        Ok(if self.clock { LaunchResult::timed(time) } else { LaunchResult::default() })
     }
 }

@@ -16,9 +16,7 @@ use toolkit::Tool;
 pub fn with_option(option: &str) -> String {
     let all = host::CATALOG.ladders.iter();
     let with = all.filter(|ladder| ladder.options.iter().any(|own| own.name == option));
-    with.map(|ladder| ladder.name)
-        .collect::<Vec<_>>()
-        .join(", ")
+    with.map(|ladder| ladder.name).collect::<Vec<_>>().join(", ")
 }
 
 /// Arguments of the program: the words of a line, each element of a list (for a path, which may have spaces), or one
@@ -53,10 +51,7 @@ impl<A: Arguments + ?Sized> Arguments for &A {
 
 /// A made-up date, and compilers.
 pub fn provenance(toolchain: &str) -> Provenance {
-    Provenance {
-        date: "2026-04-01".into(),
-        toolchain: toolchain.into(),
-    }
+    Provenance { date: "2026-04-01".into(), toolchain: toolchain.into() }
 }
 
 /// The program's exit code and its output.
@@ -157,11 +152,7 @@ pub fn within(env: &Env<'_>, args: impl Arguments) -> Ended {
     let args = ["ladder"].into_iter().chain(args.words()).map(Into::into);
     let code = cli::main(args, env, &mut out, &mut err);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended {
-        code,
-        out: text(out.into_inner()),
-        err: text(err.into_inner()),
-    }
+    Ended { code, out: text(out.into_inner()), err: text(err.into_inner()) }
 }
 
 /// Runs the program on a device of the test's.

@@ -41,18 +41,9 @@ pub struct Replay {
 
 impl Runner for Replay {
     fn run(&self, _: &Path, args: &[OsString]) -> std::io::Result<ProgramOutput> {
-        let args: Vec<String> = args
-            .iter()
-            .map(|arg| arg.to_str().unwrap().to_owned())
-            .collect();
+        let args: Vec<String> = args.iter().map(|arg| arg.to_str().unwrap().to_owned()).collect();
         self.log.borrow_mut().push(args.clone());
-        let said = |code, out: String| {
-            Ok(ProgramOutput {
-                code: Some(code),
-                out,
-                err: String::new(),
-            })
-        };
+        let said = |code, out: String| Ok(ProgramOutput { code: Some(code), out, err: String::new() });
         if args == ["--version"] {
             return said(0, "Version 2025.3.1.0 (build 0)\n".to_owned());
         }
@@ -77,17 +68,9 @@ impl Replay {
         let own = &args[args.iter().position(|arg| arg == "run").unwrap()..];
         let ladder = ladder(&own[1]).unwrap();
         let rungs = own[3..].iter().take_while(|arg| !arg.starts_with("--"));
-        let mut selection = Selection {
-            ladder,
-            whole: false,
-            named: rungs.cloned().collect(),
-            given: Vec::new(),
-        };
+        let mut selection = Selection { ladder, whole: false, named: rungs.cloned().collect(), given: Vec::new() };
         let mut block = None;
-        for (name, value) in own
-            .iter()
-            .filter_map(|arg| arg.strip_prefix("--")?.split_once('='))
-        {
+        for (name, value) in own.iter().filter_map(|arg| arg.strip_prefix("--")?.split_once('=')) {
             if name == "block" {
                 block = Some(host::parse_block(value).unwrap());
             } else {
@@ -103,17 +86,10 @@ impl Replay {
             cells.join(",") + "\n"
         };
         let names = metrics.iter().map(|&name| name.to_owned());
-        let mut text = quoted(
-            ["ID".into(), "Kernel Name".into()]
-                .into_iter()
-                .chain(names)
-                .collect(),
-        );
+        let mut text = quoted(["ID".into(), "Kernel Name".into()].into_iter().chain(names).collect());
         text += &quoted(vec![String::new(); metrics.len() + 2]);
         for (id, ((_, launch), numbers)) in plan.launches().iter().zip(&counted).enumerate() {
-            let cells = metrics
-                .iter()
-                .map(|name| self.value(&launch.entry, name, numbers));
+            let cells = metrics.iter().map(|name| self.value(&launch.entry, name, numbers));
             let head = [id.to_string(), launch.entry.clone()];
             text += &quoted(head.into_iter().chain(cells).collect());
         }
@@ -123,20 +99,13 @@ impl Replay {
     fn value(&self, entry: &str, name: &str, numbers: &Numbers) -> String {
         let by_instruction = name.strip_prefix("smsp__sass_l1tex_data_pipe");
         let other = by_instruction.map(|rest| format!("l1tex__data_pipe{rest}"));
-        let counted = numbers
-            .get(other.as_deref().unwrap_or(name))
-            .copied()
-            .unwrap_or(0.0);
+        let counted = numbers.get(other.as_deref().unwrap_or(name)).copied().unwrap_or(0.0);
         let number = self
             .differs
             .iter()
             .filter(|(kernel, metric, _)| entry.starts_with(kernel) && *metric == name)
             .fold(counted, |number, (.., differ)| differ(number));
-        if name.ends_with(".pct") {
-            format!("{number:.2}")
-        } else {
-            format!("{number:.0}")
-        }
+        if name.ends_with(".pct") { format!("{number:.2}") } else { format!("{number:.0}") }
     }
 }
 
@@ -158,17 +127,10 @@ impl Explain for Made {
 }
 
 pub fn agree(replay: &Replay, changes: &[Change], args: impl Arguments) -> Ended {
-    let open = |_| -> Result<Box<dyn Device>, Error> {
-        Ok(Box::new(Fake::new(None).with_capability(CAPABILITY)))
-    };
+    let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(None).with_capability(CAPABILITY))) };
     let explain = |_| Ok(Box::new(Made(changes.to_vec())) as Box<dyn Explain>);
     with(
-        &Env {
-            runner: replay,
-            explain: &explain,
-            provenance: &|_| provenance("compilers"),
-            ..env(&open)
-        },
+        &Env { runner: replay, explain: &explain, provenance: &|_| provenance("compilers"), ..env(&open) },
         (args, ["--ncu", NCU]),
     )
 }
@@ -181,9 +143,7 @@ pub fn with(env: &Env<'_>, args: impl Arguments) -> Ended {
 /// A machine with nothing.
 pub fn nothing() -> Env<'static> {
     fn open(_: Choice) -> Result<Box<dyn Device>, Error> {
-        Err(Error::NoGpu {
-            what: "no CUDA driver on this machine".to_owned(),
-        })
+        Err(Error::NoGpu { what: "no CUDA driver on this machine".to_owned() })
     }
     env(&open)
 }

@@ -6,10 +6,7 @@ use host::options::{Kind, Opt};
 use host::registry::PublishedSpeedup;
 use host::{Catalog, Column, KERNELS, Ladder, Options, Rung, SharedMemory, ShownColumns, ladder};
 
-pub static TOYS: Catalog = Catalog {
-    ladders: &[TOY],
-    kernels: &KERNELS,
-};
+pub static TOYS: Catalog = Catalog { ladders: &[TOY], kernels: &KERNELS };
 
 pub const TOY: Ladder = Ladder {
     name: "toy",
@@ -19,9 +16,7 @@ pub const TOY: Ladder = Ladder {
             name: "toy_slow",
             source: "toys/slow.rs",
             lesson: "it comes first",
-            geometry: Geometry::Line {
-                items_per_thread: 1,
-            },
+            geometry: Geometry::Line { items_per_thread: 1 },
             default_block: [512, 1, 1],
             in_place: true,
             ..Rung::USUAL
@@ -30,25 +25,14 @@ pub const TOY: Ladder = Ladder {
             name: "toy_fast",
             source: "toys/fast.rs",
             lesson: "four data blocks a block, and shared memory",
-            geometry: Geometry::Line {
-                items_per_thread: 4,
-            },
+            geometry: Geometry::Line { items_per_thread: 4 },
             default_block: [128, 1, 1],
             shared: SharedMemory::Dynamic(|[x, _, _]| x * 4),
-            published: Some(PublishedSpeedup {
-                factor: 1.4,
-                over: "toy_slow",
-            }),
+            published: Some(PublishedSpeedup { factor: 1.4, over: "toy_slow" }),
             ..Rung::USUAL
         },
     ],
-    options: &[Opt {
-        name: "n",
-        metavar: "N",
-        kind: Kind::Size,
-        default: "16384",
-        help: "How many elements",
-    }],
+    options: &[Opt { name: "n", metavar: "N", kind: Kind::Size, default: "16384", help: "How many elements" }],
     blocks: &[[64, 1, 1], [128, 1, 1], [512, 1, 1]],
     block_rule: "64, 128 or 512",
     sweep: |_| vec![Options::default()],

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use host::device::{
-    BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Sim,
-};
+use host::device::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Sim};
 use host::launch::{Code, Launch};
 use host::{Error, KERNELS};
 
@@ -28,11 +26,7 @@ impl Clocked {
     pub fn new(info: DeviceInfo, clock: impl FnMut(usize, Code, &str) -> f64 + 'static) -> Self {
         Self {
             machine: Sim::open(&KERNELS, 1).unwrap(),
-            info: DeviceInfo {
-                kind: "gpu",
-                name: "Clocked".into(),
-                ..info
-            },
+            info: DeviceInfo { kind: "gpu", name: "Clocked".into(), ..info },
             clock: Box::new(clock),
             entries: Vec::new(),
             sizes: HashMap::new(),
@@ -101,12 +95,7 @@ impl Device for Clocked {
     }
 
     /// Other code works on a copy of the buffers in this process.
-    fn call(
-        &mut self,
-        what: &str,
-        bound: &[BufferId],
-        work: Enqueue<'_>,
-    ) -> Result<LaunchResult, Error> {
+    fn call(&mut self, what: &str, bound: &[BufferId], work: Enqueue<'_>) -> Result<LaunchResult, Error> {
         // Of words, so that elements of any type are aligned in them.
         let mut copies: Vec<Vec<u64>> = Vec::new();
         for id in bound {
@@ -116,27 +105,18 @@ impl Device for Clocked {
             copies.push(words);
         }
         let places = bound.iter().zip(&mut copies);
-        let places = places.map(|(id, words)| DeviceMemory {
-            address: words.as_mut_ptr() as u64,
-            bytes: self.sizes[id] as u64,
-        });
+        let places =
+            places.map(|(id, words)| DeviceMemory { address: words.as_mut_ptr() as u64, bytes: self.sizes[id] as u64 });
         let memory: Vec<_> = places.collect();
         // SAFETY: the stand-in for the library does not use the stream.
         let stream = unsafe { GpuStream::new(std::ptr::dangling_mut(), Rc::new(())) };
-        work(&stream, &memory).map_err(|reason| Error::Call {
-            what: what.to_owned(),
-            reason,
-        })?;
+        work(&stream, &memory).map_err(|reason| Error::Call { what: what.to_owned(), reason })?;
         for (id, words) in bound.iter().zip(&copies) {
             let bytes = &bytemuck::cast_slice(words)[..self.sizes[id]];
             self.machine.upload(*id, bytes)?;
         }
         // What works on no buffer is the opening of the library.
         let is_call = !bound.is_empty();
-        Ok(LaunchResult::timed(if is_call {
-            self.time(Code::Kernels, what)
-        } else {
-            0.0
-        }))
+        Ok(LaunchResult::timed(if is_call { self.time(Code::Kernels, what) } else { 0.0 }))
     }
 }

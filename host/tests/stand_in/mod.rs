@@ -17,32 +17,18 @@ pub static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| built("host/tests/stand_
 /// Compiles a file, given from the root of the repository, to a shared library.
 pub fn built(source: &str) -> PathBuf {
     // From either crate's folder.
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .join(source);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(source);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let library = folder
-        .join(source.file_name().unwrap())
-        .with_extension("so");
+    let library = folder.join(source.file_name().unwrap()).with_extension("so");
     // Other tests may have the old one open: it is replaced, and not written over.
     let new = library.with_extension(format!("{}.so", std::process::id()));
     let output = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
-        .args([
-            "--edition=2024",
-            "--crate-type=cdylib",
-            "-Cpanic=abort",
-            "-Copt-level=1",
-            "-o",
-        ])
+        .args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort", "-Copt-level=1", "-o"])
         .args([&new, &source])
         .env("LADDER_STAND_IN_KERNELS", kernels())
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::fs::rename(new, &library).unwrap();
     library
 }

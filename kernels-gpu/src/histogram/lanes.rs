@@ -84,8 +84,7 @@ unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *m
             let mine = first + tid;
             if first + step <= vectors {
                 // Both loads before the first addition: they are in flight together.
-                let loaded: [[u32; 4]; LOADS] =
-                    array::from_fn(|load| wide_load(input, mine + (load * BLOCK) as u32));
+                let loaded: [[u32; 4]; LOADS] = array::from_fn(|load| wide_load(input, mine + (load * BLOCK) as u32));
                 for words in loaded {
                     count(own, words);
                 }

@@ -6,11 +6,7 @@ use rung::Rung;
 use super::{BINS, BYTES_PER_THREAD, COARSENED, add_private, with_block_bins};
 
 /// This file's rungs.
-pub const RUNGS: &[Rung] = &[
-    HISTOGRAM_PRIVATE,
-    HISTOGRAM_PRIVATE_COARSENED_CONTIGUOUS,
-    HISTOGRAM_PRIVATE_COARSENED,
-];
+pub const RUNGS: &[Rung] = &[HISTOGRAM_PRIVATE, HISTOGRAM_PRIVATE_COARSENED_CONTIGUOUS, HISTOGRAM_PRIVATE_COARSENED];
 
 entries! {
     /// Each block counts in shared memory and adds its 256 counters to the global ones in the end.
@@ -72,12 +68,7 @@ entries! {
 /// # Safety
 /// As [`histogram`](super) says, with blocks of `BLOCK` threads; `copy` is 256 words of shared memory.
 #[inline(always)]
-unsafe fn interleaved<const BLOCK: usize, const N: usize>(
-    copy: *mut u32,
-    input: *const u8,
-    bins: *mut u32,
-    n: u32,
-) {
+unsafe fn interleaved<const BLOCK: usize, const N: usize>(copy: *mut u32, input: *const u8, bins: *mut u32, n: u32) {
     let first = thread::block_idx_x() * (BLOCK * N) as u32 + thread::thread_idx_x();
     // SAFETY: in bounds, by the question.
     unsafe {

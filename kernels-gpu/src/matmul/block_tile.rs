@@ -59,10 +59,7 @@ impl Part {
     /// the columns.
     #[inline(always)]
     pub(super) fn of_this_block<S: TileSizes>(product: &Product) -> Self {
-        let (down, along) = (
-            product.m.div_ceil(S::ROWS as u32),
-            product.n.div_ceil(S::COLUMNS as u32),
-        );
+        let (down, along) = (product.m.div_ceil(S::ROWS as u32), product.n.div_ceil(S::COLUMNS as u32));
         let index = thread::block_idx_x();
         let band = index / (BAND * along);
         let in_band = index % (BAND * along);
@@ -81,19 +78,14 @@ impl Part {
 /// side, 8 down and 4 along, and a thread's next group is a whole warp's groups further: so a warp's reads have no bank
 /// conflicts.
 #[derive(Clone, Copy)]
-pub(super) struct ThreadTile<
-    const WARPS_DOWN: usize,
-    const WARPS_ALONG: usize,
-    const DOWN: usize,
-    const ALONG: usize,
-> {
+pub(super) struct ThreadTile<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const ALONG: usize> {
     /// The first element's row and column in the block's tile.
     row: u32,
     column: u32,
 }
 
-impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const ALONG: usize>
-    TileSizes for ThreadTile<WARPS_DOWN, WARPS_ALONG, DOWN, ALONG>
+impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const ALONG: usize> TileSizes
+    for ThreadTile<WARPS_DOWN, WARPS_ALONG, DOWN, ALONG>
 {
     const ROWS: usize = WARPS_DOWN * LANES.0 * DOWN;
     const COLUMNS: usize = WARPS_ALONG * LANES.1 * ALONG;
@@ -117,10 +109,7 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
     #[inline(always)]
     pub(super) fn of_this_thread() -> Self {
         const { assert!(DOWN.is_multiple_of(4) && ALONG.is_multiple_of(4)) };
-        let (lane, warp) = (
-            thread::thread_idx_x() % WARP_SIZE,
-            thread::thread_idx_x() / WARP_SIZE,
-        );
+        let (lane, warp) = (thread::thread_idx_x() % WARP_SIZE, thread::thread_idx_x() / WARP_SIZE);
         let (down, along) = (lane % LANES.0 as u32, lane / LANES.0 as u32);
         let (warp_down, warp_along) = (warp % WARPS_DOWN as u32, warp / WARPS_DOWN as u32);
         Self {
@@ -228,12 +217,7 @@ impl<const DOWN: usize, const ALONG: usize> Fragments<DOWN, ALONG> {
 /// The first of the four is an element of `c`, and its column is a multiple of 4. No other thread accesses these four
 /// meanwhile. With `WIDE`, `n` is a multiple of 4.
 #[inline(always)]
-pub(super) unsafe fn write<const WIDE: bool>(
-    product: &Product,
-    row: u32,
-    column: u32,
-    sums: [f32; 4],
-) {
+pub(super) unsafe fn write<const WIDE: bool>(product: &Product, row: u32, column: u32, sums: [f32; 4]) {
     let at = product.c.wrapping_add((row * product.n + column) as usize);
     // SAFETY: inside of `c`; where `n` is a multiple of 4, so is the first element's place.
     unsafe {

@@ -7,12 +7,7 @@ use super::{Matrix, Place, SHARED_BYTES, SQUARE};
 use crate::tile::TileWriter;
 
 /// This file's rungs.
-pub const RUNGS: &[Rung] = &[
-    MATMUL_COARSENED1,
-    MATMUL_COARSENED2,
-    MATMUL_COARSENED4,
-    MATMUL_COARSENED8,
-];
+pub const RUNGS: &[Rung] = &[MATMUL_COARSENED1, MATMUL_COARSENED2, MATMUL_COARSENED4, MATMUL_COARSENED8];
 
 /// A block takes `COARSE` tiles of `c` side by side: it loads a tile of `a` once, and the `COARSE` tiles of
 /// `b` that it is multiplied with one after the other.
@@ -35,17 +30,8 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
     }
     let side = T as u32;
     // SAFETY: as the caller promises.
-    let (mut tile_a, mut tile_b) = unsafe {
-        (
-            TileWriter::new(tiles.0),
-            TileWriter::<f32, T, 0>::new(tiles.1),
-        )
-    };
-    let a = Matrix {
-        data: a,
-        rows: m,
-        columns: k,
-    };
+    let (mut tile_a, mut tile_b) = unsafe { (TileWriter::new(tiles.0), TileWriter::<f32, T, 0>::new(tiles.1)) };
+    let a = Matrix { data: a, rows: m, columns: k };
     let place = Place::of_this_thread(side, side * COARSE as u32);
     let row = place.top + place.down;
     // One address for each row: the tiles lie at constant distances from it.
@@ -67,8 +53,7 @@ unsafe fn coarsened<const T: usize, const COARSE: usize>(
             unsafe { tile_b.set(place.down, place.along, element) };
             let (written_a, written_b) = tile_a.sync_with(tile_b);
             // SAFETY: all of both tiles is written.
-            let added =
-                unsafe { row_times_column(&written_a, &written_b, place.down, place.along, *sum) };
+            let added = unsafe { row_times_column(&written_a, &written_b, place.down, place.along, *sum) };
             *sum = evaluated_here(added);
             (tile_a, tile_b) = written_a.sync_with(written_b);
         }

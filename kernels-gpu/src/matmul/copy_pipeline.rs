@@ -21,11 +21,7 @@ pub(super) const fn stages_len<S: TileSizes>() -> usize {
 
 /// The stage after `stage`. Both are distances from the first stage, in parts of a float: 1 of them or 4, its bytes.
 pub(super) const fn stage_after<S: TileSizes>(stage: u32, parts: usize) -> u32 {
-    if stage == ((STAGES - 1) * S::PAIR * parts) as u32 {
-        0
-    } else {
-        stage + (S::PAIR * parts) as u32
-    }
+    if stage == ((STAGES - 1) * S::PAIR * parts) as u32 { 0 } else { stage + (S::PAIR * parts) as u32 }
 }
 
 /// Waits until the pair of tiles that is multiplied next has arrived, for all threads of the block.
@@ -135,11 +131,7 @@ impl<S: TileSizes, const WIDE: bool> CopyPipeline<S, WIDE> {
             if copy < Self::COPIES_A {
                 let exists = is_whole || self.next + self.column_a < self.end;
                 let to = (copy * S::THREADS / DEPTH * 4) as u32;
-                copy_one(
-                    self.to_a.byte_add(self.stage + to),
-                    self.a.wrapping_add(self.of_a[copy] as usize),
-                    exists,
-                );
+                copy_one(self.to_a.byte_add(self.stage + to), self.a.wrapping_add(self.of_a[copy] as usize), exists);
             } else if copy < Self::COPIES {
                 let copy = copy - Self::COPIES_A;
                 let row = (copy * Self::ROWS_B) as u32;

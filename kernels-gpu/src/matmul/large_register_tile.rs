@@ -79,16 +79,8 @@ unsafe fn large_register_tile(pair: *mut f32, product: &Product) {
 /// The matrices are valid for reads; `pair` is shared memory for a pair of tiles that no thread reads meanwhile.
 #[inline(always)]
 unsafe fn load(pair: *mut f32, product: &Product, part: &Part, first: u32) {
-    let a = Matrix {
-        data: product.a,
-        rows: product.m,
-        columns: product.k,
-    };
-    let b = Matrix {
-        data: product.b,
-        rows: product.k,
-        columns: product.n,
-    };
+    let a = Matrix { data: product.a, rows: product.m, columns: product.k };
+    let b = Matrix { data: product.b, rows: product.k, columns: product.n };
     let thread = thread::thread_idx_x() as usize;
     // A warp takes 8 columns of 4 rows of `a`: a sector of each row, and words of the turned tile in different banks.
     const ACROSS: usize = 8;
@@ -98,16 +90,14 @@ unsafe fn load(pair: *mut f32, product: &Product, part: &Part, first: u32) {
         let row = row + step / (DEPTH / ACROSS) * (LargeTile::THREADS / ACROSS);
         // SAFETY: in the tile of `a`, which lies turned.
         unsafe {
-            *pair.add(column * LargeTile::PITCH + row) =
-                a.get(part.top + row as u32, first + column as u32);
+            *pair.add(column * LargeTile::PITCH + row) = a.get(part.top + row as u32, first + column as u32);
         }
     }
     let tile_b = pair.wrapping_add(DEPTH * LargeTile::PITCH);
     for row in 0..DEPTH {
         // SAFETY: in the tile of `b`.
         unsafe {
-            *tile_b.add(row * LargeTile::COLUMNS + thread) =
-                b.get(first + row as u32, part.left + thread as u32);
+            *tile_b.add(row * LargeTile::COLUMNS + thread) = b.get(first + row as u32, part.left + thread as u32);
         }
     }
 }

@@ -77,14 +77,7 @@ pub const MATMUL_UNCOALESCED: Rung = Rung {
 /// # Safety
 /// As [`matmul`](super) says, with `b` column after column.
 #[kernel]
-pub unsafe fn matmul_uncoalesced(
-    a: *const f32,
-    b: *const f32,
-    c: *mut f32,
-    m: u32,
-    n: u32,
-    k: u32,
-) {
+pub unsafe fn matmul_uncoalesced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32) {
     // SAFETY: the body has the kernel's contract.
     unsafe { dot(a, b, c, (m, n, k), |column| (column * k, 1)) }
 }

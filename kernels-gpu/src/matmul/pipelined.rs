@@ -79,9 +79,7 @@ unsafe fn pipelined(stages: *mut f32, product: &Product) {
 unsafe fn in_strips(stages: *mut f32, product: &Product) {
     type Strip = ThreadTile<4, 2, 4, 8>;
     const {
-        assert!(
-            Strip::ROWS == LargeTile::ROWS && LargeTile::COLUMNS.is_multiple_of(Strip::COLUMNS)
-        );
+        assert!(Strip::ROWS == LargeTile::ROWS && LargeTile::COLUMNS.is_multiple_of(Strip::COLUMNS));
         assert!(Strip::THREADS == LargeTile::THREADS);
         assert!(stages_len::<Strip>() <= stages_len::<LargeTile>());
     }
@@ -180,13 +178,7 @@ impl<const WARPS_DOWN: usize, const WARPS_ALONG: usize, const DOWN: usize, const
     /// # Safety
     /// `pair` points to a pair of tiles, aligned to 16 bytes, that no thread writes meanwhile.
     #[inline(always)]
-    unsafe fn read_in_turn(
-        &self,
-        pair: *const f32,
-        step: usize,
-        j: usize,
-        next: &mut Fragments<DOWN, ALONG>,
-    ) {
+    unsafe fn read_in_turn(&self, pair: *const f32, step: usize, j: usize, next: &mut Fragments<DOWN, ALONG>) {
         let (of_a, of_b) = (DOWN / 4, ALONG / 4);
         for read in 0..of_a + of_b {
             if read * ALONG / (of_a + of_b) == j {

@@ -73,16 +73,8 @@ unsafe fn register_tile(
     let place = Place::of_this_thread(SIDE as u32, SIDE as u32);
     let (down, along) = (place.down as usize, place.along as usize);
     let thread = down * THREADS + along;
-    let a = Matrix {
-        data: a,
-        rows: m,
-        columns: k,
-    };
-    let b = Matrix {
-        data: b,
-        rows: k,
-        columns: n,
-    };
+    let a = Matrix { data: a, rows: m, columns: k };
+    let b = Matrix { data: b, rows: k, columns: n };
     // A thread's share of each tile, and where it lies: `a`'s columns and `b`'s columns along the lanes.
     const STEPS: usize = SIDE * DEPTH / (THREADS * THREADS);
     let (a_row, a_column) = (thread / DEPTH, thread % DEPTH);

@@ -119,12 +119,7 @@ unsafe fn wait_for_turn(turn: *mut u32, slice: u32) {
 /// # Safety
 /// The contract of [`write`]: the four elements are this thread's alone, and with `WIDE`, `n` is a multiple of 4.
 #[inline(always)]
-unsafe fn add_what_is_there<const WIDE: bool>(
-    product: &Product,
-    row: u32,
-    column: u32,
-    sums: [f32; 4],
-) -> [f32; 4] {
+unsafe fn add_what_is_there<const WIDE: bool>(product: &Product, row: u32, column: u32, sums: [f32; 4]) -> [f32; 4] {
     let at = product.c.wrapping_add((row * product.n + column) as usize);
     // SAFETY: inside of `c`; where `n` is a multiple of 4, so is the first element's place.
     unsafe {
@@ -132,13 +127,7 @@ unsafe fn add_what_is_there<const WIDE: bool>(
             let there: [f32; 4] = wide::load(at);
             array::from_fn(|j| sums[j] + there[j])
         } else {
-            array::from_fn(|j| {
-                if column + (j as u32) < product.n {
-                    sums[j] + *at.wrapping_add(j)
-                } else {
-                    sums[j]
-                }
-            })
+            array::from_fn(|j| if column + (j as u32) < product.n { sums[j] + *at.wrapping_add(j) } else { sums[j] })
         }
     }
 }

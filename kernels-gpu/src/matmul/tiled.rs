@@ -52,11 +52,7 @@ unsafe fn tiled<const T: usize, const PAD: usize>(
     let side = T as u32;
     // SAFETY: as the caller promises.
     let (mut tile_a, mut tile_b) = unsafe { (TileWriter::new(tiles.0), TileWriter::new(tiles.1)) };
-    let a = Matrix {
-        data: a,
-        rows: m,
-        columns: k,
-    };
+    let a = Matrix { data: a, rows: m, columns: k };
     let place = Place::of_this_thread(side, side);
     let (row, column) = (place.top + place.down, place.left + place.along);
     let mut sum = 0.0;

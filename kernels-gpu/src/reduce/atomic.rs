@@ -10,10 +10,7 @@ use super::vector::{WIDE, load_and_combine_wide};
 use crate::warp::WARP_SIZE;
 
 /// This file's rungs.
-pub const RUNGS: &[Rung] = &[Rung {
-    entries: EVERY_OPERATION,
-    ..REDUCE_ATOMIC
-}];
+pub const RUNGS: &[Rung] = &[Rung { entries: EVERY_OPERATION, ..REDUCE_ATOMIC }];
 
 entries! {
     /// `reduce_vector`, where each block adds its sum to `output[0]`, which was zero before.

@@ -71,11 +71,7 @@ entries! {
 /// # Safety
 /// As [`reduce`](super) says, with blocks of `BLOCK` threads.
 #[inline(always)]
-pub(super) unsafe fn in_place<const BLOCK: usize, const N: usize>(
-    input: *mut i32,
-    output: *mut i32,
-    n: u32,
-) {
+pub(super) unsafe fn in_place<const BLOCK: usize, const N: usize>(input: *mut i32, output: *mut i32, n: u32) {
     let part = Part::of_block_size(BLOCK as u32, N as u32);
     let len = part.len(n);
     // SAFETY: as the kernel's contract says; a thread writes only its own element before the barrier.

@@ -11,10 +11,7 @@ use crate::grid::GridStride;
 use crate::warp::WARP_SIZE;
 
 /// This file's rungs.
-pub const RUNGS: &[Rung] = &[Rung {
-    entries: EVERY_OPERATION,
-    ..REDUCE_GRID_STRIDE
-}];
+pub const RUNGS: &[Rung] = &[Rung { entries: EVERY_OPERATION, ..REDUCE_GRID_STRIDE }];
 
 /// Elements that a thread takes in a step.
 const ITEMS_PER_THREAD: usize = 4;
@@ -59,22 +56,17 @@ unsafe fn grid_stride<T: Element, O: Operation<T>, const BLOCK: usize>(
     n: u32,
 ) {
     let mut result = O::IDENTITY;
-    let (turns, tid) = (
-        GridStride::of_this_block((BLOCK * ITEMS_PER_THREAD) as u32),
-        thread::thread_idx_x(),
-    );
+    let (turns, tid) = (GridStride::of_this_block((BLOCK * ITEMS_PER_THREAD) as u32), thread::thread_idx_x());
     for start in turns {
         let first = start + tid;
         // SAFETY: as the kernel's contract says.
         unsafe {
             if !all_exist::<ITEMS_PER_THREAD>(first, BLOCK as u32, n) {
-                let rest =
-                    load_and_combine::<T, O, ITEMS_PER_THREAD, true>(input, first, BLOCK as u32, n);
+                let rest = load_and_combine::<T, O, ITEMS_PER_THREAD, true>(input, first, BLOCK as u32, n);
                 result = O::combine(result, rest);
                 break;
             }
-            let next =
-                load_and_combine::<T, O, ITEMS_PER_THREAD, false>(input, first, BLOCK as u32, n);
+            let next = load_and_combine::<T, O, ITEMS_PER_THREAD, false>(input, first, BLOCK as u32, n);
             result = O::combine(result, next);
         }
     }

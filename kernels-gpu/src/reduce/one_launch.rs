@@ -14,10 +14,7 @@ use super::vector::{WIDE, load_and_combine_wide};
 use crate::warp::WARP_SIZE;
 
 /// This file's rungs.
-pub const RUNGS: &[Rung] = &[Rung {
-    entries: EVERY_OPERATION,
-    ..REDUCE_ONE_LAUNCH
-}];
+pub const RUNGS: &[Rung] = &[Rung { entries: EVERY_OPERATION, ..REDUCE_ONE_LAUNCH }];
 
 /// The bit of a word of the workspace that says that the word was published.
 const PUBLISHED: u64 = 1 << 32;
@@ -143,10 +140,7 @@ unsafe fn load_published<T: Element>(workspace: *mut u64, index: u32) -> Option<
 /// All threads of one block of `BLOCK` call it, in one block of the grid; the first `blocks` blocks publish their
 /// results, and wait for nothing.
 #[inline(always)]
-unsafe fn collect_published<T: Element, O: Operation<T>, const BLOCK: usize>(
-    workspace: *mut u64,
-    blocks: u32,
-) -> T {
+unsafe fn collect_published<T: Element, O: Operation<T>, const BLOCK: usize>(workspace: *mut u64, blocks: u32) -> T {
     let mut result = O::IDENTITY;
     // A result of 64 bits has two words.
     let in_flight = IN_FLIGHT / words::<T>();
@@ -157,11 +151,7 @@ unsafe fn collect_published<T: Element, O: Operation<T>, const BLOCK: usize>(
         unsafe {
             // All loads are started before the first result is waited for.
             let mut found: [Option<T>; IN_FLIGHT] = array::from_fn(|k| {
-                if k < in_flight && block(k) < blocks {
-                    load_published(workspace, block(k))
-                } else {
-                    Some(O::IDENTITY)
-                }
+                if k < in_flight && block(k) < blocks { load_published(workspace, block(k)) } else { Some(O::IDENTITY) }
             });
             for (k, found) in found.iter_mut().enumerate().take(in_flight) {
                 let value = loop {

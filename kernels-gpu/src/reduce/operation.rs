@@ -64,8 +64,7 @@ pub trait Element: Copy + WarpShuffleValue {
     ///
     /// # Safety
     /// These elements are in bounds, no thread writes them meanwhile, and `data` is a multiple of 16.
-    unsafe fn load_wide(data: *const Self, vector: usize, apart: usize)
-    -> [Self; ITEMS_PER_THREAD];
+    unsafe fn load_wide(data: *const Self, vector: usize, apart: usize) -> [Self; ITEMS_PER_THREAD];
 }
 
 /// An operation that the hardware does in memory.

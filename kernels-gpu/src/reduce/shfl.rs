@@ -10,10 +10,7 @@ use crate::grid::BlockOutput;
 use crate::warp::{FULL_MASK, WARP_SIZE};
 
 /// This file's rungs.
-pub const RUNGS: &[Rung] = &[Rung {
-    entries: EVERY_OPERATION,
-    ..REDUCE_SHFL
-}];
+pub const RUNGS: &[Rung] = &[Rung { entries: EVERY_OPERATION, ..REDUCE_SHFL }];
 
 entries! {
     /// Each warp sums its 32 elements by shuffles, leaves one word in shared memory, and after the one
@@ -77,11 +74,7 @@ pub(super) unsafe fn combine_block<T: Element, O: Operation<T>, const BLOCK: usi
         }
         thread::sync_threads();
         if warp == 0 {
-            let value = if lane < warps {
-                *warp_results.add(lane as usize)
-            } else {
-                O::IDENTITY
-            };
+            let value = if lane < warps { *warp_results.add(lane as usize) } else { O::IDENTITY };
             combine_warp::<T, O>(value)
         } else {
             result

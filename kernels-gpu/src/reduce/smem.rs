@@ -10,15 +10,8 @@ use super::{Element, ON_CHIP, Part, all_exist, data_blocks, load_and_combine};
 use crate::grid::BlockOutput;
 
 /// This file's rungs.
-pub const RUNGS: &[Rung] = &[
-    Rung {
-        entries: EVERY_OPERATION,
-        ..REDUCE_SMEM
-    },
-    REDUCE_SMEM_DYN,
-    REDUCE_SMEM_UNROLL4,
-    REDUCE_SMEM_UNROLL4_DYN,
-];
+pub const RUNGS: &[Rung] =
+    &[Rung { entries: EVERY_OPERATION, ..REDUCE_SMEM }, REDUCE_SMEM_DYN, REDUCE_SMEM_UNROLL4, REDUCE_SMEM_UNROLL4_DYN];
 
 /// Combines a part of `N` data blocks in `tile`.
 ///

@@ -75,11 +75,7 @@ pub(super) unsafe fn last_warp<T: Element, O: Operation<T>>(data: *mut T, tid: u
 /// All lanes of one warp call it, `tid` being the lane; `data` holds `len` elements, and 64 unless
 /// `CHECKED`.
 #[inline(always)]
-unsafe fn last_warp_steps<T: Element, O: Operation<T>, const CHECKED: bool>(
-    data: *mut T,
-    tid: u32,
-    len: u32,
-) {
+unsafe fn last_warp_steps<T: Element, O: Operation<T>, const CHECKED: bool>(data: *mut T, tid: u32, len: u32) {
     for stride in [32, 16, 8, 4, 2, 1] {
         let exists = !CHECKED || tid + stride < len;
         // SAFETY: both elements are below `len`; the barriers order the accesses.
@@ -87,10 +83,7 @@ unsafe fn last_warp_steps<T: Element, O: Operation<T>, const CHECKED: bool>(
             let own = data.add(tid as usize);
             let mut result = O::IDENTITY;
             if exists {
-                result = O::combine(
-                    own.read_volatile(),
-                    own.add(stride as usize).read_volatile(),
-                );
+                result = O::combine(own.read_volatile(), own.add(stride as usize).read_volatile());
             }
             warp::sync_warp(FULL_MASK);
             if exists {

@@ -11,10 +11,7 @@ use crate::grid::BlockOutput;
 use crate::warp::WARP_SIZE;
 
 /// This file's rungs.
-pub const RUNGS: &[Rung] = &[Rung {
-    entries: EVERY_OPERATION,
-    ..REDUCE_VECTOR
-}];
+pub const RUNGS: &[Rung] = &[Rung { entries: EVERY_OPERATION, ..REDUCE_VECTOR }];
 
 /// The blocks that suit wide loads: for inputs that would leave SMs without a block, and for others.
 const BLOCKS: [[u32; 3]; 2] = [[512, 1, 1], [1024, 1, 1]];

@@ -31,11 +31,7 @@ pub const WORDS: usize = (ROWS + SECTOR) * (COLUMNS + 1);
 /// The number of tiles one below the other. Where windows begin before their tile, the last one reaches as far beyond
 /// the matrix.
 const fn tiles_down(rows: u32) -> u32 {
-    let shift = if rows.is_multiple_of(SECTOR as u32) {
-        0
-    } else {
-        SECTOR as u32 - 1
-    };
+    let shift = if rows.is_multiple_of(SECTOR as u32) { 0 } else { SECTOR as u32 - 1 };
     (rows + shift).div_ceil(ROWS as u32)
 }
 
@@ -84,13 +80,7 @@ entries! {
 /// # Safety
 /// The contract of `transpose_aligned`; `tile` is `WORDS` words of shared memory.
 #[inline(always)]
-pub(super) unsafe fn aligned(
-    tile: *mut f32,
-    input: *const f32,
-    output: *mut f32,
-    rows: u32,
-    cols: u32,
-) {
+pub(super) unsafe fn aligned(tile: *mut f32, input: *const f32, output: *mut f32, rows: u32, cols: u32) {
     // SAFETY: as the caller promises.
     let mut tile = unsafe { TileWriter::<f32, COLUMNS, 1>::new(tile) };
     let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());
@@ -134,8 +124,7 @@ pub(super) unsafe fn aligned(
         if row < rows && column < cols {
             // SAFETY: in bounds; all of the tile that is in the matrix was written before the barrier.
             unsafe {
-                *output.add((column * rows + row) as usize) =
-                    tile.get(along + SECTOR as u32 - shift, down);
+                *output.add((column * rows + row) as usize) = tile.get(along + SECTOR as u32 - shift, down);
             }
         }
     }

@@ -49,10 +49,7 @@ pub const TRANSPOSE_NAIVE: Rung = Rung {
     name: "transpose_naive",
     source: file!(),
     lesson: "the lower bound: a warp's writes lie a row apart and touch 32 sectors for 32 words",
-    published: Some(PublishedSpeedup {
-        factor: 1.0 / 3.0,
-        over: "copy_gmem",
-    }),
+    published: Some(PublishedSpeedup { factor: 1.0 / 3.0, over: "copy_gmem" }),
     published_count: "32 sectors a store",
     ..TILED
 };
@@ -71,8 +68,7 @@ pub unsafe fn transpose_naive(input: *const f32, output: *mut f32, rows: u32, co
     if row < rows && column < cols {
         // SAFETY: in bounds of both.
         unsafe {
-            *output.add((column * rows + row) as usize) =
-                *input.add((row * cols + column) as usize);
+            *output.add((column * rows + row) as usize) = *input.add((row * cols + column) as usize);
         }
     }
 }
@@ -99,20 +95,14 @@ entries! {
 /// # Safety
 /// As [`transpose`](super) says, with blocks of `X` × `Y`.
 #[inline(always)]
-unsafe fn strided_reads<const X: usize, const Y: usize>(
-    input: *const f32,
-    output: *mut f32,
-    rows: u32,
-    cols: u32,
-) {
+unsafe fn strided_reads<const X: usize, const Y: usize>(input: *const f32, output: *mut f32, rows: u32, cols: u32) {
     let place = Place::<X, Y, 1>::of_this_thread();
     let (down, along) = place.transposed();
     let (row, column) = (place.origin.0 + along, place.origin.1 + down);
     if row < rows && column < cols {
         // SAFETY: in bounds of both.
         unsafe {
-            *output.add((column * rows + row) as usize) =
-                *input.add((row * cols + column) as usize);
+            *output.add((column * rows + row) as usize) = *input.add((row * cols + column) as usize);
         }
     }
 }

@@ -10,12 +10,7 @@ use crate::tile::padding;
 pub const RUNGS: &[Rung] = &[TRANSPOSE_SMEM_UNROLL_PAD, TRANSPOSE_SMEM_UNROLL_PAD_DYN];
 
 /// A rung that takes two tiles.
-const UNROLLED: Rung = Rung {
-    geometry: Geometry::Tiles {
-        columns_per_thread: 2,
-    },
-    ..TILED
-};
+const UNROLLED: Rung = Rung { geometry: Geometry::Tiles { columns_per_thread: 2 }, ..TILED };
 
 /// A block takes `2 * X` columns: each thread moves two elements, `X` columns apart.
 ///

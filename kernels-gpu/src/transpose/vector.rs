@@ -29,11 +29,7 @@ const ACROSS: usize = COLUMNS / SIDE;
 /// Wide words that one wavefront of shared memory takes.
 const WAVE: u32 = 8;
 /// Wide words of shared memory: enough for either way to transpose.
-const LEN: usize = if ROWS * COLUMNS > aligned::WORDS {
-    ROWS * COLUMNS / SIDE
-} else {
-    aligned::WORDS.div_ceil(SIDE)
-};
+const LEN: usize = if ROWS * COLUMNS > aligned::WORDS { ROWS * COLUMNS / SIDE } else { aligned::WORDS.div_ceil(SIDE) };
 
 /// Bytes of shared memory of a block.
 pub const SHARED_BYTES: usize = LEN * 16;
@@ -113,10 +109,8 @@ unsafe fn vector(tile: *mut f32, input: *const f32, output: *mut f32, rows: u32,
         // SAFETY: in bounds, at multiples of 16 bytes; every thread has its own wide words of the tile.
         unsafe {
             let from = input.add((row * cols + column) as usize);
-            let square: [[f32; SIDE]; SIDE] =
-                array::from_fn(|k| wide::load(from.add(k * cols as usize)));
-            let turned: [[f32; SIDE]; SIDE] =
-                array::from_fn(|column| array::from_fn(|row| square[row][column]));
+            let square: [[f32; SIDE]; SIDE] = array::from_fn(|k| wide::load(from.add(k * cols as usize)));
+            let turned: [[f32; SIDE]; SIDE] = array::from_fn(|column| array::from_fn(|row| square[row][column]));
             for (k, turned) in turned.into_iter().enumerate() {
                 let to = tile.add(place(across * side + k as u32, down));
                 wide::store(to, turned);

@@ -39,10 +39,8 @@ pub(super) fn in_workspace(root: &Path) -> Result<Vec<String>> {
 
 /// The folders of a workspace's members.
 fn members(manifest: &str) -> Vec<String> {
-    let list = manifest
-        .split_once("members = [")
-        .and_then(|(_, rest)| rest.split_once(']'))
-        .map_or("", |(list, _)| list);
+    let list =
+        manifest.split_once("members = [").and_then(|(_, rest)| rest.split_once(']')).map_or("", |(list, _)| list);
     let names = list.split('"').skip(1).step_by(2);
     names.map(str::to_owned).collect()
 }
@@ -53,8 +51,7 @@ fn read(path: &Path) -> Result<String> {
 
 /// The source files in a folder and below it. `bin` at the root has programs, which are crates of their own.
 fn collect(folder: &Path, modules: &mut Vec<String>, files: &mut Vec<File>) -> Result<()> {
-    let entries =
-        std::fs::read_dir(folder).map_err(|error| Failure::file("read", folder, &error))?;
+    let entries = std::fs::read_dir(folder).map_err(|error| Failure::file("read", folder, &error))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {
@@ -71,11 +68,7 @@ fn collect(folder: &Path, modules: &mut Vec<String>, files: &mut Vec<File>) -> R
         } else if is_source {
             let mut own = modules.clone();
             own.extend((!is_root && stem != "mod").then_some(stem));
-            files.push(File {
-                shown: from_root(&path),
-                modules: own,
-                text: read(&path)?,
-            });
+            files.push(File { shown: from_root(&path), modules: own, text: read(&path)? });
         }
     }
     Ok(())
@@ -165,11 +158,7 @@ fn heads<'a>(tokens: &'a [Token], names: &mut Vec<(&'a str, usize)>) {
 }
 
 /// The names that a root's `use` declarations bring in from its modules.
-fn re_exports<'a>(
-    tokens: &'a [Token],
-    known: &BTreeSet<&'a str>,
-    exported: &mut BTreeMap<&'a str, &'a str>,
-) {
+fn re_exports<'a>(tokens: &'a [Token], known: &BTreeSet<&'a str>, exported: &mut BTreeMap<&'a str, &'a str>) {
     for declaration in tokens.split(|token| token.text == ";") {
         let of_use = declaration.iter().position(|token| token.text == "use");
         let mut words = &declaration[of_use.map_or(declaration.len(), |at| at + 1)..];
@@ -203,10 +192,7 @@ fn circles(graph: &Graph) -> Vec<String> {
             continue;
         }
         told.extend(&circle);
-        let mut text = format!(
-            "the modules {} import each other in a circle",
-            circle.join(", ")
-        );
+        let mut text = format!("the modules {} import each other in a circle", circle.join(", "));
         for (from, to) in circle.iter().zip(circle.iter().cycle().skip(1)) {
             text.push_str(&format!("\n  {from} -> {to}  {}", graph[*from][*to]));
         }

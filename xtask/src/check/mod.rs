@@ -49,12 +49,7 @@ const COMPILED: [Step; 3] = [
         environment: Some(("RUSTDOCFLAGS", "-Dwarnings")),
         remedy: "rustdoc says above what it found",
     },
-    Step {
-        name: "tests",
-        arguments: "test --workspace --no-fail-fast",
-        environment: None,
-        remedy: "",
-    },
+    Step { name: "tests", arguments: "test --workspace --no-fail-fast", environment: None, remedy: "" },
 ];
 
 /// The result of a step.
@@ -81,10 +76,7 @@ pub(crate) fn everything() -> Result<()> {
     }
     reports.push(formatting);
     let time = Instant::now();
-    status(
-        "Checking",
-        "circles: the imports between each crate's modules",
-    );
+    status("Checking", "circles: the imports between each crate's modules");
     let found = circles();
     reports.push(Report {
         name: "circles",
@@ -113,20 +105,13 @@ fn format_of_kernels() -> std::result::Result<(), Vec<String>> {
         paths
     };
     let all = entries_of(&root().join("kernels-gpu/src")).into_iter();
-    let files = all
-        .filter(|path| path.is_dir())
-        .flat_map(|folder| entries_of(&folder));
+    let files = all.filter(|path| path.is_dir()).flat_map(|folder| entries_of(&folder));
     let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
-    let formatted = Command::new("rustfmt")
-        .args(["--edition", "2024", "--check"])
-        .args(files)
-        .current_dir(root())
-        .status();
+    let formatted =
+        Command::new("rustfmt").args(["--edition", "2024", "--check"]).args(files).current_dir(root()).status();
     match formatted {
         Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(vec![
-            "`rustfmt --edition 2024 kernels-gpu/src/*/*.rs` formats the kernels".to_owned(),
-        ]),
+        Ok(_) => Err(vec!["`rustfmt --edition 2024 kernels-gpu/src/*/*.rs` formats the kernels".to_owned()]),
         Err(error) => Err(vec![format!("rustfmt cannot be started: {error}")]),
     }
 }
@@ -138,22 +123,16 @@ pub(crate) fn circles() -> Result<()> {
     if found.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(found.join("\n")).hint(
-        "move what both modules need into a module that neither imports, or pass it as an argument",
-    ))
+    Err(Failure::new(found.join("\n"))
+        .hint("move what both modules need into a module that neither imports, or pass it as an argument"))
 }
 
 fn run(step: &Step) -> Result<(Report, Outcome)> {
-    let Step {
-        name, arguments, ..
-    } = step;
+    let Step { name, arguments, .. } = step;
     status("Checking", format_args!("{name}: cargo {arguments}"));
     let time = Instant::now();
     let mut command = cargo();
-    command
-        .current_dir(root())
-        .args(arguments.split(' '))
-        .envs(step.environment);
+    command.current_dir(root()).args(arguments.split(' ')).envs(step.environment);
     let outcome = output::follow(&mut command, &mut stdout())?;
     let mut failed = outcome.failures();
     if !outcome.success && failed.is_empty() {
@@ -192,9 +171,7 @@ fn summary(reports: &[Report], passed: usize, whole: Duration) -> Result<()> {
         }
         message.push('\n');
     }
-    let not_run = COMPILED
-        .iter()
-        .filter(|step| !reports.iter().any(|report| report.name == step.name));
+    let not_run = COMPILED.iter().filter(|step| !reports.iter().any(|report| report.name == step.name));
     for step in not_run {
         message.push_str(&format!("{} not run\n", step.name));
     }
@@ -220,10 +197,7 @@ mod tests {
     fn the_summary_has_everything_that_failed() {
         let fine = [report("formatting", Ok(())), report("lints", Ok(()))];
         assert!(summary(&fine, 3, Duration::from_secs(3)).is_ok());
-        let [formatting, tests] = [
-            "`cargo fmt` formats everything",
-            "cargo test -p host --lib\n  a\n  b",
-        ];
+        let [formatting, tests] = ["`cargo fmt` formats everything", "cargo test -p host --lib\n  a\n  b"];
         let reports = [
             report("formatting", Err(vec![formatting.to_owned()])),
             report("lints", Ok(())),

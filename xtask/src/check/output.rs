@@ -31,9 +31,7 @@ impl Outcome {
 
     fn read(&mut self, line: &str) {
         let line = line.trim();
-        let failed = line
-            .strip_suffix(" ... FAILED")
-            .and_then(|line| line.strip_prefix("test "));
+        let failed = line.strip_suffix(" ... FAILED").and_then(|line| line.strip_prefix("test "));
         if let Some(test) = failed {
             self.current.push(test.to_owned());
         } else if let Some(counts) = line.strip_prefix("test result: ") {
@@ -49,11 +47,8 @@ impl Outcome {
         {
             // error: test failed, to rerun pass `-p host --test devices`
             let target = target.trim_end_matches('`').to_owned();
-            self.targets
-                .push((target, std::mem::take(&mut self.current)));
-        } else if line.starts_with("error[E")
-            || line.starts_with("error: failed to run custom build command")
-        {
+            self.targets.push((target, std::mem::take(&mut self.current)));
+        } else if line.starts_with("error[E") || line.starts_with("error: failed to run custom build command") {
             self.does_not_compile = true;
         }
     }
@@ -64,9 +59,7 @@ pub(super) fn follow(command: &mut Command, to: &mut impl Write) -> Result<Outco
     let failure = |error: std::io::Error| Failure::new(format!("cannot run cargo: {error}"));
     // Both of its streams go through one pipe, so that their lines stay in order.
     let (reader, writer) = std::io::pipe().map_err(failure)?;
-    command
-        .stdout(writer.try_clone().map_err(failure)?)
-        .stderr(writer);
+    command.stdout(writer.try_clone().map_err(failure)?).stderr(writer);
     if stdout().is_terminal() && std::env::var_os("CARGO_TERM_COLOR").is_none() {
         command.env("CARGO_TERM_COLOR", "always");
     }
@@ -141,9 +134,7 @@ error: 3 targets failed:
     #[test]
     fn the_compiler_is_told_from_lints_and_tests() {
         assert!(read("error[E0425]: cannot find value `x` in this scope").does_not_compile);
-        assert!(
-            read("error: failed to run custom build command for `host v0.1.0`").does_not_compile
-        );
+        assert!(read("error: failed to run custom build command for `host v0.1.0`").does_not_compile);
         assert!(!read("error: this `if` has identical blocks").does_not_compile);
     }
 
@@ -153,8 +144,7 @@ error: 3 targets failed:
         let mut command = Command::new("sh");
         let mut passed_on = Vec::new();
         let script = "echo 'test a ... FAILED'; echo 'error: test failed, to rerun pass `--lib`' >&2; exit 3";
-        let outcome =
-            follow(command.args(["-c", script]), &mut passed_on).expect("there is a shell");
+        let outcome = follow(command.args(["-c", script]), &mut passed_on).expect("there is a shell");
         assert!(!outcome.success);
         assert_eq!(outcome.failures(), ["cargo test --lib\n  a"]);
         assert_eq!(String::from_utf8_lossy(&passed_on).lines().count(), 2);

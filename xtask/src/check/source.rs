@@ -114,20 +114,14 @@ mod tests {
     #[test]
     fn names_and_signs_with_their_lines() {
         let tokens = Tokens::of("use crate::a;\n\nfn f() {}").all;
-        let found: Vec<_> = tokens
-            .iter()
-            .map(|token| (token.text.as_str(), token.line))
-            .collect();
+        let found: Vec<_> = tokens.iter().map(|token| (token.text.as_str(), token.line)).collect();
         assert_eq!(found[..4], [("use", 1), ("crate", 1), ("::", 1), ("a", 1)]);
         assert_eq!(found[5..7], [("fn", 3), ("f", 3)]);
     }
 
     #[test]
     fn comments_and_literals_are_left_out() {
-        assert_eq!(
-            texts("a // crate::b\nc /* d /* e */ f */ g"),
-            ["a", "c", "g"]
-        );
+        assert_eq!(texts("a // crate::b\nc /* d /* e */ f */ g"), ["a", "c", "g"]);
         assert_eq!(texts(r##"a r#"crate::b " c"# b"x" 'c' d"##), ["a", "d"]);
         assert!(!texts("/// crate::b\nfn a() {}").contains(&"crate".to_owned()));
         assert!(texts("\"not closed").is_empty());

@@ -9,26 +9,16 @@ use crate::process::{output, visibly};
 /// Fails when there is no apt-get or we are not root (exit code 2, with the command to run), and when apt fails.
 pub(super) fn install(packages: &[&str], purpose: &str) -> Result<()> {
     let names = packages.join(" ");
-    let command =
-        format!("sudo apt-get update && sudo apt-get install -y --no-install-recommends {names}");
+    let command = format!("sudo apt-get update && sudo apt-get install -y --no-install-recommends {names}");
     let is_root = output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
     if !is_root || locate::on_path("apt-get").is_empty() {
-        return Err(Failure::request(format!(
-            "{purpose} is missing, and cannot be installed from here"
-        ))
-        .hint(format!(
-            "on Debian or Ubuntu run this, then the same command again:\n  {command}"
-        )));
+        return Err(Failure::request(format!("{purpose} is missing, and cannot be installed from here"))
+            .hint(format!("on Debian or Ubuntu run this, then the same command again:\n  {command}")));
     }
-    status(
-        "Installing",
-        format_args!("{purpose} with apt-get: {names}"),
-    );
+    status("Installing", format_args!("{purpose} with apt-get: {names}"));
     let apt_get = || {
         let mut command = Command::new("apt-get");
-        command
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .arg("--quiet=2");
+        command.env("DEBIAN_FRONTEND", "noninteractive").arg("--quiet=2");
         command
     };
     // A fresh container has no lists of packages at all.

@@ -30,13 +30,8 @@ pub(crate) fn device() -> Result<DeviceToolchain> {
         }
     }
     device::discover().map_err(|not_found| {
-        Failure::new(format!(
-            "after installing all that could be installed: {}",
-            described(&not_found)
-        ))
-        .hint(
-            "with rustup: `rustup target add nvptx64-nvidia-cuda` and `rustup component add llvm-tools`",
-        )
+        Failure::new(format!("after installing all that could be installed: {}", described(&not_found)))
+            .hint("with rustup: `rustup target add nvptx64-nvidia-cuda` and `rustup component add llvm-tools`")
     })
 }
 
@@ -60,11 +55,7 @@ pub(crate) fn setup(with_nvidia: bool) -> Result<()> {
     let before = if complete { "nothing is missing: " } else { "" };
     let rustc = format!("rustc {} ({})", rustc.version, rustc.origin);
     let llvm = format!("LLVM {} ({})", llvm.version, llvm.origin);
-    let nvidia = if with_nvidia {
-        ", and NVIDIA's tools"
-    } else {
-        ""
-    };
+    let nvidia = if with_nvidia { ", and NVIDIA's tools" } else { "" };
     status("Ready", format_args!("{before}{rustc}, {llvm}{nvidia}"));
     Ok(())
 }

@@ -38,9 +38,7 @@ pub(crate) fn install_if_missing() -> Result<()> {
     if !complete() {
         install()?;
         for tool in INSTALLED {
-            find(tool).map_err(|error| {
-                Failure::new(format!("even after installing NVIDIA's tools: {error}"))
-            })?;
+            find(tool).map_err(|error| Failure::new(format!("even after installing NVIDIA's tools: {error}")))?;
         }
     }
     Ok(())
@@ -48,9 +46,7 @@ pub(crate) fn install_if_missing() -> Result<()> {
 
 /// The packages with their versions, as pip takes them.
 fn requirements() -> impl Iterator<Item = String> {
-    PACKAGES
-        .iter()
-        .map(|(name, version)| format!("{name}=={version}"))
+    PACKAGES.iter().map(|(name, version)| format!("{name}=={version}"))
 }
 
 /// Installs all of them from PyPI.
@@ -58,14 +54,10 @@ fn requirements() -> impl Iterator<Item = String> {
 /// The folder gets its final name when it is complete, so that the rest of an interrupted installation is never taken
 /// for an installation.
 fn install() -> Result<()> {
-    let folder = locate::nvidia::folder()
-        .unwrap_or_else(|| root().join("target").join("nvidia").join(RELEASE));
+    let folder = locate::nvidia::folder().unwrap_or_else(|| root().join("target").join("nvidia").join(RELEASE));
     let parent = folder.parent().expect("the folder is inside another");
     let what = format!("NVIDIA's tools {RELEASE} from PyPI ({SIZE})");
-    status(
-        "Installing",
-        format_args!("{what} into {}", folder.display()),
-    );
+    status("Installing", format_args!("{what} into {}", folder.display()));
     ensure_pip()?;
     std::fs::create_dir_all(parent).map_err(|error| Failure::file("create", parent, &error))?;
     remove_abandoned(parent);
@@ -78,8 +70,7 @@ fn install() -> Result<()> {
     if folder.exists() {
         // The other folder is another process's that was faster, or it is damaged. In both cases a complete one is
         // available now.
-        std::fs::remove_dir_all(&folder)
-            .map_err(|error| Failure::file("replace", &folder, &error))?;
+        std::fs::remove_dir_all(&folder).map_err(|error| Failure::file("replace", &folder, &error))?;
     }
     std::fs::rename(&partial, &folder).map_err(|error| Failure::file("create", &folder, &error))
 }
@@ -94,9 +85,8 @@ fn pip_install(folder: &PathBuf) -> Result<()> {
         // pip's advice against running as root is about the system's packages; these go into a folder.
         .env("PIP_ROOT_USER_ACTION", "ignore");
     visibly(&mut pip).map_err(|failure| {
-        Failure::new(format!("pip could not install NVIDIA's tools: {}", failure.message)).hint(
-            "the packages come from PyPI: this machine has to reach it, or the mirror that pip is set to",
-        )
+        Failure::new(format!("pip could not install NVIDIA's tools: {}", failure.message))
+            .hint("the packages come from PyPI: this machine has to reach it, or the mirror that pip is set to")
     })
 }
 
@@ -134,10 +124,7 @@ mod tests {
     #[test]
     fn every_tool_has_a_package_at_the_release() {
         let requirements: Vec<_> = requirements().collect();
-        assert!(
-            requirements.contains(&"nvidia-cuda-nvcc==13.5.*".to_owned()),
-            "it holds ptxas and nvcc"
-        );
+        assert!(requirements.contains(&"nvidia-cuda-nvcc==13.5.*".to_owned()), "it holds ptxas and nvcc");
         for tool in [Tool::Cuobjdump, Tool::Nvdisasm] {
             assert!(requirements.contains(&format!("nvidia-cuda-{}=={}.*", tool.name(), RELEASE)));
         }

@@ -28,9 +28,7 @@ fn add(kind: &str, name: &str) -> bool {
     if let Err(failure) = &added {
         let mut lines = failure.message.lines();
         let reason = lines.find(|line| line.contains("error:"));
-        let reason = reason
-            .unwrap_or(&failure.message)
-            .trim_start_matches("error: ");
+        let reason = reason.unwrap_or(&failure.message).trim_start_matches("error: ");
         status("Refused", format_args!("by rustup: {reason}"));
     }
     added.is_ok()

@@ -42,8 +42,7 @@ pub(super) fn rungs(sources: &Path) -> Result<Vec<Rung>> {
 }
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries =
-        std::fs::read_dir(folder).map_err(|error| Failure::file("read", folder, &error))?;
+    let entries = std::fs::read_dir(folder).map_err(|error| Failure::file("read", folder, &error))?;
     Ok(entries.flatten().map(|entry| entry.path()).collect())
 }
 
@@ -71,10 +70,7 @@ pub(super) fn signature(text: &str, name: &str) -> Option<Signature> {
         let (sizes, _) = rest.split_once(']')?;
         Some((constants.to_owned(), sizes.to_owned()))
     });
-    Some(Signature {
-        parameters: words.join(" ").trim_end_matches(',').to_owned(),
-        blocks,
-    })
+    Some(Signature { parameters: words.join(" ").trim_end_matches(',').to_owned(), blocks })
 }
 
 /// The text behind the first place where a word stands that is declared: with parameters that have types.
@@ -83,9 +79,7 @@ fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
         .filter(|(at, _)| !text[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
         .map(|(at, _)| &text[at + word.len()..])
         .find(|rest| {
-            let parameters = rest
-                .split_once(')')
-                .map_or("", |(parameters, _)| parameters);
+            let parameters = rest.split_once(')').map_or("", |(parameters, _)| parameters);
             parameters.contains(": *")
         })
 }
@@ -124,10 +118,9 @@ mod tests {
                     for X x Y in [32 x 16, 16 x 16];";
         let blocks = Some(("X x Y".to_owned(), "32 x 16, 16 x 16".to_owned()));
         let other = "pub unsafe fn a_sum(a: *mut u8) {} pub unsafe fn sum(input: *const i32) {";
-        for (text, parameters, blocks) in [
-            (text, "input: *const i32, n: u32", blocks),
-            (other, "input: *const i32", None),
-        ] {
+        for (text, parameters, blocks) in
+            [(text, "input: *const i32, n: u32", blocks), (other, "input: *const i32", None)]
+        {
             let parameters = parameters.to_owned();
             let expected = Signature { parameters, blocks };
             assert_eq!(signature(text, "sum"), Some(expected));

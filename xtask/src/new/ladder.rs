@@ -19,35 +19,20 @@ pub(crate) fn new(name: &str) -> Result<()> {
     let (modules, ladders) = (kernels.join("lib.rs"), host.join("mod.rs"));
     let [modules_text, ladders_text] = [&modules, &ladders].map(|path| read(path));
     let (modules_text, ladders_text) = (modules_text?, ladders_text?);
-    if [&modules_text, &ladders_text]
-        .iter()
-        .any(|text| text.contains(&format!("pub mod {name};")))
-    {
-        return Err(Failure::request(format!(
-            "there is a module `{name}` of kernels or ladders already"
-        ))
-        .hint("choose another name; nothing was written"));
+    if [&modules_text, &ladders_text].iter().any(|text| text.contains(&format!("pub mod {name};"))) {
+        return Err(Failure::request(format!("there is a module `{name}` of kernels or ladders already"))
+            .hint("choose another name; nothing was written"));
     }
     let no_place = |file: &str| Failure::new(format!("{file} has no list to add {name} to"));
     let listed = with_module(&ladders_text, name).and_then(|text| with_ladder(&text, name));
     let upper = name.to_uppercase();
-    let values = [
-        ("name", name),
-        ("NAME", &upper),
-        ("Name", &camel_case(name)),
-    ];
+    let values = [("name", name), ("NAME", &upper), ("Name", &camel_case(name))];
     let mut changes = Changes::default();
     changes.create(kernels.join(format!("{name}.rs")), KERNELS, &values)?;
     changes.create(kernels.join(name).join("naive.rs"), RUNG, &values)?;
     changes.create(host.join(format!("{name}.rs")), HOST, &values)?;
-    changes.edit(
-        modules,
-        with_module(&modules_text, name).ok_or_else(|| no_place("kernels-gpu/src/lib.rs"))?,
-    );
-    changes.edit(
-        ladders,
-        listed.ok_or_else(|| no_place("host/src/ladders/mod.rs"))?,
-    );
+    changes.edit(modules, with_module(&modules_text, name).ok_or_else(|| no_place("kernels-gpu/src/lib.rs"))?);
+    changes.edit(ladders, listed.ok_or_else(|| no_place("host/src/ladders/mod.rs"))?);
     changes.write()?;
     let kernel = format!("kernels-gpu/src/{name}/naive.rs");
     let reference = format!("the reference in host/src/ladders/{name}.rs");
@@ -59,9 +44,7 @@ pub(crate) fn new(name: &str) -> Result<()> {
 /// `merge_sort` as `MergeSort`.
 fn camel_case(name: &str) -> String {
     let words = name.split('_').filter(|word| !word.is_empty());
-    words
-        .map(|word| word[..1].to_uppercase() + &word[1..])
-        .collect()
+    words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
 }
 
 /// The text of a file with one more module, in alphabetical order. Modules with attributes, such as `#[macro_use]`,
@@ -73,9 +56,8 @@ fn with_module(text: &str, name: &str) -> Option<String> {
         .rfind(|index| is_plain(*index) && lines[index - 1].starts_with("#["))
         .map_or(0, |index| index + 1);
     let line = format!("pub mod {name};");
-    let place = (marked..lines.len())
-        .find(|index| is_plain(*index) && lines[*index] > line.as_str())
-        .or_else(|| {
+    let place =
+        (marked..lines.len()).find(|index| is_plain(*index) && lines[*index] > line.as_str()).or_else(|| {
             let last = (marked..lines.len()).rfind(|index| is_plain(*index));
             last.map(|index| index + 1)
         })?;

@@ -68,23 +68,17 @@ impl Changes {
 /// Checks that a name can be the name of a module and a kernel.
 fn check_name(name: &str) -> Result<()> {
     const KEYWORDS: [&str; 39] = [
-        "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum",
-        "extern", "false", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod",
-        "move", "mut", "pub", "ref", "return", "self", "static", "struct", "super", "trait",
-        "true", "type", "unsafe", "use", "where", "while", "try",
+        "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern", "false", "fn",
+        "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return", "self",
+        "static", "struct", "super", "trait", "true", "type", "unsafe", "use", "where", "while", "try",
     ];
     let is_identifier = name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if is_identifier && !KEYWORDS.contains(&name) {
         return Ok(());
     }
-    Err(
-        Failure::request(format!("`{name}` is not a name for a kernel")).hint(
-            "lower-case letters, digits and underscores, a letter first, and no keyword of Rust",
-        ),
-    )
+    Err(Failure::request(format!("`{name}` is not a name for a kernel"))
+        .hint("lower-case letters, digits and underscores, a letter first, and no keyword of Rust"))
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -100,9 +94,7 @@ mod tests {
         for name in ["scan", "reduce_foo2"] {
             assert!(check_name(name).is_ok(), "{name}");
         }
-        for name in [
-            "", "Scan", "2scan", "_scan", "scan-two", "fn", "scan two", "größe",
-        ] {
+        for name in ["", "Scan", "2scan", "_scan", "scan-two", "fn", "scan two", "größe"] {
             let failure = check_name(name).expect_err(name);
             assert_eq!(failure.code, 2);
         }
@@ -113,14 +105,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("scan.rs");
         let mut changes = Changes::default();
-        changes
-            .create(file.clone(), "mod {{name}};\n", &[("name", "scan")])
-            .expect("there is no such file");
+        changes.create(file.clone(), "mod {{name}};\n", &[("name", "scan")]).expect("there is no such file");
         changes.write().expect("it can be written");
-        assert_eq!(
-            std::fs::read_to_string(&file).expect("a file"),
-            "mod scan;\n"
-        );
+        assert_eq!(std::fs::read_to_string(&file).expect("a file"), "mod scan;\n");
         assert!(Changes::default().create(file, "", &[]).is_err());
     }
 }

@@ -17,9 +17,7 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     let rungs = device::rungs(&sources)?;
     if let Some(taken) = rungs.iter().find(|rung| rung.name == name) {
         let place = from_root(&taken.path);
-        return Err(Failure::request(format!(
-            "there is a rung `{name}` already, in {place}"
-        )));
+        return Err(Failure::request(format!("there is a rung `{name}` already, in {place}")));
     }
     let names = || rungs.iter().map(|rung| rung.name.as_str());
     let before = rungs.iter().find(|rung| rung.name == after);
@@ -32,10 +30,8 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     })?;
     let ladder = &before.ladder;
     let file = name.strip_prefix(&format!("{ladder}_")).ok_or_else(|| {
-        Failure::request(format!(
-            "`{name}` does not begin with the name of its ladder"
-        ))
-        .hint(format!("the rungs behind `{after}` are named {ladder}_…"))
+        Failure::request(format!("`{name}` does not begin with the name of its ladder"))
+            .hint(format!("the rungs behind `{after}` are named {ladder}_…"))
     })?;
     check_name(file)?;
     let text = read(&before.path)?;
@@ -46,8 +42,7 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
         Failure::new(format!("{what} of `{after}` is not to be found in {place}"))
             .hint("choose another rung to stand behind, and move the new file in the list")
     };
-    let signature =
-        device::signature(&text, after).ok_or_else(|| unreadable("the kernel's declaration"))?;
+    let signature = device::signature(&text, after).ok_or_else(|| unreadable("the kernel's declaration"))?;
     let list = sources.join(format!("{ladder}.rs"));
     let listed = device::with_file(&read(&list)?, file, &after_file)
         .ok_or_else(|| unreadable("the place in the ladder's list"))?;

@@ -29,8 +29,7 @@ struct DefaultCase {
     block: Option<[u32; 3]>,
 }
 
-static DEFAULTS: LazyLock<Vec<DefaultCase>> =
-    LazyLock::new(|| rows("cases.toml", include_str!("cases.toml")));
+static DEFAULTS: LazyLock<Vec<DefaultCase>> = LazyLock::new(|| rows("cases.toml", include_str!("cases.toml")));
 
 /// The cases of these ladders in the ladders' order; no names select all ladders. When an option or a block is given,
 /// each ladder has a single case: the options of its first default case, replaced by the given ones.

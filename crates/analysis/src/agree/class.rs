@@ -72,12 +72,7 @@ impl Class {
 }
 
 /// The changes, in words, that can explain why the GPU's number differs from the simulator's in this direction.
-pub fn explanations(
-    metric: &ComparedMetric,
-    sim: Option<f64>,
-    gpu: Option<f64>,
-    changes: &[Change],
-) -> Vec<String> {
+pub fn explanations(metric: &ComparedMetric, sim: Option<f64>, gpu: Option<f64>, changes: &[Change]) -> Vec<String> {
     let higher = gpu.unwrap_or(0.0) > sim.unwrap_or(0.0);
     let changes = changes.iter();
     let fitting = changes.filter(|change| metric.is_explained_by(change, higher));

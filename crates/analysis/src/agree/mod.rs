@@ -65,27 +65,18 @@ impl Tools {
     ///
     /// # Errors
     /// When tools are missing. The error names each of them, and how to get it.
-    pub fn find(
-        kernels: &'static Kernels,
-        capability: Option<(u32, u32)>,
-    ) -> Result<Self, Vec<String>> {
+    pub fn find(kernels: &'static Kernels, capability: Option<(u32, u32)>) -> Result<Self, Vec<String>> {
         let tools = [Tool::Ptxas, Tool::Nvdisasm].map(toolkit::find);
         let own = capability.zip(kernels.newest_for(capability));
         match (tools, own) {
-            ([Ok(ptxas), Ok(nvdisasm)], Some(((major, minor), kernels))) => Ok(Self {
-                ptxas,
-                nvdisasm,
-                ptx: kernels,
-                arch: format!("sm_{major}{minor}"),
-            }),
+            ([Ok(ptxas), Ok(nvdisasm)], Some(((major, minor), kernels))) => {
+                Ok(Self { ptxas, nvdisasm, ptx: kernels, arch: format!("sm_{major}{minor}") })
+            }
             (tools, own) => {
                 let failed = tools.into_iter().filter_map(Result::err);
                 let too_old = "no kernels here are for a GPU so old".to_owned();
                 let too_old = own.is_none().then_some(too_old);
-                Err(failed
-                    .map(|error| error.to_string())
-                    .chain(too_old)
-                    .collect())
+                Err(failed.map(|error| error.to_string()).chain(too_old).collect())
             }
         }
     }
@@ -159,10 +150,8 @@ pub fn compare(
         metrics.flat_map(|own| own.gpu.needs(&own.name)).collect()
     };
     let copies = METRICS.iter().filter_map(|metric| metric.copies.as_ref());
-    let wanted = MetricSet {
-        needed: counters(false),
-        optional: &counters(true) | &copies.flatten().cloned().collect(),
-    };
+    let wanted =
+        MetricSet { needed: counters(false), optional: &counters(true) | &copies.flatten().cloned().collect() };
     let Case { selection, block } = case;
     let ladder = selection.ladder.name;
     let launches = plan.launches();
@@ -172,8 +161,7 @@ pub fn compare(
     progress("ptxas");
 
     let is_counted = |name: &String| on_gpu.iter().any(|numbers| numbers.contains_key(name));
-    let is_there =
-        |own: &&ComparedMetric| !own.is_optional || own.gpu.needs(&own.name).iter().all(is_counted);
+    let is_there = |own: &&ComparedMetric| !own.is_optional || own.gpu.needs(&own.name).iter().all(is_counted);
     let there: Vec<&ComparedMetric> = METRICS.iter().filter(is_there).collect();
     let mut rungs = Vec::new();
     for ((rung, launch), (on_sim, on_gpu)) in launches.iter().zip(on_sim.iter().zip(&on_gpu)) {
@@ -200,19 +188,10 @@ pub fn compare(
                     }
                 }
             };
-            let comparison = Comparison {
-                sim,
-                ncu,
-                class,
-                why,
-            };
+            let comparison = Comparison { sim, ncu, class, why };
             metrics.insert(metric.name.clone(), comparison);
         }
-        rungs.push(Row {
-            rung: rung.name.to_owned(),
-            launch: launch.to_string(),
-            metrics,
-        });
+        rungs.push(Row { rung: rung.name.to_owned(), launch: launch.to_string(), metrics });
     }
     waits::remeasure(&mut rungs, launches, &on_gpu, &*gpu.explain, |launches| {
         gpu.ncu.profile(selection, launches, *block, &wanted)
@@ -259,11 +238,7 @@ const ARBITRATION: &str = "all of it is arbitration: by instruction the GPU coun
 const AGAIN_THROUGH_A_LINE: f64 = 0.02;
 
 /// Accepts an explanation of a counter of atomics only if the sums of both kinds agree.
-fn with_the_other_kind(
-    metric: &ComparedMetric,
-    (sim, gpu): (&Numbers, &Numbers),
-    mut why: Vec<String>,
-) -> Vec<String> {
+fn with_the_other_kind(metric: &ComparedMetric, (sim, gpu): (&Numbers, &Numbers), mut why: Vec<String>) -> Vec<String> {
     let Some(other) = &metric.together else {
         return why;
     };
@@ -280,19 +255,12 @@ fn with_the_other_kind(
     if metric.rule != metrics::Rule::Counts || !is_little {
         return Vec::new();
     }
-    why.push(format!(
-        "together {gpu} for sim's {sim}, for lines that the GPU goes through twice"
-    ));
+    why.push(format!("together {gpu} for sim's {sim}, for lines that the GPU goes through twice"));
     why
 }
 
 /// The explanation when all excess sectors are those of copies that bypass the L1.
-fn copies_that_bypass_l1(
-    metric: &ComparedMetric,
-    sim: f64,
-    ncu: f64,
-    gpu: &Numbers,
-) -> Option<String> {
+fn copies_that_bypass_l1(metric: &ComparedMetric, sim: f64, ncu: f64, gpu: &Numbers) -> Option<String> {
     let [through, past] = metric.copies.as_ref()?;
     let (through, past) = (*gpu.get(through)?, *gpu.get(past)?);
     let own = sim - through;

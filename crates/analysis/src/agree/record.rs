@@ -106,9 +106,7 @@ fn to_json(value: &impl Serialize) -> String {
 fn whole<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     const EXACT: f64 = (1_u64 << 53) as f64;
     match *number {
-        Some(number) if number.fract() == 0.0 && number.abs() < EXACT => {
-            serializer.serialize_i64(number as i64)
-        }
+        Some(number) if number.fract() == 0.0 && number.abs() < EXACT => serializer.serialize_i64(number as i64),
         other => other.serialize(serializer),
     }
 }
@@ -146,10 +144,7 @@ impl Run {
     /// The JSON of the run, with a line for each rung.
     fn text(&self) -> String {
         let rungs: Vec<String> = self.rungs.iter().map(to_json).collect();
-        let own = to_json(&Self {
-            rungs: Vec::new(),
-            ..self.clone()
-        });
+        let own = to_json(&Self { rungs: Vec::new(), ..self.clone() });
         // The rungs are its last field, which is an empty array here.
         let begin = own.trim_end_matches("]}");
         format!("{begin}\n{}\n]}}", rungs.join(",\n"))
@@ -192,8 +187,7 @@ impl Record {
 
     /// Adds these runs, and removes all earlier runs of their ladders.
     pub fn replace(&mut self, catalog: &Catalog, runs: Vec<Run>) {
-        self.runs
-            .retain(|old| runs.iter().all(|new| new.ladder != old.ladder));
+        self.runs.retain(|old| runs.iter().all(|new| new.ladder != old.ladder));
         self.runs.extend(runs);
         let place = |run: &Run| {
             let mut ladders = catalog.ladders.iter();
@@ -240,8 +234,8 @@ impl Record {
     /// # Errors
     /// When the text is not a record. The message says what is wrong, and where.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let record: Self = serde_json::from_str(text)
-            .map_err(|error| format!("it is no record of `cargo xtask agree` ({error})"))?;
+        let record: Self =
+            serde_json::from_str(text).map_err(|error| format!("it is no record of `cargo xtask agree` ({error})"))?;
         let mut names = record.runs.iter().flat_map(|run| &run.metrics);
         match names.find(|name| find(name).is_none()) {
             Some(name) => Err(format!("it compares {name}, which is not known here")),

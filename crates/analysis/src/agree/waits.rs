@@ -31,9 +31,8 @@ pub(super) fn remeasure(
         let mut all = row.metrics.values();
         all.any(|both| both.class == Class::Unexplained)
     };
-    let again: Vec<usize> = (0..rungs.len())
-        .filter(|&at| is_open(&rungs[at]) && explain.waits(&launches[at].1.entry))
-        .collect();
+    let again: Vec<usize> =
+        (0..rungs.len()).filter(|&at| is_open(&rungs[at]) && explain.waits(&launches[at].1.entry)).collect();
     if again.is_empty() {
         return Ok(());
     }
@@ -56,9 +55,7 @@ pub(super) fn remeasure(
 fn mark(row: &mut Row, runs: &[&Numbers]) {
     let is_steady = |metric: &&ComparedMetric| metric.rule != Rule::Arbitrated;
     let seen = |metric: &ComparedMetric| {
-        let numbers = runs
-            .iter()
-            .filter_map(|run| metric.gpu.of(&metric.name, run));
+        let numbers = runs.iter().filter_map(|run| metric.gpu.of(&metric.name, run));
         let numbers: Vec<f64> = numbers.map(rounded).collect();
         let least = numbers.iter().copied().reduce(f64::min)?;
         Some((least, numbers.into_iter().fold(least, f64::max)))

@@ -91,12 +91,7 @@ fn measure_pair(
             let missing = || failed(format!("{rung} has no {what}; --device sim counts it"));
             gain.number.of(&counter).ok_or_else(missing)
         };
-        Ok(MeasuredGain {
-            what,
-            gain,
-            before: of(&pair.before)?,
-            after: of(&pair.after)?,
-        })
+        Ok(MeasuredGain { what, gain, before: of(&pair.before)?, after: of(&pair.after)? })
     };
     Ok(MeasuredPair {
         optimization,
@@ -113,17 +108,10 @@ impl Pair {
     /// [`Error`] when the catalog does not have the ladder.
     pub fn selection(&self, catalog: &Catalog) -> Result<Selection, Error> {
         let rungs = vec![self.before.clone(), self.after.clone()];
-        Ok(selection(
-            catalog.ladder(&self.ladder)?,
-            rungs,
-            &self.options,
-        ))
+        Ok(selection(catalog.ladder(&self.ladder)?, rungs, &self.options))
     }
 }
 
 fn failed(reason: String) -> Error {
-    Error::Device {
-        doing: "measuring the checklist",
-        reason,
-    }
+    Error::Device { doing: "measuring the checklist", reason }
 }

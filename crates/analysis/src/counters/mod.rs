@@ -42,9 +42,7 @@ pub enum Source {
 impl Source {
     /// A metric that a device does not have.
     pub fn missing_because(why: &str) -> Self {
-        Self::Missing {
-            missing: why.to_owned(),
-        }
+        Self::Missing { missing: why.to_owned() }
     }
 
     /// The counters that a metric of this name needs.

@@ -76,13 +76,7 @@ impl Bus {
     /// # Errors
     /// [`Error::OutOfRange`] when `ratio` or `banks` is larger than 48, or any other number is not above 0 or larger
     /// than that of any device.
-    pub fn new(
-        ratio: u64,
-        banks: u64,
-        width_bits: u64,
-        clock_ghz: f64,
-        demands: &[f64],
-    ) -> Result<Self, Error> {
+    pub fn new(ratio: u64, banks: u64, width_bits: u64, clock_ghz: f64, demands: &[f64]) -> Result<Self, Error> {
         within("ratio", ratio, 0..=MOST)?;
         within("banks", banks, 1..=MOST)?;
         within("width", width_bits, 1..=65_536)?;
@@ -90,11 +84,7 @@ impl Bus {
         let peak_gb_per_s = width_bits as f64 / 8.0 * 2.0 * clock_ghz;
         let with = |banks: u64| {
             let utilisation = (banks as f64 / (ratio + 1) as f64).min(1.0);
-            BusUse {
-                banks,
-                utilisation,
-                gb_per_s: utilisation * peak_gb_per_s,
-            }
+            BusUse { banks, utilisation, gb_per_s: utilisation * peak_gb_per_s }
         };
         let channels_for = demands.iter().map(|&gb_per_s| {
             within("demand", gb_per_s, 0.001..=1e9)?;

@@ -38,15 +38,8 @@ impl Map {
     pub fn new(dram: Dram, element: u64, elements: u64) -> Result<Self, Error> {
         dram.check_figure(element)?;
         let all = 0..within("elements", elements, 1..=1024)?;
-        let placed = all.map(|index| Element {
-            element: index,
-            place: dram.place(index * element),
-        });
-        Ok(Self {
-            dram,
-            element,
-            elements: placed.collect(),
-        })
+        let placed = all.map(|index| Element { element: index, place: dram.place(index * element) });
+        Ok(Self { dram, element, elements: placed.collect() })
     }
 
     /// The indices of the elements in a bank, burst by burst.

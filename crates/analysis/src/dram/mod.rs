@@ -31,11 +31,7 @@ pub use map::{Element, Map};
 pub use tiles::{Load, Matrix, Phase, Tiles};
 
 /// A value, if it is in a range.
-fn within<T: PartialOrd + Display>(
-    option: &'static str,
-    given: T,
-    range: RangeInclusive<T>,
-) -> Result<T, Error> {
+fn within<T: PartialOrd + Display>(option: &'static str, given: T, range: RangeInclusive<T>) -> Result<T, Error> {
     if range.contains(&given) {
         return Ok(given);
     }
@@ -70,19 +66,11 @@ pub struct Place {
 
 impl Dram {
     /// The memory of figure 6.9: 4 channels of 2 banks, with bursts of 8 bytes.
-    pub const FIGURE: Self = Self {
-        channels: 4,
-        banks: 2,
-        burst: 8,
-    };
+    pub const FIGURE: Self = Self { channels: 4, banks: 2, burst: 8 };
 
     /// An H100's: 5 stacks of HBM3 (NVIDIA H100 Tensor Core GPU Architecture, "H100 GPU Architecture In-Depth"), each
     /// of 16 channels with 4 groups of 4 banks and bursts of 8 transfers of 64 bits (JEDEC JESD238).
-    pub const H100: Self = Self {
-        channels: 5 * 16,
-        banks: 4 * 4,
-        burst: 8 * 8,
-    };
+    pub const H100: Self = Self { channels: 5 * 16, banks: 4 * 4, burst: 8 * 8 };
 
     /// A memory of up to 128 channels of up to 128 banks, with bursts of up to 4096 bytes. None of them needs to be a
     /// power of two: a GPU with a bus of 384 bits has 12 channels of 32.

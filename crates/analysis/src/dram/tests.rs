@@ -10,13 +10,11 @@ use super::*;
 
 fn phase_of(tiles: &Tiles, matrix: Matrix, phase: u64) -> &Phase {
     let mut all = tiles.phases.iter();
-    all.find(|own| (own.matrix, own.phase) == (matrix, phase))
-        .unwrap()
+    all.find(|own| (own.matrix, own.phase) == (matrix, phase)).unwrap()
 }
 
 fn drams() -> impl Strategy<Value = Dram> {
-    (1..100u64, 1..40u64, 1..300u64)
-        .prop_map(|(channels, banks, burst)| Dram::new(channels, banks, burst).unwrap())
+    (1..100u64, 1..40u64, 1..300u64).prop_map(|(channels, banks, burst)| Dram::new(channels, banks, burst).unwrap())
 }
 
 proptest! {

@@ -78,13 +78,8 @@ impl Tiles {
     /// [`Error::PartOfAnElement`] when a burst ends within an element.
     pub fn new(dram: Dram, element: u64, n: u64, tile: u64) -> Result<Self, Error> {
         dram.check_figure(element)?;
-        let mut tiles = Self {
-            dram,
-            n: within("n", n, 1..=16)?,
-            tile: within("tile", tile, 1..=n)?,
-            phases: Vec::new(),
-            element,
-        };
+        let mut tiles =
+            Self { dram, n: within("n", n, 1..=16)?, tile: within("tile", tile, 1..=n)?, phases: Vec::new(), element };
         tiles.phases = (0..tiles.side())
             .flat_map(|phase| [Matrix::M, Matrix::N].map(|matrix| tiles.phase(matrix, phase)))
             .collect();
@@ -116,21 +111,14 @@ impl Tiles {
             let (first, end) = (elements.start * self.element, elements.end * self.element);
             let bursts = first / self.dram.burst..end.div_ceil(self.dram.burst);
             let places = bursts.map(|burst| self.dram.place(burst * self.dram.burst));
-            Load {
-                row,
-                columns: columns.clone(),
-                elements,
-                bursts: places.collect(),
-            }
+            Load { row, columns: columns.clone(), elements, bursts: places.collect() }
         })
         .collect()
     }
 
     fn phase(&self, matrix: Matrix, phase: u64) -> Phase {
         let blocks = self.blocks();
-        let loads: Vec<Load> = blocks
-            .flat_map(|block| self.loads(matrix, phase, block))
-            .collect();
+        let loads: Vec<Load> = blocks.flat_map(|block| self.loads(matrix, phase, block)).collect();
         let bursts: BTreeSet<Place> = loads.iter().flat_map(|load| load.bursts.clone()).collect();
         let count = |channel| bursts.iter().filter(|own| own.channel == channel).count() as u64;
         Phase {
@@ -138,9 +126,7 @@ impl Tiles {
             matrix,
             accesses: loads.len() as u64,
             bursts: bursts.len() as u64,
-            channels: (0..self.dram.channels)
-                .filter(|&own| count(own) > 0)
-                .collect(),
+            channels: (0..self.dram.channels).filter(|&own| count(own) > 0).collect(),
             banks: bursts.iter().map(|own| (own.channel, own.bank)).collect(),
             bursts_by_channel: (0..self.dram.channels).map(count).collect(),
         }

@@ -18,10 +18,7 @@ pub struct Block {
 
 impl From<&Launch> for Block {
     fn from(launch: &Launch) -> Self {
-        Self {
-            threads: u32::try_from(launch.threads()).unwrap_or(u32::MAX),
-            dynamic_shared: launch.shared_bytes,
-        }
+        Self { threads: u32::try_from(launch.threads()).unwrap_or(u32::MAX), dynamic_shared: launch.shared_bytes }
     }
 }
 
@@ -67,13 +64,8 @@ pub struct Occupancy {
 pub fn of(limits: &Limits, usage: Usage, block: impl Into<Block>) -> Occupancy {
     let block = block.into();
     let warps = block.threads.div_ceil(WARP).max(1);
-    let registers = (u64::from(usage.registers) * u64::from(WARP))
-        .next_multiple_of(u64::from(limits.register_unit));
-    let shared = [
-        usage.shared_bytes,
-        block.dynamic_shared,
-        limits.shared_reserved,
-    ];
+    let registers = (u64::from(usage.registers) * u64::from(WARP)).next_multiple_of(u64::from(limits.register_unit));
+    let shared = [usage.shared_bytes, block.dynamic_shared, limits.shared_reserved];
     let shared = shared.into_iter().map(u64::from).sum::<u64>();
     let shared = shared.next_multiple_of(u64::from(limits.shared_unit));
     // The number of blocks if only one resource were limited; `None` when the kernel does not use the resource.
@@ -83,19 +75,14 @@ pub fn of(limits: &Limits, usage: Usage, block: impl Into<Block>) -> Occupancy {
     };
     let by_shared = match shared > u64::from(limits.shared_opt_in + limits.shared_reserved) {
         true => Some(0),
-        false => u64::from(limits.shared)
-            .checked_div(shared)
-            .and_then(|all| all.try_into().ok()),
+        false => u64::from(limits.shared).checked_div(shared).and_then(|all| all.try_into().ok()),
     };
     let barriers = limits.barriers;
     let by_barriers = barriers.and_then(|all| all.checked_div(usage.barriers));
     let bounds = [
         (Limiter::Warps, Some(by_warps)),
         (Limiter::Blocks, Some(limits.blocks)),
-        (
-            Limiter::Registers,
-            by_registers(limits, usage, registers, warps),
-        ),
+        (Limiter::Registers, by_registers(limits, usage, registers, warps)),
         (Limiter::SharedMemory, by_shared),
         (Limiter::Barriers, by_barriers),
     ];
@@ -121,9 +108,7 @@ fn by_registers(limits: &Limits, usage: Usage, registers: u64, warps: u32) -> Op
     }
     // The hardware counts a block's warps as if they filled all partitions evenly.
     let assumed = registers * u64::from(warps).next_multiple_of(u64::from(limits.partitions));
-    if usage.registers > limits.registers_per_thread
-        || assumed > u64::from(limits.registers_per_block)
-    {
+    if usage.registers > limits.registers_per_thread || assumed > u64::from(limits.registers_per_block) {
         return Some(0);
     }
     // A warp has all its registers in one partition.

@@ -72,11 +72,7 @@ pub fn check(
             };
             // The driver does not report a kernel's barriers. With one per block they never limit the number of blocks
             // before the blocks do.
-            let usage = Usage {
-                registers: driver.registers,
-                shared_bytes: driver.static_shared,
-                ..Usage::default()
-            };
+            let usage = Usage { registers: driver.registers, shared_bytes: driver.static_shared, ..Usage::default() };
             found.comparisons.push(Comparison {
                 rung: rung.name,
                 calculated: of(limits, usage, &launch).blocks,

@@ -131,15 +131,9 @@ impl RungOccupancy {
             }
         }
         let block = Block::from(launch);
-        let threads = Block {
-            dynamic_shared: 0,
-            ..block
-        };
+        let threads = Block { dynamic_shared: 0, ..block };
         let with_shared = |shared_bytes| {
-            let usage = Usage {
-                shared_bytes,
-                ..usage
-            };
+            let usage = Usage { shared_bytes, ..usage };
             of(limits, usage, threads)
         };
         let with_registers = |registers| of(limits, Usage { registers, ..usage }, block);
@@ -167,11 +161,7 @@ fn steps(least: u32, most: u32, unit: u32, with: impl Fn(u32) -> Occupancy) -> V
         let from = steps.last().map_or(least, |last| last.up_to + 1);
         match steps.last_mut() {
             Some(step) if step.occupancy.blocks == occupancy.blocks => step.up_to = amount,
-            _ => steps.push(Step {
-                from,
-                up_to: amount,
-                occupancy,
-            }),
+            _ => steps.push(Step { from, up_to: amount, occupancy }),
         }
     }
     steps

@@ -29,10 +29,9 @@ pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<U
     }
     let ptx = source(kernels, launch, arch)?;
     let usages = ptxas::usages(assembler()?, &ptx.part(entry), arch)?;
-    let usage = *usages.get(entry).ok_or_else(|| toolkit::Error::Unread {
-        tool: Tool::Ptxas,
-        what: format!("the entry {entry}"),
-    })?;
+    let usage = *usages
+        .get(entry)
+        .ok_or_else(|| toolkit::Error::Unread { tool: Tool::Ptxas, what: format!("the entry {entry}") })?;
     known().insert(key, usage);
     Ok(usage)
 }
@@ -42,11 +41,7 @@ pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<U
 /// # Errors
 /// [`Error::NoLimits`] when the architecture is not in the tables, [`Error::NeedsNewer`] when only newer
 /// ones have the entry, [`Error::NoEntry`] when none has it.
-pub fn source(
-    kernels: &'static Kernels,
-    launch: &Launch,
-    arch: &str,
-) -> Result<&'static Ptx, Error> {
+pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<&'static Ptx, Error> {
     let capability = Limits::named(arch)?.capability;
     let entry = launch.entry.clone();
     if launch.code != Code::Kernels {
@@ -57,11 +52,7 @@ pub fn source(
         return Ok(own);
     }
     Err(match kernels.modules.iter().find(has_it) {
-        Some(newer) => Error::NeedsNewer {
-            entry,
-            needs: newer.capability,
-            arch: arch.to_owned(),
-        },
+        Some(newer) => Error::NeedsNewer { entry, needs: newer.capability, arch: arch.to_owned() },
         None => Error::NoEntry(entry),
     })
 }

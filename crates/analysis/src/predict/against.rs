@@ -44,9 +44,7 @@ fn from_json(text: &str) -> Option<Times> {
             }
         }
     }
-    let medians = all
-        .into_iter()
-        .filter_map(|(rung, times)| Some((rung, Samples::new(times)?.median() / 1e3)));
+    let medians = all.into_iter().filter_map(|(rung, times)| Some((rung, Samples::new(times)?.median() / 1e3)));
     Some(medians.collect())
 }
 
@@ -59,10 +57,7 @@ fn from_tables(ladders: &[Ladder], text: &str) -> Times {
     let mut times = Times::new();
     for ladder in ladders {
         let table = document::body(text, ladder.name).unwrap_or_default();
-        let mut rows = table
-            .lines()
-            .filter(|line| line.starts_with('|'))
-            .map(cells);
+        let mut rows = table.lines().filter(|line| line.starts_with('|')).map(cells);
         let header = rows.next().unwrap_or_default();
         let Some(column) = header.iter().position(|name| name == "time") else {
             continue;

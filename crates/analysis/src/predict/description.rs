@@ -143,8 +143,7 @@ impl Description {
             if let (Some(number), Some([least, most])) = (number, bounds)
                 && !(least..=most).contains(&&number)
             {
-                let problem =
-                    format!("{figure} = {number} is impossible: it is between {least} and {most}");
+                let problem = format!("{figure} = {number} is impossible: it is between {least} and {most}");
                 return Err(wrong(Some(value.span()), problem));
             }
             if figure == "arch" && Limits::named(&description.arch).is_err() {
@@ -163,9 +162,7 @@ fn figures<'a>(file: &'a DeTable<'a>) -> Vec<(String, &'a Spanned<DeValue<'a>>)>
     let figures = file.iter().flat_map(|(key, value)| match value.get_ref() {
         DeValue::Table(section) => {
             let name = |figure: &str| format!("{}.{figure}", key.get_ref());
-            let named = section
-                .iter()
-                .map(|(own, value)| (name(own.get_ref()), value));
+            let named = section.iter().map(|(own, value)| (name(own.get_ref()), value));
             named.collect()
         }
         _ => vec![(key.get_ref().to_string(), value)],

@@ -126,14 +126,7 @@ pub fn ladder(
         ladder,
         title: problem.title(),
         bytes: problem.bytes(),
-        predictions: predictions(
-            kernels,
-            device,
-            constants,
-            problem,
-            plan.launches(),
-            &entries,
-        )?,
+        predictions: predictions(kernels, device, constants, problem, plan.launches(), &entries)?,
         left_out: plan.left_out().to_vec(),
     })
 }

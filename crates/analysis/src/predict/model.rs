@@ -51,13 +51,8 @@ pub struct Constants {
 
 impl Constants {
     /// Calibrated by `ladder predict reduce --against docs/times.md --calibrate`, on the times of 2026-11-22.
-    pub const CALIBRATED: Self = Self {
-        memory_share: 0.909,
-        issue_share: 0.905,
-        write_cost: 1.88,
-        start_cycles: 1713.0,
-        norm: 5.1,
-    };
+    pub const CALIBRATED: Self =
+        Self { memory_share: 0.909, issue_share: 0.905, write_cost: 1.88, start_cycles: 1713.0, norm: 5.1 };
 }
 
 /// A resource that can bound a kernel.
@@ -129,27 +124,13 @@ impl Estimate {
 }
 
 /// The time of a sampled launch of `blocks` blocks, of which a multiprocessor holds `resident`.
-pub fn estimate(
-    device: &Description,
-    constants: &Constants,
-    sample: &Sample,
-    blocks: u64,
-    resident: u32,
-) -> Estimate {
-    let Sample {
-        resource_use: demand,
-        scale,
-        sectors,
-    } = sample;
+pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, blocks: u64, resident: u32) -> Estimate {
+    let Sample { resource_use: demand, scale, sectors } = sample;
     let all = |count: u64| count as f64 * scale;
     let multiprocessors = f64::from(device.multiprocessors);
     let blocks_each = blocks as f64 / multiprocessors;
     let whole_if_few = |waves: f64| {
-        if waves < FEW_WAVES {
-            waves.ceil()
-        } else {
-            waves
-        }
+        if waves < FEW_WAVES { waves.ceil() } else { waves }
     };
     // Blocks of the multiprocessor that has the most: with few, some have one more than others.
     let most_each = whole_if_few(blocks_each);
@@ -158,24 +139,22 @@ pub fn estimate(
 
     let touched = |of: &[u64]| -> f64 {
         let each = of.iter().zip(sectors);
-        each.map(|(touched, there)| all(*touched).min(*there as f64))
-            .sum()
+        each.map(|(touched, there)| all(*touched).min(*there as f64)).sum()
     };
     let (read, written) = (touched(&demand.read), touched(&demand.written));
     let memory_bandwidth = device.memory.gb_per_s * 1e3 * constants.memory_share;
     let memory = (read + written) * SECTOR / memory_bandwidth;
-    let l2 = (all(demand.l2_reads) + all(demand.l2_writes) * constants.write_cost) * SECTOR
-        / (device.l2.gb_per_s * 1e3);
+    let l2 =
+        (all(demand.l2_reads) + all(demand.l2_writes) * constants.write_cost) * SECTOR / (device.l2.gb_per_s * 1e3);
     let hottest = all(demand.hottest) * f64::from(device.l2.partitions);
-    let atomics =
-        all(demand.atomics).max(hottest) / (device.l2.atomics_per_clock * device.clock_mhz);
+    let atomics = all(demand.atomics).max(hottest) / (device.l2.atomics_per_clock * device.clock_mhz);
 
     let one = &device.multiprocessor;
     let issued = |pipe: Pipe| demand.issued[pipe as usize] * scale;
     let slots: f64 = demand.issued.iter().sum::<f64>() * scale;
     let pipe = |pipe: Pipe, lanes: f64| spread(issued(pipe) * LANES / lanes);
-    let shared = spread((all(demand.tags) + all(demand.wavefronts)) * LANES / one.words)
-        .max(pipe(Pipe::Memory, one.words));
+    let shared =
+        spread((all(demand.tags) + all(demand.wavefronts)) * LANES / one.words).max(pipe(Pipe::Memory, one.words));
     let special = pipe(Pipe::Special, one.special).max(pipe(Pipe::Fp64, one.fp64));
 
     let held = f64::from(resident.max(1)) * multiprocessors;
@@ -192,18 +171,12 @@ pub fn estimate(
         (Resource::L2, l2),
         (Resource::Atomics, atomics),
         (Resource::Shared, shared),
-        (
-            Resource::Issue,
-            spread(slots / (SCHEDULERS * constants.issue_share)),
-        ),
+        (Resource::Issue, spread(slots / (SCHEDULERS * constants.issue_share))),
         (Resource::Integers, pipe(Pipe::Alu, one.int32)),
         (Resource::Floats, pipe(Pipe::Fma, one.fp32)),
         (Resource::Special, special),
     ];
-    let powers: f64 = others
-        .iter()
-        .map(|(_, time)| time.powf(constants.norm))
-        .sum();
+    let powers: f64 = others.iter().map(|(_, time)| time.powf(constants.norm)).sum();
     let busy = powers.powf(constants.norm.recip());
     let there = f64::from(resident.max(1)).min(blocks_each.ceil());
     let hidden = (constants.norm * there / (there + 1.0)).max(1.0);
@@ -212,10 +185,7 @@ pub fn estimate(
     let launch = (device.launch_us - constants.start_cycles / device.clock_mhz).max(0.0);
     Estimate {
         us: launch + together,
-        alone: others
-            .into_iter()
-            .chain([(Resource::Latency, latency)])
-            .collect(),
+        alone: others.into_iter().chain([(Resource::Latency, latency)]).collect(),
         resident,
     }
 }

@@ -40,17 +40,9 @@ impl<'a> Sampler<'a> {
     ///
     /// # Errors
     /// [`Error::Engine`] when the buffers do not fit into memory.
-    pub fn new(
-        sim: &'a mut Sim,
-        problem: &'a dyn Problem,
-        latencies: Latencies,
-    ) -> Result<Self, Error> {
+    pub fn new(sim: &'a mut Sim, problem: &'a dyn Problem, latencies: Latencies) -> Result<Self, Error> {
         let session = Session::new(sim, problem, false)?;
-        Ok(Self {
-            latencies,
-            ranges: session.ranges()?,
-            session,
-        })
+        Ok(Self { latencies, ranges: session.ranges()?, session })
     }
 
     /// Runs a sample of a launch's blocks, spread evenly over the grid. A block has `l1_bytes` of the L1.
@@ -68,9 +60,7 @@ impl<'a> Sampler<'a> {
         let all = launch.blocks();
         let most = all.min(BLOCKS);
         // Spread evenly, the one in the middle first.
-        let mut chosen: Vec<u64> = (0..most)
-            .map(|part| (part * all + all / 2) / most)
-            .collect();
+        let mut chosen: Vec<u64> = (0..most).map(|part| (part * all + all / 2) / most).collect();
         chosen.swap(0, (most / 2) as usize);
         let mut path = observe(&chosen[..1])?;
         let one = path.instructions().max(1);

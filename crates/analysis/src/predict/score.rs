@@ -7,8 +7,7 @@ use engine::stats::Samples;
 /// Pairs the predictions with the measured times, for the rungs that have one.
 pub fn observations<'a>(ladders: &'a [LadderPrediction], times: &Times) -> Vec<Observation<'a>> {
     let all = ladders.iter().flat_map(|ladder| &ladder.predictions);
-    all.filter_map(|own| Some((own, *times.get(own.rung.name)?)))
-        .collect()
+    all.filter_map(|own| Some((own, *times.get(own.rung.name)?))).collect()
 }
 
 /// The accuracy of predictions against measured times.
@@ -35,10 +34,7 @@ pub fn score(ladders: &[LadderPrediction], times: &Times) -> Option<Score> {
     let mut ranks = Vec::new();
     for own in ladders {
         let seen = observations(std::slice::from_ref(own), times);
-        let both: Vec<(f64, f64)> = seen
-            .iter()
-            .map(|(own, us)| (own.estimate.us, *us))
-            .collect();
+        let both: Vec<(f64, f64)> = seen.iter().map(|(own, us)| (own.estimate.us, *us)).collect();
         let error = |(own, us): &Observation<'_>| (own.estimate.us / us - 1.0).abs();
         errors.extend(seen.iter().map(|seen| (error(seen), seen.0.rung.name)));
         if !both.is_empty() {
@@ -48,12 +44,7 @@ pub fn score(ladders: &[LadderPrediction], times: &Times) -> Option<Score> {
     errors.sort_by(|a, b| a.0.total_cmp(&b.0));
     let worst = *errors.last()?;
     let sizes = Samples::new(errors.iter().map(|(error, _)| *error).collect())?;
-    Some(Score {
-        rungs: errors.len(),
-        median: sizes.median(),
-        worst,
-        ranks,
-    })
+    Some(Score { rungs: errors.len(), median: sizes.median(), worst, ranks })
 }
 
 /// Makes measured times, the second of each pair, equal where they are nearer than [`RESOLUTION_US`] to the least of

@@ -35,8 +35,7 @@ struct ModelInputs {
     shared_wavefronts: Expression,
 }
 
-static FILE: LazyLock<File> =
-    LazyLock::new(|| embedded("utilization.toml", include_str!("utilization.toml")));
+static FILE: LazyLock<File> = LazyLock::new(|| embedded("utilization.toml", include_str!("utilization.toml")));
 
 /// The metrics that Nsight Compute collects in addition to those that are shown. A metric that the chip does not have
 /// is left out of the verdict.
@@ -97,11 +96,7 @@ impl Utilization {
             l2_atomics: share(Resource::Atomics),
             l1: l1_or_shared.filter(|_| !has_shared),
             shared: l1_or_shared.filter(|_| has_shared),
-            issue: Some(
-                estimate
-                    .share(Resource::Issue)
-                    .max(estimate.share(Resource::Integers)),
-            ),
+            issue: Some(estimate.share(Resource::Issue).max(estimate.share(Resource::Integers))),
             fma: share(Resource::Floats),
             warps_active: limits.ok().map(|all| active_warps / f64::from(all.warps)),
             waves: Some(waves),

@@ -42,8 +42,7 @@ pub struct Metric {
 }
 
 /// The known metrics, in the order in which they are shown.
-pub static METRICS: LazyLock<Vec<Metric>> =
-    LazyLock::new(|| rows("metrics.toml", include_str!("metrics.toml")));
+pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| rows("metrics.toml", include_str!("metrics.toml")));
 
 /// The subject of a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]

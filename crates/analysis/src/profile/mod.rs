@@ -75,9 +75,7 @@ pub struct Row {
 impl Row {
     /// The metric's number on that device.
     pub fn number(&self, metric: &Metric, side: Side) -> Option<f64> {
-        metric
-            .source(side)
-            .of(&metric.name, self.counted.get(&side)?)
+        metric.source(side).of(&metric.name, self.counted.get(&side)?)
     }
 }
 
@@ -122,10 +120,7 @@ impl Side {
 pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, Error> {
     let plan = selection.plan(block, None)?;
     match plan.launches().is_empty() {
-        true => Err(Error::Nothing(format!(
-            "no rung of {} computes this",
-            selection.ladder.name
-        ))),
+        true => Err(Error::Nothing(format!("no rung of {} computes this", selection.ladder.name))),
         false => Ok(plan),
     }
 }
@@ -134,11 +129,7 @@ pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, Erro
 ///
 /// # Errors
 /// [`Error::Engine`] when the problem does not fit into the device's memory, and when the device fails.
-pub fn on_sim(
-    device: &mut dyn Device,
-    plan: &Plan,
-    mut progress: impl FnMut(&Rung),
-) -> Result<Vec<Numbers>, Error> {
+pub fn on_sim(device: &mut dyn Device, plan: &Plan, mut progress: impl FnMut(&Rung)) -> Result<Vec<Numbers>, Error> {
     device.set_counting(true);
     let restorable = plan.launches().iter().any(|(rung, _)| rung.in_place);
     let mut session = Session::new(device, plan.problem(), restorable)?;

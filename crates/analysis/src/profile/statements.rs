@@ -86,15 +86,10 @@ impl Relation {
 
 impl Statement {
     /// The statements about a metric of the ladders that were profiled.
-    pub fn about<'a>(
-        metric: &'a str,
-        profiles: &'a [Profile],
-    ) -> impl Iterator<Item = (&'static Self, &'a Profile)> {
+    pub fn about<'a>(metric: &'a str, profiles: &'a [Profile]) -> impl Iterator<Item = (&'static Self, &'a Profile)> {
         let of_metric = STATEMENTS.iter().filter(move |one| one.metric == metric);
         of_metric.filter_map(|one| {
-            let profile = profiles
-                .iter()
-                .find(|profile| profile.ladder.name == one.ladder)?;
+            let profile = profiles.iter().find(|profile| profile.ladder.name == one.ladder)?;
             Some((one, profile))
         })
     }
@@ -115,8 +110,7 @@ impl Statement {
         }
         let numbers: Vec<f64> = self.rungs.iter().filter_map(number).collect();
         let each = self.rungs.iter().zip(&numbers);
-        let each =
-            each.map(|(rung, &number)| format!("{rung} {}", metric.form.write_with_unit(number)));
+        let each = each.map(|(rung, &number)| format!("{rung} {}", metric.form.write_with_unit(number)));
         let text = each.collect::<Vec<_>>().join(", ");
         match self.relation.holds(&numbers, self.number) {
             true => Finding::Holds(text),

@@ -61,11 +61,7 @@ fn a_metric_can_be_a_counter_or_on_a_gpu_anything_of_nsights_form() {
         let error = find(name, on_gpu).unwrap_err().to_string();
         assert!(error.contains(part), "{name}: {error}");
     };
-    refused(
-        "sm__cycles_active.avg",
-        false,
-        "--device gpu asks Nsight Compute",
-    );
+    refused("sm__cycles_active.avg", false, "--device gpu asks Nsight Compute");
     for name in ["sm__cycles_active", "__x.sum", "sm__x.sum; rm", ""] {
         refused(name, true, "no metric is named");
     }
@@ -145,12 +141,7 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
         select_with(&CATALOG, &targets, &options.collect::<Vec<_>>())
     };
     assert_eq!(selected(&[], &[]).unwrap().len(), ladders().len());
-    let targets = [
-        "transpose_smem",
-        "reduce_unrolling",
-        "matmul",
-        "matmul_naive",
-    ];
+    let targets = ["transpose_smem", "reduce_unrolling", "matmul", "matmul_naive"];
     let mixed = selected(&targets, &[("n", "64"), ("rows", "32")]).unwrap();
     let row = |own: &Selection| {
         let options: Vec<&str> = own.given.iter().map(|(name, _)| *name).collect();
@@ -169,16 +160,11 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
     let three = "reduce_unrolling2 reduce_unrolling4 reduce_unrolling8";
     assert_eq!(rungs.join(" "), three);
     assert_eq!(
-        selected(&["shuffle", "histogram"], &[("rows", "1")])
-            .unwrap_err()
-            .to_string(),
+        selected(&["shuffle", "histogram"], &[("rows", "1")]).unwrap_err().to_string(),
         "--rows is an option of transpose, and not of shuffle, histogram; it has --type, --src, --delta, --mask, --width, \
          --n, --data"
     );
     // What was named beside its ladder has to be possible too.
     let max = selected(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
-    assert!(matches!(
-        plan(&max[0], None),
-        Err(crate::Error::Engine(Error::NotOffered { .. }))
-    ));
+    assert!(matches!(plan(&max[0], None), Err(crate::Error::Engine(Error::NotOffered { .. }))));
 }

@@ -164,18 +164,10 @@ pub fn verdict(shares: &Utilization) -> Option<Verdict> {
         (Resource::Fma, shares.fma),
         (Resource::Issue, shares.issue),
     ];
-    let known = resources
-        .into_iter()
-        .filter_map(|(resource, share)| Some((resource, share?)));
+    let known = resources.into_iter().filter_map(|(resource, share)| Some((resource, share?)));
     // Takes the first of those that are nearly equal, because data from DRAM pass the L2 as well.
     let is_nearer = |best: f64, other: f64| other > best * ALIKE;
-    let (nearest, most) = known.reduce(|best, other| {
-        if is_nearer(best.1, other.1) {
-            other
-        } else {
-            best
-        }
-    })?;
+    let (nearest, most) = known.reduce(|best, other| if is_nearer(best.1, other.1) { other } else { best })?;
     // Issue slots that are filled with arithmetic do the work itself.
     let (nearest, most) = match (nearest, shares.fma) {
         (Resource::Issue, Some(fma)) if fma >= NEAR => (Resource::Fma, fma),
@@ -189,12 +181,7 @@ pub fn verdict(shares: &Utilization) -> Option<Verdict> {
         (_, Some(warps)) if warps < FEW_WARPS => (Resource::Size, warps),
         _ => (Resource::Latency, most),
     };
-    Some(Verdict {
-        bound,
-        share,
-        helps: helps(bound, shares),
-        predicted_ns: shares.predicted_ns,
-    })
+    Some(Verdict { bound, share, helps: helps(bound, shares), predicted_ns: shares.predicted_ns })
 }
 
 fn above(share: Option<f64>, limit: f64) -> bool {
@@ -217,15 +204,13 @@ fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
         Resource::Issue | Resource::Barriers => Some(Optimization::Coarsening),
         Resource::Warps => match (shares.warps_possible, shares.warps_active) {
             // There is room for more blocks, but they end too soon to fill it.
-            (Some(possible), Some(active)) if possible >= active * SHORT_BLOCKS => {
-                Some(Optimization::Coarsening)
-            }
+            (Some(possible), Some(active)) if possible >= active * SHORT_BLOCKS => Some(Optimization::Coarsening),
             _ => Some(Optimization::Occupancy),
         },
         // Reduce the accesses when there are more than necessary; otherwise have more of them in flight.
-        Resource::Latency => waited_for(shares)
-            .and_then(|memory| traffic(memory, shares))
-            .or(Some(Optimization::Coarsening)),
+        Resource::Latency => {
+            waited_for(shares).and_then(|memory| traffic(memory, shares)).or(Some(Optimization::Coarsening))
+        }
     }
 }
 
@@ -240,9 +225,7 @@ fn waited_for(shares: &Utilization) -> Option<Resource> {
         (Resource::L1, l1),
         (Resource::Shared, shared.filter(|_| has_conflicts)),
     ];
-    let known = memories
-        .into_iter()
-        .filter_map(|(memory, share)| Some((memory, share?)));
+    let known = memories.into_iter().filter_map(|(memory, share)| Some((memory, share?)));
     let (busiest, share) = known.max_by(|a, b| a.1.total_cmp(&b.1))?;
     (share >= AT_WORK).then_some(busiest)
 }
@@ -253,9 +236,7 @@ fn traffic(memory: Resource, shares: &Utilization) -> Option<Optimization> {
     Some(match memory {
         Resource::Dram | Resource::L2 | Resource::L1 if is_wasted => Optimization::Coalescing,
         Resource::L2 | Resource::L1 if above(shares.moved, MOVED_AGAIN) => Optimization::Tiling,
-        Resource::Shared if above(shares.shared_atomics, MANY_ATOMICS) => {
-            Optimization::Privatization
-        }
+        Resource::Shared if above(shares.shared_atomics, MANY_ATOMICS) => Optimization::Privatization,
         // The checklist calls the placement of words the layout of the data.
         Resource::Shared if above(shares.conflicts, CONFLICTS) => Optimization::Coalescing,
         // Keep more of the data that are read again in registers.

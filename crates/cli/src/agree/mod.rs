@@ -33,8 +33,7 @@ pub(crate) const AGREE: Command = Command {
     arguments: |command, scope| {
         let command = CommandArgs::<Arguments>::arguments(command, scope);
         // A record has its own ladders, options and blocks.
-        let is_shared =
-            |arg: &Arg| arg.get_id() == "names" || scope.is_option(arg.get_id().as_str());
+        let is_shared = |arg: &Arg| arg.get_id() == "names" || scope.is_option(arg.get_id().as_str());
         command.mut_args(|arg| match is_shared(&arg) {
             true => arg.conflicts_with("from"),
             false => arg,
@@ -65,12 +64,7 @@ struct Arguments {
     update_doc: Option<PathBuf>,
 }
 
-fn run(
-    args: &Arguments,
-    targets: &Targets,
-    env: &Env<'_>,
-    out: &mut dyn Write,
-) -> Result<u8, Error> {
+fn run(args: &Arguments, targets: &Targets, env: &Env<'_>, out: &mut dyn Write) -> Result<u8, Error> {
     // What cannot be written later is refused before minutes are spent.
     if let Some(doc) = &args.update_doc {
         document::check(doc, MARKER)?;
@@ -194,12 +188,7 @@ fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Devi
     match (device, program, explain) {
         (Some(device), Ok(program), Ok(explain)) => {
             let info = device.info().clone();
-            let gpu = Gpu {
-                ncu: env.ncu(program, &info)?,
-                explain,
-                provenance: (env.provenance)(&info),
-                info,
-            };
+            let gpu = Gpu { ncu: env.ncu(program, &info)?, explain, provenance: (env.provenance)(&info), info };
             Ok((gpu, device))
         }
         _ => Err(analysis::Error::Missing(missing).into()),

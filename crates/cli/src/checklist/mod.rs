@@ -57,9 +57,7 @@ fn document(measured: &[MeasuredPair]) -> Document {
             entry.strategies.join(";\n"),
         ]);
         let or_null = |text: &'static str| (!text.is_empty()).then_some(text);
-        let own = measured
-            .iter()
-            .filter(|own| own.optimization == entry.optimization);
+        let own = measured.iter().filter(|own| own.optimization == entry.optimization);
         document.record(&json!({
             "optimization": entry.optimization,
             "compute": or_null(&entry.compute),
@@ -71,9 +69,7 @@ fn document(measured: &[MeasuredPair]) -> Document {
     document.table(table);
     document.section("the rungs that show it", "");
     document.table(rungs(measured));
-    document.paragraph(
-        "counted on the SIMT machine in this run; `ladder run` counts or times them at any size",
-    );
+    document.paragraph("counted on the SIMT machine in this run; `ladder run` counts or times them at any size");
     document
 }
 
@@ -91,11 +87,7 @@ fn rungs(measured: &[MeasuredPair]) -> Table {
         // Each optimization's name once.
         let is_next = last.replace(own.optimization) != Some(own.optimization);
         table.row([
-            if is_next {
-                own.optimization.to_string()
-            } else {
-                String::new()
-            },
+            if is_next { own.optimization.to_string() } else { String::new() },
             format!("{}\n→ {}", own.pair.before, own.pair.after),
             own.size.clone(),
             lines(|gain| gain.what.to_owned()),

@@ -104,9 +104,10 @@ pub(super) fn add(command: clap::Command, scope: &Scope) -> clap::Command {
     const OF_A_TRACE: [&str; 6] = ["rung", "channels", "banks", "burst", "windows", "block"];
     Arguments::augment_args(scope.targets(command))
         .mut_arg("names", |arg| {
-            arg.long("trace").value_name("RUNG").num_args(1).help(
-                "Run this rung on the SIMT machine, and count its accesses by channel and bank",
-            )
+            arg.long("trace")
+                .value_name("RUNG")
+                .num_args(1)
+                .help("Run this rung on the SIMT machine, and count its accesses by channel and bank")
         })
         .mut_arg("rung", |arg| arg.hide(true))
         .mut_args(|arg| {

@@ -18,8 +18,7 @@ pub(super) fn map(map: &Map) -> Document {
     let channels = (0..dram.channels()).map(|channel| Column::text(format!("channel {channel}")));
     let mut table = Table::new([Column::text("")].into_iter().chain(channels));
     for bank in 0..dram.banks() {
-        let cells =
-            (0..dram.channels()).map(|channel| join(map.bursts(channel, bank), "\n", named));
+        let cells = (0..dram.channels()).map(|channel| join(map.bursts(channel, bank), "\n", named));
         table.row([format!("bank {bank}")].into_iter().chain(cells));
     }
     let mut document = Document::default();
@@ -74,11 +73,7 @@ pub(super) fn tiles(tiles: &Tiles) -> Document {
             format!("{:?}", own.matrix),
             own.accesses.to_string(),
             own.bursts.to_string(),
-            format!(
-                "{} of {channels}: {}",
-                own.channels.len(),
-                join(&own.channels, ", ", u64::to_string)
-            ),
+            format!("{} of {channels}: {}", own.channels.len(), join(&own.channels, ", ", u64::to_string)),
             format!("{} of {}", own.banks.len(), channels * banks),
             plural(most.copied().unwrap_or(0), "burst"),
         ]);
@@ -89,9 +84,8 @@ pub(super) fn tiles(tiles: &Tiles) -> Document {
         let busy = range(phases().map(|own| own.channels.len()));
         let ever: BTreeSet<u64> = phases().flat_map(|own| own.channels.clone()).collect();
         let ever = ever.len();
-        document.paragraph(format!(
-            "{matrix:?}: {busy} of {channels} channels busy in a phase, {ever} over all phases"
-        ));
+        document
+            .paragraph(format!("{matrix:?}: {busy} of {channels} channels busy in a phase, {ever} over all phases"));
     }
     document.paragraph(
         "accesses are the rows of the blocks' tiles; bursts are counted once for all blocks that load them, as a cache \
@@ -133,10 +127,8 @@ pub(super) fn bus(bus: &Bus) -> Document {
         plural(bus.banks_to_saturate, "bank")
     ));
     for demand in &bus.channels_for {
-        document.paragraph(format!(
-            "{} GB/s take {} such channels, all of them busy",
-            demand.gb_per_s, demand.channels
-        ));
+        document
+            .paragraph(format!("{} GB/s take {} such channels, all of them busy", demand.gb_per_s, demand.channels));
     }
     document
 }
@@ -157,22 +149,16 @@ fn timeline(bus: &Bus) -> String {
     }
     let lanes = bus.timeline.iter();
     let end = bus.timeline.first().map_or(0, Vec::len);
-    let shared =
-        (0..end).map(
-            |time| match lanes.clone().any(|lane| lane[time] == Moment::Transfer) {
-                true => '█',
-                false => '─',
-            },
-        );
+    let shared = (0..end).map(|time| match lanes.clone().any(|lane| lane[time] == Moment::Transfer) {
+        true => '█',
+        false => '─',
+    });
     let shared: String = shared.collect();
     let waits = match bus.own.banks > bus.banks_to_saturate {
         true => ", · it waits for the bus",
         false => "",
     };
-    text + &format!(
-        "{:width$} {shared}\n░ a bank looks for its burst, █ the burst is on the bus{waits}\n",
-        "bus"
-    )
+    text + &format!("{:width$} {shared}\n░ a bank looks for its burst, █ the burst is on the bus{waits}\n", "bus")
 }
 
 /// A block's loads, three lines each: the elements by row and column, by index, and where they are.
@@ -198,19 +184,13 @@ fn each(numbers: Range<u64>, text: impl Fn(u64) -> String) -> String {
     }
 }
 
-fn join<T>(
-    all: impl IntoIterator<Item = T>,
-    separator: &str,
-    text: impl Fn(T) -> String,
-) -> String {
+fn join<T>(all: impl IntoIterator<Item = T>, separator: &str, text: impl Fn(T) -> String) -> String {
     let texts: Vec<String> = all.into_iter().map(text).collect();
     texts.join(separator)
 }
 
 /// `3`, or `2 to 4` if the numbers differ.
-pub(super) fn range<T: Ord + Display + Default>(
-    numbers: impl Iterator<Item = T> + Clone,
-) -> String {
+pub(super) fn range<T: Ord + Display + Default>(numbers: impl Iterator<Item = T> + Clone) -> String {
     match (numbers.clone().min(), numbers.max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
         (_, most) => most.unwrap_or_default().to_string(),

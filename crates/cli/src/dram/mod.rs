@@ -68,10 +68,7 @@ fn parts(figure: &Figure) -> Result<FigureParts, analysis::Error> {
         }
         Figure::Tiles(own) => {
             let tiles = Tiles::new(own.memory.or(Dram::FIGURE)?, own.element, own.n, own.tile)?;
-            let title = (
-                "tiles",
-                "what the blocks of a tiled product load, phase by phase",
-            );
+            let title = ("tiles", "what the blocks of a tiled product load, phase by phase");
             (own.format, title, to_value(&tiles), figures::tiles(&tiles))
         }
         Figure::Bus(own) => {
@@ -93,19 +90,13 @@ fn traced(args: &CommandArgs<Arguments>, env: &Env<'_>) -> Result<Trace, Error> 
         plans.push((selection.ladder, selection.plan(targets.block(), None)?));
     }
     let launches = || plans.iter().flat_map(|(_, plan)| plan.launches());
-    let (Some((ladder, plan)), Some((rung, launch)), 1) =
-        (plans.first(), launches().next(), launches().count())
-    else {
+    let (Some((ladder, plan)), Some((rung, launch)), 1) = (plans.first(), launches().next(), launches().count()) else {
         let rungs: Vec<&str> = launches().map(|(rung, _)| rung.name).collect();
         let (name, rungs) = (targets.names().join(" "), rungs.join(", "));
-        return Err(Error::Request(format!(
-            "`{name}` is several rungs: {rungs}; which one?"
-        )));
+        return Err(Error::Request(format!("`{name}` is several rungs: {rungs}; which one?")));
     };
     // Of all devices only the SIMT machine reports each access.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
     let (problem, windows) = (plan.problem(), own.windows);
-    Ok(run_traced(
-        &mut sim, ladder, rung, problem, launch, memory, windows,
-    )?)
+    Ok(run_traced(&mut sim, ladder, rung, problem, launch, memory, windows)?)
 }

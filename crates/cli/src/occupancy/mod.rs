@@ -26,9 +26,7 @@ pub(crate) const OCCUPANCY: Command = Command {
     arguments: |command, scope| {
         let command = CommandArgs::<Arguments>::arguments(command, scope);
         command
-            .mut_arg("names", |arg| {
-                arg.help(format!("{NAMES} [default with --check: all]"))
-            })
+            .mut_arg("names", |arg| arg.help(format!("{NAMES} [default with --check: all]")))
             .mut_arg("block", |arg| arg.conflicts_with("check"))
     },
     execute,
@@ -63,15 +61,9 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         (Some(_), Choice::Auto | Choice::Sim) => None,
         (None, _) | (Some(_), Choice::Gpu) => Some((env.open)(args.device)?),
     };
-    let capability = device
-        .as_ref()
-        .and_then(|own| own.info().compute_capability);
+    let capability = device.as_ref().and_then(|own| own.info().compute_capability);
     let own_arch = || capability.map(|(major, minor)| format!("sm_{major}{minor}"));
-    let arch = args
-        .arch
-        .clone()
-        .or_else(own_arch)
-        .unwrap_or(ARCH.to_owned());
+    let arch = args.arch.clone().or_else(own_arch).unwrap_or(ARCH.to_owned());
     let limits = Limits::named(&arch)?;
 
     let (kernels, style) = (env.catalog.kernels, env.style());
@@ -120,12 +112,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 }
 
 /// Says what was left out: in the document, or where that is JSON, which has no place for it, beside it.
-fn tell_left_out(
-    why: &str,
-    format: Format,
-    document: &mut Document,
-    err: &mut dyn Write,
-) -> std::io::Result<()> {
+fn tell_left_out(why: &str, format: Format, document: &mut Document, err: &mut dyn Write) -> std::io::Result<()> {
     match format.json {
         true => writeln!(err, "left out: {why}"),
         false => {
@@ -145,21 +132,14 @@ fn against_the_driver(
     let mut printer = Printer::new(args.format, env.style(), to.out);
     let mut code = 0;
     for own in selected {
-        let LadderComparison {
-            comparisons,
-            left_out,
-        } = check::check(&mut *device, own.ladder, &own.rungs())?;
+        let LadderComparison { comparisons, left_out } = check::check(&mut *device, own.ladder, &own.rungs())?;
         let different: Vec<&Comparison> = comparisons.iter().filter(|one| !one.agrees()).collect();
         let mut document = Document::default();
         let result = match different.len() {
             0 => "all as the driver says".to_owned(),
             count => format!("{count} NOT as the driver says"),
         };
-        document.note(format!(
-            "{}: {} entries and blocks, {result}",
-            own.ladder.name,
-            comparisons.len()
-        ));
+        document.note(format!("{}: {} entries and blocks, {result}", own.ladder.name, comparisons.len()));
         for one in different {
             code = WRONG;
             document.note(format!("  {}", difference(one)));

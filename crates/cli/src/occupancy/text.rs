@@ -26,10 +26,7 @@ pub(super) fn details(report: &RungOccupancy, style: OutputStyle) -> Document {
     document.table(by_block);
 
     let shared = own.shared_bytes();
-    document.section(
-        format!("By shared memory a block ({} here)", bytes(shared)),
-        "",
-    );
+    document.section(format!("By shared memory a block ({} here)", bytes(shared)), "");
     document.table(by_steps(&report.by_shared_bytes, shared, style, bytes));
     let registers = own.registers;
     document.section(format!("By registers a thread ({registers} here)"), "");
@@ -83,12 +80,7 @@ fn ends(occupancy: &Occupancy, style: OutputStyle) -> [String; 4] {
 
 /// The steps worth a line: the one that is the case, the first and the last, and of the others each that is lower by a
 /// fifth than the one before it.
-fn by_steps(
-    steps: &[Step],
-    here: u32,
-    style: OutputStyle,
-    amount: impl Fn(u32) -> String,
-) -> Table {
+fn by_steps(steps: &[Step], here: u32, style: OutputStyle, amount: impl Fn(u32) -> String) -> Table {
     let mut table = table([Column::number("up to")], false);
     let mut before = None;
     for (index, step) in steps.iter().enumerate() {
@@ -145,14 +137,8 @@ fn facts(report: &RungOccupancy) -> Vec<(&'static str, String)> {
         ("registers a thread", registers),
         ("shared memory a block", shared),
         ("spills", spills),
-        (
-            "blocks an SM",
-            format!("{} of {}", occupancy.blocks, limits.blocks),
-        ),
-        (
-            "warps an SM",
-            format!("{} of {}", occupancy.warps, limits.warps),
-        ),
+        ("blocks an SM", format!("{} of {}", occupancy.blocks, limits.blocks)),
+        ("warps an SM", format!("{} of {}", occupancy.warps, limits.warps)),
         ("occupancy", percent(occupancy.fraction)),
     ];
     let heads = ["limited by"].into_iter().chain(std::iter::repeat(""));
@@ -193,37 +179,20 @@ fn reason(limits: &Limits, own: &EntryOccupancy, limiter: Limiter) -> String {
     let (none, some) = match limiter {
         Limiter::Warps => (
             format!("a block has at most {} threads", limits.threads_per_block),
-            format!(
-                "a block has {warps} of the {} that an SM holds",
-                limits.warps
-            ),
+            format!("a block has {warps} of the {} that an SM holds", limits.warps),
         ),
-        Limiter::Blocks => (
-            "an SM has none".to_owned(),
-            format!("an SM holds {}, however small", limits.blocks),
-        ),
+        Limiter::Blocks => ("an SM has none".to_owned(), format!("an SM holds {}, however small", limits.blocks)),
         Limiter::Registers => (
-            format!(
-                "a thread has at most {} and a block {}",
-                limits.registers_per_thread, limits.registers_per_block
-            ),
-            format!(
-                "a block takes {} of the SM's {}",
-                occupancy.registers_per_block, limits.registers
-            ),
+            format!("a thread has at most {} and a block {}", limits.registers_per_thread, limits.registers_per_block),
+            format!("a block takes {} of the SM's {}", occupancy.registers_per_block, limits.registers),
         ),
         Limiter::SharedMemory => (
             format!("a block has at most {}", bytes(limits.shared_opt_in)),
-            format!(
-                "a block takes {} of the SM's {}",
-                bytes(occupancy.shared_per_block),
-                bytes(limits.shared)
-            ),
+            format!("a block takes {} of the SM's {}", bytes(occupancy.shared_per_block), bytes(limits.shared)),
         ),
-        Limiter::Barriers => (
-            "a block has more than an SM".to_owned(),
-            format!("an SM has {}", limits.barriers.unwrap_or_default()),
-        ),
+        Limiter::Barriers => {
+            ("a block has more than an SM".to_owned(), format!("an SM has {}", limits.barriers.unwrap_or_default()))
+        }
     };
     match occupancy.blocks {
         0 => format!("{}: not one block fits; {none}", name(limiter)),

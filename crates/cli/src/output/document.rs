@@ -17,20 +17,13 @@ pub struct Document {
 
 #[derive(Clone, Debug)]
 enum Block {
-    Heading {
-        title: String,
-        rest: String,
-        is_apart: bool,
-    },
+    Heading { title: String, rest: String, is_apart: bool },
     Paragraph(String),
     Table(Table),
     Facts(Vec<(String, String)>),
     Caption(Vec<String>),
     Notes(Vec<String>),
-    Picture {
-        plain: String,
-        terminal: String,
-    },
+    Picture { plain: String, terminal: String },
 }
 
 /// The least width of the facts' labels, so that the facts of several documents are aligned.
@@ -40,21 +33,13 @@ impl Document {
     /// Adds `title: rest`, with the title in bold; without the colon if `rest` is empty.
     pub fn heading(&mut self, title: impl Into<String>, rest: impl Into<String>) {
         let (title, rest, is_apart) = (title.into(), rest.into(), false);
-        self.blocks.push(Block::Heading {
-            title,
-            rest,
-            is_apart,
-        });
+        self.blocks.push(Block::Heading { title, rest, is_apart });
     }
 
     /// Adds a heading like [`Document::heading`], with a blank line before it.
     pub fn section(&mut self, title: impl Into<String>, rest: impl Into<String>) {
         let (title, rest, is_apart) = (title.into(), rest.into(), true);
-        self.blocks.push(Block::Heading {
-            title,
-            rest,
-            is_apart,
-        });
+        self.blocks.push(Block::Heading { title, rest, is_apart });
     }
 
     /// Adds a paragraph; as text, its line breaks are kept.
@@ -115,11 +100,7 @@ impl Document {
         let mut text = String::new();
         for block in &self.blocks {
             match block {
-                Block::Heading {
-                    title,
-                    rest,
-                    is_apart,
-                } => {
+                Block::Heading { title, rest, is_apart } => {
                     let is_apart = *is_apart && !text.is_empty();
                     text += if is_apart { "\n" } else { "" };
                     text += &format!("{}{}\n", style.bold(title), after_colon(rest));

@@ -23,12 +23,7 @@ impl Format {
     ///
     /// # Errors
     /// When `out` cannot be written.
-    pub fn write(
-        self,
-        document: &Document,
-        style: OutputStyle,
-        out: &mut dyn Write,
-    ) -> std::io::Result<()> {
+    pub fn write(self, document: &Document, style: OutputStyle, out: &mut dyn Write) -> std::io::Result<()> {
         let text = match (self.json, self.markdown) {
             (true, _) => document.json(),
             (false, true) => document.markdown(),
@@ -50,12 +45,7 @@ pub struct Printer<'a> {
 impl<'a> Printer<'a> {
     /// A printer that writes to `out`.
     pub fn new(format: Format, style: OutputStyle, out: &'a mut dyn Write) -> Self {
-        Self {
-            format,
-            style,
-            out,
-            records: Document::default(),
-        }
+        Self { format, style, out, records: Document::default() }
     }
 
     /// Writes a document or, for JSON, keeps its records.

@@ -34,11 +34,7 @@ enum Content {
 impl Column {
     fn new(heading: impl Into<String>, content: Content) -> Self {
         let (heading, is_unbroken) = (heading.into(), false);
-        Self {
-            heading,
-            content,
-            is_unbroken,
-        }
+        Self { heading, content, is_unbroken }
     }
 
     /// A column of words.
@@ -95,10 +91,7 @@ impl<T: Into<String>> From<T> for Cell {
 impl Table {
     /// A table of these columns, without rows.
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
-        Self {
-            columns: columns.into_iter().collect(),
-            ..Self::default()
-        }
+        Self { columns: columns.into_iter().collect(), ..Self::default() }
     }
 
     /// The same table, wrapped to 120 columns when there is no terminal, for tables of many words.
@@ -123,10 +116,7 @@ impl Table {
         let drawn = self.drawn(OutputStyle::default());
         // Each cell has a blank on both sides, and there is a line between cells.
         let widths = drawn.column_max_content_widths();
-        1 + widths
-            .iter()
-            .map(|&own| usize::from(own) + 3)
-            .sum::<usize>()
+        1 + widths.iter().map(|&own| usize::from(own) + 3).sum::<usize>()
     }
 
     /// The width of tables in this style.

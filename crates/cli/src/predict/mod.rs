@@ -62,9 +62,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         bar.set_message(own.ladder.name);
         let plan = own.plan(targets.block(), None)?;
         let kernels = env.catalog.kernels;
-        ladders.push(predict::ladder(
-            kernels, &device, &constants, own.ladder, plan,
-        )?);
+        ladders.push(predict::ladder(kernels, &device, &constants, own.ladder, plan)?);
         bar.inc(1);
     }
     bar.finish_and_clear();

@@ -82,9 +82,7 @@ impl Report<'_> {
         let estimate = &prediction.estimate;
         let mut resources = estimate.alone.clone();
         resources.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let share = |(resource, us): &(Resource, f64)| {
-            format!("{} {:.0} %", resource.name(), us / estimate.us * 100.0)
-        };
+        let share = |(resource, us): &(Resource, f64)| format!("{} {:.0} %", resource.name(), us / estimate.us * 100.0);
         let mut row = vec![
             rung.to_owned(),
             format!("{} × {}", dims(launch.grid), dims(launch.block)),
@@ -104,10 +102,7 @@ impl Report<'_> {
     fn record<'b>(&'b self, own: &'b LadderPrediction, prediction: &'b Prediction) -> Record<'b> {
         let (launch, estimate) = (&prediction.launch, &prediction.estimate);
         let measured = self.times.and_then(|times| times.get(prediction.rung.name));
-        let alone = estimate
-            .alone
-            .iter()
-            .map(|(own, us)| (own.name(), us * 1e3));
+        let alone = estimate.alone.iter().map(|(own, us)| (own.name(), us * 1e3));
         Record {
             ladder: own.ladder.name,
             rung: prediction.rung.name,

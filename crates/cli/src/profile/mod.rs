@@ -42,9 +42,7 @@ pub(crate) const PROFILE: Command = Command {
     name: "profile",
     about: "Profile rungs: the counters of Nsight Compute on either device, and what bounds each rung",
     arguments: CommandArgs::<Arguments>::arguments,
-    execute: |matches, env, to| {
-        profile(&CommandArgs::<Arguments>::read(env, matches)?, env, to.out)
-    },
+    execute: |matches, env, to| profile(&CommandArgs::<Arguments>::read(env, matches)?, env, to.out),
 };
 
 /// The arguments of `ladder profile` alone.
@@ -90,10 +88,7 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
         None => None,
     };
     let needed = metrics.iter().flat_map(|own| own.gpu.needs(&own.name));
-    let wanted = MetricSet {
-        needed: needed.collect(),
-        optional: bounds::metrics(),
-    };
+    let wanted = MetricSet { needed: needed.collect(), optional: bounds::metrics() };
     let view = View {
         metrics: &metrics,
         is_asked: !own.metrics.is_empty(),
@@ -210,9 +205,7 @@ fn rows(
         }
         (gpu, _) => {
             let numbers = gpu.into_iter().flatten();
-            numbers
-                .map(|numbers| Utilization::from_ncu(numbers, problem.bytes()))
-                .collect()
+            numbers.map(|numbers| Utilization::from_ncu(numbers, problem.bytes())).collect()
         }
     };
     let row = |(index, (rung, launch)): (usize, &(&'static Rung, Launch))| {

@@ -48,10 +48,8 @@ impl<'a> View<'a> {
     /// where the device was not asked, does not have the metric, or has nothing to divide by.
     fn records(&self, profile: &Profile, document: &mut Document) {
         for row in &profile.rows {
-            let both = |metric: &Metric| BothSides {
-                sim: row.number(metric, Side::Sim),
-                gpu: row.number(metric, Side::Gpu),
-            };
+            let both =
+                |metric: &Metric| BothSides { sim: row.number(metric, Side::Sim), gpu: row.number(metric, Side::Gpu) };
             let metrics = self.metrics.iter();
             document.record(&RungRecord {
                 ladder: profile.ladder.name,
@@ -177,9 +175,7 @@ impl<'a> View<'a> {
             document.section(format!("{} ({})", metric.heading, metric.name), "");
             document.note(format!("  {}", metric.meaning));
             if metric.of_ptx {
-                document.note(
-                    "  sim: that of the PTX, of which ptxas makes other instructions and branches",
-                );
+                document.note("  sim: that of the PTX, of which ptxas makes other instructions and branches");
             }
             if !metric.sim_note.is_empty() {
                 document.note(format!("  {}", metric.sim_note));
@@ -214,9 +210,7 @@ fn cell(row: &Row, (metric, side): Column<'_>) -> String {
     let number = |side| row.number(metric, side);
     let text = match side {
         Some(side) => number(side).map(|number| metric.form.write(number)),
-        None => number(Side::Sim)
-            .zip(number(Side::Gpu))
-            .map(|(sim, gpu)| difference(metric.form, sim, gpu)),
+        None => number(Side::Sim).zip(number(Side::Gpu)).map(|(sim, gpu)| difference(metric.form, sim, gpu)),
     };
     text.unwrap_or(NOTHING.to_owned())
 }

@@ -19,14 +19,9 @@ pub(super) fn text(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) ->
     let (left, right) = alike(listing, a, b);
     let [left, right] = [&left, &right].map(|lines| lines.iter().map(String::as_str).collect());
     let (left, right): (Vec<&str>, Vec<&str>) = (left, right);
-    let diff = TextDiff::configure()
-        .algorithm(Algorithm::Patience)
-        .diff_slices(&left, &right);
-    let mut out = format!(
-        "{}\n{}\n",
-        paint(BAD, format_args!("--- {}", a.name)),
-        paint(GOOD, format_args!("+++ {}", b.name))
-    );
+    let diff = TextDiff::configure().algorithm(Algorithm::Patience).diff_slices(&left, &right);
+    let mut out =
+        format!("{}\n{}\n", paint(BAD, format_args!("--- {}", a.name)), paint(GOOD, format_args!("+++ {}", b.name)));
     for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
         let _ = writeln!(out, "{}", paint(DIM, hunk.header()));
         for change in hunk.iter_changes() {
@@ -39,23 +34,11 @@ pub(super) fn text(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) ->
             out += "\n";
         }
     }
-    let count = |tag| {
-        diff.iter_all_changes()
-            .filter(|own| own.tag() == tag)
-            .count()
-    };
-    let [same, removed, added] =
-        [ChangeTag::Equal, ChangeTag::Delete, ChangeTag::Insert].map(count);
+    let count = |tag| diff.iter_all_changes().filter(|own| own.tag() == tag).count();
+    let [same, removed, added] = [ChangeTag::Equal, ChangeTag::Delete, ChangeTag::Insert].map(count);
     let _ = match removed + added {
-        0 => writeln!(
-            out,
-            "the same {same} lines, but for the names of registers, labels and variables"
-        ),
-        _ => writeln!(
-            out,
-            "{same} equal lines, {removed} only in {}, {added} only in {}",
-            a.name, b.name,
-        ),
+        0 => writeln!(out, "the same {same} lines, but for the names of registers, labels and variables"),
+        _ => writeln!(out, "{same} equal lines, {removed} only in {}, {added} only in {}", a.name, b.name,),
     };
     out
 }
@@ -75,10 +58,7 @@ fn alike(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) -> (Vec<Stri
         pairs.for_each(|(left, right)| names.align(left, right));
     }
     right.iter().for_each(|line| names.number_right(line));
-    (
-        left.iter().map(|line| names.left(line)).collect(),
-        right.iter().map(|line| names.right(line)).collect(),
-    )
+    (left.iter().map(|line| names.left(line)).collect(), right.iter().map(|line| names.right(line)).collect())
 }
 
 #[cfg(test)]

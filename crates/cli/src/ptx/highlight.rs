@@ -21,9 +21,7 @@ pub(super) fn ptx(line: &str) -> String {
                 Some(DIRECTIVE)
             }
             PieceKind::Word if piece.text.starts_with("$L") => Some(LABEL),
-            PieceKind::Word if std::mem::take(&mut first) => {
-                Some(if is_label { LABEL } else { OPCODE })
-            }
+            PieceKind::Word if std::mem::take(&mut first) => Some(if is_label { LABEL } else { OPCODE }),
             PieceKind::Sign | PieceKind::Blank | PieceKind::Word => None,
         };
         out += &style.map_or(piece.text.to_owned(), |style| paint(style, piece.text));
@@ -43,9 +41,5 @@ pub(super) fn sass(line: &str) -> String {
         _ => (String::new(), body),
     };
     let (mnemonic, operands) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
-    format!(
-        "{indent}{guard}{}{}",
-        paint(OPCODE, mnemonic),
-        operands.trim_end_matches(' ')
-    )
+    format!("{indent}{guard}{}{}", paint(OPCODE, mnemonic), operands.trim_end_matches(' '))
 }

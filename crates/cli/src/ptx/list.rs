@@ -23,26 +23,18 @@ pub(super) struct Row {
 
 /// The table with one row per kernel, by name. Numbers in names are compared by value, so that `_64` comes before
 /// `_1024`.
-pub(super) fn rows(
-    module: &Module<'_>,
-    assembled: Option<(&str, BTreeMap<String, Usage>)>,
-) -> Vec<Row> {
+pub(super) fn rows(module: &Module<'_>, assembled: Option<(&str, BTreeMap<String, Usage>)>) -> Vec<Row> {
     let row = |entry: &Function<'_>| {
         let assembled = assembled.as_ref();
         let usage = assembled.and_then(|(_, usages)| usages.get(entry.name).copied());
         Row {
             name: entry.name.to_owned(),
-            arch: assembled
-                .filter(|_| usage.is_some())
-                .map(|(arch, _)| (*arch).to_owned()),
+            arch: assembled.filter(|_| usage.is_some()).map(|(arch, _)| (*arch).to_owned()),
             instructions: entry.instructions().count(),
             usage,
         }
     };
-    let entries = module
-        .functions
-        .iter()
-        .filter(|own| own.entry && own.body.is_some());
+    let entries = module.functions.iter().filter(|own| own.entry && own.body.is_some());
     let mut rows: Vec<_> = entries.map(row).collect();
     rows.sort_by_cached_key(|row| by_value(&row.name));
     rows
@@ -62,14 +54,7 @@ fn by_value(name: &str) -> Vec<(String, Option<u64>)> {
 }
 
 pub(super) fn text(rows: &[Row]) -> String {
-    let header = [
-        "kernel",
-        "registers",
-        "shared B",
-        "spilled B (st/ld)",
-        "stack B",
-        "PTX instructions",
-    ];
+    let header = ["kernel", "registers", "shared B", "spilled B (st/ld)", "stack B", "PTX instructions"];
     let cells = |row: &Row| {
         let cell = |value: fn(&Usage) -> String| row.usage.as_ref().map_or_else(String::new, value);
         [

@@ -92,19 +92,13 @@ impl Arch {
             let digits = number.trim_end_matches(['a', 'f']);
             let value: u32 = digits.parse().ok().filter(|_| digits.len() >= 2)?;
             let capability = (value / 10, value % 10);
-            Some(Self {
-                name: format!("sm_{number}"),
-                capability,
-            })
+            Some(Self { name: format!("sm_{number}"), capability })
         };
         arch().ok_or_else(|| "an architecture is written sm_90 or compute_90".to_owned())
     }
 
     fn of((major, minor): (u32, u32)) -> Self {
-        Self {
-            name: format!("sm_{major}{minor}"),
-            capability: (major, minor),
-        }
+        Self { name: format!("sm_{major}{minor}"), capability: (major, minor) }
     }
 }
 
@@ -116,10 +110,7 @@ struct Listing<'a> {
 
 impl<'a> Listing<'a> {
     fn new(text: &'a str) -> Result<Self, ParseError> {
-        Ok(Self {
-            source: Source::new(text),
-            tree: ptx::parse(text)?,
-        })
+        Ok(Self { source: Source::new(text), tree: ptx::parse(text)? })
     }
 
     /// The line of a place, from 1.
@@ -178,11 +169,7 @@ impl Subject {
         }
     }
 
-    fn of_kernels(
-        kernels: &'static Kernels,
-        requested: Option<&Arch>,
-        is_assembled: bool,
-    ) -> Result<Self, Error> {
+    fn of_kernels(kernels: &'static Kernels, requested: Option<&Arch>, is_assembled: bool) -> Result<Self, Error> {
         let capability = requested.map(|arch| arch.capability);
         let module = kernels
             .newest_for(capability)
@@ -223,8 +210,7 @@ impl Subject {
         self.arch.clone().unwrap_or_else(|| {
             let target = listing.tree.target.first();
             let own = target.and_then(|target| Arch::parse(target).ok());
-            own.filter(|own| own.capability >= Arch::TURING)
-                .map_or(Arch::of(Arch::TURING).name, |own| own.name)
+            own.filter(|own| own.capability >= Arch::TURING).map_or(Arch::of(Arch::TURING).name, |own| own.name)
         })
     }
 }

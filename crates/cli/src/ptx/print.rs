@@ -36,9 +36,7 @@ pub(super) fn function(
                 continue;
             }
         }
-        while let Some((_, loc)) =
-            instructions.next_if(|(instruction, _)| listing.line(instruction.at) <= number)
-        {
+        while let Some((_, loc)) = instructions.next_if(|(instruction, _)| listing.line(instruction.at) <= number) {
             if let (Some(interleave), Some(loc)) = (&mut interleave, loc) {
                 out.push_str(&interleave.lines_for(listing, loc));
             }
@@ -69,8 +67,6 @@ fn noise(listing: &Listing<'_>, function: &Function<'_>) -> BTreeSet<u32> {
 /// The line up to its comment.
 fn without_comment(line: &str) -> &str {
     let pieces = pieces(line);
-    let code = pieces
-        .iter()
-        .take_while(|piece| piece.kind != PieceKind::Comment);
+    let code = pieces.iter().take_while(|piece| piece.kind != PieceKind::Comment);
     line[..code.map(|piece| piece.text.len()).sum()].trim_end()
 }

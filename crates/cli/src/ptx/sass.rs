@@ -8,19 +8,10 @@ use crate::error::Error;
 ///
 /// `disassembly` is what `nvdisasm -c` prints, or with `-gi` what has source lines in it; these are shown if
 /// there is an `interleave`.
-pub(super) fn function(
-    disassembly: &str,
-    name: &str,
-    mut interleave: Option<Interleave>,
-) -> Result<String, Error> {
+pub(super) fn function(disassembly: &str, name: &str, mut interleave: Option<Interleave>) -> Result<String, Error> {
     let header = format!(".text.{name}:");
-    let section = disassembly
-        .lines()
-        .skip_while(|line| line.trim() != header)
-        .skip(1);
-    let body: Vec<&str> = section
-        .take_while(|line| !line.starts_with("//-"))
-        .collect();
+    let section = disassembly.lines().skip_while(|line| line.trim() != header).skip(1);
+    let body: Vec<&str> = section.take_while(|line| !line.starts_with("//-")).collect();
     if body.is_empty() {
         return Err(Error::no_function("nvdisasm's output", name));
     }
@@ -47,9 +38,7 @@ pub(super) fn function(
             out += &highlight::sass(&format!("        {instruction}"));
             out += "\n";
         } else if let Some(label) = label(line)
-            && body
-                .iter()
-                .any(|other| other.contains(&format!("({label})")))
+            && body.iter().any(|other| other.contains(&format!("({label})")))
         {
             out += &std::mem::take(&mut padding);
             out += &highlight::sass(&format!("{label}:"));
@@ -70,8 +59,7 @@ fn instruction(line: &str) -> Option<String> {
 }
 
 fn label(line: &str) -> Option<&str> {
-    line.strip_suffix(':')
-        .filter(|label| label.starts_with(".L") || label.starts_with('$'))
+    line.strip_suffix(':').filter(|label| label.starts_with(".L") || label.starts_with('$'))
 }
 
 /// `//## File "a.rs", line 9 inlined at "b.rs", line 47`: the first of the two. The call site follows on a

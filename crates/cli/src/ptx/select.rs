@@ -28,10 +28,7 @@ pub(super) fn select_one<'m, 'a>(
 ) -> Result<&'m Function<'a>, Error> {
     match named(module, catalog, name)?[..] {
         [function] => Ok(function),
-        ref several => Err(Error::several_kernels(
-            name,
-            several.iter().map(|own| own.name),
-        )),
+        ref several => Err(Error::several_kernels(name, several.iter().map(|own| own.name))),
     }
 }
 
@@ -77,10 +74,7 @@ fn named<'m, 'a>(
                 near(&nearest, "`ladder ptx` lists the kernels")
             )))
         }
-        _ => Err(Error::several_kernels(
-            name,
-            found.iter().map(|own| own.name),
-        )),
+        _ => Err(Error::several_kernels(name, found.iter().map(|own| own.name))),
     }
 }
 

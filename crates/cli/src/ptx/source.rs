@@ -24,12 +24,7 @@ pub(super) struct Interleave {
 impl Interleave {
     /// Looks for relative paths in these folders, in order.
     pub(super) fn new(roots: &[PathBuf]) -> Self {
-        Self {
-            roots: roots.to_owned(),
-            read: HashMap::new(),
-            shown: Vec::new(),
-            missing: BTreeSet::new(),
-        }
+        Self { roots: roots.to_owned(), read: HashMap::new(), shown: Vec::new(), missing: BTreeSet::new() }
     }
 
     /// A line of a file, from 1, without its indentation; `None` where there is no such file or line.

@@ -58,12 +58,7 @@ pub(super) fn text(function: &Function<'_>) -> String {
         let operations = classes.get(class)?;
         let count: usize = operations.values().sum();
         let share = (count * 100 + total / 2) / total.max(1);
-        Some([
-            class.to_owned(),
-            count.to_string(),
-            format!("{share} %"),
-            by_count(operations),
-        ])
+        Some([class.to_owned(), count.to_string(), format!("{share} %"), by_count(operations)])
     };
     let mut out = format!(
         "{}: {total} PTX instructions, backward branches: {}\n\n",
@@ -86,13 +81,7 @@ pub(super) fn text(function: &Function<'_>) -> String {
                     (bits.saturating_mul(elements) / 8).to_string(),
                 ),
             };
-            [
-                operation,
-                space.to_owned(),
-                access,
-                bytes,
-                count.to_string(),
-            ]
+            [operation, space.to_owned(), access, bytes, count.to_string()]
         };
         out += "\n";
         out += &table(header, 3..5, accesses.into_iter().map(row));
@@ -117,24 +106,20 @@ type Access = (String, &'static str, Option<(u32, u32)>);
 
 /// The modifiers that are part of a memory operation's name.
 const QUALIFIERS: [&str; 16] = [
-    "volatile", "relaxed", "acquire", "release", "acq_rel", "nc", "add", "min", "max", "exch",
-    "cas", "and", "or", "xor", "inc", "dec",
+    "volatile", "relaxed", "acquire", "release", "acq_rel", "nc", "add", "min", "max", "exch", "cas", "and", "or",
+    "xor", "inc", "dec",
 ];
 
 /// The memory instructions and their numbers.
 fn accesses(function: &Function<'_>) -> BTreeMap<Access, usize> {
     let mut accesses = BTreeMap::new();
     // A kernel's parameters lie in constant memory; reading them is not what this table is about.
-    let relevant = |instruction: &&Instruction<'_>| {
-        instruction.is_memory() && instruction.space() != Some(Space::Param)
-    };
+    let relevant =
+        |instruction: &&Instruction<'_>| instruction.is_memory() && instruction.space() != Some(Space::Param);
     for instruction in function.instructions().filter(relevant) {
         let modifiers = instruction.modifiers();
         let qualifiers = modifiers.filter(|modifier| QUALIFIERS.contains(modifier));
-        let operation: Vec<&str> = [instruction.operation()]
-            .into_iter()
-            .chain(qualifiers)
-            .collect();
+        let operation: Vec<&str> = [instruction.operation()].into_iter().chain(qualifiers).collect();
         let space = instruction.space().map_or("generic", Space::name);
         let access = (operation.join("."), space, instruction.access());
         *accesses.entry(access).or_default() += 1;

@@ -28,10 +28,7 @@ pub(super) fn paint(style: Style, text: impl Display) -> String {
 
 /// A status line: a word in bold, and what it is about.
 pub(super) fn status(err: &mut dyn Write, word: &str, about: &str) {
-    let word = paint(
-        AnsiColor::Green.on_default().bold(),
-        format_args!("{word:>12}"),
-    );
+    let word = paint(AnsiColor::Green.on_default().bold(), format_args!("{word:>12}"));
     // Nobody is left to tell.
     let _ = writeln!(err, "{word} {about}");
 }
@@ -45,15 +42,9 @@ pub(super) fn table<const N: usize>(
     let mut table = Table::new();
     table.load_style(presets::NOTHING).force_no_tty();
     table.set_header(header).add_rows(rows);
-    for column in table
-        .column_iter_mut()
-        .take(numbers.end)
-        .skip(numbers.start)
-    {
+    for column in table.column_iter_mut().take(numbers.end).skip(numbers.start) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let lines = table.lines();
-    lines
-        .map(|line| line.trim_end().to_owned() + "\n")
-        .collect()
+    lines.map(|line| line.trim_end().to_owned() + "\n").collect()
 }

@@ -49,10 +49,7 @@ fn the_list() {
     let rows = list::rows(&listing.tree, Some(("sm_75", usage::parse(PTXAS))));
     assert_snapshot!(list::text(&rows));
     assert_snapshot!("the_list_as_json", list::json(&rows));
-    assert_snapshot!(
-        "the_list_without_ptxas",
-        list::text(&list::rows(&listing.tree, None))
-    );
+    assert_snapshot!("the_list_without_ptxas", list::text(&list::rows(&listing.tree, None)));
 }
 
 #[test]
@@ -64,10 +61,7 @@ fn one_kernel() {
 fn one_kernel_verbatim_is_the_file_s_own_text() {
     let text = plain(&printed("sum_64", true, false));
     assert!(PTX.contains(&text), "{text}");
-    assert!(
-        text.contains(".loc\t1 14 0 ") && text.contains("$L__tmp0:"),
-        "{text}"
-    );
+    assert!(text.contains(".loc\t1 14 0 ") && text.contains("$L__tmp0:"), "{text}");
 }
 
 #[test]
@@ -150,14 +144,7 @@ fn architectures() {
     let arch = |text| Arch::parse(text).map(|own| (own.name, own.capability));
     assert_eq!(arch("sm_90a"), Ok(("sm_90a".to_owned(), (9, 0))));
     assert_eq!(arch("compute_120"), Ok(("sm_120".to_owned(), (12, 0))));
-    for text in [
-        "",
-        "90",
-        "sm_9",
-        "sm_x0",
-        "sm_-90",
-        "sm_99999999999999999999",
-    ] {
+    for text in ["", "90", "sm_9", "sm_x0", "sm_-90", "sm_99999999999999999999"] {
         assert!(arch(text).is_err(), "{text}");
     }
 }
@@ -168,10 +155,7 @@ fn read_and_show(text: &str) {
     let listing = match Listing::new(text) {
         Ok(listing) => listing,
         Err(error) => {
-            assert!(
-                (1..=text.lines().count().max(1) + 1).contains(&(error.line as usize)),
-                "{error} in:\n{text}"
-            );
+            assert!((1..=text.lines().count().max(1) + 1).contains(&(error.line as usize)), "{error} in:\n{text}");
             return;
         }
     };
@@ -188,11 +172,8 @@ fn read_and_show(text: &str) {
 
 /// Pieces that PTX is made of.
 fn piece() -> impl Strategy<Value = &'static str> {
-    let words: Vec<_> = pieces(PTX)
-        .into_iter()
-        .filter(|piece| piece.kind != PieceKind::Blank)
-        .map(|piece| piece.text)
-        .collect();
+    let words: Vec<_> =
+        pieces(PTX).into_iter().filter(|piece| piece.kind != PieceKind::Blank).map(|piece| piece.text).collect();
     prop::sample::select(words)
 }
 

@@ -45,8 +45,7 @@ struct Columns {
     column: Vec<ColumnText>,
 }
 
-static COLUMNS: LazyLock<Columns> =
-    LazyLock::new(|| embedded("columns.toml", include_str!("columns.toml")));
+static COLUMNS: LazyLock<Columns> = LazyLock::new(|| embedded("columns.toml", include_str!("columns.toml")));
 
 impl ColumnText {
     /// The text of a column.
@@ -99,9 +98,7 @@ impl ColumnText {
         if numbers.iter().all(Option::is_none) {
             return None;
         }
-        let numbers = numbers
-            .into_iter()
-            .map(|own| own.unwrap_or(NOTHING.to_owned()));
+        let numbers = numbers.into_iter().map(|own| own.unwrap_or(NOTHING.to_owned()));
         let unit = match self.unit {
             Unit::Percent => " %",
             Unit::None | Unit::Bytes => "",

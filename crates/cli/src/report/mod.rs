@@ -37,11 +37,7 @@ fn table(report: &Report) -> Table {
     let texts = counted.into_iter().chain(timed).flatten();
     let texts: Vec<_> = texts.map(|&column| ColumnText::of(column)).collect();
 
-    let columns = [
-        Column::name("rung"),
-        Column::text("grid × block"),
-        Column::text("result"),
-    ];
+    let columns = [Column::name("rung"), Column::text("grid × block"), Column::text("result")];
     let headings = texts.iter().map(|text| text.heading());
     let mut table = Table::new(columns.into_iter().chain(headings));
     for (index, outcome) in report.outcomes.iter().enumerate() {
@@ -71,10 +67,7 @@ fn caption(report: &Report, provenance: &Provenance) -> Vec<String> {
     };
     let mut lines = vec![
         format!("{} on {device}", ladder.name),
-        format!(
-            "{}, {timing}; {}; {}",
-            report.title, provenance.date, provenance.toolchain
-        ),
+        format!("{}, {timing}; {}; {}", report.title, provenance.date, provenance.toolchain),
     ];
     lines.extend(report.left_out.iter().map(|why| format!("left out: {why}")));
     if report.counted() {
@@ -97,17 +90,13 @@ pub fn regime(bytes: u64, sets: usize, l2: u64) -> String {
     let (data, cache) = (size::bytes(bytes), size::bytes(l2));
     let all = bytes.saturating_mul(sets as u64);
     if bytes > l2 {
-        format!(
-            "the data ({data}) are larger than the L2 cache ({cache}): these are the memory's numbers"
-        )
+        format!("the data ({data}) are larger than the L2 cache ({cache}): these are the memory's numbers")
     } else if all >= 2 * l2 {
         format!(
             "the data ({data}) fit into the L2 cache ({cache}), but launches take {sets} sets of them in turn: \
              these are the memory's numbers"
         )
     } else {
-        format!(
-            "the data ({data}) fit into the L2 cache ({cache}): these are the cache's numbers, not the memory's"
-        )
+        format!("the data ({data}) fit into the L2 cache ({cache}): these are the cache's numbers, not the memory's")
     }
 }

@@ -3,12 +3,7 @@
 use super::{Form, Ty};
 
 fn form(text: String, to: Ty, from: &[Ty]) -> Form {
-    Form {
-        opcode: text,
-        to,
-        and_predicate: false,
-        from: from.to_vec(),
-    }
+    Form { opcode: text, to, and_predicate: false, from: from.to_vec() }
 }
 
 pub(super) fn forms() -> Vec<Form> {
@@ -18,18 +13,9 @@ pub(super) fn forms() -> Vec<Form> {
 /// Chains of three instructions with a carry: each that writes it, before each that reads and writes it, before each
 /// that reads it. The result mixes the values of the last two.
 fn carries() -> Vec<Form> {
-    const OPS: [(&str, &str, bool); 4] = [
-        ("add", "addc", false),
-        ("sub", "subc", false),
-        ("mad.lo", "madc.lo", true),
-        ("mad.hi", "madc.hi", true),
-    ];
-    let types = [
-        ("u32", Ty::B32),
-        ("s32", Ty::B32),
-        ("u64", Ty::B64),
-        ("s64", Ty::B64),
-    ];
+    const OPS: [(&str, &str, bool); 4] =
+        [("add", "addc", false), ("sub", "subc", false), ("mad.lo", "madc.lo", true), ("mad.hi", "madc.hi", true)];
+    let types = [("u32", Ty::B32), ("s32", Ty::B32), ("u64", Ty::B64), ("s64", Ty::B64)];
     let mut forms = Vec::new();
     for (name, ty) in types {
         let r = ty.register();
@@ -59,8 +45,7 @@ fn carries() -> Vec<Form> {
 
 /// `mov` of registers that are made of parts, and that are taken apart and put together the other way round.
 fn parts() -> Vec<Form> {
-    let bytes =
-        "cvt.u8.u16 %c1, %h1; cvt.u8.u16 %c2, %h2; cvt.u8.u16 %c3, %h3; cvt.u8.u16 %c4, %h4;";
+    let bytes = "cvt.u8.u16 %c1, %h1; cvt.u8.u16 %c2, %h2; cvt.u8.u16 %c3, %h3; cvt.u8.u16 %c4, %h4;";
     let halves = [Ty::B16; 4];
     [
         ("mov.b32 %r0, {%h1, %h2};", Ty::B32, &halves[..2]),
@@ -68,36 +53,12 @@ fn parts() -> Vec<Form> {
         ("mov.b64 %rd0, {%r1, %r2};", Ty::B64, &[Ty::B32; 2]),
         ("BYTES mov.b16 %h0, {%c1, %c2};", Ty::B16, &halves),
         ("BYTES mov.b32 %r0, {%c1, %c2, %c3, %c4};", Ty::B32, &halves),
-        (
-            "mov.b32 {%h5, %h6}, %r1; mov.b32 %r0, {%h6, %h5};",
-            Ty::B32,
-            &[Ty::B32],
-        ),
-        (
-            "mov.b32 {_, %h5}, %r1; mov.b32 {%h6, _}, %r1; mov.b32 %r0, {%h5, %h6};",
-            Ty::B32,
-            &[Ty::B32],
-        ),
-        (
-            "mov.b64 {%r5, %r6}, %rd1; mov.b64 %rd0, {%r6, %r5};",
-            Ty::B64,
-            &[Ty::B64],
-        ),
-        (
-            "mov.b64 {%h3, %h4, %h5, %h6}, %rd1; mov.b64 %rd0, {%h6, %h4, %h3, %h5};",
-            Ty::B64,
-            &[Ty::B64],
-        ),
-        (
-            "mov.b16 {%c5, %c6}, %h1; mov.b16 %h0, {%c6, %c5};",
-            Ty::B16,
-            &[Ty::B16],
-        ),
-        (
-            "mov.b32 {%c3, %c4, %c5, %c6}, %r1; mov.b32 %r0, {%c6, %c4, %c3, %c5};",
-            Ty::B32,
-            &[Ty::B32],
-        ),
+        ("mov.b32 {%h5, %h6}, %r1; mov.b32 %r0, {%h6, %h5};", Ty::B32, &[Ty::B32]),
+        ("mov.b32 {_, %h5}, %r1; mov.b32 {%h6, _}, %r1; mov.b32 %r0, {%h5, %h6};", Ty::B32, &[Ty::B32]),
+        ("mov.b64 {%r5, %r6}, %rd1; mov.b64 %rd0, {%r6, %r5};", Ty::B64, &[Ty::B64]),
+        ("mov.b64 {%h3, %h4, %h5, %h6}, %rd1; mov.b64 %rd0, {%h6, %h4, %h3, %h5};", Ty::B64, &[Ty::B64]),
+        ("mov.b16 {%c5, %c6}, %h1; mov.b16 %h0, {%c6, %c5};", Ty::B16, &[Ty::B16]),
+        ("mov.b32 {%c3, %c4, %c5, %c6}, %r1; mov.b32 %r0, {%c6, %c4, %c3, %c5};", Ty::B32, &[Ty::B32]),
     ]
     .map(|(text, to, from)| form(text.replace("BYTES", bytes), to, from))
     .to_vec()

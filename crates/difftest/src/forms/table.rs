@@ -8,16 +8,8 @@ use simt::forms::rows;
 use super::{Form, REGISTERS, Ty};
 
 /// Instructions of those classes that do not compute with values alone.
-const OF_ADDRESSES: [&str; 8] = [
-    "cvta",
-    "isspacep",
-    "mapa",
-    "getctarank",
-    "createpolicy",
-    "alloca",
-    "stacksave",
-    "stackrestore",
-];
+const OF_ADDRESSES: [&str; 8] =
+    ["cvta", "isspacep", "mapa", "getctarank", "createpolicy", "alloca", "stacksave", "stackrestore"];
 
 /// Whether an H200, of sm_90, cannot run a form that `simt` runs: these need sm_100.
 fn needs_a_later_gpu(form: &Form) -> bool {
@@ -29,10 +21,7 @@ fn needs_a_later_gpu(form: &Form) -> bool {
 /// for invalid, and did not say which.
 fn is_not_yet_recorded(form: &Form) -> bool {
     let is_of_video = form.opcode.starts_with('v');
-    is_of_video
-        || ["e4m3x2", "e5m2x2", "b128"]
-            .iter()
-            .any(|word| form.opcode.contains(word))
+    is_of_video || ["e4m3x2", "e5m2x2", "b128"].iter().any(|word| form.opcode.contains(word))
 }
 
 /// Candidates of which `simt` is asked at once.
@@ -43,9 +32,7 @@ pub(super) fn forms() -> Vec<Form> {
     let mut forms = Vec::new();
     let mut conversions = 0;
     let known = run_by_simt().into_iter();
-    for form in known
-        .filter(|form| !has_carry(form) && !needs_a_later_gpu(form) && !is_not_yet_recorded(form))
-    {
+    for form in known.filter(|form| !has_carry(form) && !needs_a_later_gpu(form) && !is_not_yet_recorded(form)) {
         conversions += usize::from(form.opcode.starts_with("cvt."));
         forms.extend(wider(&form, conversions));
         forms.push(form);
@@ -65,10 +52,7 @@ pub(super) fn run_by_simt() -> Vec<Form> {
     }
     let runs = candidates.chunks(AT_ONCE).flat_map(are_run);
     let runs: Vec<bool> = runs.collect();
-    let known = candidates
-        .into_iter()
-        .zip(runs)
-        .filter(|(_, is_run)| *is_run);
+    let known = candidates.into_iter().zip(runs).filter(|(_, is_run)| *is_run);
     // Rows overlap.
     let mut seen = HashSet::new();
     let known = known.map(|(form, _)| form);
@@ -84,10 +68,7 @@ pub(super) fn has_carry(form: &Form) -> bool {
 
 fn computes(name: &str) -> bool {
     use Class::{Compare, Convert, Float, Integer, Logic};
-    matches!(
-        class(name),
-        Some(Integer | Logic | Float | Compare | Convert)
-    ) && !OF_ADDRESSES.contains(&name)
+    matches!(class(name), Some(Integer | Logic | Float | Compare | Convert)) && !OF_ADDRESSES.contains(&name)
 }
 
 /// The type of that name.
@@ -127,12 +108,7 @@ fn with_operands(words: &[&str], tokens: &[&str]) -> Vec<Form> {
         _ => Ty::B32,
     };
     let letter = |token: &str| token.trim_start_matches('~').chars().next().unwrap_or('x');
-    let kinds: Vec<Ty> = tokens
-        .iter()
-        .map(|token| letter(token))
-        .enumerate()
-        .map(kind)
-        .collect();
+    let kinds: Vec<Ty> = tokens.iter().map(|token| letter(token)).enumerate().map(kind).collect();
     let fewer = usize::from(tokens.iter().any(|token| token.contains('~')));
     let pairs: &[bool] = match tokens[0] {
         token if token.ends_with("|P") => &[true],
@@ -161,11 +137,7 @@ fn wider(form: &Form, number: usize) -> Option<Form> {
         1 => (form.to, Ty::B64),
         _ => (Ty::B32, Ty::B32),
     };
-    let wider = Form {
-        to,
-        from: vec![from],
-        ..form.clone()
-    };
+    let wider = Form { to, from: vec![from], ..form.clone() };
     let is_new = (to, from) != (form.to, form.from[0]);
     // An f32 in 64 bits is for simt alone: ptxas finds no way to move it there.
     let is_odd = form.to == Ty::F32 && to == Ty::B64;

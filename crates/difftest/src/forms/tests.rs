@@ -17,9 +17,6 @@ fn whatever_has_a_carry_stands_in_a_chain() {
     assert_eq!(carrying.len(), 48);
     for form in carrying {
         let name = format!("{} ", form.opcode);
-        assert!(
-            chains.iter().any(|chain| chain.opcode.contains(&name)),
-            "{name}"
-        );
+        assert!(chains.iter().any(|chain| chain.opcode.contains(&name)), "{name}");
     }
 }

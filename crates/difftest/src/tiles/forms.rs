@@ -34,9 +34,7 @@ fn held(ty: &str, count: usize) -> usize {
 
 /// Names of registers in braces.
 fn list(letter: &str, first: usize, count: usize) -> String {
-    let names: Vec<String> = (first..first + count)
-        .map(|at| format!("%{letter}{at}"))
-        .collect();
+    let names: Vec<String> = (first..first + count).map(|at| format!("%{letter}{at}")).collect();
     format!("{{{}}}", names.join(","))
 }
 
@@ -52,36 +50,18 @@ pub(super) fn all() -> Vec<Form> {
 }
 
 /// An instruction on registers, with D in the registers of C.
-fn multiply(
-    name: String,
-    sides: [usize; 3],
-    types: [&str; 4],
-    metadata: Option<(Elements, usize)>,
-) -> Form {
+fn multiply(name: String, sides: [usize; 3], types: [&str; 4], metadata: Option<(Elements, usize)>) -> Form {
     let [m, n, k] = sides;
     let [d, a, b, c] = types;
-    let quads = if sides == [8, 8, 4] && a == "f16" {
-        4
-    } else {
-        1
-    };
+    let quads = if sides == [8, 8, 4] && a == "f16" { 4 } else { 1 };
     let own = if metadata.is_some() { k / 2 } else { k };
-    let counts = [
-        held(a, m * own * quads),
-        held(b, n * k * quads),
-        held(c, m * n * quads),
-        held(d, m * n * quads),
-    ];
+    let counts = [held(a, m * own * quads), held(b, n * k * quads), held(c, m * n * quads), held(d, m * n * quads)];
     let is_wide = a == "f64";
     let letter = if is_wide { "rd" } else { "r" };
     let first_c = counts[0] + counts[1];
     let sums = first_c + counts[2] + usize::from(metadata.is_some());
-    let mut inputs = [
-        vec![elements(a); counts[0]],
-        vec![elements(b); counts[1]],
-        vec![elements(c); counts[2]],
-    ]
-    .concat();
+    let mut inputs =
+        [vec![elements(a); counts[0]], vec![elements(b); counts[1]], vec![elements(c); counts[2]]].concat();
     let mut text = format!(
         "{name} {}, {}, {}, {}",
         list(letter, sums, counts[3]),
@@ -94,14 +74,7 @@ fn multiply(
         text += &format!(", %r{}, {selector}", sums - 1);
     }
     text += ";";
-    Form {
-        name: text.clone(),
-        text,
-        inputs,
-        outputs: (sums..sums + counts[3]).collect(),
-        is_wide,
-        threads: 32,
-    }
+    Form { name: text.clone(), text, inputs, outputs: (sums..sums + counts[3]).collect(), is_wide, threads: 32 }
 }
 
 fn dense(all: &mut Vec<Form>) {
@@ -158,54 +131,28 @@ fn dense(all: &mut Vec<Form>) {
 }
 
 /// Lengths of products, types, `.satfinite`, and the length of which there is one selector.
-type Sparse = (
-    &'static [usize],
-    &'static [[&'static str; 4]],
-    &'static str,
-    usize,
-);
+type Sparse = (&'static [usize], &'static [[&'static str; 4]], &'static str, usize);
 
 fn sparse(all: &mut Vec<Form>) {
     let rows: [Sparse; 6] = [
         (
             &[16, 32],
-            &[
-                ["f32", "f16", "f16", "f32"],
-                ["f16", "f16", "f16", "f16"],
-                ["f32", "bf16", "bf16", "f32"],
-            ],
+            &[["f32", "f16", "f16", "f32"], ["f16", "f16", "f16", "f16"], ["f32", "bf16", "bf16", "f32"]],
             "",
             64,
         ),
         (&[8, 16], &[["f32", "tf32", "tf32", "f32"]], "", 32),
         (
             &[32, 64],
-            &[
-                ["s32", "s8", "s8", "s32"],
-                ["s32", "u8", "s8", "s32"],
-                ["s32", "s8", "u8", "s32"],
-            ],
+            &[["s32", "s8", "s8", "s32"], ["s32", "u8", "s8", "s32"], ["s32", "s8", "u8", "s32"]],
             ".satfinite",
             64,
         ),
         (&[32, 64], &[["s32", "u8", "u8", "s32"]], "", 64),
-        (
-            &[64, 128],
-            &[
-                ["s32", "s4", "u4", "s32"],
-                ["s32", "u4", "s4", "s32"],
-                ["s32", "s4", "s4", "s32"],
-            ],
-            "",
-            128,
-        ),
+        (&[64, 128], &[["s32", "s4", "u4", "s32"], ["s32", "u4", "s4", "s32"], ["s32", "s4", "s4", "s32"]], "", 128),
         (
             &[64],
-            &[
-                ["f32", "e4m3", "e4m3", "f32"],
-                ["f32", "e5m2", "e4m3", "f32"],
-                ["f32", "e4m3", "e5m2", "f32"],
-            ],
+            &[["f32", "e4m3", "e4m3", "f32"], ["f32", "e5m2", "e4m3", "f32"], ["f32", "e4m3", "e5m2", "f32"]],
             "",
             64,
         ),
@@ -215,19 +162,13 @@ fn sparse(all: &mut Vec<Form>) {
             for own in types {
                 for selector in 0..once / k {
                     let [d, a, b, c] = own;
-                    let name = format!(
-                        "mma.sp::ordered_metadata.sync.aligned.m16n8k{k}.row.col{saturates}.{d}.{a}.{b}.{c}"
-                    );
+                    let name =
+                        format!("mma.sp::ordered_metadata.sync.aligned.m16n8k{k}.row.col{saturates}.{d}.{a}.{b}.{c}");
                     let metadata = match *a {
                         "tf32" => Elements::OneOfTwo,
                         _ => Elements::TwoOfFour,
                     };
-                    all.push(multiply(
-                        name,
-                        [16, 8, *k],
-                        *own,
-                        Some((metadata, selector)),
-                    ));
+                    all.push(multiply(name, [16, 8, *k], *own, Some((metadata, selector))));
                 }
             }
         }
@@ -248,8 +189,7 @@ fn moves(all: &mut Vec<Form>) {
     };
     // Each lane has 16 bytes of shared memory, and the row of another.
     let at = "mad.lo.u32 %at, %id, 16, %shared;";
-    let store =
-        "st.shared.v4.u32 [%at], {%r0,%r1,%r2,%r3};\nbar.warp.sync -1;\nxor.b32 %at, %at, 0x50;";
+    let store = "st.shared.v4.u32 [%at], {%r0,%r1,%r2,%r3};\nbar.warp.sync -1;\nxor.b32 %at, %at, 0x50;";
     for (count, matrices) in [("x1", 1), ("x2", 2), ("x4", 4)] {
         for transposed in ["", ".trans"] {
             let name = format!("ldmatrix.sync.aligned.m8n8.{count}{transposed}.shared.b16");
@@ -298,8 +238,7 @@ fn through_memory(all: &mut Vec<Form>) {
         for of_a in ["row", "col"] {
             for of_b in ["row", "col"] {
                 let is_plain = (of_a, of_b) == ("row", "col");
-                let too_short =
-                    of_a == "col" && is_short(sides[0]) || of_b == "row" && is_short(sides[1]);
+                let too_short = of_a == "col" && is_short(sides[0]) || of_b == "row" && is_short(sides[1]);
                 if is_plain || element >= 8 && !too_short {
                     all.push(tile(sides, types, end, of_a, of_b));
                 }
@@ -335,36 +274,25 @@ fn tile(sides: [usize; 3], types: [&str; 4], end: &str, of_a: &str, of_b: &str) 
         first += count;
     }
     text += "bar.warp.sync -1;\n";
-    let stride =
-        |layout: &str, rows: usize, columns: usize| if layout == "row" { columns } else { rows };
+    let stride = |layout: &str, rows: usize, columns: usize| if layout == "row" { columns } else { rows };
     let base = if is_wide { 8 } else { 40 };
     let firsts = [base, base + held[0], base + held[0] + held[1]];
-    let loads = [
-        ("a", of_a, a, stride(of_a, m, k)),
-        ("b", of_b, b, stride(of_b, k, n)),
-        ("c", of_b, c, stride(of_b, m, n)),
-    ];
+    let loads =
+        [("a", of_a, a, stride(of_a, m, k)), ("b", of_b, b, stride(of_b, k, n)), ("c", of_b, c, stride(of_b, m, n))];
     for (part, (name, layout, ty, stride)) in loads.into_iter().enumerate() {
         let to = list(letter, firsts[part], held[part]);
         let place = part * 4096;
-        text += &format!(
-            "wmma.load.{name}.sync.aligned.{layout}.{shape}.shared.{ty} {to}, [%shared+{place}], {stride};\n"
-        );
+        text +=
+            &format!("wmma.load.{name}.sync.aligned.{layout}.{shape}.shared.{ty} {to}, [%shared+{place}], {stride};\n");
     }
-    let typed = if a == "f16" {
-        format!("{d}.{c}")
-    } else {
-        format!("{d}.{a}.{b}.{c}")
-    };
+    let typed = if a == "f16" { format!("{d}.{c}") } else { format!("{d}.{a}.{b}.{c}") };
     let (op, end) = match end.strip_suffix(".popc") {
         Some(_) => (end, ""),
         None => ("", end),
     };
     let name = format!("wmma.mma{op}.sync.aligned.{of_a}.{of_b}.{shape}.{typed}{end}");
     let to = list(letter, firsts[2] + held[2], held[3]);
-    let from: Vec<String> = (0..3)
-        .map(|part| list(letter, firsts[part], held[part]))
-        .collect();
+    let from: Vec<String> = (0..3).map(|part| list(letter, firsts[part], held[part])).collect();
     text += &format!("{name} {to}, {};\n", from.join(", "));
     let stride = stride(of_a, m, n);
     text += &format!(
@@ -377,17 +305,7 @@ fn tile(sides: [usize; 3], types: [&str; 4], end: &str, of_a: &str, of_b: &str) 
         let (place, register) = (12288 + at * 32 * word, first + at);
         text += &format!("ld.shared.{width} %{letter}{register}, [%at+{place}];\n");
     }
-    let inputs = counts
-        .iter()
-        .zip([a, b, c])
-        .flat_map(|(count, ty)| vec![elements(ty); *count]);
+    let inputs = counts.iter().zip([a, b, c]).flat_map(|(count, ty)| vec![elements(ty); *count]);
     // The fragments are compared too: what a lane holds is nowhere said, but programs see it.
-    Form {
-        name,
-        text,
-        inputs: inputs.collect(),
-        outputs: (firsts[0]..first + results).collect(),
-        is_wide,
-        threads: 32,
-    }
+    Form { name, text, inputs: inputs.collect(), outputs: (firsts[0]..first + results).collect(), is_wide, threads: 32 }
 }

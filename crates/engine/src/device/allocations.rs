@@ -14,10 +14,7 @@ pub(super) struct Allocations<B> {
 
 impl<B> Allocations<B> {
     pub(super) fn new() -> Self {
-        Self {
-            buffers: BTreeMap::new(),
-            next_id: 0,
-        }
+        Self { buffers: BTreeMap::new(), next_id: 0 }
     }
 
     /// Adds a buffer and returns its handle, which no other buffer gets.
@@ -48,18 +45,10 @@ impl<B> Allocations<B> {
     ///
     /// # Errors
     /// [`Error::Launch`] when there are fewer bound buffers, [`Error::Device`] when the buffer is not in use.
-    pub(super) fn argument(
-        &self,
-        launch: &Launch,
-        bound: &[BufferId],
-        index: usize,
-    ) -> Result<&B, Error> {
-        let id = bound.get(index).ok_or_else(|| {
-            Error::launch(
-                launch,
-                format!("buffer {index} of {} is an argument", bound.len()),
-            )
-        })?;
+    pub(super) fn argument(&self, launch: &Launch, bound: &[BufferId], index: usize) -> Result<&B, Error> {
+        let id = bound
+            .get(index)
+            .ok_or_else(|| Error::launch(launch, format!("buffer {index} of {} is an argument", bound.len())))?;
         self.get(*id)
     }
 }
@@ -73,9 +62,6 @@ fn not_in_use(id: BufferId) -> Error {
 pub(super) fn check_size(doing: &'static str, buffer: usize, copied: usize) -> Result<(), Error> {
     match buffer == copied {
         true => Ok(()),
-        false => Err(Error::device(
-            doing,
-            format!("the buffer has {buffer} bytes, not {copied}"),
-        )),
+        false => Err(Error::device(doing, format!("the buffer has {buffer} bytes, not {copied}"))),
     }
 }

@@ -34,11 +34,7 @@ pub(super) struct Compiled<M> {
 
 impl<M> Codes<M> {
     /// Takes the newest of `kernels` that a device of this compute capability can run.
-    pub(super) fn new(
-        kernels: &'static [Ptx],
-        capability: Option<(u32, u32)>,
-        lines: SourceLines,
-    ) -> Self {
+    pub(super) fn new(kernels: &'static [Ptx], capability: Option<(u32, u32)>, lines: SourceLines) -> Self {
         // A device too old for all modules gets the oldest, so that its driver reports why it cannot run it.
         let own = Ptx::newest(kernels, capability).or(kernels.first());
         Self {
@@ -71,11 +67,7 @@ impl<M> Codes<M> {
             Code::Loaded(index) => 1 + index as usize,
         };
         let own = (place, Some(launch.entry.clone()));
-        let key = if self.compiled.contains_key(&own) {
-            own
-        } else {
-            self.compile(launch, own, compile)?
-        };
+        let key = if self.compiled.contains_key(&own) { own } else { self.compile(launch, own, compile)? };
         Ok(&self.compiled[&key])
     }
 
@@ -87,12 +79,10 @@ impl<M> Codes<M> {
         own: (usize, Option<String>),
         mut compile: impl FnMut(&str) -> Result<M, Error>,
     ) -> Result<(usize, Option<String>), Error> {
-        let source = self.sources.get(own.0).ok_or_else(|| {
-            Error::launch(
-                launch,
-                format!("{:?} was not loaded into this device", launch.code),
-            )
-        })?;
+        let source = self
+            .sources
+            .get(own.0)
+            .ok_or_else(|| Error::launch(launch, format!("{:?} was not loaded into this device", launch.code)))?;
         let outline = source.outline();
         if !outline.has_entry(&launch.entry) {
             let missing = || Error::launch(launch, "the PTX has no such entry");
@@ -125,11 +115,7 @@ impl<M> Codes<M> {
         let kernels: &'static [Ptx] = self.kernels;
         let has_it = |ptx: &&'static Ptx| ptx.outline().has_entry(&launch.entry);
         let newer = kernels.iter().find(has_it)?;
-        Some(Error::NeedsNewer {
-            entry: launch.entry.clone(),
-            needs: newer.capability,
-            has,
-        })
+        Some(Error::NeedsNewer { entry: launch.entry.clone(), needs: newer.capability, has })
     }
 }
 
@@ -145,12 +131,7 @@ impl Source {
 impl<M> Compiled<M> {
     fn new(module: M, ptx: &Outline<'_>) -> Self {
         let entries = ptx.entries();
-        Self {
-            module,
-            parameters: entries
-                .map(|entry| (entry.name.to_owned(), entry.parameter_bytes))
-                .collect(),
-        }
+        Self { module, parameters: entries.map(|entry| (entry.name.to_owned(), entry.parameter_bytes)).collect() }
     }
 }
 

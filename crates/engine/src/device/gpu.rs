@@ -20,9 +20,7 @@ use ptx::extract::SourceLines;
 
 use super::allocations::{Allocations, check_size};
 use super::code::{Codes, Compiled};
-use super::{
-    BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Resident,
-};
+use super::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Resident};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
@@ -60,13 +58,9 @@ impl Gpu {
     pub fn open(kernels: &'static Kernels) -> Result<Self, Error> {
         let status = libcuda::status();
         if !status.is_loaded() {
-            return Err(Error::NoGpu {
-                what: status.to_string(),
-            });
+            return Err(Error::NoGpu { what: status.to_string() });
         }
-        let none = |reason| Error::NoGpu {
-            what: format!("{status} finds no GPU ({reason})"),
-        };
+        let none = |reason| Error::NoGpu { what: format!("{status} finds no GPU ({reason})") };
         cust::init(cust::CudaFlags::empty()).map_err(|e| none(describe(e)))?;
         let device = CudaDevice::get_device(0).map_err(|e| none(describe(e)))?;
 
@@ -113,12 +107,7 @@ impl Gpu {
     }
 
     /// Enqueues a kernel on the stream, after the event `start` when the launch is timed.
-    fn enqueue(
-        &mut self,
-        launch: &Launch,
-        bound: &[BufferId],
-        is_timed: bool,
-    ) -> Result<(), Error> {
+    fn enqueue(&mut self, launch: &Launch, bound: &[BufferId], is_timed: bool) -> Result<(), Error> {
         let cuda = refused_by_cuda(launch);
 
         let Compiled { module, parameters } = self.codes.get(launch, compile)?;
@@ -129,9 +118,7 @@ impl Gpu {
         if *parameters != given {
             return Err(Error::launch(
                 launch,
-                format!(
-                    "the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"
-                ),
+                format!("the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"),
             ));
         }
         let function = module.get_function(&launch.entry).map_err(&cuda)?;
@@ -163,16 +150,8 @@ impl Gpu {
         // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
         // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
         // kernel does with the device's memory cannot touch the host's.
-        unsafe {
-            self.stream.stream.launch(
-                &function,
-                (gx, gy, gz),
-                (bx, by, bz),
-                launch.shared_bytes,
-                &args,
-            )
-        }
-        .map_err(&cuda)?;
+        unsafe { self.stream.stream.launch(&function, (gx, gy, gz), (bx, by, bz), launch.shared_bytes, &args) }
+            .map_err(&cuda)?;
         Ok(())
     }
 }
@@ -188,8 +167,7 @@ impl Device for Gpu {
 
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
         // SAFETY: any bytes are valid u8, so that uninitialized device memory can be copied from.
-        let buffer =
-            unsafe { DeviceBuffer::uninitialized(bytes) }.map_err(failed("allocating a buffer"))?;
+        let buffer = unsafe { DeviceBuffer::uninitialized(bytes) }.map_err(failed("allocating a buffer"))?;
         Ok(self.buffers.add(buffer))
     }
 
@@ -223,8 +201,7 @@ impl Device for Gpu {
         check_size(doing, target.len(), source.len())?;
         // SAFETY: both buffers stay allocated until the copy is over: freeing device memory waits for the
         // work that was given to the device before.
-        unsafe { source.async_copy_to(&mut target.index(..), &self.stream.stream) }
-            .map_err(failed(doing))
+        unsafe { source.async_copy_to(&mut target.index(..), &self.stream.stream) }.map_err(failed(doing))
     }
 
     fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
@@ -267,23 +244,12 @@ impl Device for Gpu {
         self.finish().map_err(refused_by_cuda(launch))
     }
 
-    fn call(
-        &mut self,
-        what: &str,
-        bound: &[BufferId],
-        enqueue: Enqueue<'_>,
-    ) -> Result<LaunchResult, Error> {
-        let failed = |reason| Error::Call {
-            what: what.to_owned(),
-            reason,
-        };
+    fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
+        let failed = |reason| Error::Call { what: what.to_owned(), reason };
         let cuda = |error| failed(describe(error));
         let memory = bound.iter().map(|&id| {
             let buffer = self.buffers.get(id)?;
-            Ok(DeviceMemory {
-                address: buffer.as_device_ptr().as_raw(),
-                bytes: buffer.len() as u64,
-            })
+            Ok(DeviceMemory { address: buffer.as_device_ptr().as_raw(), bytes: buffer.len() as u64 })
         });
         let memory = memory.collect::<Result<Vec<_>, Error>>()?;
         let owner = Rc::clone(&self.stream);
@@ -323,8 +289,7 @@ fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
 fn resident(function: &Function<'_>, launch: &Launch) -> Result<Resident, CudaError> {
     let attribute = |which| function.get_attribute(which).map(i32::unsigned_abs);
     // This is more than a block has without an opt-in, and the device may not have as much.
-    let fits =
-        launch.shared_bytes <= MAX_SHARED || allow_shared(function, launch.shared_bytes).is_ok();
+    let fits = launch.shared_bytes <= MAX_SHARED || allow_shared(function, launch.shared_bytes).is_ok();
     let ([x, y, z], shared) = (launch.block, launch.shared_bytes as usize);
     Ok(Resident {
         registers: attribute(FunctionAttribute::NumRegisters)?,
@@ -332,9 +297,7 @@ fn resident(function: &Function<'_>, launch: &Launch) -> Result<Resident, CudaEr
         local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
         max_threads: attribute(FunctionAttribute::MaxThreadsPerBlock)?,
         blocks: match fits {
-            true => {
-                function.max_active_blocks_per_multiprocessor(BlockSize::xyz(x, y, z), shared)?
-            }
+            true => function.max_active_blocks_per_multiprocessor(BlockSize::xyz(x, y, z), shared)?,
             false => 0,
         },
     })

@@ -36,10 +36,7 @@ pub struct LaunchResult {
 impl LaunchResult {
     /// The result of a launch that took this long.
     pub fn timed(time_ns: f64) -> Self {
-        Self {
-            time_ns: Some(time_ns),
-            counters: Vec::new(),
-        }
+        Self { time_ns: Some(time_ns), counters: Vec::new() }
     }
 }
 
@@ -227,17 +224,9 @@ pub trait Device {
     ///
     /// # Errors
     /// [`Error::Call`] when `enqueue` or its work fails, and when the device has no stream.
-    fn call(
-        &mut self,
-        what: &str,
-        bound: &[BufferId],
-        enqueue: Enqueue<'_>,
-    ) -> Result<LaunchResult, Error> {
+    fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
         let _ = (bound, enqueue);
-        Err(Error::Call {
-            what: what.to_owned(),
-            reason: own_kernels_only(self.info()),
-        })
+        Err(Error::Call { what: what.to_owned(), reason: own_kernels_only(self.info()) })
     }
 }
 

@@ -40,16 +40,11 @@ impl Sim {
     ///
     /// # Errors
     /// [`Error::Device`] when the host cannot start the threads.
-    pub fn open_as(
-        kernels: &'static Kernels,
-        threads: usize,
-        capability: Option<(u32, u32)>,
-    ) -> Result<Self, Error> {
+    pub fn open_as(kernels: &'static Kernels, threads: usize, capability: Option<(u32, u32)>) -> Result<Self, Error> {
         let config = Config {
             threads,
             max_instructions: MAX_INSTRUCTIONS,
-            max_memory_bytes: simt::run::available_memory()
-                .unwrap_or(Config::default().max_memory_bytes),
+            max_memory_bytes: simt::run::available_memory().unwrap_or(Config::default().max_memory_bytes),
             ..Config::default()
         };
         let failed = |error| Error::device("starting the SIMT machine", error);
@@ -59,11 +54,7 @@ impl Sim {
             count => format!("{count} host threads"),
         };
         Ok(Self {
-            info: DeviceInfo {
-                kind: "sim",
-                name: format!("SIMT machine, {threads}"),
-                ..DeviceInfo::default()
-            },
+            info: DeviceInfo { kind: "sim", name: format!("SIMT machine, {threads}"), ..DeviceInfo::default() },
             machine,
             // Source lines are kept, so that faults can name the lines of Rust.
             codes: Codes::new(kernels.modules, capability, SourceLines::Keep),
@@ -111,19 +102,13 @@ impl Sim {
     }
 
     /// Finds the kernel of a launch and binds its arguments.
-    fn prepare(
-        &mut self,
-        launch: &Launch,
-        bound: &[BufferId],
-    ) -> Result<(Function, Vec<simt::Arg>), Error> {
+    fn prepare(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<(Function, Vec<simt::Arg>), Error> {
         let words = |text: String| Error::launch(launch, text.replace('\n', " "));
         let machine = &mut self.machine;
         // Loaded once, so that variables keep their values from launch to launch.
         let load = |ptx: &str| {
             let module = Module::from_ptx(ptx).map_err(|error| words(error.to_string()))?;
-            machine
-                .load(&module)
-                .map_err(|error| words(error.to_string()))
+            machine.load(&module).map_err(|error| words(error.to_string()))
         };
         let compiled = self.codes.get(launch, load)?;
         let function = compiled.module.function(&launch.entry);
@@ -207,8 +192,8 @@ impl Device for Sim {
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         let (function, args) = self.prepare(launch, bound)?;
-        let prepared = SimLaunch::new(&function, launch.grid, launch.block, &args)
-            .with_shared_bytes(launch.shared_bytes);
+        let prepared =
+            SimLaunch::new(&function, launch.grid, launch.block, &args).with_shared_bytes(launch.shared_bytes);
         let counters = match self.counting {
             true => (self.machine.launch_counted(&prepared)).map(|counters| counters.metrics()),
             false => self.machine.launch(&prepared).map(|_| Vec::new()),
@@ -216,12 +201,8 @@ impl Device for Sim {
         self.print_printed();
         // Messages here are lines. A fault's further ones list the calls that led to it.
         let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
-        let counters =
-            counters.map_err(|error| Error::launch(launch, first_line(error.to_string())))?;
-        Ok(LaunchResult {
-            time_ns: None,
-            counters,
-        })
+        let counters = counters.map_err(|error| Error::launch(launch, first_line(error.to_string())))?;
+        Ok(LaunchResult { time_ns: None, counters })
     }
 }
 

@@ -10,9 +10,6 @@ fn a_launch_reads_like_a_launch() {
         shared_bytes: 512,
         args: vec![],
     };
-    assert_eq!(
-        launch.to_string(),
-        "reduce_smem_dyn_128<<<131072, 128, 512>>>"
-    );
+    assert_eq!(launch.to_string(), "reduce_smem_dyn_128<<<131072, 128, 512>>>");
     assert_eq!((launch.blocks(), launch.threads()), (131072, 128));
 }

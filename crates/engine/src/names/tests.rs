@@ -5,10 +5,7 @@ fn names_are_suggested_by_part_and_by_letters() {
     let known = ["dram__bytes_read.sum", "dram__bytes_write.sum", "reduce"];
     let near = |given| near_names(given, known);
     assert_eq!(near("bytes_read"), ["dram__bytes_read.sum"]);
-    assert_eq!(
-        near("dram__bytes"),
-        ["dram__bytes_read.sum", "dram__bytes_write.sum"]
-    );
+    assert_eq!(near("dram__bytes"), ["dram__bytes_read.sum", "dram__bytes_write.sum"]);
     assert_eq!(near("redcue"), ["reduce"]);
     assert_eq!(near("REDUCE"), ["reduce"]);
     assert!(near("quicksort").is_empty());

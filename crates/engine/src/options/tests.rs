@@ -3,20 +3,8 @@
 use super::*;
 
 const DECLARED: &[Opt] = &[
-    Opt {
-        name: "n",
-        metavar: "N",
-        kind: Kind::Size,
-        default: "2^10",
-        help: "",
-    },
-    Opt {
-        name: "op",
-        metavar: "OP",
-        kind: Kind::Word(&["sum", "min"]),
-        default: "sum",
-        help: "",
-    },
+    Opt { name: "n", metavar: "N", kind: Kind::Size, default: "2^10", help: "" },
+    Opt { name: "op", metavar: "OP", kind: Kind::Word(&["sum", "min"]), default: "sum", help: "" },
 ];
 
 #[test]
@@ -26,19 +14,10 @@ fn what_is_missing_has_its_default_and_what_is_unknown_is_refused() {
     let some = Options::default().with("op", "min").with("n", 7);
     let complete = some.complete("test", DECLARED).unwrap();
     assert_eq!((complete.size("n"), complete.text("op")), (7, "min"));
-    assert_eq!(
-        serde_json::to_string(&complete).unwrap(),
-        r#"{"n":7,"op":"min"}"#
-    );
+    assert_eq!(serde_json::to_string(&complete).unwrap(), r#"{"n":7,"op":"min"}"#);
     for (options, message) in [
-        (
-            Options::default().with("m", 7),
-            "the ladder test has no option --m; it has --n, --op",
-        ),
-        (
-            Options::default().with("op", "mni"),
-            "`mni` is not possible for --op; did you mean `min`?",
-        ),
+        (Options::default().with("m", 7), "the ladder test has no option --m; it has --n, --op"),
+        (Options::default().with("op", "mni"), "`mni` is not possible for --op; did you mean `min`?"),
         (Options::default().with("n", "x"), "`x` is not a size"),
     ] {
         let error = options.complete("test", DECLARED).unwrap_err();

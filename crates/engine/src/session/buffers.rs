@@ -53,11 +53,7 @@ struct Set {
 
 impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     /// Allocates one set and fills its inputs, with copies of them on the device where they are `restorable`.
-    pub(super) fn new(
-        device: &'a mut D,
-        problem: &'a dyn Problem,
-        restorable: bool,
-    ) -> Result<Self, Error> {
+    pub(super) fn new(device: &'a mut D, problem: &'a dyn Problem, restorable: bool) -> Result<Self, Error> {
         check_room(device, problem, restorable)?;
         let mut buffers = Self {
             device,
@@ -140,10 +136,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
 
     fn add_set(&mut self) -> Result<(), Error> {
         // The set is stored before it is filled, so that its buffers are freed if a later allocation fails.
-        self.sets.push(Set {
-            buffers: Vec::new(),
-            dirty: false,
-        });
+        self.sets.push(Set { buffers: Vec::new(), dirty: false });
         for buffer in self.problem.buffers() {
             let id = self.device.alloc(host_size(buffer.allocated_bytes()))?;
             let set = self.sets.last_mut().expect("pushed above");
@@ -194,10 +187,9 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
                     true => format!(
                         "byte {place} of the workspace is not 0 after the launch, and the next launch counts on that"
                     ),
-                    false => format!(
-                        "byte {} was written, behind the {written} bytes of the output",
-                        written + place as u64
-                    ),
+                    false => {
+                        format!("byte {} was written, behind the {written} bytes of the output", written + place as u64)
+                    }
                 });
             }
             if !is_workspace {
@@ -254,11 +246,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
 }
 
 /// Whether a set of buffers fits, with a copy of the inputs or without.
-fn check_room<D: Device + ?Sized>(
-    device: &D,
-    problem: &dyn Problem,
-    restorable: bool,
-) -> Result<(), Error> {
+fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable: bool) -> Result<(), Error> {
     let buffers = problem.buffers();
     let need = buffers.iter().map(|buffer| {
         let is_copied = restorable && buffer.role == Role::Input;
@@ -268,10 +256,9 @@ fn check_room<D: Device + ?Sized>(
     // The host keeps the inputs and outputs too. For the SIMT machine, the host's memory is also the device's.
     let on_host: u64 = buffers.iter().map(|buffer| buffer.bytes).sum();
     let simulated = if device.info().kind == "sim" { need } else { 0 };
-    for (place, need, free) in [
-        ("device", need, device.free_bytes()),
-        ("host", on_host + simulated, simt::run::available_memory()),
-    ] {
+    for (place, need, free) in
+        [("device", need, device.free_bytes()), ("host", on_host + simulated, simt::run::available_memory())]
+    {
         let Some(free) = free else { continue };
         let room = free.saturating_sub(HEADROOM);
         if need > room {

@@ -37,10 +37,7 @@ fn what_is_not_a_size_is_refused() {
         "é",
     ] {
         let message = parse_size(text).unwrap_err().to_string();
-        assert!(
-            message.starts_with(&format!("`{text}` is not a size")),
-            "{message}"
-        );
+        assert!(message.starts_with(&format!("`{text}` is not a size")), "{message}");
     }
 }
 

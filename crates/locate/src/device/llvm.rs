@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::rustc::parse_version;
-use super::{
-    LLVM_OVERRIDE, LlvmTools, NotFound, Place, entries, on_path, output_of, rustup_toolchains,
-};
+use super::{LLVM_OVERRIDE, LlvmTools, NotFound, Place, entries, on_path, output_of, rustup_toolchains};
 
 /// The number of newer major versions than rustc's LLVM that are tried: LLVM reads the IR of older versions.
 const NEWER: u32 = 4;
@@ -23,12 +21,7 @@ pub fn find_llvm(oldest: u32) -> Result<LlvmTools, NotFound> {
     for (origin, opt, llc) in places {
         match judge(&opt, &llc, oldest) {
             Ok(version) => {
-                return Ok(LlvmTools {
-                    opt,
-                    llc,
-                    version,
-                    origin,
-                });
+                return Ok(LlvmTools { opt, llc, version, origin });
             }
             Err(missing) => {
                 let name = origin;
@@ -36,10 +29,7 @@ pub fn find_llvm(oldest: u32) -> Result<LlvmTools, NotFound> {
             }
         }
     }
-    Err(NotFound {
-        wanted: format!("LLVM {oldest} or newer (opt and llc, with the NVPTX target)"),
-        looked,
-    })
+    Err(NotFound { wanted: format!("LLVM {oldest} or newer (opt and llc, with the NVPTX target)"), looked })
 }
 
 /// A place in words, with the paths of `opt` and `llc` there.
@@ -113,10 +103,7 @@ mod tests {
     fn versions_are_read_from_either_wording() {
         for (said, version) in [
             ("Debian LLVM version 22.1.8\n  Optimized", Some("22.1.8")),
-            (
-                "LLVM (http://llvm.org/):\n  LLVM version 21.0.0",
-                Some("21.0.0"),
-            ),
+            ("LLVM (http://llvm.org/):\n  LLVM version 21.0.0", Some("21.0.0")),
             ("clang", None),
         ] {
             assert_eq!(version_of(said).as_deref(), version);

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    CoreLibrary, DeviceRustc, NotFound, Place, RUSTC_OVERRIDE, TARGET, entries, on_path, output_of,
-    rustup_toolchains,
+    CoreLibrary, DeviceRustc, NotFound, Place, RUSTC_OVERRIDE, TARGET, entries, on_path, output_of, rustup_toolchains,
 };
 
 /// The oldest Rust whose NVPTX backend and `core::arch::nvptx` are as `cuda_std` uses them.
@@ -22,10 +21,7 @@ pub fn find_rustc() -> Result<DeviceRustc, NotFound> {
             Err(place) => looked.push(place),
         }
     }
-    Err(NotFound {
-        wanted: format!("rustc with a core for {TARGET}"),
-        looked,
-    })
+    Err(NotFound { wanted: format!("rustc with a core for {TARGET}"), looked })
 }
 
 /// Every `rustc` of this machine in the order of preference, judged as it is reached.
@@ -49,10 +45,7 @@ pub(super) fn candidates() -> impl Iterator<Item = Result<DeviceRustc, Place>> {
         sysroots.push(sysroot);
         Some(match judged {
             Ok((rustc, _)) => Ok(rustc),
-            Err((missing, _)) => Err(Place {
-                name: origin,
-                missing,
-            }),
+            Err((missing, _)) => Err(Place { name: origin, missing }),
         })
     })
 }
@@ -101,23 +94,14 @@ fn judge(path: &Path, origin: &str) -> Judged {
         .ok_or_else(|| lacking(format!("its LLVM version is not one: {llvm}")))?;
     let neither = || format!("{version} has neither the target {TARGET} nor library sources");
     let core = core_library(&sysroot).ok_or_else(|| lacking(neither()))?;
-    let rustc = DeviceRustc {
-        path: path.to_owned(),
-        version,
-        llvm_major,
-        origin: origin.to_owned(),
-        core,
-    };
+    let rustc = DeviceRustc { path: path.to_owned(), version, llvm_major, origin: origin.to_owned(), core };
     Ok((rustc, sysroot))
 }
 
 fn core_library(sysroot: &Path) -> Option<CoreLibrary> {
     let rustlib = sysroot.join("lib/rustlib");
     let prebuilt = entries(&rustlib.join(TARGET).join("lib"));
-    if prebuilt
-        .iter()
-        .any(|(name, _)| name.starts_with("libcore-"))
-    {
+    if prebuilt.iter().any(|(name, _)| name.starts_with("libcore-")) {
         return Some(CoreLibrary::Prebuilt);
     }
     let sources = rustlib.join("src/rust/library");
@@ -161,10 +145,7 @@ mod tests {
         let library = sysroot.path().join("lib/rustlib/src/rust/library");
         std::fs::create_dir_all(library.join("core")).expect("a folder in a temporary folder");
         std::fs::write(library.join("core/Cargo.toml"), "").expect("a file in it");
-        assert_eq!(
-            core_library(sysroot.path()),
-            Some(CoreLibrary::Sources(library))
-        );
+        assert_eq!(core_library(sysroot.path()), Some(CoreLibrary::Sources(library)));
 
         let target = sysroot.path().join("lib/rustlib").join(TARGET).join("lib");
         std::fs::create_dir_all(&target).expect("a folder in a temporary folder");

@@ -41,10 +41,7 @@ fn the_first_that_will_do_is_taken_and_the_others_are_told_of() {
     let bad = [old, broken, mute];
     let all = [missing.clone()].into_iter().chain(bad.clone());
     let found = first_of(Tool::Ptxas, all.chain([good])).unwrap();
-    assert_eq!(
-        [found.version, found.origin],
-        ["12.8.61", "the place of good"]
-    );
+    assert_eq!([found.version, found.origin], ["12.8.61", "the place of good"]);
 
     let error = first_of(Tool::Ptxas, bad).unwrap_err().to_string();
     for part in [
@@ -71,10 +68,7 @@ fn the_newest_of_several_installations_comes_first() {
     fs::write(folder.path().join("cuda-14.txt"), "").unwrap();
     let found = newest_first(folder.path(), "cuda");
     let names: Vec<_> = found.iter().map(|path| path.file_name().unwrap()).collect();
-    assert_eq!(
-        names,
-        ["cuda-13.0", "cuda-13", "cuda-12.8", "cuda-9.2", "cuda"]
-    );
+    assert_eq!(names, ["cuda-13.0", "cuda-13", "cuda-12.8", "cuda-9.2", "cuda"]);
     assert!(newest_first(&folder.path().join("nowhere"), "").is_empty());
 }
 

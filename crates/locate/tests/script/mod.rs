@@ -15,11 +15,6 @@ pub(crate) fn write(path: &Path, script: &str) {
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    shell
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(script.as_bytes())
-        .unwrap();
+    shell.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
     assert!(shell.wait().unwrap().success());
 }

@@ -75,10 +75,7 @@ impl NvvmArch {
     }
 
     fn row(self) -> (NvvmArch, u32, &'static str) {
-        *Self::TABLE
-            .iter()
-            .find(|row| row.0 == self)
-            .expect("the macro writes one row for each variant")
+        *Self::TABLE.iter().find(|row| row.0 == self).expect("the macro writes one row for each variant")
     }
 }
 
@@ -103,18 +100,13 @@ impl FromStr for NvvmArch {
     type Err = ParseArchError;
 
     fn from_str(text: &str) -> Result<Self, ParseArchError> {
-        let bare = text
-            .strip_prefix("compute_")
-            .or_else(|| text.strip_prefix("sm_"))
-            .unwrap_or(text);
-        Self::TABLE
-            .iter()
-            .find(|(_, number, suffix)| format!("{number}{suffix}") == bare)
-            .map(|row| row.0)
-            .ok_or_else(|| ParseArchError {
+        let bare = text.strip_prefix("compute_").or_else(|| text.strip_prefix("sm_")).unwrap_or(text);
+        Self::TABLE.iter().find(|(_, number, suffix)| format!("{number}{suffix}") == bare).map(|row| row.0).ok_or_else(
+            || ParseArchError {
                 given: text.to_owned(),
                 known: Self::all().map(Self::sm).collect::<Vec<_>>().join(", "),
-            })
+            },
+        )
     }
 }
 

@@ -25,9 +25,7 @@ impl CudaBuilder {
     /// when the source does not compile, and when a kernel cannot be lowered.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
         if !self.path_to_crate().join("Cargo.toml").is_file() {
-            return Err(CudaBuilderError::CratePathDoesntExist(
-                self.path_to_crate().to_owned(),
-            ));
+            return Err(CudaBuilderError::CratePathDoesntExist(self.path_to_crate().to_owned()));
         }
         compile::watch_environment();
         let toolchain = toolchain::discover()?;
@@ -53,9 +51,7 @@ impl CudaBuilder {
         store.forget(parts.len() + 1);
         let (parts, text) = compiled
             .filter(|(_, text)| text.contains(".entry "))
-            .ok_or_else(|| CudaBuilderError::NoKernels {
-                krate: self.path_to_crate().to_owned(),
-            })?;
+            .ok_or_else(|| CudaBuilderError::NoKernels { krate: self.path_to_crate().to_owned() })?;
         compile::write(&paths.ptx, &header(&self, &toolchain, &text))?;
         self.deliver(&toolchain, &paths, parts)
     }
@@ -100,12 +96,8 @@ impl CudaBuilder {
         }
         let ptx = match &self.ptx_file_copy_path {
             Some(path) => {
-                std::fs::copy(&paths.ptx, path).map_err(|source| {
-                    CudaBuilderError::FailedToCopyPtxFile {
-                        path: path.clone(),
-                        source,
-                    }
-                })?;
+                std::fs::copy(&paths.ptx, path)
+                    .map_err(|source| CudaBuilderError::FailedToCopyPtxFile { path: path.clone(), source })?;
                 path.clone()
             }
             None => paths.ptx.clone(),

@@ -79,8 +79,7 @@ impl CudaBuilder {
 
     /// Sets [`build_args`](Self::build_args), after those already there.
     pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
-        self.build_args
-            .extend(args.iter().map(|arg| arg.as_ref().to_owned()));
+        self.build_args.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
@@ -171,9 +170,6 @@ impl CudaBuilder {
     }
 
     pub(crate) fn cannot_lower(&self, source: LowerError) -> CudaBuilderError {
-        CudaBuilderError::Lower {
-            krate: self.path_to_crate.clone(),
-            source,
-        }
+        CudaBuilderError::Lower { krate: self.path_to_crate.clone(), source }
     }
 }

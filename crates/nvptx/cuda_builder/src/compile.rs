@@ -43,9 +43,7 @@ impl Paths {
 /// have one target folder must not have one folder here: cargo takes the crates of the one for those of the other.
 fn target_dir(krate: &Path) -> PathBuf {
     // The outermost Cargo.lock is the workspace's.
-    let locks = krate
-        .ancestors()
-        .filter(|it| it.join("Cargo.lock").is_file());
+    let locks = krate.ancestors().filter(|it| it.join("Cargo.lock").is_file());
     let root = locks.last().unwrap_or(krate);
     // In a build script: target/PROFILE/build/PACKAGE/out, one folder for all profiles of the host.
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
@@ -80,14 +78,7 @@ pub(crate) fn to_ir(
     command
         .args(["rustc", "--quiet", "--manifest-path"])
         .arg(builder.path_to_crate().join("Cargo.toml"))
-        .args([
-            "--lib",
-            "--crate-type=cdylib",
-            "--target",
-            TARGET,
-            "--profile",
-            profile,
-        ])
+        .args(["--lib", "--crate-type=cdylib", "--target", TARGET, "--profile", profile])
         .arg("--target-dir")
         .arg(&paths.target_dir)
         .args(["--config", &format!("profile.{profile}.lto=\"fat\"")])
@@ -116,8 +107,7 @@ pub(crate) fn to_ir(
         command.arg("-Cdebuginfo=line-directives-only");
     }
     let folder = if builder.release { "release" } else { "debug" };
-    let first =
-        first_build::copy_or_wait(&paths.target_dir, folder).map_err(io(&paths.target_dir))?;
+    let first = first_build::copy_or_wait(&paths.target_dir, folder).map_err(io(&paths.target_dir))?;
     let output = command.output();
     drop(first);
     let output = output.map_err(|error| CudaBuilderError::Tool {
@@ -127,9 +117,7 @@ pub(crate) fn to_ir(
     if !output.status.success() {
         // A crate that does not compile must be compiled again when its source changes.
         watch_folder(builder.path_to_crate());
-        let messages = String::from_utf8_lossy(&output.stderr)
-            .trim_end()
-            .to_owned();
+        let messages = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
         let krate = builder.path_to_crate().to_owned();
         return Err(CudaBuilderError::BuildFailed { krate, messages });
     }
@@ -139,20 +127,8 @@ pub(crate) fn to_ir(
 
 /// Removes the variables that the outer cargo sets for build scripts, which would mislead the inner one.
 fn clear_outer_cargo(command: &mut Command) {
-    const KEPT: [&str; 4] = [
-        "CARGO_HOME",
-        "CARGO_MAKEFLAGS",
-        "CARGO_TERM_COLOR",
-        "CARGO_NET_OFFLINE",
-    ];
-    const OTHERS: [&str; 6] = [
-        "RUSTFLAGS",
-        "RUSTC_WRAPPER",
-        "RUSTC_WORKSPACE_WRAPPER",
-        "RUSTDOC",
-        "OUT_DIR",
-        "TARGET",
-    ];
+    const KEPT: [&str; 4] = ["CARGO_HOME", "CARGO_MAKEFLAGS", "CARGO_TERM_COLOR", "CARGO_NET_OFFLINE"];
+    const OTHERS: [&str; 6] = ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOC", "OUT_DIR", "TARGET"];
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         let of_cargo = name.starts_with("CARGO_")
@@ -190,10 +166,7 @@ fn watch_sources(builder: &CudaBuilder, paths: &Paths, folder: &str) {
     for source in sources {
         println!("cargo::rerun-if-changed={}", source.display());
     }
-    println!(
-        "cargo::rerun-if-changed={}",
-        builder.path_to_crate().join("Cargo.toml").display()
-    );
+    println!("cargo::rerun-if-changed={}", builder.path_to_crate().join("Cargo.toml").display());
 }
 
 fn watch_folder(folder: &Path) {
@@ -218,11 +191,7 @@ fn dep_info(text: &str) -> Vec<PathBuf> {
         }
     }
     paths.push(path);
-    paths
-        .into_iter()
-        .filter(|path| !path.is_empty())
-        .map(PathBuf::from)
-        .collect()
+    paths.into_iter().filter(|path| !path.is_empty()).map(PathBuf::from).collect()
 }
 
 /// Instructions up to which a loop of constant length is written out in full.
@@ -260,11 +229,7 @@ pub(crate) fn optimize(
     ir: &str,
     optimized: &Path,
 ) -> Result<(), CudaBuilderError> {
-    let level = if builder.release {
-        "default<O3>"
-    } else {
-        "default<O1>"
-    };
+    let level = if builder.release { "default<O3>" } else { "default<O1>" };
     let lowered = optimized.with_extension("lowered.ll");
     write(&lowered, ir)?;
     let mut command = Command::new(&toolchain.llvm.opt);
@@ -299,20 +264,12 @@ pub(crate) fn float_options(builder: &CudaBuilder) -> Vec<&'static str> {
     if builder.fast_div {
         options.push("-nvptx-prec-divf32=0");
     }
-    options.push(if builder.fma_contraction {
-        "-fp-contract=fast"
-    } else {
-        "-fp-contract=off"
-    });
+    options.push(if builder.fma_contraction { "-fp-contract=fast" } else { "-fp-contract=off" });
     options
 }
 
 /// Writes optimized IR as bitcode.
-pub(crate) fn assemble_bitcode(
-    toolchain: &DeviceToolchain,
-    ir: &Path,
-    bitcode: &Path,
-) -> Result<(), CudaBuilderError> {
+pub(crate) fn assemble_bitcode(toolchain: &DeviceToolchain, ir: &Path, bitcode: &Path) -> Result<(), CudaBuilderError> {
     let mut command = Command::new(&toolchain.llvm.opt);
     command.arg("-passes=verify").arg(ir).arg("-o").arg(bitcode);
     run(command)
@@ -321,17 +278,13 @@ pub(crate) fn assemble_bitcode(
 /// Runs a program that prints nothing on success.
 pub(crate) fn run(mut command: Command) -> Result<(), CudaBuilderError> {
     let tool = PathBuf::from(command.get_program());
-    let output = command.output().map_err(|error| CudaBuilderError::Tool {
-        tool: tool.clone(),
-        problem: format!("cannot be run: {error}"),
-    })?;
+    let output = command
+        .output()
+        .map_err(|error| CudaBuilderError::Tool { tool: tool.clone(), problem: format!("cannot be run: {error}") })?;
     if output.status.success() {
         return Ok(());
     }
-    Err(CudaBuilderError::Tool {
-        tool,
-        problem: format!("failed: {}", String::from_utf8_lossy(&output.stderr).trim()),
-    })
+    Err(CudaBuilderError::Tool { tool, problem: format!("failed: {}", String::from_utf8_lossy(&output.stderr).trim()) })
 }
 
 pub(crate) fn read(path: &Path) -> Result<String, CudaBuilderError> {

@@ -33,14 +33,9 @@ pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<Fi
         if !is_alike || !other.join(TARGET).exists() {
             continue;
         }
-        let parts = [
-            Path::new(profile).to_owned(),
-            Path::new(TARGET).join(profile),
-        ];
+        let parts = [Path::new(profile).to_owned(), Path::new(TARGET).join(profile)];
         // These are the files that cargo locks while it writes there.
-        let locks = parts
-            .iter()
-            .map(|part| File::open(other.join(part).join(".cargo-lock")));
+        let locks = parts.iter().map(|part| File::open(other.join(part).join(".cargo-lock")));
         let locks = locks.collect::<io::Result<Vec<_>>>()?;
         locks.iter().try_for_each(File::lock_shared)?;
         for part in &parts {
@@ -62,10 +57,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         } else {
             fs::copy(entry.path(), &to)?;
             let time = entry.metadata()?.modified()?;
-            File::options()
-                .write(true)
-                .open(&to)?
-                .set_times(FileTimes::new().set_modified(time))?;
+            File::options().write(true).open(&to)?.set_times(FileTimes::new().set_modified(time))?;
         }
     }
     Ok(())

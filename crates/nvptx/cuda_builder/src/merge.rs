@@ -14,10 +14,7 @@ pub(crate) fn merge<'a>(parts: &[String], names: impl Iterator<Item = &'a str>) 
         return Some(text);
     }
     let order: HashMap<&str, usize> = names.zip(0..).collect();
-    let texts: Vec<String> = parts
-        .iter()
-        .map(|part| renumbered(part, &mut files))
-        .collect();
+    let texts: Vec<String> = parts.iter().map(|part| renumbered(part, &mut files)).collect();
     let mut functions: HashMap<&str, &str> = HashMap::new();
     let mut globals: HashMap<&str, &str> = HashMap::new();
     let mut known = HashSet::new();
@@ -37,11 +34,7 @@ pub(crate) fn merge<'a>(parts: &[String], names: impl Iterator<Item = &'a str>) 
             }
         } else if known.insert(item) {
             let is_function = start.contains(".func ");
-            let name = item
-                .split(['[', '=', ';'])
-                .next()?
-                .split_whitespace()
-                .next_back()?;
+            let name = item.split(['[', '=', ';']).next()?.split_whitespace().next_back()?;
             if !is_function && globals.insert(name, item).is_some() {
                 return None;
             }
@@ -72,20 +65,14 @@ fn list(files: &[&str], out: &mut String) {
 /// are only line tables; that goes too.
 fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
     let mut own = Vec::new();
-    for line in part
-        .lines()
-        .filter_map(|line| line.trim_start().strip_prefix(".file"))
-    {
+    for line in part.lines().filter_map(|line| line.trim_start().strip_prefix(".file")) {
         let Some((number, file)) = line.trim_start().split_once(' ') else {
             continue;
         };
-        let at = files
-            .iter()
-            .position(|known| *known == file)
-            .unwrap_or_else(|| {
-                files.push(file);
-                files.len() - 1
-            });
+        let at = files.iter().position(|known| *known == file).unwrap_or_else(|| {
+            files.push(file);
+            files.len() - 1
+        });
         own.push((number, file.trim_matches('"'), (at + 1).to_string()));
     }
     let mut paths: HashMap<&str, &str> = HashMap::new();
@@ -96,13 +83,10 @@ fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
             matches!(words[..], [".section", _, "{", "}"])
         };
         let trimmed = line.trim_start();
-        if trimmed.starts_with(".file") || trimmed.starts_with(".section") && is_empty_section(line)
-        {
+        if trimmed.starts_with(".file") || trimmed.starts_with(".section") && is_empty_section(line) {
             continue;
         }
-        let place = trimmed
-            .strip_prefix(".loc")
-            .and_then(|it| it.trim_start().split_once(' '));
+        let place = trimmed.strip_prefix(".loc").and_then(|it| it.trim_start().split_once(' '));
         let Some((file, place)) = place else {
             out.push_str(line);
             out.push('\n');
@@ -136,12 +120,7 @@ fn items(text: &str) -> Vec<&str> {
     for line in text.split_inclusive('\n') {
         let is_first = start == at;
         at += line.len();
-        let code = if in_body {
-            line
-        } else {
-            line.split("//").next().unwrap_or_default()
-        }
-        .trim();
+        let code = if in_body { line } else { line.split("//").next().unwrap_or_default() }.trim();
         let is_whole = if in_body {
             match code {
                 "// begin inline asm" => in_asm = true,
@@ -167,16 +146,12 @@ fn items(text: &str) -> Vec<&str> {
 
 /// `.visible .entry k(`, `.func (.param .b32 func_retval0) f(`
 fn function_name(item: &str) -> Option<&str> {
-    let at = item
-        .find(".entry ")
-        .map(|at| at + 7)
-        .or(item.find(".func ").map(|at| at + 6))?;
+    let at = item.find(".entry ").map(|at| at + 7).or(item.find(".func ").map(|at| at + 6))?;
     let mut rest = item[at..].trim_start();
     if rest.starts_with('(') {
         rest = rest.split_once(')')?.1.trim_start();
     }
-    rest.split(|end: char| end == '(' || end.is_whitespace())
-        .next()
+    rest.split(|end: char| end == '(' || end.is_whitespace()).next()
 }
 
 /// Whether two functions are the same but for comments and LLVM's counts of the module's functions.

@@ -88,8 +88,7 @@ impl<'a> Module<'a> {
                 } else if let Ok(number) = name.parse() {
                     self.nodes.insert((sigil, number), value);
                 } else {
-                    self.named
-                        .insert(NAMED.into_iter().find(|it| *it == name)?, value);
+                    self.named.insert(NAMED.into_iter().find(|it| *it == name)?, value);
                 }
             }
             _ => return None,
@@ -112,10 +111,7 @@ impl<'a> Module<'a> {
             let keys = states.map(|state| (true, *state));
             for key in keys.chain([(false, scope)]) {
                 let (from, to) = (group[index], group[*first.entry(key).or_insert(index)]);
-                group
-                    .iter_mut()
-                    .filter(|it| **it == from)
-                    .for_each(|it| *it = to);
+                group.iter_mut().filter(|it| **it == from).for_each(|it| *it = to);
             }
         }
         let mut groups: BTreeMap<usize, (Vec<&str>, BTreeSet<usize>)> = BTreeMap::new();
@@ -154,9 +150,7 @@ impl<'a> Module<'a> {
                     Mention::Symbol(name) => self.numbers.get(name).copied(),
                     _ => None,
                 };
-                mentions(self.symbols[symbol].text)
-                    .filter_map(number)
-                    .collect()
+                mentions(self.symbols[symbol].text).filter_map(number).collect()
             });
             open.extend(used.iter().filter(|number| reached.insert(**number)));
         }
@@ -198,9 +192,7 @@ fn variable(text: &str) -> Option<Symbol<'_>> {
     let is_local = has("internal") || has("private");
     let is_declaration = has("external");
     // Linkages that let a linker choose among definitions, and LLVM's own lists.
-    if name.starts_with("llvm.")
-        || !(is_local || is_declaration || has_plain_linkage(&words[..kind]))
-    {
+    if name.starts_with("llvm.") || !(is_local || is_declaration || has_plain_linkage(&words[..kind])) {
         return None;
     }
     Some(Symbol {
@@ -222,12 +214,7 @@ fn function(text: &str) -> Option<Symbol<'_>> {
     if !is_local && (!has_plain_linkage(&words) || !is_declaration && is_quoted) {
         return None;
     }
-    Some(Symbol {
-        name: named(&line[at..])?.0,
-        text,
-        is_root: !is_local && !is_declaration,
-        is_state: false,
-    })
+    Some(Symbol { name: named(&line[at..])?.0, text, is_root: !is_local && !is_declaration, is_state: false })
 }
 
 /// A name; numbers must follow one another, which they do not in a part.

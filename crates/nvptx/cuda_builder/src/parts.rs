@@ -62,11 +62,7 @@ impl Store {
         }
         let path = folder.join("optimized.ll");
         let optimized = read(&path)?;
-        Ok(Part {
-            folder,
-            path,
-            optimized,
-        })
+        Ok(Part { folder, path, optimized })
     }
 
     /// Removes what has not been used for longest, so that at most twice as much stays as the last build used.

@@ -14,9 +14,8 @@ use crate::toolchain::DeviceToolchain;
 type Version = u32;
 
 /// The versions of PTX that LLVM can be asked for, oldest first (PTX ISA §13, "Release Notes").
-const VERSIONS: [Version; 24] = [
-    60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88,
-];
+const VERSIONS: [Version; 24] =
+    [60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88];
 
 /// The PTX versions that instructions in `asm!` blocks need. LLVM knows this of the instructions it
 /// selects itself, but copies `asm!` as text. (PTX ISA, "PTX ISA Notes" of each instruction.)
@@ -84,14 +83,8 @@ fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str) -> CudaBuilder
         let (_, rest) = problem.split_once(before)?;
         rest.split(after).next().map(str::trim)
     };
-    let (Some(node), Some(function)) = (
-        between("Cannot select:", '\n'),
-        between("on function '@", '\''),
-    ) else {
-        return CudaBuilderError::Tool {
-            tool,
-            problem: problem.to_owned(),
-        };
+    let (Some(node), Some(function)) = (between("Cannot select:", '\n'), between("on function '@", '\'')) else {
+        return CudaBuilderError::Tool { tool, problem: problem.to_owned() };
     };
     CudaBuilderError::NotInArchitecture {
         arch: builder.arch,
@@ -110,11 +103,7 @@ fn run_llc(
     let level = if builder.release { "-O3" } else { "-O1" };
     let mut command = Command::new(&toolchain.llvm.llc);
     command
-        .args([
-            level,
-            &format!("-mcpu={}", builder.arch.sm()),
-            &format!("-mattr=+ptx{version}"),
-        ])
+        .args([level, &format!("-mcpu={}", builder.arch.sm()), &format!("-mattr=+ptx{version}")])
         .args(compile::float_options(builder))
         .arg(ir)
         .arg("-o")
@@ -143,12 +132,7 @@ fn lowest_for_arch(capability: u32) -> Version {
 fn lowest_for_asm(ir: &str) -> Version {
     ir.match_indices(" asm ")
         .filter_map(|(at, _)| ir[at..].lines().next())
-        .flat_map(|asm| {
-            ASM_NEEDS
-                .iter()
-                .filter(|(form, _)| asm.contains(form))
-                .map(|(_, version)| *version)
-        })
+        .flat_map(|asm| ASM_NEEDS.iter().filter(|(form, _)| asm.contains(form)).map(|(_, version)| *version))
         .max()
         .unwrap_or(VERSIONS[0])
 }
@@ -169,14 +153,12 @@ fn refuse_generic_shared(builder: &CudaBuilder, ptx: &str) -> Result<(), CudaBui
             entry = name.trim_end_matches('(');
         }
         if !in_asm && line.trim_start().starts_with("cvta.shared") {
-            return Err(
-                builder.cannot_lower(crate::lower::LowerError::StaysGeneric {
-                    space: "shared",
-                    name: "(not known)".to_owned(),
-                    function: entry.to_owned(),
-                    line: line.trim().to_owned(),
-                }),
-            );
+            return Err(builder.cannot_lower(crate::lower::LowerError::StaysGeneric {
+                space: "shared",
+                name: "(not known)".to_owned(),
+                function: entry.to_owned(),
+                line: line.trim().to_owned(),
+            }));
         }
     }
     Ok(())

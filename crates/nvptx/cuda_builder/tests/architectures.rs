@@ -8,26 +8,15 @@ use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 fn the_version_follows_the_architecture_and_the_instructions() {
     let source = "#[kernel]\npub unsafe fn total(out: *mut u32) {\n    unsafe { *out = warp::warp_reduce(u32::MAX, *out, warp::WarpReductionOp::Add) }\n}\n";
     let ampere = ptx("redux_kernels", NvvmArch::Compute80, source);
-    assert_has(
-        &ampere,
-        &["redux.sync.add", ".version 7.0\n.target sm_80\n"],
-    );
+    assert_has(&ampere, &["redux.sync.add", ".version 7.0\n.target sm_80\n"]);
     let hopper = ptx("redux_kernels", NvvmArch::Compute90, source);
     assert_has(&hopper, &[".version 7.8\n.target sm_90\n"]);
 
     let error = refused("redux_kernels", source);
-    let CudaBuilderError::NotInArchitecture {
-        function,
-        instruction,
-        ..
-    } = error
-    else {
+    let CudaBuilderError::NotInArchitecture { function, instruction, .. } = error else {
         panic!("sm_75 has no redux: {error}");
     };
-    assert!(
-        function == "total" && instruction.contains("redux"),
-        "{function}: {instruction}"
-    );
+    assert!(function == "total" && instruction.contains("redux"), "{function}: {instruction}");
 }
 
 /// At the same time, as a build script may that wants both: neither gets what is the other's.
@@ -57,19 +46,12 @@ mod newer;
     };
     for _ in 0..2 {
         let [turing, ampere, hopper] = std::thread::scope(|scope| {
-            [
-                NvvmArch::Compute75,
-                NvvmArch::Compute80,
-                NvvmArch::Compute90,
-            ]
-            .map(|arch| scope.spawn(move || build(arch)))
-            .map(|thread| thread.join().unwrap())
+            [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90]
+                .map(|arch| scope.spawn(move || build(arch)))
+                .map(|thread| thread.join().unwrap())
         });
         assert!(turing.contains(".version 6.3\n.target sm_75\n") && !turing.contains("newer_only"));
-        for (ptx, header) in [
-            (ampere, ".version 7.0\n.target sm_80\n"),
-            (hopper, ".version 7.8\n.target sm_90\n"),
-        ] {
+        for (ptx, header) in [(ampere, ".version 7.0\n.target sm_80\n"), (hopper, ".version 7.8\n.target sm_90\n")] {
             assert_has(&ptx, &[header, ".entry everywhere("]);
             assert_has(entry(&ptx, "newer_only"), &["redux.sync.add"]);
         }
@@ -80,26 +62,13 @@ mod newer;
 /// Every device function of `cuda_std`, without any space lost.
 #[test]
 fn all_of_cuda_std_builds() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .join("cuda_std/tests/device");
-    for (arch, features) in [
-        (NvvmArch::Compute75, &["--no-default-features"][..]),
-        (NvvmArch::Compute80, &[]),
-        (NvvmArch::Compute100, &[]),
-    ] {
-        let ptx = CudaBuilder::new(&folder)
-            .arch(arch)
-            .build_args(features)
-            .build()
-            .unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("cuda_std/tests/device");
+    for (arch, features) in
+        [(NvvmArch::Compute75, &["--no-default-features"][..]), (NvvmArch::Compute80, &[]), (NvvmArch::Compute100, &[])]
+    {
+        let ptx = CudaBuilder::new(&folder).arch(arch).build_args(features).build().unwrap();
         let ptx = std::fs::read_to_string(ptx).unwrap();
         assert!(ptx.matches(".entry ").count() > 200, "{arch}");
-        assert_eq!(
-            ptx.contains("redux.sync"),
-            arch > NvvmArch::Compute75,
-            "{arch}"
-        );
+        assert_eq!(ptx.contains("redux.sync"), arch > NvvmArch::Compute75, "{arch}");
     }
 }

@@ -126,10 +126,7 @@ pub unsafe fn count(out: *mut u32) {
         .build()
         .unwrap();
     assert_eq!(ptx, folder.join("copied.ptx"));
-    assert_eq!(
-        &std::fs::read(ptx.with_extension("bc")).unwrap()[..2],
-        b"BC"
-    );
+    assert_eq!(&std::fs::read(ptx.with_extension("bc")).unwrap()[..2], b"BC");
 
     let ir = std::fs::read_to_string(ir_path).unwrap();
     let line = |with: &str| ir.lines().find(|line| line.contains(with)).unwrap();
@@ -153,10 +150,7 @@ pub unsafe fn escapes(out: *mut *mut u32) {
 "#,
     );
     let error = error.to_string();
-    assert_has(
-        &error,
-        &["shared static `escaping_kernels::escapes::HIDDEN`"],
-    );
+    assert_has(&error, &["shared static `escaping_kernels::escapes::HIDDEN`"]);
     assert!(error.contains("in `escapes` stays generic"), "{error}");
 }
 
@@ -178,32 +172,20 @@ pub unsafe fn counts(out: *mut u32) {
 "#,
     );
     let error = error.to_string();
-    assert_has(
-        &error,
-        &["`initialized_kernels::counts::COUNT` has an initial value"],
-    );
+    assert_has(&error, &["`initialized_kernels::counts::COUNT` has an initial value"]);
 }
 
 #[test]
 fn what_is_no_crate_of_kernels_is_told_apart() {
     let error = CudaBuilder::new("no/such/crate").build().unwrap_err();
-    assert!(
-        matches!(error, CudaBuilderError::CratePathDoesntExist(_)),
-        "{error}"
-    );
+    assert!(matches!(error, CudaBuilderError::CratePathDoesntExist(_)), "{error}");
 
     let error = refused("broken_kernels", "fn broken( {");
-    assert!(
-        matches!(error, CudaBuilderError::BuildFailed { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, CudaBuilderError::BuildFailed { .. }), "{error}");
 
     let source = "pub fn f(x: u32) -> MaybeUninit<u32> { MaybeUninit::new(x) }";
     let error = refused("no_kernels", source);
-    assert!(
-        matches!(error, CudaBuilderError::NoKernels { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, CudaBuilderError::NoKernels { .. }), "{error}");
 }
 
 #[test]
@@ -228,11 +210,7 @@ fn a_build_script_watches_sources_only() {
     example.pop();
     example.pop();
     let example = example.join("examples/build");
-    assert!(
-        example.is_file(),
-        "{} is built by `cargo test -p cuda_builder`",
-        example.display()
-    );
+    assert!(example.is_file(), "{} is built by `cargo test -p cuda_builder`", example.display());
     // As of a package of this workspace, so that the build finds the `core` of the other ones.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let out = target.join("debug/build/watched/out");
@@ -245,18 +223,10 @@ fn a_build_script_watches_sources_only() {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let stdout = String::from_utf8(output.stdout).unwrap();
-    let watched: Vec<_> = stdout
-        .lines()
-        .filter_map(|line| line.strip_prefix("cargo::rerun-if-changed="))
-        .map(PathBuf::from)
-        .collect();
+    let watched: Vec<_> =
+        stdout.lines().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed=")).map(PathBuf::from).collect();
     assert!(watched.contains(&folder.join("src/lib.rs")), "{stdout}");
-    assert!(
-        watched
-            .iter()
-            .any(|path| path.ends_with("cuda_std/src/lib.rs")),
-        "{stdout}"
-    );
+    assert!(watched.iter().any(|path| path.ends_with("cuda_std/src/lib.rs")), "{stdout}");
     assert!(watched.iter().all(|path| path.is_file()), "{stdout}");
     assert_has(&stdout, &["cargo::rerun-if-env-changed=CUDA_BUILDER_RUSTC"]);
 }

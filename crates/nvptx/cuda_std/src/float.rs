@@ -183,8 +183,7 @@ mod basic {
 
     pub(super) mod f32 {
         pub(in super::super) use libm::{
-            ceilf as ceil, floorf as floor, fmaf as mul_add, roundf as round, sqrtf as sqrt,
-            truncf as trunc,
+            ceilf as ceil, floorf as floor, fmaf as mul_add, roundf as round, sqrtf as sqrt, truncf as trunc,
         };
     }
 

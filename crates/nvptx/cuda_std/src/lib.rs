@@ -39,13 +39,7 @@
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(
-        abi_unadjusted,
-        asm_experimental_arch,
-        core_float_math,
-        link_llvm_intrinsics,
-        stdarch_nvptx
-    ),
+    feature(abi_unadjusted, asm_experimental_arch, core_float_math, link_llvm_intrinsics, stdarch_nvptx),
     allow(internal_features)
 )]
 

@@ -38,8 +38,6 @@ pub fn profiler_counter(counter: u32) {
 pub fn clock() -> u64 {
     let cycles;
     // SAFETY: reading a special register has no preconditions. Not `pure`: each read differs.
-    unsafe {
-        core::arch::asm!("mov.u64 {}, %clock64;", out(reg64) cycles, options(nomem, nostack))
-    };
+    unsafe { core::arch::asm!("mov.u64 {}, %clock64;", out(reg64) cycles, options(nomem, nostack)) };
     cycles
 }

@@ -54,10 +54,7 @@ pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace)
 /// `ptr` points into `address_space`.
 #[gpu_only]
 #[inline(always)]
-pub unsafe fn convert_generic_to_specific_address_space<T>(
-    ptr: *const T,
-    address_space: AddressSpace,
-) -> *const T {
+pub unsafe fn convert_generic_to_specific_address_space<T>(ptr: *const T, address_space: AddressSpace) -> *const T {
     let specific;
     // SAFETY: an instruction on registers.
     unsafe {
@@ -87,10 +84,7 @@ pub unsafe fn convert_generic_to_specific_address_space<T>(
 /// `ptr` is an address within `address_space`.
 #[gpu_only]
 #[inline(always)]
-pub unsafe fn convert_specific_address_space_to_generic<T>(
-    ptr: *const T,
-    address_space: AddressSpace,
-) -> *const T {
+pub unsafe fn convert_specific_address_space_to_generic<T>(ptr: *const T, address_space: AddressSpace) -> *const T {
     let generic;
     // SAFETY: an instruction on registers.
     unsafe {

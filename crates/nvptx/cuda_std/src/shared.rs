@@ -46,8 +46,7 @@ macro_rules! shared_array {
         #[inline(always)]
         fn shared_array() -> *mut $array_type {
             #[$crate::address_space(shared)]
-            static mut SHARED: ::core::mem::MaybeUninit<[$array_type; $len]> =
-                ::core::mem::MaybeUninit::uninit();
+            static mut SHARED: ::core::mem::MaybeUninit<[$array_type; $len]> = ::core::mem::MaybeUninit::uninit();
             (&raw mut SHARED).cast()
         }
         shared_array()
@@ -78,11 +77,6 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
         #[link_name = "_Zcuda_std_dyn_shared"]
         static mut DYNAMIC: Dynamic;
     }
-    const {
-        assert!(
-            align_of::<T>() <= 16,
-            "dynamic shared memory is aligned to 16 bytes"
-        )
-    };
+    const { assert!(align_of::<T>() <= 16, "dynamic shared memory is aligned to 16 bytes") };
     (&raw mut DYNAMIC).cast()
 }

@@ -102,13 +102,9 @@ pub fn grid_dim() -> UVec3 {
 pub fn index() -> u32 {
     let (grid, block) = (grid_dim(), block_dim());
     let (b, t) = (block_idx(), thread_idx());
-    let block_number = (b.z.wrapping_mul(grid.y).wrapping_add(b.y))
-        .wrapping_mul(grid.x)
-        .wrapping_add(b.x);
+    let block_number = (b.z.wrapping_mul(grid.y).wrapping_add(b.y)).wrapping_mul(grid.x).wrapping_add(b.x);
     let thread_number = (t.z * block.y + t.y) * block.x + t.x;
-    block_number
-        .wrapping_mul(block.element_product())
-        .wrapping_add(thread_number)
+    block_number.wrapping_mul(block.element_product()).wrapping_add(thread_number)
 }
 
 /// This thread's number along x in the launch: `block_idx_x * block_dim_x + thread_idx_x`.
@@ -124,10 +120,7 @@ pub fn index_1d() -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn index_2d() -> UVec2 {
-    UVec2::new(
-        index_1d(),
-        position(block_idx_y(), block_dim_y(), thread_idx_y()),
-    )
+    UVec2::new(index_1d(), position(block_idx_y(), block_dim_y(), thread_idx_y()))
 }
 
 /// This thread's position in the launch along x, y and z, counted in threads.

@@ -14,8 +14,7 @@ mod vote;
 pub use matching::{WarpMatchValue, warp_match_all, warp_match_any};
 pub use reduce::{WarpReduceValue, WarpReductionOp, warp_reduce};
 pub use shuffle::{
-    WarpShuffleMode, WarpShuffleValue, warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up,
-    warp_shuffle_xor,
+    WarpShuffleMode, WarpShuffleValue, warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_shuffle_xor,
 };
 pub use vote::{warp_vote_all, warp_vote_any, warp_vote_ballot};
 

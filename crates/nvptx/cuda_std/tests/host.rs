@@ -4,8 +4,7 @@
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use cuda_std::atomic::{
-    AtomicF32, AtomicF64, BlockAtomicF32, BlockAtomicF64, SystemAtomicF32, SystemAtomicF64,
-    intrinsics, mid,
+    AtomicF32, AtomicF64, BlockAtomicF32, BlockAtomicF64, SystemAtomicF32, SystemAtomicF64, intrinsics, mid,
 };
 use cuda_std::glam::{UVec2, UVec3};
 use cuda_std::prelude::*;
@@ -62,20 +61,14 @@ fn what_needs_a_gpu_says_so_and_names_itself() {
     } {
         let text = message(call);
         let expected = format!("cuda_std::{name} runs on the GPU only");
-        assert!(
-            text.starts_with(&expected),
-            "{text:?} does not start with {expected:?}"
-        );
+        assert!(text.starts_with(&expected), "{text:?} does not start with {expected:?}");
     }
 }
 
 #[test]
 fn shared_array_says_which_crate_it_is_in() {
     let text = message(|| shared_array![u32; 4]);
-    assert!(
-        text.starts_with("host::shared_array runs on the GPU only"),
-        "{text}"
-    );
+    assert!(text.starts_with("host::shared_array runs on the GPU only"), "{text}");
 }
 
 #[kernel]
@@ -105,14 +98,8 @@ fn a_kernel_is_a_function_and_a_shared_static_a_static() {
 #[test]
 fn vectors_have_what_kernels_use_of_glam() {
     let (a, b) = (UVec2::new(1, 2), UVec3::new(3, 4, 5));
-    assert_eq!(
-        (a.x, a.y, a.to_array(), UVec2::ZERO),
-        (1, 2, [1, 2], UVec2::default())
-    );
-    assert_eq!(
-        (b.x, b.y, b.z, b.to_array(), b.element_product()),
-        (3, 4, 5, [3, 4, 5], 60)
-    );
+    assert_eq!((a.x, a.y, a.to_array(), UVec2::ZERO), (1, 2, [1, 2], UVec2::default()));
+    assert_eq!((b.x, b.y, b.z, b.to_array(), b.element_product()), (3, 4, 5, [3, 4, 5], 60));
     assert_eq!(UVec3::ZERO, UVec3::default());
 }
 
@@ -126,12 +113,7 @@ fn maths_reads_as_with_std() {
 
 #[test]
 fn atomic_floats_add_up_over_threads() {
-    let (a, b, c, d) = (
-        AtomicF32::new(0.5),
-        AtomicF64::new(0.5),
-        SystemAtomicF32::new(0.5),
-        SystemAtomicF64::new(0.5),
-    );
+    let (a, b, c, d) = (AtomicF32::new(0.5), AtomicF64::new(0.5), SystemAtomicF32::new(0.5), SystemAtomicF64::new(0.5));
     let (e, f) = (BlockAtomicF32::new(0.5), BlockAtomicF64::new(0.5));
     std::thread::scope(|scope| {
         for _ in 0..4 {

@@ -26,10 +26,7 @@ fn section(space: TokenStream, item: &TokenStream) -> syn::Result<Option<&'stati
     }
     let known = "one of `shared`, `constant`, `global`";
     let name: Ident = syn::parse2(space).map_err(|error| {
-        Error::new(
-            error.span(),
-            format!("#[address_space(…)] takes {known}, for example #[address_space(shared)]"),
-        )
+        Error::new(error.span(), format!("#[address_space(…)] takes {known}, for example #[address_space(shared)]"))
     })?;
     match name.to_string().as_str() {
         "shared" => Ok(Some(".shared")),
@@ -40,10 +37,7 @@ fn section(space: TokenStream, item: &TokenStream) -> syn::Result<Option<&'stati
             "a static cannot be in local memory, which each thread has its own of: use a `let` in \
              the kernel",
         )),
-        other => Err(Error::new(
-            name.span(),
-            format!("no address space `{other}`; it is {known}"),
-        )),
+        other => Err(Error::new(name.span(), format!("no address space `{other}`; it is {known}"))),
     }
 }
 
@@ -55,8 +49,7 @@ mod tests {
 
     #[test]
     fn shared_and_constant_leave_a_mark_and_global_does_not() {
-        let item =
-            quote! { static mut S: [MaybeUninit<f32>; 4] = [const { MaybeUninit::uninit() }; 4]; };
+        let item = quote! { static mut S: [MaybeUninit<f32>; 4] = [const { MaybeUninit::uninit() }; 4]; };
         for (space, section) in [(quote!(shared), ".shared"), (quote!(constant), ".constant")] {
             assert_eq!(
                 text(&expand(space, item.clone())),
@@ -82,9 +75,6 @@ mod tests {
             assert!(found.len() == 1 && found[0].contains(part), "{found:?}");
         }
         let found = messages(&expand(quote!(shared), quote! { const S: u32 = 0; }));
-        assert!(
-            found.len() == 1 && found[0].contains("goes on a `static`"),
-            "{found:?}"
-        );
+        assert!(found.len() == 1 && found[0].contains("goes on a `static`"), "{found:?}");
     }
 }

@@ -6,10 +6,7 @@ use syn::{Error, ItemFn};
 
 pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
     if let Some(token) = attr.into_iter().next() {
-        return errors_before(
-            Error::new(token.span(), "#[externally_visible] takes no arguments"),
-            item,
-        );
+        return errors_before(Error::new(token.span(), "#[externally_visible] takes no arguments"), item);
     }
     match syn::parse2::<ItemFn>(item.clone()) {
         Err(error) => {
@@ -35,10 +32,9 @@ mod tests {
 
     #[test]
     fn an_exported_function_is_left_as_it_is() {
-        for item in [
-            quote! { #[no_mangle] pub extern "C" fn f() {} },
-            quote! { #[unsafe(no_mangle)] pub extern "C" fn f() {} },
-        ] {
+        for item in
+            [quote! { #[no_mangle] pub extern "C" fn f() {} }, quote! { #[unsafe(no_mangle)] pub extern "C" fn f() {} }]
+        {
             assert_eq!(text(&expand(quote!(), item.clone())), text(&item));
         }
     }
@@ -46,14 +42,8 @@ mod tests {
     #[test]
     fn misuse_is_an_error() {
         let found = messages(&expand(quote!(), quote! { pub fn f() {} }));
-        assert!(
-            found.len() == 1 && found[0].contains("add `#[unsafe(no_mangle)]`"),
-            "{found:?}"
-        );
+        assert!(found.len() == 1 && found[0].contains("add `#[unsafe(no_mangle)]`"), "{found:?}");
         assert_eq!(messages(&expand(quote!(1), quote! { fn f() {} })).len(), 1);
-        assert_eq!(
-            messages(&expand(quote!(), quote! { static S: u8 = 0; })).len(),
-            1
-        );
+        assert_eq!(messages(&expand(quote!(), quote! { static S: u8 = 0; })).len(), 1);
     }
 }

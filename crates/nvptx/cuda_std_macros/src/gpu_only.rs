@@ -7,27 +7,16 @@ use syn::{Error, ItemFn};
 
 pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
     if let Some(token) = attr.into_iter().next() {
-        return errors_before(
-            Error::new(token.span(), "#[gpu_only] takes no arguments"),
-            item,
-        );
+        return errors_before(Error::new(token.span(), "#[gpu_only] takes no arguments"), item);
     }
     let function: ItemFn = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(error) => {
-            let error = Error::new(
-                error.span(),
-                format!("#[gpu_only] goes on a function: {error}"),
-            );
+            let error = Error::new(error.span(), format!("#[gpu_only] goes on a function: {error}"));
             return errors_before(error, item);
         }
     };
-    let ItemFn {
-        attrs,
-        vis,
-        sig,
-        block,
-    } = function;
+    let ItemFn { attrs, vis, sig, block } = function;
     let name = sig.ident.to_string();
     let mut host = sig.clone();
     host.abi = None;
@@ -64,10 +53,7 @@ mod tests {
         for (version, part) in [
             (gpu, "extern \"C\" fn f (mut x : u32) -> u32 { x }"),
             (gpu, "# [inline]"),
-            (
-                host,
-                "pub unsafe fn f (mut x : u32) -> u32 { :: core :: panic !",
-            ),
+            (host, "pub unsafe fn f (mut x : u32) -> u32 { :: core :: panic !"),
             (host, "# [inline]"),
             (host, "runs on the GPU only"),
         ] {
@@ -77,12 +63,7 @@ mod tests {
 
     #[test]
     fn misuse_is_an_error() {
-        assert_eq!(
-            messages(&expand(quote!(x), quote! { fn f() {} })),
-            ["#[gpu_only] takes no arguments"]
-        );
-        assert!(
-            messages(&expand(quote!(), quote! { struct S; }))[0].contains("goes on a function")
-        );
+        assert_eq!(messages(&expand(quote!(x), quote! { fn f() {} })), ["#[gpu_only] takes no arguments"]);
+        assert!(messages(&expand(quote!(), quote! { struct S; }))[0].contains("goes on a function"));
     }
 }

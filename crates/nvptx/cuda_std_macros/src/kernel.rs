@@ -14,10 +14,7 @@ pub(crate) fn expand(hints: TokenStream, item: TokenStream) -> TokenStream {
     let function: ItemFn = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(error) => {
-            let error = Error::new(
-                error.span(),
-                format!("#[kernel] goes on a function: {error}"),
-            );
+            let error = Error::new(error.span(), format!("#[kernel] goes on a function: {error}"));
             return errors_before(error, item);
         }
     };
@@ -56,10 +53,7 @@ fn check(hints: TokenStream, function: &ItemFn) -> syn::Result<()> {
             ),
         );
     } else if let Some(clause) = &signature.generics.where_clause {
-        reject(
-            clause,
-            "a kernel has no `where` clause, because it has no generics: remove it".into(),
-        );
+        reject(clause, "a kernel has no `where` clause, because it has no generics: remove it".into());
     }
     if let ReturnType::Type(_, ty) = &signature.output {
         // `-> ()` is what leaving it out means.
@@ -73,29 +67,19 @@ fn check(hints: TokenStream, function: &ItemFn) -> syn::Result<()> {
         }
     }
     if let Some(token) = &signature.asyncness {
-        reject(
-            token,
-            "a kernel cannot be `async`: a GPU thread has no executor".into(),
-        );
+        reject(token, "a kernel cannot be `async`: a GPU thread has no executor".into());
     }
     if let Some(token) = &signature.constness {
-        reject(
-            token,
-            "a kernel cannot be `const`: it is launched, not evaluated".into(),
-        );
+        reject(token, "a kernel cannot be `const`: it is launched, not evaluated".into());
     }
     if let Some(token) = &signature.variadic {
-        reject(
-            token,
-            "a kernel cannot be variadic: the driver passes a fixed list".into(),
-        );
+        reject(token, "a kernel cannot be variadic: the driver passes a fixed list".into());
     }
     for input in &signature.inputs {
         match input {
             FnArg::Receiver(receiver) => reject(
                 receiver,
-                "a kernel is a free function, not a method: pass what `self` holds as parameters"
-                    .into(),
+                "a kernel is a free function, not a method: pass what `self` holds as parameters".into(),
             ),
             FnArg::Typed(parameter) => {
                 if let Type::ImplTrait(ty) = &*parameter.ty {
@@ -118,11 +102,7 @@ fn check(hints: TokenStream, function: &ItemFn) -> syn::Result<()> {
 /// Writes the function twice, for the GPU and for other targets, and the check of its parameters once.
 fn entry_point(function: &ItemFn) -> TokenStream {
     // Written by us, with the right condition.
-    let attrs = function
-        .attrs
-        .iter()
-        .filter(|attr| !is_no_mangle(attr))
-        .collect::<Vec<_>>();
+    let attrs = function.attrs.iter().filter(|attr| !is_no_mangle(attr)).collect::<Vec<_>>();
     let (vis, block) = (&function.vis, &function.block);
 
     let mut host = function.sig.clone();
@@ -204,10 +184,7 @@ mod tests {
 
     #[test]
     fn is_an_entry_point_on_the_gpu_and_a_function_elsewhere() {
-        let out = expand(
-            quote!(),
-            quote! { /** Doc. */ pub unsafe fn k(p: *mut f32, n: u32) { body() } },
-        );
+        let out = expand(quote!(), quote! { /** Doc. */ pub unsafe fn k(p: *mut f32, n: u32) { body() } });
         assert_eq!(
             text(&out),
             text(&quote! {

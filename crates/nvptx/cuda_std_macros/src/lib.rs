@@ -114,9 +114,9 @@ mod common {
     pub(crate) fn is_no_mangle(attr: &Attribute) -> bool {
         match &attr.meta {
             Meta::Path(path) => path.is_ident("no_mangle"),
-            Meta::List(list) if list.path.is_ident("unsafe") => list
-                .parse_args::<syn::Path>()
-                .is_ok_and(|path| path.is_ident("no_mangle")),
+            Meta::List(list) if list.path.is_ident("unsafe") => {
+                list.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("no_mangle"))
+            }
             _ => false,
         }
     }
@@ -152,23 +152,16 @@ mod common {
 
         /// Tokens as text with single spaces, so that assertions do not depend on layout.
         pub(crate) fn text(tokens: &TokenStream) -> String {
-            tokens
-                .to_string()
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" ")
+            tokens.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
         }
 
         /// The messages of all `compile_error!`s in `tokens`.
         pub(crate) fn messages(tokens: &TokenStream) -> Vec<String> {
-            let file: syn::File =
-                syn::parse2(tokens.clone()).expect("what an attribute expands to is items");
+            let file: syn::File = syn::parse2(tokens.clone()).expect("what an attribute expands to is items");
             file.items
                 .iter()
                 .filter_map(|item| match item {
-                    syn::Item::Macro(found)
-                        if found.mac.path.segments.last()?.ident == "compile_error" =>
-                    {
+                    syn::Item::Macro(found) if found.mac.path.segments.last()?.ident == "compile_error" => {
                         Some(found.mac.parse_body::<syn::LitStr>().ok()?.value())
                     }
                     _ => None,

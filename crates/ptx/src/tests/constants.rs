@@ -4,13 +4,10 @@ use super::{body, operands, refused, rows};
 use crate::ast::{Number, Operand, Statement};
 
 fn number(text: &str) -> Number {
-    operands(
-        &format!("mov.b64 %rd1, {text};"),
-        |operands| match operands {
-            [Operand::Name("%rd1"), Operand::Number(number)] => *number,
-            other => panic!("{text}: {other:?}"),
-        },
-    )
+    operands(&format!("mov.b64 %rd1, {text};"), |operands| match operands {
+        [Operand::Name("%rd1"), Operand::Number(number)] => *number,
+        other => panic!("{text}: {other:?}"),
+    })
 }
 
 fn integer(text: &str) -> i64 {
@@ -50,14 +47,7 @@ fn floats() {
     assert_eq!(number("-0f3F800000"), Number::F32(0xbf80_0000));
     assert_eq!(number("0d3FF0000000000000"), Number::F64(1.0_f64.to_bits()));
     assert_eq!(number("0D7ff8000000000000"), Number::F64(0x7ff8 << 48));
-    let decimals = [
-        ("1.0", 1.0),
-        ("1.", 1.0),
-        (".5", 0.5),
-        ("1e3", 1e3),
-        ("2.5E-3", 2.5e-3),
-        ("-0.0", -0.0),
-    ];
+    let decimals = [("1.0", 1.0), ("1.", 1.0), (".5", 0.5), ("1e3", 1e3), ("2.5E-3", 2.5e-3), ("-0.0", -0.0)];
     for (text, value) in decimals {
         assert_eq!(number(text), Number::F64(f64::to_bits(value)), "{text}");
     }
@@ -105,34 +95,28 @@ fn expressions_bind_as_in_c() {
         assert_eq!(integer(text), value, "{text}");
     }
     assert_eq!(number("1.0/4"), Number::F64(0.25_f64.to_bits()));
-    assert_eq!(
-        number("-(0f3f800000+2)*3-.5"),
-        Number::F64((-9.5_f64).to_bits())
-    );
+    assert_eq!(number("-(0f3f800000+2)*3-.5"), Number::F64((-9.5_f64).to_bits()));
 }
 
 #[test]
 fn offsets_add_up() {
-    body(
-        "ld.b32 %r1, [%r2+4*2-1+-4]; ld.b32 %r1, [t-(1<<4)]; ld.b32 %r1, [16+4];",
-        |body| {
-            let offsets: Vec<_> = body
-                .iter()
-                .map(|statement| match statement {
-                    Statement::Instruction(instruction) => format!("{:?}", instruction.operands[1]),
-                    other => panic!("{other:?}"),
-                })
-                .collect();
-            assert_eq!(
-                offsets,
-                [
-                    r#"Address { base: Name("%r2"), offset: 3 }"#,
-                    r#"Address { base: Name("t"), offset: -16 }"#,
-                    r#"Address { base: Absolute(20), offset: 0 }"#,
-                ]
-            );
-        },
-    );
+    body("ld.b32 %r1, [%r2+4*2-1+-4]; ld.b32 %r1, [t-(1<<4)]; ld.b32 %r1, [16+4];", |body| {
+        let offsets: Vec<_> = body
+            .iter()
+            .map(|statement| match statement {
+                Statement::Instruction(instruction) => format!("{:?}", instruction.operands[1]),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(
+            offsets,
+            [
+                r#"Address { base: Name("%r2"), offset: 3 }"#,
+                r#"Address { base: Name("t"), offset: -16 }"#,
+                r#"Address { base: Absolute(20), offset: 0 }"#,
+            ]
+        );
+    });
 }
 
 const REFUSED: &str = "

@@ -7,27 +7,13 @@ use crate::parse;
 /// A plain variable, for the tests to change.
 fn variable<'a>(space: Space, ty: &'a str, name: &'a str) -> Variable<'a> {
     let linkage = Linkage::Internal;
-    Variable {
-        linkage,
-        space,
-        align: None,
-        ty,
-        vector: 1,
-        name,
-        at: 0,
-        dims: vec![],
-        init: None,
-    }
+    Variable { linkage, space, align: None, ty, vector: 1, name, at: 0, dims: vec![], init: None }
 }
 
 /// Calls `check` with the module's variables, their places forgotten.
 fn variables(text: &str, expected: &[Variable<'_>]) {
     module(text, |module| {
-        let found: Vec<_> = module
-            .variables
-            .into_iter()
-            .map(|variable| Variable { at: 0, ..variable })
-            .collect();
+        let found: Vec<_> = module.variables.into_iter().map(|variable| Variable { at: 0, ..variable }).collect();
         assert_eq!(found, expected, "{text}");
     });
 }
@@ -38,23 +24,10 @@ fn number<'a>(value: u64) -> Init<'a> {
 
 #[test]
 fn a_module_of_nothing() {
-    let tree =
-        parse(".version 6.0 // old\n.target sm_75, debug /* two */ .target texmode_independent")
-            .unwrap();
+    let tree = parse(".version 6.0 // old\n.target sm_75, debug /* two */ .target texmode_independent").unwrap();
     let target = vec!["sm_75", "debug", "texmode_independent"];
-    assert_eq!(
-        tree,
-        Module {
-            version: (6, 0),
-            target,
-            address_size: 32,
-            ..Module::default()
-        }
-    );
-    assert_eq!(
-        parse(".version 8.10 .target sm_90a").unwrap().version,
-        (8, 10)
-    );
+    assert_eq!(tree, Module { version: (6, 0), target, address_size: 32, ..Module::default() });
+    assert_eq!(parse(".version 8.10 .target sm_90a").unwrap().version, (8, 10));
 }
 
 #[test]
@@ -76,10 +49,7 @@ fn directives_of_a_module() {
         let [(".debug_str", text), (".debug_macinfo", "")] = module.sections[..] else {
             panic!("{:?}", module.sections)
         };
-        assert!(
-            text.starts_with(" L: .b8 1,2 // }\n") && text.ends_with(".debug_abbrev "),
-            "{text}"
-        );
+        assert!(text.starts_with(" L: .b8 1,2 // }\n") && text.ends_with(".debug_abbrev "), "{text}");
     });
 }
 
@@ -103,23 +73,12 @@ fn variables_of_all_spaces() {
         (".weak", Linkage::Weak),
         (".common", Linkage::Common),
     ] {
-        variables(
-            &format!("{word} .global .b32 a;"),
-            &[Variable {
-                linkage,
-                ..b32(Space::Global, "a")
-            }],
-        );
+        variables(&format!("{word} .global .b32 a;"), &[Variable { linkage, ..b32(Space::Global, "a") }]);
     }
     let more = variable(Space::Shared, "b8", "more");
     variables(
         ".extern .shared .align 16 .b8 more[];",
-        &[Variable {
-            linkage: Linkage::Extern,
-            align: Some(16),
-            dims: vec![None],
-            ..more
-        }],
+        &[Variable { linkage: Linkage::Extern, align: Some(16), dims: vec![None], ..more }],
     );
     variables(
         ".global .attribute(.managed) .align 8 .v2 .f32 $x_1[4][3];",
@@ -132,35 +91,19 @@ fn variables_of_all_spaces() {
     );
     variables(
         ".global .attribute(.unified(19, 95), .managed) .b128 x[2*WARP_SZ];",
-        &[Variable {
-            dims: vec![Some(64)],
-            ..variable(Space::Global, "b128", "x")
-        }],
+        &[Variable { dims: vec![Some(64)], ..variable(Space::Global, "b128", "x") }],
     );
-    variables(
-        ".global .v8 .b32 x;",
-        &[Variable {
-            vector: 8,
-            ..b32(Space::Global, "x")
-        }],
-    );
+    variables(".global .v8 .b32 x;", &[Variable { vector: 8, ..b32(Space::Global, "x") }]);
 }
 
 #[test]
 fn initializers() {
     let init = |text: &str, expected: Init<'_>| {
         let init = Some(expected);
-        let expected = Variable {
-            init,
-            ..variable(Space::Global, "u64", "x")
-        };
+        let expected = Variable { init, ..variable(Space::Global, "u64", "x") };
         variables(&format!(".global .u64 x = {text};"), &[expected]);
     };
-    let address = |name, offset, generic| Init::Address {
-        name,
-        offset,
-        generic,
-    };
+    let address = |name, offset, generic| Init::Address { name, offset, generic };
     init("3*(4+1)", number(15));
     init("-1", number(u64::MAX));
     init("WARP_SZ", number(32));
@@ -169,10 +112,7 @@ fn initializers() {
     init("{}", Init::List(vec![]));
     init("{1, 2}", Init::List(vec![number(1), number(2)]));
     let inner = |values: [u64; 2]| Init::List(values.map(number).to_vec());
-    init(
-        "{{1,2},{3,4}}",
-        Init::List(vec![inner([1, 2]), inner([3, 4])]),
-    );
+    init("{{1,2},{3,4}}", Init::List(vec![inner([1, 2]), inner([3, 4])]));
     init("y", address("y", 0, false));
     init("y+4*2", address("y", 8, false));
     init("generic(y)", address("y", 0, true));
@@ -182,31 +122,15 @@ fn initializers() {
     init(
         "{0XFF(y), 0xFF00(generic(y)+4), 0xFF(258)}",
         Init::List(vec![
-            Init::Mask {
-                mask: 0xff,
-                of: Box::new(address("y", 0, false)),
-            },
-            Init::Mask {
-                mask: 0xff00,
-                of: Box::new(address("y", 4, true)),
-            },
-            Init::Mask {
-                mask: 0xff,
-                of: Box::new(number(258)),
-            },
+            Init::Mask { mask: 0xff, of: Box::new(address("y", 0, false)) },
+            Init::Mask { mask: 0xff00, of: Box::new(address("y", 4, true)) },
+            Init::Mask { mask: 0xff, of: Box::new(number(258)) },
         ]),
     );
-    let x = |name, init| Variable {
-        init,
-        ..variable(Space::Const, "s32", name)
-    };
+    let x = |name, init| Variable { init, ..variable(Space::Const, "s32", name) };
     variables(
         ".const .s32 a = 1, b, c = {2};",
-        &[
-            x("a", Some(number(1))),
-            x("b", None),
-            x("c", Some(Init::List(vec![number(2)]))),
-        ],
+        &[x("a", Some(number(1))), x("b", None), x("c", Some(Init::List(vec![number(2)])))],
     );
 }
 
@@ -225,47 +149,21 @@ fn functions() {
         .reqnctapercluster 2, 1, 1 .maxclusterrank 8 .blocksareclusters
         { }"#;
     module(text, |module| {
-        let [printf, quiet, pure, bare, k] = &module.functions[..] else {
-            panic!()
-        };
-        assert_eq!(
-            (printf.linkage, printf.entry, printf.name),
-            (Linkage::Extern, false, "printf")
-        );
+        let [printf, quiet, pure, bare, k] = &module.functions[..] else { panic!() };
+        assert_eq!((printf.linkage, printf.entry, printf.name), (Linkage::Extern, false, "printf"));
         assert_eq!((printf.returns.len(), printf.params.len()), (1, 2));
-        assert_eq!(
-            (printf.params[1].align, &printf.params[1].dims),
-            (Some(8), &vec![None])
-        );
+        assert_eq!((printf.params[1].align, &printf.params[1].dims), (Some(8), &vec![None]));
         assert_eq!(printf.body, None);
         assert_eq!(quiet.linkage, Linkage::Visible);
-        let directives = [
-            ("attribute", vec![]),
-            ("noreturn", vec![]),
-            ("abi_preserve", vec![16]),
-        ];
+        let directives = [("attribute", vec![]), ("noreturn", vec![]), ("abi_preserve", vec![16])];
         assert_eq!(quiet.directives, directives);
         assert_eq!(quiet.body, Some(vec![]));
-        assert_eq!(
-            (pure.linkage, pure.returns[0].space),
-            (Linkage::Weak, Space::Reg)
-        );
-        assert_eq!(
-            pure.params.iter().map(|p| p.ty).collect::<Vec<_>>(),
-            ["b32", "pred"]
-        );
+        assert_eq!((pure.linkage, pure.returns[0].space), (Linkage::Weak, Space::Reg));
+        assert_eq!(pure.params.iter().map(|p| p.ty).collect::<Vec<_>>(), ["b32", "pred"]);
         assert!(bare.entry && bare.body.is_none() && bare.params.is_empty());
         let params: Vec<_> = k.params.iter().map(|p| (p.name, p.ty, p.align)).collect();
         // What a pointer's target is aligned to is not what the parameter is aligned to.
-        assert_eq!(
-            params,
-            [
-                ("x", "u64", None),
-                ("y", "b64", Some(8)),
-                ("z", "u64", None),
-                ("w", "b8", Some(64))
-            ]
-        );
+        assert_eq!(params, [("x", "u64", None), ("y", "b64", Some(8)), ("z", "u64", None), ("w", "b8", Some(64))]);
         assert_eq!(
             k.directives,
             [
@@ -280,10 +178,7 @@ fn functions() {
             ]
         );
         let at = |name: &str| (HEAD.len() + text.find(name).unwrap()) as u32;
-        assert_eq!(
-            (k.at, printf.at, k.params[3].at),
-            (at("k("), at("printf"), at("w[128]"))
-        );
+        assert_eq!((k.at, printf.at, k.params[3].at), (at("k("), at("printf"), at("w[128]")));
     });
 }
 
@@ -296,12 +191,7 @@ fn declarations_of_a_body() {
         let registers: Vec<_> = body
             .iter()
             .filter_map(|statement| match statement {
-                Statement::Registers {
-                    ty,
-                    vector,
-                    names,
-                    at: _,
-                } => Some((*ty, *vector, names.clone())),
+                Statement::Registers { ty, vector, names, at: _ } => Some((*ty, *vector, names.clone())),
                 _ => None,
             })
             .collect();
@@ -321,16 +211,7 @@ fn declarations_of_a_body() {
             })
             .collect();
         let (shared, local) = (Space::Shared, Space::Local);
-        assert_eq!(
-            variables,
-            [
-                (shared, "tile"),
-                (local, "a"),
-                (local, "b"),
-                (Space::Param, "q"),
-                (shared, "m")
-            ]
-        );
+        assert_eq!(variables, [(shared, "tile"), (local, "a"), (local, "b"), (Space::Param, "q"), (shared, "m")]);
         assert_eq!(body[8..], [Statement::Ignored, Statement::Ignored]);
     });
 }

@@ -16,34 +16,18 @@ fn an_error_shows_the_line() {
         "line 5, column 20: expected `,` or `;`, found `%r3`\n    \tadd.s32 \t%r1, %r2 %r3;\n    \t        \t         ^"
     );
     let error = parse(text).unwrap_err();
-    assert_eq!(
-        (error.at as usize, error.line, error.column),
-        (text.find("%r3").unwrap(), 5, 20)
-    );
+    assert_eq!((error.at as usize, error.line, error.column), (text.find("%r3").unwrap(), 5, 20));
     assert_eq!(error.source_line, "\tadd.s32 \t%r1, %r2 %r3;");
 }
 
 #[test]
 fn a_long_line_is_cut_around_the_place() {
-    let text = format!(
-        ".version 8.5 .target sm_90 /*{}*/ ? {}",
-        "ä".repeat(200),
-        "b".repeat(200)
-    );
+    let text = format!(".version 8.5 .target sm_90 /*{}*/ ? {}", "ä".repeat(200), "b".repeat(200));
     let shown = display(&text);
     let lines: Vec<_> = shown.lines().collect();
-    let [_, source, caret] = lines[..] else {
-        panic!("{shown}")
-    };
-    assert!(
-        source.starts_with("    …ä") && source.ends_with("b…") && source.chars().count() < 220,
-        "{shown}"
-    );
-    assert_eq!(
-        source.chars().nth(caret.chars().count() - 1),
-        Some('?'),
-        "{shown}"
-    );
+    let [_, source, caret] = lines[..] else { panic!("{shown}") };
+    assert!(source.starts_with("    …ä") && source.ends_with("b…") && source.chars().count() < 220, "{shown}");
+    assert_eq!(source.chars().nth(caret.chars().count() - 1), Some('?'), "{shown}");
 }
 
 #[test]
@@ -57,18 +41,9 @@ fn texts_that_are_no_modules() {
         first("__global__ void k() {}"),
         "line 1, column 1: expected `.version`, with which every PTX text starts, found `__global__`"
     );
-    assert_eq!(
-        first("\u{feff}.version 8.5"),
-        r"line 1, column 1: `\u{feff}` has no meaning in PTX"
-    );
-    assert_eq!(
-        first(".version six"),
-        "line 1, column 10: expected a version such as `7.8`, found `six`"
-    );
-    assert_eq!(
-        first(".version 8 "),
-        "line 1, column 10: expected a version such as `7.8`, found `8`"
-    );
+    assert_eq!(first("\u{feff}.version 8.5"), r"line 1, column 1: `\u{feff}` has no meaning in PTX");
+    assert_eq!(first(".version six"), "line 1, column 10: expected a version such as `7.8`, found `six`");
+    assert_eq!(first(".version 8 "), "line 1, column 10: expected a version such as `7.8`, found `8`");
     assert_eq!(
         first(".version 8.5\n.entry k"),
         "line 2, column 1: expected `.target`, which follows `.version`, found `.entry`"
@@ -173,12 +148,7 @@ fn nesting_ends_before_the_stack_does() {
             assert_eq!(message, "nested more than 64 levels deep", "{head}{opener}");
         }
     };
-    std::thread::Builder::new()
-        .stack_size(1 << 19)
-        .spawn(check)
-        .unwrap()
-        .join()
-        .unwrap();
+    std::thread::Builder::new().stack_size(1 << 19).spawn(check).unwrap().join().unwrap();
     let deep = format!(".entry k() {}{}", "{".repeat(64), "}".repeat(64));
     super::module(&deep, |module| assert_eq!(module.functions.len(), 1));
 }

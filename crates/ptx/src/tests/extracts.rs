@@ -79,12 +79,7 @@ fn an_entry_takes_what_it_mentions_and_nothing_else() {
         let text = cut(entry, SourceLines::Drop).unwrap();
         // In the order of the module.
         assert_eq!(names(&text), expected, "{text}");
-        for part in [
-            ".version 7.8",
-            ".target sm_90, texmode_independent",
-            ".address_size 64",
-            ".pragma",
-        ] {
+        for part in [".version 7.8", ".target sm_90, texmode_independent", ".address_size 64", ".pragma"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         for part in [".section", ".file", ".loc", "cuda_builder", "hidden"] {
@@ -101,20 +96,12 @@ fn lines_stay_where_they_were() {
     let at = |text: &str, what: &str| text.lines().position(|line| line.contains(what)).unwrap();
     for lines in [SourceLines::Keep, SourceLines::Drop] {
         let text = cut("calls", lines).unwrap();
-        for what in [
-            ".address_size",
-            ".entry calls",
-            "mov.u64 %rd1, dynamic",
-            "[table]",
-        ] {
+        for what in [".address_size", ".entry calls", "mov.u64 %rd1, dynamic", "[table]"] {
             assert_eq!(at(&text, what), at(MODULE, what), "{what}");
         }
     }
     let kept = cut("plain", SourceLines::Keep).unwrap();
-    assert!(
-        kept.contains("/a } // b/k;.rs") && kept.matches(".loc").count() == 2,
-        "{kept}"
-    );
+    assert!(kept.contains("/a } // b/k;.rs") && kept.matches(".loc").count() == 2, "{kept}");
 }
 
 #[test]

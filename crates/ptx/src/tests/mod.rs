@@ -25,9 +25,7 @@ fn module<T>(text: &str, check: impl FnOnce(Module<'_>) -> T) -> T {
 
 /// Calls `check` with the statements of the entry that has this body.
 fn body<T>(text: &str, check: impl FnOnce(&[Statement<'_>]) -> T) -> T {
-    module(&format!(".entry k() {{ {text} }}"), |module| {
-        check(module.functions[0].body.as_ref().unwrap())
-    })
+    module(&format!(".entry k() {{ {text} }}"), |module| check(module.functions[0].body.as_ref().unwrap()))
 }
 
 /// Calls `check` with the operands of this instruction.
@@ -46,24 +44,14 @@ fn refused(text: &str) -> ParseError {
 /// The rows `text => what is expected of it` of a table, in whose texts `\n` is a line's end.
 fn rows(table: &str) -> impl Iterator<Item = (String, &str)> {
     let rows = table.lines().skip(1);
-    rows.map(|row| row.split_once(" => ").unwrap())
-        .map(|(text, expected)| (text.replace("\\n", "\n"), expected))
+    rows.map(|row| row.split_once(" => ").unwrap()).map(|(text, expected)| (text.replace("\\n", "\n"), expected))
 }
 
 #[test]
 fn places_become_lines_and_columns() {
     let source = Source::new("ab\ncd\r\n\nlast");
     let places: Vec<_> = (0..=12).map(|at| source.line_column(at)).collect();
-    let first = [
-        [1, 1],
-        [1, 2],
-        [1, 3],
-        [2, 1],
-        [2, 2],
-        [2, 3],
-        [2, 4],
-        [3, 1],
-    ];
+    let first = [[1, 1], [1, 2], [1, 3], [2, 1], [2, 2], [2, 3], [2, 4], [3, 1]];
     assert_eq!(places[..8], first.map(<(u32, u32)>::from));
     assert_eq!(places[8..], [(4, 1), (4, 2), (4, 3), (4, 4), (4, 5)]);
     let lines: Vec<_> = (0..6).map(|line| source.line_text(line)).collect();

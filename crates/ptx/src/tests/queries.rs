@@ -15,9 +15,7 @@ fn function<'m, 'a>(module: &'m Module<'a>, name: &str) -> &'m Function<'a> {
 
 fn instruction<'m, 'a>(function: &'m Function<'a>, operation: &str) -> &'m Instruction<'a> {
     let mut instructions = function.instructions();
-    instructions
-        .find(|own| own.operation() == operation)
-        .unwrap()
+    instructions.find(|own| own.operation() == operation).unwrap()
 }
 
 #[test]
@@ -32,12 +30,10 @@ fn the_module() {
     let parameters: Vec<_> = sum.params.iter().map(|parameter| parameter.name).collect();
     assert_eq!(parameters, ["sum_64_param_0", "sum_64_param_1"]);
     assert_eq!(sum.directives, [("maxntid", vec![64, 1, 1])]);
-    let variable = function(&module, "sum_128")
-        .statements()
-        .find_map(|own| match own {
-            Statement::Variable(variable) => Some(variable.name),
-            _ => None,
-        });
+    let variable = function(&module, "sum_128").statements().find_map(|own| match own {
+        Statement::Variable(variable) => Some(variable.name),
+        _ => None,
+    });
     assert_eq!(variable, Some("TILE_128"));
     assert_eq!(module.variables[0].name, "TILE_64");
 }
@@ -46,47 +42,25 @@ fn the_module() {
 fn an_instruction_knows_its_parts_and_its_line() {
     let module = parse(SUMS).unwrap();
     let sum = function(&module, "sum_64");
-    let (shuffle, loc) = sum
-        .located()
-        .find(|(instruction, _)| instruction.operation() == "shfl")
-        .unwrap();
+    let (shuffle, loc) = sum.located().find(|(instruction, _)| instruction.operation() == "shfl").unwrap();
     assert_eq!(shuffle.opcode, "shfl.sync.bfly.b32");
-    assert_eq!(
-        shuffle.span.of(SUMS),
-        "shfl.sync.bfly.b32 \t%r3, %r2, 16, 31, -1;"
-    );
+    assert_eq!(shuffle.span.of(SUMS), "shfl.sync.bfly.b32 \t%r3, %r2, 16, 31, -1;");
     let loc = loc.unwrap();
     let place = loc.place();
     assert_eq!((place.file, place.line), (FileName::Number(1), 10));
-    let calls: Vec<_> = loc
-        .inlined_through(SUMS)
-        .iter()
-        .map(|place| (module.path_of(place), place.line))
-        .collect();
+    let calls: Vec<_> = loc.inlined_through(SUMS).iter().map(|place| (module.path_of(place), place.line)).collect();
     assert_eq!(calls, [(Some("sums.rs"), 4), (Some("sums.rs"), 16)]);
 
     let fill = function(&module, "fill");
     let store = instruction(fill, "st");
-    assert_eq!(
-        (store.space(), store.access()),
-        (Some(Space::Global), Some((4, 32)))
-    );
-    assert_eq!(
-        store.span.of(SUMS),
-        "st.global.v4.b32 \t[%rd4], {%r3, %r3, %r3, %r3};"
-    );
-    let guarded: Vec<_> = fill
-        .instructions()
-        .filter_map(|instruction| instruction.guard.map(|guard| guard.register))
-        .collect();
+    assert_eq!((store.space(), store.access()), (Some(Space::Global), Some((4, 32))));
+    assert_eq!(store.span.of(SUMS), "st.global.v4.b32 \t[%rd4], {%r3, %r3, %r3, %r3};");
+    let guarded: Vec<_> =
+        fill.instructions().filter_map(|instruction| instruction.guard.map(|guard| guard.register)).collect();
     assert_eq!(guarded, ["%p1", "%p2"]);
     assert_eq!(fill.backward_branches().count(), 1);
     assert_eq!(sum.backward_branches().count(), 0);
-    let mut labels: Vec<_> = fill
-        .used_labels()
-        .into_iter()
-        .filter(|name| name.starts_with('$'))
-        .collect();
+    let mut labels: Vec<_> = fill.used_labels().into_iter().filter(|name| name.starts_with('$')).collect();
     labels.sort_unstable();
     assert_eq!(labels, ["$L__BB2_1", "$L__BB2_2"]);
 }
@@ -109,47 +83,22 @@ L1: .loc 1 1 71, function_name $L__info0, inlined_at 1 3 30\n\
     assert_eq!(parameters, ["k_0", "k_1"]);
     let instructions: Vec<_> = k.located().collect();
     let list = |name| Operand::List(vec![Operand::Name(name)]);
-    assert_eq!(
-        instructions[0].0.operands,
-        [list("retval0"), Operand::Name("g"), list("param0")]
-    );
+    assert_eq!(instructions[0].0.operands, [list("retval0"), Operand::Name("g"), list("param0")]);
     let (branch, loc) = instructions[1];
     let guard = branch.guard.unwrap();
     assert!(guard.negated && guard.register == "%p1");
     assert_eq!(branch.span.of(text), "@!%p1 bra L1;");
     let load = instructions[2].0;
-    assert_eq!(
-        (load.space(), load.access()),
-        (Some(Space::Shared), Some((2, 64)))
-    );
-    let call = Place {
-        file: FileName::Number(1),
-        line: 3,
-        column: 30,
-    };
+    assert_eq!((load.space(), load.access()), (Some(Space::Shared), Some((2, 64))));
+    let call = Place { file: FileName::Number(1), line: 3, column: 30 };
     assert_eq!(loc.unwrap().inlined_through(text), [call]);
     assert_eq!(module.path_of(&call), Some("a b.cu"));
-    let short = text.replace(
-        "inlined_at 1 3 30",
-        "inlined_at 1 3 30 // @[ 1:5:6 @[ b.cu:7:8 ]",
-    );
+    let short = text.replace("inlined_at 1 3 30", "inlined_at 1 3 30 // @[ 1:5:6 @[ b.cu:7:8 ]");
     let outline = Outline::new(short.as_str());
     let entry = outline.entry("k").unwrap().unwrap();
-    let calls = entry
-        .located()
-        .nth(1)
-        .unwrap()
-        .1
-        .unwrap()
-        .inlined_through(&short);
+    let calls = entry.located().nth(1).unwrap().1.unwrap().inlined_through(&short);
     let call = |file, line, column| Place { file, line, column };
-    assert_eq!(
-        calls,
-        [
-            call(FileName::Number(1), 5, 6),
-            call(FileName::Path("b.cu"), 7, 8)
-        ]
-    );
+    assert_eq!(calls, [call(FileName::Number(1), 5, 6), call(FileName::Path("b.cu"), 7, 8)]);
     let label = k.statements().find_map(|statement| match statement {
         Statement::Label { name, at } => Some((*name, Source::new(text).line_column(*at).0)),
         _ => None,
@@ -199,13 +148,7 @@ fn an_access_without_a_space_is_generic() {
                 ld.param.b64 %rd1, [p];\nst.shared::cta.b32 [%r1], %r1;\nld.volatile.global.b32 %r1, [%rd1];\n\
                 add.s32 %r1, %r1, 1;\n}";
     let outline = Outline::new(text);
-    let generic: Vec<_> = outline
-        .entry("k")
-        .unwrap()
-        .unwrap()
-        .instructions()
-        .map(Instruction::is_generic)
-        .collect();
+    let generic: Vec<_> = outline.entry("k").unwrap().unwrap().instructions().map(Instruction::is_generic).collect();
     assert_eq!(generic, [true, true, true, false, false, false, false]);
 }
 
@@ -214,9 +157,7 @@ fn pieces_by_kind() {
     let text = "\t@%p1 ld.b32\t%r1, [a+4]; /* b */// c\n.file 1 \"d\"'/* e";
     let pieces = pieces(text).into_iter();
     let pieces = pieces.filter(|own| own.kind != PieceKind::Blank);
-    let kinds: Vec<_> = pieces
-        .map(|own| format!("{:?} {}", own.kind, own.text))
-        .collect();
+    let kinds: Vec<_> = pieces.map(|own| format!("{:?} {}", own.kind, own.text)).collect();
     let expected = r#"Sign @;Word %p1;Word ld.b32;Word %r1;Sign ,;Sign [;Word a;Sign +;Number 4;Sign ];Sign ;
 Comment /* b */;Comment // c;Directive .file;Number 1;String "d";Sign ';Comment /* e"#;
     assert_eq!(kinds.join(";"), expected.replace('\n', ";"));

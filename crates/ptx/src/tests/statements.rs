@@ -49,27 +49,13 @@ fn guards_and_places() {
         let guard = |register, negated| Some(Guard { register, negated });
         let place = |what: &str| start + text.find(what).unwrap() as u32;
         let instruction = |guard, opcode, operands, whole: &str| {
-            let span = Span {
-                start: place(whole),
-                end: place(whole) + whole.len() as u32,
-            };
-            Statement::Instruction(Instruction {
-                guard,
-                opcode,
-                at: place(opcode),
-                span,
-                operands,
-            })
+            let span = Span { start: place(whole), end: place(whole) + whole.len() as u32 };
+            Statement::Instruction(Instruction { guard, opcode, at: place(opcode), span, operands })
         };
         assert_eq!(
             body,
             [
-                instruction(
-                    guard("%p1", false),
-                    "bra",
-                    vec![Operand::Name("L")],
-                    "@%p1 bra L;"
-                ),
+                instruction(guard("%p1", false), "bra", vec![Operand::Name("L")], "@%p1 bra L;"),
                 instruction(guard("p", true), "membar.gl", vec![], "@ ! p\tmembar.gl ;"),
                 instruction(None, "ret", vec![], "ret;"),
             ]
@@ -99,24 +85,10 @@ fn labels_and_what_they_name() {
         assert_eq!(
             body,
             [
-                Statement::Label {
-                    name: "L",
-                    at: at("L:")
-                },
-                Statement::Label {
-                    name: "M",
-                    at: at("M :")
-                },
-                Statement::BranchTargets {
-                    label: "$x_0",
-                    targets: vec!["L", "M"],
-                    at: at("$x_0")
-                },
-                Statement::CallTargets {
-                    label: "c",
-                    targets: vec!["f"],
-                    at: at("c:")
-                },
+                Statement::Label { name: "L", at: at("L:") },
+                Statement::Label { name: "M", at: at("M :") },
+                Statement::BranchTargets { label: "$x_0", targets: vec!["L", "M"], at: at("$x_0") },
+                Statement::CallTargets { label: "c", targets: vec!["f"], at: at("c:") },
                 Statement::CallPrototype {
                     label: "p",
                     returns: vec![parameter("b32", None, vec![], "_) _")],
@@ -129,12 +101,7 @@ fn labels_and_what_they_name() {
                     params: vec![parameter("b64", None, vec![], "_); r")],
                     at: at("q: .")
                 },
-                Statement::CallPrototype {
-                    label: "r",
-                    returns: vec![],
-                    params: vec![],
-                    at: at("r: .")
-                },
+                Statement::CallPrototype { label: "r", returns: vec![], params: vec![], at: at("r: .") },
             ]
         );
     });
@@ -142,22 +109,12 @@ fn labels_and_what_they_name() {
 
 #[test]
 fn scopes() {
-    body(
-        "{ // callseq 0, 0\n .param .b32 a; { ret;\n} } {}",
-        |body| {
-            let [Statement::Scope(outer), Statement::Scope(empty)] = body else {
-                panic!("{body:?}")
-            };
-            assert!(empty.is_empty());
-            let [Statement::Variable(_), Statement::Scope(inner)] = &outer[..] else {
-                panic!("{outer:?}")
-            };
-            assert!(matches!(
-                inner[..],
-                [Statement::Instruction(Instruction { opcode: "ret", .. })]
-            ));
-        },
-    );
+    body("{ // callseq 0, 0\n .param .b32 a; { ret;\n} } {}", |body| {
+        let [Statement::Scope(outer), Statement::Scope(empty)] = body else { panic!("{body:?}") };
+        assert!(empty.is_empty());
+        let [Statement::Variable(_), Statement::Scope(inner)] = &outer[..] else { panic!("{outer:?}") };
+        assert!(matches!(inner[..], [Statement::Instruction(Instruction { opcode: "ret", .. })]));
+    });
 }
 
 #[test]
@@ -165,9 +122,7 @@ fn source_lines() {
     let text = ".loc 1 2 3\n.loc 2 408 9, function_name $L__info_string0, inlined_at 1 23 9 \
         .loc 1 0 0, function_name .debug_str+16, inlined_at 4 5 6 ret;";
     let start = HEAD.len() + ".entry k() { ".len();
-    let mut places = text
-        .match_indices(".loc")
-        .map(|(at, _)| (start + at) as u32);
+    let mut places = text.match_indices(".loc").map(|(at, _)| (start + at) as u32);
     body(text, |body| {
         let mut loc = |file, line, column, name: &str, inlined_at| {
             let name_at = text.find(name).map(|at| (start + at) as u32);
@@ -176,10 +131,9 @@ fn source_lines() {
                 file,
                 line,
                 column,
-                function_name: name_at.filter(|_| !name.is_empty()).map(|start| Span {
-                    start,
-                    end: start + name.len() as u32,
-                }),
+                function_name: name_at
+                    .filter(|_| !name.is_empty())
+                    .map(|start| Span { start, end: start + name.len() as u32 }),
                 inlined_at,
             })
         };

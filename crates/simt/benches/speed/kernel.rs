@@ -17,9 +17,7 @@ impl Kernel {
     pub(super) fn transpose(n: u32) -> Self {
         let input = matrix(n, 1);
         let side = n as usize;
-        let expected = (0..side * side)
-            .map(|at| input[at % side * side + at / side])
-            .collect();
+        let expected = (0..side * side).map(|at| input[at % side * side + at / side]).collect();
         Self {
             name: "transpose",
             ptx: include_str!("../kernels/transpose.ptx"),
@@ -49,32 +47,16 @@ impl Kernel {
         Self::product("mma_gemm", ptx, n, [n / 8, n / 16], [32, 1])
     }
 
-    fn product(
-        name: &'static str,
-        ptx: &'static str,
-        n: u32,
-        grid: [u32; 2],
-        block: [u32; 2],
-    ) -> Self {
+    fn product(name: &'static str, ptx: &'static str, n: u32, grid: [u32; 2], block: [u32; 2]) -> Self {
         let (a, b) = (matrix(n, 1), matrix(n, 2));
         let side = n as usize;
         let expected = (0..side * side)
             .map(|at| {
                 let (row, column) = (at / side, at % side);
-                (0..side)
-                    .map(|k| a[row * side + k] * b[k * side + column])
-                    .sum()
+                (0..side).map(|k| a[row * side + k] * b[k * side + column]).sum()
             })
             .collect();
-        Self {
-            name,
-            ptx,
-            n,
-            grid,
-            block,
-            inputs: vec![a, b],
-            expected,
-        }
+        Self { name, ptx, n, grid, block, inputs: vec![a, b], expected }
     }
 
     /// Whether ptoxide runs it: it has no tensor cores.
@@ -85,7 +67,5 @@ impl Kernel {
 
 /// Small whole numbers, of which products and sums are exact in any order.
 fn matrix(n: u32, seed: u32) -> Vec<f32> {
-    (0..n * n)
-        .map(|at| (at.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 28) as f32)
-        .collect()
+    (0..n * n).map(|at| (at.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 28) as f32).collect()
 }

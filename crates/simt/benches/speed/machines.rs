@@ -19,10 +19,7 @@ pub(super) struct Simt {
 impl Simt {
     /// On `threads` host threads, 0 for one each core.
     pub(super) fn new(kernel: &Kernel, threads: usize) -> Self {
-        let config = Config {
-            threads,
-            ..Config::default()
-        };
+        let config = Config { threads, ..Config::default() };
         let mut machine = Machine::new(config).expect("the host has threads");
         let module = Module::from_ptx(kernel.ptx).expect("the kernel is PTX");
         let function = module.function(kernel.name).expect("simt runs the kernel");
@@ -30,41 +27,20 @@ impl Simt {
         for input in &kernel.inputs {
             args.push(machine.upload(input).expect("a few megabytes").into());
         }
-        let output = machine
-            .zeroed(kernel.expected.len())
-            .expect("a few megabytes");
+        let output = machine.zeroed(kernel.expected.len()).expect("a few megabytes");
         args.extend([output.into(), kernel.n.into()]);
         let [x, y] = kernel.grid;
         let [block_x, block_y] = kernel.block;
-        Self {
-            machine,
-            function,
-            grid: [x, y, 1],
-            block: [block_x, block_y, 1],
-            args,
-            output,
-        }
+        Self { machine, function, grid: [x, y, 1], block: [block_x, block_y, 1], args, output }
     }
 
     pub(super) fn launch(&mut self) {
-        self.machine
-            .launch(&Launch::new(
-                &self.function,
-                self.grid,
-                self.block,
-                &self.args,
-            ))
-            .expect("the kernel runs");
+        self.machine.launch(&Launch::new(&self.function, self.grid, self.block, &self.args)).expect("the kernel runs");
     }
 
     pub(super) fn launch_counted(&mut self) -> Counters {
         self.machine
-            .launch_counted(&Launch::new(
-                &self.function,
-                self.grid,
-                self.block,
-                &self.args,
-            ))
+            .launch_counted(&Launch::new(&self.function, self.grid, self.block, &self.args))
             .expect("the kernel runs")
     }
 
@@ -97,21 +73,12 @@ impl<'k> Ptoxide<'k> {
         pointers.push(output);
         let launch = move |context: &mut Context| {
             let ([x, y], [block_x, block_y]) = (kernel.grid, kernel.block);
-            let params = LaunchParams::func(kernel.name)
-                .grid2d(x, y)
-                .block2d(block_x, block_y);
-            let mut args: Vec<Argument<'_>> = pointers
-                .iter()
-                .map(|pointer| Argument::ptr(*pointer))
-                .collect();
+            let params = LaunchParams::func(kernel.name).grid2d(x, y).block2d(block_x, block_y);
+            let mut args: Vec<Argument<'_>> = pointers.iter().map(|pointer| Argument::ptr(*pointer)).collect();
             args.push(Argument::U32(kernel.n));
             context.run(params, &args).expect("the kernel runs");
         };
-        Self {
-            context,
-            launch: Box::new(launch),
-            read: Box::new(move |context, data| context.read(output, data)),
-        }
+        Self { context, launch: Box::new(launch), read: Box::new(move |context, data| context.read(output, data)) }
     }
 
     pub(super) fn launch(&mut self) {

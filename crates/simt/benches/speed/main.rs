@@ -61,15 +61,13 @@ const IDS: [&str; 5] = [
 fn may_be_asked_for(args: &[String], group: &str) -> bool {
     // The word behind an option may be its value.
     let before = [None].into_iter().chain(args.iter().map(Some));
-    let mut alone = args.iter().zip(before).filter(|(arg, before)| {
-        !arg.starts_with('-') && before.is_none_or(|before| !before.starts_with('-'))
-    });
+    let mut alone = args
+        .iter()
+        .zip(before)
+        .filter(|(arg, before)| !arg.starts_with('-') && before.is_none_or(|before| !before.starts_with('-')));
     alone.all(|(filter, _)| {
         let is_plain = |c: char| c.is_alphanumeric() || "_/ ".contains(c);
-        !filter.chars().all(is_plain)
-            || IDS
-                .iter()
-                .any(|id| format!("{group}/{id}").contains(&**filter))
+        !filter.chars().all(is_plain) || IDS.iter().any(|id| format!("{group}/{id}").contains(&**filter))
     })
 }
 

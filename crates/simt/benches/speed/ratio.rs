@@ -23,11 +23,7 @@ pub(super) fn print(kernels: &[Kernel]) {
         // The first round warms up, and is not counted.
         for round in 0..=ROUNDS {
             let alone = time(0.0, || ptoxide.launch());
-            let taken = [
-                alone,
-                time(alone / 2.0, || simt.launch()),
-                time(alone / 2.0, || drop(simt.launch_counted())),
-            ];
+            let taken = [alone, time(alone / 2.0, || simt.launch()), time(alone / 2.0, || drop(simt.launch_counted()))];
             if round > 0 {
                 for (all, one) in seconds.iter_mut().zip(taken) {
                     all.push(one);

@@ -28,11 +28,7 @@ fn sections() -> Vec<Section> {
     let section = |line: &'static str| {
         let (title, instructions) = line.split_once(": ").expect("a title, then instructions");
         let (title, kind) = title.split_once(" [").unwrap_or((title, ""));
-        Section {
-            title,
-            kind: kind.trim_end_matches(']'),
-            instructions: instructions.split_whitespace().collect(),
-        }
+        Section { title, kind: kind.trim_end_matches(']'), instructions: instructions.split_whitespace().collect() }
     };
     lines.map(section).collect()
 }
@@ -40,9 +36,7 @@ fn sections() -> Vec<Section> {
 impl Section {
     /// Whether it is about an instruction, by its types.
     fn has(&self, words: &[&str]) -> bool {
-        let types = words
-            .iter()
-            .filter(|word| ptx::opcode::type_bytes(word).is_some() || ptx::opcode::is_float(word));
+        let types = words.iter().filter(|word| ptx::opcode::type_bytes(word).is_some() || ptx::opcode::is_float(word));
         let types: Vec<&str> = types.copied().collect();
         let is_half = |ty: &&str| ptx::opcode::is_float(ty) && ty.contains("f16");
         let is_mixed = types.len() == 2 && !types.iter().all(is_half) && types.iter().any(is_half);
@@ -60,10 +54,8 @@ impl Section {
         let mut found = None;
         for name in self.instructions.iter().filter(|_| self.has(words)) {
             let mut parts = name.split('.');
-            let is_it =
-                parts.next() == words.first().copied() && parts.all(|part| words.contains(&part));
-            let longer =
-                found.is_none_or(|other: &str| name.split('.').count() > other.split('.').count());
+            let is_it = parts.next() == words.first().copied() && parts.all(|part| words.contains(&part));
+            let longer = found.is_none_or(|other: &str| name.split('.').count() > other.split('.').count());
             if is_it && longer {
                 found = Some(*name);
             }
@@ -86,18 +78,12 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
     let mut found = Found::new();
     let count = row.opcodes();
     // In an order that meets each word early: those whose words are all known to be run need no decoding.
-    let stride = [7919, 104_729, 1_299_709]
-        .into_iter()
-        .find(|prime| !count.is_multiple_of(*prime))
-        .unwrap_or(1);
+    let stride = [7919, 104_729, 1_299_709].into_iter().find(|prime| !count.is_multiple_of(*prime)).unwrap_or(1);
     let numbers = (0..count).map(|at| at * stride % count);
     let mut waiting = Vec::new();
     for (at, number) in numbers.enumerate() {
         let modifiers = row.modifiers(number);
-        let words: Vec<&str> = [row.name]
-            .into_iter()
-            .chain(modifiers.iter().copied().flatten())
-            .collect();
+        let words: Vec<&str> = [row.name].into_iter().chain(modifiers.iter().copied().flatten()).collect();
         for (section, of) in sections.iter().enumerate() {
             let Some(name) = of.instruction(&words) else {
                 continue;
@@ -105,20 +91,14 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
             let known = found.entry((section, name)).or_default();
             known.slots.resize(modifiers.len(), BTreeSet::new());
             let choice = row.choices(number);
-            let is_new = !known.is_run
-                || choice
-                    .iter()
-                    .zip(&known.slots)
-                    .any(|(own, known)| !known.contains(own));
+            let is_new = !known.is_run || choice.iter().zip(&known.slots).any(|(own, known)| !known.contains(own));
             if is_new {
                 waiting.push(((section, name), choice, row.sample(&modifiers)));
             }
         }
         if waiting.len() >= AT_ONCE || at + 1 == count {
             let samples: Vec<String> = waiting.iter().map(|own| own.2.clone() + LABEL).collect();
-            for ((place, choice, _), is_run) in
-                waiting.drain(..).zip(are_run(DECLARATIONS, &samples))
-            {
+            for ((place, choice, _), is_run) in waiting.drain(..).zip(are_run(DECLARATIONS, &samples)) {
                 let known = found.entry(place).or_default();
                 known.is_run |= is_run;
                 for (known, own) in known.slots.iter_mut().zip(choice) {
@@ -136,11 +116,7 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
 fn written(row: &Row, running: &Running) -> String {
     let mut text = row.name.to_owned();
     for (slot, running) in row.slots().iter().zip(&running.slots) {
-        let words: Vec<String> = running
-            .iter()
-            .filter_map(|at| slot[*at])
-            .map(|word| format!(".{word}"))
-            .collect();
+        let words: Vec<String> = running.iter().filter_map(|at| slot[*at]).map(|word| format!(".{word}")).collect();
         let is_optional = running.iter().any(|at| slot[*at].is_none());
         match (words.is_empty(), is_optional) {
             (true, _) => {}
@@ -175,24 +151,17 @@ fn document() -> String {
             }
         }
     }
-    let samples = ISA
-        .lines()
-        .filter_map(|line| line.strip_prefix("= ")?.split_once(' '));
+    let samples = ISA.lines().filter_map(|line| line.strip_prefix("= ")?.split_once(' '));
     for (name, text) in samples {
         let run = are_run(DECLARATIONS, &[text.to_owned() + LABEL]) == [true];
-        let section = sections
-            .iter()
-            .position(|section| section.instructions.contains(&name));
+        let section = sections.iter().position(|section| section.instructions.contains(&name));
         let list = if run { &mut forms } else { &mut refused };
         let place = (section.expect("a section has it"), name);
         list.entry(place).or_default().push(name.to_owned());
     }
     let mut text = include_str!("head.md").to_owned();
     for (number, section) in sections.iter().enumerate() {
-        text += &format!(
-            "\n## {}\n\n| Instruction | Runs | Refused |\n|---|---|---|\n",
-            section.title
-        );
+        text += &format!("\n## {}\n\n| Instruction | Runs | Refused |\n|---|---|---|\n", section.title);
         for name in &section.instructions {
             let cell = |list: &HashMap<(usize, &str), Vec<String>>| {
                 let all = list.get(&(number, *name)).into_iter().flatten();

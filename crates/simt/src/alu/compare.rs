@@ -110,8 +110,7 @@ impl Compare {
             }
             Outcome::Values => {
                 let (low, high) = (combined(found, regs), combined(upper, regs));
-                let values =
-                    each(|lane| r[1] & (ones32(low, lane) & 0xffff | ones32(high, lane) << 16));
+                let values = each(|lane| r[1] & (ones32(low, lane) & 0xffff | ones32(high, lane) << 16));
                 regs.set32(R32(r[0]), mask, &values);
             }
             Outcome::Select32 => {

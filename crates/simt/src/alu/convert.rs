@@ -22,13 +22,7 @@ pub enum Convert {
     Move(Move),
     /// Between integers in 32-bit registers: shifted up and down again for the source's type, then for the
     /// destination's: how far, and whether the sign is copied. At last the upper `mask` bits become zero.
-    Resize {
-        to: R32,
-        from: R32,
-        first: (u8, bool),
-        second: (u8, bool),
-        mask: u8,
-    },
+    Resize { to: R32, from: R32, first: (u8, bool), second: (u8, bool), mask: u8 },
     /// 32 bits to 64.
     Widen { to: R64, from: R32, signed: bool },
     /// 64 bits to 32.
@@ -46,30 +40,13 @@ pub enum Convert {
     /// `f16` to `f32`
     F16ToF32 { to: R32, from: R32 },
     /// Any other `cvt` of one source: the numbers of the registers, and whether they have 64 bits.
-    Any {
-        to: u32,
-        from: u32,
-        wide: [bool; 2],
-        spec: Conversion,
-    },
+    Any { to: u32, from: u32, wide: [bool; 2], spec: Conversion },
     /// `cvt` of two `f32` to two of 16 bits in one register.
-    Pair {
-        to: R32,
-        upper: R32,
-        lower: R32,
-        spec: Conversion,
-    },
+    Pair { to: R32, upper: R32, lower: R32, spec: Conversion },
     /// To or from numbers of 8 bits.
     Fp8(fp8::Fp8),
     /// `cvt.pack`: two integers saturated to so many bits, below the lowest bits of `rest`.
-    Pack {
-        to: R32,
-        upper: R32,
-        lower: R32,
-        rest: R32,
-        bits: u8,
-        signed: bool,
-    },
+    Pack { to: R32, upper: R32, lower: R32, rest: R32, bits: u8, signed: bool },
 }
 
 impl Convert {
@@ -89,13 +66,7 @@ impl Convert {
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
         match *self {
             Convert::Move(op) => op.execute(regs, mask),
-            Convert::Resize {
-                to,
-                from,
-                first,
-                second,
-                mask: upper,
-            } => {
+            Convert::Resize { to, from, first, second, mask: upper } => {
                 let from = regs.get32(from);
                 let mut values = [0; LANES];
                 resize(&mut values, from, first);
@@ -112,62 +83,35 @@ impl Convert {
             },
             Convert::Shorten { to, from } => map(regs, mask, to, from, |value| value as u32),
             Convert::IntToF32 { to, from, signed } => match signed {
-                true => map(regs, mask, to, from, |value| {
-                    (value as i32 as f32).to_bits()
-                }),
+                true => map(regs, mask, to, from, |value| (value as i32 as f32).to_bits()),
                 false => map(regs, mask, to, from, |value| (value as f32).to_bits()),
             },
             Convert::IntToF64 { to, from, signed } => match signed {
-                true => map(regs, mask, to, from, |value| {
-                    f64::from(value as i32).to_bits()
-                }),
+                true => map(regs, mask, to, from, |value| f64::from(value as i32).to_bits()),
                 false => map(regs, mask, to, from, |value| f64::from(value).to_bits()),
             },
             // Rust's casts saturate and make zero of NaN, as this one does.
             Convert::F32ToInt { to, from, signed } => match signed {
-                true => map(regs, mask, to, from, |bits| {
-                    f32::from_bits(bits) as i32 as u32
-                }),
+                true => map(regs, mask, to, from, |bits| f32::from_bits(bits) as i32 as u32),
                 false => map(regs, mask, to, from, |bits| f32::from_bits(bits) as u32),
             },
             Convert::F32ToF64 { to, from } => {
-                map(regs, mask, to, from, |bits| {
-                    run::widen(f32::from_bits(bits))
-                });
+                map(regs, mask, to, from, |bits| run::widen(f32::from_bits(bits)));
             }
             Convert::F64ToF32 { to, from } => map(regs, mask, to, from, run::narrow),
             Convert::F16ToF32 { to, from } => {
-                map(regs, mask, to, from, |bits| {
-                    canonical32(from_f16(bits & 0xffff))
-                });
+                map(regs, mask, to, from, |bits| canonical32(from_f16(bits & 0xffff)));
             }
-            Convert::Any {
-                to,
-                from,
-                wide: [wide_to, wide_from],
-                spec,
-            } => {
+            Convert::Any { to, from, wide: [wide_to, wide_from], spec } => {
                 let reg = |wide, number| match wide {
                     true => Reg::R64(R64(number)),
                     false => Reg::R32(R32(number)),
                 };
                 run::any(reg(wide_to, to), reg(wide_from, from), spec, regs, mask);
             }
-            Convert::Pair {
-                to,
-                upper,
-                lower,
-                spec,
-            } => run::pair(to, upper, lower, spec, regs, mask),
+            Convert::Pair { to, upper, lower, spec } => run::pair(to, upper, lower, spec, regs, mask),
             Convert::Fp8(op) => op.execute(regs, mask),
-            Convert::Pack {
-                to,
-                upper,
-                lower,
-                rest,
-                bits,
-                signed,
-            } => {
+            Convert::Pack { to, upper, lower, rest, bits, signed } => {
                 pack::run(to, [upper, lower, rest], bits, signed, regs, mask);
             }
         }
@@ -179,11 +123,7 @@ impl Convert {
 fn resize(values: &mut [u32; LANES], from: &[u32; LANES], (shift, signed): (u8, bool)) {
     for lane in 0..LANES {
         let up = from[lane] << shift;
-        values[lane] = if signed {
-            (up as i32 >> shift) as u32
-        } else {
-            up >> shift
-        };
+        values[lane] = if signed { (up as i32 >> shift) as u32 } else { up >> shift };
     }
 }
 

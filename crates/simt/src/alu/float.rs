@@ -184,11 +184,9 @@ impl Float {
                 general::run64(op, rounding, regs, mask, to64, from64);
             }
             FloatOp::Half(op, modifiers) => half::run(op, modifiers, regs, mask, to32, from32),
-            FloatOp::MinMax32 {
-                max,
-                three,
-                modifiers,
-            } => minmax::run32((max, three, modifiers), regs, mask, to32, from32),
+            FloatOp::MinMax32 { max, three, modifiers } => {
+                minmax::run32((max, three, modifiers), regs, mask, to32, from32);
+            }
             FloatOp::Approx32(op, ftz) => approx::run32(op, ftz, regs, mask, to32, from32[0]),
             FloatOp::Approx64(op) => approx::run64(op, regs, mask, to64, from64[0]),
             FloatOp::Test32(op) => {

@@ -42,10 +42,7 @@ pub(crate) trait LaneType: Copy {
     type Word: Word;
     /// The type's name in PTX, which decides how an immediate becomes a register's value.
     const TYPE: &'static str;
-    const KIND: OperandKind = OperandKind {
-        ty: Self::TYPE,
-        wide: Self::Word::WIDE,
-    };
+    const KIND: OperandKind = OperandKind { ty: Self::TYPE, wide: Self::Word::WIDE };
     fn read(word: Self::Word) -> Self;
     fn word(self) -> Self::Word;
 }
@@ -157,11 +154,7 @@ pub(super) fn ones32(mask: u32, lane: usize) -> u32 {
 /// The same for 64 bits.
 #[inline(always)]
 pub(super) fn ones64(mask: u32, lane: usize) -> u64 {
-    if u64::from(mask) & 1 << lane != 0 {
-        u64::MAX
-    } else {
-        0
-    }
+    if u64::from(mask) & 1 << lane != 0 { u64::MAX } else { 0 }
 }
 
 /// Makes an enumeration, a search by name and an execution on a warp of a table: see the module.

@@ -63,10 +63,7 @@ fn only_active_lanes_are_written() {
 
 #[test]
 fn a_guard_chooses_lanes() {
-    let state = State::new()
-        .set("%p1", 0x0000_ffff)
-        .set("%r0", 7)
-        .run("@!%p1 add.s32 %r0, %r0, 1;");
+    let state = State::new().set("%p1", 0x0000_ffff).set("%r0", 7).run("@!%p1 add.s32 %r0, %r0, 1;");
     assert_eq!(state.lanes("%r0")[15], 7);
     assert_eq!(state.lanes("%r0")[16], 8);
 }
@@ -93,9 +90,10 @@ fn a_function_has_one_flag_and_no_more() {
 #[test]
 fn a_result_may_be_thrown_away() {
     let lanes = std::array::from_fn(|lane| lane as u64 & 1);
-    let state = State::new().set_lanes("%r1", lanes).set("%p2", 0xffff).run(
-        "setp.eq.s32 _|%p1, %r1, 0; lop3.and.b32 _|%p3, %r1, 0, 0, 0xf0, %p2; mov.b32 {_, %h1}, 0x12345;",
-    );
+    let state = State::new()
+        .set_lanes("%r1", lanes)
+        .set("%p2", 0xffff)
+        .run("setp.eq.s32 _|%p1, %r1, 0; lop3.and.b32 _|%p3, %r1, 0, 0, 0xf0, %p2; mov.b32 {_, %h1}, 0x12345;");
     assert_eq!((state.get("%p0"), state.get("%p1")), (0, 0xaaaa_aaaa));
     assert_eq!((state.get("%r0"), state.get("%p3")), (0, 0xaaaa));
     assert_eq!(state.get("%h1"), 1);
@@ -103,13 +101,7 @@ fn a_result_may_be_thrown_away() {
 
 #[test]
 fn operands_are_written_in_many_ways() {
-    let registers = [
-        ("%r1", 5),
-        ("%h1", 0xffff),
-        ("%f1", f(2.0)),
-        ("%fd1", d(2.0)),
-        ("%p1", 0xc),
-    ];
+    let registers = [("%r1", 5), ("%h1", 0xffff), ("%f1", f(2.0)), ("%fd1", d(2.0)), ("%p1", 0xc)];
     check(
         &registers,
         &[
@@ -205,12 +197,7 @@ fn results_that_the_isa_leaves_open() {
 fn quotients_of_great_divisors() {
     let infinity = f(f32::INFINITY);
     check(
-        &[
-            ("%f1", f(1e38)),
-            ("%f2", f(2e38)),
-            ("%f3", infinity),
-            ("%f4", f(2f32.powi(126))),
-        ],
+        &[("%f1", f(1e38)), ("%f2", f(2e38)), ("%f3", infinity), ("%f4", f(2f32.powi(126)))],
         &[
             ("div.approx.f32 %f0, %f1, %f4;", f(1e38 / 2f32.powi(126))),
             ("div.approx.f32 %f0, %f1, %f2;", 0),
@@ -234,12 +221,7 @@ fn rough_reciprocals_have_no_lower_half() {
 #[test]
 fn instructions_of_a_later_gpu() {
     check(
-        &[
-            ("%f1", f(3.0)),
-            ("%f2", f(-4.0)),
-            ("%f3", f(2.0)),
-            ("%f4", 0x7fff_ffff),
-        ],
+        &[("%f1", f(3.0)), ("%f2", f(-4.0)), ("%f3", f(2.0)), ("%f4", 0x7fff_ffff)],
         &[
             ("min.f32 %f0, %f1, %f2, %f3;", f(-4.0)),
             ("max.abs.f32 %f0, %f1, %f2, %f3;", f(4.0)),

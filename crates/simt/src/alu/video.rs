@@ -131,11 +131,7 @@ impl Video {
         let c = take(c.into(), 32, 0, signed);
         let sum = i128::from(a) * i128::from(b) + i128::from(c) + i128::from(plus_one);
         let sum = sum >> shift;
-        (if self.saturates {
-            clamp(sum, 32, signed)
-        } else {
-            sum
-        }) as u32
+        (if self.saturates { clamp(sum, 32, signed) } else { sum }) as u32
     }
 
     fn single(&self, a: u32, b: u32, c: u32) -> u32 {
@@ -188,11 +184,7 @@ impl Video {
             merged = merged & !ones | result << (index * bits) & ones;
             sum = sum.wrapping_add(result);
         }
-        if self.then == Then::Merge {
-            merged
-        } else {
-            sum
-        }
+        if self.then == Then::Merge { merged } else { sum }
     }
 
     /// Runs it on the lanes of `mask`.

@@ -164,9 +164,7 @@ fn launch(text: &str) -> Result<KernelLaunch, String> {
             "grid" => grid.replace(sides(value)?).is_some(),
             "block" => block.replace(sides(value)?).is_some(),
             "cluster" => cluster.replace(sides(value)?).is_some(),
-            "shared" => shared
-                .replace(value.parse().map_err(|_| number(value))?)
-                .is_some(),
+            "shared" => shared.replace(value.parse().map_err(|_| number(value))?).is_some(),
             "args" => {
                 let all = value.split(',').filter(|word| !word.is_empty());
                 let all = all.map(|word| word.parse().map_err(|_| number(word)));
@@ -200,13 +198,9 @@ pub(super) struct Symbol {
 }
 
 fn symbol(text: &str) -> Result<Symbol, String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or("write a variable's name and its value, as factor=f32:2 or table=i32[16]=iota")?;
-    Ok(Symbol {
-        name: name.to_owned(),
-        value: value.parse()?,
-    })
+    let (name, value) =
+        text.split_once('=').ok_or("write a variable's name and its value, as factor=f32:2 or table=i32[16]=iota")?;
+    Ok(Symbol { name: name.to_owned(), value: value.parse()? })
 }
 
 fn sides(text: &str) -> Result<[u32; 3], String> {
@@ -216,10 +210,7 @@ fn sides(text: &str) -> Result<[u32; 3], String> {
         return Err("there are three dimensions at most: X,Y,Z".to_owned());
     }
     for (side, word) in sides.iter_mut().zip(words) {
-        *side = word
-            .trim()
-            .parse()
-            .map_err(|_| format!("`{word}` is not a number from 0 to 4294967295"))?;
+        *side = word.trim().parse().map_err(|_| format!("`{word}` is not a number from 0 to 4294967295"))?;
     }
     Ok(sides)
 }
@@ -243,13 +234,11 @@ fn print(text: &str) -> Result<Print, String> {
         None => (text, None),
     };
     let number = |word: &str| {
-        word.parse()
-            .map_err(|_| format!("`{word}` is not a number; write an argument's index, as 0, or 0:16 for its first 16 elements"))
+        word.parse().map_err(|_| {
+            format!("`{word}` is not a number; write an argument's index, as 0, or 0:16 for its first 16 elements")
+        })
     };
-    Ok(Print {
-        index: number(index)?,
-        count: count.map(number).transpose()?,
-    })
+    Ok(Print { index: number(index)?, count: count.map(number).transpose()? })
 }
 
 /// `I=FILE`
@@ -262,14 +251,9 @@ pub(super) struct Save {
 fn save(text: &str) -> Result<Save, String> {
     let hint = "write an argument's index and a file, as 0=out.bin";
     let (index, path) = text.split_once('=').ok_or(hint)?;
-    let index = index
-        .parse()
-        .map_err(|_| format!("`{index}` is not a number; {hint}"))?;
+    let index = index.parse().map_err(|_| format!("`{index}` is not a number; {hint}"))?;
     if path.is_empty() {
         return Err(format!("the file has no name; {hint}"));
     }
-    Ok(Save {
-        index,
-        path: path.into(),
-    })
+    Ok(Save { index, path: path.into() })
 }

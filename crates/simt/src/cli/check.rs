@@ -65,16 +65,8 @@ fn line(program: &Program) -> String {
 }
 
 fn param(param: &Param) -> String {
-    let Param {
-        name, ty, bytes, ..
-    } = param;
-    let element = ty
-        .trim_start_matches(|c: char| c.is_ascii_alphabetic())
-        .parse::<u32>()
-        .map_or(*bytes, |bits| bits / 8);
-    if element == *bytes {
-        format!(".{ty} {name}")
-    } else {
-        format!(".{ty} {name}[{}]", bytes / element.max(1))
-    }
+    let Param { name, ty, bytes, .. } = param;
+    let element =
+        ty.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse::<u32>().map_or(*bytes, |bits| bits / 8);
+    if element == *bytes { format!(".{ty} {name}") } else { format!(".{ty} {name}[{}]", bytes / element.max(1)) }
 }

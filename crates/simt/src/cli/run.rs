@@ -51,29 +51,22 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         schedule: args.schedule,
         ..Config::default()
     };
-    let mut machine = Machine::new(config).map_err(|error| {
-        Failure::usage(format!("cannot start threads: {error}; lower --threads"))
-    })?;
-    let instance = machine
-        .load(&module)
-        .map_err(|error| Failure::usage(error.to_string()))?;
+    let mut machine = Machine::new(config)
+        .map_err(|error| Failure::usage(format!("cannot start threads: {error}; lower --threads")))?;
+    let instance = machine.load(&module).map_err(|error| Failure::usage(error.to_string()))?;
     for Symbol { name, value } in &args.symbol {
-        set(&mut machine, &instance, name, value)
-            .map_err(|why| Failure::usage(format!("--symbol {name}: {why}")))?;
+        set(&mut machine, &instance, name, value).map_err(|why| Failure::usage(format!("--symbol {name}: {why}")))?;
     }
     let mut functions = Vec::new();
     for launch in args.launches() {
         let function = instance.function(&launch.entry);
-        functions.push((
-            launch,
-            function.map_err(|error| refused(&args.file, &error))?,
-        ));
+        functions.push((launch, function.map_err(|error| refused(&args.file, &error))?));
     }
     let mut held = Vec::with_capacity(args.arg.len());
     let mut values = Vec::with_capacity(args.arg.len());
     for (index, spec) in args.arg.iter().enumerate() {
-        let (value, buffer) = place(&mut machine, spec)
-            .map_err(|why| Failure::usage(format!("argument {index}: {why}")))?;
+        let (value, buffer) =
+            place(&mut machine, spec).map_err(|why| Failure::usage(format!("argument {index}: {why}")))?;
         values.push(value);
         held.push(buffer);
     }
@@ -101,10 +94,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     let mut fault = None;
     for (own, function, values) in &launches {
         let launch = Launch::new(function, own.grid, own.block, values);
-        let launch = launch
-            .with_shared_bytes(own.shared)
-            .with_cooperative(args.cooperative)
-            .with_cluster(own.cluster);
+        let launch = launch.with_shared_bytes(own.shared).with_cooperative(args.cooperative).with_cluster(own.cluster);
         let start = Instant::now();
         let counted = if args.count || args.json {
             machine.launch_counted(&launch).map(Some)
@@ -135,9 +125,8 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     // Buffers are shown after a fault too: the values written before it help to find its cause.
     for save in &args.save {
         if let Some(held) = held.get(save.index).and_then(Option::as_ref) {
-            std::fs::write(&save.path, machine.read(held.buffer)?).map_err(|error| {
-                Failure::usage(format!("cannot write {}: {error}", save.path.display()))
-            })?;
+            std::fs::write(&save.path, machine.read(held.buffer)?)
+                .map_err(|error| Failure::usage(format!("cannot write {}: {error}", save.path.display())))?;
         }
     }
     let shown = args.print.iter().filter_map(|print| {
@@ -159,22 +148,13 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
             true => launches.concat(),
             false => format!("\"launches\": [{{{}}}]", launches.join("}, {")),
         };
-        writeln!(
-            out,
-            "{{{launches}, \"buffers\": {{{}}}}}",
-            buffers.join(", ")
-        )?;
+        writeln!(out, "{{{launches}, \"buffers\": {{{}}}}}", buffers.join(", "))?;
         return Ok(0);
     }
     for (print, held) in shown {
         let Print { index, .. } = print;
         let name = held.ty.name();
-        writeln!(
-            out,
-            "argument {index}, {name}[{}]: {}",
-            held.count,
-            elements(&machine, print, held, false)?
-        )?;
+        writeln!(out, "argument {index}, {name}[{}]: {}", held.count, elements(&machine, print, held, false)?)?;
     }
     for Done { entry, metrics, .. } in &done {
         if !args.is_single() && args.count {
@@ -206,9 +186,7 @@ impl Done<'_> {
 
 /// Gives a variable its value.
 fn set(machine: &mut Machine, instance: &Instance, name: &str, value: &Spec) -> Result<(), String> {
-    let variable = instance
-        .variable::<u8>(name)
-        .map_err(|error| error.to_string())?;
+    let variable = instance.variable::<u8>(name).map_err(|error| error.to_string())?;
     let filled;
     let bytes = match value {
         Spec::Scalar(bytes) => bytes,
@@ -219,9 +197,7 @@ fn set(machine: &mut Machine, instance: &Instance, name: &str, value: &Spec) -> 
     };
     if bytes.len() != variable.len() {
         let (own, given) = (variable.len(), bytes.len());
-        return Err(format!(
-            "the variable has {own} bytes, and the value {given}"
-        ));
+        return Err(format!("the variable has {own} bytes, and the value {given}"));
     }
     let written = machine.write(variable, bytes);
     written.map_err(|error| error.to_string())
@@ -234,13 +210,10 @@ fn room(args: &Run) -> Result<u64, Failure> {
     let values = args.symbol.iter().map(|symbol| &symbol.value);
     for spec in args.arg.iter().chain(values) {
         if let Spec::Buffer { ty, count, .. } = spec {
-            need = count
-                .checked_mul(ty.bytes())
-                .and_then(|bytes| need.checked_add(bytes))
-                .ok_or_else(|| {
-                    let name = ty.name();
-                    Failure::usage(format!("{name}[{count}] is more than any memory"))
-                })?;
+            need = count.checked_mul(ty.bytes()).and_then(|bytes| need.checked_add(bytes)).ok_or_else(|| {
+                let name = ty.name();
+                Failure::usage(format!("{name}[{count}] is more than any memory"))
+            })?;
         }
     }
     let free = crate::run::available_memory().unwrap_or(16 << 30);
@@ -263,23 +236,14 @@ fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<BufferArg>),
                 fill => machine.upload(&ty.fill(*count, fill)?),
             }
             .map_err(|error| error.to_string())?;
-            let held = BufferArg {
-                ty: *ty,
-                count: *count,
-                buffer,
-            };
+            let held = BufferArg { ty: *ty, count: *count, buffer };
             Ok((buffer.into(), Some(held)))
         }
     }
 }
 
 /// The elements of a buffer that are to be shown.
-fn elements(
-    machine: &Machine,
-    print: &Print,
-    held: &BufferArg,
-    json: bool,
-) -> Result<String, Failure> {
+fn elements(machine: &Machine, print: &Print, held: &BufferArg, json: bool) -> Result<String, Failure> {
     let bytes = machine.read(held.buffer)?;
     let count = print.count.unwrap_or(held.count).min(held.count);
     Ok(held.ty.text(&bytes[..count * held.ty.bytes()], json))
@@ -322,11 +286,7 @@ fn table(metrics: &[Metric]) -> String {
     let mut text = String::new();
     for (metric, number) in rows {
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "{:name$}  {number:>value$} {}",
-            metric.name, metric.unit
-        );
+        let _ = writeln!(text, "{:name$}  {number:>value$} {}", metric.name, metric.unit);
     }
     text
 }

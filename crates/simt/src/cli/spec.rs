@@ -13,11 +13,7 @@ pub(super) enum Spec {
     /// Its bytes, little-endian.
     Scalar(Vec<u8>),
     /// Memory on the device.
-    Buffer {
-        ty: Type,
-        count: usize,
-        fill: BufferInit,
-    },
+    Buffer { ty: Type, count: usize, fill: BufferInit },
 }
 
 /// The initial contents of a buffer.
@@ -45,9 +41,7 @@ impl FromStr for Spec {
                 None => hex(bytes)?,
             }));
         }
-        let end = text
-            .find(|c: char| !c.is_ascii_alphanumeric())
-            .unwrap_or(text.len());
+        let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
         let (name, rest) = text.split_at(end);
         let ty = Type::from_name(name).ok_or_else(|| {
             if rest.is_empty() {
@@ -59,18 +53,11 @@ impl FromStr for Spec {
         if let Some(value) = rest.strip_prefix(':') {
             return Ok(Self::Scalar(ty.parse(value)?));
         }
-        let Some((count, fill)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
-        else {
+        let Some((count, fill)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
             return Err(format!("a value or a count is missing; {HINT}"));
         };
-        let count = count
-            .parse()
-            .map_err(|_| format!("`{count}` is not a number of elements; {HINT}"))?;
-        Ok(Self::Buffer {
-            ty,
-            count,
-            fill: fill_of(fill)?,
-        })
+        let count = count.parse().map_err(|_| format!("`{count}` is not a number of elements; {HINT}"))?;
+        Ok(Self::Buffer { ty, count, fill: fill_of(fill)? })
     }
 }
 
@@ -97,15 +84,12 @@ fn file(path: &str) -> Result<Vec<u8>, String> {
     match bytes.len() as u64 {
         0 => Err(format!("{path} is empty")),
         1..=MAX_FILE => Ok(bytes),
-        _ => Err(format!(
-            "{path} has more than {MAX_FILE} bytes; pass a buffer, as u8[N]=file:{path}"
-        )),
+        _ => Err(format!("{path} has more than {MAX_FILE} bytes; pass a buffer, as u8[N]=file:{path}")),
     }
 }
 
 fn fill_of(text: &str) -> Result<BufferInit, String> {
-    const FILLS: &str =
-        "a buffer is filled with =iota, =rand:SEED, =file:PATH or =uninit, or zeros";
+    const FILLS: &str = "a buffer is filled with =iota, =rand:SEED, =file:PATH or =uninit, or zeros";
     if text.is_empty() {
         return Ok(BufferInit::Zeros);
     }
@@ -114,9 +98,10 @@ fn fill_of(text: &str) -> Result<BufferInit, String> {
     match text.split_once(':') {
         None if text == "iota" => Ok(BufferInit::Iota),
         None if text == "uninit" => Ok(BufferInit::Uninit),
-        Some(("rand", seed)) => seed.parse().map(BufferInit::Random).map_err(|_| {
-            format!("`{seed}` is not a seed; write a number from 0 to 2^64 - 1, as rand:1")
-        }),
+        Some(("rand", seed)) => seed
+            .parse()
+            .map(BufferInit::Random)
+            .map_err(|_| format!("`{seed}` is not a seed; write a number from 0 to 2^64 - 1, as rand:1")),
         Some(("file", "")) => Err("the file has no name; write file:PATH".to_owned()),
         Some(("file", path)) => Ok(BufferInit::File(path.into())),
         _ => Err(unknown()),

@@ -121,14 +121,12 @@ impl Type {
         let length = file.metadata().map_err(bad)?.len();
         // A device may give bytes without end, and has a length of 0.
         let mut found = Vec::new();
-        file.take(wanted as u64 + 1)
-            .read_to_end(&mut found)
-            .map_err(bad)?;
+        file.take(wanted as u64 + 1).read_to_end(&mut found).map_err(bad)?;
         match found.len() {
             fits if fits == wanted => Ok(found),
-            more if more > wanted && length == 0 => Err(format!(
-                "{shown} has more bytes than the {wanted} of {name}[{count}]"
-            )),
+            more if more > wanted && length == 0 => {
+                Err(format!("{shown} has more bytes than the {wanted} of {name}[{count}]"))
+            }
             less => {
                 let bytes = length.max(less as u64);
                 let whole = bytes / self.bytes() as u64;

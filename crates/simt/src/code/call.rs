@@ -90,18 +90,7 @@ pub struct Target {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "the fields are the instruction's operands")]
 pub enum Stack {
-    Alloca {
-        to: Reg,
-        bytes: Reg,
-        align: u32,
-        top: R32,
-    },
-    Save {
-        to: Reg,
-        top: R32,
-    },
-    Restore {
-        from: Reg,
-        top: R32,
-    },
+    Alloca { to: Reg, bytes: Reg, align: u32, top: R32 },
+    Save { to: Reg, top: R32 },
+    Restore { from: Reg, top: R32 },
 }

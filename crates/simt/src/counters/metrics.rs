@@ -41,12 +41,7 @@ pub struct Definition {
 
 impl Definition {
     pub(super) fn of(&self, totals: &Totals) -> Metric {
-        Metric {
-            name: self.name,
-            unit: self.unit,
-            text: self.text,
-            value: (self.value)(totals),
-        }
+        Metric { name: self.name, unit: self.unit, text: self.text, value: (self.value)(totals) }
     }
 }
 

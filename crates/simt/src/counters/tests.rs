@@ -38,21 +38,8 @@ fn ratio(counters: &Counters, name: &str) -> Option<f64> {
     }
 }
 
-fn access(
-    counters: &mut Counters,
-    space: Space,
-    kind: AccessKind,
-    bytes: u32,
-    mask: u32,
-    addresses: &[u64; LANES],
-) {
-    let access = Access {
-        space,
-        kind,
-        bytes,
-        mask,
-        addresses,
-    };
+fn access(counters: &mut Counters, space: Space, kind: AccessKind, bytes: u32, mask: u32, addresses: &[u64; LANES]) {
+    let access = Access { space, kind, bytes, mask, addresses };
     counters.access(Site { function: 0, pc: 0 }, WarpId::default(), &access);
 }
 
@@ -127,10 +114,7 @@ fn every_pattern_counts_as_on_the_gpu() {
             let found = counters.get(name).unwrap().number().unwrap();
             let expected: f64 = expected.parse().unwrap();
             // ncu prints two places.
-            assert!(
-                (found - expected).abs() <= 0.005,
-                "{name} is {found}: {line}"
-            );
+            assert!((found - expected).abs() <= 0.005, "{name} is {found}: {line}");
         }
         checked += 1;
     }
@@ -190,10 +174,7 @@ fn rows_of_instructions_are_counted_one_by_one() {
     assert_eq!(counters.executed_at(site(4)), None);
     assert_eq!(count(&counters, "ptx_inst_executed.sum"), 7);
     assert_eq!(count(&counters, "ptx_thread_inst_executed.sum"), 121);
-    assert_eq!(
-        ratio(&counters, "ptx_inst_executed_per_warp.ratio"),
-        Some(3.5)
-    );
+    assert_eq!(ratio(&counters, "ptx_inst_executed_per_warp.ratio"), Some(3.5));
 }
 
 #[test]
@@ -207,21 +188,9 @@ fn branches_that_choose_are_counted_and_those_that_part() {
     counters.executed(site(1), 1, u32::MAX);
     counters.branch(site(1), u32::MAX, u32::MAX);
     assert_eq!(count(&counters, "smsp__sass_branch_targets.sum"), 4);
-    assert_eq!(
-        count(&counters, "smsp__sass_branch_targets_threads_uniform.sum"),
-        3
-    );
-    assert_eq!(
-        count(&counters, "smsp__sass_branch_targets_threads_divergent.sum"),
-        1
-    );
-    assert_eq!(
-        ratio(
-            &counters,
-            "smsp__sass_average_branch_targets_threads_uniform.pct"
-        ),
-        Some(75.0)
-    );
+    assert_eq!(count(&counters, "smsp__sass_branch_targets_threads_uniform.sum"), 3);
+    assert_eq!(count(&counters, "smsp__sass_branch_targets_threads_divergent.sum"), 1);
+    assert_eq!(ratio(&counters, "smsp__sass_average_branch_targets_threads_uniform.pct"), Some(75.0));
 }
 
 #[test]
@@ -235,14 +204,9 @@ fn an_indexed_branch_parts_a_warp_whose_lanes_take_different_targets() {
     let kernel = module.function("k").unwrap();
     let mut machine = Machine::new(crate::Config::default()).unwrap();
     for (bits, divergent) in [(1u32, 2), (0, 0)] {
-        let counters = machine
-            .launch_counted(&Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[bits.into()]))
-            .unwrap();
+        let counters = machine.launch_counted(&Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[bits.into()])).unwrap();
         assert_eq!(count(&counters, "smsp__sass_branch_targets.sum"), 2);
-        assert_eq!(
-            count(&counters, "smsp__sass_branch_targets_threads_divergent.sum"),
-            divergent
-        );
+        assert_eq!(count(&counters, "smsp__sass_branch_targets_threads_divergent.sum"), divergent);
         let classes: u64 = METRICS
             .iter()
             .filter(|metric| {
@@ -270,11 +234,7 @@ fn what_was_not_counted_has_no_ratio() {
 #[test]
 fn names_are_unique_and_end_in_what_they_are() {
     let mut names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-    let ends = |name: &str| {
-        [".sum", ".ratio", ".pct"]
-            .iter()
-            .any(|end| name.ends_with(end))
-    };
+    let ends = |name: &str| [".sum", ".ratio", ".pct"].iter().any(|end| name.ends_with(end));
     assert!(names.iter().all(|name| ends(name)));
     names.sort_unstable();
     names.dedup();
@@ -283,14 +243,8 @@ fn names_are_unique_and_end_in_what_they_are() {
 
 #[test]
 fn a_fork_counts_from_zero_and_merges() {
-    let arrival = BarrierArrival {
-        site: site(0),
-        warp_id: WarpId::default(),
-        id: 0,
-        count: None,
-        lanes: u32::MAX,
-        waits: true,
-    };
+    let arrival =
+        BarrierArrival { site: site(0), warp_id: WarpId::default(), id: 0, count: None, lanes: u32::MAX, waits: true };
     let mut all = counters();
     all.executed(site(0), 2, 3);
     all.barrier(&arrival);
@@ -298,14 +252,7 @@ fn a_fork_counts_from_zero_and_merges() {
     assert_eq!(count(&fork, "ptx_inst_executed.sum"), 0);
     fork.executed(site(1), 1, 1);
     fork.barrier(&arrival);
-    access(
-        &mut fork,
-        Space::Shared,
-        AccessKind::Load,
-        4,
-        1,
-        &[0; LANES],
-    );
+    access(&mut fork, Space::Shared, AccessKind::Load, 4, 1, &[0; LANES]);
     all.merge(fork);
     assert_eq!(all.executed_at(site(1)), Some((2, 3)));
     assert_eq!(count(&all, "ptx_barriers.sum"), 2);

@@ -134,12 +134,7 @@ impl Cost {
         // A 64-bit integer is two registers, and most instructions are issued for each.
         let halves = if wide { 2.0 } else { 1.0 };
         match base {
-            "mov"
-                if inst
-                    .uses()
-                    .iter()
-                    .any(|name| matches!(*name, "%tid" | "%ctaid")) =>
-            {
+            "mov" if inst.uses().iter().any(|name| matches!(*name, "%tid" | "%ctaid")) => {
                 cost(Pipe::Alu, 1.0, Wait::Special)
             }
             "mov" | "cvta" | "isspacep" | "pragma" => cost(Pipe::None, 0.0, Wait::Nothing),
@@ -182,12 +177,7 @@ impl Cost {
     pub(super) const FUSED: Self = Self::new(Pipe::Fma, 1.0, Wait::Alu(1));
 
     const fn new(pipe: Pipe, issued: f32, wait: Wait) -> Self {
-        Self {
-            pipe,
-            issued,
-            past_l1: false,
-            wait,
-        }
+        Self { pipe, issued, past_l1: false, wait }
     }
 
     /// Cycles until its result is available, without the latency of memory itself.

@@ -40,11 +40,7 @@ pub struct ResourceUse {
 impl ResourceUse {
     /// Zeros, with a place for each of so many ranges of memory.
     pub(super) fn of_ranges(ranges: usize) -> Self {
-        Self {
-            read: vec![0; ranges],
-            written: vec![0; ranges],
-            ..Self::default()
-        }
+        Self { read: vec![0; ranges], written: vec![0; ranges], ..Self::default() }
     }
 
     /// Adds the resources that other blocks used.

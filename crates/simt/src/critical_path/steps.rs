@@ -33,11 +33,7 @@ pub(super) fn of_program(function: &Function) -> (Vec<Vec<Step>>, usize) {
 
 /// The steps of a function, with what `ptxas` fuses put together. The return that ends a function's text has
 /// no instruction.
-fn of_function(
-    instructions: &[Option<&Instruction<'_>>],
-    function: usize,
-    numbers: &mut Numbers,
-) -> Vec<Step> {
+fn of_function(instructions: &[Option<&Instruction<'_>>], function: usize, numbers: &mut Numbers) -> Vec<Step> {
     let mut register = |name: &&str| {
         let next = numbers.len() as u32;
         let name = name.strip_prefix('%')?;
@@ -49,19 +45,10 @@ fn of_function(
             Some(inst) => Step {
                 kind: Kind::of(inst),
                 cost: Cost::of(inst),
-                defs: inst
-                    .definitions()
-                    .iter()
-                    .filter_map(&mut register)
-                    .collect(),
+                defs: inst.definitions().iter().filter_map(&mut register).collect(),
                 uses: inst.uses().iter().filter_map(&mut register).collect(),
             },
-            None => Step {
-                kind: Kind::Plain,
-                cost: Cost::FOLDED,
-                defs: Vec::new(),
-                uses: Vec::new(),
-            },
+            None => Step { kind: Kind::Plain, cost: Cost::FOLDED, defs: Vec::new(), uses: Vec::new() },
         })
         .collect();
     let opcode = |index: usize| instructions[index].map_or("", |inst| inst.opcode);

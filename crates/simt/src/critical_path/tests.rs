@@ -31,10 +31,7 @@ fn demand(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>) -> Resource
     let range = [(words.address(), 4 * 4096)];
     let path = CriticalPath::new(&function, LATENCIES, 64 << 10, &range);
     machine
-        .launch_observed(
-            &Launch::new(&function, [grid, 1, 1], [block, 1, 1], &args).with_blocks(chosen),
-            path,
-        )
+        .launch_observed(&Launch::new(&function, [grid, 1, 1], [block, 1, 1], &args).with_blocks(chosen), path)
         .unwrap()
         .resource_use()
 }
@@ -65,10 +62,7 @@ fn a_sector_that_the_block_has_loaded_comes_from_the_l1() {
     let seen = demand(body, 1, 32, None);
     assert_eq!(seen.cycles[0] / 1_000, 11);
     assert_eq!((seen.l2_reads, seen.l2_writes, seen.tags), (4, 8, 4));
-    assert_eq!(
-        (seen.read.clone(), seen.written.clone()),
-        (vec![4], vec![8])
-    );
+    assert_eq!((seen.read.clone(), seen.written.clone()), (vec![4], vec![8]));
     // `.cg` asks the L2 each time.
     let past = demand(&body.replace("ld.global", "ld.global.cg"), 1, 32, None);
     assert_eq!(past.l2_reads, 8);
@@ -84,23 +78,16 @@ fn warps_go_on_from_a_barrier_when_the_last_has_come() {
         64,
         None,
     );
-    assert!(
-        (10_113..10_300).contains(&seen.cycles[0]),
-        "{:?}",
-        seen.cycles
-    );
+    assert!((10_113..10_300).contains(&seen.cycles[0]), "{:?}", seen.cycles);
 }
 
 #[test]
 fn copies_are_there_when_their_group_is_waited_for() {
-    let copy =
-        "mov.u32 %r8, tile;\ncp.async.ca.shared.global [%r8], [%rd3], 4;\ncp.async.commit_group;";
-    let waited = cycles(&format!(
-        "{copy}\ncp.async.wait_group 0;\nld.shared.u32 %r4, [tile];\nst.global.u32 [%rd3], %r4;"
-    ));
-    let not_waited = cycles(&format!(
-        "{copy}\ncp.async.wait_group 1;\nld.shared.u32 %r4, [tile];\nst.global.u32 [%rd3], %r4;"
-    ));
+    let copy = "mov.u32 %r8, tile;\ncp.async.ca.shared.global [%r8], [%rd3], 4;\ncp.async.commit_group;";
+    let waited =
+        cycles(&format!("{copy}\ncp.async.wait_group 0;\nld.shared.u32 %r4, [tile];\nst.global.u32 [%rd3], %r4;"));
+    let not_waited =
+        cycles(&format!("{copy}\ncp.async.wait_group 1;\nld.shared.u32 %r4, [tile];\nst.global.u32 [%rd3], %r4;"));
     assert_eq!(waited[1] / 100_000, 1);
     assert_eq!(not_waited[1] / 100_000, 0);
 }

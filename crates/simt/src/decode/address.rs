@@ -26,16 +26,9 @@ impl Decoder<'_, '_, '_> {
     }
 
     /// The address in an instruction's brackets.
-    pub(super) fn address_in(
-        &mut self,
-        space: Option<&str>,
-        operand: &Operand<'_>,
-    ) -> Decoded<Address> {
+    pub(super) fn address_in(&mut self, space: Option<&str>, operand: &Operand<'_>) -> Decoded<Address> {
         let address = self.cx.address(operand)?;
-        let region = |word| {
-            self.named_space(word)
-                .ok_or_else(|| self.unsupported_form())
-        };
+        let region = |word| self.named_space(word).ok_or_else(|| self.unsupported_form());
         let named = space.map(region).transpose()?;
         let own = address.variable.map(|location| match location {
             Location::Global(_) => Region::Global,
@@ -46,12 +39,9 @@ impl Decoder<'_, '_, '_> {
         });
         // Parameters of functions lie in the frame.
         let is_param = match operand {
-            Operand::Address {
-                base: AddressBase::Name(name),
-                ..
-            } => self
-                .variable_declared(name)
-                .is_some_and(|variable| variable.space == Space::Param),
+            Operand::Address { base: AddressBase::Name(name), .. } => {
+                self.variable_declared(name).is_some_and(|variable| variable.space == Space::Param)
+            }
             _ => false,
         };
         let region = match (named, own) {
@@ -60,19 +50,15 @@ impl Decoder<'_, '_, '_> {
             (None, Some(own @ (Region::Global | Region::Shared | Region::Local))) => own,
             (Some(named), None) => named,
             (Some(named), Some(own)) if named == own => named,
-            (Some(_), Some(Region::Local))
-                if matches!(space, Some("param" | "param::func")) && is_param =>
-            {
+            (Some(_), Some(Region::Local)) if matches!(space, Some("param" | "param::func")) && is_param => {
                 Region::FrameParam
             }
             (named, Some(_)) => {
                 return Err(self.invalid(match named {
-                    Some(_) => format!(
-                        "the variable in the brackets is not in the .{} space",
-                        space.unwrap_or_default()
-                    ),
-                    None => "the variable in the brackets has no generic address: name its space"
-                        .to_owned(),
+                    Some(_) => {
+                        format!("the variable in the brackets is not in the .{} space", space.unwrap_or_default())
+                    }
+                    None => "the variable in the brackets has no generic address: name its space".to_owned(),
                 }));
             }
         };
@@ -81,20 +67,13 @@ impl Decoder<'_, '_, '_> {
         }
         let offset = i32::try_from(address.offset)
             .map_err(|_| self.invalid("an address's offset has 32 bits (PTX ISA §6.4.1)"))?;
-        Ok(Address {
-            base: address.base,
-            offset,
-            region,
-            fixed: address.variable.is_some(),
-        })
+        Ok(Address { base: address.base, offset, region, fixed: address.variable.is_some() })
     }
 
     pub(super) fn address_op(&mut self) -> Decoded<Op> {
         let op = match (self.words, self.operands) {
             (["cvta", "to", space, "u64"] | ["cvta", space, "u64"], [to, from]) => {
-                let region = self
-                    .named_space(space)
-                    .ok_or_else(|| self.unsupported_form())?;
+                let region = self.named_space(space).ok_or_else(|| self.unsupported_form())?;
                 if self.words[1] != "to"
                     && let Operand::Name(name) | Operand::NameOffset(name, _) = from
                     && let Some(variable) = self.variable_declared(name)
@@ -109,9 +88,7 @@ impl Decoder<'_, '_, '_> {
                 self.shift(to, from, window)?
             }
             (["isspacep", space], [to, from]) => {
-                let region = self
-                    .named_space(space)
-                    .ok_or_else(|| self.unsupported_form())?;
+                let region = self.named_space(space).ok_or_else(|| self.unsupported_form())?;
                 let is_narrow = matches!(from, Operand::Name(name)
                     if matches!(self.register(name), Some((Reg::R32(_), _))));
                 Op::Memory(Memory::Address(AddressOp::IsSpace {
@@ -140,14 +117,11 @@ impl Decoder<'_, '_, '_> {
             }
             (["getctarank", .., ty], [to, from]) => {
                 let bits = if *ty == "u64" { 64 } else { 32 };
-                Op::Memory(Memory::Address(AddressOp::Rank {
-                    to: self.dst(to)?,
-                    from: self.src_of(from, ty, bits)?,
-                }))
+                Op::Memory(Memory::Address(AddressOp::Rank { to: self.dst(to)?, from: self.src_of(from, ty, bits)? }))
             }
-            (["createpolicy", ..], [to, ..]) => Op::Memory(Memory::Address(AddressOp::Zero {
-                to: Reg::R64(self.dst(to)?),
-            })),
+            (["createpolicy", ..], [to, ..]) => {
+                Op::Memory(Memory::Address(AddressOp::Zero { to: Reg::R64(self.dst(to)?) }))
+            }
             _ => return Err(self.unsupported_form()),
         };
         Ok(op)

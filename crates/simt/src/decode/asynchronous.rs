@@ -34,48 +34,28 @@ impl<'d> Decoder<'d, '_, '_> {
     pub(super) fn mbarrier(&mut self) -> Decoded<Memory> {
         let operands = self.operands;
         if let ("pending_count", [to, state]) = (self.words[1], operands) {
-            return Ok(Memory::PendingCount {
-                to: self.dst(to)?,
-                state: self.src(state, "b64")?,
-            });
+            return Ok(Memory::PendingCount { to: self.dst(to)?, state: self.src(state, "b64")? });
         }
-        let at = operands
-            .iter()
-            .position(|operand| matches!(operand, Operand::Address { .. }));
+        let at = operands.iter().position(|operand| matches!(operand, Operand::Address { .. }));
         let at = at.ok_or_else(|| self.unsupported_form())?;
         let (to, rest) = (operands[..at].first(), &operands[at + 1..]);
         let address = self.shared_address(&operands[at])?;
         let op = match (self.words[1], to, rest) {
-            ("init", None, [count]) => MbarrierOp::Init {
-                count: self.src(count, "u32")?,
-            },
+            ("init", None, [count]) => MbarrierOp::Init { count: self.src(count, "u32")? },
             ("inval", None, []) => MbarrierOp::Inval,
-            ("expect_tx", None, [bytes]) => MbarrierOp::ExpectTx {
-                bytes: self.src(bytes, "u32")?,
-            },
-            ("complete_tx", None, [bytes]) => MbarrierOp::CompleteTx {
-                bytes: self.src(bytes, "u32")?,
-            },
+            ("expect_tx", None, [bytes]) => MbarrierOp::ExpectTx { bytes: self.src(bytes, "u32")? },
+            ("complete_tx", None, [bytes]) => MbarrierOp::CompleteTx { bytes: self.src(bytes, "u32")? },
             (name @ ("arrive" | "arrive_drop"), Some(to), rest) => {
                 let to: Option<R64> = match self.is_sink(to) {
                     true => None,
                     false => Some(self.dst(to)?),
                 };
-                let number = rest
-                    .first()
-                    .map(|number| self.src(number, "u32"))
-                    .transpose()?;
+                let number = rest.first().map(|number| self.src(number, "u32")).transpose()?;
                 let (count, bytes) = match self.has("expect_tx") {
                     true => (None, number),
                     false => (number, None),
                 };
-                MbarrierOp::Arrive {
-                    to,
-                    count,
-                    bytes,
-                    drop: name == "arrive_drop",
-                    complete: !self.has("noComplete"),
-                }
+                MbarrierOp::Arrive { to, count, bytes, drop: name == "arrive_drop", complete: !self.has("noComplete") }
             }
             ("test_wait" | "try_wait", Some(to), [phase, ..]) => MbarrierOp::Wait {
                 to: self.dst(to)?,
@@ -94,9 +74,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let [address] = self.exactly()?;
         Ok(Memory::Mbarrier(Box::new(Mbarrier {
             address: self.shared_address(address)?,
-            op: MbarrierOp::CopiesArrive {
-                noinc: self.has("noinc"),
-            },
+            op: MbarrierOp::CopiesArrive { noinc: self.has("noinc") },
         })))
     }
 
@@ -159,10 +137,7 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok(Op::Memory(Memory::Bulk(Box::new(Bulk {
             reduce: self.reduction(&to)?,
             to,
-            from: BulkSource::Memory(
-                self.address_in(Some(from_space), from)?,
-                self.src(size, "u32")?,
-            ),
+            from: BulkSource::Memory(self.address_in(Some(from_space), from)?, self.src(size, "u32")?),
             mbarrier,
             multicast,
         }))))
@@ -186,16 +161,10 @@ impl<'d> Decoder<'d, '_, '_> {
         let [map, Operand::Vector(coordinates)] = &parts[..] else {
             return Err(self.invalid("a tensor map and coordinates are expected here"));
         };
-        let dimensions = self
-            .words
-            .iter()
-            .find_map(|word| word.strip_suffix('d')?.parse().ok());
+        let dimensions = self.words.iter().find_map(|word| word.strip_suffix('d')?.parse().ok());
         if dimensions != Some(coordinates.len()) {
             let found = coordinates.len();
-            return Err(self.invalid(format!(
-                "`{}` does not take {found} coordinates",
-                self.opcode
-            )));
+            return Err(self.invalid(format!("`{}` does not take {found} coordinates", self.opcode)));
         }
         let coordinates = coordinates.iter().map(|own| self.src(own, "s32"));
         let coordinates = coordinates.collect::<Decoded<_>>()?;

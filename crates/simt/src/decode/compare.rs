@@ -35,11 +35,8 @@ const FLOAT_TESTS: [(&str, FloatTest); 6] = [
 ];
 
 /// The same with `.ftz`.
-const FLUSHING_TESTS: [(&str, FloatTest); 3] = [
-    ("f32", Test::F32Ftz),
-    ("f16", Test::F16Ftz),
-    ("f16x2", Test::F16x2Ftz),
-];
+const FLUSHING_TESTS: [(&str, FloatTest); 3] =
+    [("f32", Test::F32Ftz), ("f16", Test::F16Ftz), ("f16x2", Test::F16x2Ftz)];
 
 /// The relations that integers are tested for.
 #[derive(Clone, Copy, PartialEq)]
@@ -104,9 +101,7 @@ struct Comparison {
 
 impl Comparison {
     fn of(operator: &str, modifiers: &[&str], ty: &str) -> Option<Self> {
-        let combine = modifiers
-            .iter()
-            .find_map(|word| lookup(&COMBINATIONS, word));
+        let combine = modifiers.iter().find_map(|word| lookup(&COMBINATIONS, word));
         let ftz = modifiers.contains(&"ftz");
         let integer = INTEGER_TESTS.iter().find(|row| row.0 == ty && !ftz);
         let (test, inverted, swapped) = match integer {
@@ -128,14 +123,7 @@ impl Comparison {
                 (test(relation), inverted, swapped)
             }
         };
-        Some(Self {
-            test,
-            inverted,
-            swapped,
-            combine,
-            pairs: ty.ends_with("x2"),
-            kind: kind(ty)?,
-        })
+        Some(Self { test, inverted, swapped, combine, pairs: ty.ends_with("x2"), kind: kind(ty)? })
     }
 }
 
@@ -176,21 +164,19 @@ impl Decoder<'_, '_, '_> {
     pub(super) fn compare(&mut self) -> Decoded<Alu> {
         let data = |ty: &str| kind(ty).filter(|kind| !kind.ty.contains("16") || kind.ty == "b16");
         let op = match self.words {
-            ["setp", operator, modifiers @ .., ty] => Comparison::of(operator, modifiers, ty)
-                .map(|comparison| self.comparison(&comparison, None)),
+            ["setp", operator, modifiers @ .., ty] => {
+                Comparison::of(operator, modifiers, ty).map(|comparison| self.comparison(&comparison, None))
+            }
             ["set", operator, modifiers @ .., to, ty] => Comparison::of(operator, modifiers, ty)
                 .zip(truth(to, ty))
                 .filter(|_| *to != "bf16" || !modifiers.contains(&"ftz"))
                 .map(|(comparison, yes)| self.comparison(&comparison, Some(yes))),
             ["selp", ty] => data(ty).map(|kind| self.selp(kind)),
             ["slct", ty, condition] => data(ty).map(|kind| self.slct(kind, condition, false)),
-            ["slct", "ftz", ty, condition @ "f32"] => {
-                data(ty).map(|kind| self.slct(kind, condition, true))
-            }
+            ["slct", "ftz", ty, condition @ "f32"] => data(ty).map(|kind| self.slct(kind, condition, true)),
             _ => None,
         };
-        op.unwrap_or_else(|| Err(self.unsupported_form()))
-            .map(Alu::Compare)
+        op.unwrap_or_else(|| Err(self.unsupported_form())).map(Alu::Compare)
     }
 
     /// `setp d, a, b`, `setp d, a, b, predicate`, or `set`, which writes the number `yes` for true.
@@ -212,33 +198,19 @@ impl Decoder<'_, '_, '_> {
         let outcome = match (to, yes) {
             (to, Some(yes)) => {
                 (r[0], r[1]) = (self.dst::<R32>(to)?.0, yes);
-                if pairs {
-                    Outcome::Values
-                } else {
-                    Outcome::Value
-                }
+                if pairs { Outcome::Values } else { Outcome::Value }
             }
             (Operand::Pair(p, q), None) => {
                 r[0] = self.dst::<Pred>(&Operand::Name(p))?.0;
                 r[1] = self.dst::<Pred>(&Operand::Name(q))?.0;
-                if pairs {
-                    Outcome::Halves
-                } else {
-                    Outcome::Both
-                }
+                if pairs { Outcome::Halves } else { Outcome::Both }
             }
             (p, None) => {
                 r[0] = self.dst::<Pred>(p)?.0;
                 Outcome::One
             }
         };
-        Ok(Compare {
-            test: comparison.test,
-            inverted: comparison.inverted,
-            outcome,
-            combine,
-            r,
-        })
+        Ok(Compare { test: comparison.test, inverted: comparison.inverted, outcome, combine, r })
     }
 
     /// `selp d, a, b, p`: a where p is true.
@@ -262,12 +234,7 @@ impl Decoder<'_, '_, '_> {
         self.select(kind, test, sources)
     }
 
-    fn select(
-        &mut self,
-        kind: OperandKind,
-        (test, inverted): (Test, bool),
-        [a, b]: [u32; 2],
-    ) -> Decoded<Compare> {
+    fn select(&mut self, kind: OperandKind, (test, inverted): (Test, bool), [a, b]: [u32; 2]) -> Decoded<Compare> {
         let [to, yes, no, _] = self.exactly()?;
         let outcome = match kind.wide {
             true => Outcome::Select64,
@@ -275,12 +242,6 @@ impl Decoder<'_, '_, '_> {
         };
         let (to, yes) = (self.to(kind, to)?, self.from(kind, yes)?);
         let r = [to, yes, a, b, self.from(kind, no)?, 0];
-        Ok(Compare {
-            test,
-            inverted,
-            outcome,
-            combine: Combine::No,
-            r,
-        })
+        Ok(Compare { test, inverted, outcome, combine: Combine::No, r })
     }
 }

@@ -122,10 +122,7 @@ impl<'l, 'm> Context<'l, 'm> {
         Self {
             module,
             module_variables,
-            func: Func {
-                name: function.name.to_owned(),
-                ..Func::default()
-            },
+            func: Func { name: function.name.to_owned(), ..Func::default() },
             at: 0,
             scopes: vec![Scope::default()],
             function,
@@ -137,9 +134,7 @@ impl<'l, 'm> Context<'l, 'm> {
 
     /// The innermost scope that is open.
     pub(crate) fn scope(&mut self) -> &mut Scope<'m> {
-        self.scopes
-            .last_mut()
-            .expect("the function's own scope is always open")
+        self.scopes.last_mut().expect("the function's own scope is always open")
     }
 
     /// Whether an instruction of the function reads the register of an operand. Scopes are taken together: a
@@ -197,29 +192,17 @@ impl<'l, 'm> Context<'l, 'm> {
     }
 
     /// New registers for a declaration of this type: `count` in a row, of `vector` elements each.
-    pub(crate) fn declare(
-        &mut self,
-        ty: &'m str,
-        vector: u32,
-        count: u32,
-    ) -> Result<Declared<'m>, LowerError> {
+    pub(crate) fn declare(&mut self, ty: &'m str, vector: u32, count: u32) -> Result<Declared<'m>, LowerError> {
         if ty == "b128" && vector == 1 {
             // Two registers of 64 bits, which instructions name together.
             let reg = self.allocate::<R64>(count.saturating_mul(2))?.reg();
             let (bits, vector) = (64, 2);
-            return Ok(Declared {
-                reg,
-                bits,
-                ty,
-                vector,
-            });
+            return Ok(Declared { reg, bits, ty, vector });
         }
         let count = count.saturating_mul(vector);
         let (reg, bits) = match type_bytes(ty) {
             _ if matches!(ty, "bf16" | "bf16x2" | "tf32") => {
-                return Err(self.invalid(format!(
-                    "there are no registers of type .{ty}: .b16 and .b32 hold it"
-                )));
+                return Err(self.invalid(format!("there are no registers of type .{ty}: .b16 and .b32 hold it")));
             }
             _ if ty == "pred" => (self.allocate::<Pred>(count)?.reg(), 1),
             Some(bytes @ (1 | 2 | 4)) => (self.allocate::<R32>(count)?.reg(), bytes * 8),
@@ -227,16 +210,9 @@ impl<'l, 'm> Context<'l, 'm> {
             _ => return Err(self.unsupported(format!("a register of type .{ty}"))),
         };
         if vector > 1 && (vector > 4 || vector * bits > 128 || ty == "pred") {
-            return Err(self.invalid(format!(
-                "there are no vectors of {vector} elements of type .{ty}"
-            )));
+            return Err(self.invalid(format!("there are no vectors of {vector} elements of type .{ty}")));
         }
-        Ok(Declared {
-            reg,
-            bits,
-            ty,
-            vector,
-        })
+        Ok(Declared { reg, bits, ty, vector })
     }
 
     /// Whether the module is for GPUs of this compute capability, as 80 for 8.0, or newer ones.
@@ -264,9 +240,7 @@ impl<'l, 'm> Context<'l, 'm> {
     /// An element of a vector register.
     fn element(&self, name: &str, element: char) -> Option<(Reg, u32)> {
         let declared = self.declared(name)?;
-        let at = ["xyzw", "rgba"]
-            .iter()
-            .find_map(|names| names.find(element))? as u32;
+        let at = ["xyzw", "rgba"].iter().find_map(|names| names.find(element))? as u32;
         let is_element = declared.vector > 1 && at < declared.vector;
         let reg = is_element.then(|| declared.reg.advance(at))?;
         Some((reg, declared.bits))
@@ -274,17 +248,12 @@ impl<'l, 'm> Context<'l, 'm> {
 
     /// The operands of an instruction, with those spelled out that name all elements of a vector register, or
     /// an element of an array.
-    pub(crate) fn plain<'i>(
-        &self,
-        inst: &'i Instruction<'i>,
-    ) -> Result<Cow<'i, [Operand<'i>]>, LowerError> {
+    pub(crate) fn plain<'i>(&self, inst: &'i Instruction<'i>) -> Result<Cow<'i, [Operand<'i>]>, LowerError> {
         let vector = |operand: &Operand<'_>| match operand {
             Operand::Name(name) => self.declared(name).filter(|declared| declared.vector > 1),
             _ => None,
         };
-        let is_plain = |operand: &Operand<'_>| {
-            !matches!(operand, Operand::Indexed(..)) && vector(operand).is_none()
-        };
+        let is_plain = |operand: &Operand<'_>| !matches!(operand, Operand::Indexed(..)) && vector(operand).is_none();
         if inst.operands.iter().all(is_plain) {
             return Ok(Cow::Borrowed(&inst.operands));
         }
@@ -293,25 +262,15 @@ impl<'l, 'm> Context<'l, 'm> {
             Ok(match (operand, vector(operand)) {
                 (Operand::Name(name), Some(declared)) => {
                     let elements = "xyzw".chars().take(declared.vector as usize);
-                    Operand::Vector(
-                        elements
-                            .map(|element| Operand::Element(name, element))
-                            .collect(),
-                    )
+                    Operand::Vector(elements.map(|element| Operand::Element(name, element)).collect())
                 }
                 (Operand::Indexed(name, index), _) => {
-                    let variable = self
-                        .variable_declared(name)
-                        .filter(|variable| !variable.dims.is_empty());
-                    let variable =
-                        variable.ok_or_else(|| self.invalid(format!("`{name}` is no array")))?;
+                    let variable = self.variable_declared(name).filter(|variable| !variable.dims.is_empty());
+                    let variable = variable.ok_or_else(|| self.invalid(format!("`{name}` is no array")))?;
                     let element = type_bytes(variable.ty).unwrap_or(1) * variable.vector;
                     let offset = index.cast_signed().wrapping_mul(i64::from(element));
                     match is_access {
-                        true => Operand::Address {
-                            base: AddressBase::Name(name),
-                            offset,
-                        },
+                        true => Operand::Address { base: AddressBase::Name(name), offset },
                         false => Operand::NameOffset(name, offset),
                     }
                 }
@@ -335,8 +294,7 @@ impl<'l, 'm> Context<'l, 'm> {
         let mut scopes = self.scopes.iter().rev();
         let own = scopes.find_map(|scope| scope.variables.get(name));
         let mut module = self.module.variables.iter();
-        own.map(|(_, variable)| *variable)
-            .or_else(|| module.find(|variable| variable.name == name))
+        own.map(|(_, variable)| *variable).or_else(|| module.find(|variable| variable.name == name))
     }
 }
 

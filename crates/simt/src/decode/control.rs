@@ -6,11 +6,7 @@ use crate::code::{Barrier, BarrierReduce, FrameInit, Op, ReduceOp, Reg, Stack};
 /// The largest alignment of `alloca`.
 const MAX_ALIGN: u32 = 1 << 16;
 
-const REDUCTIONS: [(&str, ReduceOp); 3] = [
-    ("popc", ReduceOp::Popc),
-    ("and", ReduceOp::And),
-    ("or", ReduceOp::Or),
-];
+const REDUCTIONS: [(&str, ReduceOp); 3] = [("popc", ReduceOp::Popc), ("and", ReduceOp::And), ("or", ReduceOp::Or)];
 
 impl Decoder<'_, '_, '_> {
     /// `ret`, `exit`, `trap`
@@ -48,20 +44,11 @@ impl Decoder<'_, '_, '_> {
             Some(align) => self.number(align)?,
             None => 8,
         };
-        let align = u32::try_from(align)
-            .ok()
-            .filter(|align| align.is_power_of_two() && (8..=MAX_ALIGN).contains(align));
-        let align = align.ok_or_else(|| {
-            self.invalid(format!(
-                "an alignment is a power of two from 8 to {MAX_ALIGN}"
-            ))
-        })?;
-        Ok(Stack::Alloca {
-            to,
-            bytes,
-            align,
-            top,
-        })
+        let align =
+            u32::try_from(align).ok().filter(|align| align.is_power_of_two() && (8..=MAX_ALIGN).contains(align));
+        let align =
+            align.ok_or_else(|| self.invalid(format!("an alignment is a power of two from 8 to {MAX_ALIGN}")))?;
+        Ok(Stack::Alloca { to, bytes, align, top })
     }
 
     /// `bar{.cta}.sync a{, b}`, `.arrive a, b`, `.red.op d, a{, b}, p` (PTX ISA §9.7.13.1).
@@ -82,12 +69,7 @@ impl Decoder<'_, '_, '_> {
                     ReduceOp::And | ReduceOp::Or => Reg::Pred(self.dst(to)?),
                 };
                 let (value, negated) = self.src_pred(value)?;
-                let reduce = BarrierReduce {
-                    op,
-                    value,
-                    negated,
-                    to,
-                };
+                let reduce = BarrierReduce { op, value, negated, to };
                 (id, count.first(), Some(reduce))
             }
             _ => return Err(self.unsupported_form()),

@@ -36,14 +36,7 @@ impl Decoder<'_, '_, '_> {
             Some(rest) => self.src(rest, "b32")?,
             None => upper,
         };
-        Ok(Convert::Pack {
-            to,
-            upper,
-            lower,
-            rest,
-            bits,
-            signed: ty.starts_with('s'),
-        })
+        Ok(Convert::Pack { to, upper, lower, rest, bits, signed: ty.starts_with('s') })
     }
 
     /// `cvt.rn.satfinite{.relu}.f8x2.f32 d, a, b`, `.f8x2.f16x2 d, a`, `cvt.rn{.relu}.f16x2.f8x2 d, a`
@@ -79,11 +72,9 @@ impl Decoder<'_, '_, '_> {
             "bf16x2" => ("bf16", true),
             other => (other, false),
         };
-        let (Some(to), Some(from), Some((rounding, modifiers))) = (
-            Type::new(single),
-            Type::source(from),
-            super::float::modifiers(modifiers),
-        ) else {
+        let (Some(to), Some(from), Some((rounding, modifiers))) =
+            (Type::new(single), Type::source(from), super::float::modifiers(modifiers))
+        else {
             return Err(self.unsupported_form());
         };
         let conversion = Conversion {
@@ -108,9 +99,7 @@ impl Decoder<'_, '_, '_> {
         let [to_operand, from_operand] = self.exactly()?;
         let opcode = self.opcode;
         if from.is_float() && !to.is_float() && !modifiers.has(Modifiers::INTEGRAL) {
-            return Err(self.invalid(format!(
-                "`{opcode}` needs .rni, .rzi, .rmi or .rpi: it makes an integer"
-            )));
+            return Err(self.invalid(format!("`{opcode}` needs .rni, .rzi, .rmi or .rpi: it makes an integer")));
         }
         let loses = match (from, to) {
             (Type::Float(a), Type::Float(b)) => loses(a, b),
@@ -118,9 +107,7 @@ impl Decoder<'_, '_, '_> {
             _ => false,
         };
         if rounding.is_none() && loses {
-            return Err(self.invalid(format!(
-                "`{opcode}` needs a rounding modifier: it loses bits"
-            )));
+            return Err(self.invalid(format!("`{opcode}` needs a rounding modifier: it loses bits")));
         }
         if !exists(conversion, rounding, false) {
             return Err(self.unsupported_form());
@@ -136,14 +123,7 @@ impl Decoder<'_, '_, '_> {
             None => (Reg::R32(self.dst(to_operand)?), 32),
         };
         let width = width as u8;
-        Ok(choose(
-            destination,
-            source,
-            Conversion {
-                width,
-                ..conversion
-            },
-        ))
+        Ok(choose(destination, source, Conversion { width, ..conversion }))
     }
 
     /// The register of an operand, if it is one, and its width.
@@ -234,20 +214,11 @@ fn choose(to: Reg, from: Reg, spec: Conversion) -> Convert {
     let plain = !spec.modifiers.has(Modifiers::SAT.and(Modifiers::FTZ));
     let nearest = spec.rounding == Rounding::Nearest;
     let to_zero = spec.rounding == Rounding::Zero;
-    let any = |to, from, wide| Convert::Any {
-        to,
-        from,
-        wide,
-        spec,
-    };
+    let any = |to, from, wide| Convert::Any { to, from, wide, spec };
     match (to, from, spec.from, spec.to) {
         // The same value in registers of the same width.
-        (N(to), N(from), Int(B32, _), Int(B32, _)) if plain => {
-            Convert::Move(Move::B32 { to, from })
-        }
-        (W(to), W(from), Int(B64, _), Int(B64, _)) if plain => {
-            Convert::Move(Move::B64 { to, from })
-        }
+        (N(to), N(from), Int(B32, _), Int(B32, _)) if plain => Convert::Move(Move::B32 { to, from }),
+        (W(to), W(from), Int(B64, _), Int(B64, _)) if plain => Convert::Move(Move::B64 { to, from }),
         (N(to), N(from), Int(bits, signed), Int(to_bits, to_signed)) if plain => Convert::Resize {
             to,
             from,
@@ -256,23 +227,13 @@ fn choose(to: Reg, from: Reg, spec: Conversion) -> Convert {
             // A register of 8 or 16 bits holds no more than these.
             mask: 32 - spec.width.min(32),
         },
-        (W(to), N(from), Int(B32, signed), Int(B64, _)) if plain => {
-            Convert::Widen { to, from, signed }
-        }
+        (W(to), N(from), Int(B32, signed), Int(B64, _)) if plain => Convert::Widen { to, from, signed },
         (N(to), W(from), Int(B64, _), Int(B32, _)) if plain => Convert::Shorten { to, from },
-        (N(to), N(from), Int(B32, signed), Float(F32)) if plain && nearest => {
-            Convert::IntToF32 { to, from, signed }
-        }
-        (W(to), N(from), Int(B32, signed), Float(F64)) if plain => {
-            Convert::IntToF64 { to, from, signed }
-        }
-        (N(to), N(from), Float(F32), Int(B32, signed)) if plain && to_zero => {
-            Convert::F32ToInt { to, from, signed }
-        }
+        (N(to), N(from), Int(B32, signed), Float(F32)) if plain && nearest => Convert::IntToF32 { to, from, signed },
+        (W(to), N(from), Int(B32, signed), Float(F64)) if plain => Convert::IntToF64 { to, from, signed },
+        (N(to), N(from), Float(F32), Int(B32, signed)) if plain && to_zero => Convert::F32ToInt { to, from, signed },
         (W(to), N(from), Float(F32), Float(F64)) if plain => Convert::F32ToF64 { to, from },
-        (N(to), W(from), Float(F64), Float(F32)) if plain && nearest => {
-            Convert::F64ToF32 { to, from }
-        }
+        (N(to), W(from), Float(F64), Float(F32)) if plain && nearest => Convert::F64ToF32 { to, from },
         (N(to), N(from), Float(F16), Float(F32)) if plain => Convert::F16ToF32 { to, from },
         (N(to), N(from), ..) => any(to.0, from.0, [false, false]),
         (N(to), W(from), ..) => any(to.0, from.0, [false, true]),

@@ -235,10 +235,7 @@ impl Decoder<'_, '_, '_> {
         if *name == "rcp" && !matches!(op, FloatOp::Approx64(_)) {
             let one = match wide {
                 true => self.initialized::<R64>(FrameInit::Number(1f64.to_bits())).0,
-                false => {
-                    self.initialized::<R32>(FrameInit::Number(1f32.to_bits().into()))
-                        .0
-                }
+                false => self.initialized::<R32>(FrameInit::Number(1f32.to_bits().into())).0,
             };
             from = [one, from[0], from[0]];
         }
@@ -266,12 +263,7 @@ impl Decoder<'_, '_, '_> {
 
 /// The operation of a form with these modifiers, on this type and pairs of it or not; `None` where the form does not
 /// have the rounding mode.
-fn operation(
-    form: &Form,
-    rounding: Rounding,
-    modifiers: Modifiers,
-    (ty, packed): (&str, bool),
-) -> Option<FloatOp> {
+fn operation(form: &Form, rounding: Rounding, modifiers: Modifiers, (ty, packed): (&str, bool)) -> Option<FloatOp> {
     use Implementation as I;
     let flag = |flag, set| if set { flag } else { Modifiers::NONE };
     let wide = form.ty == "f64";
@@ -285,11 +277,7 @@ fn operation(
         I::Rounded(_, op) if wide => FloatOp::General64(op, rounding),
         I::Rounded(op, _) if nearest && !modifiers.has(Modifiers::SAT) => FloatOp::Fast32(op, ftz),
         I::Rounded(_, op) => FloatOp::General32(op, rounding, modifiers),
-        I::MinMax(max) => FloatOp::MinMax32 {
-            max,
-            three: form.sources == 3,
-            modifiers,
-        },
+        I::MinMax(max) => FloatOp::MinMax32 { max, three: form.sources == 3, modifiers },
         I::Approx(op) => FloatOp::Approx32(op, ftz),
         I::Approx64(op) => FloatOp::Approx64(op),
         I::Half(op) => {

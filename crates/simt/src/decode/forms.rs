@@ -31,10 +31,10 @@ pub(super) struct Kind {
 static FORMS: LazyLock<HashMap<&str, Vec<Form>>> = LazyLock::new(|| {
     let mut forms = HashMap::<_, Vec<Form>>::new();
     for row in table::rows() {
-        forms.entry(row.name).or_default().push(Form {
-            slots: row.slots,
-            operands: row.operands.into_iter().map(Kind::new).collect(),
-        });
+        forms
+            .entry(row.name)
+            .or_default()
+            .push(Form { slots: row.slots, operands: row.operands.into_iter().map(Kind::new).collect() });
     }
     forms
 });
@@ -45,29 +45,21 @@ impl Form {
         let mut places = vec![0; self.slots.len()];
         let mut named = 1;
         for (slot, place) in self.slots.iter().zip(&mut places) {
-            if slot.has('^')
-                && words
-                    .get(named)
-                    .is_some_and(|word| slot.words.contains(word))
-            {
+            if slot.has('^') && words.get(named).is_some_and(|word| slot.words.contains(word)) {
                 *place = named;
                 named += 1;
             }
         }
         for (at, word) in words.iter().enumerate().skip(named) {
             let mut slots = self.slots.iter().zip(&mut places);
-            let is_free = |(slot, place): &(&Slot, &mut usize)| {
-                **place == 0 && !slot.has('^') && slot.words.contains(word)
-            };
+            let is_free =
+                |(slot, place): &(&Slot, &mut usize)| **place == 0 && !slot.has('^') && slot.words.contains(word);
             *slots.find(is_free)?.1 = at;
         }
         let is_filled = |at: usize| self.slots[at].has('?') || places[at] > 0;
         let is_behind = |at: usize| !self.slots[at].has('>') || places[at - 1] < places[at];
         let is_of_it = (0..places.len()).all(|at| is_filled(at) && is_behind(at));
-        let placed = places
-            .into_iter()
-            .filter(|place| *place > 0)
-            .map(|place| words[place]);
+        let placed = places.into_iter().filter(|place| *place > 0).map(|place| words[place]);
         is_of_it.then(|| words[..1].iter().copied().chain(placed).collect())
     }
 
@@ -139,10 +131,7 @@ fn holds(declared: &Declared<'_>, ty: &str, spare: bool) -> bool {
         (Class::Bits, _) | (_, Class::Bits) => register != Class::Predicate,
         (register, value) => register == value,
     };
-    let spare = spare
-        && !matches!(value, Class::Brain)
-        && fits
-        && (register, value) != (Class::Float, Class::Float);
+    let spare = spare && !matches!(value, Class::Brain) && fits && (register, value) != (Class::Float, Class::Float);
     fits && (declared.bits == width(ty) || spare && declared.bits >= width(ty))
 }
 
@@ -158,10 +147,7 @@ fn is_number_of(number: Number, ty: &str) -> bool {
 impl Kind {
     pub(super) fn new(token: &'static str) -> Self {
         let letter = token.trim_start_matches('~').chars().next();
-        Self {
-            letter: letter.unwrap_or('x'),
-            marks: token,
-        }
+        Self { letter: letter.unwrap_or('x'), marks: token }
     }
 
     fn has(self, mark: char) -> bool {
@@ -197,10 +183,7 @@ impl Kind {
 
 /// Whether a modifier is a type.
 fn is_type(word: &str) -> bool {
-    matches!(
-        word,
-        "pred" | "u16x2" | "s16x2" | "tf32" | "f32x2" | "e4m3x2" | "e5m2x2"
-    ) || type_bytes(word).is_some()
+    matches!(word, "pred" | "u16x2" | "s16x2" | "tf32" | "f32x2" | "e4m3x2" | "e5m2x2") || type_bytes(word).is_some()
 }
 
 impl<'d> Decoder<'d, '_, '_> {
@@ -221,9 +204,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let wrong = |what: &str| Err(self.invalid(format!("`{opcode}` does not take {what} here")));
         match (operand, kind.letter) {
             (_, 'x' | 'h' | 'j' | 'o') | (Operand::Name("_"), 'l') => Ok(()),
-            (_, 'l') => {
-                Err(self.invalid(format!("`{opcode}` writes no register: `_` stands here")))
-            }
+            (_, 'l') => Err(self.invalid(format!("`{opcode}` writes no register: `_` stands here"))),
             (_, 'q' | 'z') => {
                 let bits = match operand {
                     Operand::Not(_) => Some(1),
@@ -268,29 +249,25 @@ impl<'d> Decoder<'d, '_, '_> {
                 self.check(Kind { marks, ..kind }, ty, &Operand::Name(first))?;
                 self.check(Kind::new("P_"), Some("pred"), &Operand::Name(second))
             }
-            _ if kind.marks.ends_with("|P") => Err(self.invalid(format!(
-                "`{opcode}` writes a register and a predicate: `d|p`"
-            ))),
+            _ if kind.marks.ends_with("|P") => {
+                Err(self.invalid(format!("`{opcode}` writes a register and a predicate: `d|p`")))
+            }
             (Operand::Name("_"), _) if is_written && kind.has('_') => Ok(()),
             (Operand::Name("_"), _) => wrong("`_`"),
-            (Operand::Not(name), _) if ty == Some("pred") && !is_written => {
-                self.check(kind, ty, &Operand::Name(name))
-            }
+            (Operand::Not(name), _) if ty == Some("pred") && !is_written => self.check(kind, ty, &Operand::Name(name)),
             (Operand::Number(number), _) if !is_written => match (*number, kind.letter) {
                 (Number::Integer(value), 'y') if value > 255 => {
                     Err(self.invalid(format!("{} is not between 0 and 255", value.cast_signed())))
                 }
-                (Number::Integer(value), 'i') if value > 15 => Err(self.invalid(format!(
-                    "{} is no barrier: there are 0 to 15",
-                    value.cast_signed()
-                ))),
+                (Number::Integer(value), 'i') if value > 15 => {
+                    Err(self.invalid(format!("{} is no barrier: there are 0 to 15", value.cast_signed())))
+                }
                 (Number::Integer(0), 'k') if self.words.contains(&"arrive") => {
                     Err(self.invalid("no threads would arrive"))
                 }
-                (Number::Integer(value), 'k') if value % 32 != 0 => Err(self.invalid(format!(
-                    "{} threads are no whole warps",
-                    value.cast_signed()
-                ))),
+                (Number::Integer(value), 'k') if value % 32 != 0 => {
+                    Err(self.invalid(format!("{} threads are no whole warps", value.cast_signed())))
+                }
                 (number, _) if ty.is_some_and(|ty| is_number_of(number, ty)) => Ok(()),
                 (Number::Integer(_), _) => wrong("an integer"),
                 _ => wrong("a floating-point number"),
@@ -301,9 +278,7 @@ impl<'d> Decoder<'d, '_, '_> {
                 None => self.check_name(kind, ty, name),
             },
             (Operand::Element(name, element), _) => match self.declared(name) {
-                Some(declared) if declared.vector > 1 => {
-                    self.check_register(kind, ty, name, &declared)
-                }
+                Some(declared) if declared.vector > 1 => self.check_register(kind, ty, name, &declared),
                 _ => {
                     let message = format!("`{name}.{element}` is no element of a vector register");
                     Err(self.invalid(message))
@@ -340,14 +315,8 @@ impl<'d> Decoder<'d, '_, '_> {
     fn check_address(&self, base: &AddressBase<'_>) -> Decoded<()> {
         match base {
             AddressBase::Name(name) => match self.declared(name) {
-                Some(own)
-                    if own.bits < 32 || !matches!(class(own.ty), Class::Integer | Class::Bits) =>
-                {
-                    let what = if own.bits == 1 {
-                        "predicate"
-                    } else {
-                        "register"
-                    };
+                Some(own) if own.bits < 32 || !matches!(class(own.ty), Class::Integer | Class::Bits) => {
+                    let what = if own.bits == 1 { "predicate" } else { "register" };
                     Err(self.invalid(format!("{what} `{name}` is no address")))
                 }
                 _ => Ok(()),
@@ -356,17 +325,10 @@ impl<'d> Decoder<'d, '_, '_> {
         }
     }
 
-    fn check_register(
-        &self,
-        kind: Kind,
-        ty: Option<&str>,
-        name: &str,
-        declared: &Declared<'_>,
-    ) -> Decoded<()> {
+    fn check_register(&self, kind: Kind, ty: Option<&str>, name: &str, declared: &Declared<'_>) -> Decoded<()> {
         let Some(ty) = ty else { return Ok(()) };
         let is_brain = |word: &&str| is_type(word) && class(word) == Class::Brain;
-        let spare =
-            matches!(kind.letter, 'c' | 'C' | 'm' | 'M') && !self.words.iter().any(is_brain);
+        let spare = matches!(kind.letter, 'c' | 'C' | 'm' | 'M') && !self.words.iter().any(is_brain);
         if holds(declared, ty, spare) {
             return Ok(());
         }
@@ -382,10 +344,7 @@ impl<'d> Decoder<'d, '_, '_> {
             _ if found != bits && !spare => {
                 format!("register `{name}` has {found} bits, and the instruction's type {bits}")
             }
-            _ => format!(
-                "register `{name}` is declared .{}, and .{ty} belongs here",
-                declared.ty
-            ),
+            _ => format!("register `{name}` is declared .{}, and .{ty} belongs here", declared.ty),
         }))
     }
 }

@@ -36,10 +36,7 @@ const ON_PREDICATES: [(&str, logic::Op); 4] = [
 impl Decoder<'_, '_, '_> {
     pub(super) fn integer(&mut self) -> Decoded<Alu> {
         Ok(Alu::Int(match int::Op::named(self.form) {
-            Some((op, kinds)) => Int {
-                op,
-                r: self.registers(kinds)?,
-            },
+            Some((op, kinds)) => Int { op, r: self.registers(kinds)? },
             None => self.with_carry()?,
         }))
     }

@@ -34,10 +34,7 @@ impl<'d> Decoder<'d, '_, '_> {
             ["wgmma", ..] => Matrix::Nothing,
             ["movmatrix", ..] => {
                 let [to, from] = self.exactly()?;
-                Matrix::Transpose(Transpose {
-                    to: self.dst(to)?,
-                    from: self.src(from, "b32")?,
-                })
+                Matrix::Transpose(Transpose { to: self.dst(to)?, from: self.src(from, "b32")? })
             }
             ["ldmatrix" | "stmatrix", ..] => Matrix::Rows(self.rows()?),
             _ => return Err(self.unsupported_form()),
@@ -55,21 +52,9 @@ impl<'d> Decoder<'d, '_, '_> {
             ("wgmma", _) => return Err(self.invalid(format!("`{}` is for sm_90a", self.opcode))),
             ("stmatrix", _) => 90,
             ("ldmatrix" | "movmatrix", _) => 75,
-            (_, _)
-                if types
-                    .iter()
-                    .any(|ty| matches!(ty, Element::E4m3 | Element::E5m2)) =>
-            {
-                89
-            }
+            (_, _) if types.iter().any(|ty| matches!(ty, Element::E4m3 | Element::E5m2)) => 89,
             ("mma", Some(Element::F64)) if !small => 90,
-            (_, _)
-                if types
-                    .iter()
-                    .any(|ty| matches!(ty, Element::Bf16 | Element::Tf32 | Element::F64)) =>
-            {
-                80
-            }
+            (_, _) if types.iter().any(|ty| matches!(ty, Element::Bf16 | Element::Tf32 | Element::F64)) => 80,
             ("mma", _) if has("m16n8k8") && types.contains(&Element::F16) => 75,
             ("mma", _) if !small || has("and") => 80,
             ("mma", _) if has("m8n8k4") => 70,
@@ -104,10 +89,7 @@ impl<'d> Decoder<'d, '_, '_> {
     /// Whether the layouts that the opcode names are `col`.
     fn columns(&self) -> Vec<bool> {
         let words = self.words.iter();
-        words
-            .filter(|word| matches!(**word, "row" | "col"))
-            .map(|word| *word == "col")
-            .collect()
+        words.filter(|word| matches!(**word, "row" | "col")).map(|word| *word == "col").collect()
     }
 
     /// The registers of a matrix, `count` of which lie side by side; its elements are held several times, if
@@ -131,9 +113,7 @@ impl<'d> Decoder<'d, '_, '_> {
         };
         if operands.len() != registers {
             let (opcode, found) = (self.opcode, operands.len());
-            return Err(self.invalid(format!(
-                "`{opcode}` takes {registers} registers here, not {found}"
-            )));
+            return Err(self.invalid(format!("`{opcode}` takes {registers} registers here, not {found}")));
         }
         let ty = match element {
             Element::F32 => "f32",
@@ -147,22 +127,14 @@ impl<'d> Decoder<'d, '_, '_> {
         };
         let found: Decoded<Box<[Reg]>> = operands.iter().map(register).collect();
         let own = places(layout, element, rows, columns, slots);
-        Ok(Fragment {
-            element,
-            registers: found?,
-            places: own.repeat(registers * packed(element) / slots).into(),
-        })
+        Ok(Fragment { element, registers: found?, places: own.repeat(registers * packed(element) / slots).into() })
     }
 
     fn arithmetic(&self, [d, a, ..]: [Element; 2]) -> Arithmetic {
         match a {
             Element::F64 => Arithmetic::Double,
-            Element::Bits => Arithmetic::Bits {
-                is_and: self.words.contains(&"and"),
-            },
-            _ if d == Element::Signed(32) => Arithmetic::Integer {
-                saturates: self.words.contains(&"satfinite"),
-            },
+            Element::Bits => Arithmetic::Bits { is_and: self.words.contains(&"and") },
+            _ if d == Element::Signed(32) => Arithmetic::Integer { saturates: self.words.contains(&"satfinite") },
             Element::E4m3 | Element::E5m2 if self.words[0] == "wgmma" => Arithmetic::Short,
             Element::E4m3 | Element::E5m2 => Arithmetic::TwoSteps,
             Element::Tf32 if self.words[0] == "wmma" => Arithmetic::Float { step: 4 },
@@ -189,10 +161,7 @@ impl<'d> Decoder<'d, '_, '_> {
     fn mma(&mut self) -> Decoded<Multiply> {
         let sides = self.sides()?;
         let [m, n, length] = sides;
-        let types: [Element; 4] = self
-            .types()
-            .try_into()
-            .map_err(|_| self.unsupported_form())?;
+        let types: [Element; 4] = self.types().try_into().map_err(|_| self.unsupported_form())?;
         let columns = self.columns();
         let quads = sides == [8, 8, 4] && types[1] == Element::F16;
         let [to, a, b, c, rest @ ..] = self.operands else {
@@ -201,15 +170,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let count = if quads { 4 } else { 1 };
         let (of_a, of_b, sum) = match quads {
             false => (A, B, Layout::Sum),
-            true => (
-                Layout::Quads {
-                    own_row: !columns[0],
-                },
-                Layout::Quads {
-                    own_row: columns[1],
-                },
-                Layout::QuadSum,
-            ),
+            true => (Layout::Quads { own_row: !columns[0] }, Layout::Quads { own_row: columns[1] }, Layout::QuadSum),
         };
         let k = length / (rest.len() / 2 + 1);
         let mut product = self.product([m, n, k], types);
@@ -224,9 +185,7 @@ impl<'d> Decoder<'d, '_, '_> {
                 let selector = self.number(selector)?;
                 let found = usize::try_from(selector).ok();
                 let found = found.and_then(|own| Metadata::new(register, own, types[1], k));
-                Some(found.ok_or_else(|| {
-                    self.invalid(format!("`{}` has no selector {selector}", self.opcode))
-                })?)
+                Some(found.ok_or_else(|| self.invalid(format!("`{}` has no selector {selector}", self.opcode)))?)
             }
             _ => None,
         };
@@ -274,11 +233,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let [first, second, stride @ ..] = self.operands else {
             return Err(self.operand_count(2));
         };
-        let (registers, at) = if stores {
-            (second, first)
-        } else {
-            (first, second)
-        };
+        let (registers, at) = if stores { (second, first) } else { (first, second) };
         let element = self.types().last().copied();
         let element = element.ok_or_else(|| self.unsupported_form())?;
         let is_a = (part == "a") != is_flat(sides);
@@ -296,21 +251,13 @@ impl<'d> Decoder<'d, '_, '_> {
             "b" => is_column,
             _ => is_column == is_flat(sides),
         };
-        let columns = if element == Element::Bits {
-            columns / 32
-        } else {
-            columns
-        };
+        let columns = if element == Element::Bits { columns / 32 } else { columns };
         let elements = match element {
             Element::Bits => 32,
             _ => 1,
         };
-        let space = self.words.iter().find(|word| {
-            matches!(
-                **word,
-                "global" | "shared" | "shared::cta" | "shared::cluster"
-            )
-        });
+        let space =
+            self.words.iter().find(|word| matches!(**word, "global" | "shared" | "shared::cta" | "shared::cluster"));
         Ok(Tile {
             address: self.address_in(space.copied(), at)?,
             stores,
@@ -327,17 +274,10 @@ impl<'d> Decoder<'d, '_, '_> {
     fn rows(&mut self) -> Decoded<Rows> {
         let stores = self.words[0] == "stmatrix";
         let [first, second] = self.exactly()?;
-        let (registers, at) = if stores {
-            (second, first)
-        } else {
-            (first, second)
-        };
+        let (registers, at) = if stores { (second, first) } else { (first, second) };
         let has = |word: &str| self.words.contains(&word);
         let count = [("x1", 1), ("x2", 2), ("x4", 4)];
-        let count = count
-            .iter()
-            .find(|(name, _)| has(name))
-            .map(|(_, count)| *count);
+        let count = count.iter().find(|(name, _)| has(name)).map(|(_, count)| *count);
         let count = count.ok_or_else(|| self.unsupported_form())?;
         let transposed = has("trans");
         let space = has("shared") || has("shared::cta");
@@ -354,11 +294,7 @@ impl<'d> Decoder<'d, '_, '_> {
             address,
             stores,
             transposed,
-            registers: fragment
-                .registers
-                .iter()
-                .map(narrow)
-                .collect::<Box<[R32]>>(),
+            registers: fragment.registers.iter().map(narrow).collect::<Box<[R32]>>(),
         })
     }
 }

@@ -28,11 +28,7 @@ const ATOMICS: [(&str, &[&str], AtomicOp); 20] = [
     ("add", &["f32"], AtomicOp::AddF32),
     ("add", &["f64"], AtomicOp::AddF64),
     ("add", HALVES, AtomicOp::Half(Half::Add, Modifiers::NONE)),
-    (
-        "add",
-        BRAIN_HALVES,
-        AtomicOp::Half(Half::Add, Modifiers::BRAIN),
-    ),
+    ("add", BRAIN_HALVES, AtomicOp::Half(Half::Add, Modifiers::BRAIN)),
     ("inc", &["u32"], AtomicOp::Increment),
     ("dec", &["u32"], AtomicOp::Decrement),
     ("min", &["u32", "u64"], AtomicOp::MinUnsigned),
@@ -41,16 +37,8 @@ const ATOMICS: [(&str, &[&str], AtomicOp); 20] = [
     ("max", &["s32", "s64"], AtomicOp::MaxSigned),
     ("min", HALVES, AtomicOp::Half(Half::Min, Modifiers::NONE)),
     ("max", HALVES, AtomicOp::Half(Half::Max, Modifiers::NONE)),
-    (
-        "min",
-        BRAIN_HALVES,
-        AtomicOp::Half(Half::Min, Modifiers::BRAIN),
-    ),
-    (
-        "max",
-        BRAIN_HALVES,
-        AtomicOp::Half(Half::Max, Modifiers::BRAIN),
-    ),
+    ("min", BRAIN_HALVES, AtomicOp::Half(Half::Min, Modifiers::BRAIN)),
+    ("max", BRAIN_HALVES, AtomicOp::Half(Half::Max, Modifiers::BRAIN)),
 ];
 
 /// The operation of this name on values of this type. Vectors (`.v2` and so on) have the operations on
@@ -68,11 +56,7 @@ fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
 
 /// The operation of this name on values of this type, and their size, as asynchronous reductions have it.
 pub(super) fn reduction_of(name: &str, ty: &str) -> Option<(AtomicOp, Width)> {
-    let ty = if ty == "s64" && name == "add" {
-        "u64"
-    } else {
-        ty
-    };
+    let ty = if ty == "s64" && name == "add" { "u64" } else { ty };
     let op = atomic_op(name, ty, type_bytes(ty) == Some(2))?;
     Some((op, width_of(ty)?))
 }
@@ -98,8 +82,8 @@ impl<'a> AccessModifiers<'a> {
         let mut found = AccessModifiers::default();
         for word in words {
             match *word {
-                "global" | "shared" | "shared::cta" | "shared::cluster" | "local" | "const"
-                | "param" | "param::entry" | "param::func" => found.space = Some(word),
+                "global" | "shared" | "shared::cta" | "shared::cluster" | "local" | "const" | "param"
+                | "param::entry" | "param::func" => found.space = Some(word),
                 "v2" => found.vector = Some(2),
                 "v4" => found.vector = Some(4),
                 "v8" => found.vector = Some(8),
@@ -115,8 +99,8 @@ impl<'a> AccessModifiers<'a> {
                 }
                 "L2::cache_hint" => found.hint = true,
                 // Scopes, and hints to caches.
-                "weak" | "cta" | "cluster" | "gpu" | "sys" | "nc" | "ca" | "cg" | "cs" | "lu"
-                | "cv" | "wb" | "wt" | "unified" => {}
+                "weak" | "cta" | "cluster" | "gpu" | "sys" | "nc" | "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt"
+                | "unified" => {}
                 hint if hint.starts_with("L1::") || hint.starts_with("L2::") => {}
                 other => found.rest.push(other),
             }
@@ -278,10 +262,7 @@ impl<'d> Decoder<'d, '_, '_> {
             _ => return Err(self.unsupported_form()),
         };
         let address = self.address_in(modifiers.space, at)?;
-        if !matches!(
-            address.region,
-            Region::Generic | Region::Global | Region::Shared
-        ) {
+        if !matches!(address.region, Region::Generic | Region::Global | Region::Shared) {
             return Err(self.invalid("atomics are done in global and in shared memory"));
         }
         let adds_one = match (name, ty, operand) {
@@ -300,9 +281,7 @@ impl<'d> Decoder<'d, '_, '_> {
             op,
             to: match to {
                 None => Box::default(),
-                Some(to) if self.is_sink(to) => {
-                    vec![Destination::Nowhere; vector.unwrap_or(1)].into()
-                }
+                Some(to) if self.is_sink(to) => vec![Destination::Nowhere; vector.unwrap_or(1)].into(),
                 Some(to) => self.destinations(vector, to)?,
             },
             operand: self.values(vector, operand, ty, width)?,
@@ -319,10 +298,7 @@ impl<'d> Decoder<'d, '_, '_> {
             [_, _, "commit_group", ..] => return group(AsyncGroup::Commit),
             [_, _, "wait_all", ..] => return group(AsyncGroup::WaitAll),
             _ => {
-                let count = self
-                    .operands
-                    .first()
-                    .ok_or_else(|| self.unsupported_form())?;
+                let count = self.operands.first().ok_or_else(|| self.unsupported_form())?;
                 return group(AsyncGroup::Wait(self.number(count)?));
             }
         };
@@ -360,23 +336,14 @@ impl<'d> Decoder<'d, '_, '_> {
         let modifiers = AccessModifiers::of(&self.words[1..]);
         let ty = self.words.last().copied().unwrap_or_default();
         let width = width_of(ty).ok_or_else(|| self.unsupported_form())?;
-        Ok((
-            width.bytes(),
-            self.values(modifiers.vector, operand, ty, width)?,
-        ))
+        Ok((width.bytes(), self.values(modifiers.vector, operand, ty, width)?))
     }
 
     /// The elements of a vector operand, or the operand itself.
-    fn elements<'i, 'x>(
-        &self,
-        vector: Option<usize>,
-        operand: &'i Operand<'x>,
-    ) -> Decoded<&'i [Operand<'x>]> {
+    fn elements<'i, 'x>(&self, vector: Option<usize>, operand: &'i Operand<'x>) -> Decoded<&'i [Operand<'x>]> {
         match (vector, operand) {
             (Some(count), Operand::Vector(elements)) if elements.len() == count => Ok(elements),
-            (Some(count), _) => Err(self.invalid(format!(
-                "{count} elements in braces are expected, for .v{count}"
-            ))),
+            (Some(count), _) => Err(self.invalid(format!("{count} elements in braces are expected, for .v{count}"))),
             // One element in braces is written by some.
             (None, Operand::Vector(elements)) if elements.len() == 1 => Ok(elements),
             (None, _) => Ok(std::slice::from_ref(operand)),
@@ -384,11 +351,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 
     /// The registers that get values.
-    pub(super) fn destinations(
-        &mut self,
-        vector: Option<usize>,
-        operand: &Operand<'_>,
-    ) -> Decoded<Box<[Destination]>> {
+    pub(super) fn destinations(&mut self, vector: Option<usize>, operand: &Operand<'_>) -> Decoded<Box<[Destination]>> {
         let elements = self.elements(vector, operand)?.iter();
         let destination = |operand| {
             if self.is_sink(operand) {
@@ -413,9 +376,7 @@ impl<'d> Decoder<'d, '_, '_> {
         width: Width,
     ) -> Decoded<Box<[Reg]>> {
         let elements = self.elements(vector, operand)?.iter();
-        elements
-            .map(|operand| self.value(operand, ty, width))
-            .collect()
+        elements.map(|operand| self.value(operand, ty, width)).collect()
     }
 
     /// A register, or one that holds an immediate, of at least this size.

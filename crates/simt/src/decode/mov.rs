@@ -50,9 +50,7 @@ impl Decoder<'_, '_, '_> {
     /// `mov.b128`: to or from two registers of 64 bits, or between registers of 128.
     fn mov128(&mut self) -> Decoded<Op> {
         let [Operand::Vector(to), Operand::Vector(from)] = self.exactly()? else {
-            return Err(
-                self.invalid("`mov.b128` takes registers of 128 bits, or two of 64 in braces")
-            );
+            return Err(self.invalid("`mov.b128` takes registers of 128 bits, or two of 64 in braces"));
         };
         let ([to_low, to_high], [from_low, from_high]) = (&to[..], &from[..]) else {
             return Err(self.invalid("`mov.b128` has two parts"));
@@ -91,14 +89,8 @@ impl Decoder<'_, '_, '_> {
         if bits == 64 {
             let to = self.dst(to)?;
             return Ok(match special {
-                true => Move::Wide {
-                    to,
-                    from: self.src(from, ty)?,
-                },
-                false => Move::B64 {
-                    to,
-                    from: self.src(from, ty)?,
-                },
+                true => Move::Wide { to, from: self.src(from, ty)? },
+                false => Move::B64 { to, from: self.src(from, ty)? },
             });
         }
         let (to, from) = (self.dst(to)?, self.src(from, ty)?);
@@ -141,13 +133,7 @@ impl Decoder<'_, '_, '_> {
         }
     }
 
-    fn pack(
-        &mut self,
-        to: &Operand<'_>,
-        parts: &[Operand<'_>],
-        ty: &str,
-        bits: u32,
-    ) -> Decoded<Move> {
+    fn pack(&mut self, to: &Operand<'_>, parts: &[Operand<'_>], ty: &str, bits: u32) -> Decoded<Move> {
         let part = self.part_type(bits, parts.len(), ty)?;
         self.check(Kind::new("T"), Some(ty), to)?;
         let mut all = [R32(0); 4];
@@ -171,13 +157,7 @@ impl Decoder<'_, '_, '_> {
         })
     }
 
-    fn unpack(
-        &mut self,
-        parts: &[Operand<'_>],
-        from: &Operand<'_>,
-        ty: &str,
-        bits: u32,
-    ) -> Decoded<Move> {
+    fn unpack(&mut self, parts: &[Operand<'_>], from: &Operand<'_>, ty: &str, bits: u32) -> Decoded<Move> {
         let part = self.part_type(bits, parts.len(), ty)?;
         self.check(Kind::new("t!&"), Some(ty), from)?;
         let mut all = [R32(0); 4];

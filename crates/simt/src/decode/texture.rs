@@ -36,11 +36,8 @@ const QUERIES: [(&str, Query); 7] = [
     ("num_samples", Query::Samples),
     ("normalized_coords", Query::NormalizedCoordinates),
 ];
-const BOUNDARIES: [(&str, Boundary); 3] = [
-    ("trap", Boundary::Trap),
-    ("clamp", Boundary::Clamp),
-    ("zero", Boundary::Zero),
-];
+const BOUNDARIES: [(&str, Boundary); 3] =
+    [("trap", Boundary::Trap), ("clamp", Boundary::Clamp), ("zero", Boundary::Zero)];
 /// Operations of `sured`, and the types that they have.
 const REDUCTIONS: [(&str, &[&str], Reduction); 5] = [
     ("add", &["u32", "s32", "u64"], Reduction::Add),
@@ -70,11 +67,7 @@ impl<'d> Decoder<'d, '_, '_> {
 
     fn geometry(&self) -> Decoded<Geometry> {
         let (sides, layered, cube) = self.word(&GEOMETRIES)?;
-        Ok(Geometry {
-            sides,
-            layered,
-            cube,
-        })
+        Ok(Geometry { sides, layered, cube })
     }
 
     /// `tex{.base|.level|.grad}.geom.v4.dtype.ctype d, [a, c]{, lod}{, dPdx, dPdy}{, e}`. There is one level, so that
@@ -107,9 +100,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let [to, object, rest @ ..] = self.operands else {
             return Err(self.unsupported_form());
         };
-        let channel = ["r", "g", "b", "a"]
-            .iter()
-            .position(|own| *own == self.words[1]);
+        let channel = ["r", "g", "b", "a"].iter().position(|own| *own == self.words[1]);
         let value = self.word(&VALUES)?;
         let op = TextureOp::Gather(channel.unwrap_or_default(), value);
         self.sampled(op, self.geometry()?, to, object, "f32", rest)
@@ -129,10 +120,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let (to, resident) = match to {
             Operand::VectorPair(to, resident) => {
                 let resident = self.dst(&Operand::Name(resident))?;
-                (
-                    self.destinations(Some(count), &Operand::Vector(to.clone()))?,
-                    Some(resident),
-                )
+                (self.destinations(Some(count), &Operand::Vector(to.clone()))?, Some(resident))
             }
             to => (self.destinations(Some(count), to)?, None),
         };
@@ -142,15 +130,7 @@ impl<'d> Decoder<'d, '_, '_> {
             [offsets] => self.offsets(offsets, geometry)?,
             _ => return Err(self.unsupported("a texture's comparison of depths")),
         };
-        Ok(Texture {
-            object,
-            geometry,
-            coordinates,
-            from,
-            to,
-            resident,
-            op,
-        })
+        Ok(Texture { object, geometry, coordinates, from, to, resident, op })
     }
 
     /// `{x, y}`: the texels that are added to coordinates.
@@ -169,17 +149,11 @@ impl<'d> Decoder<'d, '_, '_> {
         }
         let elements = self.checked_elements(operand, geometry.sides, "s32")?;
         let used = elements.iter().take(geometry.sides);
-        used.map(|element| self.value(element, "s32", Width::B4))
-            .collect()
+        used.map(|element| self.value(element, "s32", Width::B4)).collect()
     }
 
     /// `[texture, {layer, x, y, z}]`: the handle, and the registers of the coordinates.
-    fn object(
-        &mut self,
-        operand: &Operand<'_>,
-        geometry: Geometry,
-        ty: &str,
-    ) -> Decoded<(R64, Box<[Reg]>)> {
+    fn object(&mut self, operand: &Operand<'_>, geometry: Geometry, ty: &str) -> Decoded<(R64, Box<[Reg]>)> {
         let (object, coordinates) = match operand {
             Operand::Tuple(all) if all.len() == 2 => (&all[0], &all[1]),
             Operand::Tuple(_) => {
@@ -192,11 +166,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let elements = self.elements_of(coordinates, count)?;
         let mut registers = Vec::new();
         for (at, element) in elements.iter().enumerate() {
-            let ty = if geometry.layered && at == 0 {
-                "u32"
-            } else {
-                ty
-            };
+            let ty = if geometry.layered && at == 0 { "u32" } else { ty };
             self.check(Kind::new("t"), Some(ty), element)?;
             if at < count {
                 registers.push(self.value(element, ty, Width::B4)?);
@@ -211,38 +181,26 @@ impl<'d> Decoder<'d, '_, '_> {
             && self.declared(name).is_none()
             && self.variable_declared(name).is_some()
         {
-            return Err(self.unsupported(format!(
-                "`{name}`, a texture or surface that is a variable and no handle,"
-            )));
+            return Err(self.unsupported(format!("`{name}`, a texture or surface that is a variable and no handle,")));
         }
         self.check(Kind::new("e"), Some("u64"), operand)?;
         self.src(operand, "u64")
     }
 
     /// The elements in braces, of which there are this many, and perhaps others that nothing reads.
-    fn elements_of<'x, 'y>(
-        &self,
-        operand: &'x Operand<'y>,
-        least: usize,
-    ) -> Decoded<&'x [Operand<'y>]> {
+    fn elements_of<'x, 'y>(&self, operand: &'x Operand<'y>, least: usize) -> Decoded<&'x [Operand<'y>]> {
         match operand {
             Operand::Vector(all) if matches!(all.len(), 1 | 2 | 4) && all.len() >= least => Ok(all),
-            Operand::Vector(_) => Err(self.invalid(format!(
-                "{} elements in braces are expected",
-                least.next_power_of_two()
-            ))),
+            Operand::Vector(_) => {
+                Err(self.invalid(format!("{} elements in braces are expected", least.next_power_of_two())))
+            }
             one if least == 1 => Ok(std::slice::from_ref(one)),
             _ => Err(self.invalid("elements in braces are expected")),
         }
     }
 
     /// The same, of this type.
-    fn checked_elements<'x, 'y>(
-        &self,
-        operand: &'x Operand<'y>,
-        least: usize,
-        ty: &str,
-    ) -> Decoded<&'x [Operand<'y>]> {
+    fn checked_elements<'x, 'y>(&self, operand: &'x Operand<'y>, least: usize, ty: &str) -> Decoded<&'x [Operand<'y>]> {
         let elements = self.elements_of(operand, least)?;
         let check = |element| self.check(Kind::new("t"), Some(ty), element);
         elements.iter().try_for_each(check)?;
@@ -255,11 +213,7 @@ impl<'d> Decoder<'d, '_, '_> {
             return Err(self.unsupported_form());
         };
         let query = self.word(&QUERIES)?;
-        let Operand::Address {
-            base: AddressBase::Name(name),
-            offset: 0,
-        } = object
-        else {
+        let Operand::Address { base: AddressBase::Name(name), offset: 0 } = object else {
             return Err(self.invalid("a handle in brackets is expected here"));
         };
         let level = level.iter();
@@ -267,9 +221,7 @@ impl<'d> Decoder<'d, '_, '_> {
             object: self.handle(&Operand::Name(name))?,
             geometry: Geometry::default(),
             coordinates: Box::default(),
-            from: level
-                .map(|level| self.value(level, "b32", Width::B4))
-                .collect::<Decoded<_>>()?,
+            from: level.map(|level| self.value(level, "b32", Width::B4)).collect::<Decoded<_>>()?,
             to: self.destinations(None, to)?,
             resident: None,
             op: match self.words[0] {

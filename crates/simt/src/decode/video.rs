@@ -14,14 +14,8 @@ const OPERATIONS: [(&str, VideoOp); 6] = [
     ("vmin", VideoOp::Min),
     ("vmax", VideoOp::Max),
 ];
-const ORDERS: [(&str, Order); 6] = [
-    ("eq", Order::Eq),
-    ("ne", Order::Ne),
-    ("lt", Order::Lt),
-    ("le", Order::Le),
-    ("gt", Order::Gt),
-    ("ge", Order::Ge),
-];
+const ORDERS: [(&str, Order); 6] =
+    [("eq", Order::Eq), ("ne", Order::Ne), ("lt", Order::Lt), ("le", Order::Le), ("gt", Order::Gt), ("ge", Order::Ge)];
 const THEN: [(&str, Then); 3] = [("add", Then::Add), ("min", Then::Min), ("max", Then::Max)];
 /// Selectors of one part, from 1 on.
 const PARTS: [&str; 6] = ["b0", "b1", "b2", "b3", "h0", "h1"];
@@ -39,10 +33,7 @@ impl Decoder<'_, '_, '_> {
         let has = |word: &str| words.contains(&word);
         let op = match base {
             "vset" => VideoOp::Compare(
-                words
-                    .iter()
-                    .find_map(|word| lookup(&ORDERS, word))
-                    .ok_or_else(|| self.unsupported_form())?,
+                words.iter().find_map(|word| lookup(&ORDERS, word)).ok_or_else(|| self.unsupported_form())?,
             ),
             "vshl" => VideoOp::Shl(has("wrap")),
             "vshr" => VideoOp::Shr(has("wrap")),
@@ -59,9 +50,7 @@ impl Decoder<'_, '_, '_> {
         // A comparison names no type of its result, which is 0 or 1.
         let types = words.iter().filter(|word| matches!(**word, "u32" | "s32"));
         let first = u8::from(base == "vset");
-        let signed = types
-            .zip(first..)
-            .fold(0, |signed, (ty, at)| signed | u8::from(*ty == "s32") << at);
+        let signed = types.zip(first..).fold(0, |signed, (ty, at)| signed | u8::from(*ty == "s32") << at);
         let then = words.iter().find_map(|word| lookup(&THEN, word));
         let [to, a, b, c @ ..] = self.operands else {
             return Err(self.unsupported_form());
@@ -142,9 +131,7 @@ impl Decoder<'_, '_, '_> {
             return Ok(0);
         };
         let found = (1..).zip(PARTS).find(|(_, part)| *part == selector);
-        found
-            .map(|(number, _)| number)
-            .ok_or_else(|| self.no_selector(selector))
+        found.map(|(number, _)| number).ok_or_else(|| self.no_selector(selector))
     }
 
     fn no_selector(&self, selector: &str) -> crate::error::LowerError {
@@ -179,7 +166,6 @@ impl Decoder<'_, '_, '_> {
         let bits: Option<Vec<u8>> = digits.chars().map(digit).collect();
         // The digits fall.
         let bits = bits.filter(|bits| !bits.is_empty() && bits.is_sorted_by(|a, b| a > b));
-        bits.map(|bits| bits.iter().sum())
-            .ok_or_else(|| self.no_selector(selector))
+        bits.map(|bits| bits.iter().sum()).ok_or_else(|| self.no_selector(selector))
     }
 }

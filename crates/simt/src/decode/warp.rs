@@ -6,19 +6,11 @@ use super::{Decoded, Decoder, lookup};
 use crate::code::{Pred, R32, Reg};
 use crate::warp::{ReduxOp, ShuffleMode, VoteMode, Warp};
 
-const SHUFFLES: [(&str, ShuffleMode); 4] = [
-    ("up", ShuffleMode::Up),
-    ("down", ShuffleMode::Down),
-    ("bfly", ShuffleMode::Bfly),
-    ("idx", ShuffleMode::Idx),
-];
+const SHUFFLES: [(&str, ShuffleMode); 4] =
+    [("up", ShuffleMode::Up), ("down", ShuffleMode::Down), ("bfly", ShuffleMode::Bfly), ("idx", ShuffleMode::Idx)];
 
-const VOTES: [(&str, VoteMode); 4] = [
-    ("all", VoteMode::All),
-    ("any", VoteMode::Any),
-    ("uni", VoteMode::Uni),
-    ("ballot", VoteMode::Ballot),
-];
+const VOTES: [(&str, VoteMode); 4] =
+    [("all", VoteMode::All), ("any", VoteMode::Any), ("uni", VoteMode::Uni), ("ballot", VoteMode::Ballot)];
 
 const REDUCTIONS: [(&str, ReduxOp); 9] = [
     ("redux.sync.add.u32", ReduxOp::Add),
@@ -55,13 +47,7 @@ impl Decoder<'_, '_, '_> {
                     _ => Reg::Pred(self.dst(to)?),
                 };
                 let (value, negated) = self.src_pred(value)?;
-                Ok(Warp::Vote {
-                    mode,
-                    to,
-                    value,
-                    negated,
-                    mask: self.src(mask, "b32")?,
-                })
+                Ok(Warp::Vote { mode, to, value, negated, mask: self.src(mask, "b32")? })
             }
             (["match", mode, "sync", ty], [to, value, mask]) => {
                 let (to, same) = self.register_and_predicate(to)?;
@@ -88,9 +74,7 @@ impl Decoder<'_, '_, '_> {
                 elected: self.dst(&Operand::Name(elected))?,
                 mask: self.src(mask, "b32")?,
             }),
-            (["bar", "warp", "sync"], [mask]) => Ok(Warp::Sync {
-                mask: self.src(mask, "b32")?,
-            }),
+            (["bar", "warp", "sync"], [mask]) => Ok(Warp::Sync { mask: self.src(mask, "b32")? }),
             _ => Err(self.unsupported_form()),
         }
     }

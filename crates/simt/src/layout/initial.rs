@@ -18,12 +18,8 @@ pub(super) fn fill(
     module: &ModuleMemory<'_>,
 ) -> Result<ModuleVariable, LowerError> {
     if let Some(init) = &variable.init {
-        let mut writer = Writer {
-            variable,
-            element: u64::from(type_bytes(variable.ty).unwrap_or(1)),
-            memory: &mut placed,
-            module,
-        };
+        let mut writer =
+            Writer { variable, element: u64::from(type_bytes(variable.ty).unwrap_or(1)), memory: &mut placed, module };
         // Below each dimension lie that many bytes; a short list leaves the rest zero.
         let mut strides = Vec::new();
         let mut stride = writer.element * u64::from(variable.vector);
@@ -57,13 +53,7 @@ impl Writer<'_, '_> {
     }
 
     /// Writes a value, or the byte of it that a `mask()` selects by a shift.
-    fn write_part(
-        &mut self,
-        init: &Init<'_>,
-        at: u64,
-        strides: &[u64],
-        shift: Option<u32>,
-    ) -> Result<(), LowerError> {
+    fn write_part(&mut self, init: &Init<'_>, at: u64, strides: &[u64], shift: Option<u32>) -> Result<(), LowerError> {
         match init {
             Init::List(items) => {
                 let (stride, below) = match strides {
@@ -80,11 +70,7 @@ impl Writer<'_, '_> {
                 let bytes = (self.bytes_of(*number) >> shift.unwrap_or(0)).to_le_bytes();
                 self.put(at, &bytes[..self.element as usize])
             }
-            Init::Address {
-                name,
-                offset,
-                generic,
-            } => {
+            Init::Address { name, offset, generic } => {
                 let module = self.module;
                 if let Some(address) = module.functions.get(name) {
                     let address = address.wrapping_add_signed(*offset) >> shift.unwrap_or(0);
@@ -96,9 +82,9 @@ impl Writer<'_, '_> {
                         ))),
                     };
                 }
-                let target = module.named(name, self.variable).ok_or_else(|| {
-                    LowerError::invalid(format!("there is no variable `{name}`"), self.variable.at)
-                })?;
+                let target = module
+                    .named(name, self.variable)
+                    .ok_or_else(|| LowerError::invalid(format!("there is no variable `{name}`"), self.variable.at))?;
                 let number = module.numbers.get(&target.at);
                 let is_global = target.space == Space::Global;
                 if shift.is_none() && !matches!((self.element, is_global), (8, _) | (4, false)) {
@@ -129,9 +115,7 @@ impl Writer<'_, '_> {
                 let shift = mask.trailing_zeros() % u64::BITS;
                 match *mask == 0xff << shift && self.element == 1 && shift % 8 == 0 {
                     true => self.write_part(of, at, strides, Some(shift)),
-                    false => {
-                        Err(self.unsupported("a mask() of more than a byte in an initializer"))
-                    }
+                    false => Err(self.unsupported("a mask() of more than a byte in an initializer")),
                 }
             }
         }
@@ -152,10 +136,7 @@ impl Writer<'_, '_> {
     fn put(&mut self, at: u64, bytes: &[u8]) -> Result<(), LowerError> {
         let end = at.saturating_add(bytes.len() as u64);
         if end > self.memory.bytes {
-            let message = format!(
-                "`{}` has more initial values than elements",
-                self.variable.name
-            );
+            let message = format!("`{}` has more initial values than elements", self.variable.name);
             return Err(LowerError::invalid(message, self.variable.at));
         }
         if end > MAX_INIT {

@@ -34,11 +34,7 @@ impl<'m> ModuleMemory<'m> {
         }
         let mut locals = Vec::new();
         for function in &module.functions {
-            variables_in(
-                function.body.as_deref().unwrap_or_default(),
-                function.span,
-                &mut locals,
-            );
+            variables_in(function.body.as_deref().unwrap_or_default(), function.span, &mut locals);
         }
         let mut declared: Vec<_> = module.variables.iter().collect();
         declared.retain(|variable| std::ptr::eq(by_name[variable.name], *variable));
@@ -77,28 +73,19 @@ impl<'m> ModuleMemory<'m> {
     /// The variable of this name, as the initializer of the variable `of` sees it.
     pub(super) fn named(&self, name: &str, of: &Variable<'_>) -> Option<&'m Variable<'m>> {
         let mut locals = self.locals.iter();
-        let local = locals.find(|(function, local)| {
-            local.name == name && (function.start..function.end).contains(&of.at)
-        });
-        local
-            .map(|(_, local)| *local)
-            .or_else(|| self.by_name.get(name).copied())
+        let local =
+            locals.find(|(function, local)| local.name == name && (function.start..function.end).contains(&of.at));
+        local.map(|(_, local)| *local).or_else(|| self.by_name.get(name).copied())
     }
 
     /// A variable by its number.
     pub(super) fn variable(&self, number: u32) -> Result<&ModuleVariable, LowerError> {
-        self.variables[number as usize]
-            .as_ref()
-            .map_err(Clone::clone)
+        self.variables[number as usize].as_ref().map_err(Clone::clone)
     }
 }
 
 /// Collects the variables that are declared in a function's body.
-fn variables_in<'m>(
-    statements: &'m [Statement<'m>],
-    function: Span,
-    found: &mut Vec<(Span, &'m Variable<'m>)>,
-) {
+fn variables_in<'m>(statements: &'m [Statement<'m>], function: Span, found: &mut Vec<(Span, &'m Variable<'m>)>) {
     for statement in statements {
         match statement {
             Statement::Variable(variable) => found.push((function, variable)),

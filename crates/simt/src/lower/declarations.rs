@@ -11,16 +11,11 @@ type Checked = Result<(), LowerError>;
 
 /// The numbers of targets that there are: `sm_75`.
 const TARGETS: [u32; 33] = [
-    10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89,
-    90, 100, 101, 103, 107, 110, 120, 121, 130,
+    10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103,
+    107, 110, 120, 121, 130,
 ];
 /// Other words of `.target`.
-const OPTIONS: [&str; 4] = [
-    "texmode_unified",
-    "texmode_independent",
-    "debug",
-    "map_f64_to_f32",
-];
+const OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
 /// The last minor version of each major version that is complete, from 1 on (PTX ISA §13, "Release Notes").
 const LAST_MINOR: [u32; 8] = [5, 3, 2, 3, 0, 5, 8, 8];
 
@@ -63,9 +58,7 @@ pub fn check(module: &Module<'_>, text: &str) -> Checked {
 fn target(module: &Module<'_>, text: &str) -> Checked {
     let place = |word: &str| (word.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize) as At;
     let is_gpu = |name: &str| {
-        let name = name
-            .strip_prefix("sm_")
-            .or_else(|| name.strip_prefix("compute_"));
+        let name = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"));
         name.is_some_and(|name| {
             let digits = name.trim_end_matches(['a', 'f']);
             let number = digits.parse().unwrap_or(0);
@@ -117,8 +110,7 @@ fn names(module: &Module<'_>) -> Checked {
             continue;
         };
         let declares = [known.linkage, variable.linkage].contains(&Linkage::Extern);
-        let is_same =
-            (known.space, known.ty, known.vector) == (variable.space, variable.ty, variable.vector);
+        let is_same = (known.space, known.ty, known.vector) == (variable.space, variable.ty, variable.vector);
         if !declares || !is_same || variable.linkage == Linkage::Internal {
             return invalid(variable, "is declared twice");
         }
@@ -132,24 +124,18 @@ fn names(module: &Module<'_>) -> Checked {
 /// Refuses initial addresses of anything but global and constant variables, and functions.
 fn addresses(module: &Module<'_>, variable: &Variable<'_>, init: &Init<'_>) -> Checked {
     match init {
-        Init::List(items) => items
-            .iter()
-            .try_for_each(|item| addresses(module, variable, item)),
+        Init::List(items) => items.iter().try_for_each(|item| addresses(module, variable, item)),
         Init::Mask { of, .. } => addresses(module, variable, of),
         Init::Number(_) => Ok(()),
         Init::Address { name, .. } => {
             let mut variables = module.variables.iter();
-            let has_address = |other: &Variable<'_>| {
-                other.name == *name && matches!(other.space, Space::Global | Space::Const)
-            };
+            let has_address =
+                |other: &Variable<'_>| other.name == *name && matches!(other.space, Space::Global | Space::Const);
             let mut functions = module.functions.iter();
             let is_function = functions.any(|function| function.name == *name && !function.entry);
             match is_function || variables.any(has_address) {
                 true => Ok(()),
-                false => invalid(
-                    variable,
-                    &format!("cannot begin with the address of `{name}`"),
-                ),
+                false => invalid(variable, &format!("cannot begin with the address of `{name}`")),
             }
         }
     }
@@ -164,23 +150,15 @@ fn function(function: &Function<'_>) -> Checked {
                 if (*least..=*most).contains(&numbers.len())
                     && (function.entry == *entry || matches!(*name, "attribute" | "unified")) => {}
             _ => {
-                return refuse(format!(
-                    "`{}` cannot have this directive .{name}",
-                    function.name
-                ));
+                return refuse(format!("`{}` cannot have this directive .{name}", function.name));
             }
         }
         if name.ends_with("ntid")
-            && function.directives[..at]
-                .iter()
-                .any(|other| other.0 != *name && other.0.ends_with("ntid"))
+            && function.directives[..at].iter().any(|other| other.0 != *name && other.0.ends_with("ntid"))
         {
             return refuse(format!("`{}` has .maxntid and .reqntid", function.name));
         }
-        if numbers
-            .iter()
-            .any(|number| *number == 0 || *number > u64::from(u32::MAX))
-        {
+        if numbers.iter().any(|number| *number == 0 || *number > u64::from(u32::MAX)) {
             return refuse(format!("the numbers of .{name} begin with 1"));
         }
     }
@@ -217,10 +195,7 @@ fn invalid(variable: &Variable<'_>, what: &str) -> Checked {
 fn type_of(variable: &Variable<'_>) -> Checked {
     match variable.ty {
         "pred" => invalid(variable, "is a predicate, which only registers are"),
-        "bf16" | "bf16x2" | "tf32" => invalid(
-            variable,
-            "has a type of instructions only: .b16 and .b32 hold it",
-        ),
+        "bf16" | "bf16x2" | "tf32" => invalid(variable, "has a type of instructions only: .b16 and .b32 hold it"),
         _ => Ok(()),
     }
 }
@@ -237,16 +212,10 @@ pub(super) fn variable(variable: &Variable<'_>) -> Checked {
     }
     let is_extern = variable.linkage == Linkage::Extern;
     if variable.linkage == Linkage::Common && variable.space != Space::Global {
-        return invalid(
-            variable,
-            "is .common, and so has to be in the .global space",
-        );
+        return invalid(variable, "is .common, and so has to be in the .global space");
     }
     if is_extern && variable.init.is_some() {
-        return invalid(
-            variable,
-            "is defined elsewhere, and has an initial value here",
-        );
+        return invalid(variable, "is defined elsewhere, and has an initial value here");
     }
     let empty = |at: usize, dim: &Option<u64>| match dim {
         Some(0) => true,
@@ -259,64 +228,35 @@ pub(super) fn variable(variable: &Variable<'_>) -> Checked {
     }
     match &variable.init {
         None => Ok(()),
-        Some(_) if !matches!(variable.space, Space::Global | Space::Const) => invalid(
-            variable,
-            "cannot have an initial value: only .global and .const variables can",
-        ),
+        Some(_) if !matches!(variable.space, Space::Global | Space::Const) => {
+            invalid(variable, "cannot have an initial value: only .global and .const variables can")
+        }
         Some(init) => initial(variable, init, &variable.dims, variable.vector > 1),
     }
 }
 
 /// Checks the shape and the types of an initial value of so many dimensions, with a vector in the innermost.
-fn initial(
-    variable: &Variable<'_>,
-    init: &Init<'_>,
-    dims: &[Option<u64>],
-    vector: bool,
-) -> Checked {
+fn initial(variable: &Variable<'_>, init: &Init<'_>, dims: &[Option<u64>], vector: bool) -> Checked {
     let ty = variable.ty;
     let is_integer = ty.starts_with(['u', 's', 'b']);
-    let lists = |items: &[Init<'_>], dims, vector| {
-        items
-            .iter()
-            .try_for_each(|item| initial(variable, item, dims, vector))
-    };
+    let lists =
+        |items: &[Init<'_>], dims, vector| items.iter().try_for_each(|item| initial(variable, item, dims, vector));
     match (init, dims) {
         (Init::List(items), [dim, below @ ..]) => match dim {
-            Some(dim) if items.len() as u64 > *dim => {
-                invalid(variable, "has more initial values than elements")
-            }
+            Some(dim) if items.len() as u64 > *dim => invalid(variable, "has more initial values than elements"),
             _ => lists(items, below, vector),
         },
         (Init::List(items), []) if vector => match items.len() == variable.vector as usize {
             true => lists(items, &[], false),
-            false => invalid(
-                variable,
-                "has vectors with another number of initial values",
-            ),
+            false => invalid(variable, "has vectors with another number of initial values"),
         },
-        (Init::List(_), []) | (_, [_, ..]) => {
-            invalid(variable, "and its initial value have different dimensions")
-        }
+        (Init::List(_), []) | (_, [_, ..]) => invalid(variable, "and its initial value have different dimensions"),
         _ if vector => invalid(variable, "is a vector, and its initial value is not"),
         (Init::Number(Number::Integer(_)) | Init::Mask { .. }, []) if is_integer => Ok(()),
-        (Init::Number(Number::F32(_) | Number::F64(_)), [])
-            if matches!(ty, "f32" | "f64" | "b32" | "b64") =>
-        {
-            Ok(())
-        }
-        (Init::Address { .. }, [])
-            if matches!(ty, "u32" | "u64" | "b32" | "b64" | "s32" | "s64") =>
-        {
-            Ok(())
-        }
-        (Init::Number(Number::Integer(_)), []) => {
-            invalid(variable, "is no integer, and its initial value is one")
-        }
-        (Init::Number(_), []) => invalid(
-            variable,
-            "does not hold its initial value, a floating-point number",
-        ),
+        (Init::Number(Number::F32(_) | Number::F64(_)), []) if matches!(ty, "f32" | "f64" | "b32" | "b64") => Ok(()),
+        (Init::Address { .. }, []) if matches!(ty, "u32" | "u64" | "b32" | "b64" | "s32" | "s64") => Ok(()),
+        (Init::Number(Number::Integer(_)), []) => invalid(variable, "is no integer, and its initial value is one"),
+        (Init::Number(_), []) => invalid(variable, "does not hold its initial value, a floating-point number"),
         _ => invalid(variable, "cannot hold an address"),
     }
 }

@@ -48,18 +48,11 @@ impl Graph {
             block_of[*start..end].fill(block);
         }
         let exit = starts.len();
-        let mut graph = Graph {
-            starts,
-            successors: Vec::new(),
-        };
+        let mut graph = Graph { starts, successors: Vec::new() };
         for block in 0..exit {
             let last = graph.end(block, code.len()) - 1;
             let inst = &code[last];
-            let next = if last + 1 < code.len() {
-                block_of[last + 1]
-            } else {
-                exit
-            };
+            let next = if last + 1 < code.len() { block_of[last + 1] } else { exit };
             let targets = targets(&inst.op).iter();
             let mut to: Vec<usize> = targets.map(|target| block_of[*target as usize]).collect();
             if matches!(inst.op, Op::Return | Op::Exit | Op::Trap) {
@@ -128,12 +121,7 @@ impl Graph {
     }
 }
 
-fn intersect(
-    mut a: usize,
-    mut b: usize,
-    post: &[Option<usize>],
-    number: &[Option<usize>],
-) -> usize {
+fn intersect(mut a: usize, mut b: usize, post: &[Option<usize>], number: &[Option<usize>]) -> usize {
     while a != b {
         while number[a] < number[b] {
             match post[a] {
@@ -162,10 +150,7 @@ fn targets(op: &Op) -> &[u32] {
 
 /// Whether a basic block ends behind an instruction, wherever it goes on.
 fn is_end(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap
-    )
+    matches!(op, Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap)
 }
 
 #[cfg(test)]

@@ -18,17 +18,8 @@ use crate::layout::{Location, layout};
 const MAX_FRAME: u32 = 512 * 1024;
 
 /// Lowers one function.
-pub(super) fn lower<'m>(
-    lowering: &mut Lowering<'m>,
-    function: &'m Function<'m>,
-) -> Result<Func, LowerError> {
-    let Lowering {
-        module,
-        program,
-        functions,
-        variables,
-        pointers,
-    } = lowering;
+pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>) -> Result<Func, LowerError> {
+    let Lowering { module, program, functions, variables, pointers } = lowering;
     let mut body = Body {
         cx: Context::new(module, variables, function),
         functions,
@@ -49,10 +40,7 @@ pub(super) fn lower<'m>(
         body.cx.func.slots = slots(&function.returns, &function.params)?.0;
     }
     let Some(statements) = &function.body else {
-        return Err(LowerError::invalid(
-            format!("`{}` has no body", function.name),
-            function.at,
-        ));
+        return Err(LowerError::invalid(format!("`{}` has no body", function.name), function.at));
     };
     body.scope(statements)?;
     body.push(None, Op::Return, (function.at, Class::Control));
@@ -60,10 +48,7 @@ pub(super) fn lower<'m>(
 }
 
 /// Where results and parameters lie in a frame that begins with them, and where they end.
-pub(super) fn slots(
-    returns: &[Variable<'_>],
-    params: &[Variable<'_>],
-) -> Result<(Signature, u32), LowerError> {
+pub(super) fn slots(returns: &[Variable<'_>], params: &[Variable<'_>]) -> Result<(Signature, u32), LowerError> {
     let mut end = 0;
     let mut slots = |variables: &[Variable<'_>]| {
         let slot = |variable| {
@@ -73,19 +58,10 @@ pub(super) fn slots(
             let bytes = shape.small_bytes(variable)?;
             Ok(Slot { at, bytes })
         };
-        variables
-            .iter()
-            .map(slot)
-            .collect::<Result<_, LowerError>>()
+        variables.iter().map(slot).collect::<Result<_, LowerError>>()
     };
     let (results, parameters) = (slots(returns)?, slots(params)?);
-    Ok((
-        Signature {
-            results,
-            parameters,
-        },
-        end,
-    ))
+    Ok((Signature { results, parameters }, end))
 }
 
 /// A jump whose target is a label that may come later.
@@ -141,10 +117,7 @@ impl<'m> Body<'_, 'm> {
     fn in_frame(&mut self, variable: &'m Variable<'m>) -> Result<(), LowerError> {
         let (at, end) = layout(variable)?.place_behind(self.cx.func.frame_bytes, variable)?;
         if end > MAX_FRAME {
-            return Err(LowerError::invalid(
-                "more local memory than a thread can have",
-                variable.at,
-            ));
+            return Err(LowerError::invalid("more local memory than a thread can have", variable.at));
         }
         self.cx.func.frame_bytes = end;
         self.name(variable, Location::Frame(at))
@@ -170,20 +143,10 @@ impl<'m> Body<'_, 'm> {
                 Statement::CallTargets { label, targets, .. } => {
                     self.labels[depth].insert(label, Target::Functions(targets));
                 }
-                Statement::CallPrototype {
-                    label,
-                    returns,
-                    params,
-                    ..
-                } => {
+                Statement::CallPrototype { label, returns, params, .. } => {
                     self.labels[depth].insert(label, Target::Prototype(returns, params));
                 }
-                Statement::Registers {
-                    ty,
-                    vector,
-                    names,
-                    at,
-                } => {
+                Statement::Registers { ty, vector, names, at } => {
                     self.cx.at = *at;
                     self.registers(ty, *vector, names)?;
                 }
@@ -196,12 +159,7 @@ impl<'m> Body<'_, 'm> {
         Ok(())
     }
 
-    fn registers(
-        &mut self,
-        ty: &'m str,
-        vector: u32,
-        names: &'m [(&'m str, Option<u32>)],
-    ) -> Result<(), LowerError> {
+    fn registers(&mut self, ty: &'m str, vector: u32, names: &'m [(&'m str, Option<u32>)]) -> Result<(), LowerError> {
         for (name, count) in names {
             let first = self.cx.declare(ty, vector, count.unwrap_or(1))?;
             self.is_new(name, *count)?;
@@ -226,12 +184,8 @@ impl<'m> Body<'_, 'm> {
             Some(count) => {
                 let mut numbered = scope.registers.keys().chain(scope.variables.keys());
                 let same = |known: &&&str| {
-                    let number = known
-                        .strip_prefix(name)
-                        .filter(|rest| *rest == "0" || !rest.starts_with('0'));
-                    number
-                        .and_then(|number| number.parse().ok())
-                        .is_some_and(|number: u32| number < count)
+                    let number = known.strip_prefix(name).filter(|rest| *rest == "0" || !rest.starts_with('0'));
+                    number.and_then(|number| number.parse().ok()).is_some_and(|number: u32| number < count)
                 };
                 let of_range = scope.ranges.iter().any(|range| range.0 == name);
                 let whole = of_range.then(|| format!("{name}<{count}>"));
@@ -249,27 +203,19 @@ impl<'m> Body<'_, 'm> {
             Statement::Label { name, at } => {
                 let pc = self.cx.func.code.len() as u32;
                 if self.labels[depth].insert(name, Target::Pc(pc)).is_some() {
-                    return Err(LowerError::invalid(
-                        format!("label `{name}` stands twice"),
-                        *at,
-                    ));
+                    return Err(LowerError::invalid(format!("label `{name}` stands twice"), *at));
                 }
             }
-            Statement::Variable(variable) => {
-                match declarations::variable(variable).map(|()| variable.space)? {
-                    Space::Local | Space::Param => self.in_frame(variable)?,
-                    Space::Shared | Space::Global | Space::Const => {
-                        let place = self.cx.module_variables.place(variable)?;
-                        self.name(variable, place)?;
-                    }
-                    Space::Reg | Space::Tex => {
-                        return Err(LowerError::unsupported(
-                            "a variable of this space",
-                            variable.at,
-                        ));
-                    }
+            Statement::Variable(variable) => match declarations::variable(variable).map(|()| variable.space)? {
+                Space::Local | Space::Param => self.in_frame(variable)?,
+                Space::Shared | Space::Global | Space::Const => {
+                    let place = self.cx.module_variables.place(variable)?;
+                    self.name(variable, place)?;
                 }
-            }
+                Space::Reg | Space::Tex => {
+                    return Err(LowerError::unsupported("a variable of this space", variable.at));
+                }
+            },
             Statement::Loc(loc) => self.loc = Some(*loc),
             Statement::Scope(statements) => {
                 self.cx.scopes.push(Scope::default());

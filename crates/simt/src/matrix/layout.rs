@@ -91,13 +91,7 @@ pub(crate) enum Layout {
 
 /// The place of each element: of `slots` elements of a lane. The matrix has `rows` rows of `columns` elements: for an
 /// operand the rows are those of A or the columns of B, and the columns go along the sum.
-pub(crate) fn places(
-    layout: Layout,
-    element: Element,
-    rows: usize,
-    columns: usize,
-    slots: usize,
-) -> Box<[u16]> {
+pub(crate) fn places(layout: Layout, element: Element, rows: usize, columns: usize, slots: usize) -> Box<[u16]> {
     let packed = packed(element);
     let place = |slot: usize, lane: usize| {
         let (group, member) = (lane / 4, lane % 4);
@@ -125,10 +119,7 @@ pub(crate) fn places(
                     Layout::Quads { own_row: true } => (member + upper, slot),
                     Layout::Quads { own_row: false } => (slot + upper, member),
                     _ if element == Element::F16 => (member + upper, slot),
-                    _ => (
-                        member % 2 + (slot & 2) + upper,
-                        (slot & 4) + (member & 2) + slot % 2,
-                    ),
+                    _ => (member % 2 + (slot & 2) + upper, (slot & 4) + (member & 2) + slot % 2),
                 };
                 (quad * rows + row, column)
             }
@@ -136,8 +127,5 @@ pub(crate) fn places(
         (row * columns + column) as u16
     };
     let slots = 0..slots;
-    slots
-        .flat_map(|slot| (0..LANES).map(move |lane| (slot, lane)))
-        .map(|(slot, lane)| place(slot, lane))
-        .collect()
+    slots.flat_map(|slot| (0..LANES).map(move |lane| (slot, lane))).map(|(slot, lane)| place(slot, lane)).collect()
 }

@@ -60,13 +60,8 @@ impl Rows {
         }
         let mask = ALL >> (LANES - 8 * self.registers.len());
         let shape = shape(Self::BYTES, self.stores);
-        check::<Portable>(
-            env,
-            Region::Shared,
-            &Lanes::new::<Portable>(&at, mask, Self::BYTES),
-            shape,
-        )
-        .map_err(|fault| fault.shifted(window))?;
+        check::<Portable>(env, Region::Shared, &Lanes::new::<Portable>(&at, mask, Self::BYTES), shape)
+            .map_err(|fault| fault.shifted(window))?;
         observe(&shape.access(Region::Shared, mask, &at));
         for (register, at) in self.registers.iter().zip(at.chunks(8)) {
             let mut rows = match self.stores {
@@ -81,11 +76,7 @@ impl Rows {
             }
             if self.stores {
                 for (row, at) in rows.iter().zip(at) {
-                    for (element, to) in row.iter().zip(
-                        env.shared.bytes_mut()[*at as usize..]
-                            .as_chunks_mut::<2>()
-                            .0,
-                    ) {
+                    for (element, to) in row.iter().zip(env.shared.bytes_mut()[*at as usize..].as_chunks_mut::<2>().0) {
                         *to = element.to_le_bytes();
                     }
                 }
@@ -170,9 +161,7 @@ impl Tile {
         };
         let window = window(&self.address, region);
         let default = [self.consecutive as u32; LANES];
-        let stride = self
-            .stride
-            .map_or(&default, |stride| env.regs.get32(stride));
+        let stride = self.stride.map_or(&default, |stride| env.regs.get32(stride));
         let stride = *stride;
         let bits = u64::from(self.fragment.element.bits());
         let packed = self.fragment.packed();
@@ -181,23 +170,16 @@ impl Tile {
         let bytes = (bits * joined as u64).div_ceil(8) as u32;
         let slots = self.fragment.places.chunks_exact(LANES).step_by(joined);
         let at = |place: u16, lane: usize| {
-            let (line, column) = (
-                usize::from(place) / self.columns,
-                usize::from(place) % self.columns,
-            );
+            let (line, column) = (usize::from(place) / self.columns, usize::from(place) % self.columns);
             let (line, column) = match self.along_lines {
                 true => (line, column),
                 false => (column, line),
             };
             let stride = u64::from(stride[lane] / self.elements);
             let elements = stride.wrapping_mul(line as u64) + column as u64;
-            base[lane]
-                .wrapping_sub(window)
-                .wrapping_add(elements.wrapping_mul(bits) / 8)
+            base[lane].wrapping_sub(window).wrapping_add(elements.wrapping_mul(bits) / 8)
         };
-        let addresses: Vec<Lanes64> = slots
-            .map(|places| std::array::from_fn(|lane| at(places[lane], lane)))
-            .collect();
+        let addresses: Vec<Lanes64> = slots.map(|places| std::array::from_fn(|lane| at(places[lane], lane))).collect();
         let shape = shape(bytes, self.stores);
         for at in &addresses {
             let lanes = Lanes::new::<Portable>(at, ALL, bytes);
@@ -217,15 +199,7 @@ impl Tile {
     }
 
     /// Moves some bytes of a register of all lanes, from bit `shift` on.
-    fn access(
-        &self,
-        env: &mut Env<'_, '_>,
-        region: Region,
-        at: &Lanes64,
-        bytes: u32,
-        register: Reg,
-        shift: u32,
-    ) {
+    fn access(&self, env: &mut Env<'_, '_>, region: Region, at: &Lanes64, bytes: u32, register: Reg, shift: u32) {
         let mask = u64::MAX >> (64 - 8 * bytes);
         for (lane, at) in at.iter().enumerate() {
             let held = match register {

@@ -89,10 +89,7 @@ impl Multiply {
         self.a.gather(regs, &mut a);
         self.b.gather(regs, &mut b);
         self.c.gather(regs, &mut c);
-        let chosen = self
-            .sparse
-            .as_ref()
-            .map(|metadata| metadata.columns(regs, m, k));
+        let chosen = self.sparse.as_ref().map(|metadata| metadata.columns(regs, m, k));
         for part in 0..count {
             let a = &a[part * m * k..][..m * k];
             let b = &b[part * n * dense..][..n * dense];
@@ -174,12 +171,7 @@ impl Product {
     }
 
     fn float(&self, a: &[Number], b: &[Number], c: u64) -> u64 {
-        let adder = |c, places| Adder {
-            a: self.a,
-            b: self.b,
-            c,
-            places,
-        };
+        let adder = |c, places| Adder { a: self.a, b: self.b, c, places };
         match self.arithmetic {
             Arithmetic::Short => {
                 let sum = adder(self.c, SHORT_PLACES).sum(a, b, self.c.number(c));
@@ -195,9 +187,7 @@ impl Product {
                 for first in [0, 2] {
                     // The elements of one register, of which each step takes two.
                     let step = |all: &[Number]| -> Vec<Number> {
-                        all.chunks(4)
-                            .flat_map(|four| four[first..first + 2].to_vec())
-                            .collect()
+                        all.chunks(4).flat_map(|four| four[first..first + 2].to_vec()).collect()
                     };
                     bits = self.d.rounded(adder.sum(&step(a), &step(b), sum));
                     sum = self.d.number(bits);
@@ -210,11 +200,7 @@ impl Product {
                     _ => self.k,
                 };
                 // An `f32` accumulator is rounded as such, towards zero, before it becomes an `f16` sum.
-                let between = if self.c == Element::F32 {
-                    self.c
-                } else {
-                    self.d
-                };
+                let between = if self.c == Element::F32 { self.c } else { self.d };
                 let (mut bits, mut of) = (c, self.c);
                 for (a, b) in a.chunks(step).zip(b.chunks(step)) {
                     let sum = adder(of, PLACES).sum(a, b, of.number(bits));

@@ -88,18 +88,11 @@ impl Element {
             Self::E4m3 => (magnitude | i32::from(raw > 0) << 3, raw.max(1) - 7),
             _ if raw == most && magnitude == 0 => (1, INFINITY),
             _ if raw == most => (1, NAN),
-            _ => (
-                magnitude | i32::from(raw > 0) << fraction,
-                raw.max(1) - most / 2,
-            ),
+            _ => (magnitude | i32::from(raw > 0) << fraction, raw.max(1) - most / 2),
         };
         let is_negative = bits >> (self.bits() - ignored - 1) & 1 != 0;
         Number {
-            significand: if is_negative {
-                -significand
-            } else {
-                significand
-            },
+            significand: if is_negative { -significand } else { significand },
             exponent: if significand == 0 { ZERO } else { exponent },
         }
     }
@@ -157,10 +150,7 @@ impl Element {
 }
 
 impl Number {
-    pub(super) const ZERO: Self = Self {
-        significand: 0,
-        exponent: ZERO,
-    };
+    pub(super) const ZERO: Self = Self { significand: 0, exponent: ZERO };
 }
 
 /// A floating-point number: `significand` units of its last place. The exponent is that of the highest place that a
@@ -223,10 +213,7 @@ impl Adder {
         }
         let own = i64::from(c.significand) << self.places;
         let down = (most - c.exponent + self.c.fraction() as i32).min(63);
-        Sum::Finite {
-            total: total + cut(own, down),
-            unit: most - self.places as i32,
-        }
+        Sum::Finite { total: total + cut(own, down), unit: most - self.places as i32 }
     }
 }
 
@@ -241,10 +228,7 @@ fn cut(number: i64, down: i32) -> i64 {
 #[cold]
 fn special(a: &[Number], b: &[Number], c: Number) -> Sum {
     let mut infinities = [false; 2];
-    let one = Number {
-        significand: 1,
-        exponent: 0,
-    };
+    let one = Number { significand: 1, exponent: 0 };
     for (a, b) in a.iter().zip(b).chain([(&c, &one)]) {
         let is_special = a.exponent.max(b.exponent) > INFINITY / 2;
         if !is_special {

@@ -30,11 +30,7 @@ impl Metadata {
         let chunks = k / chunk(element).0;
         let lanes = chunks / 4;
         let first = selector * lanes;
-        (first + lanes <= 4).then_some(Self {
-            register,
-            first,
-            element,
-        })
+        (first + lanes <= 4).then_some(Self { register, first, element })
     }
 
     /// The columns of the elements of A, `m` rows of `k`.

@@ -85,11 +85,7 @@ impl Descriptor {
             (16, true) => (self.stride, self.leading),
             _ => (self.leading, self.stride),
         };
-        let at = self.start
-            + line % 8 * width
-            + line / 8 * block
-            + along / width * chunk
-            + along % width;
+        let at = self.start + line % 8 * width + line / 8 * block + along / width * chunk + along % width;
         // A pattern of so many lines of 128 bytes exchanges chunks of 16.
         let pattern = (at >> 7).wrapping_sub(self.base) & (width / 16 - 1);
         at ^ pattern << 4
@@ -142,9 +138,7 @@ impl GroupMultiply {
                 fragment.gather(&env.regs, &mut a);
                 a
             }
-            Operand::Shared(operand) => {
-                operand.fetch(env, self.product.a, warp as usize % 4 * m, m)?
-            }
+            Operand::Shared(operand) => operand.fetch(env, self.product.a, warp as usize % 4 * m, m)?,
         };
         let mut b = self.b.fetch(env, self.product.b, 0, n)?;
         let signs = [(&mut a, self.product.a), (&mut b, self.product.b)];

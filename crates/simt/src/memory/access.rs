@@ -28,13 +28,7 @@ impl Shape {
     /// The access that an observer sees.
     #[inline(always)]
     pub(crate) fn access(self, region: Region, mask: u32, at: &Lanes64) -> Access<'_> {
-        Access {
-            space: region.space(),
-            kind: self.kind,
-            bytes: self.bytes,
-            mask,
-            addresses: at,
-        }
+        Access { space: region.space(), kind: self.kind, bytes: self.bytes, mask, addresses: at }
     }
 }
 
@@ -124,11 +118,8 @@ fn in_region<V: Vectors, P: MemoryOp>(
                 if lanes.patterns.is_some() {
                     env.recent.prefetch(op, allocation, at[0]);
                 }
-                let mut memory = OneAllocation {
-                    words: &allocation.words,
-                    base: allocation.base,
-                    strong: shape.strong,
-                };
+                let mut memory =
+                    OneAllocation { words: &allocation.words, base: allocation.base, strong: shape.strong };
                 op.perform(&mut env.regs, &mut memory, &lanes);
             }
             None => op.perform(&mut env.regs, &mut AnyAllocation(env.global), &lanes),
@@ -175,10 +166,7 @@ pub(super) fn split<P: MemoryOp>(
             _ => (0, at[lane].wrapping_sub(window)),
         };
         let known = parts.iter_mut();
-        match known
-            .into_iter()
-            .find(|part| (part.0, part.1) == (region, rank))
-        {
+        match known.into_iter().find(|part| (part.0, part.1) == (region, rank)) {
             Some(part) => {
                 part.2 |= 1 << lane;
                 part.3[lane] = at;
@@ -190,13 +178,7 @@ pub(super) fn split<P: MemoryOp>(
             }
         }
     }
-    let order = [
-        Region::Global,
-        Region::Shared,
-        Region::Local,
-        Region::Const,
-        Region::Param,
-    ];
+    let order = [Region::Global, Region::Shared, Region::Local, Region::Const, Region::Param];
     parts.sort_by_key(|part| (order.iter().position(|region| *region == part.0), part.1));
     let shape = op.shape();
     // All are checked before the first is done.
@@ -259,8 +241,7 @@ impl<'m> Recent<'m> {
     /// The allocation that an address lies in.
     #[inline(always)]
     fn find(&mut self, global: &'m GlobalMemory, address: u64) -> Option<&'m Allocation> {
-        let has =
-            |allocation: &Allocation| address.wrapping_sub(allocation.base) < allocation.bytes;
+        let has = |allocation: &Allocation| address.wrapping_sub(allocation.base) < allocation.bytes;
         match self.found {
             [Some(recent), _] if has(recent) => Some(recent),
             [_, Some(recent)] if has(recent) => Some(recent),
@@ -322,9 +303,7 @@ pub(crate) fn check<'m, V: Vectors>(
         let good = match patterns {
             // In a run of consecutive elements, those between the first and the last are in bounds too, and aligned
             // if the first is.
-            Some([Pattern::Row, Pattern::Row])
-                if at[LANES - 1].wrapping_sub(at[0]) == bytes * (LANES as u64 - 1) =>
-            {
+            Some([Pattern::Row, Pattern::Row]) if at[LANES - 1].wrapping_sub(at[0]) == bytes * (LANES as u64 - 1) => {
                 good(0) && at[LANES - 1].wrapping_sub(base) <= last
             }
             Some(patterns) => patterns.iter().enumerate().all(|(half, pattern)| {
@@ -355,10 +334,9 @@ fn check_each(
 ) -> Result<(), AccessFault> {
     let bytes = u64::from(shape.bytes);
     let inside = |at: u64| match region {
-        Region::Generic | Region::Global => env
-            .global
-            .find(at)
-            .is_some_and(|found| at - found.base + bytes <= found.bytes),
+        Region::Generic | Region::Global => {
+            env.global.find(at).is_some_and(|found| at - found.base + bytes <= found.bytes)
+        }
         _ => at.checked_add(bytes).is_some_and(|end| end <= size),
     };
     for lane in lanes_of(mask) {

@@ -59,9 +59,10 @@ impl AddressOp {
             }
             AddressOp::IsSpace { to, from, region } => {
                 let addresses = addresses(regs, *from);
-                let yes = addresses.iter().enumerate().fold(0, |yes, (lane, at)| {
-                    yes | u32::from(Region::of(*at) == *region) << lane
-                });
+                let yes = addresses
+                    .iter()
+                    .enumerate()
+                    .fold(0, |yes, (lane, at)| yes | u32::from(Region::of(*at) == *region) << lane);
                 regs.set_pred(*to, mask, yes);
             }
             AddressOp::Map { to, from, rank } => {

@@ -37,22 +37,13 @@ impl AsyncCopy {
         let (mut to, mut from) = ([0; LANES], [0; LANES]);
         self.to.lanes(&env.regs, &mut to);
         self.from.lanes(&env.regs, &mut from);
-        let ignored = self.ignore.map_or(0, |(pred, negated)| {
-            env.regs.pred(pred) ^ if negated { u32::MAX } else { 0 }
-        });
-        let lengths = self.read.map_or([self.bytes; LANES], |read| {
-            env.regs.get32(read).map(|read| read.min(self.bytes))
-        });
-        let reads = lanes(mask & !ignored)
-            .filter(|lane| lengths[*lane] > 0)
-            .fold(0, |reads, lane| reads | 1u32 << lane);
+        let ignored = self.ignore.map_or(0, |(pred, negated)| env.regs.pred(pred) ^ if negated { u32::MAX } else { 0 });
+        let lengths =
+            self.read.map_or([self.bytes; LANES], |read| env.regs.get32(read).map(|read| read.min(self.bytes)));
+        let reads =
+            lanes(mask & !ignored).filter(|lane| lengths[*lane] > 0).fold(0, |reads, lane| reads | 1u32 << lane);
 
-        let shape = |write| Shape {
-            bytes: self.bytes,
-            kind: AccessKind::AsyncCopy,
-            write,
-            strong: true,
-        };
+        let shape = |write| Shape { bytes: self.bytes, kind: AccessKind::AsyncCopy, write, strong: true };
         let lanes_of = |at, mask| Lanes::new::<Portable>(at, mask, self.bytes);
         check::<Portable>(env, Region::Shared, &lanes_of(&to, mask), shape(true))?;
         if reads != 0 {
@@ -69,18 +60,9 @@ impl AsyncCopy {
         let rank = env.cluster.rank;
         let mut pieces = env.cluster.in_flight.pieces();
         for lane in lanes(mask) {
-            let read = if reads >> lane & 1 == 0 {
-                0
-            } else {
-                lengths[lane]
-            };
+            let read = if reads >> lane & 1 == 0 { 0 } else { lengths[lane] };
             let to = Place::Shared(rank, to[lane]);
-            let piece = |bytes, from, to| Piece {
-                lane: lane as u8,
-                bytes,
-                from,
-                to,
-            };
+            let piece = |bytes, from, to| Piece { lane: lane as u8, bytes, from, to };
             if read > 0 {
                 pieces.push(piece(read, Source::Memory(Place::Global(from[lane])), to));
             }
@@ -89,10 +71,7 @@ impl AsyncCopy {
                 pieces.push(piece(self.bytes - read, Source::Value(0), to));
             }
         }
-        env.cluster.issue(Job {
-            pieces,
-            ..Job::new(mask, Group::Copies)
-        });
+        env.cluster.issue(Job { pieces, ..Job::new(mask, Group::Copies) });
         Ok(())
     }
 
@@ -107,9 +86,10 @@ impl AsyncCopy {
     ) -> Result<(), AccessFault> {
         for lane in lanes(mask) {
             let aligned = from[lane].is_multiple_of(u64::from(self.bytes));
-            let inside = env.global.find(from[lane]).is_some_and(|found| {
-                from[lane] - found.base + u64::from(lengths[lane]) <= found.bytes
-            });
+            let inside = env
+                .global
+                .find(from[lane])
+                .is_some_and(|found| from[lane] - found.base + u64::from(lengths[lane]) <= found.bytes);
             if !aligned || !inside {
                 let lane = Lanes::new::<Portable>(from, 1 << lane, self.bytes);
                 check::<Portable>(env, Region::Global, &lane, shape)?;

@@ -86,17 +86,13 @@ impl Atomic {
         lanes: &Lanes<'_>,
         change: impl Fn(W, W, W) -> W,
     ) {
-        let new = self
-            .new
-            .map_or([W::default(); LANES], |new| take(regs, new));
+        let new = self.new.map_or([W::default(); LANES], |new| take(regs, new));
         for (index, operand) in self.operand.iter().enumerate() {
             let operand = take::<W>(regs, *operand);
             let offset = index as u64 * W::BYTES;
             let mut old = [W::default(); LANES];
             lanes.each(|lane| {
-                old[lane] = memory.update(lane, lanes.at[lane] + offset, |old| {
-                    change(old, operand[lane], new[lane])
-                });
+                old[lane] = memory.update(lane, lanes.at[lane] + offset, |old| change(old, operand[lane], new[lane]));
             });
             if let Some(to) = self.to.get(index) {
                 put(regs, *to, lanes.mask, &old, false);
@@ -106,12 +102,7 @@ impl Atomic {
 
     /// The operations that are defined for integers of any size.
     #[inline(always)]
-    fn integers<W: Word, S: Storage>(
-        &self,
-        regs: &mut Regs<'_>,
-        memory: &mut S,
-        lanes: &Lanes<'_>,
-    ) {
+    fn integers<W: Word, S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
         // The new value from the old one and the operand, zero-extended to 64 bits.
         macro_rules! each {
             (|$a:ident, $b:ident| $new:expr) => {
@@ -233,16 +224,14 @@ impl MemoryOp for Atomic {
     fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
         match (self.op, self.width) {
             (AtomicOp::AddF32, _) if S::FLUSHES => {
-                self.each(regs, memory, lanes, |a: u32, b, _| {
-                    flush32(add32(flush32(a), flush32(b)))
-                });
+                self.each(regs, memory, lanes, |a: u32, b, _| flush32(add32(flush32(a), flush32(b))));
             }
             (AtomicOp::AddF32, _) => self.each(regs, memory, lanes, |a: u32, b, _| add32(a, b)),
             (AtomicOp::Whole(op), _) => self.whole(op, regs, memory, lanes),
             (AtomicOp::AddF64, _) => self.each(regs, memory, lanes, |a: u64, b, _| add64(a, b)),
-            (AtomicOp::Half(op, modifiers), _) => self.halves(regs, memory, lanes, |a, b| {
-                one(op, modifiers, u32::from(a), u32::from(b), 0) as u16
-            }),
+            (AtomicOp::Half(op, modifiers), _) => {
+                self.halves(regs, memory, lanes, |a, b| one(op, modifiers, u32::from(a), u32::from(b), 0) as u16);
+            }
             (_, Width::B2) => self.integers::<u16, S>(regs, memory, lanes),
             (_, Width::B4) => self.integers::<u32, S>(regs, memory, lanes),
             (_, Width::B8) => self.integers::<u64, S>(regs, memory, lanes),

@@ -33,11 +33,7 @@ pub enum BulkSource {
 }
 
 impl Bulk {
-    pub(super) fn execute(
-        &self,
-        reach: &mut Reach<'_, '_, '_>,
-        mask: u32,
-    ) -> Result<(), AccessFault> {
+    pub(super) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Result<(), AccessFault> {
         let mut at = [[0; LANES]; 3];
         self.to.lanes(&reach.regs, &mut at[0]);
         if let BulkSource::Memory(from, _) = &self.from {
@@ -56,18 +52,12 @@ impl Bulk {
                 BulkSource::Memory(from, bytes) => {
                     let bytes = reach.regs.get32(*bytes)[lane];
                     if !bytes.is_multiple_of(16) {
-                        let words =
-                            format!("bulk copy of {bytes} bytes; the size is a multiple of 16");
+                        let words = format!("bulk copy of {bytes} bytes; the size is a multiple of 16");
                         return Err(reach.refuse(lane, words));
                     }
                     let from = reach.cluster.place(from.region, at[1][lane]);
                     reach.check(lane, from, u64::from(bytes), 16, false)?;
-                    pieces.push(Piece {
-                        lane: lane as u8,
-                        bytes,
-                        from: Source::Memory(from),
-                        to,
-                    });
+                    pieces.push(Piece { lane: lane as u8, bytes, from: Source::Memory(from), to });
                 }
                 BulkSource::Registers(registers, bytes) => {
                     for (index, register) in registers.iter().enumerate() {
@@ -89,14 +79,7 @@ impl Bulk {
                 BulkSource::Memory(..) => 16,
                 BulkSource::Registers(all, bytes) => u64::from(*bytes) * all.len() as u64,
             };
-            reach.issue(
-                lane,
-                align,
-                pieces,
-                self.reduce.as_ref(),
-                mbarrier,
-                multicast,
-            )?;
+            reach.issue(lane, align, pieces, self.reduce.as_ref(), mbarrier, multicast)?;
         }
         Ok(())
     }
@@ -115,10 +98,7 @@ impl Reach<'_, '_, '_> {
     ) -> Result<(), AccessFault> {
         let objects = mbarrier.map(|place| match place {
             Place::Shared(rank, at) => Ok((rank, at)),
-            Place::Global(at) => Err(self.refuse(
-                lane,
-                format!("mbarrier at {at:#x}, which is not shared memory"),
-            )),
+            Place::Global(at) => Err(self.refuse(lane, format!("mbarrier at {at:#x}, which is not shared memory"))),
         });
         let mut objects: Vec<(u32, u64)> = objects.transpose()?.into_iter().collect();
         let bytes = pieces.iter().map(|piece| piece.bytes).sum();
@@ -126,10 +106,7 @@ impl Reach<'_, '_, '_> {
             // The same place in each of the blocks, and the mbarrier there.
             let all = || (0..32).filter(|rank| ranks >> rank & 1 != 0);
             let copies = all().flat_map(|rank| {
-                pieces.iter().map(move |piece| Piece {
-                    to: Place::Shared(rank, piece.to.at()),
-                    ..*piece
-                })
+                pieces.iter().map(move |piece| Piece { to: Place::Shared(rank, piece.to.at()), ..*piece })
             });
             pieces = copies.collect();
             let at = objects.first().map_or(0, |object| object.1);
@@ -141,16 +118,9 @@ impl Reach<'_, '_, '_> {
         }
         for (rank, at) in &objects {
             self.check(lane, Place::Shared(*rank, *at), 8, 8, true)?;
-            self.cluster
-                .known((*rank, *at))
-                .map_err(|words| self.refuse(lane, words))?;
+            self.cluster.known((*rank, *at)).map_err(|words| self.refuse(lane, words))?;
         }
-        let signals = objects.into_iter().map(|(rank, at)| Signal {
-            lane: lane as u8,
-            rank,
-            at,
-            bytes: Some(bytes),
-        });
+        let signals = objects.into_iter().map(|(rank, at)| Signal { lane: lane as u8, rank, at, bytes: Some(bytes) });
         let group = match mbarrier {
             Some(_) => Group::None,
             None => Group::Bulk,
@@ -167,10 +137,5 @@ impl Reach<'_, '_, '_> {
 
 /// The address that [`reductions`](Atomic) of pieces have: it is in a register, and in the space of the destination.
 pub(crate) fn reduced_address(region: Region) -> Address {
-    Address {
-        base: Reg::R64(crate::regs::R64(1)),
-        offset: 0,
-        region,
-        fixed: false,
-    }
+    Address { base: Reg::R64(crate::regs::R64(1)), offset: 0, region, fixed: false }
 }

@@ -56,9 +56,7 @@ impl Cluster {
     /// A cluster of so many blocks and warps, each block with so many bytes of shared memory.
     pub fn new(blocks: u32, warps: u32, shared_bytes: u64) -> Self {
         Self {
-            shared: (0..blocks)
-                .map(|_| SharedMemory::new(shared_bytes))
-                .collect(),
+            shared: (0..blocks).map(|_| SharedMemory::new(shared_bytes)).collect(),
             in_flight: InFlight::new(warps as usize),
             ..Self::default()
         }
@@ -132,12 +130,7 @@ impl Cluster {
                 let end = at.checked_add(bytes);
                 end.is_some_and(|end| end <= self.shared[rank as usize].len())
             }
-            Place::Global(at) => {
-                bytes == 0
-                    || global
-                        .find(at)
-                        .is_some_and(|own| at - own.base + bytes <= own.bytes)
-            }
+            Place::Global(at) => bytes == 0 || global.find(at).is_some_and(|own| at - own.base + bytes <= own.bytes),
         };
         match (place.at() % align, inside) {
             (1.., _) => Err(AccessProblem::Misaligned),
@@ -165,13 +158,9 @@ impl Reach<'_, '_, '_> {
         what: AccessProblem,
     ) -> AccessFault {
         let (space, space_bytes) = match place {
-            Place::Shared(rank, _) => (
-                Region::Shared.space(),
-                self.cluster
-                    .shared
-                    .get(rank as usize)
-                    .map_or(0, SharedMemory::len),
-            ),
+            Place::Shared(rank, _) => {
+                (Region::Shared.space(), self.cluster.shared.get(rank as usize).map_or(0, SharedMemory::len))
+            }
             Place::Global(_) => (Region::Global.space(), 0),
         };
         AccessFault {
@@ -212,11 +201,7 @@ impl<'m> Env<'_, 'm> {
         let rank = self.cluster.rank as usize;
         std::mem::swap(self.shared, &mut self.cluster.shared[rank]);
         let result = act(&mut Reach {
-            regs: Regs {
-                r32: &mut *self.regs.r32,
-                r64: &mut *self.regs.r64,
-                preds: &mut *self.regs.preds,
-            },
+            regs: Regs { r32: &mut *self.regs.r32, r64: &mut *self.regs.r64, preds: &mut *self.regs.preds },
             cluster: &mut *self.cluster,
             params: self.params,
             constants: self.constants,

@@ -33,9 +33,7 @@ pub struct Allocation {
 #[non_exhaustive]
 pub enum MemoryError {
     /// The size in bytes of so many elements does not fit into 64 bits.
-    #[error(
-        "{len} elements of {element_bytes} bytes are more bytes than 64 bits can count; ask for fewer"
-    )]
+    #[error("{len} elements of {element_bytes} bytes are more bytes than 64 bits can count; ask for fewer")]
     TooLarge {
         /// Elements asked for.
         len: usize,
@@ -63,9 +61,7 @@ pub enum MemoryError {
     },
     /// The machine's addresses are used up: those of freed memory are not given out again, so that each
     /// access to it is found.
-    #[error(
-        "{bytes} bytes asked for, and the machine has {left} device addresses left; make a new machine"
-    )]
+    #[error("{bytes} bytes asked for, and the machine has {left} device addresses left; make a new machine")]
     Addresses {
         /// Bytes asked for.
         bytes: u64,
@@ -87,17 +83,13 @@ pub enum MemoryError {
         address: u64,
     },
     /// The memory is a variable's, which is freed with its instance.
-    #[error(
-        "the memory at {address:#x} is a variable of a loaded module; unload the module instead"
-    )]
+    #[error("the memory at {address:#x} is a variable of a loaded module; unload the module instead")]
     Variable {
         /// Its address.
         address: u64,
     },
     /// The buffer belongs to another machine.
-    #[error(
-        "the buffer at {address:#x} is another machine's; use it with the machine that made it"
-    )]
+    #[error("the buffer at {address:#x} is another machine's; use it with the machine that made it")]
     Foreign {
         /// Its address.
         address: u64,
@@ -127,13 +119,7 @@ impl Default for GlobalMemory {
 impl GlobalMemory {
     /// Device memory of which at most `limit` bytes can be allocated at a time.
     pub fn with_limit(limit: u64) -> Self {
-        Self {
-            allocations: Vec::new(),
-            next: FIRST,
-            used: 0,
-            limit,
-            objects: Objects::default(),
-        }
+        Self { allocations: Vec::new(), next: FIRST, used: 0, limit, objects: Objects::default() }
     }
 
     /// Allocates zeroed memory and returns its address, a multiple of 256. Zero bytes have an address too,
@@ -153,17 +139,12 @@ impl GlobalMemory {
     /// addresses are left, [`MemoryError::Host`] when the host gives no more memory.
     pub fn allocate_aligned(&mut self, bytes: u64, align: u64) -> Result<u64, MemoryError> {
         let used = self.used.checked_add(bytes);
-        let used = used
-            .filter(|used| *used <= self.limit)
-            .ok_or(MemoryError::Limit {
-                bytes,
-                used: self.used,
-                limit: self.limit,
-            })?;
-        let base = self
-            .next
-            .checked_next_multiple_of(align.max(ALIGN))
-            .unwrap_or(END);
+        let used = used.filter(|used| *used <= self.limit).ok_or(MemoryError::Limit {
+            bytes,
+            used: self.used,
+            limit: self.limit,
+        })?;
+        let base = self.next.checked_next_multiple_of(align.max(ALIGN)).unwrap_or(END);
         let left = END.saturating_sub(base);
         if left == 0 || bytes > left {
             return Err(MemoryError::Addresses { bytes, left });
@@ -201,16 +182,12 @@ impl GlobalMemory {
     }
 
     fn index(&self, base: u64) -> Option<usize> {
-        self.allocations
-            .binary_search_by_key(&base, |allocation| allocation.base)
-            .ok()
+        self.allocations.binary_search_by_key(&base, |allocation| allocation.base).ok()
     }
 
     /// The allocation that an address lies in.
     pub fn find(&self, address: u64) -> Option<&Allocation> {
-        let after = self
-            .allocations
-            .partition_point(|allocation| allocation.base <= address);
+        let after = self.allocations.partition_point(|allocation| allocation.base <= address);
         let allocation = &self.allocations[after.checked_sub(1)?];
         (address - allocation.base < allocation.bytes).then_some(allocation)
     }
@@ -234,9 +211,7 @@ impl GlobalMemory {
                 address.saturating_sub(allocation.base + allocation.bytes)
             }
         };
-        self.allocations
-            .iter()
-            .min_by_key(|allocation| distance(allocation))
+        self.allocations.iter().min_by_key(|allocation| distance(allocation))
     }
 }
 
@@ -246,15 +221,8 @@ impl Allocation {
     /// # Panics
     /// If they do not lie within the allocation.
     pub fn read(&self, at: u64, bytes: &mut [u8]) {
-        assert!(
-            at + bytes.len() as u64 <= self.bytes,
-            "a read within the allocation"
-        );
-        let word = |at: u64| {
-            self.words[(at / 8) as usize]
-                .load(Ordering::Relaxed)
-                .to_le_bytes()
-        };
+        assert!(at + bytes.len() as u64 <= self.bytes, "a read within the allocation");
+        let word = |at: u64| self.words[(at / 8) as usize].load(Ordering::Relaxed).to_le_bytes();
         let (head, rest) = bytes.split_at_mut(head_of(at, bytes.len()));
         if !head.is_empty() {
             let len = head.len();
@@ -277,10 +245,7 @@ impl Allocation {
     /// # Panics
     /// If they do not lie within the allocation.
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
-        assert!(
-            at + bytes.len() as u64 <= self.bytes,
-            "a write within the allocation"
-        );
+        assert!(at + bytes.len() as u64 <= self.bytes, "a write within the allocation");
         let (head, rest) = bytes.split_at(head_of(at, bytes.len()));
         self.patch(at, head);
         let at = at + head.len() as u64;

@@ -81,25 +81,13 @@ pub(super) struct Signal {
 
 impl Job {
     pub(super) fn new(lanes: u32, group: Group) -> Self {
-        Self {
-            lanes,
-            number: 0,
-            ages: [0; LANES],
-            group,
-            pieces: Vec::new(),
-            reduce: None,
-            signals: Vec::new(),
-        }
+        Self { lanes, number: 0, ages: [0; LANES], group, pieces: Vec::new(), reduce: None, signals: Vec::new() }
     }
 }
 
 impl InFlight {
     pub(super) fn new(warps: usize) -> Self {
-        Self {
-            jobs: (0..warps).map(|_| Vec::new()).collect(),
-            awaited: vec![None; warps],
-            ..Self::default()
-        }
+        Self { jobs: (0..warps).map(|_| Vec::new()).collect(), awaited: vec![None; warps], ..Self::default() }
     }
 
     pub(super) fn clear(&mut self) {
@@ -127,12 +115,7 @@ impl Cluster {
     }
 
     /// Does, for some lanes of a warp, what `choose` picks of each of its operations.
-    fn finish(
-        &mut self,
-        global: &GlobalMemory,
-        warp: usize,
-        choose: impl Fn(&Job) -> u32,
-    ) -> Result<(), String> {
+    fn finish(&mut self, global: &GlobalMemory, warp: usize, choose: impl Fn(&Job) -> u32) -> Result<(), String> {
         let mut index = 0;
         while let Some(job) = self.in_flight.jobs[warp].get(index) {
             let chosen = choose(job) & job.lanes;
@@ -159,13 +142,7 @@ impl Cluster {
     }
 
     /// Does an operation for some of its lanes. Returns whether nothing is left of it.
-    fn finish_one(
-        &mut self,
-        global: &GlobalMemory,
-        warp: usize,
-        index: usize,
-        chosen: u32,
-    ) -> Result<bool, String> {
+    fn finish_one(&mut self, global: &GlobalMemory, warp: usize, index: usize, chosen: u32) -> Result<bool, String> {
         self.in_flight.changes += 1;
         let job = &mut self.in_flight.jobs[warp][index];
         job.lanes &= !chosen;
@@ -217,11 +194,7 @@ impl Cluster {
                 Place::Global(_) => &mut none,
             };
             let mut env = Env {
-                regs: Regs {
-                    r32: &mut [],
-                    r64: &mut [operand, at],
-                    preds: &mut [],
-                },
+                regs: Regs { r32: &mut [], r64: &mut [operand, at], preds: &mut [] },
                 shared,
                 local: &mut LocalMemory::default(),
                 params: &[],
@@ -236,11 +209,7 @@ impl Cluster {
     }
 
     /// Does all that signals an mbarrier.
-    pub(super) fn finish_signals(
-        &mut self,
-        global: &GlobalMemory,
-        (rank, at): (u32, u64),
-    ) -> Result<(), String> {
+    pub(super) fn finish_signals(&mut self, global: &GlobalMemory, (rank, at): (u32, u64)) -> Result<(), String> {
         (0..self.in_flight.jobs.len()).try_for_each(|warp| {
             self.finish(global, warp, |job| {
                 let those = job.signals.iter();
@@ -262,28 +231,18 @@ impl Cluster {
         choose: impl FnOnce(usize) -> usize,
     ) -> Result<(), String> {
         let all = self.in_flight.jobs.iter().enumerate();
-        let all: Vec<(usize, u64)> = all
-            .flat_map(|(warp, jobs)| jobs.iter().map(move |job| (warp, job.number)))
-            .collect();
+        let all: Vec<(usize, u64)> =
+            all.flat_map(|(warp, jobs)| jobs.iter().map(move |job| (warp, job.number))).collect();
         if all.is_empty() {
             return Ok(());
         }
         let (warp, number) = all[choose(all.len())];
-        self.finish(
-            global,
-            warp,
-            |job| if job.number == number { ALL } else { 0 },
-        )
+        self.finish(global, warp, |job| if job.number == number { ALL } else { 0 })
     }
 }
 
 /// Commits the operations of lanes as a group, or waits for groups.
-pub(super) fn group(
-    reach: &mut Reach<'_, '_, '_>,
-    which: Group,
-    op: AsyncGroup,
-    mask: u32,
-) -> Result<(), AccessFault> {
+pub(super) fn group(reach: &mut Reach<'_, '_, '_>, which: Group, op: AsyncGroup, mask: u32) -> Result<(), AccessFault> {
     let warp = reach.cluster.warp as usize;
     let least = match op {
         AsyncGroup::Commit => {
@@ -311,13 +270,7 @@ pub(super) fn group(
 }
 
 /// Reads bytes of a source, from its byte `offset` on, which is a multiple of 8.
-fn read(
-    shared: &[SharedMemory],
-    global: &GlobalMemory,
-    from: Source,
-    offset: u64,
-    bytes: &mut [u8],
-) {
+fn read(shared: &[SharedMemory], global: &GlobalMemory, from: Source, offset: u64, bytes: &mut [u8]) {
     match from {
         Source::Memory(Place::Shared(rank, at)) => shared[rank as usize].read(at + offset, bytes),
         Source::Memory(Place::Global(at)) => global.read(at + offset, bytes),
@@ -352,11 +305,7 @@ fn copy(shared: &mut [SharedMemory], global: &GlobalMemory, piece: &Piece) {
 /// Writes bytes of device memory that were found to be there.
 fn write(global: &GlobalMemory, at: u64, bytes: &[u8]) {
     let Some(found) = global.find(at) else { return };
-    let mut memory = OneAllocation {
-        words: &found.words,
-        base: found.base,
-        strong: true,
-    };
+    let mut memory = OneAllocation { words: &found.words, base: found.base, strong: true };
     let (words, rest) = match at % 8 {
         0 => bytes.as_chunks::<8>(),
         _ => (&[][..], bytes),

@@ -194,12 +194,7 @@ impl MemoryOp for Load {
 
     #[inline(always)]
     fn shape(&self) -> Shape {
-        Shape {
-            bytes: self.bytes,
-            kind: AccessKind::Load,
-            write: false,
-            strong: self.strong,
-        }
+        Shape { bytes: self.bytes, kind: AccessKind::Load, write: false, strong: self.strong }
     }
 
     #[inline(always)]
@@ -221,13 +216,7 @@ impl MemoryOp for Load {
 
 /// Writes what was read into a register, extended to its width.
 #[inline(never)]
-pub(super) fn put<W: Word>(
-    regs: &mut Regs<'_>,
-    to: Destination,
-    mask: u32,
-    values: &[W; LANES],
-    signed: bool,
-) {
+pub(super) fn put<W: Word>(regs: &mut Regs<'_>, to: Destination, mask: u32, values: &[W; LANES], signed: bool) {
     match to {
         Destination::Nowhere => {}
         Destination::R32 { reg, bits } => {
@@ -344,12 +333,7 @@ impl MemoryOp for Store {
 
     #[inline(always)]
     fn shape(&self) -> Shape {
-        Shape {
-            bytes: self.bytes,
-            kind: AccessKind::Store,
-            write: true,
-            strong: self.strong,
-        }
+        Shape { bytes: self.bytes, kind: AccessKind::Store, write: true, strong: self.strong }
     }
 
     #[inline(always)]

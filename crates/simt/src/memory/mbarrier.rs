@@ -93,10 +93,7 @@ impl State {
 
     fn bits(self) -> u64 {
         let bytes = u64::from(self.bytes.cast_unsigned() & ((1 << 21) - 1));
-        TAG | u64::from(self.expected)
-            | u64::from(self.pending) << 20
-            | bytes << 40
-            | u64::from(self.parity) << 61
+        TAG | u64::from(self.expected) | u64::from(self.pending) << 20 | bytes << 40 | u64::from(self.parity) << 61
     }
 
     /// Ends the phase if nothing is pending.
@@ -118,12 +115,8 @@ impl State {
 
     fn arrive(&mut self, count: u32) -> Result<(), String> {
         if count == 0 || count > self.pending {
-            let Self {
-                pending, expected, ..
-            } = self;
-            return Err(format!(
-                "{count} arrivals, of which {pending} of {expected} are pending"
-            ));
+            let Self { pending, expected, .. } = self;
+            return Err(format!("{count} arrivals, of which {pending} of {expected} are pending"));
         }
         self.pending -= count;
         self.end_phase();
@@ -164,9 +157,7 @@ impl Cluster {
     /// What an asynchronous operation does to an object when it is done.
     pub(super) fn signal(&mut self, signal: &Signal) -> Result<(), String> {
         if self.exited >> signal.rank & 1 != 0 {
-            return Err(
-                "an asynchronous operation ends after the block of its mbarrier".to_owned(),
-            );
+            return Err("an asynchronous operation ends after the block of its mbarrier".to_owned());
         }
         self.change((signal.rank, signal.at), |state| match signal.bytes {
             None => state.arrive(1),
@@ -182,12 +173,7 @@ impl Cluster {
     pub(crate) fn awaited(&self, warp: usize) -> Option<String> {
         let (rank, at) = self.in_flight.awaited[warp]?;
         let state = State::of(self.shared[rank as usize].get(0, at))?;
-        let State {
-            expected,
-            pending,
-            bytes,
-            parity,
-        } = state;
+        let State { expected, pending, bytes, parity } = state;
         Some(format!(
             "waits for the mbarrier at {at:#x} of shared memory, whose phase of parity {parity} has {pending} of \
              {expected} arrivals and {bytes} bytes of transactions pending"
@@ -196,11 +182,7 @@ impl Cluster {
 }
 
 impl Mbarrier {
-    pub(super) fn execute(
-        &self,
-        reach: &mut Reach<'_, '_, '_>,
-        mask: u32,
-    ) -> Result<(), AccessFault> {
+    pub(super) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Result<(), AccessFault> {
         let mut at = [0; LANES];
         self.address.lanes(&reach.regs, &mut at);
         let mut done = 0;
@@ -213,34 +195,21 @@ impl Mbarrier {
             };
             reach.check(lane, place, 8, 8, true)?;
             done |= u32::from(self.one(reach, lane, (rank, at))?) << lane;
-            signals.push(Signal {
-                lane: lane as u8,
-                rank,
-                at,
-                bytes: None,
-            });
+            signals.push(Signal { lane: lane as u8, rank, at, bytes: None });
         }
         match &self.op {
             MbarrierOp::Wait { to, .. } => {
                 reach.regs.set_pred(*to, mask, done);
                 reach.cluster.in_flight.gives_way = done != mask;
             }
-            MbarrierOp::CopiesArrive { .. } => reach.cluster.issue(Job {
-                signals,
-                ..Job::new(mask, Group::None)
-            }),
+            MbarrierOp::CopiesArrive { .. } => reach.cluster.issue(Job { signals, ..Job::new(mask, Group::None) }),
             _ => {}
         }
         Ok(())
     }
 
     /// Runs it for one lane. Returns whether the phase that is waited for is over.
-    fn one(
-        &self,
-        reach: &mut Reach<'_, '_, '_>,
-        lane: usize,
-        object: (u32, u64),
-    ) -> Result<bool, AccessFault> {
+    fn one(&self, reach: &mut Reach<'_, '_, '_>, lane: usize, object: (u32, u64)) -> Result<bool, AccessFault> {
         let value = |reg: R32| reach.regs.get32(reg)[lane];
         let global = reach.global;
         let (rank, at) = object;
@@ -251,12 +220,7 @@ impl Mbarrier {
                     let words = format!("mbarrier of {count} arrivals; it takes 1 to {MOST}");
                     return Err(reach.refuse(lane, words));
                 }
-                let state = State {
-                    expected: count,
-                    pending: count,
-                    bytes: 0,
-                    parity: 0,
-                };
+                let state = State { expected: count, pending: count, bytes: 0, parity: 0 };
                 reach.cluster.shared[rank as usize].set(lane, at, state.bits());
                 reach.cluster.in_flight.changes += 1;
                 Ok(false)
@@ -280,13 +244,7 @@ impl Mbarrier {
                 };
                 reach.cluster.change(object, complete)
             }
-            MbarrierOp::Arrive {
-                to,
-                count,
-                bytes,
-                drop,
-                complete,
-            } => {
+            MbarrierOp::Arrive { to, count, bytes, drop, complete } => {
                 let (count, bytes) = (count.map_or(1, value), bytes.map_or(0, value));
                 let arrive = |state: &mut State| {
                     state.add_bytes(i64::from(bytes))?;

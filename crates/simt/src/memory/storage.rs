@@ -22,15 +22,7 @@ impl<'a> Lanes<'a> {
     /// The lanes of an access of `bytes` bytes each.
     #[inline(always)]
     pub(crate) fn new<V: Vectors>(at: &'a Lanes64, mask: u32, bytes: u32) -> Self {
-        Self {
-            at,
-            mask,
-            patterns: if mask == ALL {
-                V::patterns(at, bytes)
-            } else {
-                None
-            },
-        }
+        Self { at, mask, patterns: if mask == ALL { V::patterns(at, bytes) } else { None } }
     }
 
     /// Calls `f` for each lane that takes part, in their order.
@@ -241,10 +233,7 @@ pub struct SharedMemory {
 impl SharedMemory {
     /// Shared memory of so many bytes, all zero.
     pub fn new(bytes: u64) -> Self {
-        Self {
-            words: vec![0; bytes.div_ceil(8) as usize],
-            bytes,
-        }
+        Self { words: vec![0; bytes.div_ceil(8) as usize], bytes }
     }
 
     /// How many bytes it has.
@@ -333,11 +322,7 @@ impl Storage for Local<'_> {
     #[inline(always)]
     fn get<W: Word>(&self, lane: usize, at: u64) -> W {
         let word = |at: u64| u64::from(self.0.word(lane, at as u32));
-        if W::BYTES == 8 {
-            W::narrow(word(at) | word(at + 4) << 32)
-        } else {
-            W::narrow(word(at) >> (at % 4 * 8))
-        }
+        if W::BYTES == 8 { W::narrow(word(at) | word(at + 4) << 32) } else { W::narrow(word(at) >> (at % 4 * 8)) }
     }
 
     #[inline(always)]

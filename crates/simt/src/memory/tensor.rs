@@ -31,11 +31,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    pub(super) fn execute(
-        &self,
-        reach: &mut Reach<'_, '_, '_>,
-        mask: u32,
-    ) -> Result<(), AccessFault> {
+    pub(super) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Result<(), AccessFault> {
         let mut at = [[0; LANES]; 2];
         self.shared.lanes(&reach.regs, &mut at[0]);
         if let Some(mbarrier) = &self.mbarrier {
@@ -47,38 +43,24 @@ impl Tensor {
         Ok(())
     }
 
-    fn one(
-        &self,
-        reach: &mut Reach<'_, '_, '_>,
-        lane: usize,
-        tile: u64,
-        mbarrier: u64,
-    ) -> Result<(), AccessFault> {
+    fn one(&self, reach: &mut Reach<'_, '_, '_>, lane: usize, tile: u64, mbarrier: u64) -> Result<(), AccessFault> {
         let address = reach.regs.get64(self.map)[lane];
         let map = read_map(reach, address).ok_or_else(|| {
-            let words = format!(
-                "no tensor map at {address:#x}: simt reads only those that simt::TensorMap has encoded"
-            );
+            let words =
+                format!("no tensor map at {address:#x}: simt reads only those that simt::TensorMap has encoded");
             reach.refuse(lane, words)
         })?;
         let coordinates = self.coordinates.iter();
-        let coordinates: Vec<i32> = coordinates
-            .map(|register| reach.regs.get32(*register)[lane].cast_signed())
-            .collect();
+        let coordinates: Vec<i32> =
+            coordinates.map(|register| reach.regs.get32(*register)[lane].cast_signed()).collect();
         if coordinates.len() != map.sizes.len() {
-            let words = format!(
-                "{} coordinates in a tensor of {} dimensions",
-                coordinates.len(),
-                map.sizes.len()
-            );
+            let words = format!("{} coordinates in a tensor of {} dimensions", coordinates.len(), map.sizes.len());
             return Err(reach.refuse(lane, words));
         }
         let reduce = self.reduce.as_ref().map(|all| {
             let found = all.iter().find(|(element, _)| *element == map.element);
             let refused = || format!("there is no such reduction of {:?}", map.element);
-            found
-                .map(|own| &own.1)
-                .ok_or_else(|| reach.refuse(lane, refused()))
+            found.map(|own| &own.1).ok_or_else(|| reach.refuse(lane, refused()))
         });
         let reduce = reduce.transpose()?;
         let tile = reach.cluster.place(self.shared.region, tile);
@@ -95,12 +77,7 @@ impl Tensor {
                 (false, Some(global)) => (Source::Memory(shared), global),
                 (false, None) => return,
             };
-            pieces.push(Piece {
-                lane: lane as u8,
-                bytes: bytes as u32,
-                from,
-                to,
-            });
+            pieces.push(Piece { lane: lane as u8, bytes: bytes as u32, from, to });
         });
         for piece in &pieces {
             if let Source::Memory(from) = piece.from {

@@ -7,9 +7,7 @@ mod image;
 mod sampling;
 mod surface;
 
-pub use image::{
-    Addressing, Channels, Filter, Image, Sides, TexelFormat, TextureDescription, TextureError,
-};
+pub use image::{Addressing, Channels, Filter, Image, Sides, TexelFormat, TextureDescription, TextureError};
 pub(crate) use image::{Object, Objects};
 use sampling::{Coordinates, Point, face};
 
@@ -155,15 +153,13 @@ impl Texture {
         for lane in lanes(mask) {
             let at = of(&coordinates, lane).map(|at| at as u32);
             let extra = of(&from, lane).map(|at| at as u32);
-            let values = self
-                .object(env.global, handles[lane])
-                .and_then(|object| match object {
-                    Object::Texture(texture) => self.sample(env.global, texture, at, extra),
-                    Object::Surface(image) => {
-                        places[lane] = self.place(image, at)?;
-                        Ok([self.answer(image, extra[0], false), 0, 0, 0])
-                    }
-                });
+            let values = self.object(env.global, handles[lane]).and_then(|object| match object {
+                Object::Texture(texture) => self.sample(env.global, texture, at, extra),
+                Object::Surface(image) => {
+                    places[lane] = self.place(image, at)?;
+                    Ok([self.answer(image, extra[0], false), 0, 0, 0])
+                }
+            });
             let values = values.map_err(|problem| fault(lane, problem))?;
             for (found, value) in found.iter_mut().zip(values) {
                 found[lane] = u64::from(value);
@@ -207,11 +203,7 @@ impl Texture {
         if memory.find(image.address).is_none() {
             return Err(format!("the memory of {wanted} {handle:#x} was freed"));
         }
-        let Geometry {
-            sides,
-            layered,
-            cube,
-        } = self.geometry;
+        let Geometry { sides, layered, cube } = self.geometry;
         let fits = match image.sides {
             _ if sides == 0 => true,
             Sides::Linear(_) => {
@@ -275,10 +267,16 @@ impl Texture {
         };
         match (texture.is_float(), value) {
             (true, ValueType::Integer) => {
-                return Err("the texture returns floating-point numbers, and the instruction's type is one of integers".to_owned());
+                return Err(
+                    "the texture returns floating-point numbers, and the instruction's type is one of integers"
+                        .to_owned(),
+                );
             }
             (false, ValueType::F32 | ValueType::F16 | ValueType::F16x2) => {
-                return Err("the texture returns integers, and the instruction's type is one of floating-point numbers".to_owned());
+                return Err(
+                    "the texture returns integers, and the instruction's type is one of floating-point numbers"
+                        .to_owned(),
+                );
             }
             _ => {}
         }
@@ -297,11 +295,7 @@ impl Texture {
             }
             false => Coordinates::Floats(along.map(f32::from_bits)),
         };
-        let point = Point {
-            layer,
-            at,
-            offsets: [extra[0], extra[1], extra[2]].map(u32::cast_signed),
-        };
+        let point = Point { layer, at, offsets: [extra[0], extra[1], extra[2]].map(u32::cast_signed) };
         let found = match self.op {
             TextureOp::Gather(channel, _) => texture.gather(memory, &point, channel),
             _ => texture.fetch(memory, &point),

@@ -28,10 +28,8 @@ fn a_kernel_is_found_by_each_of_its_names() {
     ] {
         assert_eq!(find(wanted), Ok(at), "{wanted}");
     }
-    let several = Err(vec![
-        "math::scale<float>(float*, int)".to_owned(),
-        "math::scale<double>(double*, int)".to_owned(),
-    ]);
+    let several =
+        Err(vec!["math::scale<float>(float*, int)".to_owned(), "math::scale<double>(double*, int)".to_owned()]);
     assert_eq!(find("math::scale"), several);
     assert_eq!(find("scale"), several);
     assert_eq!(find("scal"), Err(Vec::new()));
@@ -41,10 +39,7 @@ fn a_kernel_is_found_by_each_of_its_names() {
 #[test]
 fn the_nearest_name_is_demangled() {
     let nearest = |wanted: &str| nearest(KERNELS.into_iter(), wanted);
-    assert_eq!(
-        nearest("saxpi").as_deref(),
-        Some("saxpy(int, float, float*, float*)")
-    );
+    assert_eq!(nearest("saxpi").as_deref(), Some("saxpy(int, float, float*, float*)"));
     assert_eq!(nearest("plan").as_deref(), Some("plain"));
 }
 
@@ -53,18 +48,8 @@ fn names_that_stand_for_too_much_stay_as_they_are() {
     // Each parameter is a template whose two arguments are the parameter before it.
     let doubled = ('0'..='9')
         .chain('A'..='V')
-        .fold("_Z1f1aIiiE".to_owned(), |name, before| {
-            name + &format!("S_IS{before}_S{before}_E")
-        });
-    for name in [
-        "_Z",
-        "_R",
-        "_ZN",
-        "_Z5",
-        "_ZN9E",
-        "_Z5saxpyifPfS_$extra",
-        &doubled,
-    ] {
+        .fold("_Z1f1aIiiE".to_owned(), |name, before| name + &format!("S_IS{before}_S{before}_E"));
+    for name in ["_Z", "_R", "_ZN", "_Z5", "_ZN9E", "_Z5saxpyifPfS_$extra", &doubled] {
         assert_eq!(demangled(name), name);
     }
     assert_eq!(demangled("_Z1f1aIiiES_IS0_S0_E").matches("int").count(), 6);

@@ -51,14 +51,7 @@ pub trait DynObserver: Send {
     fn executed(&mut self, _first: Site, _count: u32, _active: u32) {}
     fn branch(&mut self, _site: Site, _active: u32, _taken: u32) {}
     fn access(&mut self, _site: Site, _warp_id: WarpId, _access: &Access<'_>) {}
-    fn located(
-        &mut self,
-        _site: Site,
-        _warp_id: WarpId,
-        _access: &Access<'_>,
-        _places: &Places<'_>,
-    ) {
-    }
+    fn located(&mut self, _site: Site, _warp_id: WarpId, _access: &Access<'_>, _places: &Places<'_>) {}
     fn step(&mut self, _step: &Step<'_>) {}
     fn barrier(&mut self, _arrival: &BarrierArrival) {}
     fn released(&mut self, _block: u64, _id: u32) {}

@@ -67,16 +67,9 @@ impl Arg {
 
 /// Writes these arguments into the kernel's parameter memory.
 pub(super) fn parameters(program: &Program, args: &[Arg]) -> Result<Vec<u8>, LaunchError> {
-    let fail = |problem| LaunchError::Arguments {
-        kernel: program.functions[0].name.clone(),
-        problem,
-    };
+    let fail = |problem| LaunchError::Arguments { kernel: program.functions[0].name.clone(), problem };
     if args.len() != program.params.len() {
-        return Err(fail(format!(
-            "{} arguments for {} parameters",
-            args.len(),
-            program.params.len()
-        )));
+        return Err(fail(format!("{} arguments for {} parameters", args.len(), program.params.len())));
     }
     let mut memory = vec![0; program.param_bytes as usize];
     for (index, (param, arg)) in program.params.iter().zip(args).enumerate() {

@@ -40,13 +40,7 @@ pub(super) struct BlockFault {
 impl BlockFault {
     pub(super) fn new(site: Site, thread: u32, kind: FaultKind) -> Self {
         let callers = Vec::new();
-        Self {
-            site,
-            rank: 0,
-            thread,
-            kind: Box::new(kind),
-            callers,
-        }
+        Self { site, rank: 0, thread, kind: Box::new(kind), callers }
     }
 
     fn of(self, rank: usize) -> Self {
@@ -129,9 +123,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             launch,
             memory: Cluster::new(blocks, blocks * warps, shared),
             blocks: (0..blocks).map(block).collect(),
-            warps: (0..blocks * warps)
-                .map(|index| WarpState::new(launch, index / warps, index % warps))
-                .collect(),
+            warps: (0..blocks * warps).map(|index| WarpState::new(launch, index / warps, index % warps)).collect(),
             recent: Recent::default(),
             snapshot: Snapshot::default(),
             schedule: launch.config.schedule.turns(0),
@@ -272,10 +264,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         let (rank, warps) = (index / self.warps_each(), self.warps_each());
         let warp = &mut self.warps[index];
         let block = &mut self.blocks[rank];
-        let warp_id = WarpId {
-            block: block.number,
-            warp: (index % warps) as u32,
-        };
+        let warp_id = WarpId { block: block.number, warp: (index % warps) as u32 };
         block.observer.turn(warp_id);
         (self.memory.rank, self.memory.warp) = (rank as u32, index as u32);
         let mut shared = std::mem::take(&mut self.memory.shared[rank]);
@@ -331,9 +320,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
                 return Ok(status);
             }
             // To store what is there already is no progress.
-            if stored.content(&self.memory, self.launch.global) != before
-                || self.memory.in_flight.changes != changes
-            {
+            if stored.content(&self.memory, self.launch.global) != before || self.memory.in_flight.changes != changes {
                 break;
             }
             if self.warps[index].is_as(self.launch, &self.snapshot) {
@@ -360,9 +347,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
     /// Reports how many instructions were executed. Returns whether the block's results do not matter any more, because
     /// an earlier block has faulted.
     fn report(&mut self) -> Result<bool, BlockFault> {
-        let LaunchState {
-            config, progress, ..
-        } = self.launch;
+        let LaunchState { config, progress, .. } = self.launch;
         let executed = std::mem::take(&mut self.executed);
         self.reported += executed;
         let before = progress.instructions.fetch_add(executed, Ordering::Relaxed);

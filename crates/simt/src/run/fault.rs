@@ -17,10 +17,7 @@ use crate::memory::{AccessFault, AccessProblem, PARAM_WINDOW, WINDOW_BYTES};
 /// Addresses below this are offsets from a null pointer.
 const NULL_PAGE: u64 = 4096;
 /// Where the host's heap lies, and its stack, libraries and large allocations (Linux on x86-64).
-const HOST: [Range<u64>; 2] = [
-    0x5500_0000_0000..0x5700_0000_0000,
-    PARAM_WINDOW + WINDOW_BYTES..1 << 47,
-];
+const HOST: [Range<u64>; 2] = [0x5500_0000_0000..0x5700_0000_0000, PARAM_WINDOW + WINDOW_BYTES..1 << 47];
 
 /// A fault: the kernel did something that is not allowed.
 ///
@@ -142,20 +139,8 @@ pub enum FaultKind {
 impl Machine {
     /// A fault of block `number`, in words and with its place in the text.
     /// The module's variables lie at `variables`.
-    pub(super) fn describe(
-        &self,
-        launch: &Launch<'_>,
-        variables: &[u64],
-        number: u64,
-        fault: BlockFault,
-    ) -> Fault {
-        let BlockFault {
-            site,
-            thread,
-            kind,
-            callers,
-            ..
-        } = fault;
+    pub(super) fn describe(&self, launch: &Launch<'_>, variables: &[u64], number: u64, fault: BlockFault) -> Fault {
+        let BlockFault { site, thread, kind, callers, .. } = fault;
         let program = &*launch.function.program;
         let func = &program.functions[site.function as usize];
         let source = Source::new(&launch.function.module.ptx);
@@ -169,9 +154,9 @@ impl Machine {
                 FaultKind::Access { access, near }
             }
             FaultKind::Trap => match panicked(&frames) {
-                Some(message) => FaultKind::Panic {
-                    message: callers.iter().find_map(|own| bounds(&own.1)).or(message),
-                },
+                Some(message) => {
+                    FaultKind::Panic { message: callers.iter().find_map(|own| bounds(&own.1)).or(message) }
+                }
                 None => FaultKind::Trap,
             },
             other => other,
@@ -211,10 +196,7 @@ impl Machine {
         };
         let mut args = launch.args.iter();
         let argument = args.position(|arg| *arg == Arg::Pointer(allocation.base));
-        let variable = launch
-            .function
-            .module
-            .variable_at(variables, allocation.base);
+        let variable = launch.function.module.variable_at(variables, allocation.base);
         let whose = match (argument, variable) {
             (Some(index), _) => format!("argument {index}'s buffer"),
             (None, Some(name)) => format!("variable `{}`", demangled(name)),
@@ -223,20 +205,11 @@ impl Machine {
         let end = allocation.base + allocation.bytes;
         let bytes = allocation.bytes;
         if access.address >= end {
-            format!(
-                "{} bytes past the end of {whose} of {bytes} bytes",
-                access.address - end
-            )
+            format!("{} bytes past the end of {whose} of {bytes} bytes", access.address - end)
         } else if access.address < allocation.base {
-            format!(
-                "{} bytes before {whose} of {bytes} bytes",
-                allocation.base - access.address
-            )
+            format!("{} bytes before {whose} of {bytes} bytes", allocation.base - access.address)
         } else {
-            format!(
-                "at byte {} of {whose} of {bytes} bytes",
-                access.address - allocation.base
-            )
+            format!("at byte {} of {whose} of {bytes} bytes", access.address - allocation.base)
         }
     }
 }
@@ -244,11 +217,7 @@ impl Machine {
 /// Coordinates of a linear index, x fastest.
 pub(super) fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
     let (x, y) = (u64::from(sides[0]), u64::from(sides[1]));
-    [
-        (index % x) as u32,
-        (index / x % y) as u32,
-        (index / (x * y)) as u32,
-    ]
+    [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32]
 }
 
 /// The linear index of coordinates.

@@ -30,11 +30,7 @@ pub struct Frame {
 
 /// The functions that a thread is in which executes the first of these instructions, and got there by calls at the
 /// others.
-pub(super) fn frames(
-    text: &str,
-    program: &Program,
-    sites: impl Iterator<Item = Site>,
-) -> Vec<Frame> {
+pub(super) fn frames(text: &str, program: &Program, sites: impl Iterator<Item = Site>) -> Vec<Frame> {
     // A fault is rare, and a text is read in milliseconds.
     let Ok(module) = ptx::parse(text) else {
         return Vec::new();
@@ -48,24 +44,15 @@ pub(super) fn frames(
             .zip(func.origins[site.pc as usize].loc)
             .map(|(function, loc)| function.inline_chain(&module, &loc, text));
         let Some(chain) = chain else {
-            frames.push(Frame {
-                function: Some(demangled(&func.name)),
-                place: None,
-                inlined: false,
-                library: false,
-            });
+            frames.push(Frame { function: Some(demangled(&func.name)), place: None, inlined: false, library: false });
             continue;
         };
         let last = chain.len() - 1;
-        frames.extend(chain.into_iter().enumerate().map(|(index, frame)| {
-            Frame {
-                function: frame.function.as_deref().map(demangled),
-                place: module
-                    .path_of(&frame.place)
-                    .map(|path| (path.to_owned(), frame.place.line)),
-                inlined: index < last,
-                library: false,
-            }
+        frames.extend(chain.into_iter().enumerate().map(|(index, frame)| Frame {
+            function: frame.function.as_deref().map(demangled),
+            place: module.path_of(&frame.place).map(|path| (path.to_owned(), frame.place.line)),
+            inlined: index < last,
+            library: false,
         }));
     }
     let kernel = frames.last().and_then(|frame| frame.place.clone());
@@ -80,20 +67,13 @@ pub(super) fn frames(
 
 /// Whether a file is a library's, for a kernel in the file `kernel`.
 fn is_library(file: &str, kernel: &str) -> bool {
-    const LIBRARIES: [&str; 6] = [
-        "/rustc/",
-        "/rustlib/src/rust/library/",
-        "/registry/src/",
-        "/git/checkouts/",
-        "/cuda_std/src/",
-        "/vendor/",
-    ];
+    const LIBRARIES: [&str; 6] =
+        ["/rustc/", "/rustlib/src/rust/library/", "/registry/src/", "/git/checkouts/", "/cuda_std/src/", "/vendor/"];
     let outside = |at| {
         let (beside, of_kernel) = (&file[..=at], kernel.strip_prefix(&file[..=at]));
         beside == "/" || of_kernel.is_none_or(|rest| rest.starts_with("include/"))
     };
-    LIBRARIES.iter().any(|library| file.contains(library))
-        || file.find("/include/").is_some_and(outside)
+    LIBRARIES.iter().any(|library| file.contains(library)) || file.find("/include/").is_some_and(outside)
 }
 
 /// The message of a Rust panic, in words, if the frames are those of one. The function of Rust's library that the
@@ -107,10 +87,7 @@ pub(super) fn panicked(frames: &[Frame]) -> Option<Option<String>> {
     };
     let outermost = frames.iter().rfind(is_core)?;
     let function = outermost.function.as_deref().unwrap_or_default();
-    let name = function
-        .split("::<")
-        .next()
-        .and_then(|name| name.rsplit("::").next());
+    let name = function.split("::<").next().and_then(|name| name.rsplit("::").next());
     let name = name.unwrap_or_default();
     Some(match name.strip_prefix("panic_const_").unwrap_or(name) {
         "" | "panic" | "panic_fmt" | "panic_nounwind" | "panic_display" => None,

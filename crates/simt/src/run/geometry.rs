@@ -15,9 +15,7 @@ pub(super) fn check_geometry(
     block: [u32; 3],
     shared_bytes: u32,
 ) -> Result<(), LaunchError> {
-    let threads = block
-        .iter()
-        .fold(1u64, |threads, side| threads.saturating_mul((*side).into()));
+    let threads = block.iter().fold(1u64, |threads, side| threads.saturating_mul((*side).into()));
     let shared = u64::from(program.shared_bytes) + u64::from(shared_bytes);
     let side = |sides: [u32; 3]| format!("({}, {}, {})", sides[0], sides[1], sides[2]);
     let problem = if grid.contains(&0) {
@@ -29,26 +27,13 @@ pub(super) fn check_geometry(
     } else if block[2] > 64 {
         format!("a block of {}; z is at most 64", side(block))
     } else if grid[0] > i32::MAX as u32 || grid[1] > 65535 || grid[2] > 65535 {
-        format!(
-            "a grid of {}; x is at most 2^31 - 1, y and z 65535",
-            side(grid)
-        )
+        format!("a grid of {}; x is at most 2^31 - 1, y and z 65535", side(grid))
     } else if shared > MAX_SHARED {
         format!("{shared} bytes of shared memory a block; at most {MAX_SHARED} fit")
-    } else if program
-        .required_block
-        .is_some_and(|required| required != block)
-    {
+    } else if program.required_block.is_some_and(|required| required != block) {
         let required = program.required_block.unwrap_or_default();
-        format!(
-            "compiled for blocks of {} (.reqntid), launched with {}",
-            side(required),
-            side(block)
-        )
-    } else if program
-        .max_threads
-        .is_some_and(|most| threads > u64::from(most))
-    {
+        format!("compiled for blocks of {} (.reqntid), launched with {}", side(required), side(block))
+    } else if program.max_threads.is_some_and(|most| threads > u64::from(most)) {
         let most = program.max_threads.unwrap_or_default();
         format!("compiled for blocks of at most {most} threads (.maxntid), launched with {threads}")
     } else {
@@ -68,15 +53,11 @@ pub(super) fn check_cluster(
 ) -> Result<[u32; 3], LaunchError> {
     let cluster = asked.or(program.required_cluster).unwrap_or([1; 3]);
     let side = |sides: [u32; 3]| format!("({}, {}, {})", sides[0], sides[1], sides[2]);
-    let blocks = cluster
-        .iter()
-        .fold(1u64, |blocks, side| blocks.saturating_mul((*side).into()));
+    let blocks = cluster.iter().fold(1u64, |blocks, side| blocks.saturating_mul((*side).into()));
     let problem = match program.required_cluster {
-        Some(required) if required != cluster => format!(
-            "compiled for clusters of {} (.reqnctapercluster), launched with {}",
-            side(required),
-            side(cluster)
-        ),
+        Some(required) if required != cluster => {
+            format!("compiled for clusters of {} (.reqnctapercluster), launched with {}", side(required), side(cluster))
+        }
         None if asked.is_none() && program.explicit_cluster => {
             "compiled for clusters (.explicitcluster), launched without".to_owned()
         }
@@ -84,11 +65,9 @@ pub(super) fn check_cluster(
         _ if blocks > MAX_CLUSTER => {
             format!("a cluster of {blocks} blocks; at most {MAX_CLUSTER} fit")
         }
-        _ if (0..3).any(|axis| !grid[axis].is_multiple_of(cluster[axis])) => format!(
-            "a grid of {} is not made of clusters of {}",
-            side(grid),
-            side(cluster)
-        ),
+        _ if (0..3).any(|axis| !grid[axis].is_multiple_of(cluster[axis])) => {
+            format!("a grid of {} is not made of clusters of {}", side(grid), side(cluster))
+        }
         _ => return Ok(cluster),
     };
     Err(LaunchError::geometry(program, problem))

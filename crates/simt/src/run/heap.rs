@@ -18,11 +18,7 @@ pub(crate) struct Heap {
 impl Heap {
     /// A heap in so many bytes of device memory.
     pub(super) fn new(base: u64, bytes: u64) -> Self {
-        Self {
-            free: [(base, bytes)].into(),
-            used: BTreeMap::new(),
-            is_placed: true,
-        }
+        Self { free: [(base, bytes)].into(), used: BTreeMap::new(), is_placed: true }
     }
 
     /// The address of so many bytes; 0 if there are none.

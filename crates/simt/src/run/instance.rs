@@ -128,10 +128,7 @@ impl Instance {
     /// # Errors
     /// [`LoadError`] when [`Module::function`] has no such kernel or refuses it.
     pub fn function(&self, name: &str) -> Result<Function, LoadError> {
-        Ok(Function {
-            placed: Some(self.placed.clone()),
-            ..self.module.function(name)?
-        })
+        Ok(Function { placed: Some(self.placed.clone()), ..self.module.function(name)? })
     }
 
     /// A variable as memory that [`Machine::read`] and [`Machine::write`] take, by its name: as the text has it,
@@ -145,21 +142,13 @@ impl Instance {
     /// [`InstanceError::AmbiguousVariable`] when it is a part of several names, [`InstanceError::Element`] when the
     /// variable is not a whole number of elements.
     pub fn variable<T: Element>(&self, name: &str) -> Result<Buffer<T>, InstanceError> {
-        let variables = self
-            .module
-            .text
-            .variables
-            .iter()
-            .zip(&self.placed.addresses);
+        let variables = self.module.text.variables.iter().zip(&self.placed.addresses);
         let variables = variables.filter_map(|(own, address)| Some((own.as_ref()?, *address)));
         let known = variables.clone().map(|(own, _)| own.name.as_str());
         let at = names::find(known.clone(), name).map_err(|meant| {
             let name = name.to_owned();
             match meant.is_empty() {
-                true => InstanceError::NoSuchVariable {
-                    nearest: names::nearest(known, &name),
-                    name,
-                },
+                true => InstanceError::NoSuchVariable { nearest: names::nearest(known, &name), name },
                 false => InstanceError::AmbiguousVariable { name, meant },
             }
         })?;
@@ -188,19 +177,11 @@ impl Machine {
     pub fn load(&mut self, module: &Module) -> Result<Instance, InstanceError> {
         static INSTANCES: AtomicU64 = AtomicU64::new(0);
         let all = 0..module.text.variables.len() as u32;
-        let addresses = self
-            .place(&module.text, all)
-            .map_err(|(variable, source)| InstanceError::Memory { variable, source })?;
-        let placed = Placed {
-            machine: self.number,
-            number: INSTANCES.fetch_add(1, Ordering::Relaxed),
-            addresses,
-        };
+        let addresses =
+            self.place(&module.text, all).map_err(|(variable, source)| InstanceError::Memory { variable, source })?;
+        let placed = Placed { machine: self.number, number: INSTANCES.fetch_add(1, Ordering::Relaxed), addresses };
         self.instances.insert(placed.number);
-        Ok(Instance {
-            module: module.clone(),
-            placed: Arc::new(placed),
-        })
+        Ok(Instance { module: module.clone(), placed: Arc::new(placed) })
     }
 
     /// Frees an instance's variables. From now on, an access to them is an error on the host and a fault in a kernel,
@@ -261,9 +242,7 @@ impl Machine {
             memory.write(0, &variable.init);
             for held in &variable.addresses {
                 let target = held.variable as usize;
-                let constant = module.variables[target]
-                    .as_ref()
-                    .and_then(|of| of.constant_at);
+                let constant = module.variables[target].as_ref().and_then(|of| of.constant_at);
                 let address = constant.map_or(addresses[target], u64::from);
                 let value = address.wrapping_add_signed(held.offset) >> held.shift;
                 let value = value.to_le_bytes();
@@ -284,9 +263,7 @@ impl Machine {
     pub(super) fn constants(&self, module: &Text, addresses: &[u64]) -> Vec<u8> {
         let mut bank = Vec::new();
         for (variable, address) in module.variables.iter().zip(addresses) {
-            let constant = variable
-                .as_ref()
-                .and_then(|own| Some((own, own.constant_at?)));
+            let constant = variable.as_ref().and_then(|own| Some((own, own.constant_at?)));
             if let (Some((variable, at)), Some(memory)) = (constant, self.global.at(*address)) {
                 let at = at as usize;
                 bank.resize(bank.len().max(at + variable.bytes as usize), 0);

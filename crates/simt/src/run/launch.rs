@@ -49,25 +49,13 @@ pub struct Launch<'a> {
 impl<'a> Launch<'a> {
     /// A launch of a whole grid without dynamic shared memory.
     pub fn new(function: &'a Function, grid: [u32; 3], block: [u32; 3], args: &'a [Arg]) -> Self {
-        Self {
-            function,
-            grid,
-            block,
-            shared_bytes: 0,
-            args,
-            cooperative: false,
-            blocks: None,
-            cluster: None,
-        }
+        Self { function, grid, block, shared_bytes: 0, args, cooperative: false, blocks: None, cluster: None }
     }
 
     /// The same launch as a cooperative one, as `cudaLaunchCooperativeKernel` makes it.
     #[must_use]
     pub fn with_cooperative(self, cooperative: bool) -> Self {
-        Self {
-            cooperative,
-            ..self
-        }
+        Self { cooperative, ..self }
     }
 
     /// The same launch in clusters of so many blocks in x, y and z.
@@ -79,10 +67,7 @@ impl<'a> Launch<'a> {
     /// The same launch with so many bytes of dynamic shared memory for each block.
     #[must_use]
     pub fn with_shared_bytes(self, shared_bytes: u32) -> Self {
-        Self {
-            shared_bytes,
-            ..self
-        }
+        Self { shared_bytes, ..self }
     }
 
     /// The same launch of only some of the grid's blocks, to learn from a sample about a launch that takes too long
@@ -196,11 +181,7 @@ impl Machine {
     /// # Errors
     /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
     /// variable of the module, or when the kernel faults: see [`Machine::launch`].
-    pub fn launch_observed<O: Observer>(
-        &mut self,
-        launch: &Launch<'_>,
-        observer: O,
-    ) -> Result<O, LaunchError> {
+    pub fn launch_observed<O: Observer>(&mut self, launch: &Launch<'_>, observer: O) -> Result<O, LaunchError> {
         let program = &*launch.function.program;
         let missing = |variable: &str, source| LaunchError::Variable {
             kernel: program.functions[0].name.clone(),
@@ -232,23 +213,13 @@ impl Machine {
         mut observer: O,
         workspace: u64,
     ) -> Result<O, LaunchError> {
-        let Launch {
-            function,
-            grid,
-            block,
-            shared_bytes,
-            args,
-            cooperative,
-            blocks: chosen,
-            cluster,
-        } = *launch;
+        let Launch { function, grid, block, shared_bytes, args, cooperative, blocks: chosen, cluster } = *launch;
         let program = &*function.program;
         check_geometry(program, grid, block, shared_bytes)?;
         let explicit_cluster = cluster.or(program.required_cluster);
         let cluster = check_cluster(program, grid, cluster)?;
         let all = grid.iter().map(|side| u64::from(*side)).product::<u64>();
-        if let Some(number) = chosen.and_then(|chosen| chosen.iter().find(|number| **number >= all))
-        {
+        if let Some(number) = chosen.and_then(|chosen| chosen.iter().find(|number| **number >= all)) {
             let problem = format!("block {number} of {all}");
             return Err(LaunchError::geometry(program, problem));
         }
@@ -258,8 +229,7 @@ impl Machine {
         let frame = program.functions[0].frame_bytes;
         if frame > self.config.max_local_bytes {
             let most = self.config.max_local_bytes;
-            let problem =
-                format!("{frame} bytes of local memory a thread; this machine gives {most}");
+            let problem = format!("{frame} bytes of local memory a thread; this machine gives {most}");
             return Err(LaunchError::geometry(program, problem));
         }
         let params = parameters(program, args)?;
@@ -268,10 +238,7 @@ impl Machine {
         let variables = match &function.placed {
             Some(placed) => {
                 let loaded = self.check_loaded(placed);
-                loaded.map_err(|source| LaunchError::Instance {
-                    kernel: kernel(),
-                    source,
-                })?;
+                loaded.map_err(|source| LaunchError::Instance { kernel: kernel(), source })?;
                 &placed.addresses
             }
             None => {
@@ -305,22 +272,15 @@ impl Machine {
             global: &self.global,
             config: &self.config,
             simd: self.simd,
-            deadline: self
-                .config
-                .time_limit
-                .and_then(|limit| Instant::now().checked_add(limit)),
-            progress: Exchange {
-                instructions: AtomicU64::new(0),
-                faulted: AtomicU64::new(u64::MAX),
-            },
+            deadline: self.config.time_limit.and_then(|limit| Instant::now().checked_add(limit)),
+            progress: Exchange { instructions: AtomicU64::new(0), faulted: AtomicU64::new(u64::MAX) },
             workspace,
             heap: &self.heap,
             printed: &self.printed,
         };
         let room = state.resident_blocks();
         if cooperative && all > room {
-            let problem =
-                format!("a cooperative launch of {all} blocks; at most {room} run at a time");
+            let problem = format!("a cooperative launch of {all} blocks; at most {room} run at a time");
             if function.placed.is_none() {
                 self.free_all(variables);
             }
@@ -339,18 +299,8 @@ impl Machine {
             clusters.extend(numbers.filter(|number| each == 1 || seen.insert(*number)));
             clusters
         });
-        let blocks = Blocks::new(
-            chosen.as_deref(),
-            all / each,
-            (room / each).max(1),
-            threads,
-            self.config.schedule,
-        );
-        let thread = || {
-            HostThread::new(&state, &blocks, || {
-                merged.lock().expect("no observer panics").fork()
-            })
-        };
+        let blocks = Blocks::new(chosen.as_deref(), all / each, (room / each).max(1), threads, self.config.schedule);
+        let thread = || HostThread::new(&state, &blocks, || merged.lock().expect("no observer panics").fork());
         let merge = |seen: &mut dyn Iterator<Item = O>| {
             for observer in seen {
                 merged.lock().expect("no observer panics").merge(observer);

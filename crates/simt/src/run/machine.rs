@@ -164,9 +164,7 @@ impl Machine {
             global: GlobalMemory::with_limit(config.max_memory_bytes),
             heap: Mutex::default(),
             printed: Mutex::default(),
-            pool: rayon::ThreadPoolBuilder::new()
-                .num_threads(config.threads)
-                .build()?,
+            pool: rayon::ThreadPoolBuilder::new().num_threads(config.threads).build()?,
             simd: crate::host_simd::best(),
         })
     }
@@ -204,13 +202,9 @@ impl Machine {
     /// machine's limit would be exceeded, [`MemoryError::Addresses`] when no addresses are left,
     /// [`MemoryError::Host`] when the host gives no more memory.
     pub fn zeroed<T: Element>(&mut self, len: usize) -> Result<Buffer<T>, MemoryError> {
-        let bytes =
-            (len as u64)
-                .checked_mul(size_of::<T>() as u64)
-                .ok_or(MemoryError::TooLarge {
-                    len,
-                    element_bytes: size_of::<T>(),
-                })?;
+        let bytes = (len as u64)
+            .checked_mul(size_of::<T>() as u64)
+            .ok_or(MemoryError::TooLarge { len, element_bytes: size_of::<T>() })?;
         Ok(Buffer {
             machine: self.number,
             address: self.global.allocate(bytes)?,
@@ -256,15 +250,9 @@ impl Machine {
     pub fn write<T: Element>(&mut self, buffer: Buffer<T>, data: &[T]) -> Result<(), MemoryError> {
         let address = self.own(buffer)?;
         if data.len() > buffer.len {
-            return Err(MemoryError::TooLong {
-                data: data.len(),
-                buffer: buffer.len,
-            });
+            return Err(MemoryError::TooLong { data: data.len(), buffer: buffer.len });
         }
-        self.global
-            .at_mut(address)
-            .ok_or(MemoryError::Freed { address })?
-            .write(0, bytemuck::cast_slice(data));
+        self.global.at_mut(address).ok_or(MemoryError::Freed { address })?.write(0, bytemuck::cast_slice(data));
         Ok(())
     }
 
@@ -282,14 +270,9 @@ impl Machine {
     /// [`MemoryError::Host`] if the host has no memory for the copy.
     pub fn read<T: Element>(&self, buffer: Buffer<T>) -> Result<Vec<T>, MemoryError> {
         let address = self.own(buffer)?;
-        let allocation = self
-            .global
-            .at(address)
-            .ok_or(MemoryError::Freed { address })?;
+        let allocation = self.global.at(address).ok_or(MemoryError::Freed { address })?;
         let mut data = bytemuck::try_zeroed_slice_box::<T>(buffer.len)
-            .map_err(|()| MemoryError::Host {
-                bytes: allocation.bytes,
-            })?
+            .map_err(|()| MemoryError::Host { bytes: allocation.bytes })?
             .into_vec();
         allocation.read(0, bytemuck::cast_slice_mut(&mut data));
         Ok(data)

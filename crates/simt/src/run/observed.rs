@@ -18,10 +18,7 @@ pub struct Observed<'m, O> {
 impl Machine {
     /// Tells an observer what is done to the machine's memory through the value that this returns.
     pub fn observed<O: Observer>(&mut self, observer: O) -> Observed<'_, O> {
-        Observed {
-            machine: self,
-            observer,
-        }
+        Observed { machine: self, observer }
     }
 }
 

@@ -153,10 +153,7 @@ fn conversion<'f>(
     arguments: &mut Arguments,
     read: Read<'_>,
 ) -> Result<(Option<Conversion>, &'f [u8]), AccessFault> {
-    let mut found = Conversion {
-        bytes: 4,
-        ..Conversion::default()
-    };
+    let mut found = Conversion { bytes: 4, ..Conversion::default() };
     let mut rest = format;
     let mut take = |byte: u8| {
         let behind = rest.strip_prefix(&[byte]);
@@ -193,15 +190,7 @@ fn conversion<'f>(
         let precision = number(&mut rest)?;
         found.precision = (precision >= 0).then(|| small(precision));
     }
-    for (word, bytes) in [
-        ("hh", 1),
-        ("h", 2),
-        ("ll", 8),
-        ("l", 8),
-        ("j", 8),
-        ("z", 8),
-        ("t", 8),
-    ] {
+    for (word, bytes) in [("hh", 1), ("h", 2), ("ll", 8), ("l", 8), ("j", 8), ("z", 8), ("t", 8)] {
         if let Some(behind) = rest.strip_prefix(word.as_bytes()) {
             (rest, found.bytes) = (behind, bytes);
             break;
@@ -253,13 +242,9 @@ impl Printed {
     /// The launch that runs has faulted in a block: forgets what later ones printed, which depends on the timing of
     /// host threads.
     pub(super) fn end_at(&mut self, block: u64) {
-        let later = self
-            .messages
-            .split_off(&(self.launches, block.saturating_add(1)));
+        let later = self.messages.split_off(&(self.launches, block.saturating_add(1)));
         let messages = later.values().flatten();
-        self.bytes -= messages
-            .map(|message| message.len() as u64 + RECORD)
-            .sum::<u64>();
+        self.bytes -= messages.map(|message| message.len() as u64 + RECORD).sum::<u64>();
     }
 
     /// Takes all that was printed.

@@ -43,13 +43,7 @@ struct Stillness {
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn new(
-        chosen: Option<&'a [u64]>,
-        all: u64,
-        limit: u64,
-        threads: usize,
-        schedule: Schedule,
-    ) -> Self {
+    pub(super) fn new(chosen: Option<&'a [u64]>, all: u64, limit: u64, threads: usize, schedule: Schedule) -> Self {
         let count = chosen.map_or(all, |chosen| chosen.len() as u64);
         Self {
             chosen,
@@ -61,11 +55,7 @@ impl<'a> Blocks<'a> {
             last: AtomicBool::new(schedule != Schedule::Fixed),
             resident: AtomicU64::new(0),
             limit,
-            stillness: Mutex::new(Stillness {
-                threads,
-                generation: 0,
-                still: 0,
-            }),
+            stillness: Mutex::new(Stillness { threads, generation: 0, still: 0 }),
             faults: Mutex::new(Vec::new()),
         }
     }

@@ -34,16 +34,12 @@ impl FromStr for Schedule {
 
     /// Reads what [`Display`](fmt::Display) writes.
     fn from_str(text: &str) -> Result<Self, String> {
-        let seed = text
-            .strip_prefix("random:")
-            .and_then(|seed| seed.parse().ok());
+        let seed = text.strip_prefix("random:").and_then(|seed| seed.parse().ok());
         match (text, seed) {
             ("fixed", _) => Ok(Schedule::Fixed),
             ("round-robin", _) => Ok(Schedule::RoundRobin),
             (_, Some(seed)) => Ok(Schedule::Random(seed)),
-            _ => Err(format!(
-                "`{text}` is not an order; write fixed, round-robin or random:SEED, as random:7"
-            )),
+            _ => Err(format!("`{text}` is not an order; write fixed, round-robin or random:SEED, as random:7")),
         }
     }
 }

@@ -77,11 +77,7 @@ impl LaunchState<'_> {
             }
             _ => return None,
         };
-        Some(Place {
-            variable,
-            base,
-            bytes,
-        })
+        Some(Place { variable, base, bytes })
     }
 
     /// Where dynamic shared memory begins.

@@ -189,10 +189,7 @@ impl WarpState {
 
     /// The place of the instruction that the lanes of an entry are at.
     fn site_of(&self, entry: &StackEntry) -> Site {
-        Site {
-            function: self.frames[entry.frame as usize].function,
-            pc: entry.pc,
-        }
+        Site { function: self.frames[entry.frame as usize].function, pc: entry.pc }
     }
 
     /// The place of the instruction that the warp is at.
@@ -203,28 +200,13 @@ impl WarpState {
 
     fn regs(&mut self, frame: u32) -> Regs<'_> {
         let frame = self.frames[frame as usize];
-        Regs {
-            r32: &mut self.r32[frame.r32..],
-            r64: &mut self.r64[frame.r64..],
-            preds: &mut self.preds[frame.preds..],
-        }
+        Regs { r32: &mut self.r32[frame.r32..], r64: &mut self.r64[frame.r64..], preds: &mut self.preds[frame.preds..] }
     }
 
     /// Begins a frame; `false` if there is no local memory for it.
-    fn enter(
-        &mut self,
-        launch: &LaunchState<'_>,
-        function: u32,
-        mask: u32,
-        call: Option<(u32, u32)>,
-    ) -> bool {
+    fn enter(&mut self, launch: &LaunchState<'_>, function: u32, mask: u32, call: Option<(u32, u32)>) -> bool {
         let func = &launch.program.functions[function as usize];
-        let mut frame = Frame {
-            function,
-            call,
-            live: true,
-            ..Frame::default()
-        };
+        let mut frame = Frame { function, call, live: true, ..Frame::default() };
         if let Some((caller, _)) = call {
             let caller = self.frames[caller as usize];
             let below = &launch.program.functions[caller.function as usize];
@@ -271,14 +253,7 @@ impl WarpState {
 
     /// Fills the registers of a frame that begins with the lanes of `mask`; `again`, only those that differ between
     /// blocks.
-    fn fill(
-        &mut self,
-        launch: &LaunchState<'_>,
-        func: &Func,
-        frame: Frame,
-        mask: u32,
-        again: bool,
-    ) {
+    fn fill(&mut self, launch: &LaunchState<'_>, func: &Func, frame: Frame, mask: u32, again: bool) {
         for filled in &func.frame_init {
             let differs = matches!(
                 filled.init,
@@ -288,9 +263,7 @@ impl WarpState {
                 continue;
             }
             // A fast path for the registers that differ between blocks.
-            if let (FrameInit::Special(Special::Ctaid(axis)), Reg::R32(reg), ALL) =
-                (filled.init, filled.reg, mask)
-            {
+            if let (FrameInit::Special(Special::Ctaid(axis)), Reg::R32(reg), ALL) = (filled.init, filled.reg, mask) {
                 self.r32[frame.r32 + reg.0 as usize] = [self.block[axis as usize]; LANES];
                 continue;
             }
@@ -333,9 +306,7 @@ impl WarpState {
             Special::Zero => [0; LANES],
             Special::Clusterid(axis) => [self.cluster[axis as usize]; LANES],
             Special::Nclusterid(axis) => [launch.clusters()[axis as usize]; LANES],
-            Special::ClusterCtaid(axis) => {
-                [self.block[axis as usize] % launch.cluster[axis as usize]; LANES]
-            }
+            Special::ClusterCtaid(axis) => [self.block[axis as usize] % launch.cluster[axis as usize]; LANES],
             Special::ClusterNctaid(axis) => [launch.cluster[axis as usize]; LANES],
             Special::ClusterCtarank => [self.rank; LANES],
             Special::ClusterNctarank => [launch.cluster_blocks(); LANES],
@@ -355,14 +326,7 @@ impl WarpState {
         }
     }
 
-    fn call(
-        &mut self,
-        launch: &LaunchState<'_>,
-        pc: u32,
-        function: u32,
-        call: &Call,
-        active: u32,
-    ) -> bool {
+    fn call(&mut self, launch: &LaunchState<'_>, pc: u32, function: u32, call: &Call, active: u32) -> bool {
         let caller = self.top().frame;
         if !self.enter(launch, function, active, Some((caller, pc))) {
             return false;

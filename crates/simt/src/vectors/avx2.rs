@@ -1,10 +1,9 @@
 //! [`Vectors`] for CPUs with AVX2.
 
 use std::arch::x86_64::{
-    __m256i, _mm_cvtsi32_si128, _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi64,
-    _mm256_cmpgt_epi64, _mm256_movemask_pd, _mm256_or_si256, _mm256_permute4x64_epi64,
-    _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_sllv_epi64, _mm256_srl_epi64,
-    _mm256_srli_epi64, _mm256_sub_epi64, _mm256_testz_si256, _mm256_xor_si256,
+    __m256i, _mm_cvtsi32_si128, _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi64, _mm256_cmpgt_epi64,
+    _mm256_movemask_pd, _mm256_or_si256, _mm256_permute4x64_epi64, _mm256_set1_epi64x, _mm256_setzero_si256,
+    _mm256_sllv_epi64, _mm256_srl_epi64, _mm256_srli_epi64, _mm256_sub_epi64, _mm256_testz_si256, _mm256_xor_si256,
 };
 
 use super::{HALF, Pattern, Steps, Vectors};
@@ -52,9 +51,7 @@ const RAMPS: [[u64; HALF]; 8] = {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn patterns(at: &Lanes64, bytes: u32) -> Option<[Pattern; 2]> {
-    let ramp = RAMPS[bytes.trailing_zeros() as usize % RAMPS.len()]
-        .as_chunks::<4>()
-        .0;
+    let ramp = RAMPS[bytes.trailing_zeros() as usize % RAMPS.len()].as_chunks::<4>().0;
     let halves = at.as_chunks::<HALF>().0;
     Some([pattern(&halves[0], ramp)?, pattern(&halves[1], ramp)?])
 }
@@ -101,10 +98,7 @@ fn steps(at: &Lanes64, shift: u32) -> Steps {
     // Addresses are less than 2^63, so that a signed comparison tells which is less.
     let step = |now: __m256i, before: __m256i| {
         let same = _mm256_cmpeq_epi64(now, before);
-        let (over, under) = (
-            _mm256_srl_epi64(now, shift),
-            _mm256_srl_epi64(before, shift),
-        );
+        let (over, under) = (_mm256_srl_epi64(now, shift), _mm256_srl_epi64(before, shift));
         let within = _mm256_cmpeq_epi64(over, under);
         let less = _mm256_cmpgt_epi64(before, now);
         [bits(same) ^ 0xf, bits(within) ^ 0xf, bits(less)]
@@ -121,11 +115,7 @@ fn steps(at: &Lanes64, shift: u32) -> Steps {
         }
     }
     let [moves, crosses, descends] = masks;
-    Steps {
-        moves,
-        crosses,
-        descends,
-    }
+    Steps { moves, crosses, descends }
 }
 
 #[inline]

@@ -26,30 +26,20 @@ fn each_of_several_launches_has_counters() {
     let ended = run(&format!("{DOUBLE_AND_FILL} --json"));
     let value: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
     let entries = value["launches"].as_array().unwrap().iter();
-    assert!(
-        entries
-            .map(|own| &own["entry"])
-            .eq(["_Z5scalePf", "_Z4fill5RangePj"])
-    );
+    assert!(entries.map(|own| &own["entry"]).eq(["_Z5scalePf", "_Z4fill5RangePj"]));
     let instructions = &value["launches"][1]["counters"]["ptx_inst_executed.sum"];
     assert_eq!(instructions, 11);
     assert_eq!(value["buffers"]["2"], serde_json::json!([4, 12, 14, 16]));
 
     let ended = run(&format!("{DOUBLE_AND_FILL} --count"));
-    let heads: Vec<&str> = ended
-        .out
-        .lines()
-        .filter(|line| line.ends_with(':'))
-        .collect();
+    let heads: Vec<&str> = ended.out.lines().filter(|line| line.ends_with(':')).collect();
     assert_eq!(heads, ["scale(float*):", "fill(Range, unsigned int*):"]);
 }
 
 #[test]
 fn a_fault_ends_the_launches_and_names_the_variable() {
-    let ended = run(
-        "--arg f32[4]=iota --print 0 --launch 'scale grid=1 block=4' \
-         'beyond<float> grid=1 block=1 args=' 'scale grid=1 block=4'",
-    );
+    let ended = run("--arg f32[4]=iota --print 0 --launch 'scale grid=1 block=4' \
+         'beyond<float> grid=1 block=1 args=' 'scale grid=1 block=4'");
     assert_eq!(ended.code, 1);
     assert_eq!(ended.err.matches(" ran in ").count(), 1, "{}", ended.err);
     let fault = "0 bytes past the end of variable `calls` of 4 bytes, in kernel `beyond<float>()`";

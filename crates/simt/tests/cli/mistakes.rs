@@ -66,10 +66,7 @@ const LAUNCHES_AND_SYMBOLS: &str = "
 
 /// `simt run variables.ptx --entry scale …`
 fn scale(line: &str) -> Ended {
-    run_file(
-        VARIABLES,
-        &format!("--entry scale --grid 1 --block 1 {line}"),
-    )
+    run_file(VARIABLES, &format!("--entry scale --grid 1 --block 1 {line}"))
 }
 
 #[test]
@@ -116,10 +113,7 @@ fn files_that_are_no_ptx_are_refused_with_their_place() {
     let head = ".version 8.0\n.target sm_80\n.address_size";
     for (bytes, words) in [
         (format!("{head} 64\n.entry k( {{\n").as_bytes(), "x.ptx:4:"),
-        (
-            format!("{head} 64\n.entry k( {{\n").as_bytes(),
-            ".entry k( {",
-        ),
+        (format!("{head} 64\n.entry k( {{\n").as_bytes(), ".entry k( {"),
         (b"\x7fELF\x02\x01\xff", "this is an ELF file"),
         (b"ok\xff", "byte 2 is not UTF-8"),
         (format!("{head} 32\n").as_bytes(), "only .address_size 64"),
@@ -145,11 +139,7 @@ fn help_that_cannot_be_written_is_a_failure() {
     let mut err = Vec::new();
     let words = ["simt".into(), "--help".into()];
     assert_eq!(simt::cli::main(words, &mut Full, &mut err), 2);
-    assert!(
-        String::from_utf8(err)
-            .unwrap()
-            .contains("cannot write the output")
-    );
+    assert!(String::from_utf8(err).unwrap().contains("cannot write the output"));
 }
 
 proptest! {

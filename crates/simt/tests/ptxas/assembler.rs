@@ -78,9 +78,7 @@ fn batch(ptxas: &Found, target: &str, cases: &[String]) -> Vec<Option<String>> {
             }
         }
         // What is refused late has the line of the kernel: halves find it.
-        let left: Vec<usize> = (0..cases.len())
-            .filter(|&at| refused[at].is_none())
-            .collect();
+        let left: Vec<usize> = (0..cases.len()).filter(|&at| refused[at].is_none()).collect();
         if let Some(why) = outside {
             if let [only] = left[..] {
                 refused[only] = Some(why);
@@ -123,9 +121,7 @@ fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, String> {
         if why.trim_start().starts_with("warning") || why.trim_start().starts_with("info") {
             continue;
         }
-        found
-            .entry(number.parse().unwrap())
-            .or_insert_with(|| why.trim().to_owned());
+        found.entry(number.parse().unwrap()).or_insert_with(|| why.trim().to_owned());
     }
     if !done.status.success() && found.is_empty() {
         // It has died.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use simt::{LoadError, Module};
 
-const TYPES: &str = "u8|s8|b8|u16|s16|b16|u32|s32|b32|u64|s64|b64|f16|f16x2|bf16|bf16x2|f32|f64|u16x2|s16x2|tf32|pred|b128|f32x2";
+const TYPES: &str =
+    "u8|s8|b8|u16|s16|b16|u32|s32|b32|u64|s64|b64|f16|f16x2|bf16|bf16x2|f32|f64|u16x2|s16x2|tf32|pred|b128|f32x2";
 
 /// Modifiers that stand for each other in mutants.
 const GROUPS: [&str; 10] = [
@@ -43,9 +44,7 @@ const REGISTERS: [(&str, &str); 11] = [
 /// The text before and behind an instruction, with the registers that are chosen.
 fn around(target: &str, registers: impl Fn(&str) -> bool) -> (String, String) {
     let chosen = REGISTERS.iter().filter(|(name, _)| registers(name));
-    let registers: String = chosen
-        .map(|(name, ty)| format!(".reg .{ty} {name}<8>;\n"))
-        .collect();
+    let registers: String = chosen.map(|(name, ty)| format!(".reg .{ty} {name}<8>;\n")).collect();
     let before = format!(
         ".version 9.0\n.target {target}\n.address_size 64\n.global .align 16 .b32 gl[64];\n\
          .const .align 16 .b32 co[64];\n.shared .align 16 .b32 sh[64];\n.func f() {{ ret; }}\n\
@@ -82,12 +81,10 @@ pub(crate) fn refusal(text: &str) -> Option<String> {
     match Module::from_ptx(text) {
         Err(LoadError::Parse(error)) => Some(error.message),
         Err(error) => Some(error.to_string()),
-        Ok(module) => module
-            .kernels()
-            .find_map(|name| match module.function(name) {
-                Err(LoadError::Refused { error, .. }) => Some(error.message),
-                other => other.err().map(|error| error.to_string()),
-            }),
+        Ok(module) => module.kernels().find_map(|name| match module.function(name) {
+            Err(LoadError::Refused { error, .. }) => Some(error.message),
+            other => other.err().map(|error| error.to_string()),
+        }),
     }
 }
 
@@ -113,13 +110,7 @@ fn register(ty: &str) -> &'static str {
         "f64" => "%fd",
         "b128" => "%rq",
         "u64" | "s64" | "b64" | "f32x2" => "%rd",
-        ty if ty.ends_with('8')
-            || ty.ends_with("16")
-            || ty.ends_with("m3x2")
-            || ty.ends_with("m2x2") =>
-        {
-            "%h"
-        }
+        ty if ty.ends_with('8') || ty.ends_with("16") || ty.ends_with("m3x2") || ty.ends_with("m2x2") => "%h",
         _ => "%r",
     }
 }
@@ -131,9 +122,7 @@ fn is_type(word: &str) -> bool {
 /// The items of a choice; `\|` is no separator.
 fn choices(text: &str) -> Vec<String> {
     let text = text.replace("\\|", "\u{1}");
-    text.split('|')
-        .map(|item| item.replace('\u{1}', "|"))
-        .collect()
+    text.split('|').map(|item| item.replace('\u{1}', "|")).collect()
 }
 
 fn expand(row: &str) -> Vec<String> {
@@ -142,21 +131,12 @@ fn expand(row: &str) -> Vec<String> {
     };
     let (inner, behind) = rest.split_once(')').unwrap();
     let behind = expand(behind);
-    choices(inner)
-        .iter()
-        .flat_map(|choice| {
-            behind
-                .iter()
-                .map(move |rest| format!("{before}{choice}{rest}"))
-        })
-        .collect()
+    choices(inner).iter().flat_map(|choice| behind.iter().map(move |rest| format!("{before}{choice}{rest}"))).collect()
 }
 
 /// All instructions that the rows stand for.
 pub(crate) fn forms(rows: &str) -> Vec<String> {
-    let rows = rows
-        .lines()
-        .filter(|row| !row.starts_with('#') && !row.is_empty());
+    let rows = rows.lines().filter(|row| !row.starts_with('#') && !row.is_empty());
     rows.flat_map(|row| expand(&row.replace("{T}", &format!("({TYPES})"))))
         .map(|case| {
             let (opcode, operands) = case.split_once(' ').unwrap_or((&case, ""));
@@ -177,17 +157,12 @@ pub(crate) fn is_doubled(case: &str) -> bool {
 }
 
 fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    }) >> 7
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)) >> 7
 }
 
 /// One of so many cases, always the same ones.
 pub(crate) fn sample(cases: Vec<String>, of: u64) -> Vec<String> {
-    cases
-        .into_iter()
-        .filter(|case| hash(case).is_multiple_of(of))
-        .collect()
+    cases.into_iter().filter(|case| hash(case).is_multiple_of(of)).collect()
 }
 
 /// A few cases of each opcode and number of operands.
@@ -195,10 +170,7 @@ pub(crate) fn few_of_each(cases: Vec<String>) -> Vec<String> {
     let mut groups: BTreeMap<(String, usize), Vec<String>> = BTreeMap::new();
     for case in cases {
         let name = case.split([' ', '.', ';']).next().unwrap().to_owned();
-        groups
-            .entry((name, case.matches(',').count()))
-            .or_default()
-            .push(case);
+        groups.entry((name, case.matches(',').count())).or_default().push(case);
     }
     let few = |mut cases: Vec<String>| {
         cases.sort_by_key(|case| hash(case));
@@ -231,16 +203,9 @@ fn split_operands(text: &str) -> Vec<String> {
 
 /// Variants of an instruction: most are wrong.
 pub(crate) fn variants(case: &str) -> Vec<String> {
-    let (opcode, rest) = case
-        .trim_end_matches(';')
-        .split_once(' ')
-        .unwrap_or((case.trim_end_matches(';'), ""));
+    let (opcode, rest) = case.trim_end_matches(';').split_once(' ').unwrap_or((case.trim_end_matches(';'), ""));
     let words: Vec<&str> = opcode.split('.').collect();
-    let operands = if rest.is_empty() {
-        vec![]
-    } else {
-        split_operands(rest)
-    };
+    let operands = if rest.is_empty() { vec![] } else { split_operands(rest) };
     let mut all = Vec::new();
     let mut push = |words: &[&str], operands: &[String]| {
         let case = format!("{} {};", words.join("."), operands.join(", "));

@@ -88,11 +88,7 @@ fn instructions() {
     for (case, verdict) in all.iter().zip(verdicts) {
         found.compare(case, cases::simt(case), verdict);
     }
-    eprintln!(
-        "{} instructions, {} known differences",
-        all.len(),
-        found.explained.len()
-    );
+    eprintln!("{} instructions, {} known differences", all.len(), found.explained.len());
     found.assert_known();
 }
 
@@ -105,11 +101,7 @@ fn modules() {
     let all: Vec<&str> = rows.filter(|row| !row.starts_with('#')).collect();
     let texts: Vec<String> = all.iter().map(|row| cases::module(row)).collect();
     let mut found = Disagreements::default();
-    for ((row, text), verdict) in all
-        .iter()
-        .zip(&texts)
-        .zip(assembler::modules(&ptxas, &texts))
-    {
+    for ((row, text), verdict) in all.iter().zip(&texts).zip(assembler::modules(&ptxas, &texts)) {
         found.compare(row, cases::refusal(text), verdict);
     }
     found.assert_known();
@@ -118,16 +110,9 @@ fn modules() {
 /// A kernel has the registers that it declares, and no others that an instruction could take by accident.
 #[test]
 fn instructions_need_the_registers_that_they_name() {
-    let config = Config {
-        threads: 1,
-        max_instructions: 1000,
-        ..Config::default()
-    };
+    let config = Config { threads: 1, max_instructions: 1000, ..Config::default() };
     let mut machine = Machine::new(config).unwrap();
-    let forms = cases::sample(
-        cases::forms(include_str!("forms.txt")),
-        if full() { 1 } else { 4 },
-    );
+    let forms = cases::sample(cases::forms(include_str!("forms.txt")), if full() { 1 } else { 4 });
     for case in forms.iter().filter(|case| cases::simt(case).is_none()) {
         let module = Module::from_ptx(cases::alone(case)).unwrap();
         // Those that read a parameter have none.

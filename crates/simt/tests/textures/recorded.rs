@@ -60,9 +60,7 @@ impl<'a> Case<'a> {
         let mut image = Image::packed(0, format(channels, number(6), number(7)), sides);
         image.layers = (number(4) > 0).then_some(number(4));
         let values = words[13..].iter().map(|four| {
-            let mut found = four
-                .split(',')
-                .map(|hex| u32::from_str_radix(hex, 16).unwrap());
+            let mut found = four.split(',').map(|hex| u32::from_str_radix(hex, 16).unwrap());
             [(); 4].map(|()| found.next().unwrap())
         });
         Self {
@@ -132,11 +130,7 @@ impl<'a> Case<'a> {
     /// How many fetches differ, and the first that does.
     fn differences(&self, module: &Module) -> (usize, Option<String>) {
         let mut random = Random(self.seed);
-        let mut machine = Machine::new(Config {
-            threads: 1,
-            ..Config::default()
-        })
-        .unwrap();
+        let mut machine = Machine::new(Config { threads: 1, ..Config::default() }).unwrap();
         let data = machine.upload(&self.data(&mut random)).unwrap();
         let (points, numbers) = self.coordinates(&mut random);
         let mut texture = self.texture;
@@ -152,16 +146,8 @@ impl<'a> Case<'a> {
         };
         let kernel = module.function(&name).unwrap();
         let out = machine.zeroed::<[u32; 4]>(COUNT).unwrap();
-        let inputs = (
-            machine.upload(&points).unwrap(),
-            machine.upload(&numbers).unwrap(),
-        );
-        let args = [
-            handle.unwrap().into(),
-            inputs.0.into(),
-            inputs.1.into(),
-            out.into(),
-        ];
+        let inputs = (machine.upload(&points).unwrap(), machine.upload(&numbers).unwrap());
+        let args = [handle.unwrap().into(), inputs.0.into(), inputs.1.into(), out.into()];
         let launch = Launch::new(&kernel, [1, 1, 1], [COUNT as u32, 1, 1], &args);
         machine.launch(&launch).unwrap();
         let found = machine.read(out).unwrap();

@@ -41,10 +41,8 @@ pub struct Change {
 }
 
 /// The effect when instructions of the first kind become instructions of the second in the machine code.
-const TURNS: [(Kind, Kind, Effect); 2] = [
-    (Kind::Atom, Kind::Red, Effect::Resultless),
-    (Kind::Atoms, Kind::AtomsPopc, Effect::Counted),
-];
+const TURNS: [(Kind, Kind, Effect); 2] =
+    [(Kind::Atom, Kind::Red, Effect::Resultless), (Kind::Atoms, Kind::AtomsPopc, Effect::Counted)];
 
 impl Accesses {
     /// The changes that `ptxas` made, kind by kind; empty when the machine code has the PTX's instructions one to one.
@@ -52,12 +50,7 @@ impl Accesses {
     pub fn changes(&self) -> Vec<Change> {
         let turns = TURNS.into_iter().filter_map(|(from, to, effect)| {
             let count = self.turned(from, to);
-            (count > 0).then_some(Change {
-                kind: from,
-                effect,
-                ptx: count,
-                sass: count,
-            })
+            (count > 0).then_some(Change { kind: from, effect, ptx: count, sass: count })
         });
         let others = Kind::ALL.iter().filter_map(|&kind| self.change(kind));
         turns.chain(others).collect()
@@ -99,47 +92,29 @@ impl Accesses {
             std::cmp::Ordering::Less if bytes.is_eq() => Effect::Split,
             std::cmp::Ordering::Less => Effect::Copied,
         };
-        Some(Change {
-            kind,
-            effect,
-            ptx,
-            sass,
-        })
+        Some(Change { kind, effect, ptx, sass })
     }
 }
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kind,
-            effect,
-            ptx,
-            sass,
-        } = self;
+        let Self { kind, effect, ptx, sass } = self;
         let name = kind.name();
         match effect {
             Effect::Widened => write!(f, "{ptx} {name} of the PTX are {sass} wider ones in SASS"),
-            Effect::Split => write!(
-                f,
-                "{ptx} {name} of the PTX are {sass} narrower ones in SASS"
-            ),
-            Effect::Removed => write!(
-                f,
-                "{} of the PTX's {ptx} {name} are not in SASS",
-                ptx - sass
-            ),
-            Effect::Copied => write!(
-                f,
-                "{ptx} {name} of the PTX are {sass} in SASS, copied or spilled"
-            ),
-            Effect::Predicated => write!(
-                f,
-                "{sass} {name} are predicated in SASS, {ptx} in the PTX: a branch became a predicate"
-            ),
-            Effect::Resultless => write!(
-                f,
-                "{ptx} atom of the PTX are RED in SASS: their results are not used"
-            ),
+            Effect::Split => write!(f, "{ptx} {name} of the PTX are {sass} narrower ones in SASS"),
+            Effect::Removed => {
+                write!(f, "{} of the PTX's {ptx} {name} are not in SASS", ptx - sass)
+            }
+            Effect::Copied => {
+                write!(f, "{ptx} {name} of the PTX are {sass} in SASS, copied or spilled")
+            }
+            Effect::Predicated => {
+                write!(f, "{sass} {name} are predicated in SASS, {ptx} in the PTX: a branch became a predicate")
+            }
+            Effect::Resultless => {
+                write!(f, "{ptx} atom of the PTX are RED in SASS: their results are not used")
+            }
             Effect::Counted => write!(
                 f,
                 "{ptx} ATOMS of the PTX are ATOMS.POPC.INC in SASS: lanes that add 1 to one word need one pass together"

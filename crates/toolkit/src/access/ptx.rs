@@ -21,8 +21,7 @@ pub fn of_ptx(ptx: &str, entry: &str) -> Option<Counts> {
 #[must_use]
 pub fn waits(ptx: &str, entry: &str) -> bool {
     let is_such = |instruction: &Instruction<'_>| {
-        let is_load =
-            access(instruction).is_some_and(|own| matches!(own.kind, Kind::Ldg | Kind::Ld));
+        let is_load = access(instruction).is_some_and(|own| matches!(own.kind, Kind::Ldg | Kind::Ld));
         let strong = ["volatile", "relaxed", "acquire"];
         is_load && strong.iter().any(|word| instruction.has(word))
     };
@@ -43,11 +42,7 @@ fn access(instruction: &Instruction<'_>) -> Option<Access> {
             let Some(&Operand::Number(Number::Integer(bytes))) = instruction.operands.get(2) else {
                 return None;
             };
-            return Some(Access {
-                kind: Kind::Ldgsts,
-                bits: u32::try_from(bytes).ok()?.checked_mul(8)?,
-                predicated,
-            });
+            return Some(Access { kind: Kind::Ldgsts, bits: u32::try_from(bytes).ok()?.checked_mul(8)?, predicated });
         }
         _ => return None,
     };
@@ -61,9 +56,5 @@ fn access(instruction: &Instruction<'_>) -> Option<Access> {
         Some(_) => return None,
     };
     let (elements, bits) = instruction.access()?;
-    Some(Access {
-        kind,
-        bits: elements.checked_mul(bits)?,
-        predicated,
-    })
+    Some(Access { kind, bits: elements.checked_mul(bits)?, predicated })
 }

@@ -41,9 +41,5 @@ fn access(line: &str) -> Option<Access> {
         "256" => Some(256),
         _ => None,
     });
-    Some(Access {
-        kind,
-        bits: bits.unwrap_or(32),
-        predicated,
-    })
+    Some(Access { kind, bits: bits.unwrap_or(32), predicated })
 }

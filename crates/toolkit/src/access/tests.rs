@@ -45,17 +45,11 @@ $L2: ret;
 #[test]
 fn ptx_by_kind_width_and_predicate() {
     let counts = of_ptx(PTX, "entry").unwrap().to_string();
-    assert_eq!(
-        counts,
-        "1 @P LDG.8, 2 LDG.128, 1 STS.16, 1 LDGSTS.128, 1 ATOM.32, 1 RED.64, 1 ATOMS.32, 1 ST.32"
-    );
+    assert_eq!(counts, "1 @P LDG.8, 2 LDG.128, 1 STS.16, 1 LDGSTS.128, 1 ATOM.32, 1 RED.64, 1 ATOMS.32, 1 ST.32");
     assert_eq!(of_ptx(PTX, "entry2").unwrap().to_string(), "1 STL.32");
     assert_eq!(of_ptx(PTX, "other").unwrap().to_string(), "1 LDG.64");
     assert_eq!(of_ptx(PTX, "entr"), None);
-    assert_eq!(
-        of_ptx(".entry open() { ld.global.b32 %r1, [%rd1];", "open"),
-        None
-    );
+    assert_eq!(of_ptx(".entry open() { ld.global.b32 %r1, [%rd1];", "open"), None);
 }
 
 #[test]
@@ -100,10 +94,7 @@ const SASS: &str = "\
 #[test]
 fn sass_by_kind_width_and_predicate() {
     let counts = of_sass(SASS, "entry").unwrap();
-    assert_eq!(
-        counts.to_string(),
-        "1 LDG.8, 1 @P LDG.64, 1 LDG.128, 1 LDGSTS.128, 1 @P RED.64, 1 ATOMS.POPC.INC.32"
-    );
+    assert_eq!(counts.to_string(), "1 LDG.8, 1 @P LDG.64, 1 LDG.128, 1 LDGSTS.128, 1 @P RED.64, 1 ATOMS.POPC.INC.32");
     assert_eq!((counts.of(Kind::Ldg), counts.predicated(Kind::Ldg)), (3, 1));
     assert_eq!(counts.bytes(Kind::Ldg), 25);
     assert_eq!(of_sass(SASS, "entr"), None);
@@ -111,11 +102,7 @@ fn sass_by_kind_width_and_predicate() {
 
 fn accesses(ptx: &[(Kind, u32, bool)], sass: &[(Kind, u32, bool)]) -> Vec<String> {
     let counts = |forms: &[(Kind, u32, bool)]| {
-        let access = |&(kind, bits, predicated)| Access {
-            kind,
-            bits,
-            predicated,
-        };
+        let access = |&(kind, bits, predicated)| Access { kind, bits, predicated };
         forms.iter().map(access).collect()
     };
     let (ptx, sass) = (counts(ptx), counts(sass));
@@ -131,26 +118,10 @@ fn what_ptxas_did_in_words() {
     let wide = (Ldg, 128, false);
     let (predicated, plain) = (|kind| (kind, 32, true), |kind| (kind, 32, false));
     for (ptx, sass, words) in [
-        (
-            &[narrow; 4][..],
-            &[wide][..],
-            "4 LDG of the PTX are 1 wider ones in SASS",
-        ),
-        (
-            &[wide],
-            &[narrow; 4],
-            "1 LDG of the PTX are 4 narrower ones in SASS",
-        ),
-        (
-            &[narrow; 4],
-            &[narrow; 3],
-            "1 of the PTX's 4 LDG are not in SASS",
-        ),
-        (
-            &[narrow],
-            &[narrow; 4],
-            "1 LDG of the PTX are 4 in SASS, copied or spilled",
-        ),
+        (&[narrow; 4][..], &[wide][..], "4 LDG of the PTX are 1 wider ones in SASS"),
+        (&[wide], &[narrow; 4], "1 LDG of the PTX are 4 narrower ones in SASS"),
+        (&[narrow; 4], &[narrow; 3], "1 of the PTX's 4 LDG are not in SASS"),
+        (&[narrow], &[narrow; 4], "1 LDG of the PTX are 4 in SASS, copied or spilled"),
         (
             &[plain(Sts); 2],
             &[predicated(Sts), plain(Sts)],
@@ -188,10 +159,7 @@ fn a_real_entry_before_and_after() {
     let accesses = of_entry(&ptxas, &nvdisasm, ptx, "k", "sm_80").unwrap();
     let counts = accesses.ptx.to_string();
     assert_eq!(counts, "1 LDG.32, 1 LDS.32, 4 STS.32, 1 ATOM.32");
-    assert_eq!(
-        [Kind::Ldg, Kind::Red].map(|kind| accesses.sass.of(kind)),
-        [0, 1]
-    );
+    assert_eq!([Kind::Ldg, Kind::Red].map(|kind| accesses.sass.of(kind)), [0, 1]);
     let changes: Vec<String> = accesses.changes().iter().map(ToString::to_string).collect();
     for expected in [
         "1 atom of the PTX are RED in SASS: their results are not used",
@@ -200,10 +168,7 @@ fn a_real_entry_before_and_after() {
     ] {
         assert!(changes.contains(&expected.to_owned()), "{changes:?}");
     }
-    assert!(matches!(
-        of_entry(&ptxas, &nvdisasm, ptx, "j", "sm_80"),
-        Err(Error::Unread { .. })
-    ));
+    assert!(matches!(of_entry(&ptxas, &nvdisasm, ptx, "j", "sm_80"), Err(Error::Unread { .. })));
 }
 
 proptest! {

@@ -50,10 +50,7 @@ fn an_architecture_that_is_none_is_told_with_those_that_are() {
         let Err(error @ Error::UnknownArch { .. }) = usages(&ptxas, TWO, arch) else {
             panic!("{arch} is known");
         };
-        let (text, why) = (
-            error.to_string(),
-            format!("knows no {arch}; it knows sm_75, "),
-        );
+        let (text, why) = (error.to_string(), format!("knows no {arch}; it knows sm_75, "));
         assert!(text.contains(&why), "{text}");
     }
 }
@@ -85,11 +82,7 @@ fn machine_code_of_one_entry() {
 
 #[test]
 fn a_program_that_is_not_there_is_named() {
-    let nowhere = Found {
-        path: "/nowhere/ptxas".into(),
-        version: "13.5".into(),
-        origin: "nowhere".into(),
-    };
+    let nowhere = Found { path: "/nowhere/ptxas".into(), version: "13.5".into(), origin: "nowhere".into() };
     let error = usages(&nowhere, TWO, "sm_90").unwrap_err().to_string();
     assert!(error.starts_with("cannot run /nowhere/ptxas: "), "{error}");
 }

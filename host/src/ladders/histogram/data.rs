@@ -28,13 +28,11 @@ impl Data {
             return Ok(Self::Generated(generated[place]));
         }
         let mut bytes = Vec::new();
-        File::open(name)
-            .and_then(|file| file.take(most).read_to_end(&mut bytes))
-            .map_err(|error| {
-                Error::BadValue(format!(
-                    "cannot read {name}: {error}; --data takes uniform, skewed, constant or the path of a file"
-                ))
-            })?;
+        File::open(name).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(|error| {
+            Error::BadValue(format!(
+                "cannot read {name}: {error}; --data takes uniform, skewed, constant or the path of a file"
+            ))
+        })?;
         Ok(Self::File(bytes))
     }
 }

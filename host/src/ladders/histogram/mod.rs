@@ -87,27 +87,17 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
             let length = bytes.len() as u64;
             let n = given.unwrap_or(length);
             if n > MAX_ELEMENTS {
-                let takes = format!(
-                    "0 to {MAX_ELEMENTS}, and {name} has more; --n says how many of them to take"
-                );
+                let takes = format!("0 to {MAX_ELEMENTS}, and {name} has more; --n says how many of them to take");
                 return Err(out_of_bounds(n, &takes));
             }
             if n > length {
-                return Err(out_of_bounds(
-                    n,
-                    &format!("0 to {length}, the bytes of {name}"),
-                ));
+                return Err(out_of_bounds(n, &format!("0 to {length}, the bytes of {name}")));
             }
             n
         }
     };
     let generated = OnceLock::new();
-    Ok(Box::new(Histogram {
-        n,
-        name,
-        data,
-        generated,
-    }))
+    Ok(Box::new(Histogram { n, name, data, generated }))
 }
 
 struct Histogram {
@@ -152,10 +142,7 @@ impl Problem for Histogram {
     }
 
     fn buffers(&self) -> Vec<Buffer> {
-        vec![
-            Buffer::new(Role::Input, self.n),
-            Buffer::new(Role::Sum, BINS as u64 * 4),
-        ]
+        vec![Buffer::new(Role::Input, self.n), Buffer::new(Role::Sum, BINS as u64 * 4)]
     }
 
     fn input(&self, index: usize) -> &[u8] {
@@ -163,9 +150,7 @@ impl Problem for Histogram {
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        Verdict::of_elements(outputs, &counts(self.input()), |byte| {
-            format!("the count of byte {byte:#04x}")
-        })
+        Verdict::of_elements(outputs, &counts(self.input()), |byte| format!("the count of byte {byte:#04x}"))
     }
 }
 

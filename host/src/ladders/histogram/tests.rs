@@ -19,18 +19,12 @@ fn the_data_are_what_they_are_called() {
         let problem = of(&Options::default().with("n", 65_536).with("data", data)).unwrap();
         let counts = counts(problem.input(0));
         assert_eq!(counts.iter().sum::<u32>(), 65_536, "{data}");
-        (
-            counts.iter().max().copied().unwrap(),
-            counts.iter().filter(|&&c| c > 0).count(),
-        )
+        (counts.iter().max().copied().unwrap(), counts.iter().filter(|&&c| c > 0).count())
     };
     let (most, values) = share("uniform");
     assert!(most < 350 && values == 256, "{most} {values}");
     let (most, values) = share("skewed");
-    assert!(
-        (32_000..33_500).contains(&most) && values > 10,
-        "{most} {values}"
-    );
+    assert!((32_000..33_500).contains(&most) && values > 10, "{most} {values}");
     assert_eq!(share("constant"), (65_536, 1));
 }
 
@@ -57,10 +51,7 @@ fn a_file_is_counted_whole_or_to_a_size() {
     let path = file.path().to_str().unwrap();
     let data = Options::default().with("data", path);
     let problem = of(&data).unwrap();
-    assert_eq!(
-        (problem.input(0), problem.shape()),
-        (&b"hello world"[..], vec![11])
-    );
+    assert_eq!((problem.input(0), problem.shape()), (&b"hello world"[..], vec![11]));
     let settled = problem.resolved_options(LADDER.complete(&data).unwrap());
     assert_eq!(settled.get("n").unwrap().to_string(), "11");
     assert_eq!(of(&data.clone().with("n", 5)).unwrap().input(0), b"hello");
@@ -76,10 +67,7 @@ fn what_cannot_be_is_refused() {
         assert!(!error.is_failure());
     };
     let none = Options::default;
-    refused(
-        none().with("data", "no/such"),
-        "cannot read no/such: No such file",
-    );
+    refused(none().with("data", "no/such"), "cannot read no/such: No such file");
     refused(none().with("data", "."), "cannot read .: Is a directory");
     refused(none().with("n", "2^31"), "n = 2147483648 is out of bounds");
     refused(none().with("n", "-1"), "`-1` is not a size");

@@ -48,24 +48,9 @@ pub(super) const LADDER: Ladder = Ladder {
     summary: "the product of two matrices of 32-bit floats, m × k and k × n",
     rungs: kernels_gpu::matmul::RUNGS,
     options: &[
-        Opt::size(
-            "m",
-            "M",
-            "1024",
-            "Rows of the first matrix, and of the product",
-        ),
-        Opt::size(
-            "n",
-            "N",
-            "1024",
-            "Columns of the second matrix, and of the product",
-        ),
-        Opt::size(
-            "k",
-            "K",
-            "1024",
-            "Columns of the first matrix, and rows of the second",
-        ),
+        Opt::size("m", "M", "1024", "Rows of the first matrix, and of the product"),
+        Opt::size("n", "N", "1024", "Columns of the second matrix, and of the product"),
+        Opt::size("k", "K", "1024", "Columns of the first matrix, and rows of the second"),
     ],
     blocks: BLOCKS,
     block_rule: "16x16 or 32x32, the tiles that were compiled in (a larger one has more than 1024 threads), and \
@@ -73,29 +58,14 @@ pub(super) const LADDER: Ladder = Ladder {
     sweep,
     problem,
     shown: ShownColumns {
-        timed: &[
-            Column::Time,
-            Column::Flops,
-            Column::OverFirst,
-            Column::OverBefore,
-        ],
-        counted: &[
-            Column::Instructions,
-            Column::Read,
-            Column::Sectors,
-            Column::Wavefronts,
-            Column::Conflicts,
-        ],
+        timed: &[Column::Time, Column::Flops, Column::OverFirst, Column::OverBefore],
+        counted: &[Column::Instructions, Column::Read, Column::Sectors, Column::Wavefronts, Column::Conflicts],
         pictures: false,
     },
 };
 
 fn sweep(effort: Effort) -> Vec<Options> {
-    let sides: &[u32] = effort.pick(
-        &[1, 15, 16, 17, 100, 257, 1024],
-        &[1, 15, 16, 17, 100, 257],
-        &[1, 16, 33],
-    );
+    let sides: &[u32] = effort.pick(&[1, 15, 16, 17, 100, 257, 1024], &[1, 15, 16, 17, 100, 257], &[1, 16, 33]);
     let mut all = Vec::new();
     for m in sides {
         for n in sides {
@@ -137,8 +107,7 @@ impl Matmul {
 
     fn reference(&self) -> &Reference {
         let method = Method::of(self.sides);
-        self.reference
-            .get_or_init(|| Reference::new(method, self.inputs()))
+        self.reference.get_or_init(|| Reference::new(method, self.inputs()))
     }
 
     /// The number of words of the workspace: one for each tile of the rung with the most tiles.

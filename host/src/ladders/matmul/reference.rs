@@ -18,11 +18,7 @@ pub(super) enum Method {
 
 impl Method {
     pub(super) fn of([m, n, k]: [usize; 3]) -> Self {
-        if m as u128 * n as u128 * k as u128 <= WHOLE {
-            Self::Whole
-        } else {
-            Self::Sums
-        }
+        if m as u128 * n as u128 * k as u128 <= WHOLE { Self::Whole } else { Self::Sums }
     }
 }
 
@@ -66,9 +62,7 @@ impl Reference {
                 let pieces = found.par_chunks(AT_ONCE).zip(product.par_chunks(AT_ONCE));
                 pieces
                     .enumerate()
-                    .find_map_first(|(piece, (found, right))| {
-                        first_difference(found, right, piece * AT_ONCE)
-                    })
+                    .find_map_first(|(piece, (found, right))| first_difference(found, right, piece * AT_ONCE))
             }
             Self::Sums { weights, sums } => {
                 let scale = (1u32 << inputs.bits.product()) as f32;
@@ -91,10 +85,7 @@ impl Reference {
 fn first_difference(found: &[f32], right: &[f32], start: usize) -> Option<WrongElement> {
     let mut pairs = found.iter().zip(right).enumerate();
     let (at, (_, &right)) = pairs.find(|(_, (found, right))| found != right)?;
-    Some(WrongElement {
-        at: start + at,
-        right,
-    })
+    Some(WrongElement { at: start + at, right })
 }
 
 /// The weight of a column: 63 bits that are independent of the inputs, followed by a 1, so that a row with a single
@@ -148,9 +139,7 @@ fn product(inputs: &Inputs) -> Vec<f32> {
     let [m, n, k] = inputs.sides;
     let mut product = vec![0.0; m * n];
     let bands = product.par_chunks_mut(ROWS * n);
-    bands
-        .zip(inputs.a.par_chunks(ROWS * k))
-        .for_each(|(product, a)| band(a, &inputs.b[0], product, [n, k]));
+    bands.zip(inputs.a.par_chunks(ROWS * k)).for_each(|(product, a)| band(a, &inputs.b[0], product, [n, k]));
     product
 }
 

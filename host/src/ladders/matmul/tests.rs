@@ -80,10 +80,7 @@ fn shapes_and_tiles_that_cannot_be_are_refused() {
     let matmul = ladder("matmul").unwrap();
     let (zero, large) = ("is out of bounds", "a matrix of 65536 × 65536 is too large");
     for ([m, n, k], message) in [
-        (
-            [0, 1, 1],
-            &*format!("m = 0 {zero} for the ladder matmul: it takes 1 to"),
-        ),
+        ([0, 1, 1], &*format!("m = 0 {zero} for the ladder matmul: it takes 1 to")),
         ([1, 1, 0], &format!("k = 0 {zero}")),
         ([65_536, 1, 65_536], large),
         ([65_536, 65_536, 1], large),

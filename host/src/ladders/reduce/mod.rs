@@ -49,13 +49,7 @@ use number::{OPS, Op, TYPES};
 use reduction::Reduction;
 
 /// The powers of two from two warps to the maximum number of threads of a block.
-const BLOCKS: &[[u32; 3]] = &[
-    [64, 1, 1],
-    [128, 1, 1],
-    [256, 1, 1],
-    [512, 1, 1],
-    [1024, 1, 1],
-];
+const BLOCKS: &[[u32; 3]] = &[[64, 1, 1], [128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]];
 
 /// The smallest block. Every block's share of the input begins at a multiple of it.
 const GRAIN: u64 = 64;
@@ -90,13 +84,7 @@ pub(super) const LADDER: Ladder = Ladder {
             Column::OfPeak,
             Column::Published,
         ],
-        counted: &[
-            Column::Instructions,
-            Column::Sectors,
-            Column::Used,
-            Column::Conflicts,
-            Column::Uniform,
-        ],
+        counted: &[Column::Instructions, Column::Sectors, Column::Used, Column::Conflicts, Column::Uniform],
         pictures: false,
     },
 };
@@ -104,29 +92,15 @@ pub(super) const LADDER: Ladder = Ladder {
 fn sweep(effort: Effort) -> Vec<Options> {
     // Of the variants, only the default one is checked with all of these sizes.
     let (sizes, others): (&[u64], &[u64]) = effort.pick(
-        (
-            &[0, 1, 31, 1000, (1 << 20) + 3, (1 << 24) + 1],
-            &[0, 1, 31, 1000, (1 << 20) + 3],
-        ),
-        (
-            &[0, 1, 31, 1000, 100_003, (1 << 20) + 3, (1 << 24) + 1],
-            &[0, 1, 31, 1000, 100_003],
-        ),
+        (&[0, 1, 31, 1000, (1 << 20) + 3, (1 << 24) + 1], &[0, 1, 31, 1000, (1 << 20) + 3]),
+        (&[0, 1, 31, 1000, 100_003, (1 << 20) + 3, (1 << 24) + 1], &[0, 1, 31, 1000, 100_003]),
         (&[0, 1, 31, 1000, 100_003], &[0, 1, 1000]),
     );
     let mut all = Vec::new();
     for n in sizes {
-        for (op, word) in OPS
-            .iter()
-            .flat_map(|op| TYPES.iter().map(move |word| (*op, *word)))
-        {
+        for (op, word) in OPS.iter().flat_map(|op| TYPES.iter().map(move |word| (*op, *word))) {
             if (op, word) == USUAL || others.contains(n) {
-                all.push(
-                    Options::default()
-                        .with("n", n)
-                        .with("op", op)
-                        .with("type", word),
-                );
+                all.push(Options::default().with("n", n).with("op", op).with("type", word));
             }
         }
     }

@@ -40,9 +40,7 @@ impl<T: Number> Data<T> {
         let input = generate(n, |index| T::element(index, op));
         let all = |elements: &[T]| {
             let wide = elements.iter().map(|&element| T::Wide::from(element));
-            wide.fold(T::Wide::identity(op), |all, one| {
-                T::Wide::combine(op, all, one)
-            })
+            wide.fold(T::Wide::identity(op), |all, one| T::Wide::combine(op, all, one))
         };
         let grains = input.par_chunks(GRAIN as usize).map(all).collect();
         Self { input, grains }
@@ -54,12 +52,7 @@ impl<T: Number> Reduction<T> {
 
     pub(super) fn new(n: u64, op: Op, variant: String) -> Self {
         let data = OnceLock::new();
-        Self {
-            n,
-            op,
-            variant,
-            data,
-        }
+        Self { n, op, variant, data }
     }
 
     fn data(&self) -> &Data<T> {
@@ -195,20 +188,14 @@ impl<T: Number> Problem for Reduction<T> {
         };
         let (blocks, op) = (expected.len(), self.op.name());
         Verdict::of_output(outputs, blocks, |found: &[T]| {
-            let is_right = |(&found, &right): (&T, &T::Wide)| {
-                T::Wide::from(found).distance(right) <= self.error(items, right)
-            };
+            let is_right =
+                |(&found, &right): (&T, &T::Wide)| T::Wide::from(found).distance(right) <= self.error(items, right);
             let at = (found.iter().zip(&expected)).position(|pair| !is_right(pair))?;
             let which = match rung.single_pass {
                 true => format!("the {op}"),
                 false => format!("block {at} of {blocks}: its {op}"),
             };
-            Some(Verdict::wrong_element(
-                which,
-                &found[at],
-                found[at],
-                expected[at],
-            ))
+            Some(Verdict::wrong_element(which, &found[at], found[at], expected[at]))
         })
     }
 }

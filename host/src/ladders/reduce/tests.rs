@@ -26,12 +26,7 @@ fn right_output(problem: &dyn Problem, rung: &Rung, launch: &Launch) -> Vec<i32>
     output
 }
 
-fn verdict<T: bytemuck::Pod>(
-    problem: &dyn Problem,
-    rung: &Rung,
-    launch: &Launch,
-    output: &[T],
-) -> Verdict {
+fn verdict<T: bytemuck::Pod>(problem: &dyn Problem, rung: &Rung, launch: &Launch, output: &[T]) -> Verdict {
     problem.check(rung, launch, &output_of(output))
 }
 
@@ -48,11 +43,7 @@ fn wrong(verdict: Verdict) -> String {
 fn the_check_accepts_what_is_right_at_every_edge() {
     for n in [0, 1, 31, 63, 64, 65, 127, 1000, 4096, 4097, 100_003] {
         for block in [64, 128, 1024] {
-            for rung in [
-                "reduce_neighbored",
-                "reduce_unrolling8",
-                "reduce_smem_unroll4",
-            ] {
+            for rung in ["reduce_neighbored", "reduce_unrolling8", "reduce_smem_unroll4"] {
                 let (problem, rung, launch) = launch_of(rung, n, block);
                 let output = right_output(&*problem, rung, &launch);
                 let verdict = verdict(&*problem, rung, &launch, &output);
@@ -121,11 +112,7 @@ fn the_input_is_spread_over_all_words() {
 
 #[test]
 fn sizes_beyond_31_bits_are_refused_with_the_bound() {
-    let of_size = |n| {
-        ladder("reduce")
-            .unwrap()
-            .problem(&Options::default().with("n", n))
-    };
+    let of_size = |n| ladder("reduce").unwrap().problem(&Options::default().with("n", n));
     let text = of_size(MAX_ELEMENTS + 1).err().unwrap().to_string();
     let bounds = ["2147483648", "0 to 2147483647"];
     assert!(bounds.iter().all(|part| text.contains(part)), "{text}");
@@ -134,11 +121,7 @@ fn sizes_beyond_31_bits_are_refused_with_the_bound() {
 
 /// The results that a right kernel of a type leaves for each block, in the type's own precision and in the
 /// order of the elements.
-fn partial<T: bytemuck::Pod>(
-    problem: &dyn Problem,
-    launch: &Launch,
-    fold: impl Fn(&[T]) -> T,
-) -> Vec<T> {
+fn partial<T: bytemuck::Pod>(problem: &dyn Problem, launch: &Launch, fold: impl Fn(&[T]) -> T) -> Vec<T> {
     let input: Vec<T> = bytemuck::cast_slice(problem.input(0)).to_vec();
     let each = input.len().div_ceil(launch.blocks() as usize);
     let parts = each.next_multiple_of(launch.block[0] as usize);
@@ -147,10 +130,7 @@ fn partial<T: bytemuck::Pod>(
 
 fn of_operation(op: &str, word: &str, n: u64) -> (Box<dyn Problem>, &'static Rung, Launch) {
     let ladder = ladder("reduce").unwrap();
-    let options = Options::default()
-        .with("n", n)
-        .with("op", op)
-        .with("type", word);
+    let options = Options::default().with("n", n).with("op", op).with("type", word);
     let problem = ladder.problem(&options).unwrap();
     let rung = ladder.rung("reduce_shfl").unwrap();
     let launch = ladder.launch(rung, &*problem, None).unwrap();
@@ -188,9 +168,8 @@ fn products_are_of_many_factors_and_stay_in_range() {
     assert!(!check(&products).is_right());
 
     let (problem, rung, launch) = of_operation("product", "i64", 5000);
-    let products = partial(&*problem, &launch, |part: &[i64]| {
-        part.iter().fold(1, |all: i64, &one| all.wrapping_mul(one))
-    });
+    let products =
+        partial(&*problem, &launch, |part: &[i64]| part.iter().fold(1, |all: i64, &one| all.wrapping_mul(one)));
     assert!(!products.contains(&0), "as a product of even numbers is");
     assert!(verdict(&*problem, rung, &launch, &products).is_right());
 }
@@ -200,9 +179,8 @@ fn min_and_max_are_exact_and_ignore_nans() {
     let (problem, rung, launch) = of_operation("max", "f32", 3000);
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     assert_eq!(input.iter().filter(|x| x.is_nan()).count(), 4);
-    let mut greatest = partial(&*problem, &launch, |part: &[f32]| {
-        part.iter().copied().fold(f32::NEG_INFINITY, f32::max)
-    });
+    let mut greatest =
+        partial(&*problem, &launch, |part: &[f32]| part.iter().copied().fold(f32::NEG_INFINITY, f32::max));
     let check = |greatest: &[f32]| verdict(&*problem, rung, &launch, greatest);
     assert!(check(&greatest).is_right());
     greatest[2] = greatest[2].next_down();
@@ -214,10 +192,7 @@ fn min_and_max_are_exact_and_ignore_nans() {
 
 /// The sums of parts, of parts of parts and so on until one is left, each part `each` elements at `each`
 /// places of equal distance, with the largest magnitude on the way.
-fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(
-    input: &[u8],
-    each: usize,
-) -> (Vec<Vec<u8>>, f64) {
+fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(input: &[u8], each: usize) -> (Vec<Vec<u8>>, f64) {
     let (mut level, mut largest) = (bytemuck::cast_slice::<_, T>(input).to_vec(), 0.0f64);
     while level.len() > 1 {
         let parts = level.len().div_ceil(each);
@@ -256,10 +231,7 @@ fn the_sum_of_floats_is_the_same_in_every_order() {
             let verdict = check_whole(&*problem, &output);
             assert_eq!(verdict, Verdict::Right, "{word} by {each}");
             // A walk of 2^31 steps ends 85 times as far from its start.
-            assert!(
-                largest < f64::from(1 << bound) / 85.0,
-                "{word} by {each}: {largest}"
-            );
+            assert!(largest < f64::from(1 << bound) / 85.0, "{word} by {each}: {largest}");
         }
     }
 }
@@ -322,10 +294,7 @@ fn a_rung_that_does_not_compute_it_says_which_do() {
 
 #[test]
 fn a_launch_of_the_whole_gives_one_sum() {
-    for (name, role) in [
-        ("reduce_atomic", Role::Sum),
-        ("reduce_one_launch", Role::Output),
-    ] {
+    for (name, role) in [("reduce_atomic", Role::Sum), ("reduce_one_launch", Role::Output)] {
         let (problem, rung, launch) = launch_of(name, 100_003, 256);
         let input: Vec<i32> = bytemuck::cast_slice(problem.input(0)).to_vec();
         let sum = plain_sum(&input);

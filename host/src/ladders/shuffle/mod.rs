@@ -30,35 +30,16 @@ pub(super) const LADDER: Ladder = Ladder {
     rungs: RUNGS,
     options: &[
         Opt::word("type", "TYPE", TYPES, "What the lanes hold"),
-        Opt::size(
-            "src",
-            "LANE",
-            "2",
-            "The lane that a broadcast reads, 0 to 31",
-        ),
+        Opt::size("src", "LANE", "2", "The lane that a broadcast reads, 0 to 31"),
         Opt::size("delta", "LANES", "2", "How far values move, 0 to 31"),
-        Opt::size(
-            "mask",
-            "BITS",
-            "1",
-            "The bits of its number in which a lane's partner differs, 0 to 31",
-        ),
-        Opt::size(
-            "width",
-            "LANES",
-            "16",
-            "Lanes of a segment: 2, 4, 8, 16 or 32",
-        ),
+        Opt::size("mask", "BITS", "1", "The bits of its number in which a lane's partner differs, 0 to 31"),
+        Opt::size("width", "LANES", "16", "Lanes of a segment: 2, 4, 8, 16 or 32"),
     ],
     blocks: &[[4, 1, 1], [8, 1, 1], [16, 1, 1], [32, 1, 1]],
     block_rule: "a lane for each value (or for four, in the array): 16 values, 32 with --width 32",
     sweep,
     problem,
-    shown: ShownColumns {
-        timed: &[],
-        counted: &[],
-        pictures: true,
-    },
+    shown: ShownColumns { timed: &[], counted: &[], pictures: true },
 };
 
 fn sweep(effort: Effort) -> Vec<Options> {
@@ -87,12 +68,7 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     }
     let width = options.size("width");
     if !WIDTHS.contains(&width) {
-        return Err(Error::out_of_bounds(
-            LADDER.name,
-            "width",
-            width,
-            "2, 4, 8, 16 or 32",
-        ));
+        return Err(Error::out_of_bounds(LADDER.name, "width", width, "2, 4, 8, 16 or 32"));
     }
     Ok(Box::new(Shuffle {
         options: options.clone(),
@@ -136,8 +112,7 @@ impl Shuffle {
     }
 
     fn input(&self) -> &[u32] {
-        self.input
-            .get_or_init(|| (0..self.values()).map(|place| self.value(place)).collect())
+        self.input.get_or_init(|| (0..self.values()).map(|place| self.value(place)).collect())
     }
 
     fn argument(&self, rung: &Rung) -> u32 {
@@ -184,9 +159,7 @@ impl Problem for Shuffle {
 
     fn buffers(&self) -> Vec<Buffer> {
         let bytes = u64::from(self.values()) * 4;
-        [Role::Input, Role::Output]
-            .map(|role| Buffer::new(role, bytes))
-            .to_vec()
+        [Role::Input, Role::Output].map(|role| Buffer::new(role, bytes)).to_vec()
     }
 
     fn input(&self, index: usize) -> &[u8] {
@@ -197,12 +170,7 @@ impl Problem for Shuffle {
     }
 
     fn args(&self, rung: &Rung) -> Vec<Arg> {
-        vec![
-            Arg::Buffer(0),
-            Arg::Buffer(1),
-            Arg::U32(self.argument(rung)),
-            Arg::U32(self.width(rung)),
-        ]
+        vec![Arg::Buffer(0), Arg::Buffer(1), Arg::U32(self.argument(rung)), Arg::U32(self.width(rung))]
     }
 
     fn check(&self, rung: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
@@ -210,12 +178,7 @@ impl Problem for Shuffle {
         Verdict::of_output(outputs, expected.len(), |found: &[u32]| {
             let at = (0..expected.len()).find(|&at| found[at] != expected[at])?;
             let [shown, right] = [found[at], expected[at]].map(|bits| self.text(bits));
-            Some(Verdict::wrong_element(
-                format_args!("value {at}"),
-                &found[at],
-                shown,
-                right,
-            ))
+            Some(Verdict::wrong_element(format_args!("value {at}"), &found[at], shown, right))
         })
     }
 

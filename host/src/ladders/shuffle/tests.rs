@@ -62,13 +62,10 @@ fn what_cannot_be_is_refused_with_what_can() {
     ] {
         let error = ladder.problem(&Options::default().with(option, value));
         let text = error.err().unwrap().to_string();
-        let expected =
-            format!("{option} = {value} is out of bounds for the ladder shuffle: it takes {takes}");
+        let expected = format!("{option} = {value} is out of bounds for the ladder shuffle: it takes {takes}");
         assert_eq!(text, expected);
     }
     let (problem, rung, _) = of("shuffle_up", &Options::default());
-    let error = ladder
-        .launch(rung, &*problem, Some([32, 1, 1]))
-        .unwrap_err();
+    let error = ladder.launch(rung, &*problem, Some([32, 1, 1])).unwrap_err();
     assert!(error.to_string().contains("32 with --width 32"), "{error}");
 }

@@ -58,15 +58,7 @@ pub(super) const LADDER: Ladder = Ladder {
 
 fn sweep(effort: Effort) -> Vec<Options> {
     let large = effort.pick(4096, 1024, 64);
-    let shapes = [
-        (1, 1),
-        (1, 4097),
-        (4097, 1),
-        (31, 33),
-        (1000, 1003),
-        (large, large),
-    ]
-    .into_iter();
+    let shapes = [(1, 1), (1, 4097), (4097, 1), (31, 33), (1000, 1003), (large, large)].into_iter();
     shapes
         .filter(|(rows, cols)| effort != Effort::Least || rows * cols < 10_000)
         .map(|(rows, cols)| Options::default().with("rows", rows).with("cols", cols))
@@ -80,11 +72,7 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
         let shape = format!("{rows} × {cols}");
         return Err(Error::too_large(LADDER.name, &shape, MAX_ELEMENTS));
     }
-    Ok(Box::new(Transpose {
-        rows: rows as u32,
-        cols: cols as u32,
-        input: OnceLock::new(),
-    }))
+    Ok(Box::new(Transpose { rows: rows as u32, cols: cols as u32, input: OnceLock::new() }))
 }
 
 /// Element `index` of the input: a finite float whose bits identify its index almost uniquely.
@@ -103,8 +91,7 @@ struct Transpose {
 
 impl Transpose {
     fn input(&self) -> &[u32] {
-        self.input
-            .get_or_init(|| generate(self.elements(), element))
+        self.input.get_or_init(|| generate(self.elements(), element))
     }
 
     fn elements(&self) -> u64 {
@@ -132,9 +119,7 @@ impl Problem for Transpose {
 
     fn buffers(&self) -> Vec<Buffer> {
         let bytes = self.elements() * WORD;
-        [Role::Input, Role::Output]
-            .map(|role| Buffer::new(role, bytes))
-            .to_vec()
+        [Role::Input, Role::Output].map(|role| Buffer::new(role, bytes)).to_vec()
     }
 
     fn input(&self, index: usize) -> &[u8] {
@@ -157,8 +142,7 @@ impl Problem for Transpose {
                 true => input[at],
                 false => input[column * cols + row],
             };
-            let [shown, right] =
-                [found[at], right].map(|bits| format!("{:e}", f32::from_bits(bits)));
+            let [shown, right] = [found[at], right].map(|bits| format!("{:e}", f32::from_bits(bits)));
             let which = format_args!("row {row}, column {column} of the output");
             Some(Verdict::wrong_element(which, &found[at], shown, right))
         })
@@ -186,11 +170,9 @@ fn first_difference(found: &[u32], input: &[u32], rows: usize, cols: usize) -> O
                 .zip(columns.clone())
                 .all(|(right, column)| found[column * rows + top..][..height] == right[..height]);
             if !is_right {
-                let mut places =
-                    (0..height).flat_map(|row| columns.clone().map(move |column| (row, column)));
-                let (row, column) = places.find(|&(row, column)| {
-                    found[column * rows + top + row] != input[row * cols + column]
-                })?;
+                let mut places = (0..height).flat_map(|row| columns.clone().map(move |column| (row, column)));
+                let (row, column) =
+                    places.find(|&(row, column)| found[column * rows + top + row] != input[row * cols + column])?;
                 return Some(column * rows + top + row);
             }
         }

@@ -16,9 +16,7 @@ fn of(rung: &str, rows: u32, cols: u32) -> (Box<dyn Problem>, &'static Rung, Lau
 /// What a right kernel leaves.
 fn right(problem: &dyn Problem, rows: usize, cols: usize) -> Vec<u32> {
     let input: &[u32] = bytemuck::cast_slice(problem.input(0));
-    (0..rows * cols)
-        .map(|at| input[at % rows * cols + at / rows])
-        .collect()
+    (0..rows * cols).map(|at| input[at % rows * cols + at / rows]).collect()
 }
 
 fn why(problem: &dyn Problem, rung: &Rung, launch: &Launch, output: &[u32]) -> Option<String> {
@@ -102,10 +100,9 @@ fn the_padding_is_in_the_launch() {
 
 #[test]
 fn what_is_said_to_fit_does() {
-    for (rows, cols, share, fits) in [
-        (4096, 4096, 0.25, "--rows 2000 --cols 2000"),
-        ((1 << 31) - 1, 1, 0.01, "--rows 4000 --cols 4000"),
-    ] {
+    for (rows, cols, share, fits) in
+        [(4096, 4096, 0.25, "--rows 2000 --cols 2000"), ((1 << 31) - 1, 1, 0.01, "--rows 4000 --cols 4000")]
+    {
         let (problem, _, _) = of("transpose_smem", rows, cols);
         assert_eq!(problem.smaller(share).unwrap(), fits);
     }

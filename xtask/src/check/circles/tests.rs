@@ -8,11 +8,7 @@ fn found(files: &[(&str, &str)]) -> Vec<String> {
         let modules = modules.filter(|module| !matches!(*module, "lib" | "mod"));
         let modules = modules.map(str::to_owned).collect();
         let (shown, text) = ((*path).to_owned(), (*text).to_owned());
-        File {
-            shown,
-            modules,
-            text,
-        }
+        File { shown, modules, text }
     };
     circles(&graph(&files.iter().map(file).collect::<Vec<_>>()))
 }
@@ -37,14 +33,8 @@ fn a_circle_is_told_with_a_place_for_each_arrow() {
 fn modules_in_order_are_no_circle() {
     let files = [
         ("lib.rs", "mod a;\nmod b;\npub use a::A;"),
-        (
-            "a.rs",
-            "use crate::b::{c, a};\nuse self::inner::x;\nmod inner { use super::y; }",
-        ),
-        (
-            "b.rs",
-            "// crate::a\nconst TEXT: &str = \"crate::a\";\n#[cfg(test)]\nmod tests { use crate::a; }",
-        ),
+        ("a.rs", "use crate::b::{c, a};\nuse self::inner::x;\nmod inner { use super::y; }"),
+        ("b.rs", "// crate::a\nconst TEXT: &str = \"crate::a\";\n#[cfg(test)]\nmod tests { use crate::a; }"),
         ("b/inner.rs", "use super::a; use crate::b::a;"),
     ];
     assert_eq!(found(&files), Vec::<String>::new());
@@ -53,10 +43,7 @@ fn modules_in_order_are_no_circle() {
 #[test]
 fn a_name_of_the_root_is_one_of_its_module() {
     let files = [
-        (
-            "lib.rs",
-            "mod a;\nmod b;\npub use a::{A, deep::{B as C, D}};",
-        ),
+        ("lib.rs", "mod a;\nmod b;\npub use a::{A, deep::{B as C, D}};"),
         ("a.rs", "use super::b::B;"),
         ("b.rs", "use crate::C;"),
     ];
@@ -80,17 +67,9 @@ fn files_for_tests_may_name_anything() {
 #[test]
 fn super_counts_from_where_it_stands() {
     let inline = "mod inner { use super::super::b; }\nuse super::b;";
-    let files = [
-        ("lib.rs", ""),
-        ("a.rs", inline),
-        ("b.rs", "mod inner { use super::a; }"),
-    ];
+    let files = [("lib.rs", ""), ("a.rs", inline), ("b.rs", "mod inner { use super::a; }")];
     assert_eq!(found(&files).len(), 0, "b's inner module names b::a");
-    let files = [
-        files[0],
-        files[1],
-        ("b.rs", "mod inner { use super::super::a; }"),
-    ];
+    let files = [files[0], files[1], ("b.rs", "mod inner { use super::super::a; }")];
     assert_eq!(found(&files).len(), 1);
 }
 
@@ -100,8 +79,5 @@ fn this_workspace_has_members_and_their_sources() {
     let members = members(&manifest);
     assert!(members.contains(&"xtask".to_owned()), "{members:?}");
     let found = in_workspace(&root()).expect("every member has sources");
-    assert!(
-        !found.iter().any(|circle| circle.starts_with("xtask:")),
-        "{found:?}"
-    );
+    assert!(!found.iter().any(|circle| circle.starts_with("xtask:")), "{found:?}");
 }

@@ -4,11 +4,7 @@ use crate::profile::plan;
 use engine::run::Plan;
 use host::CATALOG;
 
-fn chosen(
-    names: &[&str],
-    given: &[OptionText],
-    block: Option<[u32; 3]>,
-) -> Result<Vec<Case>, Error> {
+fn chosen(names: &[&str], given: &[OptionText], block: Option<[u32; 3]>) -> Result<Vec<Case>, Error> {
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
     cases(&CATALOG, &names, given, block)
 }
@@ -41,16 +37,8 @@ fn what_is_given_makes_one_case() {
     assert_eq!((cases.len(), cases[0].block), (1, None));
     assert_eq!(cases[0].selection.given, given);
     let cases = chosen(&["transpose"], &[("rows", "33".to_owned())], None).unwrap();
-    let options: Vec<String> = cases[0]
-        .selection
-        .given
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    assert_eq!(
-        (cases.len(), options),
-        (1, vec!["cols=1024".into(), "rows=33".into()])
-    );
+    let options: Vec<String> = cases[0].selection.given.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!((cases.len(), options), (1, vec!["cols=1024".into(), "rows=33".into()]));
     let cases = chosen(&["reduce"], &[], Some([256, 1, 1])).unwrap();
     assert_eq!((cases.len(), cases[0].block), (1, Some([256, 1, 1])));
 }
@@ -61,8 +49,5 @@ fn what_is_not_there_is_refused() {
     assert!(error.contains("did you mean `reduce`?"), "{error}");
     let given = [("rows", "3".to_owned())];
     let error = chosen(&["reduce"], &given, None).unwrap_err().to_string();
-    assert!(
-        error.contains("--rows is an option of transpose"),
-        "{error}"
-    );
+    assert!(error.contains("--rows is an option of transpose"), "{error}");
 }

@@ -38,12 +38,7 @@ fn numbers_by_themselves() {
 
 #[test]
 fn changes_explain_what_they_touch_and_in_their_direction() {
-    let change = |kind, effect| Change {
-        kind,
-        effect,
-        ptx: 64,
-        sass: 40,
-    };
+    let change = |kind, effect| Change { kind, effect, ptx: 64, sass: 40 };
     let loads = find("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum").unwrap();
     let sectors = find("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum").unwrap();
     let used = find("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct").unwrap();
@@ -77,25 +72,14 @@ fn changes_explain_what_they_touch_and_in_their_direction() {
         let changes = [change(kind, effect)];
         let explained = |gpu| !explanations(metric, Some(100.0), Some(gpu), &changes).is_empty();
         let name = &metric.name;
-        assert_eq!(
-            explained(50.0),
-            fewer,
-            "{name}: fewer by {kind:?} {effect:?}"
-        );
-        assert_eq!(
-            explained(200.0),
-            more,
-            "{name}: more by {kind:?} {effect:?}"
-        );
+        assert_eq!(explained(50.0), fewer, "{name}: fewer by {kind:?} {effect:?}");
+        assert_eq!(explained(200.0), more, "{name}: more by {kind:?} {effect:?}");
     }
     let words = explanations(
         waves,
         Some(64.0),
         Some(32.0),
-        &[
-            change(Kind::Stg, Effect::Copied),
-            change(Kind::Lds, Effect::Widened),
-        ],
+        &[change(Kind::Stg, Effect::Copied), change(Kind::Lds, Effect::Widened)],
     );
     assert_eq!(words, ["64 LDS of the PTX are 40 wider ones in SASS"]);
 }

@@ -32,15 +32,9 @@ fn expressions_are_computed_from_the_left_and_products_first() {
 
 #[test]
 fn there_is_no_number_where_a_counter_is_missing_or_there_is_nothing_to_divide_by() {
-    for text in [
-        "none",
-        "two + none",
-        "two / none",
-        "two / zero",
-        "two where zero",
-        "two where none",
-        "none and two / zero",
-    ] {
+    for text in
+        ["none", "two + none", "two / none", "two / zero", "two where zero", "two where none", "none and two / zero"]
+    {
         assert_eq!(of(text), None, "{text}");
     }
 }

@@ -13,13 +13,7 @@ const SITE: Site = Site { function: 0, pc: 0 };
 
 /// An access to global memory by lanes at these addresses.
 fn access(kind: AccessKind, bytes: u32, mask: u32, addresses: &[u64; 32]) -> Access<'_> {
-    Access {
-        space: Space::Global,
-        kind,
-        bytes,
-        mask,
-        addresses,
-    }
+    Access { space: Space::Global, kind, bytes, mask, addresses }
 }
 
 fn of_block(block: u64) -> Warp {
@@ -40,16 +34,9 @@ fn only(traffic: &Traffic, kind: Kind) -> Accesses {
 #[test]
 fn other_spaces_and_lanes_that_rest_are_no_traffic() {
     let mut traffic = traffic(4, 1, 4, 1, 1);
-    let shared = Access {
-        space: Space::Shared,
-        ..access(AccessKind::Store, 4, u32::MAX, &[0; 32])
-    };
+    let shared = Access { space: Space::Shared, ..access(AccessKind::Store, 4, u32::MAX, &[0; 32]) };
     traffic.access(SITE, of_block(0), &shared);
-    traffic.access(
-        SITE,
-        of_block(0),
-        &access(AccessKind::Store, 4, 0, &[0; 32]),
-    );
+    traffic.access(SITE, of_block(0), &access(AccessKind::Store, 4, 0, &[0; 32]));
     assert!(traffic.accesses().is_empty());
 }
 
@@ -60,25 +47,13 @@ fn windows_are_blocks_in_their_order_whatever_thread_ran_them() {
     for block in 0..7 {
         // Each block its own burst.
         let addresses = [block * 8; 32];
-        let traffic = if block % 2 == 0 {
-            &mut first
-        } else {
-            &mut second
-        };
-        traffic.access(
-            SITE,
-            of_block(block),
-            &access(AccessKind::Reduction, 4, 1, &addresses),
-        );
+        let traffic = if block % 2 == 0 { &mut first } else { &mut second };
+        traffic.access(SITE, of_block(block), &access(AccessKind::Reduction, 4, 1, &addresses));
     }
     first.merge(second);
     let atomics = only(&first, Kind::Atomic);
     assert_eq!(atomics.requests, 7);
-    let windows: Vec<Vec<u64>> = atomics
-        .windows
-        .iter()
-        .map(|window| window.bursts_by_channel.clone())
-        .collect();
+    let windows: Vec<Vec<u64>> = atomics.windows.iter().map(|window| window.bursts_by_channel.clone()).collect();
     // Blocks 0 to 2, 3 and 4, 5 and 6.
     assert_eq!(windows, [[2, 1], [1, 1], [1, 1]]);
 }
@@ -87,19 +62,12 @@ fn windows_are_blocks_in_their_order_whatever_thread_ran_them() {
 fn blocks_of(windows: u64) -> Vec<(u64, u64)> {
     let mut traffic = traffic(4, 2, 32, windows, 8);
     for block in 0..8 {
-        traffic.access(
-            SITE,
-            of_block(block),
-            &access(AccessKind::Load, 4, 1, &[0; 32]),
-        );
+        traffic.access(SITE, of_block(block), &access(AccessKind::Load, 4, 1, &[0; 32]));
     }
     let loads = only(&traffic, Kind::Load);
     for window in &loads.windows {
         assert_eq!(window.bursts, window.blocks);
-        assert_eq!(
-            window.busiest_channel_over_mean.is_none(),
-            window.blocks == 0
-        );
+        assert_eq!(window.busiest_channel_over_mean.is_none(), window.blocks == 0);
     }
     let windows = loads.windows.iter();
     windows.map(|own| (own.first_block, own.blocks)).collect()

@@ -112,10 +112,7 @@ impl Traffic {
             dram,
             windows,
             blocks: blocks.max(1),
-            counts: array::from_fn(|_| Counts {
-                bursts: vec![0; counters as usize],
-                ..Counts::default()
-            }),
+            counts: array::from_fn(|_| Counts { bursts: vec![0; counters as usize], ..Counts::default() }),
             bursts: Vec::new(),
             queues: vec![0; dram.channels() as usize],
         }
@@ -125,8 +122,7 @@ impl Traffic {
     pub(super) fn accesses(&self) -> Vec<Accesses> {
         let all = Kind::ALL.into_iter().zip(&self.counts);
         let some = all.filter(|(_, counts)| counts.requests > 0);
-        some.map(|(kind, counts)| self.of_kind(kind, counts))
-            .collect()
+        some.map(|(kind, counts)| self.of_kind(kind, counts)).collect()
     }
 
     fn of_kind(&self, kind: Kind, counts: &Counts) -> Accesses {

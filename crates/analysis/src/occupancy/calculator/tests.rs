@@ -8,19 +8,11 @@ use proptest::sample::select;
 use super::*;
 
 fn kernel(registers: u32, static_shared: u32) -> Usage {
-    Usage {
-        registers,
-        shared_bytes: static_shared,
-        barriers: 1,
-        ..Usage::default()
-    }
+    Usage { registers, shared_bytes: static_shared, barriers: 1, ..Usage::default() }
 }
 
 fn block(threads: u32) -> Block {
-    Block {
-        threads,
-        dynamic_shared: 0,
-    }
+    Block { threads, dynamic_shared: 0 }
 }
 
 fn named(arch: &str) -> &'static Limits {
@@ -39,10 +31,7 @@ fn what_ends_first() {
     assert_eq!((all.blocks, all.warps, all.fraction), (16, 64, 1.0));
     assert_eq!(limited(&all), [Limiter::Warps]);
     // 4 warps of 16 × 32 registers; half a kilobyte and the driver's one.
-    assert_eq!(
-        [all.registers_per_block, all.shared_per_block],
-        [2048, 1536]
-    );
+    assert_eq!([all.registers_per_block, all.shared_per_block], [2048, 1536]);
 
     let small = of(hopper, kernel(16, 0), block(32));
     assert_eq!((small.blocks, small.warps), (32, 32));
@@ -78,29 +67,20 @@ fn a_warp_lives_in_one_partition() {
 fn shared_memory_to_the_last_byte() {
     for limits in Limits::all() {
         let threads = 128;
-        let with = |dynamic_shared| Block {
-            threads,
-            dynamic_shared,
-        };
+        let with = |dynamic_shared| Block { threads, dynamic_shared };
         let ask = |dynamic_shared| of(limits, kernel(32, 0), with(dynamic_shared));
         assert_eq!(ask(limits.shared_opt_in).blocks, 1, "{}", limits.arch());
         assert_eq!(ask(limits.shared_opt_in + 1).blocks, 0, "{}", limits.arch());
         assert_eq!(limited(&ask(u32::MAX)), [Limiter::SharedMemory]);
     }
-    let static_and_dynamic = Block {
-        threads: 1024,
-        dynamic_shared: 20 << 10,
-    };
+    let static_and_dynamic = Block { threads: 1024, dynamic_shared: 20 << 10 };
     let turing = of(named("sm_75"), kernel(32, 20 << 10), static_and_dynamic);
     assert_eq!((turing.blocks, turing.shared_per_block), (1, 40 << 10));
 }
 
 #[test]
 fn many_barriers_limit_newer_multiprocessors() {
-    let many = Usage {
-        barriers: 16,
-        ..kernel(16, 0)
-    };
+    let many = Usage { barriers: 16, ..kernel(16, 0) };
     let all = ["sm_80", "sm_90", "sm_120"].map(|arch| of(named(arch), many, block(32)));
     assert_eq!(all.each_ref().map(|own| own.blocks), [32, 4, 1]);
     assert_eq!(limited(&all[2]), [Limiter::Barriers]);
@@ -112,16 +92,8 @@ fn launches() -> impl Strategy<Value = (&'static Limits, Usage, Block)> {
     (0..Limits::all().len(), resources, block).prop_map(|(index, resources, block)| {
         let (registers, shared_bytes, barriers) = resources;
         let (threads, dynamic_shared) = block;
-        let resources = Usage {
-            registers,
-            shared_bytes,
-            barriers,
-            ..Usage::default()
-        };
-        let block = Block {
-            threads,
-            dynamic_shared,
-        };
+        let resources = Usage { registers, shared_bytes, barriers, ..Usage::default() };
+        let block = Block { threads, dynamic_shared };
         (&Limits::all()[index], resources, block)
     })
 }

@@ -13,8 +13,7 @@ fn names() {
     for limits in Limits::all() {
         assert_eq!(Limits::named(&limits.arch()).unwrap(), limits);
     }
-    let wrong =
-        ",sm_,sm_9,90,9.0,sm_90x,sm_9O,SM_90,sm_60,sm_99999999999,compute_90,hopper,sm_-1,sm_90 ";
+    let wrong = ",sm_,sm_9,90,9.0,sm_90x,sm_9O,SM_90,sm_60,sm_99999999999,compute_90,hopper,sm_-1,sm_90 ";
     for wrong in wrong.split(',') {
         let error = Limits::named(wrong).unwrap_err().to_string();
         assert!(error.contains("sm_70, sm_72, sm_75"), "{wrong}: {error}");
@@ -27,22 +26,12 @@ fn the_numbers_agree_with_each_other() {
     assert!(all.is_sorted_by_key(|limits| limits.capability));
     for limits in all {
         let arch = limits.arch();
-        let Limits {
-            shared, registers, ..
-        } = *limits;
+        let Limits { shared, registers, .. } = *limits;
         let part = limits.register_unit * limits.partitions;
-        assert_eq!(
-            limits.shared_opt_in + limits.shared_reserved,
-            shared,
-            "{arch}"
-        );
+        assert_eq!(limits.shared_opt_in + limits.shared_reserved, shared, "{arch}");
         assert_eq!(limits.carveouts.last(), Some(&(shared / KIB)), "{arch}");
         assert!(limits.carveouts.is_sorted(), "{arch}");
-        assert_eq!(
-            [shared % limits.shared_unit, registers % part],
-            [0; 2],
-            "{arch}"
-        );
+        assert_eq!([shared % limits.shared_unit, registers % part], [0; 2], "{arch}");
         let reserves = limits.shared_reserved > 0;
         assert_eq!(reserves, limits.capability >= (8, 0), "{arch}");
         assert!(limits.threads() >= limits.threads_per_block, "{arch}");

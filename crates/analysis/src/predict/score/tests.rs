@@ -2,20 +2,8 @@ use super::{leveled, spearman};
 
 #[test]
 fn what_the_clock_cannot_tell_apart_is_alike() {
-    let pairs = vec![
-        (1.0, 52.6),
-        (2.0, 45.6),
-        (3.0, 52.2),
-        (4.0, 53.0),
-        (5.0, 3.4),
-    ];
-    let expected = [
-        (5.0, 3.4),
-        (2.0, 45.6),
-        (3.0, 52.2),
-        (1.0, 52.2),
-        (4.0, 53.0),
-    ];
+    let pairs = vec![(1.0, 52.6), (2.0, 45.6), (3.0, 52.2), (4.0, 53.0), (5.0, 3.4)];
+    let expected = [(5.0, 3.4), (2.0, 45.6), (3.0, 52.2), (1.0, 52.2), (4.0, 53.0)];
     assert_eq!(leveled(pairs), expected);
     // An empty kernel, seven times.
     let alike = leveled(vec![(1.0, 3.456), (2.0, 3.648), (3.0, 3.424)]);
@@ -24,10 +12,7 @@ fn what_the_clock_cannot_tell_apart_is_alike() {
 
 #[test]
 fn ranks_correlate() {
-    assert_eq!(
-        spearman(&[(1.0, 10.0), (2.0, 20.0), (9.0, 21.0)]),
-        Some(1.0)
-    );
+    assert_eq!(spearman(&[(1.0, 10.0), (2.0, 20.0), (9.0, 21.0)]), Some(1.0));
     assert_eq!(spearman(&[(1.0, 3.0), (2.0, 2.0), (3.0, 1.0)]), Some(-1.0));
     assert_eq!(spearman(&[(1.0, 1.0), (1.0, 2.0)]), None);
     // One pair of six swapped: 1 - 6 * 2 / (6 * 35).

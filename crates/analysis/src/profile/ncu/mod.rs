@@ -52,16 +52,9 @@ pub struct System;
 impl Runner for System {
     fn run(&self, program: &Path, args: &[OsString]) -> std::io::Result<ProgramOutput> {
         // This locale writes numbers with a decimal point.
-        let output = Command::new(program)
-            .args(args)
-            .env("LC_ALL", "C")
-            .output()?;
+        let output = Command::new(program).args(args).env("LC_ALL", "C").output()?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok(ProgramOutput {
-            code: output.status.code(),
-            out: text(&output.stdout),
-            err: text(&output.stderr),
-        })
+        Ok(ProgramOutput { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) })
     }
 }
 
@@ -135,29 +128,18 @@ impl Ncu<'_> {
         };
         let complains = |text: &str| text.lines().any(|line| line.starts_with("==ERROR=="));
         if output.code != Some(0) || complains(&output.out) || complains(&output.err) {
-            return Err(Error::Failed {
-                version: self.version(),
-                status: output.code,
-                said: said(&output),
-            });
+            return Err(Error::Failed { version: self.version(), status: output.code, said: said(&output) });
         }
-        let form = |why| Error::Form {
-            version: self.version(),
-            why,
-            text: format!("{}\n{}", output.out, output.err),
-        };
+        let form = |why| Error::Form { version: self.version(), why, text: format!("{}\n{}", output.out, output.err) };
         let is_wanted = |name: &str| metrics.iter().any(|metric| *metric == name);
         let profiled = read(&output.out, is_wanted).map_err(form)?;
         let numbers = |entry: &str| {
             let of_entry: Vec<_> = profiled.iter().filter(|own| own.kernel == entry).collect();
             let [own] = of_entry[..] else {
                 let count = of_entry.len();
-                return Err(form(format!(
-                    "its table has {count} launches of {entry}, not one"
-                )));
+                return Err(form(format!("its table has {count} launches of {entry}, not one")));
             };
-            let is_absent =
-                |name: &&String| !own.numbers.contains_key(*name) && !own.without.contains(name);
+            let is_absent = |name: &&String| !own.numbers.contains_key(*name) && !own.without.contains(name);
             self.refuse_absent(wanted.needed.iter().filter(is_absent))?;
             Ok(own.numbers.clone())
         };
@@ -169,11 +151,7 @@ impl Ncu<'_> {
         let metrics: Vec<String> = absent.map(|name| name.to_string()).collect();
         match metrics.is_empty() {
             true => Ok(()),
-            false => Err(Error::NotOnChip {
-                hint: did_you_mean(&metrics),
-                metrics,
-                device: self.device.clone(),
-            }),
+            false => Err(Error::NotOnChip { hint: did_you_mean(&metrics), metrics, device: self.device.clone() }),
         }
     }
 
@@ -191,9 +169,7 @@ impl Ncu<'_> {
         let output = self.runner.run(&self.program, &["--version".into()]);
         let output = output.unwrap_or_default().out;
         let lines = output.lines().map(str::trim);
-        let version = lines
-            .filter_map(|line| line.strip_prefix("Version "))
-            .next_back();
+        let version = lines.filter_map(|line| line.strip_prefix("Version ")).next_back();
         match version {
             Some(version) => format!("ncu {version}"),
             None => format!("{} of an unknown version", self.program.display()),
@@ -202,12 +178,7 @@ impl Ncu<'_> {
 }
 
 /// The arguments of `ncu`: to collect these metrics of launches of these entries, while `profiled` runs with `own_args`.
-fn args(
-    entries: &[&str],
-    metrics: &BTreeSet<&String>,
-    profiled: &Path,
-    own_args: &[OsString],
-) -> Vec<OsString> {
+fn args(entries: &[&str], metrics: &BTreeSet<&String>, profiled: &Path, own_args: &[OsString]) -> Vec<OsString> {
     let metrics: Vec<&str> = metrics.iter().map(|name| name.as_str()).collect();
     let fixed = "--clock-control none --csv --page raw --print-units base --kernel-name-base function --kernel-name";
     let mut args: Vec<OsString> = fixed.split(' ').map(OsString::from).collect();
@@ -221,14 +192,8 @@ fn args(
 
 /// The arguments with which this program launches each of the rungs once: a check of the ladder without times, so that
 /// the kernels for timing are not launched.
-fn own_args(
-    selection: &Selection,
-    launches: &[(&'static Rung, Launch)],
-    block: Option<[u32; 3]>,
-) -> Vec<OsString> {
-    let mut args: Vec<OsString> = ["run", selection.ladder.name, "--rung"]
-        .map(Into::into)
-        .into();
+fn own_args(selection: &Selection, launches: &[(&'static Rung, Launch)], block: Option<[u32; 3]>) -> Vec<OsString> {
+    let mut args: Vec<OsString> = ["run", selection.ladder.name, "--rung"].map(Into::into).into();
     args.extend(launches.iter().map(|(rung, _)| rung.name.into()));
     let options = selection.given.iter();
     args.extend(options.map(|(name, value)| format!("--{name}={value}").into()));
@@ -251,14 +216,9 @@ fn said(output: &ProgramOutput) -> String {
 
 /// The metrics that `ncu` reports as not found. It names them in regular expressions, some with all possible suffixes
 /// of the name.
-fn unknown_metrics<'a>(
-    output: &ProgramOutput,
-    metrics: &BTreeSet<&'a String>,
-) -> BTreeSet<&'a String> {
+fn unknown_metrics<'a>(output: &ProgramOutput, metrics: &BTreeSet<&'a String>) -> BTreeSet<&'a String> {
     let both = format!("{}\n{}", output.out, output.err).replace('\\', "");
-    let lines = both
-        .lines()
-        .filter(|line| line.contains("Failed to find metric"));
+    let lines = both.lines().filter(|line| line.contains("Failed to find metric"));
     let lines: Vec<&str> = lines.collect();
     let is_in = |name: &str| lines.iter().any(|line| line.contains(name));
     let by_base = |name: &str| {
@@ -267,11 +227,7 @@ fn unknown_metrics<'a>(
     };
     let whole: BTreeSet<_> = metrics.iter().copied().filter(|name| is_in(name)).collect();
     match whole.is_empty() {
-        true => metrics
-            .iter()
-            .copied()
-            .filter(|name| by_base(name))
-            .collect(),
+        true => metrics.iter().copied().filter(|name| by_base(name)).collect(),
         false => whole,
     }
 }

@@ -33,9 +33,7 @@ const METRIC: [&str; 3] = ["Metric Name", "Metric Unit", "Metric Value"];
 /// When the text does not have the format described above. The message says what is wrong.
 pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProfiledLaunch>, String> {
     let table = find(text).ok_or("there is no table in it")?;
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .from_reader(table.as_bytes());
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(table.as_bytes());
     let records: Result<Vec<StringRecord>, _> = reader.records().collect();
     let records = records.map_err(|error| format!("its table is not CSV ({error})"))?;
     let (header, rows) = records.split_first().ok_or("its table is empty")?;
@@ -70,9 +68,7 @@ fn wide(
     if !header.iter().any(is_metric) {
         return Err("its table has no column of a metric".to_owned());
     }
-    let (units, rows) = rows
-        .split_first()
-        .ok_or("its table has no row below the header")?;
+    let (units, rows) = rows.split_first().ok_or("its table has no row below the header")?;
     if !units.get(kernel).unwrap_or("").is_empty() {
         return Err("there is no row of units below its table's header".to_owned());
     }
@@ -113,11 +109,7 @@ impl ProfiledLaunch {
     fn new(kernel: &str) -> Self {
         // Some versions of ncu write the parameters, which are removed.
         let name = kernel.split('(').next().unwrap_or(kernel);
-        Self {
-            kernel: name.trim().to_owned(),
-            numbers: Numbers::default(),
-            without: Vec::new(),
-        }
+        Self { kernel: name.trim().to_owned(), numbers: Numbers::default(), without: Vec::new() }
     }
 
     fn put(&mut self, name: &str, unit: &str, value: &str) -> Result<(), String> {

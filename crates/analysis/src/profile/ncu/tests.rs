@@ -28,10 +28,7 @@ impl Recorded {
     fn new(answers: impl IntoIterator<Item = (i32, String, &'static str)>) -> Self {
         let mut answers: Vec<_> = answers.into_iter().map(ended).collect();
         answers.reverse();
-        Self {
-            answers: RefCell::new(answers),
-            asked: RefCell::default(),
-        }
+        Self { answers: RefCell::new(answers), asked: RefCell::default() }
     }
 
     /// A table, whatever is asked.
@@ -41,11 +38,7 @@ impl Recorded {
 }
 
 fn ended((code, out, err): (i32, String, &str)) -> ProgramOutput {
-    ProgramOutput {
-        code: Some(code),
-        out,
-        err: err.to_owned(),
-    }
+    ProgramOutput { code: Some(code), out, err: err.to_owned() }
 }
 
 impl Runner for Recorded {
@@ -54,7 +47,8 @@ impl Runner for Recorded {
         let args = args.iter().map(|arg| arg.to_str().unwrap().to_owned());
         let args: Vec<String> = args.collect();
         if args == ["--version"] {
-            let out = "NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 1) (public-release)\n";
+            let out =
+                "NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 1) (public-release)\n";
             return Ok(ended((0, out.to_owned(), "")));
         }
         self.asked.borrow_mut().push(args);
@@ -69,26 +63,14 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 
 /// Profiles the first three rungs of the reduction with blocks of 512, as the recording has them.
 fn profile(runner: &Recorded, metrics: &[&str], optional: &[&str]) -> Result<Vec<Numbers>, Error> {
-    let targets = [
-        "reduce_neighbored",
-        "reduce_neighbored_less",
-        "reduce_interleaved",
-    ];
+    let targets = ["reduce_neighbored", "reduce_neighbored_less", "reduce_interleaved"];
     let targets = targets.map(str::to_owned);
     let options = [("n", "2^20".to_owned())];
     let selected = select_with(&CATALOG, &targets, &options).unwrap();
     let block = Some([512, 1, 1]);
     let plan = selected[0].plan(block, None).unwrap();
-    let ncu = Ncu {
-        program: "ncu".into(),
-        profiled: "ladder".into(),
-        device: "Test GPU".into(),
-        runner,
-    };
-    let wanted = MetricSet {
-        needed: set(metrics),
-        optional: set(optional),
-    };
+    let ncu = Ncu { program: "ncu".into(), profiled: "ladder".into(), device: "Test GPU".into(), runner };
+    let wanted = MetricSet { needed: set(metrics), optional: set(optional) };
     ncu.profile(&selected[0], plan.launches(), block, &wanted)
 }
 
@@ -125,10 +107,7 @@ fn this_program_is_run_with_one_launch_a_rung_and_the_card_left_alone() {
 #[test]
 fn a_metric_of_the_verdict_that_the_chip_lacks_is_left_out_and_one_that_was_asked_for_is_named() {
     let unknown = |name| format!("==ERROR== Failed to find metric regex:^{name}\n");
-    let runner = Recorded::new([
-        (1, unknown(r"lts__throughput\.avg$"), ""),
-        (0, RAW.to_owned(), ""),
-    ]);
+    let runner = Recorded::new([(1, unknown(r"lts__throughput\.avg$"), ""), (0, RAW.to_owned(), "")]);
     let optional = ["lts__throughput.avg", INSTRUCTIONS];
     assert_eq!(profile(&runner, &[LOADS], &optional).unwrap().len(), 3);
     let asked = runner.asked.borrow();
@@ -158,10 +137,7 @@ fn a_metric_that_was_misspelt_has_its_nearest_named() {
 fn a_value_that_is_none_is_never_zero() {
     let with = |value: &str| Recorded::table(RAW.replace("\"391,168\"", value));
     let error = profile(&with("\"n/a\""), &[LOADS], &[]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("Test GPU has no metric {LOADS}; `ncu --query-metrics` lists what it has")
-    );
+    assert_eq!(error.to_string(), format!("Test GPU has no metric {LOADS}; `ncu --query-metrics` lists what it has"));
     let numbers = profile(&with("\"n/a\""), &[INSTRUCTIONS], &[LOADS]).unwrap();
     assert_eq!(numbers[0].get(LOADS), None);
     assert_eq!(numbers[1].get(LOADS), Some(&83_968.0));
@@ -177,31 +153,20 @@ fn what_refuses_or_fails_says_what_to_do() {
     let refused = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance \
                    Counters on the target device 0.";
     for (answer, parts) in [
-        (
-            (1, refused.to_owned(), ""),
-            &["NVreg_RestrictProfilingToAdminUsers=0", "--device sim"][..],
-        ),
-        (
-            (0, String::new(), refused),
-            &["run as root, or have the machine's owner"],
-        ),
+        ((1, refused.to_owned(), ""), &["NVreg_RestrictProfilingToAdminUsers=0", "--device sim"][..]),
+        ((0, String::new(), refused), &["run as root, or have the machine's owner"]),
         (
             (
                 2,
-                "==PROF== Connected\n==ERROR== The application returned an error code (2).\n"
-                    .to_owned(),
+                "==PROF== Connected\n==ERROR== The application returned an error code (2).\n".to_owned(),
                 "error: no room\n",
             ),
-            &[
-                "ncu 2025.3.1.0 (build 1) (public-release) failed with exit code 2: error: no room | ==ERROR== The",
-            ],
+            &["ncu 2025.3.1.0 (build 1) (public-release) failed with exit code 2: error: no room | ==ERROR== The"],
         ),
         (
             (0, "==WARNING== No kernels were profiled.\n".to_owned(), ""),
-            &[
-                "cannot read what ncu 2025.3.1.0 (build 1) (public-release) wrote: there is no table in it; it begins: \
-                 ==WARNING== No kernels were profiled.",
-            ],
+            &["cannot read what ncu 2025.3.1.0 (build 1) (public-release) wrote: there is no table in it; it begins: \
+                 ==WARNING== No kernels were profiled."],
         ),
     ] {
         let runner = Recorded::new([answer]);
@@ -225,36 +190,18 @@ fn a_form_that_is_not_known_is_shown() {
         [&lines[..from], &lines[to..]].concat().join("\n")
     };
     for (text, why) in [
-        (
-            cut(header + 1, header + 2),
-            "there is no row of units below",
-        ),
-        (
-            cut(header + 1, RAW.lines().count()),
-            "no row below the header",
-        ),
-        (
-            RAW.replace("391,168", "many"),
-            "`many` of l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum is no number",
-        ),
+        (cut(header + 1, header + 2), "there is no row of units below"),
+        (cut(header + 1, RAW.lines().count()), "no row below the header"),
+        (RAW.replace("391,168", "many"), "`many` of l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum is no number"),
         (RAW.replace("\"391,168\"", "\"inf\""), "`inf` of"),
         (RAW.replace("__", "::"), "no column of a metric"),
         (RAW.replace("\"inst/warp\"", "\"€\""), "the unit `€` of"),
+        (RAW.replace("\"reduce_neighbored\",\"1\"", "\"other\",\"1\""), "0 launches of reduce_neighbored, not one"),
         (
-            RAW.replace("\"reduce_neighbored\",\"1\"", "\"other\",\"1\""),
-            "0 launches of reduce_neighbored, not one",
-        ),
-        (
-            RAW.replace(
-                "\"reduce_neighbored_less\",\"1\"",
-                "\"reduce_neighbored\",\"1\"",
-            ),
+            RAW.replace("\"reduce_neighbored_less\",\"1\"", "\"reduce_neighbored\",\"1\""),
             "2 launches of reduce_neighbored, not one",
         ),
-        (
-            RAW.replace("\"0\",\"595\"", "\"0\",\"1\",\"595\""),
-            "its table is not CSV",
-        ),
+        (RAW.replace("\"0\",\"595\"", "\"0\",\"1\",\"595\""), "its table is not CSV"),
     ] {
         let error = profile(&Recorded::table(text), &[LOADS, INSTRUCTIONS], &[]).unwrap_err();
         assert!(matches!(error, Error::Form { .. }), "{error:?}");
@@ -288,9 +235,7 @@ fn a_number_of_another_locale_is_refused() {
 #[test]
 fn units_become_base_units() {
     let text = |unit: &str, value: &str| {
-        format!(
-            "\"ID\",\"Kernel Name\",\"dram__x.sum\"\n\"\",\"\",\"{unit}\"\n\"0\",\"k(int *, int)\",\"{value}\"\n"
-        )
+        format!("\"ID\",\"Kernel Name\",\"dram__x.sum\"\n\"\",\"\",\"{unit}\"\n\"0\",\"k(int *, int)\",\"{value}\"\n")
     };
     for (unit, value, expected) in [
         ("byte/second", "2,600,000,000,000", 2.6e12),

@@ -19,24 +19,15 @@ macro_rules! rows {
 
 #[test]
 fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
-    let near = Utilization {
-        dram: Some(0.7),
-        l2: Some(0.3),
-        issue: Some(0.65),
-        used: Some(1.0),
-        ..Utilization::default()
-    };
+    let near =
+        Utilization { dram: Some(0.7), l2: Some(0.3), issue: Some(0.65), used: Some(1.0), ..Utilization::default() };
     let found = |shares: &Utilization| {
         let found = verdict(shares).unwrap();
         (found.bound, found.helps)
     };
     assert_eq!(found(&near), (Resource::Dram, None));
     assert!((verdict(&near).unwrap().share - 0.7).abs() < 1e-9);
-    let far = Utilization {
-        dram: Some(0.3),
-        l2: Some(0.2),
-        ..Utilization::default()
-    };
+    let far = Utilization { dram: Some(0.3), l2: Some(0.2), ..Utilization::default() };
     let rows = rows! {
         near, used 0.25 => Dram Coalescing;
         // What comes from DRAM passes the L2 as well.
@@ -79,11 +70,7 @@ fn the_next_rung_is_the_checklists_or_the_next_of_its_pairs() {
     let next = |rung, optimization| next_rung(reduce, reduce.rung(rung).unwrap(), optimization);
     use Optimization::{Coarsening, Divergence, Privatization};
     for (rung, helps, expected) in [
-        (
-            "reduce_neighbored",
-            Divergence,
-            Some("reduce_neighbored_less"),
-        ),
+        ("reduce_neighbored", Divergence, Some("reduce_neighbored_less")),
         ("reduce_interleaved", Coarsening, Some("reduce_unrolling2")),
         ("reduce_unrolling8", Coarsening, Some("reduce_gmem_unroll4")),
         ("reduce_atomic", Coarsening, None),
@@ -139,10 +126,7 @@ fn shares_of_the_model_and_of_ncu() {
 
     let ncu: Numbers = [
         ("dram__throughput.avg.pct_of_peak_sustained_elapsed", 92.0),
-        (
-            "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio",
-            3.0,
-        ),
+        ("smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", 3.0),
         ("smsp__average_warp_latency_per_inst_issued.ratio", 12.0),
         ("sm__warps_active.avg.pct_of_peak_sustained_active", 80.0),
     ]
@@ -156,8 +140,7 @@ fn shares_of_the_model_and_of_ncu() {
 
 #[test]
 fn every_field_is_computed_from_counters_that_are_collected() {
-    let ones =
-        |names: &[String]| -> Numbers { names.iter().map(|name| (name.clone(), 1.0)).collect() };
+    let ones = |names: &[String]| -> Numbers { names.iter().map(|name| (name.clone(), 1.0)).collect() };
     let mut names: Vec<String> = bounds::metrics().into_iter().collect();
     let numbers = ones(&names);
     let all = Utilization::from_ncu(&numbers, 64);
@@ -188,8 +171,5 @@ fn every_field_is_computed_from_counters_that_are_collected() {
     // A chip that lacks the counter of atomics.
     names.retain(|name| !name.contains("op_atom"));
     let lacking = Utilization::from_ncu(&ones(&names), 64);
-    assert_eq!(
-        [lacking.conflicts, lacking.shared_atomics],
-        [Some(1.0), None]
-    );
+    assert_eq!([lacking.conflicts, lacking.shared_atomics], [Some(1.0), None]);
 }

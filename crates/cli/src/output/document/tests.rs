@@ -27,10 +27,7 @@ fn text_has_every_block_in_its_order() {
          left out: two\n\nBy block\nregisters           7\n                    of 255\n"
     );
     let bold = document().text(OutputStyle { terminal: true });
-    assert!(
-        bold.starts_with("\u{1b}[1mreduce\u{1b}[0m: a sum\n"),
-        "{bold}"
-    );
+    assert!(bold.starts_with("\u{1b}[1mreduce\u{1b}[0m: a sum\n"), "{bold}");
 }
 
 #[test]

@@ -25,9 +25,9 @@ pub(super) fn lines<'a>(listing: &Listing<'a>, function: &Function<'a>) -> Vec<L
     let reader = Reader::new(listing, function);
     let used = function.used_labels();
     let line = |statement: &Statement<'a>| match statement {
-        Statement::Label { name, .. } => used
-            .contains(name)
-            .then(|| Line(vec![reader.word(name), Part::Text(":".to_owned())])),
+        Statement::Label { name, .. } => {
+            used.contains(name).then(|| Line(vec![reader.word(name), Part::Text(":".to_owned())]))
+        }
         Statement::Instruction(instruction) => Some(reader.instruction(instruction)),
         _ => None,
     };
@@ -46,13 +46,11 @@ impl<'a> Reader<'a> {
     fn new(listing: &Listing<'a>, function: &Function<'a>) -> Self {
         let variables = listing.tree.variables.iter();
         let variables = variables.map(|variable| (variable.name, variable.space.name()));
-        let own = function
-            .statements()
-            .filter_map(|statement| match statement {
-                Statement::Variable(variable) => Some((variable.name, variable.space.name())),
-                Statement::Label { name, .. } => Some((*name, "L")),
-                _ => None,
-            });
+        let own = function.statements().filter_map(|statement| match statement {
+            Statement::Variable(variable) => Some((variable.name, variable.space.name())),
+            Statement::Label { name, .. } => Some((*name, "L")),
+            _ => None,
+        });
         let parameters = function.params.iter().map(|parameter| parameter.name);
         Self {
             text: listing.source.text(),
@@ -106,8 +104,7 @@ fn register_class(word: &str) -> Option<&str> {
     let class = word.trim_end_matches(|digit: char| digit.is_ascii_digit());
     let letters = class.strip_prefix('%')?;
     let special = ["clock", "globaltimer", "envreg", "pm"].contains(&letters);
-    let is_virtual =
-        class.len() < word.len() && letters.chars().all(|c| c.is_ascii_alphabetic()) && !special;
+    let is_virtual = class.len() < word.len() && letters.chars().all(|c| c.is_ascii_alphabetic()) && !special;
     is_virtual.then_some(class)
 }
 
@@ -177,11 +174,7 @@ impl<'a> Names<'a> {
 }
 
 /// Gives the names of a line that have no number the next one of their kind.
-fn number<'a>(
-    numbers: &mut HashMap<Name<'a>, usize>,
-    last: &mut HashMap<&'a str, usize>,
-    line: &Line<'a>,
-) {
+fn number<'a>(numbers: &mut HashMap<Name<'a>, usize>, last: &mut HashMap<&'a str, usize>, line: &Line<'a>) {
     for name in line.names() {
         numbers.entry(*name).or_insert_with(|| {
             let number = last.entry(name.0).or_default();

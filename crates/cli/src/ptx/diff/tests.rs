@@ -2,14 +2,8 @@ use super::text;
 use crate::ptx::Listing;
 
 fn compare(a: &str, b: &str) -> String {
-    let entry = |name: &str, body: &str| {
-        format!(".visible .entry {name}(.param .u64 {name}_p)\n{{\n{body}}}\n")
-    };
-    let module = format!(
-        ".version 6.3\n.target sm_75\n{}{}",
-        entry("a", a),
-        entry("b", b)
-    );
+    let entry = |name: &str, body: &str| format!(".visible .entry {name}(.param .u64 {name}_p)\n{{\n{body}}}\n");
+    let module = format!(".version 6.3\n.target sm_75\n{}{}", entry("a", a), entry("b", b));
     let listing = Listing::new(&module).expect("written here");
     let [a, b] = &listing.tree.functions[..] else {
         panic!("two entries");

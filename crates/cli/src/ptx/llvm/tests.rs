@@ -28,8 +28,5 @@ fn one_define_without_debug_information() {
 #[test]
 fn a_function_that_is_not_there() {
     let failure = function(IR, "su").expect_err("only `sum` and `sum_64` are there");
-    assert_eq!(
-        failure.to_string(),
-        "the module's LLVM IR has no function `su`"
-    );
+    assert_eq!(failure.to_string(), "the module's LLVM IR has no function `su`");
 }

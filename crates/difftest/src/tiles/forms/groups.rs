@@ -35,14 +35,7 @@ pub(super) fn groups(all: &mut Vec<Form>) {
     }
 }
 
-fn group(
-    types: [&str; 3],
-    [n, k]: [usize; 2],
-    end: &str,
-    swizzle: u64,
-    in_registers: bool,
-    transposed: usize,
-) -> Form {
+fn group(types: [&str; 3], [n, k]: [usize; 2], end: &str, swizzle: u64, in_registers: bool, transposed: usize) -> Form {
     let [d, a, b] = types;
     let sums = n / 2 * bits(d) / 32;
     let own = if in_registers { 4 } else { 0 };
@@ -53,10 +46,7 @@ fn group(
         text += &format!("st.shared.v4.u32 [%at+{}], {registers};\n", at * 2048);
     }
     // Offsets of a block of eight lines, and of the next such blocks along them.
-    let (leading, stride) = (
-        [256, 2048, 1024, 512][swizzle as usize],
-        [512, 1024, 512, 256][swizzle as usize],
-    );
+    let (leading, stride) = ([256, 2048, 1024, 512][swizzle as usize], [512, 1024, 512, 256][swizzle as usize]);
     let fields = swizzle << 62 | (stride / 16) << 32 | (leading / 16) << 16;
     text += &format!(
         "fence.proxy.async;\nbar.sync 0;\nshr.u32 %at, %shared, 4;\nand.b32 %at, %at, 0x3fff;\ncvt.u64.u32 %d0, %at;\n\
@@ -72,23 +62,14 @@ fn group(
         (_, "f16" | "bf16") => format!(", -1, 1, {}, {}", transposed / 2, transposed % 2),
         _ => ", 1, 1".to_owned(),
     };
-    let (op, last) = if end == ".satfinite" {
-        ("", end)
-    } else {
-        (end, "")
-    };
+    let (op, last) = if end == ".satfinite" { ("", end) } else { (end, "") };
     let name = format!("wgmma.mma_async.sync.aligned.m64n{n}k{k}.{d}.{a}.{b}{op}{last}");
     let first = 16 + own;
     text += &format!(
         "{name} {}, {operand}, %d0, %p0{scales};\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;",
         list("r", first, sums)
     );
-    let inputs = [
-        vec![elements(b); 16],
-        vec![elements(a); own],
-        vec![elements(d); sums],
-    ]
-    .concat();
+    let inputs = [vec![elements(b); 16], vec![elements(a); own], vec![elements(d); sums]].concat();
     Form {
         name: format!("{name} swizzle {swizzle} transposed {transposed} {operand}"),
         text,

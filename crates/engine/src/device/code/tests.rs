@@ -5,14 +5,8 @@ use std::cell::RefCell;
 use super::*;
 
 static KERNELS: [Ptx; 2] = [
-    Ptx::new(
-        (7, 5),
-        ".version 6.3\n.target sm_75\n.entry old(.param .u64 a)\n{ ret; }\n.entry other() { ret; }\n",
-    ),
-    Ptx::new(
-        (9, 0),
-        ".version 7.8\n.target sm_90\n.entry old(.param .u64 a)\n{ ret; }\n.entry new() { ret; }\n",
-    ),
+    Ptx::new((7, 5), ".version 6.3\n.target sm_75\n.entry old(.param .u64 a)\n{ ret; }\n.entry other() { ret; }\n"),
+    Ptx::new((9, 0), ".version 7.8\n.target sm_90\n.entry old(.param .u64 a)\n{ ret; }\n.entry new() { ret; }\n"),
 ];
 
 const SHARING: &str = ".version 7.8\n.target sm_90\n.global .u32 count;\n.entry alone() { ret; }\n\
@@ -20,14 +14,7 @@ const SHARING: &str = ".version 7.8\n.target sm_90\n.global .u32 count;\n.entry 
     .entry clears() { st.global.u32 [count], 0; }\n";
 
 fn launch(code: Code, entry: &str) -> Launch {
-    Launch {
-        code,
-        entry: entry.to_owned(),
-        grid: [1, 1, 1],
-        block: [1, 1, 1],
-        shared_bytes: 0,
-        args: Vec::new(),
-    }
+    Launch { code, entry: entry.to_owned(), grid: [1, 1, 1], block: [1, 1, 1], shared_bytes: 0, args: Vec::new() }
 }
 
 /// A device whose compiler keeps the texts, and refuses those with a word in them.
@@ -39,11 +26,7 @@ struct Device {
 
 impl Device {
     fn new(capability: Option<(u32, u32)>, refuses: &'static str) -> Self {
-        Self {
-            codes: Codes::new(&KERNELS, capability, SourceLines::Drop),
-            texts: RefCell::default(),
-            refuses,
-        }
+        Self { codes: Codes::new(&KERNELS, capability, SourceLines::Drop), texts: RefCell::default(), refuses }
     }
 
     /// The module that a launch gets, by its number.
@@ -52,10 +35,7 @@ impl Device {
         let compile = |text: &str| {
             texts.borrow_mut().push(text.to_owned());
             if text.contains(refuses) {
-                return Err(Error::Ptx {
-                    reason: "InvalidPtx".to_owned(),
-                    log: String::new(),
-                });
+                return Err(Error::Ptx { reason: "InvalidPtx".to_owned(), log: String::new() });
             }
             Ok(texts.borrow().len() - 1)
         };
@@ -97,10 +77,7 @@ fn a_part_that_is_refused_gives_way_to_the_whole() {
     let whole = KERNELS[1].text;
     let compile = |text: &str| match text == whole {
         true => Ok(5),
-        false => Err(Error::Device {
-            doing: "compiling",
-            reason: String::new(),
-        }),
+        false => Err(Error::Device { doing: "compiling", reason: String::new() }),
     };
     let compiled = device.codes.get(&launch(Code::Kernels, "old"), compile);
     assert_eq!(compiled.unwrap().module, 5);

@@ -11,10 +11,7 @@ use crate::error::Error;
 
 /// Compiles a text with the driver, which takes a while.
 pub(super) fn compile(ptx: &str) -> Result<Module, Error> {
-    Module::from_ptx(ptx, &[]).map_err(|error| Error::Ptx {
-        reason: describe(error),
-        log: jit_log(ptx),
-    })
+    Module::from_ptx(ptx, &[]).map_err(|error| Error::Ptx { reason: describe(error), log: jit_log(ptx) })
 }
 
 /// The log of the driver's PTX compiler for a `ptx` that it rejected. cust does not request this log.
@@ -24,14 +21,9 @@ fn jit_log(ptx: &str) -> String {
         return "the PTX has a NUL in it".to_owned();
     };
     let mut log = vec![0u8; BYTES];
-    let mut options = [
-        sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
-        sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-    ];
-    let mut values = [
-        log.as_mut_ptr().cast::<c_void>(),
-        ptr::without_provenance_mut(BYTES),
-    ];
+    let mut options =
+        [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(BYTES)];
     let mut module = ptr::null_mut();
     // SAFETY: `image` is NUL-terminated; `options` and `values` have two entries each, a buffer and its
     // size, by value as the driver takes it; the buffer outlives the call.

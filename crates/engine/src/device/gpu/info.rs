@@ -13,9 +13,7 @@ pub(super) fn device_info(device: CudaDevice) -> Result<DeviceInfo, CudaError> {
     let minor = required(DeviceAttribute::ComputeCapabilityMinor)?;
     let memory_khz = attribute(DeviceAttribute::MemoryClockRate).filter(|&khz| khz > 0);
     let bus_bits = attribute(DeviceAttribute::GlobalMemoryBusWidth).filter(|&bits| bits > 0);
-    let peak = memory_khz
-        .zip(bus_bits)
-        .map(|(khz, bits)| 2.0 * f64::from(khz) * 1e3 * f64::from(bits) / 8.0);
+    let peak = memory_khz.zip(bus_bits).map(|(khz, bits)| 2.0 * f64::from(khz) * 1e3 * f64::from(bits) / 8.0);
     let cuda = cust::CudaApiVersion::get()?;
     let cuda = format!("CUDA {}.{}", cuda.major(), cuda.minor());
     Ok(DeviceInfo {
@@ -41,13 +39,8 @@ fn kernel_driver_version() -> Option<String> {
 
 /// The number in the line `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  …`.
 fn module_version(text: &str) -> Option<String> {
-    let numeric =
-        |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    text.lines()
-        .next()?
-        .split_whitespace()
-        .find(numeric)
-        .map(str::to_owned)
+    let numeric = |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    text.lines().next()?.split_whitespace().find(numeric).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -33,14 +33,9 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
             continue;
         };
         let header = define(&out[start]).expect("`function` is the index of a `define` line");
-        let fail = |problem: String| LowerError::Bounds {
-            function: demangled(header.name),
-            problem,
-        };
+        let fail = |problem: String| LowerError::Bounds { function: demangled(header.name), problem };
         if !header.kernel {
-            return Err(fail(
-                "it is not a kernel; state them in the kernel's own body".to_owned(),
-            ));
+            return Err(fail("it is not a kernel; state them in the kernel's own body".to_owned()));
         }
         if bounded {
             return Err(fail("stated twice".to_owned()));
@@ -58,10 +53,7 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
 fn attributes(text: &str) -> Result<String, String> {
     let numbers: Vec<u32> = text
         .split_whitespace()
-        .map(|word| {
-            word.parse()
-                .map_err(|_| format!("`{word}` is not a number"))
-        })
+        .map(|word| word.parse().map_err(|_| format!("`{word}` is not a number")))
         .collect::<Result<_, _>>()?;
     let (max_threads, min_blocks) = match numbers[..] {
         [max_threads] => (max_threads, None),
@@ -69,9 +61,7 @@ fn attributes(text: &str) -> Result<String, String> {
         _ => return Err(format!("`{text}` is not `MAX_THREADS [MIN_BLOCKS]`")),
     };
     if !(1..=MAX_THREADS).contains(&max_threads) {
-        return Err(format!(
-            "{max_threads} threads; a block has 1 to {MAX_THREADS}"
-        ));
+        return Err(format!("{max_threads} threads; a block has 1 to {MAX_THREADS}"));
     }
     let mut attributes = format!("\"nvvm.maxntid\"=\"{max_threads}\"");
     match min_blocks {

@@ -7,14 +7,7 @@
 use super::ir::{closing, define, with_function_attributes};
 
 /// Prefixes of the PTX instructions that all threads of a group execute together.
-const COLLECTIVE: [&str; 6] = [
-    ".sync",
-    "bar.",
-    "barrier",
-    "activemask",
-    ".aligned",
-    "mbarrier",
-];
+const COLLECTIVE: [&str; 6] = [".sync", "bar.", "barrier", "activemask", ".aligned", "mbarrier"];
 
 /// Adds `convergent` to calls of collective `asm!` blocks and to the functions that hold them.
 pub fn lower(ir: &str) -> String {
@@ -66,14 +59,8 @@ mod tests {
             %r = call i32 asm sideeffect \"shfl.sync.bfly.b32 ${0}, ${1}, 1, 31, -1;\", \"=&r,r\"(i32 (%v)) #6, !dbg !1\n  \
             ret i32 %r\n}\n";
         let out = lower(ir);
-        assert!(
-            out.starts_with("define i32 @f(i32 %v) #0 convergent {\n"),
-            "{out}"
-        );
-        assert!(
-            out.contains("\"=&r,r\"(i32 (%v)) convergent #6, !dbg !1\n"),
-            "{out}"
-        );
+        assert!(out.starts_with("define i32 @f(i32 %v) #0 convergent {\n"), "{out}");
+        assert!(out.contains("\"=&r,r\"(i32 (%v)) convergent #6, !dbg !1\n"), "{out}");
     }
 
     #[test]

@@ -11,9 +11,7 @@ pub fn global_name(at: &str) -> Option<(&str, &str)> {
         let end = quoted.find('"')?;
         return Some((&quoted[..end], &quoted[end + 1..]));
     }
-    let end = rest
-        .find(|c: char| !(c.is_ascii_alphanumeric() || "-$._".contains(c)))
-        .unwrap_or(rest.len());
+    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-$._".contains(c))).unwrap_or(rest.len());
     (end > 0).then(|| rest.split_at(end))
 }
 
@@ -88,9 +86,7 @@ pub fn split_item(text: &str) -> Option<(&str, &str)> {
 /// The bracket that closes the one at the start of `text`: its place.
 pub fn closing(text: &str) -> Option<usize> {
     let (group, _) = split_item(text)?;
-    group
-        .ends_with([')', ']', '}', '>'])
-        .then(|| group.len() - 1)
+    group.ends_with([')', ']', '}', '>']).then(|| group.len() - 1)
 }
 
 /// A line that opens a function's body: its name, and whether it is a kernel.
@@ -107,10 +103,7 @@ pub fn define(line: &str) -> Option<Define<'_>> {
         return None;
     }
     let (name, _) = global_name(&line[line.find('@')?..])?;
-    Some(Define {
-        name,
-        kernel: line.contains(" ptx_kernel "),
-    })
+    Some(Define { name, kernel: line.contains(" ptx_kernel ") })
 }
 
 /// Writes function attributes into a `define` line, before its metadata and its body.
@@ -165,9 +158,6 @@ mod tests {
             with_function_attributes("define void @f() #0 !dbg !1 {", "convergent"),
             "define void @f() #0 convergent !dbg !1 {"
         );
-        assert_eq!(
-            with_function_attributes("define void @f() {", "convergent"),
-            "define void @f() convergent {"
-        );
+        assert_eq!(with_function_attributes("define void @f() {", "convergent"), "define void @f() convergent {");
     }
 }

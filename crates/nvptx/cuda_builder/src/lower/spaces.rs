@@ -83,9 +83,7 @@ fn marked(line: &str) -> Option<Space> {
     if name == DYNAMIC_SHARED {
         return Some(Space::Shared);
     }
-    Space::ALL
-        .into_iter()
-        .find(|space| line.contains(space.section()))
+    Space::ALL.into_iter().find(|space| line.contains(space.section()))
 }
 
 fn lower_line(line: &str, spaces: &HashMap<&str, Space>) -> Result<String, LowerError> {
@@ -105,10 +103,7 @@ fn lower_line(line: &str, spaces: &HashMap<&str, Space>) -> Result<String, Lower
             _ => None,
         };
         if let Some(name) = mentions(rest).find_map(marked) {
-            return Err(LowerError::AddressInStatic {
-                name: demangled(name),
-                holder: demangled(holder),
-            });
+            return Err(LowerError::AddressInStatic { name: demangled(name), holder: demangled(holder) });
         }
         return Ok(line.to_owned());
     }
@@ -119,14 +114,9 @@ fn lower_line(line: &str, spaces: &HashMap<&str, Space>) -> Result<String, Lower
 /// `@X = internal addrspace(3) global T undef, align 4`
 fn lower_declaration(line: &str, name: &str, space: Space) -> Result<String, LowerError> {
     if name == DYNAMIC_SHARED {
-        return Ok(format!(
-            "@{DYNAMIC_SHARED} = external addrspace(3) global [0 x i8], align 16"
-        ));
+        return Ok(format!("@{DYNAMIC_SHARED} = external addrspace(3) global [0 x i8], align 16"));
     }
-    let unknown = || LowerError::UnknownForm {
-        name: demangled(name),
-        line: line.to_owned(),
-    };
+    let unknown = || LowerError::UnknownForm { name: demangled(name), line: line.to_owned() };
     let (kind_at, kind) = [" global ", " constant "]
         .into_iter()
         .filter_map(|kind| line.find(kind).map(|at| (at, kind)))
@@ -136,20 +126,14 @@ fn lower_declaration(line: &str, name: &str, space: Space) -> Result<String, Low
     let (ty, rest) = split_item(body).ok_or_else(unknown)?;
     let (value, rest) = split_item(rest).ok_or_else(unknown)?;
     if space == Space::Shared && !is_undefined(value) {
-        return Err(LowerError::Initialized {
-            name: demangled(name),
-            value: value.chars().take(40).collect(),
-        });
+        return Err(LowerError::Initialized { name: demangled(name), value: value.chars().take(40).collect() });
     }
     let rest = rest.replace(&format!(", {}", space.section()), "");
     let (value, kind) = match space {
         Space::Shared => ("undef", "global"),
         Space::Constant => (value, kind.trim()),
     };
-    Ok(format!(
-        "{head} addrspace({}) {kind} {ty} {value}{rest}",
-        space.number()
-    ))
+    Ok(format!("{head} addrspace({}) {kind} {ty} {value}{rest}", space.number()))
 }
 
 /// Whether an initializer leaves everything undefined: `undef`, or an aggregate of nothing else.
@@ -157,9 +141,7 @@ fn is_undefined(value: &str) -> bool {
     if matches!(value, "undef" | "poison") {
         return true;
     }
-    let inner = value
-        .trim_start_matches(['<', '{', '['])
-        .trim_end_matches(['>', '}', ']']);
+    let inner = value.trim_start_matches(['<', '{', '[']).trim_end_matches(['>', '}', ']']);
     if inner.len() == value.len() || inner.trim().is_empty() {
         return inner.len() != value.len();
     }
@@ -197,11 +179,7 @@ fn without_marked(rest: &str, holder: &str, spaces: &HashMap<&str, Space>) -> St
     if kept.is_empty() {
         return String::new();
     }
-    format!(
-        "@{holder} = appending global [{} x ptr] [{}], section \"llvm.metadata\"",
-        kept.len(),
-        kept.join(", ")
-    )
+    format!("@{holder} = appending global [{} x ptr] [{}], section \"llvm.metadata\"", kept.len(), kept.join(", "))
 }
 
 fn with_casts(line: &str, spaces: &HashMap<&str, Space>) -> String {
@@ -217,10 +195,7 @@ fn with_casts(line: &str, spaces: &HashMap<&str, Space>) -> String {
         };
         let symbol = &from[..from.len() - after.len()];
         match spaces.get(name) {
-            Some(space) => out.push_str(&format!(
-                "addrspacecast (ptr addrspace({}) {symbol} to ptr)",
-                space.number()
-            )),
+            Some(space) => out.push_str(&format!("addrspacecast (ptr addrspace({}) {symbol} to ptr)", space.number())),
             None => out.push_str(symbol),
         }
         rest = after;

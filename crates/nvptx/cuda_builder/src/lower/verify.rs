@@ -69,10 +69,7 @@ fn origin<'a>(value: &'a str, body: &[&'a str]) -> Option<&'a str> {
             return Some(name);
         }
         let assigned = format!("{value} = ");
-        let line = body
-            .iter()
-            .rev()
-            .find(|line| line.trim_start().starts_with(&assigned))?;
+        let line = body.iter().rev().find(|line| line.trim_start().starts_with(&assigned))?;
         let right = line.split_once(" = ")?.1;
         let at = right.find("ptr addrspace(").or_else(|| right.find('@'))?;
         let next = right[at..].find(['@', '%']).map(|found| at + found)?;
@@ -87,9 +84,8 @@ fn user_of<'a>(line: &'a str, ir: &'a str) -> Option<&'a str> {
     let (value, _) = line.trim_start().split_once(" = addrspacecast ")?;
     let after = &ir[line.as_ptr() as usize - ir.as_ptr() as usize + line.len()..];
     after.lines().take_while(|line| *line != "}").find(|line| {
-        line.match_indices(value).any(|(at, _)| {
-            !line[at + value.len()..].starts_with(|c: char| c.is_alphanumeric() || "._".contains(c))
-        })
+        line.match_indices(value)
+            .any(|(at, _)| !line[at + value.len()..].starts_with(|c: char| c.is_alphanumeric() || "._".contains(c)))
     })
 }
 

@@ -15,10 +15,7 @@ fn part(name: &str, number: u32, files: &str, loc: &str) -> String {
 fn two() -> [String; 2] {
     let files = |a: &str, b: &str| format!("\t.file\t1 \"/x/{a}\"\n\t.file\t2 \"/x/{b}\"\n");
     let inlined = "2 5 6  // x/c.rs:5:6 @[ x/b.rs:7:8 @[ d.rs:9:1 ] ]";
-    [
-        part("b", 1, &files("a.rs", "b.rs"), "2 3 4  // x/b.rs:3:4"),
-        part("a", 2, &files("b.rs", "c.rs"), inlined),
-    ]
+    [part("b", 1, &files("a.rs", "b.rs"), "2 3 4  // x/b.rs:3:4"), part("a", 2, &files("b.rs", "c.rs"), inlined)]
 }
 
 #[test]

@@ -24,10 +24,7 @@ pub(crate) fn join(mut texts: Vec<String>) -> Option<String> {
 
 /// Writes a module of these symbols, and of the attributes and metadata that they mention. Functions that are shared
 /// become visible.
-pub(super) fn write(
-    sources: &[(&Module<'_>, BTreeSet<usize>)],
-    is_shared: impl Fn(usize) -> bool,
-) -> String {
+pub(super) fn write(sources: &[(&Module<'_>, BTreeSet<usize>)], is_shared: impl Fn(usize) -> bool) -> String {
     let [mut head, mut bodies, mut nodes] = [const { String::new() }; 3];
     let mut known = HashSet::new();
     let mut named = NAMED.map(|name| (name, Vec::new()));

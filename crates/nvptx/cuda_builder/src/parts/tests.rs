@@ -18,11 +18,7 @@ fn a_result_is_taken_only_for_the_very_same_input_and_tools() {
     };
     let first = part("opt 1", "define a\n");
     assert_eq!(first.optimized, "DEFINE A\n");
-    for (tools, ir, expected) in [
-        ("opt 1", "define a\n", 1),
-        ("opt 1", "define b\n", 2),
-        ("opt 2", "define a\n", 3),
-    ] {
+    for (tools, ir, expected) in [("opt 1", "define a\n", 1), ("opt 1", "define b\n", 2), ("opt 2", "define a\n", 3)] {
         part(tools, ir);
         assert_eq!(runs.get(), expected);
     }

@@ -2,17 +2,9 @@ use super::*;
 
 #[test]
 fn architectures_bring_their_first_version() {
-    for (capability, version) in [
-        (50, 60),
-        (70, 60),
-        (75, 63),
-        (80, 70),
-        (86, 71),
-        (89, 78),
-        (90, 78),
-        (100, 86),
-        (120, 87),
-    ] {
+    for (capability, version) in
+        [(50, 60), (70, 60), (75, 63), (80, 70), (86, 71), (89, 78), (90, 78), (100, 86), (120, 87)]
+    {
         assert_eq!(lowest_for_arch(capability), version, "compute_{capability}");
     }
 }
@@ -22,10 +14,7 @@ fn asm_blocks_bring_theirs() {
     assert_eq!(lowest_for_asm("  %a = add i32 1, 2\n"), 60);
     let line = "  call void asm sideeffect \"cp.async.cg.shared.global [$0], [$1], 16;\", \"r,l\"(i32 %a, ptr %p)\n";
     assert_eq!(lowest_for_asm(line), 70);
-    assert_eq!(
-        lowest_for_asm(&line.replace("cp.async.cg", "cp.async.bulk")),
-        80
-    );
+    assert_eq!(lowest_for_asm(&line.replace("cp.async.cg", "cp.async.bulk")), 80);
 }
 
 #[test]

@@ -25,10 +25,7 @@ pub fn krate(name: &str, source: &str) -> PathBuf {
 
 /// The PTX of a crate with this library.
 pub fn ptx(name: &str, arch: NvvmArch, source: &str) -> String {
-    let out = CudaBuilder::new(krate(name, source))
-        .arch(arch)
-        .build()
-        .unwrap();
+    let out = CudaBuilder::new(krate(name, source)).arch(arch).build().unwrap();
     std::fs::read_to_string(out).unwrap()
 }
 
@@ -39,9 +36,7 @@ pub fn refused(name: &str, source: &str) -> CudaBuilderError {
 
 /// The text of one kernel.
 pub fn entry<'a>(ptx: &'a str, name: &str) -> &'a str {
-    let start = ptx
-        .find(&format!(".entry {name}("))
-        .unwrap_or_else(|| panic!("no {name} in {ptx}"));
+    let start = ptx.find(&format!(".entry {name}(")).unwrap_or_else(|| panic!("no {name} in {ptx}"));
     &ptx[start..start + ptx[start..].find("\n}").unwrap()]
 }
 

@@ -9,10 +9,7 @@ fn remainders_are_euclidean() {
         (-7.5, -2.0, 4.0, 0.5),
         (1e7, 3.0, 3_333_333.0, 1.0),
     ] {
-        assert_eq!(
-            (GpuFloat::div_euclid(a, b), GpuFloat::rem_euclid(a, b)),
-            (quotient, remainder)
-        );
+        assert_eq!((GpuFloat::div_euclid(a, b), GpuFloat::rem_euclid(a, b)), (quotient, remainder));
     }
 }
 

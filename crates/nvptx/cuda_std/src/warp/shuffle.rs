@@ -81,13 +81,7 @@ pub trait WarpShuffleValue: Sized {
     /// # Safety
     /// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call with
     /// the same `mask`.
-    unsafe fn shuffle(
-        mode: WarpShuffleMode,
-        mask: u32,
-        value: Self,
-        b: u32,
-        width: u32,
-    ) -> (Self, bool);
+    unsafe fn shuffle(mode: WarpShuffleMode, mask: u32, value: Self, b: u32, width: u32) -> (Self, bool);
 }
 
 /// The third operand of `shfl`: bits 8 to 12 select the bits of the lane number that stay (the
@@ -96,10 +90,7 @@ pub trait WarpShuffleValue: Sized {
 #[cfg(any(target_arch = "nvptx64", test))]
 #[inline(always)]
 const fn segment(mode: WarpShuffleMode, width: u32) -> u32 {
-    assert!(
-        width.is_power_of_two() && width <= 32,
-        "the width of a warp shuffle is 1, 2, 4, 8, 16 or 32"
-    );
+    assert!(width.is_power_of_two() && width <= 32, "the width of a warp shuffle is 1, 2, 4, 8, 16 or 32");
     let clamp = match mode {
         WarpShuffleMode::Up => 0,
         WarpShuffleMode::Down | WarpShuffleMode::Idx | WarpShuffleMode::Xor => 0x1f,
@@ -109,13 +100,7 @@ const fn segment(mode: WarpShuffleMode, width: u32) -> u32 {
 
 #[gpu_only]
 #[inline(always)]
-unsafe fn warp_shuffle_32(
-    mode: WarpShuffleMode,
-    mask: u32,
-    value: u32,
-    b: u32,
-    width: u32,
-) -> (u32, bool) {
+unsafe fn warp_shuffle_32(mode: WarpShuffleMode, mask: u32, value: u32, b: u32, width: u32) -> (u32, bool) {
     let c = segment(mode, width);
     // SAFETY: the same contract.
     unsafe {
@@ -226,10 +211,7 @@ mod tests {
                         (WarpShuffleMode::Up, Some(up)),
                         (WarpShuffleMode::Down, Some(down)),
                         (WarpShuffleMode::Idx, Some((first + b % width, true))),
-                        (
-                            WarpShuffleMode::Xor,
-                            (b < width).then_some((lane ^ b, true)),
-                        ),
+                        (WarpShuffleMode::Xor, (b < width).then_some((lane ^ b, true))),
                     ] {
                         let found = expected.map(|_| read(mode));
                         assert_eq!(found, expected, "{mode:?} {lane} {b} {width}");
@@ -253,10 +235,7 @@ mod tests {
             let panic = std::panic::catch_unwind(|| segment(WarpShuffleMode::Down, width));
             let panic = panic.expect_err("no such width");
             let message = panic.downcast_ref::<&str>().expect("a message");
-            assert!(
-                message.contains("1, 2, 4, 8, 16 or 32"),
-                "{width}: {message}"
-            );
+            assert!(message.contains("1, 2, 4, 8, 16 or 32"), "{width}: {message}");
         }
     }
 }

@@ -104,12 +104,7 @@ fn floats<W: Word, F: PartialOrd>(
 
 /// The same for the lower and for the upper halves.
 #[inline(always)]
-fn pairs(
-    relation: Relation,
-    r: &RegisterNumbers,
-    regs: &Regs<'_>,
-    read: impl Fn(u32) -> f32,
-) -> [u32; 2] {
+fn pairs(relation: Relation, r: &RegisterNumbers, regs: &Regs<'_>, read: impl Fn(u32) -> f32) -> [u32; 2] {
     let low = floats(relation, r, regs, &read);
     [low, floats(relation, r, regs, |pair: u32| read(pair >> 16))]
 }

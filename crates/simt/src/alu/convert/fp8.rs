@@ -6,10 +6,7 @@ use crate::regs::{R32, Regs};
 
 /// A conversion of two numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[allow(
-    missing_docs,
-    reason = "the fields are the instruction's operands and types"
-)]
+#[allow(missing_docs, reason = "the fields are the instruction's operands and types")]
 pub struct Fp8 {
     pub to: R32,
     pub from: [R32; 2],

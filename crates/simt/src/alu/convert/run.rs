@@ -11,11 +11,7 @@ use crate::regs::{LANES, R32, Reg, Regs};
 #[inline(always)]
 fn extend(value: u64, bits: u32, signed: bool) -> u64 {
     let shift = 64 - bits;
-    if signed {
-        ((value << shift) as i64 >> shift) as u64
-    } else {
-        value << shift >> shift
-    }
+    if signed { ((value << shift) as i64 >> shift) as u64 } else { value << shift >> shift }
 }
 
 /// An `f32` as a double; a NaN keeps its payload and becomes quiet.
@@ -24,11 +20,7 @@ pub(super) fn widen(value: f32) -> u64 {
     let bits = value.to_bits();
     let payload = u64::from(bits & 0x007f_ffff) << 29;
     let nan = u64::from(bits >> 31) << 63 | 0x7ff8_0000_0000_0000 | payload;
-    if value.is_nan() {
-        nan
-    } else {
-        f64::from(value).to_bits()
-    }
+    if value.is_nan() { nan } else { f64::from(value).to_bits() }
 }
 
 /// A value of a floating-point type as a double.
@@ -42,9 +34,7 @@ fn load(bits: u64, format: Format, flags: Modifiers) -> f64 {
         Format::Bf16 => widen(from_bf16(narrow & 0xffff)),
         Format::F32 | Format::Tf32 => match flush(narrow, flags) {
             // Flushing is a multiplication by one on the hardware, which makes a NaN the canonical one.
-            bits if flags.has(Modifiers::FTZ) => {
-                widen(f32::from_bits(canonical32(f32::from_bits(bits))))
-            }
+            bits if flags.has(Modifiers::FTZ) => widen(f32::from_bits(canonical32(f32::from_bits(bits)))),
             bits => widen(f32::from_bits(bits)),
         },
         Format::F64 => bits,
@@ -52,11 +42,7 @@ fn load(bits: u64, format: Format, flags: Modifiers) -> f64 {
 }
 
 fn flush(bits: u32, flags: Modifiers) -> u32 {
-    if flags.has(Modifiers::FTZ) {
-        flush32(bits)
-    } else {
-        bits
-    }
+    if flags.has(Modifiers::FTZ) { flush32(bits) } else { bits }
 }
 
 /// Rounded to an integer.
@@ -103,11 +89,7 @@ fn finish(bits: u64, format: Format, flags: Modifiers) -> u64 {
 /// Saturating, as Rust's casts are; NaN as the ISA says (§9.7.9.21, "Integer Notes").
 fn to_int(value: f64, bits: Bits, signed: bool, double: bool) -> u64 {
     if value.is_nan() {
-        return if double || bits == Bits::B64 {
-            1 << (bits as u32 - 1)
-        } else {
-            0
-        };
+        return if double || bits == Bits::B64 { 1 << (bits as u32 - 1) } else { 0 };
     }
     match (bits, signed) {
         (Bits::B8, false) => u64::from(value as u8),
@@ -126,11 +108,7 @@ fn to_int(value: f64, bits: Bits, signed: bool, double: bool) -> u64 {
 pub(super) fn narrow(bits: u64) -> u32 {
     let nan = (bits >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x7f_ffff;
     let value = f64::from_bits(bits);
-    if value.is_nan() {
-        nan
-    } else {
-        (value as f32).to_bits()
-    }
+    if value.is_nan() { nan } else { (value as f32).to_bits() }
 }
 
 /// A NaN that keeps its sign and the upper part of its payload, made quiet: from `f64` to any other format and from
@@ -160,11 +138,7 @@ fn one(raw: u64, spec: Conversion) -> u64 {
     let result = match (spec.from, spec.to) {
         (Type::Int(bits, signed), to) => {
             let value = extend(raw, bits as u32, signed);
-            let value = if signed {
-                i128::from(value as i64)
-            } else {
-                i128::from(value)
-            };
+            let value = if signed { i128::from(value as i64) } else { i128::from(value) };
             match to {
                 Type::Int(to_bits, to_signed) if flags.has(Modifiers::SAT) => {
                     let to_bits = to_bits as u32;
@@ -177,11 +151,7 @@ fn one(raw: u64, spec: Conversion) -> u64 {
                 }
                 Type::Int(..) => value as u64,
                 Type::Float(format) => {
-                    let value = if flags.has(Modifiers::SAT) {
-                        value.clamp(0, 1)
-                    } else {
-                        value
-                    };
+                    let value = if flags.has(Modifiers::SAT) { value.clamp(0, 1) } else { value };
                     Exact::integer(value).round(format, spec.rounding)
                 }
             }
@@ -191,15 +161,12 @@ fn one(raw: u64, spec: Conversion) -> u64 {
             to_int(value, bits, signed, format == Format::F64)
         }
         // No conversion is needed: the bits stay as they are, but the hardware adds zero to 16 bits.
-        (Type::Float(Format::F32), Type::Float(Format::F32))
-        | (Type::Float(Format::F64), Type::Float(Format::F64))
+        (Type::Float(Format::F32), Type::Float(Format::F32)) | (Type::Float(Format::F64), Type::Float(Format::F64))
             if flags == Modifiers::NONE =>
         {
             raw
         }
-        (Type::Float(Format::Bf16), Type::Float(Format::F32)) if flags == Modifiers::NONE => {
-            raw << 16
-        }
+        (Type::Float(Format::Bf16), Type::Float(Format::F32)) if flags == Modifiers::NONE => raw << 16,
         (Type::Float(from), Type::Float(to)) => {
             let keeps_nan = !flags.has(Modifiers::SAT) && !flags.has(Modifiers::RELU);
             if let Some(nan) = propagated_nan(raw, from, to, spec.rounding).filter(|_| keeps_nan) {
@@ -211,11 +178,7 @@ fn one(raw: u64, spec: Conversion) -> u64 {
                 _ => flags,
             };
             let value = load(raw, from, operand);
-            let value = if flags.has(Modifiers::INTEGRAL) {
-                integral(value, spec.rounding)
-            } else {
-                value
-            };
+            let value = if flags.has(Modifiers::INTEGRAL) { integral(value, spec.rounding) } else { value };
             store(value, to, spec)
         }
     };
@@ -244,14 +207,7 @@ pub(super) fn any(to: Reg, from: Reg, spec: Conversion, regs: &mut Regs<'_>, mas
 }
 
 #[inline(never)]
-pub(super) fn pair(
-    to: R32,
-    upper: R32,
-    lower: R32,
-    spec: Conversion,
-    regs: &mut Regs<'_>,
-    mask: u32,
-) {
+pub(super) fn pair(to: R32, upper: R32, lower: R32, spec: Conversion, regs: &mut Regs<'_>, mask: u32) {
     let (upper, lower) = (regs.get32(upper), regs.get32(lower));
     let mut values = [0; LANES];
     for lane in 0..LANES {

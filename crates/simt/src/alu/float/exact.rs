@@ -81,14 +81,7 @@ impl Format {
     /// Builds the result from an integer number of quanta. `exponent` is the number's, `inexact` says which
     /// part of a quantum was cut off: nothing, less than a half, a half, more.
     #[inline(always)]
-    fn finish(
-        self,
-        negative: bool,
-        exponent: i32,
-        quanta: u64,
-        rest: Rest,
-        rounding: Rounding,
-    ) -> u64 {
+    fn finish(self, negative: bool, exponent: i32, quanta: u64, rest: Rest, rounding: Rounding) -> u64 {
         let up = match rounding {
             Rounding::Nearest => rest == Rest::More || rest == Rest::Half && quanta & 1 == 1,
             Rounding::Away => rest == Rest::More || rest == Rest::Half,
@@ -101,11 +94,7 @@ impl Format {
         // number, the smallest normal one the largest subnormal.
         let binade = (exponent - self.smallest()).max(0) as u64;
         let over = binade > 1 << self.exponent();
-        let mut bits = if over {
-            self.infinity()
-        } else {
-            (binade << self.mantissa()) + quanta
-        };
+        let mut bits = if over { self.infinity() } else { (binade << self.mantissa()) + quanta };
         if bits >= self.infinity() {
             let away = match rounding {
                 Rounding::Nearest | Rounding::Away => true,
@@ -126,11 +115,7 @@ impl Format {
         let sign = if negative { self.sign() } else { 0 };
         let magnitude = bits & (u64::MAX >> 1);
         if magnitude >= Format::F64.infinity() {
-            return if magnitude > Format::F64.infinity() {
-                self.nan()
-            } else {
-                self.infinity() | sign
-            };
+            return if magnitude > Format::F64.infinity() { self.nan() } else { self.infinity() | sign };
         }
         if magnitude == 0 {
             return sign;
@@ -179,11 +164,7 @@ impl Rest {
 fn split(magnitude: u64) -> (u64, i32) {
     let field = (magnitude >> 52) as i32;
     let fraction = magnitude & ((1 << 52) - 1);
-    if field == 0 {
-        (fraction, -1074)
-    } else {
-        (fraction | 1 << 52, field - 1075)
-    }
+    if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) }
 }
 
 /// A number: (−1)^negative × significand × 2^exponent. Where bits were cut off, the lowest is one.
@@ -198,31 +179,19 @@ impl Exact {
     fn new(value: f64) -> Self {
         let bits = value.to_bits();
         let (significand, exponent) = split(bits & (u64::MAX >> 1));
-        Exact {
-            negative: bits >> 63 == 1,
-            significand: u128::from(significand),
-            exponent,
-        }
+        Exact { negative: bits >> 63 == 1, significand: u128::from(significand), exponent }
     }
 
     /// An integer.
     pub(in crate::alu) fn integer(value: i128) -> Self {
-        Exact {
-            negative: value < 0,
-            significand: value.unsigned_abs(),
-            exponent: 0,
-        }
+        Exact { negative: value < 0, significand: value.unsigned_abs(), exponent: 0 }
     }
 
     /// With the leading one at bit 125. The significand is not zero.
     fn normal(self) -> Self {
         let shift = self.significand.leading_zeros() as i32 - 2;
         debug_assert!(shift >= 0, "products have 106 bits");
-        Exact {
-            significand: self.significand << shift,
-            exponent: self.exponent - shift,
-            ..self
-        }
+        Exact { significand: self.significand << shift, exponent: self.exponent - shift, ..self }
     }
 
     /// In a format, as bits.
@@ -242,10 +211,7 @@ impl Exact {
             (0, Rest::Less)
         } else {
             let shift = shift as u32;
-            (
-                (self.significand >> shift) as u64,
-                Rest::of(self.significand, shift),
-            )
+            ((self.significand >> shift) as u64, Rest::of(self.significand, shift))
         };
         format.finish(self.negative, exponent, quanta, rest, rounding)
     }
@@ -278,11 +244,7 @@ pub(in crate::alu) fn fma(a: f64, b: f64, c: f64, format: Format, rounding: Roun
         _ => {}
     }
     let (product, c) = (product.normal(), c.normal());
-    let (big, small) = if product.exponent >= c.exponent {
-        (product, c)
-    } else {
-        (c, product)
-    };
+    let (big, small) = if product.exponent >= c.exponent { (product, c) } else { (c, product) };
     let distance = (big.exponent - small.exponent).min(127) as u32;
     // The lowest bit stands for all that is cut off. There is something to cut off only from a distance
     // of 20 on (a product has 106 of 126 bits), where at most one leading bit can cancel.
@@ -299,12 +261,7 @@ pub(in crate::alu) fn fma(a: f64, b: f64, c: f64, format: Format, rounding: Roun
     if significand == 0 {
         return zero(rounding == Rounding::Down);
     }
-    Exact {
-        negative,
-        significand,
-        exponent: big.exponent,
-    }
-    .round(format, rounding)
+    Exact { negative, significand, exponent: big.exponent }.round(format, rounding)
 }
 
 /// `a ÷ b`, rounded once.
@@ -336,12 +293,8 @@ pub(in crate::alu) fn sqrt(a: f64, format: Format, rounding: Rounding) -> u64 {
     }
     let root = a.significand.isqrt();
     let rest = root * root != a.significand;
-    Exact {
-        negative: false,
-        significand: root << 1 | u128::from(rest),
-        exponent: a.exponent / 2 - 1,
-    }
-    .round(format, rounding)
+    Exact { negative: false, significand: root << 1 | u128::from(rest), exponent: a.exponent / 2 - 1 }
+        .round(format, rounding)
 }
 
 /// `a + b` as a double that any format of 50 bits or fewer can be rounded from: exact, or with the lowest
@@ -356,11 +309,7 @@ pub(in crate::alu) fn add_to_odd(a: f64, b: f64) -> f64 {
     if !sum.is_finite() || error == 0.0 || bits & 1 == 1 {
         return sum;
     }
-    f64::from_bits(if error.is_sign_negative() == sum.is_sign_negative() {
-        bits + 1
-    } else {
-        bits - 1
-    })
+    f64::from_bits(if error.is_sign_negative() == sum.is_sign_negative() { bits + 1 } else { bits - 1 })
 }
 
 #[cfg(test)]

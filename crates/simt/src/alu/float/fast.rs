@@ -11,21 +11,13 @@ pub(crate) const NAN32: u32 = 0x7fff_ffff;
 /// Subnormal to zero of the same sign.
 #[inline(always)]
 pub(crate) fn flush32(bits: u32) -> u32 {
-    if bits & 0x7f80_0000 == 0 {
-        bits & 0x8000_0000
-    } else {
-        bits
-    }
+    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
 }
 
 /// A number's bits; those of the canonical NaN for any NaN.
 #[inline(always)]
 pub(crate) fn canonical32(value: f32) -> u32 {
-    if value.is_nan() {
-        NAN32
-    } else {
-        value.to_bits()
-    }
+    if value.is_nan() { NAN32 } else { value.to_bits() }
 }
 
 /// A result's bits: NaN is canonical, subnormal ones are flushed if asked for.
@@ -41,13 +33,7 @@ fn operand<const FTZ: bool>(bits: u32) -> f32 {
 }
 
 #[inline(always)]
-pub(super) fn run32<const FTZ: bool>(
-    op: Fast,
-    regs: &mut Regs<'_>,
-    mask: u32,
-    to: R32,
-    from: [R32; 3],
-) {
+pub(super) fn run32<const FTZ: bool>(op: Fast, regs: &mut Regs<'_>, mask: u32, to: R32, from: [R32; 3]) {
     let x = operand::<FTZ>;
     let y = result::<FTZ>;
     match op {
@@ -64,9 +50,7 @@ pub(super) fn run32<const FTZ: bool>(
             y(if lost { a * (0.0 * b) } else { a / b })
         }),
         Fast::Sqrt => map3(regs, mask, to, from, |a, _, _| y(x(a).sqrt())),
-        Fast::Rsqrt => map3(regs, mask, to, from, |a, _, _| {
-            y((1.0 / f64::from(x(a)).sqrt()) as f32)
-        }),
+        Fast::Rsqrt => map3(regs, mask, to, from, |a, _, _| y((1.0 / f64::from(x(a)).sqrt()) as f32)),
         Fast::Min => map3(regs, mask, to, from, |a, b, _| {
             let (a, b) = (x(a).to_bits(), x(b).to_bits());
             pick32(a, b, false)
@@ -77,9 +61,7 @@ pub(super) fn run32<const FTZ: bool>(
         }),
         Fast::Abs => map3(regs, mask, to, from, |a, _, _| y(x(a).abs())),
         Fast::Neg => map3(regs, mask, to, from, |a, _, _| y(-x(a))),
-        Fast::Copysign => map3(regs, mask, to, from, |a, b, _| {
-            a & 0x8000_0000 | b & 0x7fff_ffff
-        }),
+        Fast::Copysign => map3(regs, mask, to, from, |a, b, _| a & 0x8000_0000 | b & 0x7fff_ffff),
     }
 }
 
@@ -125,21 +107,13 @@ pub(super) fn run64(op: Fast, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R6
             nan64(a / b, a, b, 0.0)
         }),
         Fast::Fma => map3(regs, mask, to, from, fused_multiply_add),
-        Fast::Sqrt => map3(regs, mask, to, from, |a, _, _| {
-            nan64(x(a).sqrt(), x(a), 0.0, 0.0)
-        }),
-        Fast::Rsqrt => map3(regs, mask, to, from, |a, _, _| {
-            nan64(1.0 / x(a).sqrt(), x(a), 0.0, 0.0)
-        }),
+        Fast::Sqrt => map3(regs, mask, to, from, |a, _, _| nan64(x(a).sqrt(), x(a), 0.0, 0.0)),
+        Fast::Rsqrt => map3(regs, mask, to, from, |a, _, _| nan64(1.0 / x(a).sqrt(), x(a), 0.0, 0.0)),
         Fast::Min => map3(regs, mask, to, from, |a, b, _| pick64(a, b, false)),
         Fast::Max => map3(regs, mask, to, from, |a, b, _| pick64(a, b, true)),
         // An addition of zero on the hardware: a NaN is made quiet and keeps its sign.
-        Fast::Abs => map3(regs, mask, to, from, |a, _, _| {
-            nan64(x(a & !SIGN), x(a), 0.0, 0.0)
-        }),
-        Fast::Neg => map3(regs, mask, to, from, |a, _, _| {
-            nan64(x(a ^ SIGN), x(a), 0.0, 0.0)
-        }),
+        Fast::Abs => map3(regs, mask, to, from, |a, _, _| nan64(x(a & !SIGN), x(a), 0.0, 0.0)),
+        Fast::Neg => map3(regs, mask, to, from, |a, _, _| nan64(x(a ^ SIGN), x(a), 0.0, 0.0)),
         Fast::Copysign => map3(regs, mask, to, from, |a, b, _| a & SIGN | b & !SIGN),
     }
 }

@@ -37,9 +37,7 @@ pub(super) fn run32(
     to: R32,
     from: [R32; 3],
 ) {
-    map3(regs, mask, to, from, |a, b, c| {
-        single(op, rounding, modifiers, [a, b, c])
-    });
+    map3(regs, mask, to, from, |a, b, c| single(op, rounding, modifiers, [a, b, c]));
 }
 
 #[inline(never)]
@@ -53,12 +51,7 @@ pub(super) fn run_pair(
 ) {
     map3(regs, mask, to, from, |a, b, c| {
         let low = single(op, rounding, modifiers, [a, b, c].map(|bits| bits as u32));
-        let high = single(
-            op,
-            rounding,
-            modifiers,
-            [a, b, c].map(|bits| (bits >> 32) as u32),
-        );
+        let high = single(op, rounding, modifiers, [a, b, c].map(|bits| (bits >> 32) as u32));
         u64::from(high) << 32 | u64::from(low)
     });
 }
@@ -66,30 +59,15 @@ pub(super) fn run_pair(
 /// The operation on `f32`.
 fn single(op: General, rounding: Rounding, modifiers: Modifiers, from: [u32; 3]) -> u32 {
     let flush = |bits| {
-        if modifiers.has(Modifiers::FTZ) {
-            flush32(bits)
-        } else {
-            bits
-        }
+        if modifiers.has(Modifiers::FTZ) { flush32(bits) } else { bits }
     };
     let [a, b, c] = from.map(|bits| f64::from(f32::from_bits(flush(bits))));
     let bits = flush(apply(op, a, b, c, Format::F32, rounding) as u32);
-    if modifiers.has(Modifiers::SAT) {
-        (saturate(f64::from(f32::from_bits(bits))) as f32).to_bits()
-    } else {
-        bits
-    }
+    if modifiers.has(Modifiers::SAT) { (saturate(f64::from(f32::from_bits(bits))) as f32).to_bits() } else { bits }
 }
 
 #[inline(never)]
-pub(super) fn run64(
-    op: General,
-    rounding: Rounding,
-    regs: &mut Regs<'_>,
-    mask: u32,
-    to: R64,
-    from: [R64; 3],
-) {
+pub(super) fn run64(op: General, rounding: Rounding, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R64; 3]) {
     let x = f64::from_bits;
     map3(regs, mask, to, from, |a, b, c| {
         let bits = apply(op, x(a), x(b), x(c), Format::F64, rounding);

@@ -32,19 +32,11 @@ pub(in crate::alu) fn from_bf16(bits: u32) -> f32 {
 
 /// The result for one number of each operand.
 pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32 {
-    let format = if modifiers.has(Modifiers::BRAIN) {
-        Format::Bf16
-    } else {
-        Format::F16
-    };
+    let format = if modifiers.has(Modifiers::BRAIN) { Format::Bf16 } else { Format::F16 };
     let infinity = format.infinity() as u32;
     let flush = |bits: u32| {
         let subnormal = bits & infinity == 0;
-        bits & if modifiers.has(Modifiers::FTZ) && subnormal {
-            0x8000
-        } else {
-            0xffff
-        }
+        bits & if modifiers.has(Modifiers::FTZ) && subnormal { 0x8000 } else { 0xffff }
     };
     let [a, b, c] = [a, b, c].map(flush);
     match op {
@@ -60,13 +52,7 @@ pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32
         }
         _ => {}
     }
-    let value = |bits| {
-        f64::from(if modifiers.has(Modifiers::BRAIN) {
-            from_bf16(bits)
-        } else {
-            from_f16(bits)
-        })
-    };
+    let value = |bits| f64::from(if modifiers.has(Modifiers::BRAIN) { from_bf16(bits) } else { from_f16(bits) });
     let (a, b, c) = (value(a), value(b), value(c));
     let exact = match op {
         Half::Add => add_to_odd(a, b),
@@ -87,20 +73,9 @@ pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32
 }
 
 #[inline(never)]
-pub(super) fn run(
-    op: Half,
-    modifiers: Modifiers,
-    regs: &mut Regs<'_>,
-    mask: u32,
-    to: R32,
-    from: [R32; 3],
-) {
+pub(super) fn run(op: Half, modifiers: Modifiers, regs: &mut Regs<'_>, mask: u32, to: R32, from: [R32; 3]) {
     map3(regs, mask, to, from, |a, b, c| {
         let low = one(op, modifiers, a & 0xffff, b & 0xffff, c & 0xffff);
-        if modifiers.has(Modifiers::PACKED) {
-            low | one(op, modifiers, a >> 16, b >> 16, c >> 16) << 16
-        } else {
-            low
-        }
+        if modifiers.has(Modifiers::PACKED) { low | one(op, modifiers, a >> 16, b >> 16, c >> 16) << 16 } else { low }
     });
 }

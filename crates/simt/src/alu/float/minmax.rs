@@ -28,11 +28,7 @@ pub(super) fn pick64(a: u64, b: u64, max: bool) -> u64 {
     let nan = |bits: u64| bits & !(1 << 63) > 0x7ff0_0000_0000_0000;
     let first = (key(a) < key(b)) != max;
     let number = if nan(b) || first && !nan(a) { a } else { b };
-    if nan(a) && nan(b) {
-        b | 1 << 51
-    } else {
-        number
-    }
+    if nan(a) && nan(b) { b | 1 << 51 } else { number }
 }
 
 /// The lesser or greater of two numbers of a format of at most 32 bits, with modifiers.
@@ -43,23 +39,11 @@ pub(super) fn min_max(max: bool, modifiers: Modifiers, format: Format, a: u32, b
     if a_nan && b_nan || modifiers.has(Modifiers::NAN) && (a_nan || b_nan) {
         return format.nan() as u32;
     }
-    let both = if modifiers.has(Modifiers::XORSIGN) {
-        (a ^ b) & sign
-    } else {
-        0
-    };
-    let (a, b) = if modifiers.has(Modifiers::ABS) {
-        (a & !sign, b & !sign)
-    } else {
-        (a, b)
-    };
+    let both = if modifiers.has(Modifiers::XORSIGN) { (a ^ b) & sign } else { 0 };
+    let (a, b) = if modifiers.has(Modifiers::ABS) { (a & !sign, b & !sign) } else { (a, b) };
     let key = |bits: u32| {
         let magnitude = i64::from(bits & !sign);
-        if bits & sign != 0 {
-            -1 - magnitude
-        } else {
-            magnitude
-        }
+        if bits & sign != 0 { -1 - magnitude } else { magnitude }
     };
     let first = (key(a) < key(b)) != max;
     let number = if b_nan || first && !a_nan { a } else { b };

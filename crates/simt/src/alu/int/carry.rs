@@ -21,29 +21,17 @@ pub(super) fn execute(op: Op, r: &RegisterNumbers, regs: &mut Regs<'_>, mask: u3
         Op::CarrySub32 => {
             // Without a carry to read, one is added.
             let one = r[4] == NO_CARRY;
-            carried(regs, mask, r, |a: u32, b: u32, _, cc| {
-                a.carrying_add(!b, cc | one)
-            });
+            carried(regs, mask, r, |a: u32, b: u32, _, cc| a.carrying_add(!b, cc | one));
         }
         Op::CarrySub64 => {
             // Without a carry to read, one is added.
             let one = r[4] == NO_CARRY;
-            carried(regs, mask, r, |a: u64, b: u64, _, cc| {
-                a.carrying_add(!b, cc | one)
-            });
+            carried(regs, mask, r, |a: u64, b: u64, _, cc| a.carrying_add(!b, cc | one));
         }
-        Op::CarryMadLo32 => carried(regs, mask, r, |a: u32, b, c, cc| {
-            a.wrapping_mul(b).carrying_add(c, cc)
-        }),
-        Op::CarryMadLo64 => carried(regs, mask, r, |a: u64, b, c, cc| {
-            a.wrapping_mul(b).carrying_add(c, cc)
-        }),
-        Op::CarryMadHiU32 => carried(regs, mask, r, |a: u32, b, c, cc| {
-            a.high(b).carrying_add(c, cc)
-        }),
-        Op::CarryMadHiU64 => carried(regs, mask, r, |a: u64, b, c, cc| {
-            a.high(b).carrying_add(c, cc)
-        }),
+        Op::CarryMadLo32 => carried(regs, mask, r, |a: u32, b, c, cc| a.wrapping_mul(b).carrying_add(c, cc)),
+        Op::CarryMadLo64 => carried(regs, mask, r, |a: u64, b, c, cc| a.wrapping_mul(b).carrying_add(c, cc)),
+        Op::CarryMadHiU32 => carried(regs, mask, r, |a: u32, b, c, cc| a.high(b).carrying_add(c, cc)),
+        Op::CarryMadHiU64 => carried(regs, mask, r, |a: u64, b, c, cc| a.high(b).carrying_add(c, cc)),
         Op::CarryMadHiS32 => carried(regs, mask, r, |a: u32, b, c, carry| {
             let high = a.cast_signed().high(b.cast_signed());
             high.cast_unsigned().carrying_add(c, carry)
@@ -59,12 +47,7 @@ pub(super) fn execute(op: Op, r: &RegisterNumbers, regs: &mut Regs<'_>, mask: u3
 
 /// `f` of three sources and the carry in each lane.
 #[inline(always)]
-fn carried<W: Word>(
-    regs: &mut Regs<'_>,
-    mask: u32,
-    r: &RegisterNumbers,
-    f: impl Fn(W, W, W, bool) -> (W, bool),
-) {
+fn carried<W: Word>(regs: &mut Regs<'_>, mask: u32, r: &RegisterNumbers, f: impl Fn(W, W, W, bool) -> (W, bool)) {
     let (a, b, c) = (W::get(regs, r[1]), W::get(regs, r[2]), W::get(regs, r[3]));
     let carries = match r[4] {
         NO_CARRY => 0,

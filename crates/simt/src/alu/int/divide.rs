@@ -12,11 +12,7 @@ pub(super) fn quotient(a: u32, b: u32) -> u32 {
     // 2^32: an f64 rounds it to no integer but itself.
     let exact = f64::from(a) / f64::from(b);
     let nearest = (exact + ROUND) - ROUND;
-    let floor = if nearest > exact {
-        nearest - 1.0
-    } else {
-        nearest
-    };
+    let floor = if nearest > exact { nearest - 1.0 } else { nearest };
     let quotient = (floor + ROUND).to_bits() as u32;
     if b == 0 { u32::MAX } else { quotient }
 }
@@ -32,11 +28,7 @@ pub(super) fn remainder(a: u32, b: u32) -> u32 {
 #[inline(always)]
 pub(super) fn quotient_s(a: i32, b: i32) -> i32 {
     let quotient = quotient(a.unsigned_abs(), b.unsigned_abs()).cast_signed();
-    let quotient = if (a ^ b) < 0 {
-        quotient.wrapping_neg()
-    } else {
-        quotient
-    };
+    let quotient = if (a ^ b) < 0 { quotient.wrapping_neg() } else { quotient };
     if b == 0 { -1 } else { quotient }
 }
 
@@ -44,10 +36,6 @@ pub(super) fn quotient_s(a: i32, b: i32) -> i32 {
 #[inline(always)]
 pub(super) fn remainder_s(a: i32, b: i32) -> i32 {
     let remainder = remainder(a.unsigned_abs(), b.unsigned_abs()).cast_signed();
-    let remainder = if a < 0 {
-        remainder.wrapping_neg()
-    } else {
-        remainder
-    };
+    let remainder = if a < 0 { remainder.wrapping_neg() } else { remainder };
     if b == 0 { -1 } else { remainder }
 }

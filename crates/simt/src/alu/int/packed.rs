@@ -11,9 +11,7 @@ pub(super) fn halves_u(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
 /// The same for signed halves.
 #[inline(always)]
 pub(super) fn halves_s(a: u32, b: u32, f: impl Fn(i16, i16) -> i16) -> u32 {
-    halves_u(a, b, |a, b| {
-        f(a.cast_signed(), b.cast_signed()).cast_unsigned()
-    })
+    halves_u(a, b, |a, b| f(a.cast_signed(), b.cast_signed()).cast_unsigned())
 }
 
 /// The four bytes, lowest first.
@@ -27,12 +25,7 @@ pub(super) fn bytes_u(value: u32) -> [i32; 4] {
 #[inline(always)]
 pub(super) fn bytes_s(value: u32) -> [i32; 4] {
     let [a, b, c, d] = value.to_le_bytes();
-    [
-        a.cast_signed().into(),
-        b.cast_signed().into(),
-        c.cast_signed().into(),
-        d.cast_signed().into(),
-    ]
+    [a.cast_signed().into(), b.cast_signed().into(), c.cast_signed().into(), d.cast_signed().into()]
 }
 
 /// The two halves, lowest first.

@@ -11,162 +11,48 @@ fn refusal(instruction: &str) -> String {
 fn what_does_not_fit_is_named() {
     for (instruction, message) in [
         ("add.s32 %r0, %r1;", "`add.s32` takes 3 operands, not 2"),
-        (
-            "add.s32 %r0, %r1, %r2, %r3;",
-            "`add.s32` takes 3 operands, not 4",
-        ),
-        (
-            "add.cc.u32 %r0, %r1;",
-            "`add.cc.u32` takes 3 operands, not 2",
-        ),
-        (
-            "add.s32 %r0, %r1, %rd2;",
-            "register `%rd2` has 64 bits, and the instruction's type 32",
-        ),
-        (
-            "add.s64 %rd0, %r1, %rd2;",
-            "register `%r1` has 32 bits, and the instruction's type 64",
-        ),
-        (
-            "add.s32 %p0, %r1, %r2;",
-            "`%p0` is a predicate, and a register of 32 bits belongs here",
-        ),
-        (
-            "popc.b64 %rd0, %rd1;",
-            "register `%rd0` has 64 bits, and the instruction's type 32",
-        ),
-        (
-            "add.s32 {%r0, %r1}, %r1, %r2;",
-            "a register is expected here",
-        ),
-        (
-            "add.sat.u32 %r0, %r1, %r2;",
-            "instruction `add.sat.u32` is not supported",
-        ),
-        (
-            "mul.s32 %r0, %r1, %r2;",
-            "instruction `mul.s32` is not supported",
-        ),
-        (
-            "mad.lo.sat.s32 %r0, %r1, %r2, %r3;",
-            "instruction `mad.lo.sat.s32` is not supported",
-        ),
-        (
-            "addc.u16 %h0, %h1, %h2;",
-            "instruction `addc.u16` is not supported",
-        ),
-        (
-            "setp.lt.s32 %p0, %r1;",
-            "`setp.lt.s32` takes 3 operands, not 2",
-        ),
-        (
-            "setp.lt.s32 %p0, %r1, %r2, %p1;",
-            "`setp.lt.s32` takes 3 operands, not 4",
-        ),
-        (
-            "setp.lt.and.s32 %p0, %r1, %r2;",
-            "`setp.lt.and.s32` takes 4 operands, not 3",
-        ),
-        (
-            "setp.lt.s32 %r0, %r1, %r2;",
-            "a register of 32 bits stands where a predicate belongs",
-        ),
-        (
-            "setp.lt.s32 %p0, %rd1, %r2;",
-            "register `%rd1` has 64 bits, and the instruction's type 32",
-        ),
-        (
-            "setp.lt.b32 %p0, %r1, %r2;",
-            "instruction `setp.lt.b32` is not supported",
-        ),
-        (
-            "setp.lo.s32 %p0, %r1, %r2;",
-            "instruction `setp.lo.s32` is not supported",
-        ),
-        (
-            "setp.ltu.s32 %p0, %r1, %r2;",
-            "instruction `setp.ltu.s32` is not supported",
-        ),
-        (
-            "setp.lt.ftz.f64 %p0, %fd1, %fd2;",
-            "instruction `setp.lt.ftz.f64` is not supported",
-        ),
-        (
-            "setp.lt.nor.s32 %p0, %r1, %r2, %p1;",
-            "instruction `setp.lt.nor.s32` is not supported",
-        ),
-        (
-            "set.lt.u16.s32 %h0, %r1, %r2;",
-            "instruction `set.lt.u16.s32` is not supported",
-        ),
-        (
-            "set.lt.u32.s32 %r0|%r3, %r1, %r2;",
-            "a register is expected here",
-        ),
-        (
-            "selp.b32 %r0, %r1, %r2;",
-            "`selp.b32` takes 4 operands, not 3",
-        ),
-        (
-            "selp.pred %p0, %p1, %p2, %p3;",
-            "instruction `selp.pred` is not supported",
-        ),
-        (
-            "slct.b32.u32 %r0, %r1, %r2, %r3;",
-            "instruction `slct.b32.u32` is not supported",
-        ),
-        (
-            "slct.b32.s32 %r0, %r1, %r2;",
-            "`slct.b32.s32` takes 4 operands, not 3",
-        ),
+        ("add.s32 %r0, %r1, %r2, %r3;", "`add.s32` takes 3 operands, not 4"),
+        ("add.cc.u32 %r0, %r1;", "`add.cc.u32` takes 3 operands, not 2"),
+        ("add.s32 %r0, %r1, %rd2;", "register `%rd2` has 64 bits, and the instruction's type 32"),
+        ("add.s64 %rd0, %r1, %rd2;", "register `%r1` has 32 bits, and the instruction's type 64"),
+        ("add.s32 %p0, %r1, %r2;", "`%p0` is a predicate, and a register of 32 bits belongs here"),
+        ("popc.b64 %rd0, %rd1;", "register `%rd0` has 64 bits, and the instruction's type 32"),
+        ("add.s32 {%r0, %r1}, %r1, %r2;", "a register is expected here"),
+        ("add.sat.u32 %r0, %r1, %r2;", "instruction `add.sat.u32` is not supported"),
+        ("mul.s32 %r0, %r1, %r2;", "instruction `mul.s32` is not supported"),
+        ("mad.lo.sat.s32 %r0, %r1, %r2, %r3;", "instruction `mad.lo.sat.s32` is not supported"),
+        ("addc.u16 %h0, %h1, %h2;", "instruction `addc.u16` is not supported"),
+        ("setp.lt.s32 %p0, %r1;", "`setp.lt.s32` takes 3 operands, not 2"),
+        ("setp.lt.s32 %p0, %r1, %r2, %p1;", "`setp.lt.s32` takes 3 operands, not 4"),
+        ("setp.lt.and.s32 %p0, %r1, %r2;", "`setp.lt.and.s32` takes 4 operands, not 3"),
+        ("setp.lt.s32 %r0, %r1, %r2;", "a register of 32 bits stands where a predicate belongs"),
+        ("setp.lt.s32 %p0, %rd1, %r2;", "register `%rd1` has 64 bits, and the instruction's type 32"),
+        ("setp.lt.b32 %p0, %r1, %r2;", "instruction `setp.lt.b32` is not supported"),
+        ("setp.lo.s32 %p0, %r1, %r2;", "instruction `setp.lo.s32` is not supported"),
+        ("setp.ltu.s32 %p0, %r1, %r2;", "instruction `setp.ltu.s32` is not supported"),
+        ("setp.lt.ftz.f64 %p0, %fd1, %fd2;", "instruction `setp.lt.ftz.f64` is not supported"),
+        ("setp.lt.nor.s32 %p0, %r1, %r2, %p1;", "instruction `setp.lt.nor.s32` is not supported"),
+        ("set.lt.u16.s32 %h0, %r1, %r2;", "instruction `set.lt.u16.s32` is not supported"),
+        ("set.lt.u32.s32 %r0|%r3, %r1, %r2;", "a register is expected here"),
+        ("selp.b32 %r0, %r1, %r2;", "`selp.b32` takes 4 operands, not 3"),
+        ("selp.pred %p0, %p1, %p2, %p3;", "instruction `selp.pred` is not supported"),
+        ("slct.b32.u32 %r0, %r1, %r2, %r3;", "instruction `slct.b32.u32` is not supported"),
+        ("slct.b32.s32 %r0, %r1, %r2;", "`slct.b32.s32` takes 4 operands, not 3"),
         ("and.b32 %r0, %r1;", "`and.b32` takes 3 operands, not 2"),
         ("and.pred %p0, %p1;", "`and.pred` takes 3 operands, not 2"),
-        (
-            "not.pred %p0, %p1, %p2;",
-            "`not.pred` takes 2 operands, not 3",
-        ),
-        (
-            "and.pred %p0, %p1, %r2;",
-            "a register of 32 bits stands where a predicate belongs",
-        ),
-        (
-            "and.u32 %r0, %r1, %r2;",
-            "instruction `and.u32` is not supported",
-        ),
-        (
-            "shl.b64 %rd0, %rd1, %rd2;",
-            "register `%rd2` has 64 bits, and the instruction's type 32",
-        ),
-        (
-            "lop3.b32 %r0, %r1, %r2, %r3;",
-            "`lop3.b32` takes 5 operands, not 4",
-        ),
-        (
-            "lop3.b32 %r0, %r1, %r2, %r3, %r4;",
-            "a constant is expected here",
-        ),
-        (
-            "lop3.b32 %r0|%p0, %r1, %r2, %r3, 1;",
-            "a register is expected here",
-        ),
-        (
-            "lop3.or.b32 %r0, %r1, %r2, %r3, 1, %p0;",
-            "`lop3.or.b32` writes a register and a predicate: `d|p`",
-        ),
-        (
-            "lop3.xor.b32 %r0|%p0, %r1, %r2, %r3, 1, %p0;",
-            "instruction `lop3.xor.b32` is not supported",
-        ),
-        (
-            "prmt.b32.xyz %r0, %r1, %r2, %r3;",
-            "instruction `prmt.b32.xyz` is not supported",
-        ),
+        ("not.pred %p0, %p1, %p2;", "`not.pred` takes 2 operands, not 3"),
+        ("and.pred %p0, %p1, %r2;", "a register of 32 bits stands where a predicate belongs"),
+        ("and.u32 %r0, %r1, %r2;", "instruction `and.u32` is not supported"),
+        ("shl.b64 %rd0, %rd1, %rd2;", "register `%rd2` has 64 bits, and the instruction's type 32"),
+        ("lop3.b32 %r0, %r1, %r2, %r3;", "`lop3.b32` takes 5 operands, not 4"),
+        ("lop3.b32 %r0, %r1, %r2, %r3, %r4;", "a constant is expected here"),
+        ("lop3.b32 %r0|%p0, %r1, %r2, %r3, 1;", "a register is expected here"),
+        ("lop3.or.b32 %r0, %r1, %r2, %r3, 1, %p0;", "`lop3.or.b32` writes a register and a predicate: `d|p`"),
+        ("lop3.xor.b32 %r0|%p0, %r1, %r2, %r3, 1, %p0;", "instruction `lop3.xor.b32` is not supported"),
+        ("prmt.b32.xyz %r0, %r1, %r2, %r3;", "instruction `prmt.b32.xyz` is not supported"),
         ("mov.u64 %rd1, %ctaid.y;", "`%ctaid.y` has 16 or 32 bits"),
         ("mov.u16 %h1, %laneid;", "`%laneid` has 32 bits"),
-        (
-            "mov.f32 %f1, %tid.x;",
-            "`%tid.x` is no floating-point number",
-        ),
+        ("mov.f32 %f1, %tid.x;", "`%tid.x` is no floating-point number"),
         ("mov.u32 %r1, %clock64;", "`%clock64` has 64 bits"),
     ] {
         assert_eq!(refusal(instruction), message, "{instruction}");
@@ -269,9 +155,6 @@ fn what_does_not_exist_is_refused() {
         "cvt.pack.u16.s32 %r0, %r1, %r2;",
     ] {
         let message = refusal(instruction);
-        assert!(
-            message.contains("not supported"),
-            "{instruction}: {message}"
-        );
+        assert!(message.contains("not supported"), "{instruction}: {message}");
     }
 }

@@ -32,11 +32,7 @@ fn buffers() {
         ("i32[4]=file:a=b:c", BufferInit::File("a=b:c".into())),
         ("i32[4]=uninit", BufferInit::Uninit),
     ] {
-        let expected = Spec::Buffer {
-            ty: Type::I32,
-            count: 4,
-            fill: expected,
-        };
+        let expected = Spec::Buffer { ty: Type::I32, count: 4, fill: expected };
         assert_eq!(text.parse::<Spec>().unwrap(), expected);
     }
 }

@@ -20,10 +20,7 @@ fn the_generator_is_splitmix64() {
 
 #[test]
 fn random_values_are_in_range_and_vary() {
-    let text = Type::I32.text(
-        &Type::I32.fill(8, &BufferInit::Random(1234567)).unwrap(),
-        false,
-    );
+    let text = Type::I32.text(&Type::I32.fill(8, &BufferInit::Random(1234567)).unwrap(), false);
     assert_eq!(text, "89 44 136 63 227 108 151 70");
     for ty in [Type::F16, Type::F32, Type::F64] {
         let text = ty.text(&ty.fill(1000, &BufferInit::Random(1)).unwrap(), false);
@@ -40,18 +37,13 @@ fn rows_count_and_wrap() {
     assert_eq!(iota(Type::I8, 130).split(' ').nth(128), Some("-128"));
     assert_eq!(iota(Type::F32, 3), "0.0 1.0 2.0");
     assert_eq!(iota(Type::U64, 3), "0 1 2");
-    assert_eq!(
-        Type::U16.text(&Type::U16.fill(1, &BufferInit::Uninit).unwrap(), false),
-        "42405"
-    );
+    assert_eq!(Type::U16.text(&Type::U16.fill(1, &BufferInit::Uninit).unwrap(), false), "42405");
 }
 
 #[test]
 fn what_is_no_number_is_a_string_in_json() {
-    let bytes: Vec<u8> = ["nan", "inf", "-inf", "1.5", "-0"]
-        .iter()
-        .flat_map(|text| Type::F32.parse(text).unwrap())
-        .collect();
+    let bytes: Vec<u8> =
+        ["nan", "inf", "-inf", "1.5", "-0"].iter().flat_map(|text| Type::F32.parse(text).unwrap()).collect();
     let json = Type::F32.text(&bytes, true);
     assert_eq!(json, r#"["nan","inf","-inf",1.5,-0.0]"#);
     assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());

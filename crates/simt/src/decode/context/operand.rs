@@ -3,9 +3,7 @@
 use ptx::ast::{self, AddressBase, Number, Operand};
 
 use super::{AddressOperand, Context, RegisterNumber};
-use crate::code::{
-    FrameInit, Guard, InitializedRegister, Pred, R32, RESERVED_SHARED, Reg, Special,
-};
+use crate::code::{FrameInit, Guard, InitializedRegister, Pred, R32, RESERVED_SHARED, Reg, Special};
 use crate::error::LowerError;
 use crate::layout::Location;
 use ptx::opcode::type_bytes;
@@ -22,11 +20,8 @@ impl Context<'_, '_> {
             Operand::Name(name) => name,
             Operand::Element(name, element) => {
                 let found = self.element(name, *element);
-                return found.ok_or_else(|| {
-                    self.invalid(format!(
-                        "`{name}.{element}` is no element of a vector register"
-                    ))
-                });
+                return found
+                    .ok_or_else(|| self.invalid(format!("`{name}.{element}` is no element of a vector register")));
             }
             _ => return Err(self.invalid("a register is expected here")),
         };
@@ -55,9 +50,7 @@ impl Context<'_, '_> {
                 self.unsupported(format!("the address of function `{name}`"))
             }
             _ if is_counter => self.unsupported(format!("special register `{name}`")),
-            true => self.invalid(format!(
-                "there is no register `{name}`, and no special register of that name"
-            )),
+            true => self.invalid(format!("there is no register `{name}`, and no special register of that name")),
             false => self.invalid(format!("there is no register or variable `{name}`")),
         }
     }
@@ -66,19 +59,14 @@ impl Context<'_, '_> {
     pub(crate) fn written(&mut self, operand: &Operand<'_>) -> Result<(Reg, u32), LowerError> {
         match operand {
             Operand::Name(name) if special(name).is_some() && self.register(name).is_none() => {
-                Err(self.invalid(format!(
-                    "`{name}` is a special register, which nothing writes"
-                )))
+                Err(self.invalid(format!("`{name}` is a special register, which nothing writes")))
             }
             _ => self.any(operand),
         }
     }
 
     /// A register to be written. `_` gets one that no instruction reads.
-    pub(crate) fn dst<R: RegisterNumber>(
-        &mut self,
-        operand: &Operand<'_>,
-    ) -> Result<R, LowerError> {
+    pub(crate) fn dst<R: RegisterNumber>(&mut self, operand: &Operand<'_>) -> Result<R, LowerError> {
         if self.is_sink(operand) {
             return Ok(self.temp());
         }
@@ -105,11 +93,7 @@ impl Context<'_, '_> {
 
     /// A value to be read. `ty` is the instruction's type without the dot: it says how an immediate is
     /// written into the register.
-    pub(crate) fn src<R: RegisterNumber>(
-        &mut self,
-        operand: &Operand<'_>,
-        ty: &str,
-    ) -> Result<R, LowerError> {
+    pub(crate) fn src<R: RegisterNumber>(&mut self, operand: &Operand<'_>, ty: &str) -> Result<R, LowerError> {
         if let Some(value) = self.immediate(operand, ty)? {
             return Ok(self.initialized(value));
         }
@@ -118,12 +102,7 @@ impl Context<'_, '_> {
     }
 
     /// A value of so many bits to be read: 64, or fewer.
-    pub(crate) fn src_of(
-        &mut self,
-        operand: &Operand<'_>,
-        ty: &str,
-        bits: u32,
-    ) -> Result<Reg, LowerError> {
+    pub(crate) fn src_of(&mut self, operand: &Operand<'_>, ty: &str, bits: u32) -> Result<Reg, LowerError> {
         Ok(match bits {
             64 => Reg::R64(self.src(operand, ty)?),
             _ => Reg::R32(self.src(operand, ty)?),
@@ -152,11 +131,7 @@ impl Context<'_, '_> {
     }
 
     /// The value of an operand that is not a register: a number, or a variable's address.
-    fn immediate(
-        &mut self,
-        operand: &Operand<'_>,
-        ty: &str,
-    ) -> Result<Option<FrameInit>, LowerError> {
+    fn immediate(&mut self, operand: &Operand<'_>, ty: &str) -> Result<Option<FrameInit>, LowerError> {
         match operand {
             Operand::Number(number) => Ok(Some(FrameInit::Number(immediate_bits(*number, ty)))),
             Operand::NameOffset(name, offset) => match self.variable(name) {
@@ -190,9 +165,9 @@ impl Context<'_, '_> {
                 }
                 Some((reg, _)) => reg,
                 None => {
-                    let location = self.variable(name).ok_or_else(|| {
-                        self.invalid(format!("there is no register or variable `{name}`"))
-                    })??;
+                    let location = self
+                        .variable(name)
+                        .ok_or_else(|| self.invalid(format!("there is no register or variable `{name}`")))??;
                     return Ok(AddressOperand {
                         base: Reg::R64(self.initialized(address_of(location, *offset))),
                         offset: 0,
@@ -201,24 +176,14 @@ impl Context<'_, '_> {
                 }
             },
         };
-        Ok(AddressOperand {
-            base,
-            offset: *offset,
-            variable: None,
-        })
+        Ok(AddressOperand { base, offset: *offset, variable: None })
     }
 
     /// A guard's predicate.
-    pub(crate) fn guard(
-        &mut self,
-        guard: Option<ast::Guard<'_>>,
-    ) -> Result<Option<Guard>, LowerError> {
+    pub(crate) fn guard(&mut self, guard: Option<ast::Guard<'_>>) -> Result<Option<Guard>, LowerError> {
         let Some(guard) = guard else { return Ok(None) };
         let pred = self.dst(&Operand::Name(guard.register))?;
-        Ok(Some(Guard {
-            pred,
-            negated: guard.negated,
-        }))
+        Ok(Some(Guard { pred, negated: guard.negated }))
     }
 
     fn width(&self, found: u32, expected: u32) -> LowerError {
@@ -226,11 +191,7 @@ impl Context<'_, '_> {
             1 => "a predicate".to_owned(),
             bits => format!("a register of {bits} bits"),
         };
-        self.invalid(format!(
-            "{} stands where {} belongs",
-            name(found),
-            name(expected)
-        ))
+        self.invalid(format!("{} stands where {} belongs", name(found), name(expected)))
     }
 }
 
@@ -312,9 +273,7 @@ fn special(name: &str) -> Option<Special> {
         "%aggr_smem_size" => Special::AggrSmemSize,
         "%reserved_smem_offset_begin" | "%reserved_smem_offset_0" => Special::ReservedSmem(0),
         "%reserved_smem_offset_1" => Special::ReservedSmem(RESERVED_SHARED / 2),
-        "%reserved_smem_offset_cap" | "%reserved_smem_offset_end" => {
-            Special::ReservedSmem(RESERVED_SHARED)
-        }
+        "%reserved_smem_offset_cap" | "%reserved_smem_offset_end" => Special::ReservedSmem(RESERVED_SHARED),
         "%current_graph_exec" => Special::Zero,
         "%cluster_ctarank" => Special::ClusterCtarank,
         "%cluster_nctarank" => Special::ClusterNctarank,

@@ -97,10 +97,7 @@ impl Row {
     /// An instruction with these modifiers and without the operands that may be missing. It has the registers `%p1`,
     /// `%c1`, `%h1`, `%r1` and `%rd1` by their width, and the variable `param`.
     pub fn sample(&self, modifiers: &[Option<&'static str>]) -> String {
-        let words: Vec<&str> = [self.name]
-            .into_iter()
-            .chain(modifiers.iter().copied().flatten())
-            .collect();
+        let words: Vec<&str> = [self.name].into_iter().chain(modifiers.iter().copied().flatten()).collect();
         let operands = self.operands.iter().filter(|token| !token.contains('~'));
         let operands: Vec<String> = operands.map(|token| operand(token, &words)).collect();
         format!("{} {};", words.join("."), operands.join(", "))
@@ -120,9 +117,7 @@ fn operand(token: &'static str, words: &[&str]) -> String {
     let vector = |register: &str, count| format!("{{{}}}", vec![register; count].join(", "));
     let own = register(kind.ty(words).or_else(|| Kind::new("t").ty(words)));
     let of_side = |layer: usize| match words.iter().find_map(|word| {
-        let sides = ["1d", "2d", "3d", "cube", "2dms"]
-            .iter()
-            .position(|own| word.trim_start_matches('a') == *own);
+        let sides = ["1d", "2d", "3d", "cube", "2dms"].iter().position(|own| word.trim_start_matches('a') == *own);
         Some((sides?, word.starts_with('a')))
     }) {
         Some((0, layered)) => 1 + layer * usize::from(layered),
@@ -130,9 +125,7 @@ fn operand(token: &'static str, words: &[&str]) -> String {
         _ => 4,
     };
     match kind.letter {
-        'a' if words[0] == "st" && words.iter().any(|word| word.starts_with("param")) => {
-            "[param]".to_owned()
-        }
+        'a' if words[0] == "st" && words.iter().any(|word| word.starts_with("param")) => "[param]".to_owned(),
         'a' => "[%rd1]".to_owned(),
         'n' => "16".to_owned(),
         'i' => "0".to_owned(),

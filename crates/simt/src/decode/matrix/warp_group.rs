@@ -32,10 +32,7 @@ impl Decoder<'_, '_, '_> {
         if rest.len() != wanted {
             return Err(self.operand_count(4 + wanted));
         }
-        let rest: Vec<u64> = rest
-            .iter()
-            .map(|own| self.number(own))
-            .collect::<Decoded<_>>()?;
+        let rest: Vec<u64> = rest.iter().map(|own| self.number(own)).collect::<Decoded<_>>()?;
         let mut negated = [false; 2];
         for (at, value) in rest.iter().enumerate() {
             match (at, *value) {
@@ -48,14 +45,10 @@ impl Decoder<'_, '_, '_> {
                 }
             }
         }
-        let transposed =
-            |from_last: usize| transposes > from_last && rest[rest.len() - 1 - from_last] == 1;
+        let transposed = |from_last: usize| transposes > from_last && rest[rest.len() - 1 - from_last] == 1;
         let mut descriptor = |operand, transposed| {
             self.check(Kind::new("d"), Some("b64"), operand)?;
-            Ok(SharedOperand {
-                descriptor: self.src(operand, "b64")?,
-                transposed,
-            })
+            Ok(SharedOperand { descriptor: self.src(operand, "b64")?, transposed })
         };
         let shared_b = descriptor(from_b, transposed(0))?;
         let a_operand = match in_registers {

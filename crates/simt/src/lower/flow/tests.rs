@@ -7,14 +7,8 @@ fn inst(op: Op) -> Inst {
 
 fn branch(target: u32, conditional: bool) -> Inst {
     Inst {
-        guard: conditional.then_some(Guard {
-            pred: Pred(0),
-            negated: false,
-        }),
-        op: Op::Branch {
-            target,
-            reconverge: 0,
-        },
+        guard: conditional.then_some(Guard { pred: Pred(0), negated: false }),
+        op: Op::Branch { target, reconverge: 0 },
     }
 }
 
@@ -32,13 +26,7 @@ fn meets(mut code: Vec<Inst>) -> Vec<(usize, u32)> {
 #[test]
 fn an_if_meets_behind_its_else() {
     // 0: @p bra 3; 1: nothing; 2: bra 4; 3: nothing; 4: ret
-    let code = vec![
-        branch(3, true),
-        inst(Op::Nothing),
-        branch(4, false),
-        inst(Op::Nothing),
-        inst(Op::Return),
-    ];
+    let code = vec![branch(3, true), inst(Op::Nothing), branch(4, false), inst(Op::Nothing), inst(Op::Return)];
     assert_eq!(meets(code), [(0, 4), (2, 4)]);
 }
 
@@ -66,13 +54,7 @@ fn an_endless_loop_has_no_meeting_place() {
 #[test]
 fn breaks_out_of_nested_loops() {
     // 0: nothing (outer) 1: nothing (inner) 2: @p bra 5 (break) 3: @q bra 1 4: @q bra 0 5: ret
-    let code = vec![
-        inst(Op::Nothing),
-        inst(Op::Nothing),
-        branch(5, true),
-        branch(1, true),
-        branch(0, true),
-        inst(Op::Return),
-    ];
+    let code =
+        vec![inst(Op::Nothing), inst(Op::Nothing), branch(5, true), branch(1, true), branch(0, true), inst(Op::Return)];
     assert_eq!(meets(code), [(2, 5), (3, 5), (4, 5)]);
 }

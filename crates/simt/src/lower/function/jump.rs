@@ -31,12 +31,7 @@ impl<'m> Body<'_, 'm> {
 
     fn jump(&mut self, labels: Vec<&'m str>) {
         let depth = self.labels.len();
-        self.jumps.push(Jump {
-            pc: self.cx.func.code.len(),
-            labels,
-            depth,
-            at: self.cx.at,
-        });
+        self.jumps.push(Jump { pc: self.cx.func.code.len(), labels, depth, at: self.cx.at });
     }
 
     pub(super) fn branch(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
@@ -46,10 +41,7 @@ impl<'m> Body<'_, 'm> {
         };
         let label = self.label(Some(label))?;
         self.jump(vec![label]);
-        Ok(Op::Branch {
-            target: 0,
-            reconverge: 0,
-        })
+        Ok(Op::Branch { target: 0, reconverge: 0 })
     }
 
     pub(super) fn branch_indexed(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
@@ -70,11 +62,7 @@ impl<'m> Body<'_, 'm> {
                 _ => None,
             })
             .ok_or_else(|| self.invalid(format!("`{list}` is no list of branch targets")))?;
-        let op = Op::BranchIndexed {
-            index,
-            targets: vec![0; targets.len()].into(),
-            reconverge: 0,
-        };
+        let op = Op::BranchIndexed { index, targets: vec![0; targets.len()].into(), reconverge: 0 };
         self.jump(targets);
         Ok(op)
     }
@@ -117,8 +105,7 @@ impl<'m> Body<'_, 'm> {
                     let number = self.functions.number(name, inst.at)?;
                     let callee = self.functions.order[number as usize];
                     if callee.entry {
-                        return Err(self
-                            .invalid(format!("`{name}` is a kernel: it is launched, not called")));
+                        return Err(self.invalid(format!("`{name}` is a kernel: it is launched, not called")));
                     }
                     let callee_of = Callee::Function(number);
                     (callee_of, &callee.returns[..], &callee.params[..])
@@ -137,10 +124,7 @@ impl<'m> Body<'_, 'm> {
                 results.len()
             )));
         }
-        let slots = Signature {
-            results: self.slots(results, returns)?,
-            parameters: self.slots(arguments, params)?,
-        };
+        let slots = Signature { results: self.slots(results, returns)?, parameters: self.slots(arguments, params)? };
         if let Callee::Pointer { .. } = &callee
             && !self.pointers.iter().any(|known| known.fits(&slots))
         {
@@ -160,13 +144,10 @@ impl<'m> Body<'_, 'm> {
         match declared {
             Some(function) if !all.filter(of_name).any(|function| function.body.is_some()) => {
                 let (slots, _) = slots(&function.returns, &function.params)?;
-                let bytes =
-                    |slots: &[Slot]| slots.iter().map(|slot| slot.bytes).collect::<Vec<_>>();
+                let bytes = |slots: &[Slot]| slots.iter().map(|slot| slot.bytes).collect::<Vec<_>>();
                 let (_, runtime, parameters, results) = *runtime;
                 if bytes(&slots.parameters) != parameters || bytes(&slots.results) != results {
-                    return Err(self.invalid(format!(
-                        "`{name}` is declared otherwise than CUDA's runtime has it"
-                    )));
+                    return Err(self.invalid(format!("`{name}` is declared otherwise than CUDA's runtime has it")));
                 }
                 let callee = Callee::Runtime(runtime);
                 Ok(Some((callee, &function.returns, &function.params)))
@@ -194,20 +175,14 @@ impl<'m> Body<'_, 'm> {
                 (Some(listed), &first.returns[..], &first.params[..])
             }
             _ => {
-                return Err(self.invalid(format!(
-                    "`{label}` is no .callprototype, and no list of .calltargets"
-                )));
+                return Err(self.invalid(format!("`{label}` is no .callprototype, and no list of .calltargets")));
             }
         };
         Ok((Callee::Pointer { address, listed }, returns, params))
     }
 
     /// The places of a call's operands in the frame.
-    fn slots(
-        &mut self,
-        operands: &[Operand<'_>],
-        wanted: &[Variable<'_>],
-    ) -> Result<Vec<Slot>, LowerError> {
+    fn slots(&mut self, operands: &[Operand<'_>], wanted: &[Variable<'_>]) -> Result<Vec<Slot>, LowerError> {
         let mut found = Vec::new();
         for (operand, variable) in operands.iter().zip(wanted) {
             let bytes = layout(variable)?.small_bytes(variable)?;
@@ -217,9 +192,7 @@ impl<'m> Body<'_, 'm> {
                 && layout(own)?.bytes != u64::from(bytes)
             {
                 let wanted = variable.name;
-                return Err(self.invalid(format!(
-                    "`{name}` is not as large as the parameter `{wanted}`"
-                )));
+                return Err(self.invalid(format!("`{name}` is not as large as the parameter `{wanted}`")));
             }
             found.push(Slot { at, bytes });
         }
@@ -240,11 +213,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// Resolves the jumps from number `from` on that name a label of this scope.
-    pub(super) fn resolve(
-        &mut self,
-        from: usize,
-        labels: &HashMap<&'m str, Target<'m>>,
-    ) -> Result<(), LowerError> {
+    pub(super) fn resolve(&mut self, from: usize, labels: &HashMap<&'m str, Target<'m>>) -> Result<(), LowerError> {
         let mut left = Vec::new();
         for jump in self.jumps.drain(from..) {
             let mut found = Vec::new();
@@ -262,10 +231,7 @@ impl<'m> Body<'_, 'm> {
                     continue;
                 }
                 let missing = jump.labels[found.len()];
-                return Err(LowerError::invalid(
-                    format!("there is no label `{missing}`"),
-                    jump.at,
-                ));
+                return Err(LowerError::invalid(format!("there is no label `{missing}`"), jump.at));
             }
             match &mut self.cx.func.code[jump.pc].op {
                 Op::Branch { target, .. } => *target = found[0],

@@ -125,47 +125,31 @@ impl TensorMap {
     /// A description in words when the driver would refuse the map.
     pub fn encode(&self) -> Result<[u8; 128], String> {
         let rank = self.sizes.len();
-        let row =
-            u64::from(self.tile.first().copied().unwrap_or(0)) * u64::from(self.element.bytes());
+        let row = u64::from(self.tile.first().copied().unwrap_or(0)) * u64::from(self.element.bytes());
         let problem = if !(1..=MOST).contains(&rank) {
             format!("a tensor map of {rank} dimensions; there are 1 to {MOST}")
-        } else if (self.strides.len(), self.tile.len(), self.steps.len()) != (rank - 1, rank, rank)
-        {
+        } else if (self.strides.len(), self.tile.len(), self.steps.len()) != (rank - 1, rank, rank) {
             format!(
                 "a tensor map of {rank} dimensions takes {} strides, {rank} sides of a tile and {rank} steps",
                 rank - 1
             )
         } else if !self.sizes.iter().all(|size| (1..=1 << 32).contains(size)) {
             "a tensor map's sizes are 1 to 2^32".to_owned()
-        } else if !self.address.is_multiple_of(16)
-            || !self
-                .strides
-                .iter()
-                .all(|own| own % 16 == 0 && *own < 1 << 40)
-        {
+        } else if !self.address.is_multiple_of(16) || !self.strides.iter().all(|own| own % 16 == 0 && *own < 1 << 40) {
             "a tensor map's address and strides are multiples of 16 bytes, and strides are below 2^40".to_owned()
         } else if !self.tile.iter().all(|side| (1..=256).contains(side))
             || !self.steps.iter().all(|step| (1..=8).contains(step))
         {
-            "a tensor map's tile has 1 to 256 elements in each dimension, and steps of 1 to 8"
-                .to_owned()
+            "a tensor map's tile has 1 to 256 elements in each dimension, and steps of 1 to 8".to_owned()
         } else if row % 16 != 0 {
             format!("a tensor map's tile has rows of {row} bytes, which is not a multiple of 16")
         } else if self.swizzle != Swizzle::None && row > self.swizzle.span() {
-            format!(
-                "a tensor map's tile has rows of {row} bytes, more than the {} of its swizzle",
-                self.swizzle.span()
-            )
+            format!("a tensor map's tile has rows of {row} bytes, more than the {} of its swizzle", self.swizzle.span())
         } else if self.nan && !self.element.is_float() {
             "a tensor map of integers cannot be filled with NaN".to_owned()
         } else {
             let mut bytes = MAGIC.to_le_bytes().to_vec();
-            let kinds = [
-                self.element as u8,
-                rank as u8,
-                self.swizzle as u8,
-                self.nan.into(),
-            ];
+            let kinds = [self.element as u8, rank as u8, self.swizzle as u8, self.nan.into()];
             bytes.extend(kinds);
             bytes.extend(self.address.to_le_bytes());
             for axis in 0..MOST {
@@ -201,12 +185,8 @@ impl TensorMap {
             address: number(12, 8),
             sizes: (0..rank).map(|own| number(axis(own), 4) + 1).collect(),
             strides: (1..rank).map(|own| number(axis(own) + 4, 8)).collect(),
-            tile: (0..rank)
-                .map(|own| number(axis(own) + 12, 2) as u32)
-                .collect(),
-            steps: (0..rank)
-                .map(|own| u32::from(bytes[axis(own) + 14]))
-                .collect(),
+            tile: (0..rank).map(|own| number(axis(own) + 12, 2) as u32).collect(),
+            steps: (0..rank).map(|own| u32::from(bytes[axis(own) + 14])).collect(),
             swizzle: *swizzles.get(usize::from(bytes[10]))?,
             nan: bytes[11] != 0,
         };
@@ -215,18 +195,11 @@ impl TensorMap {
 
     /// Calls `part` for bytes of the tile at these coordinates that follow each other: their number, where they are in
     /// device memory, and where in shared memory for a tile at `shared`; `None` where they are outside of the tensor.
-    pub(super) fn parts(
-        &self,
-        at: &[i32],
-        shared: u64,
-        mut part: impl FnMut(u64, Option<u64>, u64),
-    ) {
+    pub(super) fn parts(&self, at: &[i32], shared: u64, mut part: impl FnMut(u64, Option<u64>, u64)) {
         let element = u64::from(self.element.bytes());
         let rank = self.sizes.len();
         let row = u64::from(self.tile[0]) * element;
-        let sides: Vec<u32> = (1..rank)
-            .map(|axis| self.tile[axis].div_ceil(self.steps[axis]))
-            .collect();
+        let sides: Vec<u32> = (1..rank).map(|axis| self.tile[axis].div_ceil(self.steps[axis])).collect();
         let rows: u32 = sides.iter().product();
         // The row's bytes that are inside of the tensor.
         let bound = |element_at: i64| {
@@ -244,15 +217,11 @@ impl TensorMap {
                 left /= sides[axis - 1];
                 let place = i64::from(at[axis]) + i64::from(step);
                 let is_inside = (0..self.sizes[axis].cast_signed()).contains(&place);
-                outer = outer.filter(|_| is_inside).map(|outer| {
-                    outer.wrapping_add(place.cast_unsigned().wrapping_mul(self.strides[axis - 1]))
-                });
+                outer = outer
+                    .filter(|_| is_inside)
+                    .map(|outer| outer.wrapping_add(place.cast_unsigned().wrapping_mul(self.strides[axis - 1])));
             }
-            let inside = if outer.is_some() {
-                inside.clone()
-            } else {
-                0..0
-            };
+            let inside = if outer.is_some() { inside.clone() } else { 0..0 };
             let base = shared + u64::from(number) * row;
             let mut byte = 0;
             while byte < row {

@@ -33,12 +33,7 @@ fn whole_words_are_copied() {
         let len = size as usize * 32;
         assert_eq!(copied(copy, size, "", len), bytes(len), "{copy} {size}");
     }
-    let hinted = copied(
-        "cp.async.cg.shared.global.L2::cache_hint",
-        16,
-        ", %rd20",
-        512,
-    );
+    let hinted = copied("cp.async.cg.shared.global.L2::cache_hint", 16, ", %rd20", 512);
     assert_eq!(hinted, bytes(512));
 }
 
@@ -52,10 +47,7 @@ fn what_is_not_read_becomes_zero() {
         assert_eq!(*byte, expected, "byte {at}");
     }
     let short = copied("cp.async.ca.shared.global", 16, ", 3", 31 * 16 + 3);
-    assert_eq!(
-        short[31 * 16..][..5],
-        [bytes(512)[496], bytes(512)[497], bytes(512)[498], 0, 0]
-    );
+    assert_eq!(short[31 * 16..][..5], [bytes(512)[496], bytes(512)[497], bytes(512)[498], 0, 0]);
     assert_eq!(copied("cp.async.ca.shared.global", 8, ", 0", 0), [0; 256]);
 }
 
@@ -65,11 +57,7 @@ fn an_ignored_source_is_not_read() {
     for (operand, parity) in [(", %p2", 0), (", !%p2", 1)] {
         let out = copied("cp.async.ca.shared.global", 4, operand, 128);
         for lane in 0..32 {
-            let expected = if lane % 2 == parity {
-                &[0; 4]
-            } else {
-                &input[lane * 4..][..4]
-            };
+            let expected = if lane % 2 == parity { &[0; 4] } else { &input[lane * 4..][..4] };
             assert_eq!(&out[lane * 4..][..4], expected, "{operand} lane {lane}");
         }
     }
@@ -78,51 +66,15 @@ fn an_ignored_source_is_not_read() {
 #[test]
 fn both_addresses_are_checked() {
     for (body, write, what, bytes) in [
-        (
-            "cp.async.ca.shared.global [0], [%rd1+60], 8;",
-            false,
-            AccessProblem::Misaligned,
-            8,
-        ),
-        (
-            "cp.async.ca.shared.global [0], [%rd1+64], 4;",
-            false,
-            AccessProblem::OutOfBounds,
-            4,
-        ),
-        (
-            "cp.async.ca.shared.global [0], [%rd1+64], 16, 1;",
-            false,
-            AccessProblem::OutOfBounds,
-            16,
-        ),
-        (
-            "cp.async.ca.shared.global [0], [%rd1+8], 16, 1;",
-            false,
-            AccessProblem::Misaligned,
-            16,
-        ),
-        (
-            "cp.async.ca.shared.global [64], [%rd1], 4;",
-            true,
-            AccessProblem::OutOfBounds,
-            4,
-        ),
-        (
-            "cp.async.cg.shared.global [8], [%rd1], 16;",
-            true,
-            AccessProblem::Misaligned,
-            16,
-        ),
+        ("cp.async.ca.shared.global [0], [%rd1+60], 8;", false, AccessProblem::Misaligned, 8),
+        ("cp.async.ca.shared.global [0], [%rd1+64], 4;", false, AccessProblem::OutOfBounds, 4),
+        ("cp.async.ca.shared.global [0], [%rd1+64], 16, 1;", false, AccessProblem::OutOfBounds, 16),
+        ("cp.async.ca.shared.global [0], [%rd1+8], 16, 1;", false, AccessProblem::Misaligned, 16),
+        ("cp.async.ca.shared.global [64], [%rd1], 4;", true, AccessProblem::OutOfBounds, 4),
+        ("cp.async.cg.shared.global [8], [%rd1], 16;", true, AccessProblem::Misaligned, 16),
     ] {
         let fault = fault(body, &[0; 64], 4);
-        let FaultKind::Access { access, .. } = fault.kind else {
-            panic!("{fault}")
-        };
-        assert_eq!(
-            (access.write, access.what, access.bytes),
-            (write, what, bytes),
-            "{body}"
-        );
+        let FaultKind::Access { access, .. } = fault.kind else { panic!("{fault}") };
+        assert_eq!((access.write, access.what, access.bytes), (write, what, bytes), "{body}");
     }
 }

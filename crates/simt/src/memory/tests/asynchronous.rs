@@ -3,8 +3,7 @@
 use super::{PARAMS, bytes, fault, machine, outcome, outcome_of, text};
 use crate::memory::AccessProblem;
 use crate::{
-    Arg, Config, FaultKind, Launch, LaunchError, Machine, Module, Schedule, Swizzle, TensorElement,
-    TensorMap,
+    Arg, Config, FaultKind, Launch, LaunchError, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap,
 };
 
 const BARRIER: &str = ".shared .align 8 .b64 bar;\n.shared .align 128 .b8 tile[4096];";
@@ -33,10 +32,7 @@ fn a_random_schedule_chooses_when_copies_are_done() {
     let mut seen = Vec::new();
     for seed in 0..24 {
         let schedule = Schedule::Random(seed);
-        let config = Config {
-            schedule,
-            ..Config::default()
-        };
+        let config = Config { schedule, ..Config::default() };
         let mut machine = Machine::new(config).unwrap();
         let from = machine.upload(&[99u32]).unwrap();
         let out = machine.zeroed::<u32>(1).unwrap();
@@ -63,35 +59,24 @@ fn copies_that_nobody_waits_for_are_done_at_the_end() {
 /// The words of the fault that a kernel of one thread ends with.
 fn words_of(body: &str) -> String {
     let body = format!("setp.ne.u32 %p7, %r1, 0;\n@%p7 exit;\n{body}");
-    outcome_of(BARRIER, &body, &bytes(256), 256)
-        .expect_err(&body)
-        .to_string()
+    outcome_of(BARRIER, &body, &bytes(256), 256).expect_err(&body).to_string()
 }
 
 #[test]
 fn faults_name_the_mbarrier() {
     for (body, words) in [
-        (
-            "mbarrier.arrive.shared.b64 _, [bar];",
-            "mbarrier at 0x0 of shared memory: it is not initialized",
-        ),
+        ("mbarrier.arrive.shared.b64 _, [bar];", "mbarrier at 0x0 of shared memory: it is not initialized"),
         (
             "mbarrier.init.shared.b64 [bar], 2;\nmbarrier.inval.shared.b64 [bar];\n\
              mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;",
             "mbarrier at 0x0 of shared memory: it is not initialized",
         ),
-        (
-            "mbarrier.init.shared.b64 [bar], 0;",
-            "mbarrier of 0 arrivals; it takes 1 to 1048575",
-        ),
+        ("mbarrier.init.shared.b64 [bar], 0;", "mbarrier of 0 arrivals; it takes 1 to 1048575"),
         (
             "mbarrier.init.shared.b64 [bar], 2;\nmbarrier.arrive.shared.b64 _, [bar], 3;",
             "mbarrier at 0x0 of shared memory: 3 arrivals, of which 2 of 2 are pending",
         ),
-        (
-            "mbarrier.init.shared.b64 [bar+4], 1;",
-            "misaligned write of 8 bytes at 0x4",
-        ),
+        ("mbarrier.init.shared.b64 [bar+4], 1;", "misaligned write of 8 bytes at 0x4"),
         ("mbarrier.init.b64 [%rd2], 1;", "which is not shared memory"),
         (
             "mbarrier.init.shared.b64 [bar], 3;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], 64;\n\
@@ -119,10 +104,7 @@ fn faults_name_the_mbarrier() {
              cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd1, {%r1}], [%r2];",
             "simt reads only those that simt::TensorMap has encoded",
         ),
-        (
-            "barrier.cluster.wait;",
-            "barrier: the cluster's: a wait of threads that have not arrived",
-        ),
+        ("barrier.cluster.wait;", "barrier: the cluster's: a wait of threads that have not arrived"),
     ] {
         let found = words_of(body);
         assert!(found.contains(words), "{body}: {found}");
@@ -153,10 +135,7 @@ fn tile(map: &TensorMap, at: &[i32]) -> Vec<u16> {
         Arg::Pointer(address) => address,
         other => panic!("{other:?}"),
     };
-    let map = TensorMap {
-        address,
-        ..map.clone()
-    };
+    let map = TensorMap { address, ..map.clone() };
     let encoded = map.encode().unwrap();
     assert_eq!(TensorMap::decode(&encoded), Some(map));
     let map = machine.upload(&encoded).unwrap();
@@ -187,10 +166,7 @@ fn elements_of(machine: &Machine, map: crate::Buffer<u8>) -> u32 {
     let map = TensorMap::decode(&encoded).unwrap();
     let sides = map.tile.iter().zip(&map.steps);
     let first = map.tile[0];
-    let outer: u32 = sides
-        .skip(1)
-        .map(|(side, step)| side.div_ceil(*step))
-        .product();
+    let outer: u32 = sides.skip(1).map(|(side, step)| side.div_ceil(*step)).product();
     first * outer * map.element.bytes()
 }
 
@@ -214,20 +190,11 @@ fn map(sizes: &[u64], tile: &[u32], swizzle: Swizzle) -> TensorMap {
 
 #[test]
 fn tiles_of_one_to_five_dimensions() {
-    for sizes in [
-        &[4096][..],
-        &[64, 64],
-        &[32, 8, 16],
-        &[16, 8, 4, 8],
-        &[16, 4, 4, 4, 4],
-    ] {
+    for sizes in [&[4096][..], &[64, 64], &[32, 8, 16], &[16, 8, 4, 8], &[16, 4, 4, 4, 4]] {
         let rank = sizes.len();
         let sides: Vec<u32> = [16, 3, 2, 2, 2][..rank].to_vec();
         for shift in [0i32, 1, -1] {
-            let at: Vec<i32> = [8, 2, 1, -1, 1][..rank]
-                .iter()
-                .map(|at| at * shift)
-                .collect();
+            let at: Vec<i32> = [8, 2, 1, -1, 1][..rank].iter().map(|at| at * shift).collect();
             let found = tile(&map(sizes, &sides, Swizzle::None), &at);
             let count: u32 = sides.iter().product();
             for index in 0..2048u32 {
@@ -239,15 +206,8 @@ fn tiles_of_one_to_five_dimensions() {
                     element += place * stride;
                     stride *= sizes[axis] as i64;
                 }
-                let expected = if inside && index < count {
-                    element as u16
-                } else {
-                    0
-                };
-                assert_eq!(
-                    found[index as usize], expected,
-                    "{sizes:?} at {at:?}: {index}"
-                );
+                let expected = if inside && index < count { element as u16 } else { 0 };
+                assert_eq!(found[index as usize], expected, "{sizes:?} at {at:?}: {index}");
             }
         }
     }
@@ -263,26 +223,17 @@ fn tiles_are_swizzled() {
             let at = index as u64 * 2;
             let from = at ^ ((at / 128 % chunks) * 16);
             let (line, column) = (from / (u64::from(row) * 2), from % (u64::from(row) * 2) / 2);
-            assert_eq!(
-                u64::from(*value),
-                (line + 4) * 64 + column,
-                "{swizzle:?} {index}"
-            );
+            assert_eq!(u64::from(*value), (line + 4) * 64 + column, "{swizzle:?} {index}");
         }
     }
 }
 
 #[test]
 fn every_nth_row_of_a_tile() {
-    let own = TensorMap {
-        steps: vec![1, 3],
-        ..map(&[64, 64], &[8, 9], Swizzle::None)
-    };
+    let own = TensorMap { steps: vec![1, 3], ..map(&[64, 64], &[8, 9], Swizzle::None) };
     let found = tile(&own, &[8, 5]);
     for row in 0..3 {
-        let expected: Vec<u16> = (0..8)
-            .map(|column| (5 + row * 3) * 64 + 8 + column)
-            .collect();
+        let expected: Vec<u16> = (0..8).map(|column| (5 + row * 3) * 64 + 8 + column).collect();
         assert_eq!(found[usize::from(row) * 8..][..8], expected);
     }
 }
@@ -324,11 +275,7 @@ fn tiles_go_to_tensors_and_change_them() {
 
 #[test]
 fn what_lies_outside_is_not_a_number() {
-    let own = TensorMap {
-        element: TensorElement::F16,
-        nan: true,
-        ..map(&[64, 64], &[8, 2], Swizzle::None)
-    };
+    let own = TensorMap { element: TensorElement::F16, nan: true, ..map(&[64, 64], &[8, 2], Swizzle::None) };
     let found = tile(&own, &[-4, 0]);
     assert_eq!(found[..8], [0x7fff, 0x7fff, 0x7fff, 0x7fff, 0, 1, 2, 3]);
 }
@@ -356,12 +303,7 @@ fn bad_tensor_maps() {
 }
 
 /// Launches a kernel in clusters.
-fn clusters(
-    head: &str,
-    body: &str,
-    grid: u32,
-    cluster: Option<[u32; 3]>,
-) -> Result<Vec<u32>, String> {
+fn clusters(head: &str, body: &str, grid: u32, cluster: Option<[u32; 3]>) -> Result<Vec<u32>, String> {
     let text = text(BARRIER, PARAMS, &format!("{}{body}", super::HEAD));
     let text = text.replacen(")\n{", &format!(") {head}\n{{"), 1);
     let function = Module::from_ptx(text).unwrap().function("k");
@@ -372,9 +314,7 @@ fn clusters(
     let launch = Launch::new(&function, [grid, 1, 1], [32, 1, 1], &args);
     match machine.launch(&launch.with_cluster(cluster)) {
         Ok(()) => Ok(machine.read(out).unwrap()),
-        Err(error @ (LaunchError::Geometry { .. } | LaunchError::Fault(_))) => {
-            Err(error.to_string())
-        }
+        Err(error @ (LaunchError::Geometry { .. } | LaunchError::Fault(_))) => Err(error.to_string()),
         Err(error) => panic!("{error}"),
     }
 }
@@ -388,30 +328,10 @@ fn launches_in_clusters() {
     assert_eq!(found[..6], [0, 1, 2, 100, 101, 102]);
     assert_eq!(clusters("", body, 3, None).unwrap()[..3], [0, 100, 200]);
     for (head, grid, cluster, words) in [
-        (
-            "",
-            5,
-            Some([2, 1, 1]),
-            "a grid of (5, 1, 1) is not made of clusters of (2, 1, 1)",
-        ),
-        (
-            "",
-            17,
-            Some([17, 1, 1]),
-            "a cluster of 17 blocks; at most 16 fit",
-        ),
-        (
-            "",
-            4,
-            Some([0, 1, 1]),
-            "a cluster of (0, 1, 1) has no blocks",
-        ),
-        (
-            ".explicitcluster",
-            4,
-            None,
-            "compiled for clusters (.explicitcluster), launched without",
-        ),
+        ("", 5, Some([2, 1, 1]), "a grid of (5, 1, 1) is not made of clusters of (2, 1, 1)"),
+        ("", 17, Some([17, 1, 1]), "a cluster of 17 blocks; at most 16 fit"),
+        ("", 4, Some([0, 1, 1]), "a cluster of (0, 1, 1) has no blocks"),
+        (".explicitcluster", 4, None, "compiled for clusters (.explicitcluster), launched without"),
         (
             ".reqnctapercluster 2, 1, 1",
             4,
@@ -431,10 +351,7 @@ fn blocks_that_have_exited_are_out_of_reach() {
                 add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p2, %r3, 100;\n@%p2 bra LOOP;\nmov.u32 %r4, tile;\n\
                 mapa.shared::cluster.u32 %r4, %r4, 0;\nld.shared::cluster.u32 %r5, [%r4];";
     let found = clusters("", body, 2, Some([2, 1, 1])).unwrap_err();
-    assert!(
-        found.contains("access to the shared memory of block 0 of the cluster, which has exited"),
-        "{found}"
-    );
+    assert!(found.contains("access to the shared memory of block 0 of the cluster, which has exited"), "{found}");
     assert!(found.contains("block (1, 0, 0)"), "{found}");
 }
 
@@ -454,9 +371,7 @@ fn a_cluster_that_waits_forever() {
 #[test]
 fn faults_of_accesses_are_as_before() {
     let fault = fault("ld.shared.u32 %r2, [16777216];", &[], 4);
-    let FaultKind::Access { access, .. } = fault.kind else {
-        panic!("{fault}")
-    };
+    let FaultKind::Access { access, .. } = fault.kind else { panic!("{fault}") };
     assert_eq!(access.what, AccessProblem::OutOfBounds);
     assert_eq!(outcome("st.global.u32 [%rd6], %r1;", &[], 128).len(), 128);
 }

@@ -10,16 +10,8 @@ fn one(space: &str, op: &str, bits: u32, old: u64, operands: [u64; 2]) -> (u64, 
         32 => ("%r", "b32"),
         _ => ("%rd", "b64"),
     };
-    let cas = if op.starts_with("cas") {
-        format!(", {file}12")
-    } else {
-        String::new()
-    };
-    let at = if space == ".shared" {
-        "[s+8]"
-    } else {
-        "[%rd8]"
-    };
+    let cas = if op.starts_with("cas") { format!(", {file}12") } else { String::new() };
+    let at = if space == ".shared" { "[s+8]" } else { "[%rd8]" };
     let address = match space {
         "" => "mov.b64 %rd8, s;\nadd.s64 %rd8, %rd8, 8;\ncvta.shared.u64 %rd8, %rd8;\n",
         ".global" => "add.s64 %rd8, %rd2, 16;\n",
@@ -44,12 +36,7 @@ fn one(space: &str, op: &str, bits: u32, old: u64, operands: [u64; 2]) -> (u64, 
         format!("{body}st.global.{other} [%rd2+24], {file}10;")
     };
     let input = [old, operands[0], operands[1]];
-    let out = outcome_of(
-        ".shared .align 8 .b8 s[16];",
-        &body,
-        bytemuck::cast_slice(&input),
-        32,
-    );
+    let out = outcome_of(".shared .align 8 .b8 s[16];", &body, bytemuck::cast_slice(&input), 32);
     let out: Vec<u64> = words(&out.unwrap_or_else(|fault| panic!("{fault}\n{body}")));
     assert_eq!(out[1], out[3], "red{space}.{op}");
     (out[0], out[1])
@@ -64,13 +51,7 @@ fn every_integer_operation_returns_the_old_value_and_leaves_the_new() {
         ("or.b32", 32, 0b1100, [0b1010, 0], 0b1110),
         ("xor.b32", 32, 0b1100, [0b1010, 0], 0b0110),
         ("and.b64", 64, 0b1100 << 40, [0b1010 << 40, 0], 0b1000 << 40),
-        (
-            "or.b64",
-            64,
-            0b1100 << 40,
-            [0b1010, 0],
-            0b1100 << 40 | 0b1010,
-        ),
+        ("or.b64", 64, 0b1100 << 40, [0b1010, 0], 0b1100 << 40 | 0b1010),
         ("xor.b64", 64, M, [1 << 63, 0], M >> 1),
         ("exch.b32", 32, 5, [9, 0], 9),
         ("exch.b64", 64, 5, [9 << 40, 0], 9 << 40),
@@ -120,20 +101,12 @@ fn every_integer_operation_returns_the_old_value_and_leaves_the_new() {
                 None => op,
             };
             let found = one(space, name, bits, old, operands);
-            assert_eq!(
-                found,
-                (old, expected),
-                "atom{space}.{op} {old:#x} {operands:#x?}"
-            );
+            assert_eq!(found, (old, expected), "atom{space}.{op} {old:#x} {operands:#x?}");
         }
         let mut parts = op.splitn(3, '.');
         if let (Some(sem), Some(scope), Some(rest)) = (parts.next(), parts.next(), parts.next()) {
             let at = "[%rd2]";
-            let (file, store) = if bits == 64 {
-                ("%rd", "b64")
-            } else {
-                ("%r", "b32")
-            };
+            let (file, store) = if bits == 64 { ("%rd", "b64") } else { ("%r", "b32") };
             let body = format!(
                 "setp.eq.u32 %p1, %r1, 0;\nst.global.{store} {at}, {old};\n\
                  @%p1 atom.{sem}.{scope}.global.{rest} {file}9, {at}, {};\n\
@@ -152,51 +125,23 @@ fn every_floating_point_sum_is_rounded_to_its_type() {
     let cases: [(&str, u32, u64, u64, u64); 14] = [
         ("add.f32", 32, f(1.5), f(2.25), f(3.75)),
         ("add.f32", 32, f(16_777_216.0), f(1.0), f(16_777_216.0)),
-        (
-            "add.f32",
-            32,
-            f(f32::INFINITY),
-            f(f32::NEG_INFINITY),
-            0x7fff_ffff,
-        ),
+        ("add.f32", 32, f(f32::INFINITY), f(f32::NEG_INFINITY), 0x7fff_ffff),
         ("add.f32", 32, 0xffc0_1234, f(1.0), 0x7fff_ffff),
-        (
-            "add.f64",
-            64,
-            1.5f64.to_bits(),
-            0.25f64.to_bits(),
-            1.75f64.to_bits(),
-        ),
+        ("add.f64", 64, 1.5f64.to_bits(), 0.25f64.to_bits(), 1.75f64.to_bits()),
         ("add.f64", 64, 1, 2, 3),
         ("add.noftz.f16", 16, 0x3c00, 0x4000, 0x4200),
         ("add.noftz.f16", 16, 1, 2, 3),
         ("add.noftz.bf16", 16, 0x3f80, 0x4000, 0x4040),
         ("add.noftz.bf16", 16, 1, 2, 3),
         ("add.noftz.f16x2", 32, 0x3c00_0001, 0x4000_0002, 0x4200_0003),
-        (
-            "add.noftz.bf16x2",
-            32,
-            0x3f80_0001,
-            0x4000_0002,
-            0x4040_0003,
-        ),
+        ("add.noftz.bf16x2", 32, 0x3f80_0001, 0x4000_0002, 0x4040_0003),
         ("add.noftz.f16x2", 32, 0x7bff_7bff, 0x7bff_fbff, 0x7c00_0000),
-        (
-            "add.f64",
-            64,
-            f64::INFINITY.to_bits(),
-            f64::NEG_INFINITY.to_bits(),
-            0xfff8 << 48,
-        ),
+        ("add.f64", 64, f64::INFINITY.to_bits(), f64::NEG_INFINITY.to_bits(), 0xfff8 << 48),
     ];
     for (op, bits, old, operand, expected) in cases {
         for space in [".global", ".shared", ""] {
             let found = one(space, op, bits, old, [operand, 0]);
-            assert_eq!(
-                found,
-                (old, expected),
-                "atom{space}.{op} {old:#x} {operand:#x}"
-            );
+            assert_eq!(found, (old, expected), "atom{space}.{op} {old:#x} {operand:#x}");
         }
     }
 }
@@ -207,13 +152,7 @@ fn sums_of_f32_flush_subnormal_numbers_in_global_memory_only() {
     assert_eq!(one(".shared", "add.f32", 32, 1, [2, 0]), (1, 3));
     assert_eq!(one("", "add.f32", 32, 1, [2, 0]), (1, 3));
     let smallest = u64::from(f32::MIN_POSITIVE.to_bits());
-    let result = one(
-        ".global",
-        "add.f32",
-        32,
-        smallest + 1,
-        [smallest | 1 << 31, 0],
-    );
+    let result = one(".global", "add.f32", 32, smallest + 1, [smallest | 1 << 31, 0]);
     assert_eq!(result, (smallest + 1, 0));
 }
 
@@ -236,20 +175,15 @@ fn vectors_change_each_element() {
 #[test]
 fn lanes_at_one_place_come_one_after_the_other() {
     for space in ["global", "shared"] {
-        let at = if space == "global" {
-            "[%rd2+128]"
-        } else {
-            "[s]"
-        };
+        let at = if space == "global" { "[%rd2+128]" } else { "[s]" };
         let body = format!(
             "atom.{space}.add.u32 %r2, {at}, %r1;\natom.{space}.exch.b32 %r3, {at}, %r1;\n\
              atom.{space}.inc.u32 _, {at}, 100;\nadd.u32 %r2, %r2, %r3;\nst.global.u32 [%rd6], %r2;"
         );
         let out = outcome_of(".shared .align 4 .b8 s[4];", &body, &[], 132).unwrap();
         // The sum of the lanes below; and what the lane below has put there, first the sum of all.
-        let expected: Vec<u32> = (0..32)
-            .map(|lane: u32| lane * lane.saturating_sub(1) / 2 + lane.checked_sub(1).unwrap_or(496))
-            .collect();
+        let expected: Vec<u32> =
+            (0..32).map(|lane: u32| lane * lane.saturating_sub(1) / 2 + lane.checked_sub(1).unwrap_or(496)).collect();
         assert_eq!(words::<u32>(&out[..128]), expected, "{space}");
         if space == "global" {
             assert_eq!(words::<u32>(&out[128..]), [31 + 32]);
@@ -281,9 +215,7 @@ fn results_do_not_depend_on_the_number_of_host_threads() {
                 atom.global.inc.u32 %r4, [%rd2+272], 999;\nred.global.or.b32 [%rd2+276], %r1;\n\
                 red.global.add.noftz.f16x2 [%rd2+280], %r5;\nmov.b32 %r6, 0f3f800000;\n\
                 red.global.add.f32 [%rd2+284], %r6;";
-    let mut expected: Vec<u32> = (0..64)
-        .map(|i| (0..16384).filter(|n| n % 64 == i).sum())
-        .collect();
+    let mut expected: Vec<u32> = (0..64).map(|i| (0..16384).filter(|n| n % 64 == i).sum()).collect();
     let one = 16384f32.to_bits();
     expected.extend([16383, 0, 16384, 16384, 16384 % 1000, 16383, 0, one]);
     for threads in [1, 2, 8] {
@@ -317,10 +249,7 @@ fn races_are_the_kernel_s_own_and_harm_nobody_else() {
                 atom.global.exch.b32 %r12, [%rd2+4], %r5;";
     for threads in [2, 8] {
         for word in crowd(threads, body) {
-            assert!(
-                word.to_le_bytes().iter().all(|byte| *byte < 64),
-                "{word:#x}"
-            );
+            assert!(word.to_le_bytes().iter().all(|byte| *byte < 64), "{word:#x}");
         }
     }
 }

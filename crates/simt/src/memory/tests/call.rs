@@ -16,11 +16,7 @@ const FIBONACCI: &str = ".func (.param .b64 r) fib(.param .b32 n)\n{\n.reg .u32 
     st.param.b64 [r], %rd1;\nret;\n}";
 
 fn call(module: &str, name: &str, bits: u32) -> Vec<u32> {
-    let load = if bits == 64 {
-        "ld.param.b64 %rd8, [b];\nmov.b64 {%r3, %r4}, %rd8;"
-    } else {
-        "ld.param.b32 %r3, [b];"
-    };
+    let load = if bits == 64 { "ld.param.b64 %rd8, [b];\nmov.b64 {%r3, %r4}, %rd8;" } else { "ld.param.b32 %r3, [b];" };
     let body = format!(
         "rem.u32 %r2, %r1, 13;\n{{\n.param .b32 a;\n.param .b{bits} b;\nst.param.b32 [a], %r2;\n\
          call (b), {name}, (a);\n{load}\n}}\nst.global.u32 [%rd6], %r3;"
@@ -75,8 +71,6 @@ fn lanes_that_skip_a_call_are_where_they_were() {
     let body = "mov.u32 %r3, 5;\nand.b32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra SKIP;\n{\n.param .b32 a;\n\
                 .param .b32 b;\nst.param.b32 [a], 4;\ncall (b), factorial, (a);\nld.param.b32 %r3, [b];\n}\nSKIP:\n\
                 st.global.u32 [%rd6], %r3;";
-    let expected: Vec<u32> = (0..32)
-        .map(|lane| if lane % 2 == 1 { 24 } else { 5 })
-        .collect();
+    let expected: Vec<u32> = (0..32).map(|lane| if lane % 2 == 1 { 24 } else { 5 }).collect();
     assert_eq!(words_of(FACTORIAL, body, &[]), expected);
 }

@@ -36,13 +36,7 @@ const TYPES: [(&str, &str, u32); 15] = [
 fn every_type_is_copied_in_order_and_out_of_order() {
     for (ty, register, size) in TYPES {
         for flip in [0, 1, 21, 31] {
-            let out = copy(
-                &format!("ld.global.{ty}"),
-                &format!("st.global.{ty}"),
-                register,
-                size,
-                flip,
-            );
+            let out = copy(&format!("ld.global.{ty}"), &format!("st.global.{ty}"), register, size, flip);
             let size = size as usize;
             assert_eq!(out, bytes(size * 34)[size..size * 33], ".{ty}, {flip}");
         }
@@ -54,8 +48,7 @@ fn every_vector_is_copied_in_order_and_out_of_order() {
     for (ty, register, size) in TYPES {
         for count in [2, 4, 8] {
             let file = register.trim_end_matches(|c: char| c.is_ascii_digit());
-            let registers: Vec<String> =
-                (2..2 + count).map(|i| format!("{file}{}", i + 6)).collect();
+            let registers: Vec<String> = (2..2 + count).map(|i| format!("{file}{}", i + 6)).collect();
             let registers = format!("{{{}}}", registers.join(", "));
             for (flip, strong) in [(0, ""), (13, ""), (0, ".volatile"), (13, ".volatile")] {
                 let out = copy(
@@ -66,11 +59,7 @@ fn every_vector_is_copied_in_order_and_out_of_order() {
                     flip,
                 );
                 let size = (size * count) as usize;
-                assert_eq!(
-                    out,
-                    bytes(size * 34)[size..size * 33],
-                    "{strong}.v{count}.{ty}, {flip}"
-                );
+                assert_eq!(out, bytes(size * 34)[size..size * 33], "{strong}.v{count}.{ty}, {flip}");
             }
         }
     }
@@ -195,20 +184,13 @@ fn every_qualifier_is_taken() {
     ];
     for load in loads {
         for store in stores {
-            assert_eq!(
-                copy(load, store, "%r2", 4, 3),
-                bytes(136)[4..132],
-                "{load} {store}"
-            );
+            assert_eq!(copy(load, store, "%r2", 4, 3), bytes(136)[4..132], "{load} {store}");
         }
     }
     let body = "createpolicy.fractional.L2::evict_last.b64 %rd9, 1.0;\n\
                 ld.global.nc.L1::no_allocate.L2::cache_hint.L2::256B.v2.u32 {%r2, %r3}, [%rd1], %rd9;\n\
                 st.global.L2::cache_hint.v2.u32 [%rd2], {%r3, %r2}, %rd9;";
-    assert_eq!(
-        outcome(body, &[1, 2, 3, 4, 5, 6, 7, 8], 8),
-        [5, 6, 7, 8, 1, 2, 3, 4]
-    );
+    assert_eq!(outcome(body, &[1, 2, 3, 4, 5, 6, 7, 8], 8), [5, 6, 7, 8, 1, 2, 3, 4]);
 }
 
 #[test]
@@ -220,9 +202,7 @@ fn lanes_that_do_not_take_part_neither_fault_nor_change() {
                 add.u32 %r3, %r3, 1;\n@%p1 st.global.u32 [%rd9], %r3;";
     let input: Vec<u32> = (0..32).map(|i| i * 10).collect();
     let out = outcome(body, bytemuck::cast_slice(&input), 128);
-    let expected: Vec<u32> = (0..32)
-        .map(|i| if i % 2 == 0 { i * 10 + 1 } else { 99 })
-        .collect();
+    let expected: Vec<u32> = (0..32).map(|i| if i % 2 == 0 { i * 10 + 1 } else { 99 }).collect();
     assert_eq!(words::<u32>(&out), expected);
 }
 
@@ -237,9 +217,7 @@ fn one_instruction_reaches_several_buffers() {
     let input: Vec<u32> = (0..32).collect();
     let out = outcome(body, bytemuck::cast_slice(&input), 128);
     // Even: the input i, the output i + 1000. Odd: the output 0, the input 1000.
-    let expected: Vec<u32> = (0..32)
-        .map(|i| if i % 2 == 0 { 2 * i + 1000 } else { 1000 })
-        .collect();
+    let expected: Vec<u32> = (0..32).map(|i| if i % 2 == 0 { 2 * i + 1000 } else { 1000 }).collect();
     assert_eq!(words::<u32>(&out), expected);
 }
 
@@ -258,82 +236,34 @@ fn what_is_no_load_or_store_is_refused() {
         ("ld.global.u32 %p1, [%rd1];", "`%p1` is a predicate"),
         ("ld.global.u32 %r1, [%r2];", "has 64 bits"),
         ("ld.u32 %r1, [%r2];", "has 64 bits"),
-        (
-            "ld.global.u32 %r1, [%rd1+4294967296];",
-            "offset has 32 bits",
-        ),
+        ("ld.global.u32 %r1, [%rd1+4294967296];", "offset has 32 bits"),
         ("ld.global.v2.u32 %r1, [%rd1];", "2 elements"),
         ("ld.global.v4.u32 {%r1, %r2}, [%rd1];", "4 elements"),
-        (
-            "ld.global.b128 %r1, [%rd1];",
-            "too narrow for a value of 128",
-        ),
-        (
-            "ld.global.pred %p1, [%rd1];",
-            "`ld.global.pred` is not supported",
-        ),
-        (
-            "ld.global.f16 %h1, [%rd1];",
-            "`ld.global.f16` is not supported",
-        ),
+        ("ld.global.b128 %r1, [%rd1];", "too narrow for a value of 128"),
+        ("ld.global.pred %p1, [%rd1];", "`ld.global.pred` is not supported"),
+        ("ld.global.f16 %h1, [%rd1];", "`ld.global.f16` is not supported"),
         ("ld.global %r1, [%rd1];", "`ld.global` is not supported"),
-        (
-            "ld.global.u32 %r1, [%rd1], %rd2;",
-            "takes 2 operands, not 3",
-        ),
+        ("ld.global.u32 %r1, [%rd1], %rd2;", "takes 2 operands, not 3"),
         ("ld.global.u32 %r1, %rd1;", "an address in brackets"),
         ("ld.global.u32 %r1, [in];", "not in the .global space"),
         ("ld.shared.u32 %r1, [in];", "not in the .shared space"),
         ("st.param.u32 [in], %r1;", "cannot be written"),
-        (
-            "st.const.u32 [%rd1], %r1;",
-            "`st.const.u32` is not supported",
-        ),
-        (
-            "st.async.shared::cluster.u32 [%rd1], %r1, [%rd2];",
-            "not supported",
-        ),
+        ("st.const.u32 [%rd1], %r1;", "`st.const.u32` is not supported"),
+        ("st.async.shared::cluster.u32 [%rd1], %r1, [%rd2];", "not supported"),
         ("ld.global.u32 %r77, [%rd1];", "there is no register `%r77`"),
-        (
-            "ld.global.u32 %r1, [nobody];",
-            "there is no register or variable `nobody`",
-        ),
+        ("ld.global.u32 %r1, [nobody];", "there is no register or variable `nobody`"),
         ("ld.global.u32 %r1, [%p1];", "predicate `%p1` is no address"),
         ("ld.u32 %r1, [in];", "no generic address"),
-        (
-            "multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1;",
-            "not supported",
-        ),
-        (
-            "cvta.shared.u32 %r1, %r2;",
-            "`cvta.shared.u32` is not supported",
-        ),
-        (
-            "atom.local.add.u32 %r1, [%rd1], 1;",
-            "`atom.local.add.u32` is not supported",
-        ),
+        ("multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1;", "not supported"),
+        ("cvta.shared.u32 %r1, %r2;", "`cvta.shared.u32` is not supported"),
+        ("atom.local.add.u32 %r1, [%rd1], 1;", "`atom.local.add.u32` is not supported"),
         ("atom.global.sub.u32 %r1, [%rd1], 1;", "not supported"),
         ("atom.global.and.u32 %r1, [%rd1], 1;", "not supported"),
-        (
-            "atom.global.add.u32 %r1, [%rd1];",
-            "takes 3 operands, not 2",
-        ),
-        (
-            "atom.global.cas.b32 %r1, [%rd1], 1;",
-            "takes 4 operands, not 3",
-        ),
-        (
-            "red.global.exch.b32 [%rd1], 1;",
-            "`red.global.exch.b32` is not supported",
-        ),
-        (
-            "red.async.shared::cluster.u32 [%rd1], %r1, [%rd2];",
-            "not supported",
-        ),
-        (
-            "cp.async.cg.shared.global [%r1], [%rd1], 8;",
-            "does not copy 8 bytes",
-        ),
+        ("atom.global.add.u32 %r1, [%rd1];", "takes 3 operands, not 2"),
+        ("atom.global.cas.b32 %r1, [%rd1], 1;", "takes 4 operands, not 3"),
+        ("red.global.exch.b32 [%rd1], 1;", "`red.global.exch.b32` is not supported"),
+        ("red.async.shared::cluster.u32 [%rd1], %r1, [%rd2];", "not supported"),
+        ("cp.async.cg.shared.global [%r1], [%rd1], 8;", "does not copy 8 bytes"),
         ("tcgen05.fence::before_thread_sync;", "not supported"),
     ] {
         let refused = refusal(body);
@@ -346,11 +276,6 @@ fn offsets_are_signed_and_addresses_of_32_bits_wrap() {
     let body = "ld.global.u32 %r2, [%rd1+-4+8];\nadd.s64 %rd7, %rd1, 100;\n\
                 ld.global.u32 %r3, [%rd7+-100];\nst.shared.u32 [s+4], %r2;\nmov.b32 %r4, -8;\n\
                 ld.shared.u32 %r5, [%r4+12];\nst.global.v2.u32 [%rd2], {%r5, %r3};";
-    let out = outcome_of(
-        ".shared .align 4 .b8 s[16];",
-        body,
-        bytemuck::cast_slice(&[5u32, 6]),
-        8,
-    );
+    let out = outcome_of(".shared .align 4 .b8 s[16];", body, bytemuck::cast_slice(&[5u32, 6]), 8);
     assert_eq!(words::<u32>(&out.unwrap()), [6, 5]);
 }

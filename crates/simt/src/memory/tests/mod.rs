@@ -25,28 +25,15 @@ fn text(module: &str, params: &str, body: &str) -> String {
 }
 
 fn machine(threads: usize) -> Machine {
-    let config = Config {
-        threads,
-        ..Config::default()
-    };
+    let config = Config { threads, ..Config::default() };
     Machine::new(config).unwrap()
 }
 
 /// Launches the kernel of a text.
-fn launch(
-    machine: &mut Machine,
-    text: &str,
-    blocks: u32,
-    threads: u32,
-    args: &[Arg],
-) -> Result<(), LaunchError> {
+fn launch(machine: &mut Machine, text: &str, blocks: u32, threads: u32, args: &[Arg]) -> Result<(), LaunchError> {
     let module = Module::from_ptx(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let function = module
-        .function("k")
-        .unwrap_or_else(|error| panic!("{error}\n{text}"));
-    machine.launch(
-        &Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], args).with_shared_bytes(64),
-    )
+    let function = module.function("k").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    machine.launch(&Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], args).with_shared_bytes(64))
 }
 
 const PARAMS: &str = ".param .u64 in, .param .u64 out";
@@ -94,15 +81,10 @@ fn fault(body: &str, input: &[u8], len: usize) -> Fault {
 
 /// Bytes as integers.
 fn words<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> Vec<T> {
-    bytes
-        .chunks_exact(size_of::<T>())
-        .map(bytemuck::pod_read_unaligned)
-        .collect()
+    bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
 }
 
 /// Bytes that all differ from their neighbours.
 fn bytes(len: usize) -> Vec<u8> {
-    (0..len)
-        .map(|i| (i * 167 + i / 256 * 59 + 13) as u8)
-        .collect()
+    (0..len).map(|i| (i * 167 + i / 256 * 59 + 13) as u8).collect()
 }

@@ -29,13 +29,7 @@ impl Observer for Accesses {
                 *at = 0;
             }
         }
-        let event = (
-            access.space,
-            access.kind,
-            access.bytes,
-            access.mask,
-            addresses,
-        );
+        let event = (access.space, access.kind, access.bytes, access.mask, addresses);
         self.0.push(event);
     }
 }
@@ -50,30 +44,16 @@ fn seen(module: &str, body: &str) -> (Vec<Event>, u64, u64) {
     let output: Buffer<u32> = machine.zeroed(128).unwrap();
     let args = [input.into(), output.into()];
     let (grid, block) = ([1, 1, 1], [20, 1, 1]);
-    let seen = machine
-        .launch_observed(
-            &Launch::new(&function, grid, block, &args),
-            Accesses::default(),
-        )
-        .unwrap();
+    let seen = machine.launch_observed(&Launch::new(&function, grid, block, &args), Accesses::default()).unwrap();
     let (head, body) = seen.0.split_at(2);
-    assert!(
-        head.iter()
-            .all(|event| event.0 == Space::Param && event.2 == 8)
-    );
+    assert!(head.iter().all(|event| event.0 == Space::Param && event.2 == 8));
     (body.to_vec(), input.address(), output.address())
 }
 
 const MASK: u32 = (1 << 20) - 1;
 
 fn lanes(mask: u32, at: impl Fn(u64) -> u64) -> [u64; 32] {
-    std::array::from_fn(|lane| {
-        if mask >> lane & 1 == 1 {
-            at(lane as u64)
-        } else {
-            0
-        }
-    })
+    std::array::from_fn(|lane| if mask >> lane & 1 == 1 { at(lane as u64) } else { 0 })
 }
 
 #[test]
@@ -89,46 +69,16 @@ fn each_instruction_is_seen_once() {
          st.local.u32 [l+4], 1;\ncp.async.ca.shared.global [%r2], [%rd8], 8;\ncp.async.wait_all;\nmembar.gl;",
     );
     let expected = [
-        (
-            Space::Global,
-            Load,
-            16,
-            MASK,
-            lanes(MASK, |lane| input + lane * 16),
-        ),
+        (Space::Global, Load, 16, MASK, lanes(MASK, |lane| input + lane * 16)),
         (Space::Global, Store, 1, MASK, lanes(MASK, |_| output + 3)),
         (Space::Shared, Load, 16, MASK, lanes(MASK, |lane| lane * 16)),
         (Space::Shared, Atomic, 4, MASK, lanes(MASK, |_| 4)),
-        (
-            Space::Global,
-            Reduction,
-            4,
-            MASK,
-            lanes(MASK, |lane| output + lane * 4),
-        ),
-        (
-            Space::Global,
-            Atomic,
-            4,
-            MASK,
-            lanes(MASK, |lane| output + lane * 4),
-        ),
+        (Space::Global, Reduction, 4, MASK, lanes(MASK, |lane| output + lane * 4)),
+        (Space::Global, Atomic, 4, MASK, lanes(MASK, |lane| output + lane * 4)),
         (Space::Const, Load, 4, MASK, lanes(MASK, |_| 0)),
         (Space::Local, Store, 4, MASK, lanes(MASK, |_| 4)),
-        (
-            Space::Global,
-            AsyncCopy,
-            8,
-            MASK,
-            lanes(MASK, |lane| input + lane * 16),
-        ),
-        (
-            Space::Shared,
-            AsyncCopy,
-            8,
-            MASK,
-            lanes(MASK, |lane| lane * 16),
-        ),
+        (Space::Global, AsyncCopy, 8, MASK, lanes(MASK, |lane| input + lane * 16)),
+        (Space::Shared, AsyncCopy, 8, MASK, lanes(MASK, |lane| lane * 16)),
     ];
     assert_eq!(events, expected);
 }
@@ -141,10 +91,7 @@ fn guarded_lanes_do_not_show() {
          @%p1 ld.global.u32 %r2, [%rd5];",
     );
     let addresses = lanes(0b111, |lane| input + lane * 4);
-    assert_eq!(
-        events,
-        [(Space::Global, AccessKind::Load, 4, 0b111, addresses)]
-    );
+    assert_eq!(events, [(Space::Global, AccessKind::Load, 4, 0b111, addresses)]);
 }
 
 #[test]
@@ -159,13 +106,7 @@ fn generic_addresses_show_by_space() {
     let rest = MASK & !0b111;
     let expected = [
         (Space::Shared, AccessKind::Load, 4, MASK, [0; 32]),
-        (
-            Space::Global,
-            AccessKind::Load,
-            4,
-            rest,
-            lanes(rest, |lane| input + lane * 4),
-        ),
+        (Space::Global, AccessKind::Load, 4, rest, lanes(rest, |lane| input + lane * 4)),
         (Space::Shared, AccessKind::Load, 4, 0b111, [0; 32]),
     ];
     assert_eq!(events, expected);
@@ -180,9 +121,6 @@ fn parameters_of_calls_show_as_parameters() {
         "{\n.param .b32 a;\n.param .b32 b;\nst.param.b32 [a], %r1;\ncall (b), same, (a);\nld.param.b32 %r2, [b];\n}",
     );
     let spaces: Vec<_> = events.iter().map(|event| (event.0, event.1)).collect();
-    let (load, store) = (
-        (Space::Param, AccessKind::Load),
-        (Space::Param, AccessKind::Store),
-    );
+    let (load, store) = ((Space::Param, AccessKind::Load), (Space::Param, AccessKind::Store));
     assert_eq!(spaces, [store, load, store, load]);
 }

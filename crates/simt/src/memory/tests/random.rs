@@ -18,10 +18,7 @@ fn address() -> impl Strategy<Value = u64> {
         PARAM_WINDOW,
         u64::MAX - 20,
     ]);
-    prop_oneof![
-        (near, -40i64..120).prop_map(|(base, by)| u64::wrapping_add_signed(base, by)),
-        any::<u64>(),
-    ]
+    prop_oneof![(near, -40i64..120).prop_map(|(base, by)| u64::wrapping_add_signed(base, by)), any::<u64>(),]
 }
 
 const INSTRUCTIONS: [&str; 16] = [

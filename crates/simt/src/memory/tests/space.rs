@@ -21,30 +21,14 @@ fn windows_lie_where_they_are_said_to() {
                 mov.b32 %r8, 24;\nmapa.shared::cluster.u32 %r9, %r8, 0;\nst.global.u32 [%rd2+72], %r9;\n\
                 mov.b32 %r9, 5;\ngetctarank.shared::cluster.u32 %r9, %r8;\nst.global.u32 [%rd2+76], %r9;";
     let out: Vec<u64> = words(&outcome_of("", body, &[], 80).unwrap());
-    let expected = [
-        SHARED_WINDOW + 24,
-        24,
-        LOCAL_WINDOW + 24,
-        CONST_WINDOW + 24,
-        PARAM_WINDOW + 24,
-        24,
-        24,
-        24,
-        24,
-        24,
-    ];
+    let expected =
+        [SHARED_WINDOW + 24, 24, LOCAL_WINDOW + 24, CONST_WINDOW + 24, PARAM_WINDOW + 24, 24, 24, 24, 24, 24];
     assert_eq!(out, expected);
 }
 
 #[test]
 fn isspacep_tells_the_spaces_apart() {
-    let windows = [
-        0x2_0000_0000,
-        SHARED_WINDOW,
-        LOCAL_WINDOW,
-        CONST_WINDOW,
-        PARAM_WINDOW,
-    ];
+    let windows = [0x2_0000_0000, SHARED_WINDOW, LOCAL_WINDOW, CONST_WINDOW, PARAM_WINDOW];
     let names = ["global", "shared", "local", "const", "param"];
     for (is, window) in windows.iter().enumerate() {
         for (asked, name) in names.iter().enumerate() {
@@ -54,11 +38,7 @@ fn isspacep_tells_the_spaces_apart() {
                 window + 40
             );
             let expected = u32::from(is == asked);
-            assert_eq!(
-                words_of("", &body, &[]),
-                [expected; 32],
-                "{window:#x} .{name}"
-            );
+            assert_eq!(words_of("", &body, &[]), [expected; 32], "{window:#x} .{name}");
         }
     }
     let body = "isspacep.shared::cta %p1, %rd1;\nisspacep.shared::cluster %p2, %rd1;\n\
@@ -80,10 +60,7 @@ fn generic_addresses_reach_every_space() {
                 add.u32 %r2, %r2, %r3;\nadd.u32 %r2, %r2, %r4;\nadd.u32 %r2, %r2, %r5;\nadd.u32 %r2, %r2, %r6;\n\
                 st.u32 [%rd6], %r2;";
     let expected: Vec<u32> = (0..32).map(|lane| 7 + lane + 12 + 23 + 1000).collect();
-    assert_eq!(
-        words_of(VARIABLES, body, bytemuck::cast_slice(&[1000u32])),
-        expected
-    );
+    assert_eq!(words_of(VARIABLES, body, bytemuck::cast_slice(&[1000u32])), expected);
 }
 
 #[test]
@@ -93,13 +70,8 @@ fn a_named_variable_is_reached_in_its_own_space() {
                 ld.u32 %r6, [%rd9];\natom.add.u32 %r7, [s+12], 1;\n\
                 add.u32 %r2, %r2, %r3;\nadd.u32 %r2, %r2, %r4;\nadd.u32 %r2, %r2, %r5;\nadd.u32 %r2, %r2, %r6;\n\
                 add.u32 %r2, %r2, %r7;\nst.u32 [%rd6], %r2;";
-    let expected: Vec<u32> = (0..32)
-        .map(|lane| 5 + lane + 11 + 21 + 1000 + lane)
-        .collect();
-    assert_eq!(
-        words_of(VARIABLES, body, bytemuck::cast_slice(&[1000u32])),
-        expected
-    );
+    let expected: Vec<u32> = (0..32).map(|lane| 5 + lane + 11 + 21 + 1000 + lane).collect();
+    assert_eq!(words_of(VARIABLES, body, bytemuck::cast_slice(&[1000u32])), expected);
 }
 
 #[test]
@@ -113,13 +85,8 @@ fn lanes_of_one_instruction_reach_different_spaces() {
                 @!%p3 ld.u32 %r4, [%rd8];\nselp.u32 %r4, %r1, %r4, %p3;\nmul.lo.u32 %r4, %r4, 1000;\n\
                 add.u32 %r3, %r3, %r4;\nst.global.u32 [%rd6], %r3;";
     let input: Vec<u32> = (0..32).map(|i| i + 300).collect();
-    let expected: Vec<u32> = (0..32)
-        .map(|lane| lane * 1000 + [lane + 300, 100, 200, 12][lane as usize % 4])
-        .collect();
-    assert_eq!(
-        words_of(VARIABLES, body, bytemuck::cast_slice(&input)),
-        expected
-    );
+    let expected: Vec<u32> = (0..32).map(|lane| lane * 1000 + [lane + 300, 100, 200, 12][lane as usize % 4]).collect();
+    assert_eq!(words_of(VARIABLES, body, bytemuck::cast_slice(&input)), expected);
 }
 
 #[test]
@@ -131,9 +98,7 @@ fn ld_global_reads_constants_by_their_generic_addresses() {
                 @%p1 add.u64 %rd8, %rd5, -4;\nld.global.u32 %r3, [%rd8+4];\nld.const.u64 %rd8, [q];\n\
                 ld.volatile.global.u32 %r4, [%rd8+8];\nadd.u32 %r3, %r3, %r4;\nst.global.u32 [%rd6], %r3;";
     let input: Vec<u32> = (0..32).map(|i| i + 300).collect();
-    let expected: Vec<u32> = (0..32)
-        .map(|lane| [11, lane + 300][lane as usize % 2] + 12)
-        .collect();
+    let expected: Vec<u32> = (0..32).map(|lane| [11, lane + 300][lane as usize % 2] + 12).collect();
     let input: &[u8] = bytemuck::cast_slice(&input);
     assert_eq!(words_of(module, body, input), expected);
     for (instruction, what) in [
@@ -142,9 +107,7 @@ fn ld_global_reads_constants_by_their_generic_addresses() {
     ] {
         let body = format!("ld.global.u64 %rd8, [p];\n{instruction}");
         let fault = outcome_of(module, &body, input, 4).unwrap_err();
-        let FaultKind::Access { access, .. } = fault.kind else {
-            panic!("{fault}")
-        };
+        let FaultKind::Access { access, .. } = fault.kind else { panic!("{fault}") };
         assert_eq!((access.what, access.space), (what, ptx::ast::Space::Const));
     }
 }
@@ -184,12 +147,7 @@ fn module_scope_variables_have_their_initial_values() {
 #[test]
 fn each_thread_has_local_arrays_of_its_own() {
     // Every width, at an index that differs from lane to lane; then read byte by byte.
-    for (ty, size, register) in [
-        ("u8", 1, "%r3"),
-        ("u16", 2, "%r3"),
-        ("u32", 4, "%r3"),
-        ("u64", 8, "%rd9"),
-    ] {
+    for (ty, size, register) in [("u8", 1, "%r3"), ("u16", 2, "%r3"), ("u32", 4, "%r3"), ("u64", 8, "%rd9")] {
         let body = format!(
             ".local .align 8 .b8 a[16];\n.local .align 8 .b8 b[64];\nmov.b64 %rd9, 0x0807060504030201;\n\
              mov.b32 %r3, 0x04030201;\nmul.wide.u32 %rd7, %r1, {size};\nand.b64 %rd7, %rd7, 63;\nmov.b64 %rd8, b;\n\
@@ -207,10 +165,7 @@ fn each_thread_has_local_arrays_of_its_own() {
 #[test]
 fn vectors_go_through_local_and_shared_memory() {
     let input = bytes(512);
-    for (space, variable) in [
-        ("local", ".local .align 16 .b8 v[32];"),
-        ("shared", ".shared .align 16 .b8 v[512];"),
-    ] {
+    for (space, variable) in [("local", ".local .align 16 .b8 v[32];"), ("shared", ".shared .align 16 .b8 v[512];")] {
         let stride = if space == "shared" { 16 } else { 0 };
         let body = format!(
             "{variable}\nmul.wide.u32 %rd4, %r1, 16;\nadd.s64 %rd5, %rd1, %rd4;\nadd.s64 %rd6, %rd2, %rd4;\n\
@@ -221,41 +176,19 @@ fn vectors_go_through_local_and_shared_memory() {
              st.global.v8.u16 [%rd6], {{%h1, %h2, %h3, %h4, %h5, %h6, %h7, %h8}};"
         );
         let out = outcome_of("", &body, &input, 512);
-        assert_eq!(
-            out.unwrap_or_else(|fault| panic!("{fault}")),
-            input,
-            "{space}"
-        );
+        assert_eq!(out.unwrap_or_else(|fault| panic!("{fault}")), input, "{space}");
     }
 }
 
 #[test]
 fn initial_values_that_have_no_place() {
     for (module, expected) in [
-        (
-            ".global .b8 g[4];\n.global .u32 x = g;",
-            "the address of `g` in an element of 4 bytes",
-        ),
-        (
-            ".shared .b8 s[4];\n.global .b128 x = s;",
-            "`x` cannot hold an address",
-        ),
-        (
-            ".const .b8 c[4];\n.global .u8 x = c;",
-            "`x` cannot hold an address",
-        ),
-        (
-            ".global .b8 x[2][1073741824] = {{1}, {2}};",
-            "an initial value of `x` beyond its first 268435456 bytes",
-        ),
-        (
-            ".global .u32 x[2][2][0][4611686018427387904] = {{}, {{}, {{1}}}};",
-            "`x` has no elements",
-        ),
-        (
-            ".global .u32 x[2] = {1, 2, 3};",
-            "`x` has more initial values than elements",
-        ),
+        (".global .b8 g[4];\n.global .u32 x = g;", "the address of `g` in an element of 4 bytes"),
+        (".shared .b8 s[4];\n.global .b128 x = s;", "`x` cannot hold an address"),
+        (".const .b8 c[4];\n.global .u8 x = c;", "`x` cannot hold an address"),
+        (".global .b8 x[2][1073741824] = {{1}, {2}};", "an initial value of `x` beyond its first 268435456 bytes"),
+        (".global .u32 x[2][2][0][4611686018427387904] = {{}, {{}, {{1}}}};", "`x` has no elements"),
+        (".global .u32 x[2] = {1, 2, 3};", "`x` has more initial values than elements"),
     ] {
         let text = text(module, PARAMS, "ld.global.u32 %r1, [x];");
         let loaded = Module::from_ptx(text).and_then(|module| module.function("k"));

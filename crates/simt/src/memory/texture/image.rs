@@ -83,22 +83,12 @@ pub struct Image {
 impl Image {
     /// An image without layers, whose rows follow each other without a gap.
     pub fn packed(address: u64, format: TexelFormat, sides: Sides) -> Self {
-        Self {
-            address,
-            format,
-            sides,
-            layers: None,
-            pitch: u64::from(sides.lengths()[0]) * u64::from(format.bytes()),
-        }
+        Self { address, format, sides, layers: None, pitch: u64::from(sides.lengths()[0]) * u64::from(format.bytes()) }
     }
 
     /// How many layers there are, a cube's faces among them.
     pub(super) fn all_layers(&self) -> u32 {
-        let faces = if matches!(self.sides, Sides::Cube(_)) {
-            6
-        } else {
-            1
-        };
+        let faces = if matches!(self.sides, Sides::Cube(_)) { 6 } else { 1 };
         self.layers.unwrap_or(1).saturating_mul(faces)
     }
 
@@ -117,10 +107,7 @@ impl Image {
             _ => matches!(format.bits, 8 | 16 | 32),
         };
         if !is_format || !matches!(format.count, 1 | 2 | 4) {
-            return Some(format!(
-                "there is no format of {} channels of {} bits",
-                format.count, format.bits
-            ));
+            return Some(format!("there is no format of {} channels of {} bits", format.count, format.bits));
         }
         let lengths = self.sides.lengths();
         let most = match self.sides {
@@ -131,13 +118,8 @@ impl Image {
             return Some(format!("a side has 1 to {most} texels"));
         }
         let can_have_layers = matches!(self.sides, Sides::One(_) | Sides::Two(_) | Sides::Cube(_));
-        if self
-            .layers
-            .is_some_and(|layers| !(1..=2048).contains(&layers) || !can_have_layers)
-        {
-            return Some(
-                "images of one or two dimensions and cubes have 1 to 2048 layers".to_owned(),
-            );
+        if self.layers.is_some_and(|layers| !(1..=2048).contains(&layers) || !can_have_layers) {
+            return Some("images of one or two dimensions and cubes have 1 to 2048 layers".to_owned());
         }
         let row = u64::from(lengths[0]) * u64::from(format.bytes());
         if self.pitch < row || !self.pitch.is_multiple_of(u64::from(format.bytes())) {
@@ -152,12 +134,7 @@ impl Image {
             let behind = found.bytes - (self.address - found.base);
             bytes <= behind
         });
-        (!is_inside).then(|| {
-            format!(
-                "no allocation has {bytes} bytes from {:#x} on",
-                self.address
-            )
-        })
+        (!is_inside).then(|| format!("no allocation has {bytes} bytes from {:#x} on", self.address))
     }
 }
 
@@ -223,9 +200,7 @@ impl TextureDescription {
         let format = self.image.format;
         let has_floats = format.channels == Channels::Float;
         if self.normalized_values && (has_floats || format.bits == 32) {
-            return Some(
-                "only integers of 8 and 16 bits are read as normalized numbers".to_owned(),
-            );
+            return Some("only integers of 8 and 16 bits are read as normalized numbers".to_owned());
         }
         if self.filter == Filter::Linear && !self.is_float() {
             return Some("integers are not filtered, unless they are normalized".to_owned());

@@ -155,11 +155,7 @@ impl TextureDescription {
         let linear = self.filter == Filter::Linear && !is_exact;
         let along = self.along(point, linear);
         if !self.is_float() {
-            return self.complete(self.texel(
-                memory,
-                along.map(|own| own.texel(false)),
-                point.layer,
-            ));
+            return self.complete(self.texel(memory, along.map(|own| own.texel(false)), point.layer));
         }
         let mut sum = [0.0; 4];
         for corner in 0..8 {
@@ -230,9 +226,7 @@ impl Image {
             let bits = u32::from_le_bytes(bits);
             let above = 32 - format.bits;
             *channel = match format.channels {
-                Channels::Float if format.bits == 16 => {
-                    half::f16::from_bits(bits as u16).to_f32().to_bits()
-                }
+                Channels::Float if format.bits == 16 => half::f16::from_bits(bits as u16).to_f32().to_bits(),
                 Channels::Signed => (bits << above).cast_signed().wrapping_shr(above) as u32,
                 _ => bits,
             };

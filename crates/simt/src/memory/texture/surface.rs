@@ -11,16 +11,10 @@ impl Texture {
     fn extent(&self, image: &Image) -> Option<(Boundary, u32, bool)> {
         let texel = image.format.bytes();
         Some(match self.op {
-            TextureOp::Load(boundary, width) => {
-                (boundary, width.bytes() * self.to.len() as u32, false)
-            }
-            TextureOp::Store(boundary, width) => {
-                (boundary, width.bytes() * self.from.len() as u32, false)
-            }
+            TextureOp::Load(boundary, width) => (boundary, width.bytes() * self.to.len() as u32, false),
+            TextureOp::Store(boundary, width) => (boundary, width.bytes() * self.from.len() as u32, false),
             TextureOp::Reduce(boundary, _, width, _) => (boundary, width.bytes(), false),
-            TextureOp::StoreFormatted(boundary) | TextureOp::ReduceFormatted(boundary, _) => {
-                (boundary, texel, true)
-            }
+            TextureOp::StoreFormatted(boundary) | TextureOp::ReduceFormatted(boundary, _) => (boundary, texel, true),
             _ => return None,
         })
     }
@@ -31,9 +25,7 @@ impl Texture {
             return Ok(None);
         };
         if let TextureOp::ReduceFormatted(..) = self.op
-            && (image.format.count != 1
-                || image.format.bits != 32
-                || image.format.channels == Channels::Float)
+            && (image.format.count != 1 || image.format.bits != 32 || image.format.channels == Channels::Float)
         {
             return Err("sured.p is of surfaces with one integer of 32 bits a texel".to_owned());
         }
@@ -47,17 +39,10 @@ impl Texture {
             along[0] *= i64::from(bytes);
         }
         if along[0] % i64::from(bytes) != 0 {
-            return Err(format!(
-                "byte {} of a row of the surface is misaligned for {bytes} bytes",
-                along[0]
-            ));
+            return Err(format!("byte {} of a row of the surface is misaligned for {bytes} bytes", along[0]));
         }
         let [width, height, depth] = image.sides.lengths().map(i64::from);
-        let most = [
-            width * i64::from(image.format.bytes()) - i64::from(bytes),
-            height - 1,
-            depth - 1,
-        ];
+        let most = [width * i64::from(image.format.bytes()) - i64::from(bytes), height - 1, depth - 1];
         let layers = i64::from(image.all_layers());
         let outside = |(at, most): (&i64, &i64)| !(0..=*most).contains(at);
         let mut layer = i64::from(layer.cast_signed());
@@ -66,9 +51,7 @@ impl Texture {
             match boundary {
                 Boundary::Trap => {
                     let [x, y, z] = along;
-                    return Err(format!(
-                        "byte {x}, row {y}, slice {z}, layer {layer} is outside the surface"
-                    ));
+                    return Err(format!("byte {x}, row {y}, slice {z}, layer {layer} is outside the surface"));
                 }
                 Boundary::Zero => return Ok(None),
                 Boundary::Clamp if most[0] < 0 => return Ok(None),
@@ -85,33 +68,19 @@ impl Texture {
         let place = image.place(x as u64, y as u32, z as u32, layer as u32);
         match place.is_multiple_of(u64::from(bytes.min(8))) {
             true => Ok(Some(place)),
-            false => Err(format!(
-                "{place:#x}, in the surface, is misaligned for {bytes} bytes"
-            )),
+            false => Err(format!("{place:#x}, in the surface, is misaligned for {bytes} bytes")),
         }
     }
 
     /// Accesses a surface at an address that [`Texture::place`] has found.
-    pub(super) fn access(
-        &self,
-        global: &GlobalMemory,
-        handle: u64,
-        place: u64,
-        from: [u64; 4],
-    ) -> [u64; 4] {
+    pub(super) fn access(&self, global: &GlobalMemory, handle: u64, place: u64, from: [u64; 4]) -> [u64; 4] {
         let mut memory = AnyAllocation(global);
-        let format = global
-            .objects
-            .find(handle)
-            .map(|object| object.image().format);
+        let format = global.objects.find(handle).map(|object| object.image().format);
         match self.op {
             TextureOp::Load(_, width) => {
                 let step = u64::from(width.bytes());
                 let mut found = [0; 4];
-                for (at, found) in (place..)
-                    .step_by(step as usize)
-                    .zip(&mut found[..self.to.len()])
-                {
+                for (at, found) in (place..).step_by(step as usize).zip(&mut found[..self.to.len()]) {
                     *found = match width {
                         Width::B1 => u64::from(memory.get::<u8>(0, at)),
                         Width::B2 => u64::from(memory.get::<u16>(0, at)),
@@ -166,9 +135,7 @@ fn combine(op: Reduction, old: u64, operand: u64, flip: u64) -> u64 {
 /// Replaces a number of 32 bits.
 fn reduce(memory: &mut AnyAllocation<'_>, place: u64, op: Reduction, operand: u64, signed: bool) {
     let (operand, flip) = (operand & 0xffff_ffff, if signed { 1 << 31 } else { 0 });
-    memory.update(0, place, |old: u32| {
-        combine(op, u64::from(old), operand, flip) as u32
-    });
+    memory.update(0, place, |old: u32| combine(op, u64::from(old), operand, flip) as u32);
 }
 
 /// Stores values of this size, one behind the other.

@@ -12,8 +12,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         let site = arrival.site;
         let (rank, warps) = (index / self.warps_each(), self.warps_each());
         let thread = (index % warps) as u32 * 32;
-        let bad =
-            |problem| BlockFault::new(site, thread, FaultKind::BadBarrier { problem }).of(rank);
+        let bad = |problem| BlockFault::new(site, thread, FaultKind::BadBarrier { problem }).of(rank);
         if arrival.id == CLUSTER_BARRIER && arrival.of_cluster {
             self.release_cluster();
             return Ok(());
@@ -25,18 +24,14 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         if let Some(count) = arrival.count
             && (count == 0 || count % 32 != 0 || count > 1024)
         {
-            return Err(bad(format!(
-                "a count of {count}; it is a multiple of the warp's 32 threads"
-            )));
+            return Err(bad(format!("a count of {count}; it is a multiple of the warp's 32 threads")));
         }
         let block = &mut self.blocks[rank];
         let barrier = &mut block.barriers[id];
         if let (Some(before), Some(now)) = (barrier.expected, arrival.count)
             && before != now
         {
-            return Err(bad(format!(
-                "waits for {before} threads and for {now} at the same time"
-            )));
+            return Err(bad(format!("waits for {before} threads and for {now} at the same time")));
         }
         barrier.expected = barrier.expected.or(arrival.count);
         barrier.threads += arrival.threads;
@@ -44,10 +39,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
             barrier.yes += votes.yes.count_ones();
             barrier.votes += votes.lanes.count_ones();
         }
-        let warp_id = WarpId {
-            block: block.number,
-            warp: (index % warps) as u32,
-        };
+        let warp_id = WarpId { block: block.number, warp: (index % warps) as u32 };
         block.observer.barrier(&BarrierArrival {
             site,
             warp_id,

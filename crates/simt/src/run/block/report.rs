@@ -28,28 +28,19 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
             let all = block.barriers.iter().enumerate();
             all.map(move |(id, barrier)| (rank, id, barrier))
         });
-        let missing =
-            barriers
-                .filter(|(.., barrier)| barrier.threads > 0)
-                .map(|(rank, id, barrier)| {
-                    let (threads, whose) = (barrier.threads, of_block(rank));
-                    match barrier.expected {
-                        Some(expected) => {
-                            format!("barrier {id}{whose} has {threads} of {expected} threads")
-                        }
-                        None => {
-                            format!(
-                                "barrier {id}{whose} has {threads} threads of those that are left"
-                            )
-                        }
-                    }
-                });
+        let missing = barriers.filter(|(.., barrier)| barrier.threads > 0).map(|(rank, id, barrier)| {
+            let (threads, whose) = (barrier.threads, of_block(rank));
+            match barrier.expected {
+                Some(expected) => {
+                    format!("barrier {id}{whose} has {threads} of {expected} threads")
+                }
+                None => {
+                    format!("barrier {id}{whose} has {threads} threads of those that are left")
+                }
+            }
+        });
         let words = waits.iter().map(|(words, ..)| words.clone());
-        let waiting = [words.collect::<Vec<_>>().join(", ")]
-            .into_iter()
-            .chain(missing)
-            .collect::<Vec<_>>()
-            .join("; ");
+        let waiting = [words.collect::<Vec<_>>().join(", ")].into_iter().chain(missing).collect::<Vec<_>>().join("; ");
         let first = waits.first();
         let start = Site { function: 0, pc: 0 };
         let (rank, site, thread) = first.map_or((0, start, 0), |wait| (wait.1, wait.2, wait.3));

@@ -29,11 +29,7 @@ const POINTERS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .entry refused()\n{\n.reg .b64 %rd<2>;\nld.global.u32 %rd1, [elsewhere];\nret;\n}\n";
 
 fn machine(max_memory_bytes: u64) -> Machine {
-    let config = Config {
-        threads: 1,
-        max_memory_bytes,
-        ..Config::default()
-    };
+    let config = Config { threads: 1, max_memory_bytes, ..Config::default() };
     Machine::new(config).unwrap()
 }
 
@@ -63,33 +59,20 @@ fn addresses_in_initial_values() {
     // What no kernel can use is left out, and the kernel that asks for it is refused.
     assert!(module.variables().all(|own| own.name != "elsewhere"));
     let refused = instance.function("refused").unwrap_err().to_string();
-    assert!(
-        refused.contains("`elsewhere`, declared here and defined in another module"),
-        "{refused}"
-    );
+    assert!(refused.contains("`elsewhere`, declared here and defined in another module"), "{refused}");
 }
 
 #[test]
 fn instances_have_variables_of_their_own_in_one_address_space() {
     let module = Module::from_ptx(POINTERS).unwrap();
     let mut machine = machine(4096);
-    let (one, other) = (
-        machine.load(&module).unwrap(),
-        machine.load(&module).unwrap(),
-    );
+    let (one, other) = (machine.load(&module).unwrap(), machine.load(&module).unwrap());
     let out = machine.zeroed::<u32>(5).unwrap();
     let mine = one.variable::<u32>("second").unwrap();
     machine.write(mine, &[80]).unwrap();
-    machine
-        .write(one.variable("value").unwrap(), &[50u32, 60])
-        .unwrap();
+    machine.write(one.variable("value").unwrap(), &[50u32, 60]).unwrap();
     for (instance, expected) in [(&one, [9, 60, 50, 80, 9]), (&other, [9, 6, 5, 8, 9])] {
-        run(
-            &mut machine,
-            &instance.function("copy").unwrap(),
-            &[out.into()],
-        )
-        .unwrap();
+        run(&mut machine, &instance.function("copy").unwrap(), &[out.into()]).unwrap();
         assert_eq!(machine.read(out).unwrap(), expected);
     }
     // Constants have an address in global memory too.
@@ -101,12 +84,7 @@ fn instances_have_variables_of_their_own_in_one_address_space() {
     machine.unload(one).unwrap();
     let fault = run(&mut machine, &load, &[mine.into(), out.into()]).unwrap_err();
     assert!(matches!(fault, LaunchError::Fault(_)), "{fault}");
-    run(
-        &mut machine,
-        &other.function("copy").unwrap(),
-        &[out.into()],
-    )
-    .unwrap();
+    run(&mut machine, &other.function("copy").unwrap(), &[out.into()]).unwrap();
 }
 
 #[test]
@@ -116,10 +94,7 @@ fn loading_takes_memory_and_unloading_gives_it_back() {
     let mut machine = machine(bytes);
     let instance = machine.load(&module).unwrap();
     let full = machine.load(&module).unwrap_err().to_string();
-    assert!(
-        full.starts_with("the module's variable `to_global`: 8 bytes of device memory"),
-        "{full}"
-    );
+    assert!(full.starts_with("the module's variable `to_global`: 8 bytes of device memory"), "{full}");
     machine.unload(instance).unwrap();
     assert!(machine.zeroed::<u8>(bytes as usize).is_ok());
 }
@@ -134,10 +109,9 @@ fn misuse_is_told_with_what_to_do() {
         text(instance.variable::<u8>("secund").unwrap_err()),
         "there is no variable `secund`; the nearest name is `second`"
     );
-    for (error, bytes) in [
-        (instance.variable::<u64>("pad").unwrap_err(), 8),
-        (instance.variable::<[u8; 0]>("pad").unwrap_err(), 0),
-    ] {
+    for (error, bytes) in
+        [(instance.variable::<u64>("pad").unwrap_err(), 8), (instance.variable::<[u8; 0]>("pad").unwrap_err(), 0)]
+    {
         assert_eq!(
             text(error),
             format!(
@@ -149,10 +123,7 @@ fn misuse_is_told_with_what_to_do() {
     let pad = instance.variable::<u8>("pad").unwrap();
     let address = pad.address();
     assert_eq!(machine.free(pad), Err(MemoryError::Variable { address }));
-    assert!(matches!(
-        machine.write(pad, &[0; 13]),
-        Err(MemoryError::TooLong { .. })
-    ));
+    assert!(matches!(machine.write(pad, &[0; 13]), Err(MemoryError::TooLong { .. })));
     assert_eq!(other.read(pad), Err(MemoryError::Foreign { address }));
     assert_eq!(other.unload(instance.clone()), Err(InstanceError::Foreign));
 
@@ -162,17 +133,11 @@ fn misuse_is_told_with_what_to_do() {
     assert!(foreign.contains("load it on this one too"), "{foreign}");
     machine.unload(instance.clone()).unwrap();
     let unloaded = run(&mut machine, &load, &args).unwrap_err().to_string();
-    assert!(
-        unloaded.starts_with("kernel `load`: the module was unloaded"),
-        "{unloaded}"
-    );
+    assert!(unloaded.starts_with("kernel `load`: the module was unloaded"), "{unloaded}");
     assert_eq!(machine.unload(instance), Err(InstanceError::Unloaded));
     assert_eq!(machine.read(pad), Err(MemoryError::Freed { address }));
 
     let none = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nret;\n}\n";
     let none = machine.load(&Module::from_ptx(none).unwrap()).unwrap();
-    assert_eq!(
-        text(none.variable::<u8>("x").unwrap_err()),
-        "there is no variable `x`; the module has none"
-    );
+    assert_eq!(text(none.variable::<u8>("x").unwrap_err()), "there is no variable `x`; the module has none");
 }

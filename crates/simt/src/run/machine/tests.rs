@@ -7,11 +7,7 @@ use super::*;
 use crate::{Launch, LaunchError, Module};
 
 fn machine(max_memory_bytes: u64) -> Machine {
-    let config = Config {
-        threads: 1,
-        max_memory_bytes,
-        ..Config::default()
-    };
+    let config = Config { threads: 1, max_memory_bytes, ..Config::default() };
     Machine::new(config).unwrap()
 }
 
@@ -43,10 +39,7 @@ fn more_than_the_limit() {
     machine.free(most).unwrap();
     assert!(machine.zeroed::<u32>(3).is_ok());
     // The counting of what is in use does not overflow.
-    assert!(matches!(
-        machine.zeroed::<u8>(usize::MAX),
-        Err(MemoryError::Limit { .. })
-    ));
+    assert!(matches!(machine.zeroed::<u8>(usize::MAX), Err(MemoryError::Limit { .. })));
 }
 
 #[test]
@@ -149,8 +142,7 @@ fn variables_that_do_not_fit() {
                .global .b8 large[500];\n.entry k()\n{\n.reg .b32 %r<3>;\n\
                ld.global.u8 %r1, [small];\nld.global.u8 %r2, [large];\nret;\n}\n";
     let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let launch =
-        |machine: &mut Machine| machine.launch(&Launch::new(&kernel, [1, 1, 1], [1, 1, 1], &[]));
+    let launch = |machine: &mut Machine| machine.launch(&Launch::new(&kernel, [1, 1, 1], [1, 1, 1], &[]));
     let mut machine = machine(1000);
     let error = launch(&mut machine).unwrap_err();
     assert!(matches!(
@@ -159,10 +151,7 @@ fn variables_that_do_not_fit() {
             if kernel == "k" && variable == "large"
     ));
     let text = error.to_string();
-    assert!(
-        text.starts_with("kernel `k`: its module's variable `large`: 500 bytes of device memory"),
-        "{text}"
-    );
+    assert!(text.starts_with("kernel `k`: its module's variable `large`: 500 bytes of device memory"), "{text}");
     // What had found its place is free again, now and after a launch that ran.
     assert!(machine.zeroed::<u8>(1000).is_ok());
     let mut machine = self::machine(1100);
@@ -178,9 +167,7 @@ fn variables_lie_at_multiples_of_their_alignment() {
     let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
     let mut machine = machine(1000);
     let out = machine.zeroed::<u64>(1).unwrap();
-    machine
-        .launch(&Launch::new(&kernel, [1, 1, 1], [1, 1, 1], &[out.into()]))
-        .unwrap();
+    machine.launch(&Launch::new(&kernel, [1, 1, 1], [1, 1, 1], &[out.into()])).unwrap();
     let address = machine.read(out).unwrap()[0];
     assert!(address != 0 && address.is_multiple_of(4096), "{address:#x}");
 }
@@ -190,22 +177,11 @@ fn sides_whose_product_no_number_holds() {
     let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nret;\n}\n";
     let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
     let mut machine = machine(1000);
-    for sides in [
-        [u32::MAX; 3],
-        [1 << 31, 1 << 31, 4],
-        [1 << 22, 1 << 21, 1 << 21],
-    ] {
+    for sides in [[u32::MAX; 3], [1 << 31, 1 << 31, 4], [1 << 22, 1 << 21, 1 << 21]] {
         let error = machine.launch(&Launch::new(&kernel, [1, 1, 1], sides, &[]));
-        assert!(
-            matches!(error, Err(LaunchError::Geometry { .. })),
-            "{error:?}"
-        );
-        let error = machine
-            .launch(&Launch::new(&kernel, sides, [1, 1, 1], &[]).with_shared_bytes(u32::MAX));
-        assert!(
-            matches!(error, Err(LaunchError::Geometry { .. })),
-            "{error:?}"
-        );
+        assert!(matches!(error, Err(LaunchError::Geometry { .. })), "{error:?}");
+        let error = machine.launch(&Launch::new(&kernel, sides, [1, 1, 1], &[]).with_shared_bytes(u32::MAX));
+        assert!(matches!(error, Err(LaunchError::Geometry { .. })), "{error:?}");
     }
 }
 

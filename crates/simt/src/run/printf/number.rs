@@ -84,11 +84,7 @@ fn general(number: f64, precision: usize, point: bool) -> String {
     let (digits, power) = split(number, precision - 1);
     let is_fixed = power >= -4 && (power as i64) < precision as i64;
     let digits = match is_fixed {
-        true => fixed(
-            number,
-            (precision as i64 - 1 - i64::from(power)) as usize,
-            point,
-        ),
+        true => fixed(number, (precision as i64 - 1 - i64::from(power)) as usize, point),
         false if point && precision == 1 => digits + ".",
         false => digits,
     };
@@ -128,9 +124,5 @@ fn hexadecimal(number: f64, precision: Option<usize>, point: bool) -> String {
     };
     let dot = if digits.is_empty() && !point { "" } else { "." };
     let sign = if power < 0 { '-' } else { '+' };
-    format!(
-        "{:x}{dot}{digits}p{sign}{}",
-        value >> 52,
-        power.unsigned_abs()
-    )
+    format!("{:x}{dot}{digits}p{sign}{}", value >> 52, power.unsigned_abs())
 }

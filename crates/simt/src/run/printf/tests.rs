@@ -35,27 +35,12 @@ fn numbers_are_those_of_c() {
 
 #[test]
 fn texts_stars_and_what_is_no_conversion() {
-    let words = |words: &[u64]| {
-        words
-            .iter()
-            .flat_map(|word| word.to_le_bytes())
-            .collect::<Vec<_>>()
-    };
+    let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
     for (form, arguments, expected, count) in [
         ("100%% %s!", words(&[7]), "100% text7!", 1),
-        (
-            "%8s|%-8s|%.2s",
-            words(&[1, 2, 3]),
-            "   text1|text2   |te",
-            3,
-        ),
+        ("%8s|%-8s|%.2s", words(&[1, 2, 3]), "   text1|text2   |te", 3),
         ("%s", words(&[0]), "(null)", 1),
-        (
-            "%p %20p",
-            words(&[0x1f00, 0]),
-            "0x1f00                (nil)",
-            2,
-        ),
+        ("%p %20p", words(&[0x1f00, 0]), "0x1f00                (nil)", 2),
         ("%*d|", words(&[5 | 42 << 32]), "   42|", 2),
         ("%*d|", words(&[0xffff_fffb | 42 << 32]), "42   |", 2),
         ("%.*f", words(&[2, 2.5f64.to_bits()]), "2.50", 2),
@@ -68,14 +53,7 @@ fn texts_stars_and_what_is_no_conversion() {
         let (found, taken) = text(form, &arguments);
         assert_eq!((&*found, taken), (expected, count), "{form}");
     }
-    for form in [
-        "%#.99999g",
-        "%99999d",
-        "%#.99999f",
-        "%.99999a",
-        "%99999.99999e",
-        "%.99999d",
-    ] {
+    for form in ["%#.99999g", "%99999d", "%#.99999f", "%.99999a", "%99999.99999e", "%.99999d"] {
         let (found, _) = text(form, &words(&[1e-4f64.to_bits()]));
         assert!((1 << 15..1 << 16).contains(&found.len()), "{form}");
     }

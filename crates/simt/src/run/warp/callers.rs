@@ -8,11 +8,7 @@ use crate::run::block::LaunchState;
 
 impl WarpState {
     /// The calls that a lane is in, the innermost first, and what is known of the values that Rust's library panics for.
-    pub(in crate::run) fn callers(
-        &self,
-        launch: &LaunchState<'_>,
-        lane: usize,
-    ) -> Vec<(Site, Vec<u64>)> {
+    pub(in crate::run) fn callers(&self, launch: &LaunchState<'_>, lane: usize) -> Vec<(Site, Vec<u64>)> {
         let mut entries = self.stack.iter().rev();
         let entry = entries.find(|entry| entry.mask >> lane & 1 == 1);
         let mut frame = entry.map(|entry| self.frames[entry.frame as usize]);
@@ -29,9 +25,7 @@ impl WarpState {
                 Op::Call(_) if name.contains("slice_index_fail") => {
                     let arguments = called.slots.parameters.iter().filter(|own| own.bytes == 8);
                     let word = |at| u64::from(self.local.word(lane, callee.local + at));
-                    arguments
-                        .map(|own| word(own.at) | word(own.at + 4) << 32)
-                        .collect()
+                    arguments.map(|own| word(own.at) | word(own.at + 4) << 32).collect()
                 }
                 // Its arguments are optimized away.
                 _ if name.contains("panic_bounds_check") => {
@@ -40,10 +34,7 @@ impl WarpState {
                 }
                 _ => Vec::new(),
             };
-            let site = Site {
-                function: caller.function,
-                pc,
-            };
+            let site = Site { function: caller.function, pc };
             Some((site, values))
         })
         .collect()
@@ -51,13 +42,7 @@ impl WarpState {
 
     /// The index and the length that a lane compared before it came to the instruction at `pc`, if only one comparison
     /// of unsigned numbers leads there with the values that the registers have.
-    fn bounds_check(
-        &self,
-        frame: Frame,
-        code: &[Inst],
-        pc: usize,
-        lane: usize,
-    ) -> Option<[u64; 2]> {
+    fn bounds_check(&self, frame: Frame, code: &[Inst], pc: usize, lane: usize) -> Option<[u64; 2]> {
         let goes_on = |inst: &Inst| matches!(inst.op, Op::Alu(_) | Op::Memory(_) | Op::Nothing);
         let leads_here = |from: usize| from <= pc && code[from..pc].iter().all(goes_on);
         let mut found = Vec::new();
@@ -70,9 +55,7 @@ impl WarpState {
                 (Some(guard), true) => (guard, true),
                 (Some(guard), false) if leads_here(at + 1) => (guard, false),
                 (None, true) => match at.checked_sub(1).map(|before| &code[before]) {
-                    Some(before) if matches!(before.op, Op::Branch { .. }) => {
-                        (before.guard?, false)
-                    }
+                    Some(before) if matches!(before.op, Op::Branch { .. }) => (before.guard?, false),
                     _ => return None,
                 },
                 _ => continue,

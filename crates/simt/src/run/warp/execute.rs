@@ -19,11 +19,7 @@ enum Pause {
     /// The warp's turn is over.
     Yield,
     /// The branch diverges: the lanes of the mask jump, the others do not.
-    Diverge {
-        target: u32,
-        reconverge: u32,
-        taken: u32,
-    },
+    Diverge { target: u32, reconverge: u32, taken: u32 },
     /// An instruction of these lanes whose `membermask` names others as well.
     Lanes(u32),
     /// An instruction that changes more than registers and memory, with the lanes that execute it.
@@ -56,12 +52,7 @@ impl WarpState {
             let Some(entry) = self.stack.last().copied() else {
                 return Ok(Status::Ended);
             };
-            let StackEntry {
-                mut pc,
-                mask,
-                reconvergence_pc,
-                ..
-            } = entry;
+            let StackEntry { mut pc, mask, reconvergence_pc, .. } = entry;
             if mask == 0 {
                 self.pop();
                 continue;
@@ -80,10 +71,7 @@ impl WarpState {
             let alive = self.alive();
             let func = &launch.program.functions[frame.function as usize];
             let code = &func.code[..];
-            let site = |pc| Site {
-                function: frame.function,
-                pc,
-            };
+            let site = |pc| Site { function: frame.function, pc };
             let mut env = Env {
                 regs: Regs {
                     r32: &mut self.r32[frame.r32..],
@@ -209,11 +197,7 @@ impl WarpState {
                         } else if active == 0 {
                             pc += 1;
                         } else {
-                            break Pause::Diverge {
-                                target: *target,
-                                reconverge: *reconverge,
-                                taken: active,
-                            };
+                            break Pause::Diverge { target: *target, reconverge: *reconverge, taken: active };
                         }
                     }
                     Op::Nothing => pc += 1,
@@ -225,11 +209,7 @@ impl WarpState {
             match pause {
                 Pause::Reconverged => self.pop(),
                 Pause::Yield => return Ok(Status::Yielded),
-                Pause::Diverge {
-                    target,
-                    reconverge,
-                    taken,
-                } => self.branch(pc, target, reconverge, mask, taken),
+                Pause::Diverge { target, reconverge, taken } => self.branch(pc, target, reconverge, mask, taken),
                 Pause::Lanes(active) => self.await_lanes(launch, pc, mask, active),
                 Pause::Other(active) => {
                     let inst = &code[pc as usize];
@@ -259,15 +239,8 @@ impl WarpState {
         mask: u32,
         active: u32,
     ) -> Result<Next, BlockFault> {
-        if let Op::BranchIndexed {
-            index,
-            targets,
-            reconverge,
-        } = &inst.op
-        {
-            return self
-                .branch_indexed(site, *index, targets, *reconverge, mask, active)
-                .map(Next::Diverged);
+        if let Op::BranchIndexed { index, targets, reconverge } = &inst.op {
+            return self.branch_indexed(site, *index, targets, *reconverge, mask, active).map(Next::Diverged);
         }
         self.top().pc = site.pc + 1;
         if active == 0 {
@@ -286,12 +259,10 @@ impl WarpState {
                         let found = self.target(site, *address, mask, active);
                         match found {
                             Some(address) => {
-                                Some(called(launch.program, call, address, listed).map_err(
-                                    |problem| {
-                                        let kind = FaultKind::BadCall { address, problem };
-                                        BlockFault::new(site, thread, kind)
-                                    },
-                                )?)
+                                Some(called(launch.program, call, address, listed).map_err(|problem| {
+                                    let kind = FaultKind::BadCall { address, problem };
+                                    BlockFault::new(site, thread, kind)
+                                })?)
                             }
                             None => None,
                         }
@@ -350,10 +321,7 @@ impl WarpState {
         let indices = *self.regs(frame).get32(index);
         for lane in lanes(active) {
             if indices[lane] as usize >= targets.len() {
-                let kind = FaultKind::BadIndex {
-                    index: indices[lane],
-                    targets: targets.len() as u32,
-                };
+                let kind = FaultKind::BadIndex { index: indices[lane], targets: targets.len() as u32 };
                 let thread = self.number * LANES as u32 + lane as u32;
                 return Err(BlockFault::new(site, thread, kind));
             }

@@ -37,15 +37,7 @@ pub(in crate::run) struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self {
-            blocked: false,
-            spins: false,
-            repeating: 0,
-            executed: 0,
-            look_at: LOOK,
-            look: LOOK,
-            patience: PATIENCE,
-        }
+        Self { blocked: false, spins: false, repeating: 0, executed: 0, look_at: LOOK, look: LOOK, patience: PATIENCE }
     }
 }
 
@@ -93,11 +85,7 @@ pub(in crate::run) struct Snapshot {
 impl WarpState {
     /// A turn has ended after so many instructions. Returns whether it is worth looking whether the warp repeats itself.
     /// `group` chooses one of so many groups of lanes to be executed next.
-    pub(in crate::run) fn end_turn(
-        &mut self,
-        executed: u32,
-        group: impl FnOnce(usize) -> usize,
-    ) -> bool {
+    pub(in crate::run) fn end_turn(&mut self, executed: u32, group: impl FnOnce(usize) -> usize) -> bool {
         let pace = &mut self.pace;
         pace.executed += u64::from(executed);
         if pace.executed >= pace.look_at {

@@ -16,9 +16,7 @@ use crate::warp::Warp;
 impl WarpState {
     /// The entry on top of the reconvergence stack; there is one while an instruction is executed.
     pub(super) fn top(&mut self) -> &mut StackEntry {
-        self.stack
-            .last_mut()
-            .expect("the loop runs only while there is an entry")
+        self.stack.last_mut().expect("the loop runs only while there is an entry")
     }
 
     /// Diverges: the lanes of `taken` go on at `target`, the other lanes of `mask` behind the branch.
@@ -51,15 +49,11 @@ impl WarpState {
     /// For each entry, from the top of the stack: its index, and those of its lanes that are at its `pc`.
     fn present(&self) -> impl Iterator<Item = (usize, u32)> {
         let mut above = 0;
-        self.stack
-            .iter()
-            .enumerate()
-            .rev()
-            .map(move |(index, entry)| {
-                let present = entry.mask & !above;
-                above |= entry.mask;
-                (index, present)
-            })
+        self.stack.iter().enumerate().rev().map(move |(index, entry)| {
+            let present = entry.mask & !above;
+            above |= entry.mask;
+            (index, present)
+        })
     }
 
     /// The entries that can be executed, from the top of the stack.
@@ -89,10 +83,7 @@ impl WarpState {
     fn go_on_alone(&mut self, (index, present): (usize, u32)) {
         let entry = &mut self.stack[index];
         entry.mask &= !present;
-        let alone = StackEntry {
-            mask: present,
-            ..*entry
-        };
+        let alone = StackEntry { mask: present, ..*entry };
         self.stack.push(alone);
     }
 
@@ -142,13 +133,7 @@ impl WarpState {
 
     /// The lanes of `active`, of the entry's `mask`, wait at the instruction at `pc` for the others that its
     /// `membermask` names.
-    pub(super) fn await_lanes(
-        &mut self,
-        launch: &LaunchState<'_>,
-        pc: u32,
-        mask: u32,
-        active: u32,
-    ) {
+    pub(super) fn await_lanes(&mut self, launch: &LaunchState<'_>, pc: u32, mask: u32, active: u32) {
         let op = self.warp_op(launch, self.stack.len() - 1);
         let frame = self.top().frame;
         let members = *self.regs(frame).get32(op.members().expect("it waits"));
@@ -198,9 +183,8 @@ impl WarpState {
     /// membermask have executed shfl.sync with the same qualifiers and same membermask value" (PTX ISA §9.7.9.6).
     fn meet(&mut self, launch: &LaunchState<'_>) {
         let alive = self.alive();
-        let waiting = |(index, entry): (usize, &StackEntry)| {
-            (entry.wait == Wait::Lanes && entry.mask != 0).then_some(index)
-        };
+        let waiting =
+            |(index, entry): (usize, &StackEntry)| (entry.wait == Wait::Lanes && entry.mask != 0).then_some(index);
         let waiting: Vec<usize> = self.stack.iter().enumerate().filter_map(waiting).collect();
         for index in &waiting {
             if self.stack[*index].wait != Wait::Lanes {
@@ -257,10 +241,7 @@ impl WarpState {
             Some(_) if active | self.at(Wait::Barrier(arrival.id)) == alive => !alive,
             _ => 0,
         };
-        self.arrivals.push(Arrival {
-            threads: (active | absent).count_ones(),
-            ..arrival
-        });
+        self.arrivals.push(Arrival { threads: (active | absent).count_ones(), ..arrival });
         true
     }
 
@@ -279,9 +260,7 @@ impl WarpState {
         };
         if !waits {
             if (self.cluster_arrived | self.cluster_over) & active != 0 {
-                return Err(bad(
-                    "arrival of threads that have not waited since the last one",
-                ));
+                return Err(bad("arrival of threads that have not waited since the last one"));
             }
             self.cluster_arrived |= active;
             self.arrivals.push(Arrival {
@@ -352,10 +331,7 @@ impl WarpState {
             of_cluster: false,
             votes: barrier.reduce.as_ref().map(|reduce| {
                 let yes = regs.pred(reduce.value) ^ if reduce.negated { ALL } else { 0 };
-                Votes {
-                    lanes: mask,
-                    yes: yes & mask,
-                }
+                Votes { lanes: mask, yes: yes & mask }
             }),
         }
     }
@@ -396,12 +372,7 @@ impl WarpState {
     }
 
     /// Lets the lanes go on that wait at a barrier, which combines their predicates to `result`.
-    pub(in crate::run) fn release(
-        &mut self,
-        launch: &LaunchState<'_>,
-        id: u32,
-        result: impl Fn(ReduceOp) -> u32,
-    ) {
+    pub(in crate::run) fn release(&mut self, launch: &LaunchState<'_>, id: u32, result: impl Fn(ReduceOp) -> u32) {
         for index in 0..self.stack.len() {
             if self.stack[index].wait != Wait::Barrier(id) {
                 continue;
@@ -470,10 +441,7 @@ impl WarpState {
                 Wait::Aligned(_) => {
                     site.pc -= 1;
                     let elsewhere = self.alive() & !entry.mask;
-                    let kind = FaultKind::DivergentBarrier {
-                        here: entry.mask,
-                        elsewhere,
-                    };
+                    let kind = FaultKind::DivergentBarrier { here: entry.mask, elsewhere };
                     return Some(BlockFault::new(site, thread, kind));
                 }
                 Wait::Lanes if entry.mask != 0 => {

@@ -16,25 +16,15 @@ const MAX_TEXT: u64 = 1 << 16;
 ///
 /// # Errors
 /// The reason in words when the call may not call what is at the address.
-pub(super) fn called(
-    program: &Program,
-    call: &Call,
-    address: u64,
-    listed: &Option<Box<[u64]>>,
-) -> Result<u32, String> {
+pub(super) fn called(program: &Program, call: &Call, address: u64, listed: &Option<Box<[u64]>>) -> Result<u32, String> {
     let targets = &program.targets;
     let found = targets.binary_search_by_key(&address, |target| target.address);
     let Ok(found) = found else {
         return Err("where no function is".to_owned());
     };
     let name = crate::demangle::demangled(&targets[found].name);
-    if listed
-        .as_ref()
-        .is_some_and(|listed| !listed.contains(&address))
-    {
-        return Err(format!(
-            "that of function `{name}`, which .calltargets does not name"
-        ));
+    if listed.as_ref().is_some_and(|listed| !listed.contains(&address)) {
+        return Err(format!("that of function `{name}`, which .calltargets does not name"));
     }
     let number = targets[found].function;
     let fits = |number: &u32| program.functions[*number as usize].slots.fits(&call.slots);
@@ -45,28 +35,16 @@ pub(super) fn called(
 
 impl WarpState {
     /// The address that the lanes of `active` call; `None` if they call several, and now stand apart.
-    pub(super) fn target(
-        &mut self,
-        site: Site,
-        address: R64,
-        mask: u32,
-        active: u32,
-    ) -> Option<u64> {
+    pub(super) fn target(&mut self, site: Site, address: R64, mask: u32, active: u32) -> Option<u64> {
         let frame = self.top().frame;
         let addresses = *self.regs(frame).get64(address);
         let first = addresses[active.trailing_zeros() as usize % LANES];
-        let same = lanes(active)
-            .filter(|lane| addresses[*lane] == first)
-            .fold(0, |same, lane| same | 1 << lane);
+        let same = lanes(active).filter(|lane| addresses[*lane] == first).fold(0, |same, lane| same | 1 << lane);
         if same == active {
             return Some(first);
         }
         let behind = site.pc + 1;
-        let groups = [
-            (behind, mask & !active),
-            (site.pc, active & !same),
-            (site.pc, same),
-        ];
+        let groups = [(behind, mask & !active), (site.pc, active & !same), (site.pc, same)];
         let groups: Vec<_> = groups.into_iter().filter(|group| group.1 != 0).collect();
         self.diverge(behind, &groups);
         None
@@ -118,21 +96,13 @@ impl WarpState {
                 }
                 regs.set32(top, active, &tops);
             }
-            Stack::Alloca {
-                to,
-                bytes,
-                align,
-                top,
-            } => {
+            Stack::Alloca { to, bytes, align, top } => {
                 let bytes = wide(&regs, bytes);
                 let mut tops = *regs.get32(top);
                 let mut starts = [0; LANES];
                 for lane in lanes(active) {
                     let start = u64::from(tops[lane]).next_multiple_of(u64::from(align));
-                    let end = start
-                        .saturating_add(bytes[lane])
-                        .div_ceil(8)
-                        .saturating_mul(8);
+                    let end = start.saturating_add(bytes[lane]).div_ceil(8).saturating_mul(8);
                     if end > limit {
                         return Err(overflow(lane));
                     }
@@ -162,8 +132,7 @@ impl WarpState {
         let frame = self.top().frame;
         let local = self.frames[frame as usize].local;
         for lane in lanes(active) {
-            let fault =
-                |kind| BlockFault::new(site, self.number * LANES as u32 + lane as u32, kind);
+            let fault = |kind| BlockFault::new(site, self.number * LANES as u32 + lane as u32, kind);
             let access = |access| {
                 let near = String::new();
                 fault(FaultKind::Access { access, near })
@@ -175,12 +144,7 @@ impl WarpState {
                     value | u64::from(self.local.byte(lane, byte_at)) << (byte * 8)
                 })
             };
-            let memory = Bytes {
-                launch,
-                shared,
-                warp: self,
-                lane,
-            };
+            let memory = Bytes { launch, shared, warp: self, lane };
             let text = |at| memory.text(argument(at)).map_err(access);
             let result = match runtime {
                 Runtime::Print => match argument(0) {
@@ -245,10 +209,7 @@ impl Bytes<'_, '_> {
                 let found = (at < bytes).then(|| self.warp.local.byte(self.lane, at as u32));
                 (found, bytes)
             }
-            Region::Const => (
-                of(self.launch.constants),
-                self.launch.constants.len() as u64,
-            ),
+            Region::Const => (of(self.launch.constants), self.launch.constants.len() as u64),
             Region::Param => (of(self.launch.params), self.launch.params.len() as u64),
             Region::Generic | Region::Global | Region::FrameParam => {
                 let found = self.launch.global.find(at).map(|allocation| {

@@ -21,11 +21,8 @@ fn bits_are_as_many_as_leave_the_margin() {
 fn elements_are_odd_multiples_of_either_sign() {
     for k in [7, 1 << 18] {
         let inputs = Inputs::new([2, 3, k]);
-        for (values, bits) in [
-            (&inputs.a, inputs.bits.a),
-            (&inputs.b[0], inputs.bits.b),
-            (&inputs.b[1], inputs.bits.b),
-        ] {
+        for (values, bits) in [(&inputs.a, inputs.bits.a), (&inputs.b[0], inputs.bits.b), (&inputs.b[1], inputs.bits.b)]
+        {
             let scale = (1 << bits) as f32;
             assert!(values.iter().all(|x| x.abs() < 1.0));
             assert!(values.iter().all(|x| (x * scale).rem_euclid(2.0) == 1.0));
@@ -59,15 +56,9 @@ fn largest(inputs: &Inputs, step: usize) -> f64 {
 
 #[test]
 fn no_sum_comes_near_what_is_rounded() {
-    for sides in [
-        [20, 30, 1000],
-        [10, 10, 4096],
-        [9, 8, 8192],
-        [4, 5, 9217],
-        [2, 3, 1 << 17],
-        [2, 2, 1 << 20],
-        [1, 1, 1 << 22],
-    ] {
+    for sides in
+        [[20, 30, 1000], [10, 10, 4096], [9, 8, 8192], [4, 5, 9217], [2, 3, 1 << 17], [2, 2, 1 << 20], [1, 1, 1 << 22]]
+    {
         let inputs = Inputs::new(sides);
         for step in [1, 2, 4, 32] {
             let share = largest(&inputs, step);

@@ -4,30 +4,20 @@ use super::*;
 
 const METHODS: [Method; 2] = [Method::Whole, Method::Sums];
 
-const SHAPES: [[usize; 3]; 6] = [
-    [1, 1, 1],
-    [9, 300, 70],
-    [16, 257, 3],
-    [2, 1, 1000],
-    [1, 513, 2],
-    [33, 40, 1],
-];
+const SHAPES: [[usize; 3]; 6] = [[1, 1, 1], [9, 300, 70], [16, 257, 3], [2, 1, 1000], [1, 513, 2], [33, 40, 1]];
 
 /// What a right kernel leaves: single precision, from the last product to the first.
 fn right(inputs: &Inputs) -> Vec<f32> {
     let [m, n, k] = inputs.sides;
     let element = |row: usize, column: usize| {
-        (0..k).rev().fold(0f32, |sum, i| {
-            inputs.a[row * k + i].mul_add(inputs.b[0][i * n + column], sum)
-        })
+        (0..k).rev().fold(0f32, |sum, i| inputs.a[row * k + i].mul_add(inputs.b[0][i * n + column], sum))
     };
     (0..m * n).map(|at| element(at / n, at % n)).collect()
 }
 
 /// What both methods find, which is the same.
 fn wrong(inputs: &Inputs, found: &[f32]) -> Option<WrongElement> {
-    let [whole, sums] =
-        METHODS.map(|method| Reference::new(method, inputs).first_wrong(inputs, found));
+    let [whole, sums] = METHODS.map(|method| Reference::new(method, inputs).first_wrong(inputs, found));
     assert_eq!(whole, sums);
     whole
 }
@@ -72,10 +62,7 @@ fn an_element_that_is_anything_else_is_found_wherever_it_is() {
                 if let Some(last) = found.last_mut() {
                     *last += if at + 1 == right.len() { 0.0 } else { 1.0 };
                 }
-                let expected = WrongElement {
-                    at,
-                    right: right[at],
-                };
+                let expected = WrongElement { at, right: right[at] };
                 let named = wrong(&inputs, &found);
                 assert_eq!(named, Some(expected), "{sides:?}: {value:e} at {at}");
             }
@@ -92,10 +79,7 @@ fn elements_in_each_others_places_are_found() {
         // In a row, in a column, and whole rows.
         let other = |at: usize, step: usize| {
             let others = (at + step..right.len()).step_by(step);
-            others
-                .clone()
-                .find(|&other| right[other] != right[at])
-                .unwrap()
+            others.clone().find(|&other| right[other] != right[at]).unwrap()
         };
         for at in [0, n + 3, right.len() / 2] {
             for with in [other(at, 1), other(at, n)] {

@@ -1,9 +1,7 @@
 use super::*;
 
 fn all(mode: Mode, argument: u32, width: u32) -> Vec<u32> {
-    (0..16)
-        .map(|lane| source(mode, lane, argument, width))
-        .collect()
+    (0..16).map(|lane| source(mode, lane, argument, width)).collect()
 }
 
 /// The rows that the text behind the ladder shows.

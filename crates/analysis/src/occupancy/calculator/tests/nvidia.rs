@@ -21,16 +21,12 @@ fn header() -> Option<PathBuf> {
     let nvcc = std::fs::canonicalize(&nvcc).unwrap_or(nvcc);
     let root = nvcc.parent()?.parent()?;
     let folders = ["include", "targets/x86_64-linux/include"].map(|folder| root.join(folder));
-    folders
-        .into_iter()
-        .find(|folder| folder.join("cuda_occupancy.h").is_file())
+    folders.into_iter().find(|folder| folder.join("cuda_occupancy.h").is_file())
 }
 
 /// Blocks of 1 to 1024 threads and one of too many, with every second size of 32 and some between.
 fn threads() -> impl Iterator<Item = u32> {
-    (32..=1024)
-        .step_by(64)
-        .chain([1, 31, 33, 100, 128, 256, 511, 512, 1000, 1024, 1025])
+    (32..=1024).step_by(64).chain([1, 31, 33, 100, 128, 256, 511, 512, 1000, 1024, 1025])
 }
 
 fn registers() -> impl Iterator<Item = u32> {
@@ -39,24 +35,16 @@ fn registers() -> impl Iterator<Item = u32> {
 
 fn shared() -> impl Iterator<Item = u32> {
     let around = |kib: u32| [kib * 1024 - 1, kib * 1024, kib * 1024 + 1];
-    let sizes = [
-        1, 7, 16, 31, 47, 48, 63, 64, 95, 96, 99, 100, 113, 163, 164, 227, 228, 240,
-    ];
-    [0, 1, 128, 256, 512, 1000]
-        .into_iter()
-        .chain(sizes.into_iter().flat_map(around))
+    let sizes = [1, 7, 16, 31, 47, 48, 63, 64, 95, 96, 99, 100, 113, 163, 164, 227, 228, 240];
+    [0, 1, 128, 256, 512, 1000].into_iter().chain(sizes.into_iter().flat_map(around))
 }
 
 /// Every number of registers with many blocks, and every amount of shared memory with a few.
 fn cases() -> impl Iterator<Item = (u32, u32, u32)> {
-    let registers =
-        registers().flat_map(|registers| threads().map(move |threads| (registers, threads, 0)));
-    let shared_and_threads = shared().flat_map(|shared| {
-        threads().flat_map(move |threads| [16, 40, 128].map(|r| (r, threads, shared)))
-    });
-    let all_shared = (0..=229 << 10)
-        .step_by(64)
-        .flat_map(|shared| [32, 128, 768].map(|t| (32, t, shared)));
+    let registers = registers().flat_map(|registers| threads().map(move |threads| (registers, threads, 0)));
+    let shared_and_threads =
+        shared().flat_map(|shared| threads().flat_map(move |threads| [16, 40, 128].map(|r| (r, threads, shared))));
+    let all_shared = (0..=229 << 10).step_by(64).flat_map(|shared| [32, 128, 768].map(|t| (32, t, shared)));
     registers.chain(shared_and_threads).chain(all_shared)
 }
 
@@ -109,15 +97,8 @@ fn the_calculator_is_nvidias() {
     for (limits, barriers) in launches() {
         let arch = limits.arch();
         for &(registers, threads, shared) in &cases {
-            let resources = Usage {
-                registers,
-                barriers,
-                ..Usage::default()
-            };
-            let block = Block {
-                threads,
-                dynamic_shared: shared,
-            };
+            let resources = Usage { registers, barriers, ..Usage::default() };
+            let block = Block { threads, dynamic_shared: shared };
             let found = of(limits, resources, block);
             let bit = |limiter| match limiter {
                 Limiter::Warps => 1,
@@ -127,9 +108,7 @@ fn the_calculator_is_nvidias() {
                 Limiter::Barriers => 16,
             };
             let bits: u32 = found.limited_by.iter().copied().map(bit).sum();
-            let case = format!(
-                "{arch}, {registers} registers, {threads} threads, {shared} bytes, {barriers} barriers"
-            );
+            let case = format!("{arch}, {registers} registers, {threads} threads, {shared} bytes, {barriers} barriers");
             let theirs = lines.next().unwrap();
             let (blocks, factors) = theirs.split_once(' ').unwrap();
             assert_eq!(blocks, found.blocks.to_string(), "{case}");
@@ -152,10 +131,7 @@ fn the_calculator_is_nvidias() {
 fn answers(program: &Path, folder: &Path, input: &str) -> String {
     let file = folder.join("input");
     std::fs::write(&file, input).unwrap();
-    let ran = Command::new(program)
-        .stdin(std::fs::File::open(&file).unwrap())
-        .output()
-        .unwrap();
+    let ran = Command::new(program).stdin(std::fs::File::open(&file).unwrap()).output().unwrap();
     assert!(ran.status.success(), "{}", ran.status);
     String::from_utf8(ran.stdout).unwrap()
 }

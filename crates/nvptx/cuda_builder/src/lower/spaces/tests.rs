@@ -55,8 +55,7 @@ fn uses_inside_constant_expressions_and_by_two_kernels() {
     let inside = "getelementptr inbounds nuw (float, ptr @TILE, i64 3), align 4";
     let store = format!("{TILE}define void @k() {{\n  store float 1.0, ptr {inside}\n}}\n");
     has(&store, &[&format!("ptr {}", inside.replace("@TILE", CAST))]);
-    let kernel =
-        |name| format!("define ptx_kernel void @{name}() {{\n  store i8 1, ptr @TILE\n}}\n");
+    let kernel = |name| format!("define ptx_kernel void @{name}() {{\n  store i8 1, ptr @TILE\n}}\n");
     let out = lowered(&format!("{TILE}{}{}", kernel("a"), kernel("b")));
     assert_eq!(out.matches(CAST).count(), 2, "{out}");
     assert_eq!(out.matches("@TILE = ").count(), 1, "{out}");
@@ -73,8 +72,7 @@ fn quoted_names() {
 
 #[test]
 fn structs_of_nothing_are_uninitialized_too() {
-    let nothing =
-        "@S = internal global <{ [4 x i8], [8 x i8] }> <{ [4 x i8] undef, [8 x i8] undef }>";
+    let nothing = "@S = internal global <{ [4 x i8], [8 x i8] }> <{ [4 x i8] undef, [8 x i8] undef }>";
     assert_eq!(
         lowered(&format!("{nothing}, section \".shared\", align 8\n")),
         "@S = internal addrspace(3) global <{ [4 x i8], [8 x i8] }> undef, align 8\n"
@@ -83,33 +81,22 @@ fn structs_of_nothing_are_uninitialized_too() {
 
 #[test]
 fn what_is_refused_is_named() {
-    for value in [
-        "[4 x i8] zeroinitializer",
-        "i32 7",
-        "<{ [4 x i8], i32 }> <{ [4 x i8] undef, i32 1 }>",
-        "[2 x i8] c\"ab\"",
-    ] {
+    for value in
+        ["[4 x i8] zeroinitializer", "i32 7", "<{ [4 x i8], i32 }> <{ [4 x i8] undef, i32 1 }>", "[2 x i8] c\"ab\""]
+    {
         let ir = format!("@COUNT = internal global {value}, section \".shared\", align 4\n");
         let error = lower(&ir).expect_err(value);
         let of_count = |name: &str| name == "COUNT";
-        assert!(
-            matches!(&error, LowerError::Initialized { name, .. } if of_count(name)),
-            "{error}"
-        );
+        assert!(matches!(&error, LowerError::Initialized { name, .. } if of_count(name)), "{error}");
     }
     let (name, holder) = ("TILE".into(), "P".into());
     assert_eq!(
-        lower(&format!(
-            "{TILE}@P = internal constant ptr @TILE, align 8\n"
-        )),
+        lower(&format!("{TILE}@P = internal constant ptr @TILE, align 8\n")),
         Err(LowerError::AddressInStatic { name, holder }),
         "an address before the block runs"
     );
     let unknown = lower("@T = internal weird [4 x i8] undef, section \".shared\"\n");
-    assert!(
-        matches!(&unknown, Err(LowerError::UnknownForm { name, .. }) if name == "T"),
-        "{unknown:?}"
-    );
+    assert!(matches!(&unknown, Err(LowerError::UnknownForm { name, .. }) if name == "T"), "{unknown:?}");
 }
 
 #[test]

@@ -23,8 +23,7 @@ fn a_cast_that_stays_is_named_with_its_static() {
             space: "shared",
             name: "TILE".into(),
             function: "k".into(),
-            line: "store ptr addrspacecast (ptr addrspace(3) @TILE to ptr), ptr %out, align 8"
-                .into(),
+            line: "store ptr addrspacecast (ptr addrspace(3) @TILE to ptr), ptr %out, align 8".into(),
         }
     );
 }
@@ -43,10 +42,7 @@ fn a_cast_of_a_derived_pointer_is_traced_to_its_static() {
     let LowerError::StaysGeneric { name, line, .. } = error else {
         panic!("{error}");
     };
-    assert_eq!(
-        (name.as_str(), line.as_str()),
-        ("TILE", "call void @opaque(ptr %g)")
-    );
+    assert_eq!((name.as_str(), line.as_str()), ("TILE", "call void @opaque(ptr %g)"));
 }
 
 #[test]
@@ -56,8 +52,5 @@ fn a_cast_of_a_constant_expression_names_the_static() {
          getelementptr inbounds (i8, ptr addrspace(3) @TILE, i64 4) to ptr), ptr %out\n}\n",
     )
     .expect_err("the address is stored");
-    assert!(
-        error.to_string().contains("shared static `TILE`"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("shared static `TILE`"), "{error}");
 }

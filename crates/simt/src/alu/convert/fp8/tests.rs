@@ -4,10 +4,7 @@ use crate::alu::float::from_f16;
 /// The number that bits stand for, by the definition of the formats.
 fn value(bits: u8, wide_range: bool) -> f64 {
     let (digits, bias) = if wide_range { (2, 15) } else { (3, 7) };
-    let (power, rest) = (
-        i32::from(bits & 0x7f) >> digits,
-        f64::from(bits & ((1 << digits) - 1)),
-    );
+    let (power, rest) = (i32::from(bits & 0x7f) >> digits, f64::from(bits & ((1 << digits) - 1)));
     let unit = f64::exp2(-f64::from(digits));
     let size = match power {
         0 => rest * unit * f64::exp2(f64::from(1 - bias)),

@@ -19,15 +19,8 @@ fn bits(exponent: u32, mantissa: u32) -> impl Strategy<Value = u64> {
     let last = (1u64 << exponent) - 1;
     let middle = last / 2;
     let ones = (1u64 << mantissa) - 1;
-    let field = prop_oneof![
-        Just(0),
-        Just(1),
-        Just(last),
-        Just(last - 1),
-        0..=last,
-        middle - 4..=middle + 4,
-        0..=60.min(last),
-    ];
+    let field =
+        prop_oneof![Just(0), Just(1), Just(last), Just(last - 1), 0..=last, middle - 4..=middle + 4, 0..=60.min(last),];
     let fraction = prop_oneof![
         Just(0),
         Just(1),
@@ -45,52 +38,21 @@ fn bits(exponent: u32, mantissa: u32) -> impl Strategy<Value = u64> {
 /// The same bits with every NaN the canonical one.
 fn canonical(bits: u128, format: Format) -> u64 {
     let bits = bits as u64;
-    if bits & !format.sign() > format.infinity() {
-        format.nan()
-    } else {
-        bits
-    }
+    if bits & !format.sign() > format.infinity() { format.nan() } else { bits }
 }
 
 /// Operands of a narrow format go through doubles, which hold them all.
-fn check<F: Float + FloatConvert<Double>>(
-    format: Format,
-    a: u64,
-    b: u64,
-    c: u64,
-) -> Result<(), TestCaseError> {
+fn check<F: Float + FloatConvert<Double>>(format: Format, a: u64, b: u64, c: u64) -> Result<(), TestCaseError> {
     let [x, y, z] = [a, b, c].map(|bits| F::from_bits(u128::from(bits)));
     let double = |value: F| f64::from_bits(value.convert(&mut false).value.to_bits() as u64);
     let (a, b, c) = (double(x), double(y), double(z));
     for (mode, round) in MODES {
         let expected = canonical(x.mul_add_r(y, z, round).value.to_bits(), format);
-        prop_assert_eq!(
-            fma(a, b, c, format, mode),
-            expected,
-            "fma {} {} {} {:?}",
-            a,
-            b,
-            c,
-            mode
-        );
+        prop_assert_eq!(fma(a, b, c, format, mode), expected, "fma {} {} {} {:?}", a, b, c, mode);
         let expected = canonical(x.add_r(y, round).value.to_bits(), format);
-        prop_assert_eq!(
-            fma(a, 1.0, b, format, mode),
-            expected,
-            "add {} {} {:?}",
-            a,
-            b,
-            mode
-        );
+        prop_assert_eq!(fma(a, 1.0, b, format, mode), expected, "add {} {} {:?}", a, b, mode);
         let expected = canonical(x.div_r(y, round).value.to_bits(), format);
-        prop_assert_eq!(
-            div(a, b, format, mode),
-            expected,
-            "div {} {} {:?}",
-            a,
-            b,
-            mode
-        );
+        prop_assert_eq!(div(a, b, format, mode), expected, "div {} {} {:?}", a, b, mode);
     }
     Ok(())
 }
