@@ -134,7 +134,7 @@ fn check(machines: impl IntoIterator<Item = (Schedule, usize)>) {
             match program.run(&mut machine) {
                 Ok(result) if expected.get(name) == Some(&summary(&result)) => {}
                 Ok(result) => {
-                    wrong.push(format!("{name}, {schedule:?}: {}, not {:?}", summary(&result), expected.get(name)))
+                    wrong.push(format!("{name}, {schedule:?}: {}, not {:?}", summary(&result), expected.get(name)));
                 }
                 Err(fault) => wrong.push(format!("{name}, {schedule:?}: {fault}")),
             }
