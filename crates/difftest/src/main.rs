@@ -37,6 +37,16 @@ enum Command {
         #[arg(long, default_value_t = 60)]
         most: usize,
     },
+    /// Print the operands and the answers of one tile, which `check` has named
+    Tile {
+        /// The instruction, as `check` shows it
+        name: String,
+        /// The number of the tile
+        tile: usize,
+        /// Where the instances come from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Print the PTX of a seed's instances
     Ptx {
         /// Which instructions
@@ -65,6 +75,24 @@ fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
     match command {
         Command::Ptx { set, seed, rounds } => {
             print!("{}", Plan::new(*set, *seed, *rounds).ptx);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Tile { name, tile, seed } => {
+            let plan = Plan::of_tile(name, *seed, *tile).ok_or("no form has this name")?;
+            let simt = sim::run(&plan)?;
+            let gpu = gpu::Gpu::open().and_then(|gpu| gpu.run(&plan));
+            if let Err(error) = &gpu {
+                eprintln!("note: without a GPU's answers: {error}");
+            }
+            let launch = &plan.kernels[0];
+            let operands = launch.input();
+            for (thread, operands) in operands.chunks(operands.len() / launch.threads as usize).enumerate() {
+                let answers = thread * launch.outputs..(thread + 1) * launch.outputs;
+                println!("thread {thread} of {operands:x?}: simt {:x?}", &simt[answers.clone()]);
+                if let Ok(gpu) = &gpu {
+                    println!("    GPU {:x?}", &gpu[answers]);
+                }
+            }
             Ok(ExitCode::SUCCESS)
         }
         Command::Record { file, set, seed, rounds, note } => {

@@ -118,16 +118,33 @@ impl Plan {
         }
     }
 
+    /// One of the tiles that [`Set::Matrices`] has for a seed, with all of its answers: the tile by its number, the form
+    /// by its name. `None` when no form has that name.
+    pub fn of_tile(name: &str, seed: u64, tile: usize) -> Option<Self> {
+        let number = tiles::all().iter().position(|form| form.name == name)?;
+        let form = &tiles::all()[number];
+        let mut plan = Self { ptx: TILES_HEADER.to_owned(), ..Self::default() };
+        tiles::write_kernel(&mut plan.ptx, 0, form);
+        let words = tiles::input(number, seed, tile + 1).split_off(tile * form.threads * form.inputs.len());
+        let outputs = form.outputs.len();
+        plan.kernels.push(Kernel { input: Input::Words(words), blocks: 1, threads: form.threads as u32, outputs });
+        plan.answers.push(Answers { name: form.name.clone(), bits: 64, count: form.threads * outputs });
+        Some(plan)
+    }
+
     /// How many answers there are.
     pub fn results(&self) -> usize {
         self.answers.iter().map(|answers| answers.count).sum()
     }
 }
 
+/// The first lines of a module of tiles.
+const TILES_HEADER: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n";
+
 /// So many tiles of each form, and the module that computes them: a kernel for each form, a block for each tile, which
 /// of four warps together is as much as sixteen.
 fn plan_of_tiles(seed: u64, tiles: usize) -> Plan {
-    let mut plan = Plan { ptx: ".version 8.8\n.target sm_90a\n.address_size 64\n".to_owned(), ..Plan::default() };
+    let mut plan = Plan { ptx: TILES_HEADER.to_owned(), ..Plan::default() };
     for (number, form) in tiles::all().iter().enumerate() {
         let blocks = if form.threads > 32 { tiles.div_ceil(16) } else { tiles };
         tiles::write_kernel(&mut plan.ptx, number, form);

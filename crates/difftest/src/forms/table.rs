@@ -17,13 +17,6 @@ fn needs_a_later_gpu(form: &Form) -> bool {
     has("satfinite.tf32") || has("f32x2") || (has("min.") || has("max.")) && form.from.len() == 3
 }
 
-/// Whether a form is left out because no GPU has been asked yet: the driver of the first attempt took the instructions
-/// for invalid, and did not say which.
-fn is_not_yet_recorded(form: &Form) -> bool {
-    let is_of_video = form.opcode.starts_with('v');
-    is_of_video || ["e4m3x2", "e5m2x2", "b128"].iter().any(|word| form.opcode.contains(word))
-}
-
 /// Candidates of which `simt` is asked at once.
 const AT_ONCE: usize = 500;
 
@@ -32,7 +25,7 @@ pub(super) fn forms() -> Vec<Form> {
     let mut forms = Vec::new();
     let mut conversions = 0;
     let known = run_by_simt().into_iter();
-    for form in known.filter(|form| !has_carry(form) && !needs_a_later_gpu(form) && !is_not_yet_recorded(form)) {
+    for form in known.filter(|form| !has_carry(form) && !needs_a_later_gpu(form)) {
         conversions += usize::from(form.opcode.starts_with("cvt."));
         forms.extend(wider(&form, conversions));
         forms.push(form);
@@ -97,11 +90,14 @@ fn with_operands(words: &[&str], tokens: &[&str]) -> Vec<Form> {
     };
     let dots = words[0].starts_with("dp");
     let kind = |(at, letter): (usize, char)| match letter {
+        // Numbers side by side are in registers only.
+        'x' if words[0].starts_with('v') && words[0].ends_with(['2', '4']) => Ty::B16x2,
         'T' | 't' | 'c' | 'x' => last,
         'F' | 'f' | 'C' => first,
         'W' | 'w' if last == Ty::B16 => Ty::B32,
         'W' | 'w' | 'D' | 'd' => Ty::B64,
         'P' | 'p' => Ty::Pred,
+        'g' => Ty::F32,
         'u' | 'y' if !dots => Ty::Shift,
         'b' if words[0] == "fns" && at == 2 => Ty::Shift,
         'n' => Ty::Table,

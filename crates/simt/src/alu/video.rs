@@ -9,7 +9,7 @@ pub struct Video {
     pub(crate) op: VideoOp,
     /// How many numbers a register holds: 1, 2 or 4.
     pub(crate) parts: u8,
-    /// Whether the result, `a` and `b` are signed: a bit each.
+    /// Whether the result, `a` and `b` are signed, and whether `a`, `b` and `c` are negated: a bit each.
     pub(crate) signed: u8,
     /// Whether the result is clamped to its type.
     pub(crate) saturates: bool,
@@ -126,41 +126,64 @@ impl Video {
         }
     }
 
-    fn mad(&self, a: i64, b: i64, c: u32, shift: u8, plus_one: bool) -> u32 {
-        let signed = self.is_signed(1) || self.is_signed(2);
-        let c = take(c.into(), 32, 0, signed);
-        let sum = i128::from(a) * i128::from(b) + i128::from(c) + i128::from(plus_one);
-        let sum = sum >> shift;
-        (if self.saturates { clamp(sum, 32, signed) } else { sum }) as u32
+    /// `vmad`: whole registers are signed, whatever the type. So are they in the code that ptxas makes for sm_90.
+    fn mad(&self, [a, b, c]: [u32; 3], shift: u8, plus_one: bool) -> u32 {
+        let number = |value: u32, operand: u8, select: u16| {
+            let (bits, at) = part(select);
+            let value = take(value.into(), bits, at, bits == 32 || self.is_signed(operand));
+            i128::from(if self.is_signed(operand + 2) { -value } else { value })
+        };
+        let [first, second] = self.select;
+        let sum = number(a, 1, first) * number(b, 2, second) + number(c, 3, 0) + i128::from(plus_one);
+        (sum >> shift) as u32
     }
 
+    /// The instruction on one number of each register, as the code computes it that ptxas makes for sm_90: see
+    /// [`Self::clamped`] and `wide`, and the upper half takes the upper half of the result.
     fn single(&self, a: u32, b: u32, c: u32) -> u32 {
+        if let VideoOp::Mad(shift, plus_one) = self.op {
+            return self.mad([a, b, c], shift, plus_one);
+        }
         let source = |value: u32, operand: u8| {
             let (bits, at) = part(self.select[operand as usize - 1]);
             take(value.into(), bits, at, self.is_signed(operand))
         };
-        let (a, b) = (source(a, 1), source(b, 2));
-        if let VideoOp::Mad(shift, plus_one) = self.op {
-            return self.mad(a, b, c, shift, plus_one);
-        }
         let signed = self.is_signed(0);
         let (bits, at) = part(self.mask.into());
-        let result = self.compute(a, b);
-        let result = match self.saturates {
-            true => clamp(result, bits, signed) as u32,
-            false => result as u32,
-        };
-        let order = |value: u32| take(value.into(), 32, 0, signed);
+        let exact = self.compute(source(a, 1), source(b, 2));
+        let result = if self.saturates { self.clamped(exact, bits) } else { exact };
+        // Sums and differences are cut to 32 bits before they are compared, others to 64.
+        let is_cut =
+            matches!(self.op, VideoOp::Add | VideoOp::Sub) || self.saturates && matches!(self.op, VideoOp::Shr(_));
+        let wide = if is_cut { i64::from(result as i32) } else { result as i64 };
+        let own = take(c.into(), 32, 0, signed);
+        // A negative one is above all unsigned ones.
+        let is_less = wide < own && (signed || wide >= 0);
+        let result = result as u32;
         match self.then {
             Then::Add => result.wrapping_add(c),
-            Then::Min if order(result) < order(c) => result,
-            Then::Max if order(result) > order(c) => result,
+            Then::Min if is_less => result,
+            Then::Max if !is_less => result,
             Then::Min | Then::Max => c,
             Then::Merge if bits == 32 => result,
             Then::Merge => {
                 let ones = ((1 << bits) - 1) << at;
-                result << at & ones | c & !ones
+                let placed = if (bits, at) == (16, 16) { result } else { result << at };
+                placed & ones | c & !ones
             }
+        }
+    }
+
+    /// A result with `.sat` that fills so many bits. In fewer than 32 a negative one counts as too large; in 32 unsigned
+    /// ones only negative results are clamped.
+    fn clamped(&self, result: i128, bits: u32) -> i128 {
+        let signed = self.is_signed(0);
+        let most = (1 << (bits - u32::from(signed))) - 1;
+        match bits {
+            32 if signed => clamp(result, bits, signed),
+            32 => result.max(0),
+            _ if result < 0 => most,
+            _ => result.min(most),
         }
     }
 

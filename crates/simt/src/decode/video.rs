@@ -47,10 +47,12 @@ impl Decoder<'_, '_, '_> {
             }
             _ => lookup(&OPERATIONS, base).ok_or_else(|| self.unsupported_form())?,
         };
-        // A comparison names no type of its result, which is 0 or 1.
+        // `vset` names no type of its result, which is 0 or 1.
         let types = words.iter().filter(|word| matches!(**word, "u32" | "s32"));
         let first = u8::from(base == "vset");
         let signed = types.zip(first..).fold(0, |signed, (ty, at)| signed | u8::from(*ty == "s32") << at);
+        // What it is compared with then has the first operand's type.
+        let signed = if first == 1 { signed | signed >> 1 & 1 } else { signed };
         let then = words.iter().find_map(|word| lookup(&THEN, word));
         let [to, a, b, c @ ..] = self.operands else {
             return Err(self.unsupported_form());
@@ -59,6 +61,9 @@ impl Decoder<'_, '_, '_> {
         let (a, a_part) = self.video_operand(a)?;
         let (b, b_part) = self.video_operand(b)?;
         let is_single = parts == 1;
+        if !is_single && self.operands[1..].iter().any(|operand| matches!(operand, Operand::Number(_))) {
+            return Err(self.invalid(format!("`{}` takes registers, no numbers", self.opcode)));
+        }
         let (mask, select) = match is_single {
             true => {
                 let one = |word: Option<&str>| self.one_part(word);
@@ -72,6 +77,9 @@ impl Decoder<'_, '_, '_> {
         };
         let merges = is_single && to_part.is_some();
         let wants_c = !is_single || merges || then.is_some() || base == "vmad";
+        if has("sat") && (matches!(base, "vshl" | "vmad") || base == "vshr" && merges) {
+            return Err(self.unsupported("`.sat` here, where code for GPUs of today clamps wrongly,"));
+        }
         if wants_c == c.is_empty() || merges && then.is_some() || base == "vmad" && merges {
             return Err(self.invalid(format!(
                 "`{}` has a third source where it merges or has a second operation, and only one of both",

@@ -106,8 +106,12 @@ impl Product {
     pub(super) fn multiply(&self, a: &[u64], b: &[u64], c: &mut [u64], chosen: Option<&[u16]>) {
         match self.arithmetic {
             Arithmetic::Float { .. } | Arithmetic::TwoSteps | Arithmetic::Short => {
-                let a: Vec<Number> = a.iter().map(|bits| self.a.number(*bits)).collect();
-                let b: Vec<Number> = b.iter().map(|bits| self.b.number(*bits)).collect();
+                let number = match self.arithmetic {
+                    Arithmetic::TwoSteps => Element::number_as_half,
+                    _ => Element::number,
+                };
+                let a: Vec<Number> = a.iter().map(|bits| number(self.a, *bits)).collect();
+                let b: Vec<Number> = b.iter().map(|bits| number(self.b, *bits)).collect();
                 self.each(&a, &b, c, chosen, |a, b, c| self.float(a, b, c));
             }
             Arithmetic::Emulated => self.each(a, b, c, chosen, |a, b, c| self.emulated(a, b, c)),

@@ -76,6 +76,15 @@ impl Element {
         self.format().1
     }
 
+    /// The parts of a number as it is in an `f16`, in which `mma.sync` multiplies numbers of 8 bits: the smallest of
+    /// `e4m3` are subnormal there only.
+    pub(super) fn number_as_half(self, bits: u64) -> Number {
+        match self {
+            Self::E4m3 => self.number(bits).normalized(self.fraction()),
+            _ => self.number(bits),
+        }
+    }
+
     /// The parts of a floating-point number of up to 32 bits.
     pub(super) fn number(self, bits: u64) -> Number {
         let (exponent, fraction, ignored) = self.format();
@@ -140,6 +149,10 @@ impl Element {
             let half = 1 << (cut - 1);
             whole += u64::from(rest > half || rest == half && whole & 1 == 1);
         }
+        if whole == 0 {
+            // Zero is positive, even where a negative sum became zero.
+            return 0;
+        }
         // A significand of a whole bit more carries into the exponent.
         let encoded = match whole >> fraction {
             0 => whole,
@@ -151,6 +164,17 @@ impl Element {
 
 impl Number {
     pub(super) const ZERO: Self = Self { significand: 0, exponent: ZERO };
+
+    /// This number, whose fraction has so many bits, where its format has all exponents: none is subnormal.
+    pub(super) fn normalized(self, fraction: u32) -> Self {
+        match self.significand.unsigned_abs().checked_ilog2() {
+            Some(highest) if highest < fraction => {
+                let up = fraction - highest;
+                Self { significand: self.significand << up, exponent: self.exponent - up as i32 }
+            }
+            _ => self,
+        }
+    }
 }
 
 /// A floating-point number: `significand` units of its last place. The exponent is that of the highest place that a

@@ -42,8 +42,10 @@ pub(super) fn run64(op: Approx64, regs: &mut Regs<'_>, mask: u32, to: R64, from:
         }
         Approx64::Rcp | Approx64::RsqrtFtz => {
             let a = f64::from_bits(flush(bits));
-            let seen = if a.is_nan() { a } else { f64::from_bits(flush(bits & UPPER)) };
-            let value = if op == Approx64::Rcp { 1.0 / seen } else { 1.0 / seen.sqrt() };
+            // For `rsqrt` a NaN whose upper half is infinity's is infinity.
+            let whole = a.is_nan() && op == Approx64::Rcp;
+            let a = if whole { a } else { f64::from_bits(flush(bits & UPPER)) };
+            let value = if op == Approx64::Rcp { 1.0 / a } else { 1.0 / a.sqrt() };
             flush(nan64(value, a, 0.0, 0.0) & UPPER)
         }
     });
