@@ -285,7 +285,7 @@ impl Texture {
             true => (at[0].cast_signed(), [at[1], at[2], at[3]]),
             false => (0, [at[0], at[1], at[2]]),
         };
-        let mut layer = layer.clamp(0, image.layers.unwrap_or(1) as i32 - 1) as u32;
+        let mut layer = layer.cast_unsigned().min(image.layers.unwrap_or(1) - 1);
         let at = match integers {
             true => Coordinates::Integers(along.map(u32::cast_signed)),
             false if self.geometry.cube => {

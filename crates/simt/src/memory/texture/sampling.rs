@@ -1,6 +1,6 @@
 //! From coordinates to a texture's value ("CUDA C++ Programming Guide", "Texture Fetching").
 
-use super::image::{Addressing, Channels, Filter, Image, Sides, TextureDescription};
+use super::image::{Addressing, Channels, Filter, Image, Sides, TexelFormat, TextureDescription};
 use crate::memory::GlobalMemory;
 
 /// Where a texture is read: a layer, and along each side a coordinate.
@@ -130,19 +130,33 @@ impl TextureDescription {
         match at {
             [Some(x), Some(y), Some(z)] => self.image.texel(memory, [x, y, z], layer),
             _ if matches!(self.image.sides, Sides::Linear(_)) => [0; 4],
-            _ if self.is_float() => self.border.map(f32::to_bits),
-            _ => self.border.map(|own| own as i64 as u32),
+            _ => self.border.map(|color| self.border_bits(color)),
+        }
+    }
+
+    /// The bits of the border's color as a texel holds it, where [`Image::texel`] has those of a texel.
+    ///
+    /// An H200 rounds it to the format's nearest number, of two the smaller, and cuts it to the lowest bits where texels
+    /// are integers.
+    fn border_bits(&self, color: f32) -> u32 {
+        let format = self.image.format;
+        let most = (1u64 << (format.bits - u32::from(format.channels == Channels::Signed))) - 1;
+        let steps = |least: f64| (f64::from(color).clamp(least, 1.0) * most as f64 - 0.5).ceil();
+        match format.channels {
+            Channels::Float if format.bits == 16 => half::f16::from_f32(color).to_f32().to_bits(),
+            Channels::Float => color.to_bits(),
+            Channels::Unsigned if self.normalized_values => steps(0.0) as u32,
+            Channels::Signed if self.normalized_values => steps(-1.0) as i32 as u32,
+            channels => format.extended(color.to_bits(), channels),
         }
     }
 
     /// The channels as numbers, if they are such.
     fn numbers(&self, memory: &GlobalMemory, at: [Option<u32>; 3], layer: u32) -> [f64; 4] {
         let bits = self.texel(memory, at, layer);
-        let is_border = at.contains(&None);
         let format = self.image.format;
         let most = f64::from((1u64 << (format.bits - 1)) as u32);
         bits.map(|bits| match format.channels {
-            _ if is_border => f64::from(f32::from_bits(bits)),
             Channels::Float => f64::from(f32::from_bits(bits)),
             Channels::Unsigned => f64::from(bits) / (2.0 * most - 1.0),
             Channels::Signed => (f64::from(bits.cast_signed()) / (most - 1.0)).max(-1.0),
@@ -195,17 +209,9 @@ impl TextureDescription {
         })
     }
 
-    /// Channels that the format does not have are 0, and the fourth is 1.
+    /// Channels that the format does not have are 0, as they are in what an H200 answers.
     fn complete(&self, mut channels: [u32; 4]) -> [u32; 4] {
-        for (at, channel) in channels.iter_mut().enumerate() {
-            if at as u32 >= self.image.format.count {
-                *channel = match (at, self.is_float()) {
-                    (3, true) => 1.0f32.to_bits(),
-                    (3, false) => 1,
-                    _ => 0,
-                };
-            }
-        }
+        channels[self.image.format.count as usize..].fill(0);
         channels
     }
 }
@@ -224,13 +230,22 @@ impl Image {
             let mut bits = [0; 4];
             bits[..part.len()].copy_from_slice(part);
             let bits = u32::from_le_bytes(bits);
-            let above = 32 - format.bits;
             *channel = match format.channels {
                 Channels::Float if format.bits == 16 => half::f16::from_bits(bits as u16).to_f32().to_bits(),
-                Channels::Signed => (bits << above).cast_signed().wrapping_shr(above) as u32,
-                _ => bits,
+                channels => format.extended(bits, channels),
             };
         }
         channels
+    }
+}
+
+impl TexelFormat {
+    /// The lowest bits of a register, as many as a channel has, extended to 32.
+    fn extended(self, bits: u32, channels: Channels) -> u32 {
+        let above = 32 - self.bits;
+        match channels {
+            Channels::Signed => (bits << above).cast_signed().wrapping_shr(above) as u32,
+            _ => bits << above >> above,
+        }
     }
 }
