@@ -39,22 +39,18 @@ pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<U
 /// The PTX that a device of this architecture would run for a launch.
 ///
 /// # Errors
-/// [`Error::NoLimits`] when the architecture is not in the tables, [`Error::NeedsNewer`] when only newer
-/// ones have the entry, [`Error::NoEntry`] when none has it.
+/// [`Error::Request`] when the architecture is not in the tables, and when only newer ones or none have the entry.
 pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<&'static Ptx, Error> {
     let capability = Limits::named(arch)?.capability;
-    let entry = launch.entry.clone();
-    if launch.code != Code::Kernels {
-        return Err(Error::NoEntry(entry));
-    }
-    let has_it = |ptx: &&'static Ptx| ptx.outline().has_entry(&entry);
+    let entry = &launch.entry;
+    let has_it = |ptx: &&'static Ptx| launch.code == Code::Kernels && ptx.outline().has_entry(entry);
     if let Some(own) = kernels.newest_for(Some(capability)).filter(has_it) {
         return Ok(own);
     }
-    Err(match kernels.modules.iter().find(has_it) {
-        Some(newer) => Error::NeedsNewer { entry, needs: newer.capability, arch: arch.to_owned() },
-        None => Error::NoEntry(entry),
-    })
+    Err(Error::Request(match kernels.modules.iter().find(has_it).map(|newer| newer.capability) {
+        Some((major, minor)) => format!("{entry} needs sm_{major}{minor} or newer, not {arch}"),
+        None => format!("{entry} is no entry of this program's kernels"),
+    }))
 }
 
 /// Found once, because asking a tool for its version starts a process.
