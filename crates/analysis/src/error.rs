@@ -26,6 +26,16 @@ pub enum Error {
     #[error("{0}")]
     Request(String),
 
+    /// The entry is compiled for newer architectures only.
+    #[error("{entry} needs sm_{}{} or newer, not {arch}", .needs.0, .needs.1)]
+    NeedsNewer {
+        /// The entry.
+        entry: String,
+        /// The oldest architecture that has it.
+        needs: (u32, u32),
+        /// The architecture that was asked for.
+        arch: String,
+    },
     /// The chip does not have these metrics.
     #[error("{device} has no metric {}; {hint}`ncu --query-metrics` lists what it has", .metrics.join(", "))]
     NotOnChip {

@@ -39,7 +39,8 @@ pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<U
 /// The PTX that a device of this architecture would run for a launch.
 ///
 /// # Errors
-/// [`Error::Request`] when the architecture is not in the tables, and when only newer ones or none have the entry.
+/// [`Error::NeedsNewer`] when only newer architectures have the entry, [`Error::Request`] when none has it and when the
+/// architecture is not in the tables.
 pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<&'static Ptx, Error> {
     let capability = Limits::named(arch)?.capability;
     let entry = &launch.entry;
@@ -47,10 +48,10 @@ pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<
     if let Some(own) = kernels.newest_for(Some(capability)).filter(has_it) {
         return Ok(own);
     }
-    Err(Error::Request(match kernels.modules.iter().find(has_it).map(|newer| newer.capability) {
-        Some((major, minor)) => format!("{entry} needs sm_{major}{minor} or newer, not {arch}"),
-        None => format!("{entry} is no entry of this program's kernels"),
-    }))
+    Err(match kernels.modules.iter().find(has_it).map(|newer| newer.capability) {
+        Some(needs) => Error::NeedsNewer { entry: entry.clone(), needs, arch: arch.to_owned() },
+        None => Error::Request(format!("{entry} is no entry of this program's kernels")),
+    })
 }
 
 /// Found once, because asking a tool for its version starts a process.
