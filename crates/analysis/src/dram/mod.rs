@@ -41,10 +41,14 @@ fn within<T: PartialOrd + Display>(option: &'static str, given: T, range: RangeI
 
 /// How a memory is divided, and so where each address lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Dram {
-    channels: u64,
-    banks: u64,
-    burst: u64,
+    /// Channels.
+    pub channels: u64,
+    /// Banks of each channel.
+    pub banks: u64,
+    /// Bytes of a burst.
+    pub burst: u64,
 }
 
 /// Where a byte is.
@@ -79,21 +83,6 @@ impl Dram {
             banks: within("banks", banks, 1..=128)?,
             burst: within("burst", burst, 1..=4096)?,
         })
-    }
-
-    /// Channels.
-    pub fn channels(&self) -> u64 {
-        self.channels
-    }
-
-    /// Banks of each channel.
-    pub fn banks(&self) -> u64 {
-        self.banks
-    }
-
-    /// Bytes of a burst.
-    pub fn burst(&self) -> u64 {
-        self.burst
     }
 
     /// Where the byte with this address is.

@@ -74,7 +74,7 @@ fn run(args: &Arguments, targets: &Targets, env: &Env<'_>, out: &mut dyn Write) 
         return report(&record, Some(&record), args, env, out);
     }
     let names = targets.names();
-    let cases = cases(env.catalog, &names, targets.given(), targets.block())?;
+    let cases = cases(env.catalog, &names, &targets.given, targets.block())?;
     let mut whole = match &args.update_fixture {
         Some(path) => Record::read(path, true)?,
         None => Record::default(),
