@@ -12,16 +12,6 @@ pub enum Error {
     /// One of NVIDIA's tools is missing or failed.
     #[error("{}", one_line(.0))]
     Tool(#[from] toolkit::Error),
-    /// A file cannot be read, written or started. A file that cannot be written is unchanged.
-    #[error("cannot {doing} {path}: {why}")]
-    File {
-        /// What was attempted, as a verb.
-        doing: &'static str,
-        /// The file.
-        path: String,
-        /// The reason, and what to do about it.
-        why: String,
-    },
     /// The request cannot be fulfilled: why, and what to do about it.
     #[error("{0}")]
     Request(String),
@@ -82,9 +72,9 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error of doing something to the file at `path`.
-    pub fn file(doing: &'static str, path: &Path, why: impl ToString) -> Self {
-        Self::File { doing, path: path.display().to_string(), why: why.to_string() }
+    /// The error when a file cannot be read, written or started. A file that cannot be written is unchanged.
+    pub fn file(doing: &'static str, path: &Path, why: impl std::fmt::Display) -> Self {
+        Self::Request(format!("cannot {doing} {}: {why}", path.display()))
     }
 
     /// Whether a device or a tool failed, instead of a request that cannot be fulfilled.

@@ -102,8 +102,8 @@ impl Description {
     /// The device of this name, or the one that a file describes.
     ///
     /// # Errors
-    /// [`Error::Request`] when the name is neither a known device's nor a file's, and when the file does not describe a
-    /// device, [`Error::File`] when it cannot be read.
+    /// [`Error::Request`] when the name is neither a known device's nor a file's, and when the file cannot be read or
+    /// does not describe a device.
     pub fn open(name: &str) -> Result<Self, Error> {
         if let Some((name, text)) = KNOWN.iter().find(|(known, _)| *known == name) {
             return Self::parse(&format!("crates/analysis/devices/{name}.toml"), text);
