@@ -49,18 +49,10 @@ pub enum Outcome {
 }
 
 /// A contestant with its outcome.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Measured {
-    /// Its name.
-    pub name: String,
-    /// Its kind.
-    pub kind: Kind,
-    /// The rung that it is, or that it is a CUDA port of.
-    pub rung: Option<&'static Rung>,
-    /// Whether it does less than the problem asks for.
-    pub is_bound: bool,
-    /// The least bytes that it moves.
-    pub bytes: u64,
+    /// The contestant.
+    pub contestant: Contestant,
     /// The outcome.
     pub outcome: Outcome,
 }
@@ -81,12 +73,12 @@ impl Measured {
 
     /// The bytes that it moved per second.
     pub fn bytes_per_s(&self) -> Option<f64> {
-        Some(self.bytes as f64 / (self.spread()?.median * 1e-9))
+        Some(self.contestant.bytes as f64 / (self.spread()?.median * 1e-9))
     }
 
     /// Whether it is neither a rung nor a CUDA port.
     pub fn is_other(&self) -> bool {
-        matches!(self.kind, Kind::Baseline | Kind::Read)
+        matches!(self.contestant.kind, Kind::Baseline | Kind::Read)
     }
 
     /// The ratio of its time to another contestant's, from the two launches of each round, which ran close to each
@@ -98,7 +90,7 @@ impl Measured {
 }
 
 /// The results of a case.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Serialize)]
 pub struct Contest {
     /// The ladder.
     #[serde(serialize_with = "name")]
@@ -132,13 +124,13 @@ impl Contest {
     /// The contestant of this name.
     pub fn named(&self, name: &str) -> Option<&Measured> {
         let mut all = self.contestants.iter();
-        all.find(|contestant| contestant.name == name)
+        all.find(|own| own.contestant.name == name)
     }
 
     /// The contestants of a kind.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Measured> {
         let all = self.contestants.iter();
-        all.filter(move |contestant| contestant.kind == kind)
+        all.filter(move |own| own.contestant.kind == kind)
     }
 
     /// The floating-point operations that a contestant did per second, when the ladder is measured by them.
@@ -147,24 +139,23 @@ impl Contest {
     }
 
     /// The ratio of a rung's time to its CUDA port's.
-    pub fn over_port(&self, contestant: &Measured) -> Option<Spread> {
-        let rung = contestant.rung.filter(|_| contestant.kind == Kind::Rung)?;
-        contestant.over(self.named(&port_name(rung))?)
+    pub fn over_port(&self, measured: &Measured) -> Option<Spread> {
+        let rung = measured.contestant.rung.filter(|_| measured.contestant.kind == Kind::Rung)?;
+        measured.over(self.named(&port_name(rung))?)
     }
 
     /// The fastest rung that computes the whole result. Rungs that leave a last step to the host count only if all
     /// rungs of the ladder do.
     pub fn top(&self) -> Option<&Measured> {
-        let median = |contestant: &Measured| contestant.spread().map(|spread| spread.median);
         self.of_kind(Kind::Rung)
-            .filter(|contestant| !contestant.is_bound && self.solves(contestant))
-            .filter_map(|contestant| Some((contestant, median(contestant)?)))
+            .filter(|own| !own.contestant.is_bound && self.solves(&own.contestant))
+            .filter_map(|own| Some((own, own.spread()?.median)))
             .min_by(|(_, a), (_, b)| a.total_cmp(b))
-            .map(|(contestant, _)| contestant)
+            .map(|(own, _)| own)
     }
 
     /// Whether a contestant computes as much of the result as any rung of the ladder.
-    fn solves(&self, contestant: &Measured) -> bool {
+    fn solves(&self, contestant: &Contestant) -> bool {
         let is_whole = |rung: &Rung| rung.single_pass;
         let all_are_parts = !self.ladder.rungs.iter().any(is_whole);
         all_are_parts || contestant.rung.is_some_and(is_whole)
@@ -193,16 +184,16 @@ pub fn contestants(
     for rung in case.rungs(names, problem)? {
         let launch = case.ladder.launch(rung, problem, None)?;
         let port = cuda.port(case.ladder.name, &launch);
-        let contestant = |launch, is_port| Contestant::Launch { rung, launch, is_port };
+        let contestant = |launch, is_port| Contestant::launch(rung, launch, is_port, problem);
         all.push(contestant(launch, false));
         all.extend(port.map(|launch| contestant(launch, true)));
     }
     if let Some(library) = cuda.library() {
         let own = baseline::of(case.ladder, problem, &options(case, problem)?).into_iter();
-        all.extend(own.map(|baseline| Contestant::Baseline(baseline, library.clone())));
+        all.extend(own.map(|baseline| Contestant::baseline(baseline, library.clone(), problem)));
     }
     if problem.flops().is_none() {
-        all.push(Contestant::Read);
+        all.push(Contestant::read(problem));
     }
     Ok(all)
 }
@@ -252,18 +243,18 @@ pub fn contest(
             }
             None => {}
         }
-        progress(&format!("trying {}", contestant.name()));
+        progress(&format!("trying {}", contestant.name));
         let tried = match contestant.once(&mut session) {
             Ok(Some(time)) => Ok(time),
             Ok(None) => return Err(Error::no_gpu(&format!("{} has no clock", info.name))),
             // The driver is older than nvcc, which is not an error of the port.
-            Err(error @ host::Error::Ptx { .. }) if contestant.kind() == Kind::CudaPort => {
+            Err(error @ host::Error::Ptx { .. }) if contestant.kind == Kind::CudaPort => {
                 cuda.refuse_ports(case.ladder.name, error.to_string());
                 continue;
             }
             Err(error) => Err(error.to_string()),
         };
-        if contestant.kind() != Kind::CudaPort || !cuda.lacks_ports(case.ladder.name) {
+        if contestant.kind != Kind::CudaPort || !cuda.lacks_ports(case.ladder.name) {
             results.push((contestant, tried));
         }
     }
@@ -271,35 +262,26 @@ pub fn contest(
     let shortest = times.copied().fold(f64::INFINITY, f64::min);
     let too_long = |time: f64| time > LONG && time > TOO_LONG * shortest;
 
-    let mut outcomes = Vec::new();
-    for (contestant, tried) in &results {
-        outcomes.push(match tried {
-            Err(why) => Outcome::Wrong(why.clone()),
+    let mut measured = Vec::new();
+    for (contestant, tried) in results {
+        let outcome = match tried {
+            Err(why) => Outcome::Wrong(why),
             // A library initializes itself in its first call, which can take longer than the work itself.
-            &Ok(time) if too_long(time) && contestant.kind() != Kind::Baseline => Outcome::LeftOut(time),
+            Ok(time) if too_long(time) && contestant.kind != Kind::Baseline => Outcome::LeftOut(time),
             Ok(_) => {
-                progress(&format!("checking {}", contestant.name()));
+                progress(&format!("checking {}", contestant.name));
                 match contestant.check(&mut session) {
                     Ok(Verdict::Right) => Outcome::Timed(Vec::new()),
                     Ok(Verdict::Wrong(why)) => Outcome::Wrong(why),
                     Err(error) => Outcome::Wrong(error.to_string()),
                 }
             }
-        });
+        };
+        measured.push(Measured { contestant, outcome });
     }
-
-    rounds(&results, &mut outcomes, &mut session, runs, progress);
+    rounds(&mut measured, &mut session, runs, progress);
     drop(session);
 
-    let measured = |((contestant, _), outcome): (&(Contestant, _), _)| Measured {
-        name: contestant.name(),
-        kind: contestant.kind(),
-        rung: contestant.rung(),
-        is_bound: contestant.is_bound(),
-        bytes: contestant.bytes(problem),
-        outcome,
-    };
-    let contestants = results.iter().zip(outcomes).map(measured).collect();
     Ok(Contest {
         ladder: case.ladder,
         label: case.label,
@@ -308,15 +290,14 @@ pub fn contest(
         bytes: problem.bytes(),
         flops: problem.flops(),
         regime: info.l2_bytes.map(|l2| cli::regime(problem.bytes(), sets, l2)),
-        contestants,
+        contestants: measured,
         missing: [cuda.missing(case.ladder.name), too_new].concat(),
     })
 }
 
 /// Times the contestants whose outcome is a time, in rounds.
 fn rounds<D: Device + ?Sized>(
-    results: &[(Contestant, Result<f64, String>)],
-    outcomes: &mut [Outcome],
+    measured: &mut [Measured],
     session: &mut Session<'_, D>,
     runs: u32,
     mut progress: impl FnMut(&str),
@@ -327,18 +308,18 @@ fn rounds<D: Device + ?Sized>(
             true => format!("round {} of {runs}", round - WARM_UP + 1),
             false => "warming up".to_owned(),
         });
-        let mut order: Vec<usize> = (0..results.len()).collect();
+        let mut order: Vec<&mut Measured> = measured.iter_mut().collect();
         if round % 2 == 1 {
             order.reverse();
         }
-        for at in order {
-            let Outcome::Timed(times) = &mut outcomes[at] else {
+        for own in order {
+            let Outcome::Timed(times) = &mut own.outcome else {
                 continue;
             };
-            match results[at].0.once(session) {
+            match own.contestant.once(session) {
                 Ok(Some(time)) if counts => times.push(time),
                 Ok(_) => {}
-                Err(error) => outcomes[at] = Outcome::Wrong(error.to_string()),
+                Err(error) => own.outcome = Outcome::Wrong(error.to_string()),
             }
         }
     }

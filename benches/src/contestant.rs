@@ -5,7 +5,7 @@ use std::rc::Rc;
 use host::launch::Launch;
 use host::problem::Verdict;
 use host::{Device, Error, Problem, Rung, Session};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::baseline::Baseline;
 use crate::library::Library;
@@ -25,78 +25,68 @@ pub enum Kind {
 }
 
 /// A contestant, and how it is run.
+#[derive(Clone, Serialize)]
+pub struct Contestant {
+    /// Its name, which no other of the same problem has: `reduce_shfl`, `reduce_shfl (CUDA C++)`,
+    /// `CUB DeviceReduce`.
+    pub name: String,
+    /// The kind of contestant.
+    pub kind: Kind,
+    /// The rung that it is, or that it is a CUDA port of.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "rung_name")]
+    pub rung: Option<&'static Rung>,
+    /// Whether it does less than the problem asks for.
+    pub is_bound: bool,
+    /// The least bytes that it has to move.
+    #[serde(skip)]
+    pub bytes: u64,
+    #[serde(skip)]
+    work: Work,
+}
+
 #[derive(Clone)]
-pub enum Contestant {
+enum Work {
     /// A launch of a rung or of its CUDA port.
-    Launch {
-        /// The rung.
-        rung: &'static Rung,
-        /// Its launch.
-        launch: Launch,
-        /// Whether the launch is of the CUDA port.
-        is_port: bool,
-    },
+    Launch(&'static Rung, Launch),
     /// A baseline, and the library that has it.
-    Baseline(Baseline, Rc<Library>),
-    /// Plain reading.
+    Call(Baseline, Rc<Library>),
     Read,
 }
 
+fn rung_name<S: Serializer>(rung: &Option<&Rung>, serializer: S) -> Result<S::Ok, S::Error> {
+    rung.map(|rung| rung.name).serialize(serializer)
+}
+
 impl Contestant {
-    /// Its name, which no other of the same problem has: `reduce_shfl`, `reduce_shfl (CUDA C++)`,
-    /// `CUB DeviceReduce`.
-    pub fn name(&self) -> String {
-        match self {
-            Self::Launch { rung, is_port: true, .. } => port_name(rung),
-            Self::Launch { rung, .. } => rung.name.to_owned(),
-            Self::Baseline(baseline, _) => baseline.name.to_owned(),
-            Self::Read => READ.to_owned(),
-        }
+    /// The launch of a rung or of its CUDA port on a problem.
+    pub fn launch(rung: &'static Rung, launch: Launch, is_port: bool, problem: &dyn Problem) -> Self {
+        let (name, kind) = match is_port {
+            true => (port_name(rung), Kind::CudaPort),
+            false => (rung.name.to_owned(), Kind::Rung),
+        };
+        let (is_bound, bytes, work) = (rung.is_bound, problem.bytes(), Work::Launch(rung, launch));
+        Self { name, kind, rung: Some(rung), is_bound, bytes, work }
     }
 
-    /// The kind of contestant.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Launch { is_port: false, .. } => Kind::Rung,
-            Self::Launch { is_port: true, .. } => Kind::CudaPort,
-            Self::Baseline(..) => Kind::Baseline,
-            Self::Read => Kind::Read,
-        }
+    /// A baseline of a problem, from its library.
+    pub fn baseline(baseline: Baseline, library: Rc<Library>, problem: &dyn Problem) -> Self {
+        let (name, is_bound) = (baseline.name.to_owned(), baseline.rung.is_bound);
+        let (kind, bytes, work) = (Kind::Baseline, problem.bytes(), Work::Call(baseline, library));
+        Self { name, kind, rung: None, is_bound, bytes, work }
     }
 
-    /// The rung that it is, or that it is a CUDA port of.
-    pub fn rung(&self) -> Option<&'static Rung> {
-        match self {
-            Self::Launch { rung, .. } => Some(rung),
-            Self::Baseline(..) | Self::Read => None,
-        }
-    }
-
-    /// Whether it does less than the problem asks for.
-    pub fn is_bound(&self) -> bool {
-        match self {
-            Self::Launch { rung, .. } => rung.is_bound,
-            Self::Baseline(baseline, _) => baseline.rung.is_bound,
-            Self::Read => true,
-        }
-    }
-
-    /// The least bytes that it has to move.
-    pub fn bytes(&self, problem: &dyn Problem) -> u64 {
-        match self {
-            Self::Launch { .. } | Self::Baseline(..) => problem.bytes(),
-            Self::Read => {
-                let sizes = problem.buffers().into_iter().map(|buffer| buffer.bytes);
-                sizes.max().unwrap_or(0) / 16 * 16
-            }
-        }
+    /// Plain reading of a problem's largest buffer.
+    pub fn read(problem: &dyn Problem) -> Self {
+        let sizes = problem.buffers().into_iter().map(|buffer| buffer.bytes);
+        let bytes = sizes.max().unwrap_or(0) / 16 * 16;
+        Self { name: READ.to_owned(), kind: Kind::Read, rung: None, is_bound: true, bytes, work: Work::Read }
     }
 
     /// The reason why the device cannot run it: [`Session::check_supported`].
     pub fn check_supported<D: Device + ?Sized>(&self, session: &Session<'_, D>) -> Option<Error> {
-        match self {
-            Self::Launch { launch, .. } => session.check_supported(launch),
-            Self::Baseline(..) | Self::Read => None,
+        match &self.work {
+            Work::Launch(_, launch) => session.check_supported(launch),
+            Work::Call(..) | Work::Read => None,
         }
     }
 
@@ -105,14 +95,14 @@ impl Contestant {
     /// # Errors
     /// When the device or the library refuses the work or fails. A wrong result is a [`Verdict`].
     pub fn check<D: Device + ?Sized>(&self, session: &mut Session<'_, D>) -> Result<Verdict, Error> {
-        match self {
-            Self::Launch { rung, launch, .. } => session.check(rung, launch),
-            Self::Baseline(baseline, library) => {
+        match &self.work {
+            Work::Launch(rung, launch) => session.check(rung, launch),
+            Work::Call(baseline, library) => {
                 session.check_call((baseline.rung, &baseline.launch), baseline.name, &mut |stream, memory| {
                     library.enqueue(&baseline.call, stream, memory)
                 })
             }
-            Self::Read => Ok(Verdict::Right),
+            Work::Read => Ok(Verdict::Right),
         }
     }
 
@@ -121,14 +111,14 @@ impl Contestant {
     /// # Errors
     /// When the device or the library refuses the work or fails.
     pub fn once<D: Device + ?Sized>(&self, session: &mut Session<'_, D>) -> Result<Option<f64>, Error> {
-        Ok(match self {
-            Self::Launch { rung, launch, .. } => session.once(rung, launch)?.time_ns,
-            Self::Baseline(baseline, library) => {
+        Ok(match &self.work {
+            Work::Launch(rung, launch) => session.once(rung, launch)?.time_ns,
+            Work::Call(baseline, library) => {
                 session
                     .call(baseline.name, &mut |stream, memory| library.enqueue(&baseline.call, stream, memory))?
                     .time_ns
             }
-            Self::Read => session.read()?.map(|(time_ns, _)| time_ns),
+            Work::Read => session.read()?.map(|(time_ns, _)| time_ns),
         })
     }
 }

@@ -61,7 +61,7 @@ impl CudaCode {
 
     /// nvcc's version, when there is one.
     pub fn nvcc_version(&self) -> Option<&str> {
-        self.nvcc.as_ref().ok().map(Nvcc::version)
+        self.nvcc.as_ref().ok().map(|nvcc| nvcc.version.as_str())
     }
 
     /// Compiles and loads the CUDA ports of the ladders `with_ports`, and the library when one of the ladders

@@ -28,7 +28,8 @@ pub struct Call {
 pub struct Library {
     handle: *mut c_void,
     functions: &'static Functions,
-    versions: String,
+    /// The versions of NVIDIA's libraries, in words.
+    pub versions: String,
     stream: GpuStream,
 }
 
@@ -103,11 +104,6 @@ impl Library {
             return Err(library.message(code));
         }
         Ok(library)
-    }
-
-    /// The versions of NVIDIA's libraries, in words.
-    pub fn versions(&self) -> &str {
-        &self.versions
     }
 
     /// Puts a call into the stream. `memory[i]` is the buffer of index `i`.

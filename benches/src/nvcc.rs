@@ -21,8 +21,10 @@ pub const CACHE: &str = "LADDER_CACHE";
 /// A CUDA C++ compiler.
 #[derive(Clone, Debug)]
 pub struct Nvcc {
-    program: PathBuf,
-    version: String,
+    /// The program itself.
+    pub program: PathBuf,
+    /// Its version, `13.0.88`.
+    pub version: String,
 }
 
 /// A text to compile.
@@ -81,16 +83,6 @@ impl Nvcc {
             .map(str::to_owned)
             .ok_or_else(|| Error::no_nvcc(&format!("{} says no version", program.display())))?;
         Ok(Self { version, program })
-    }
-
-    /// Its version, `13.0.88`.
-    pub fn version(&self) -> &str {
-        &self.version
-    }
-
-    /// The program itself.
-    pub fn program(&self) -> &Path {
-        &self.program
     }
 
     /// Compiles all units at once, each in its own process, into `folder`. A result that exists for the same text,

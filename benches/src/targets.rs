@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::contest::{Contest, Measured};
+use crate::contestant::Contestant;
 
 /// A target, with the ladder or case that it is about.
 pub type Target = (&'static str, Wants);
@@ -89,8 +90,8 @@ pub struct Ratio {
 pub fn ratios(contests: &[Contest]) -> Vec<Ratio> {
     let mut all: Vec<Ratio> = Vec::new();
     for contest in contests {
-        for contestant in &contest.contestants {
-            let (Some(rung), Some(ratio)) = (contestant.rung, contest.over_port(contestant)) else {
+        for own in &contest.contestants {
+            let (Some(rung), Some(ratio)) = (own.contestant.rung, contest.over_port(own)) else {
                 continue;
             };
             if all.iter().all(|known| known.rung != rung.name) {
@@ -130,13 +131,13 @@ pub struct Ceiling {
 pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
     let mut all: Vec<Ceiling> = Vec::new();
     for contest in contests {
-        let is_bound = |own: &&Measured| own.is_bound && own.rung.is_none();
-        for contestant in contest.contestants.iter().filter(is_bound) {
-            let Some(bytes_per_s) = contestant.bytes_per_s() else {
+        let is_bound = |own: &&Measured| own.contestant.is_bound && own.contestant.rung.is_none();
+        for own in contest.contestants.iter().filter(is_bound) {
+            let Some(bytes_per_s) = own.bytes_per_s() else {
                 continue;
             };
             let new = Ceiling {
-                name: contestant.name.clone(),
+                name: own.contestant.name.clone(),
                 ladder: contest.ladder.name,
                 title: contest.title.clone(),
                 gb_per_s: bytes_per_s / 1e9,
@@ -169,7 +170,7 @@ fn one(&(what, wants): &Target, contests: &[Contest]) -> Option<Reached> {
         by,
         met: measured <= bound,
     };
-    let name = |contestant: &Measured| contestant.name.clone();
+    let name = |own: &Measured| own.contestant.name.clone();
     Some(match wants {
         EachPort(bound) => {
             let ratios = ratios(contests).into_iter();
@@ -184,8 +185,8 @@ fn one(&(what, wants): &Target, contests: &[Contest]) -> Option<Reached> {
         Baseline(of, begins, bound) => {
             let contest = case(of)?;
             let top = contest.top()?;
-            let mut others = contest.contestants.iter();
-            let other = others.find(|other| other.rung.is_none() && other.name.starts_with(begins))?;
+            let is_it = |other: &Contestant| other.rung.is_none() && other.name.starts_with(begins);
+            let other = contest.contestants.iter().find(|own| is_it(&own.contestant))?;
             at_most(bound, top.over(other)?.median, name(top))
         }
         Bandwidth(of, at_least) => {

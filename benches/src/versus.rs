@@ -145,7 +145,7 @@ fn run(
             device: device.info().to_string(),
             toolchain,
             nvcc: cuda.nvcc_version().map(str::to_owned),
-            baselines: cuda.library().map(|library| library.versions().to_owned()),
+            baselines: cuda.library().map(|library| library.versions.clone()),
             date,
             command: command.to_owned(),
             rounds: request.runs,

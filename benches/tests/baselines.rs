@@ -51,7 +51,7 @@ fn of(name: &str, options: &[(&'static str, &str)]) -> (Box<dyn Problem>, Vec<Ba
 
 fn verdict(gpu: &mut Gpu, problem: &dyn Problem, baseline: &Baseline, library: &Rc<Library>) -> Result<Verdict, Error> {
     let mut session = Session::new(gpu, problem, true)?;
-    let contestant = Contestant::Baseline(baseline.clone(), library.clone());
+    let contestant = Contestant::baseline(baseline.clone(), library.clone(), problem);
     let verdict = contestant.check(&mut session)?;
     let time = contestant.once(&mut session)?;
     assert_eq!(time, Some(250_000.0), "the events");
@@ -63,7 +63,7 @@ fn baselines_compute_what_the_rungs_do() {
     on_the_stand_in("baselines_compute_what_the_rungs_do", |library| {
         let mut gpu = Gpu::open(&KERNELS).unwrap();
         let library = Rc::new(Library::open(library, &mut gpu).unwrap());
-        assert_eq!(library.versions(), "CUB 1.2.3, cuBLAS 4.5.6");
+        assert_eq!(library.versions, "CUB 1.2.3, cuBLAS 4.5.6");
 
         let mut names = Vec::new();
         for (ladder, options) in [

@@ -19,7 +19,7 @@ use ptx::Outline;
 fn compile(nvcc: &Nvcc, file: &str) -> String {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda").join(file);
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file).with_extension("ptx");
-    let ran = Command::new(nvcc.program())
+    let ran = Command::new(&nvcc.program)
         .args(["-ptx", "-O3", "-std=c++17", "-arch=compute_75", "-o"])
         .args([&output, &source])
         .output()

@@ -13,7 +13,7 @@ fn unit(text: &'static str, arch: &str) -> Unit {
 fn what_was_made_is_not_made_again_and_what_differs_is() {
     let fake = FakeNvcc::new(None);
     let nvcc = Nvcc::at(fake.program()).unwrap();
-    assert_eq!(nvcc.version(), "13.0.88");
+    assert_eq!(nvcc.version, "13.0.88");
     let units = [unit("a", "compute_75"), unit("b", "compute_75")];
     let made = |units: &[Unit]| -> Vec<_> {
         let made = nvcc.compile(units, &fake.cache());

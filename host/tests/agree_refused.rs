@@ -40,25 +40,6 @@ fn what_cannot_be_asked_for() {
     };
     let old = path("old.json", "{\"runs\": [{\"ladder\": 7}]}");
     let unmarked = path("unmarked.md", "nothing\n");
-    let table = format!(
-        "
-        redcue => no ladder is named `redcue`; did you mean `reduce`?
-        quicksort => the ladders are reduce, transpose,
-        reduce_neighbored => no ladder is named `reduce_neighbored`
-        reduce --rows=3 => --rows is an option of transpose
-        reduce --n=x => `x` is not a size
-        transpose --rows=0 => rows = 0 is out of bounds
-        reduce --block=100 => a block of 100 is not possible
-        reduce --metrics=x => unexpected argument '--metrics'
-        --from no/such.json => cannot use no/such.json:
-        --from {old} => is no record of `cargo xtask agree`
-        --from {old} reduce => cannot be used with
-        --from {old} --n=3 => cannot be used with
-        --update-fixture {old} => is no record of `cargo xtask agree`
-        --update-fixture no/such/a.json => there is no folder no/such
-        --update-doc {unmarked} => required arguments were not provided
-        --update-fixture a.json --update-doc {unmarked} => it has no line `<!-- ladder:agreement:begin -->`
-        "
-    );
+    let table = include_str!("data/refused_agree.txt").replace("{old}", &old).replace("{unmarked}", &unmarked);
     all_refused(|args| with(&nothing(), args), &table);
 }

@@ -1,6 +1,6 @@
 //! The optimization checklist: its data, and that every pair of rungs shows what it is there for.
 
-use crate::common::program::{all_refused, on_none};
+use crate::common::program::on_none;
 use crate::common::{Fake, Fault};
 use analysis::checklist::{self, Better, Optimization, entries, gain, measure};
 use host::device::Sim;
@@ -143,15 +143,4 @@ fn json_has_the_numbers_before_and_after() {
         assert_eq!(entry["pairs"].as_array().unwrap().len(), own.pairs.len());
         assert_eq!(entry["strategies"].as_array().unwrap().len(), own.strategies.len());
     }
-}
-
-#[test]
-fn what_it_does_not_take_is_refused() {
-    all_refused(
-        |args| on_none(args),
-        "
-        checklist tiling => unexpected argument 'tiling' found
-        checklist --jsn => a similar argument exists: '--json'
-        ",
-    );
 }

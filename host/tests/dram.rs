@@ -1,6 +1,6 @@
-//! `ladder dram`: its figures as they are printed, the trace of a rung, and what it refuses.
+//! `ladder dram`: its figures as they are printed, and the trace of a rung. What it refuses is in refused.rs.
 
-use crate::common::program::{Arguments, Ended, all_refused, alone, assert_has, on_none, with_option};
+use crate::common::program::{Arguments, Ended, alone, assert_has, on_none};
 use analysis::dram::{Dram, trace};
 use host::device::Sim;
 use host::problem::Verdict;
@@ -203,69 +203,4 @@ fn a_wrong_result_is_in_the_trace() {
     let wrong = of_blocks(1);
     assert!(matches!(&wrong.verdict, Verdict::Wrong(why) if !why.is_empty()));
     assert_eq!(serde_json::to_value(&wrong).unwrap()["correct"], false);
-}
-
-#[test]
-fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
-    let foreign_n = format!("--n is an option of {}, and not of transpose; it has --rows, --cols", with_option("n"));
-    let table = format!(
-        "
-        map --channels 0 => --channels 0 is not possible here; it takes 1 to 128
-        map --channels 9 => --channels 9 is not possible here; it takes 1 to 8
-        map --channels -4 => `-4` is not a size: it is negative
-        map --channels x => `x` is not a size
-        map --banks 2^63 => it takes 1 to 128
-        map --burst 6 => a burst of 6 bytes is no whole number of elements of 4
-        map --element 0 => --element 0 is not possible here; it takes 1 to 8
-        map --elements 0 => --elements 0 is not possible here
-        map --elements 2^63 => it takes 1 to 1024
-        map --elements 2^64 => it is larger than 64 bits
-        map --channels 2^63 => it takes 1 to 128
-        map --banks 0 => --banks 0 is not possible here
-        map --burst 0 => --burst 0 is not possible here
-        map --element 3 => a burst of 8 bytes is no whole number of elements of 3; --burst takes a multiple of --element
-        map --element 16 => --element 16 is not possible here
-        map --n 4 => unexpected argument '--n' found
-        tiles --tile 5 => --tile 5 is not possible here; it takes 1 to 4
-        tiles --n 1M => it takes 1 to 16
-        tiles --n 0 => --n 0 is not possible here
-        tiles --n 17 => --n 17 is not possible here; it takes 1 to 16
-        tiles --n 2^63 => it takes 1 to 16
-        tiles --element 3 => a burst of 8 bytes is no whole number of elements of 3
-        tiles --tile 0 => --tile 0 is not possible here
-        bus --ratio 20:1 => `20:1` is not a size
-        bus --ratio -1 => `-1` is not a size: it is negative
-        bus --ratio 49 => --ratio 49 is not possible here; it takes 0 to 48
-        bus --banks 0 => --banks 0 is not possible here; it takes 1 to 48
-        bus --banks 2^63 => it takes 1 to 48
-        bus --clock 0 => --clock 0 is not possible here
-        bus --clock inf => --clock inf is not possible here
-        bus --demand 0 => --demand 0 is not possible here
-        bus --demand NaN => --demand NaN is not possible here
-        bus --demand inf => --demand inf is not possible here
-        bus --clock NaN => --clock NaN is not possible here
-        bus --clock -2 => --clock -2 is not possible here
-        bus --width 0 => --width 0 is not possible here
-        bus --width 2^40 => --width 1099511627776 is not possible here
-        bus --demand -3 => --demand -3 is not possible here
-        mop => unrecognized subcommand 'mop'
-        --trace => a value is required for '--trace <RUNG>'
-        --trace transpose_naiv => no ladder or rung is named `transpose_naiv`; did you mean one of transpose_naive,
-        --trace transpose => `transpose` is several rungs: copy_gmem, transpose_naive,
-        --trace quicksort_bitonic_network => `ladder list` names them
-        --channels 8 => required arguments were not provided: --trace <RUNG>
-        --rows 8 => required arguments were not provided: --trace <RUNG>
-        --json map => cannot be used with
-        --trace transpose_naive --n 8 => {foreign_n}
-        --trace transpose_naive --rows 0 => rows = 0 is out of bounds
-        --trace reduce_smem --n -8 => `-8` is not a size: it is negative
-        --trace reduce_smem --block 100 => a block of 100 is not possible
-        --trace reduce_gmem --op max => reduce_gmem was not compiled for max of i32; it is in reduce_smem
-        --trace reduce_gmem --windows 0 => --windows 0 is not possible here; it takes 1 to 32
-        --trace reduce_gmem --windows 5000 => it takes 1 to 32
-        --trace reduce_gmem --burst 0 => --burst 0 is not possible here
-        --trace reduce_gmem --channels 200 => --channels 200 is not possible here; it takes 1 to 128
-        "
-    );
-    all_refused(|args| dram(args), &table);
 }

@@ -174,32 +174,7 @@ fn what_keeps_nsight_compute_from_its_work() {
 
 #[test]
 fn what_cannot_be_profiled() {
-    all_refused(
-        profile,
-        "
-        redcue => no ladder or rung is named `redcue`; did you mean `reduce`?
-        reduce_neighbord => reduce_neighbored
-        reduce quicksort => `ladder list` names them
-        reduce --metrics dram__bytes => no metric is named `dram__bytes`; did you mean one of
-        reduce --metrics foo => no metric is named `foo`
-        reduce --metrics= => no metric is named ``
-        reduce --metrics sm__cycles_active.avg => the SIMT machine does not count sm__cycles_active.avg
-        reduce --rows 3 => --rows is an option of transpose, and not of reduce
-        reduce --n x => `x` is not a size
-        reduce --n -1 => it is negative
-        --op sm => `sm` is not possible for --op; did you mean `sum`?
-        transpose --rows 0 => rows = 0 is out of bounds
-        reduce --block 100 => a block of 100 is not possible on the ladder reduce
-        reduce --block x => `x` is not a block
-        matmul_pipelined --block 16x16 => block
-        reduce_neighbored --op max => reduce_neighbored was not compiled for max of i32
-        reduce --device gpu => no CUDA driver
-        reduce --device both => no CUDA driver
-        reduce --device tpu => invalid value 'tpu'
-        reduce --json --explain => cannot be used with
-        histogram --data no/such/file => no/such/file
-        ",
-    );
+    all_refused(profile, include_str!("data/refused_profile.txt"));
 }
 
 #[test]

@@ -1,14 +1,12 @@
 //! Running ladders on a fake device: which launches and restores happen, and how their results are reported.
 
-use crate::common::{Fake, Fault, once};
+use crate::common::{Fake, Fault};
 use host::problem::Verdict;
-use host::run::{self, Plan, Report, RunRequest, WARM_UP};
+use host::run::{self, Plan, Report, WARM_UP};
 use host::{Error, Options, Session, ladder};
 
 fn plan(rungs: &[String], n: u64, runs: Option<u32>) -> Result<Plan, Error> {
-    let options = Options::default().with("n", n);
-    let request = once("reduce", &options);
-    RunRequest { rungs, runs, ..request }.plan()
+    Plan::new(ladder("reduce").unwrap(), rungs, &Options::default().with("n", n), None, runs)
 }
 
 fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
@@ -184,8 +182,7 @@ fn speedups_are_over_the_first_rung_of_the_ladder_and_the_one_that_ran_before() 
 #[test]
 fn a_rung_that_was_not_compiled_for_a_block_is_left_out() {
     let options = Options::default().with("n", 1000).with("op", "max").with("type", "f32");
-    let request = RunRequest { block: Some([1024, 1, 1]), runs: None, ..once("reduce", &options) };
-    let large = request.plan().unwrap();
+    let large = Plan::new(ladder("reduce").unwrap(), &[], &options, Some([1024, 1, 1]), None).unwrap();
     let names: Vec<_> = large.rungs().iter().map(|rung| rung.name).collect();
     assert_eq!(names, ["reduce_vector", "reduce_one_launch"]);
     let mut sim = host::device::Sim::open(&host::KERNELS, 1).unwrap();

@@ -9,7 +9,7 @@ use crate::common::{Fake, Fault};
 use analysis::document;
 use cli::output::{Document, OutputStyle};
 use host::Options;
-use host::run::{self, Report, RunRequest};
+use host::run::{self, Plan, Report};
 
 const PLAIN: OutputStyle = OutputStyle { terminal: false };
 
@@ -19,14 +19,8 @@ fn document(report: &Report) -> Document {
 }
 
 fn report(n: u64, runs: Option<u32>, fault: Option<Fault>) -> Report {
-    let plan = RunRequest {
-        ladder: &TOYS.ladders[0],
-        rungs: &[],
-        options: &Options::default().with("n", n),
-        block: None,
-        runs,
-    };
-    run::run(&mut Fake::new(fault), plan.plan().unwrap(), |_| {}).unwrap()
+    let plan = Plan::new(&TOYS.ladders[0], &[], &Options::default().with("n", n), None, runs);
+    run::run(&mut Fake::new(fault), plan.unwrap(), |_| {}).unwrap()
 }
 
 fn text(report: &Report) -> String {

@@ -3,18 +3,18 @@
 use cli::output::{Document, OutputStyle};
 use cli::report;
 use host::device::Sim;
-use host::run::{Report, RunRequest};
-use host::{KERNELS, Options};
+use host::run::{Plan, Report};
+use host::{KERNELS, Options, ladder};
 
+use crate::common::counted_on;
 use crate::common::program::provenance;
-use crate::common::{counted_on, once};
 
 fn run(options: &Options, rungs: &[&str]) -> Report {
     let rungs: Vec<String> = rungs.iter().map(|&rung| rung.to_owned()).collect();
-    let request = RunRequest { rungs: &rungs, runs: None, ..once("shuffle", options) };
+    let plan = Plan::new(ladder("shuffle").unwrap(), &rungs, options, None, None).unwrap();
     // The caption has the number of threads.
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
-    let report = counted_on(&mut sim, request);
+    let report = counted_on(&mut sim, plan);
     assert!(!report.counted() && report.runs.is_none(), "it is looked at");
     report
 }

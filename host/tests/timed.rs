@@ -5,9 +5,9 @@ use crate::common::program::{assert_has, env, provenance, within};
 use crate::stand_in::clocked::Clocked;
 use cli::output::OutputStyle;
 use host::device::{Device, DeviceInfo};
-use host::run::{Report, RunRequest};
+use host::run::{Plan, Report};
 
-use crate::common::{counted_on, once};
+use crate::common::counted_on;
 use host::{Error, Options, ladder};
 
 /// Launches take 100 µs, 200 µs and so on, each entry the time of its first launch.
@@ -17,8 +17,7 @@ fn clocked() -> Clocked {
 }
 
 fn run(name: &str, options: &Options) -> Report {
-    let request = RunRequest { runs: Some(3), ..once(name, options) };
-    counted_on(&mut clocked(), request)
+    counted_on(&mut clocked(), Plan::new(ladder(name).unwrap(), &[], options, None, Some(3)).unwrap())
 }
 
 fn document(report: &Report) -> cli::output::Document {

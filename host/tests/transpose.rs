@@ -3,9 +3,9 @@
 use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;
-use host::run::{Outcome, RunRequest};
+use host::run::{Outcome, Plan};
 
-use crate::common::{self, all_right, once};
+use crate::common::{self, all_right};
 use host::{Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 
@@ -79,10 +79,15 @@ fn more_rows_of_tiles_than_a_grid_has_in_y() {
     assert_eq!(session.check(rung, &launch).unwrap(), Verdict::Right);
 }
 
+/// What is counted of these rungs, or of all.
+fn counted_of(rungs: &[&str], [rows, cols]: [u32; 2], block: Option<[u32; 3]>) -> Vec<Outcome> {
+    let rungs: Vec<String> = rungs.iter().map(ToString::to_string).collect();
+    let plan = Plan::new(transpose(), &rungs, &shape(rows, cols), block, Some(1));
+    common::counted(plan.unwrap()).outcomes
+}
+
 fn counted(block: [u32; 3]) -> Vec<Outcome> {
-    let options = shape(256, 256);
-    let request = RunRequest { block: Some(block), ..once("transpose", &options) };
-    common::counted(request).outcomes
+    counted_of(&[], [256, 256], Some(block))
 }
 
 /// Wavefronts of shared memory that a warp's access takes, on average.
@@ -145,10 +150,7 @@ fn windows_reach_the_last_row_wherever_they_begin() {
 
 /// Counters of the two rungs with large tiles.
 fn counted_large(rows: u32, cols: u32) -> [Outcome; 2] {
-    let options = shape(rows, cols);
-    let request =
-        RunRequest { rungs: &["transpose_aligned".into(), "transpose_vector".into()], ..once("transpose", &options) };
-    common::counted(request).outcomes.try_into().unwrap()
+    counted_of(&["transpose_aligned", "transpose_vector"], [rows, cols], None).try_into().unwrap()
 }
 
 #[test]
@@ -177,13 +179,7 @@ fn windows_write_whole_sectors_of_any_shape() {
         let most = fewest + f64::from(2 * cols);
         assert!((fewest..most).contains(&written), "{}: {written}", outcome.rung.name);
     }
-    let options = shape(rows, cols);
-    let request = RunRequest {
-        rungs: &["transpose_smem_unroll_pad".into()],
-        block: Some([32, 32, 1]),
-        ..once("transpose", &options)
-    };
-    let report = common::counted(request);
-    let before = report.outcomes[0].counter(sectors).unwrap();
+    let before = counted_of(&["transpose_smem_unroll_pad"], [rows, cols], Some([32, 32, 1]));
+    let before = before[0].counter(sectors).unwrap();
     assert!(before > 1.15 * fewest, "{before}");
 }

@@ -48,6 +48,26 @@ impl Shared {
     }
 }
 
+/// Starts a copy of so many bytes, or of zeros unless they exist, with a cache operator.
+macro_rules! start {
+    ($cache:literal, $bytes:literal, $to:ident, $from:ident, $exists:ident) => {
+        let read = if $exists { $bytes } else { 0 };
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: as the caller promises.
+        unsafe {
+            core::arch::asm!(
+                concat!("cp.async.", $cache, ".shared.global [{}], [{}], ", $bytes, ", {};"),
+                in(reg32) $to.0,
+                in(reg64) $from,
+                in(reg32) read,
+                options(nostack, preserves_flags)
+            );
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        let _ = ($to, $from, read);
+    };
+}
+
 /// Starts a copy of one 32-bit float, or of a zero unless `exists`.
 ///
 /// # Safety
@@ -55,20 +75,7 @@ impl Shared {
 /// `exists`, `from` points to a float in global memory.
 #[inline(always)]
 pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
-    let read = if exists { 4 } else { 0 };
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: as the caller promises.
-    unsafe {
-        core::arch::asm!(
-            "cp.async.ca.shared.global [{}], [{}], 4, {};",
-            in(reg32) to.0,
-            in(reg64) from,
-            in(reg32) read,
-            options(nostack, preserves_flags)
-        );
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    let _ = (to, from, read);
+    start!("ca", 4, to, from, exists);
 }
 
 /// Starts a copy of four floats, or of zeros unless `exist`. They pass by the L1 cache.
@@ -77,20 +84,7 @@ pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
 /// The caller guarantees what [`copy_one`] asks for, of 16 bytes on both sides, at addresses that are multiples of 16.
 #[inline(always)]
 pub unsafe fn copy_four(to: Shared, from: *const Wide<f32, 4>, exist: bool) {
-    let read = if exist { 16 } else { 0 };
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: as the caller promises.
-    unsafe {
-        core::arch::asm!(
-            "cp.async.cg.shared.global [{}], [{}], 16, {};",
-            in(reg32) to.0,
-            in(reg64) from,
-            in(reg32) read,
-            options(nostack, preserves_flags)
-        );
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    let _ = (to, from, read);
+    start!("cg", 16, to, from, exist);
 }
 
 /// Ends a group of copies: those that this thread has started since it ended the last group.

@@ -44,6 +44,23 @@ macro_rules! launch_bounds {
     };
 }
 
+/// Writes the description of the rung of this name, which differs from another one in its name, its file and these
+/// fields. [`entries!`](crate::entries) does so by itself.
+#[macro_export]
+macro_rules! rung {
+    ($name:ident: $base:path {$($field:ident: $value:expr),* $(,)?}) => {
+        ::pastey::paste! {
+            #[doc = concat!("The rung `", stringify!($name), "`.")]
+            pub const [<$name:upper>]: ::rung::Rung = ::rung::Rung {
+                name: stringify!($name),
+                source: file!(),
+                $($field: $value,)*
+                ..$base
+            };
+        }
+    };
+}
+
 /// Declares a ladder's files as modules and gathers their rungs, in the order of the list, as `RUNGS`.
 ///
 /// Each file has a `pub const RUNGS: &[Rung]` of its own. Descriptions are the host's: the list is not there on a GPU,
@@ -125,19 +142,12 @@ macro_rules! entries {
 
     // The description.
     (@rung $name:ident [] $constants:tt $sizes:tt $shared:tt $dynamic:tt) => {};
-    (@rung $name:ident [$base:path {$($field:ident: $value:expr),* $(,)?}]
-     $constants:tt $sizes:tt $shared:tt $dynamic:tt) => {
-        ::pastey::paste! {
-            #[doc = concat!("The rung `", stringify!($name), "`.")]
-            pub const [<$name:upper>]: ::rung::Rung = ::rung::Rung {
-                name: stringify!($name),
-                source: file!(),
-                entries: ::rung::Entries::PerBlock($crate::entries!(@blocks $sizes)),
-                shared: $crate::entries!(@shared $constants $shared $dynamic),
-                $($field: $value,)*
-                ..$base
-            };
-        }
+    (@rung $name:ident [$base:path {$($differs:tt)*}] $constants:tt $sizes:tt $shared:tt $dynamic:tt) => {
+        $crate::rung! { $name: $base {
+            entries: ::rung::Entries::PerBlock($crate::entries!(@blocks $sizes)),
+            shared: $crate::entries!(@shared $constants $shared $dynamic),
+            $($differs)*
+        } }
     };
     (@blocks [$($size:literal),* $(,)?]) => { &[$([$size, 1, 1]),*] };
     (@blocks [$($width:literal x $height:literal),* $(,)?]) => { &[$([$width, $height, 1]),*] };

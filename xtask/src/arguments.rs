@@ -5,29 +5,7 @@ use std::ffi::OsString;
 use crate::console::{Failure, Result, nearest};
 
 /// What `cargo xtask --help` prints.
-pub(crate) const HELP: &str = "\
-Tasks for working on the kernels and on this repository
-
-Usage: cargo xtask <TASK>
-
-This repository:
-  setup [--nvidia]   Make this machine able to build kernels; with --nvidia also install NVIDIA's ptxas, nvcc,
-                     cuobjdump and nvdisasm (350 MB, from PyPI)
-  doctor             Show what this machine has and lacks
-  test               Check formatting, import circles, lints and docs, and run all tests
-  circles            Check that no modules of a crate import each other in a circle
-  new rung NAME --after RUNG
-                     Write a new rung of a ladder, behind another one
-  new ladder NAME    Write a new ladder with a first rung
-
-The ladders, by programs that are built for release first:
-  run [LADDER] ...   Run a ladder on the best device there is [default: reduce]
-  ptx ...            Look at the kernels' PTX, SASS and LLVM IR
-  agree ...          Compare what the simulator counts with what Nsight Compute counts on a GPU
-  versus ...         Measure the ladders against CUDA C++, CUB, cuBLAS and memcpy
-  list, check, profile, predict, occupancy, checklist, dram, devices ...
-                     The other commands of `ladder`; each takes --help
-";
+pub(crate) const HELP: &str = include_str!("help.txt");
 
 /// The commands of the program `ladder`.
 const LADDER: &str = "run ptx agree list check profile predict occupancy checklist dram devices";

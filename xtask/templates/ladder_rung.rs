@@ -6,13 +6,9 @@ use rung::Rung;
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[{{NAME}}_NAIVE];
 
-/// The rung `{{name}}_naive`.
-pub const {{NAME}}_NAIVE: Rung = Rung {
-    name: "{{name}}_naive",
-    source: file!(),
+rung! { {{name}}_naive: Rung::USUAL {
     lesson: "in a line: where the ladder starts",
-    ..Rung::USUAL
-};
+} }
 
 /// What each thread does. Nothing yet, and `ladder check {{name}}` says that its result is wrong.
 ///

@@ -8,16 +8,12 @@ use super::{{after_file}}::{{AFTER}};
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[{{NAME}}];
 
-/// The rung `{{name}}`.
-pub const {{NAME}}: Rung = Rung {
-    name: "{{name}}",
-    source: file!(),
+rung! { {{name}}: {{AFTER}} {
     lesson: "what it changes against {{after}}, in a line",
     is_bound: false,
     published: None,
     published_count: "",
-    ..{{AFTER}}
-};
+} }
 
 /// What each block and each thread does. Nothing yet, and `ladder check {{name}}` says that its
 /// result is wrong.

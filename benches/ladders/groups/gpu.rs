@@ -81,12 +81,12 @@ fn group(
     cuda.prepare(device, ports, libraries);
 
     let mut all = contestants(case, &[], problem, cuda)?;
-    all.retain(|contestant| takes(&contestant.name()));
+    all.retain(|contestant| takes(&contestant.name));
     let missing = cuda.missing(case.ladder.name);
     let mut group = criterion.benchmark_group(&title);
     if filter.is_listing() {
         for contestant in all {
-            group.bench_function(contestant.name(), |_| {});
+            group.bench_function(contestant.name, |_| {});
         }
         return Ok(missing);
     }
@@ -99,19 +99,19 @@ fn group(
         match contestant.check(&mut session) {
             Ok(Verdict::Right) => {}
             Ok(Verdict::Wrong(why)) => {
-                eprintln!("{} is not measured, it is wrong: {why}", contestant.name());
+                eprintln!("{} is not measured, it is wrong: {why}", contestant.name);
                 continue;
             }
             Err(error) => {
-                eprintln!("{} is not measured: {error}", contestant.name());
+                eprintln!("{} is not measured: {error}", contestant.name);
                 continue;
             }
         }
         group.throughput(match problem.flops() {
             Some(flops) => Throughput::Elements(flops),
-            None => Throughput::BytesDecimal(contestant.bytes(problem)),
+            None => Throughput::BytesDecimal(contestant.bytes),
         });
-        group.bench_function(contestant.name(), |bencher| {
+        group.bench_function(&contestant.name, |bencher| {
             bencher.iter(|| {
                 let time = contestant.once(&mut session);
                 let time = time.expect("it ran when it was checked");

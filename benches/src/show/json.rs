@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Circumstances, Failed, Results};
 use crate::contest::{Contest, Measured, Outcome, Spread};
-use crate::contestant::Kind;
+use crate::contestant::Contestant;
 use crate::targets::{self, Ceiling, Ratio, Reached, geometric_mean};
 
 #[derive(Serialize)]
@@ -28,11 +28,8 @@ struct Case<'a> {
 
 #[derive(Serialize)]
 struct Row<'a> {
-    name: &'a str,
-    kind: Kind,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rung: Option<&'a str>,
-    is_bound: bool,
+    #[serde(flatten)]
+    contestant: &'a Contestant,
     time_ns: Option<Spread>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gb_per_s: Option<f64>,
@@ -49,24 +46,20 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn new(contest: &'a Contest, contestant: &'a Measured) -> Self {
-        let top = contest.top().filter(|_| contestant.is_other());
-        let (wrong, left_out_after_ns) = match &contestant.outcome {
+    fn new(contest: &'a Contest, own: &'a Measured) -> Self {
+        let top = contest.top().filter(|_| own.is_other());
+        let (wrong, left_out_after_ns) = match &own.outcome {
             Outcome::Timed(_) => (None, None),
             Outcome::Wrong(why) => (Some(why.as_str()), None),
             Outcome::LeftOut(tried) => (None, Some(*tried)),
         };
-        let bytes_per_s = contestant.bytes_per_s();
         Self {
-            name: &contestant.name,
-            kind: contestant.kind,
-            rung: contestant.rung.map(|rung| rung.name),
-            is_bound: contestant.is_bound,
-            time_ns: contestant.spread(),
-            gb_per_s: bytes_per_s.filter(|_| contest.flops.is_none()).map(|bytes| bytes / 1e9),
-            tflop_per_s: contest.flops_per_s(contestant).map(|flops| flops / 1e12),
-            over_cuda_port: contest.over_port(contestant),
-            top_over_it: top.and_then(|top| top.over(contestant)),
+            contestant: &own.contestant,
+            time_ns: own.spread(),
+            gb_per_s: own.bytes_per_s().filter(|_| contest.flops.is_none()).map(|bytes| bytes / 1e9),
+            tflop_per_s: contest.flops_per_s(own).map(|flops| flops / 1e12),
+            over_cuda_port: contest.over_port(own),
+            top_over_it: top.and_then(|top| top.over(own)),
             wrong,
             left_out_after_ns,
         }
@@ -81,10 +74,8 @@ impl<'a> Row<'a> {
 /// null for what was not timed, because it was `wrong` or was `left_out_after_ns` so long a launch.
 pub fn json(results: &Results) -> String {
     let ratios = targets::ratios(&results.contests);
-    let case = |contest| Case {
-        contest,
-        contestants: contest.contestants.iter().map(|contestant| Row::new(contest, contestant)).collect(),
-    };
+    let case =
+        |contest| Case { contest, contestants: contest.contestants.iter().map(|own| Row::new(contest, own)).collect() };
     let document = Document {
         circumstances: &results.circumstances,
         cases: results.contests.iter().map(case).collect(),

@@ -39,7 +39,7 @@ pub struct Failed {
 }
 
 /// The results of a run of `versus`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Results {
     /// The circumstances.
     pub circumstances: Circumstances,

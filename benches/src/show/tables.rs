@@ -115,8 +115,8 @@ fn rate_unit(contest: &Contest) -> &'static str {
 }
 
 /// The cells of a time: median and quartiles, or the reason why there is none.
-fn time_cells(contestant: &Measured) -> [Cell; 2] {
-    match (&contestant.outcome, contestant.spread()) {
+fn time_cells(own: &Measured) -> [Cell; 2] {
+    match (&own.outcome, own.spread()) {
         (_, Some(spread)) => [duration(spread.median).into(), quartiles(spread).into()],
         (Outcome::LeftOut(tried), None) => [format!("left out ({})", duration(*tried)).into(), "".into()],
         (Outcome::Wrong(_) | Outcome::Timed(_), None) => [Cell::bad("WRONG"), "".into()],
@@ -133,11 +133,11 @@ fn timed<'a>(
 ) -> Table {
     let numbers = ["time", "quartiles", rate_unit(contest)].map(Column::number);
     let mut table = Table::new([first].into_iter().chain(numbers).chain(last));
-    for contestant in contestants {
-        let [time, quartiles] = time_cells(contestant);
-        let rate = rate(contest, contestant).into();
-        let cells = [contestant.name.as_str().into(), time, quartiles, rate];
-        table.row(cells.into_iter().chain(compared(contestant)));
+    for own in contestants {
+        let [time, quartiles] = time_cells(own);
+        let rate = rate(contest, own).into();
+        let cells = [own.contestant.name.as_str().into(), time, quartiles, rate];
+        table.row(cells.into_iter().chain(compared(own)));
     }
     table
 }
@@ -146,10 +146,10 @@ fn timed<'a>(
 fn rungs(contest: &Contest) -> Table {
     let last = ["CUDA C++", "rung / CUDA C++"].map(Column::number);
     let all = contest.of_kind(Kind::Rung);
-    timed(contest, Column::name("rung"), last, all, |contestant| {
-        let port = contestant.rung.and_then(|rung| contest.named(&port_name(rung)));
+    timed(contest, Column::name("rung"), last, all, |own| {
+        let port = own.contestant.rung.and_then(|rung| contest.named(&port_name(rung)));
         let of_port = port.map_or(NOTHING.into(), |port| time_cells(port)[0].clone());
-        [of_port, ratio(contest.over_port(contestant)).into()]
+        [of_port, ratio(contest.over_port(own)).into()]
     })
 }
 
@@ -158,9 +158,9 @@ fn baselines(contest: &Contest) -> Table {
     let top = contest.top();
     let last = [Column::text("top rung"), Column::number("top / it")];
     let all = contest.contestants.iter().filter(|own| own.is_other());
-    timed(contest, Column::name("against"), last, all, |contestant| {
-        let name = top.map_or(NOTHING, |top| &top.name);
-        [name.into(), ratio(top.and_then(|top| top.over(contestant))).into()]
+    timed(contest, Column::name("against"), last, all, |own| {
+        let name = top.map_or(NOTHING, |top| &top.contestant.name);
+        [name.into(), ratio(top.and_then(|top| top.over(own))).into()]
     })
 }
 
@@ -224,8 +224,8 @@ fn reached_or_not(reached: &[Reached]) -> Table {
 /// The errors of the contestants, one line each.
 fn wrong(contest: &Contest) -> impl Iterator<Item = String> {
     let contestants = contest.contestants.iter();
-    contestants.filter_map(|contestant| match &contestant.outcome {
-        Outcome::Wrong(why) => Some(format!("wrong: {}: {why}", contestant.name)),
+    contestants.filter_map(|own| match &own.outcome {
+        Outcome::Wrong(why) => Some(format!("wrong: {}: {why}", own.contestant.name)),
         Outcome::Timed(_) | Outcome::LeftOut(_) => None,
     })
 }

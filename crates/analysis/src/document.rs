@@ -103,6 +103,6 @@ fn only(text: &str, marker: &str) -> Result<usize, String> {
     }
 }
 
-fn update_error(path: &Path, why: impl ToString) -> Error {
+fn update_error(path: &Path, why: impl std::fmt::Display) -> Error {
     Error::file("update", path, why)
 }

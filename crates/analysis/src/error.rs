@@ -12,33 +12,20 @@ pub enum Error {
     /// One of NVIDIA's tools is missing or failed.
     #[error("{}", one_line(.0))]
     Tool(#[from] toolkit::Error),
-    /// A file cannot be read, written or started. A file that cannot be written is unchanged.
-    #[error("cannot {doing} {path}: {why}")]
-    File {
-        /// What was attempted, as a verb.
-        doing: &'static str,
-        /// The file.
-        path: String,
-        /// The reason, and what to do about it.
-        why: String,
-    },
-    /// No rung of a selected ladder is launched for the problem, for these reasons.
-    #[error("nothing is left to profile: {0}")]
-    Nothing(String),
+    /// The request cannot be fulfilled: why, and what to do about it.
+    #[error("{0}")]
+    Request(String),
 
-    /// No metric or device to predict for has this name.
-    #[error("no {kind} is named `{name}`; {hint}")]
-    Unknown {
-        /// The kind of thing that was looked for.
-        kind: &'static str,
-        /// The name that was asked for.
-        name: String,
-        /// The most similar names, or where to find all.
-        hint: String,
+    /// The entry is compiled for newer architectures only.
+    #[error("{entry} needs sm_{}{} or newer, not {arch}", .needs.0, .needs.1)]
+    NeedsNewer {
+        /// The entry.
+        entry: String,
+        /// The oldest architecture that has it.
+        needs: (u32, u32),
+        /// The architecture that was asked for.
+        arch: String,
     },
-    /// The metric of this name is one of Nsight Compute's, and there is no GPU to count it.
-    #[error("the SIMT machine does not count {0}; --device gpu asks Nsight Compute for it, if it has it")]
-    NotOnSim(String),
     /// The chip does not have these metrics.
     #[error("{device} has no metric {}; {hint}`ncu --query-metrics` lists what it has", .metrics.join(", "))]
     NotOnChip {
@@ -79,85 +66,15 @@ pub enum Error {
         /// The output.
         text: String,
     },
-
-    /// Tools or a GPU that a comparison needs are missing: these things, each with how to get it.
-    #[error("sim and GPU cannot be compared here: {}", .0.join("; "))]
-    Missing(Vec<String>),
-    /// A recorded run of this ladder cannot be repeated with this program, for this reason.
-    #[error("a recorded run of the ladder {0} cannot be repeated: {1}; `cargo xtask agree` records it anew on a GPU")]
-    Unrepeatable(String, String),
     /// The PTX of this entry cannot be compared with its SASS, because a tool failed.
     #[error("what ptxas made of {0} is not known: {1}")]
     Sass(String, toolkit::Error),
-
-    /// The architecture of this name is not in the tables of limits, which have those others.
-    #[error("no limits are known of `{0}`; the architectures are {known}", known = .1.join(", "))]
-    NoLimits(String, Vec<String>),
-    /// The entry is compiled for newer architectures only.
-    #[error("{entry} needs sm_{}{} or newer, not {arch}", .needs.0, .needs.1)]
-    NeedsNewer {
-        /// The entry.
-        entry: String,
-        /// The oldest architecture that has it.
-        needs: (u32, u32),
-        /// The architecture that was asked for.
-        arch: String,
-    },
-    /// The entry of this name is not one of this program's kernels.
-    #[error("{0} is no entry of this program's kernels")]
-    NoEntry(String),
-    /// No requested rung fits the architecture, for these reasons.
-    #[error("{0}")]
-    NothingFits(String),
-    /// No rung was named.
-    #[error("which rung? `ladder list` names them; --check takes all where none is named")]
-    NoRung,
-    /// A device of this kind has no driver to ask.
-    #[error("--check asks a GPU's driver, and a {0} has none; --arch shows the occupancy without one")]
-    NoDriver(&'static str),
-
-    /// A file does not describe a device.
-    #[error("{path}{}: {problem}", .line.map_or(String::new(), |line| format!(", line {line}")))]
-    Description {
-        /// The file.
-        path: String,
-        /// The line, counted from 1, if the error is in one.
-        line: Option<usize>,
-        /// The error.
-        problem: String,
-    },
-    /// The file at this path has no measured times, or none of these ladders.
-    #[error(
-        "{0} has no times of {1}: it is neither what `ladder run --json` prints nor a file with the tables that `ladder run --update-readme` writes"
-    )]
-    NoTimes(String, String),
-
-    /// A number is outside of the range for which the model of DRAM can be computed or drawn.
-    #[error("--{option} {given} is not possible here; it takes {least} to {most}")]
-    OutOfRange {
-        /// The option.
-        option: &'static str,
-        /// Its value.
-        given: String,
-        /// The least value that it takes.
-        least: String,
-        /// The largest value that it takes.
-        most: String,
-    },
-    /// A burst of the model of DRAM, with its number of bytes, ends within an element of this many bytes.
-    #[error("a burst of {0} bytes is no whole number of elements of {1}; --burst takes a multiple of --element")]
-    PartOfAnElement(u64, u64),
 }
 
 impl Error {
-    /// The error of doing something to the file at `path`.
-    pub fn file(doing: &'static str, path: &Path, why: impl ToString) -> Self {
-        Self::File { doing, path: path.display().to_string(), why: why.to_string() }
-    }
-
-    /// The error when nothing of this kind has this name.
-    pub(crate) fn unknown(kind: &'static str, name: &str, hint: String) -> Self {
-        Self::Unknown { kind, name: name.to_owned(), hint }
+    /// The error when a file cannot be read, written or started. A file that cannot be written is unchanged.
+    pub fn file(doing: &'static str, path: &Path, why: impl std::fmt::Display) -> Self {
+        Self::Request(format!("cannot {doing} {}: {why}", path.display()))
     }
 
     /// Whether a device or a tool failed, instead of a request that cannot be fulfilled.

@@ -29,8 +29,8 @@ pub struct Targets {
     names: Vec<String>,
     /// Rungs that were named with `--rung`.
     rungs: Vec<String>,
-    /// The options of problems, as they were written.
-    given: Vec<OptionText>,
+    /// The options of problems, as they were written on the command line.
+    pub(crate) given: Vec<OptionText>,
     /// The blocks.
     pub blocks: Vec<[u32; 3]>,
 }
@@ -179,11 +179,6 @@ impl Targets {
     /// The names that were given, with `--rung` or without.
     pub(crate) fn names(&self) -> Vec<String> {
         [&self.names[..], &self.rungs].concat()
-    }
-
-    /// The options of problems, as they were written on the command line.
-    pub(crate) fn given(&self) -> &[OptionText] {
-        &self.given
     }
 
     /// The block, if one was given.

@@ -1,41 +1,29 @@
 //! The comparison of two answers, as exact as the instruction's specification.
 
 use crate::forms::{Bound, Form, Ty};
-use crate::generate::{Instance, LANES};
-use crate::plan::Plan;
+use crate::generate::Instance;
+use crate::plan::{Answers, Plan};
 
-/// All answers of a plan in which the GPU and `simt` differ, a line each.
-pub fn all_differences(plan: &Plan, gpu: &[u64], sim: &[u64]) -> Vec<String> {
-    if !plan.instances.is_empty() {
-        return differences(&plan.instances, gpu, sim);
-    }
+/// All answers of a plan in which the GPU and `simt` differ, a line each: what they answer, of an instance also the
+/// lane's operands, and both answers.
+pub fn differences(plan: &Plan, gpu: &[u64], sim: &[u64]) -> Vec<String> {
     let mut found = Vec::new();
     let mut answers = gpu.iter().zip(sim);
-    for group in &plan.answers {
-        for (at, (gpu, sim)) in answers.by_ref().take(group.count).enumerate() {
-            if gpu != sim {
-                let name = &group.name;
-                found.push(format!("{name}: answer {at}: GPU {gpu:#x}, simt {sim:#x}"));
-            }
-        }
-    }
-    found
-}
-
-/// All lanes of all instances for which the GPU and `simt` differ, a line each: the instruction, the lane's operands and
-/// both answers.
-pub fn differences(instances: &[Instance], gpu: &[u64], sim: &[u64]) -> Vec<String> {
-    let mut found = Vec::new();
-    let answers = gpu.chunks(LANES).zip(sim.chunks(LANES));
-    for (instance, (gpu, sim)) in instances.iter().zip(answers) {
-        for (lane, (gpu, sim)) in gpu.iter().zip(sim).enumerate() {
-            let form = instance.form;
-            let operands = &instance.operands[lane][..form.from.len()];
-            if !same(form, *gpu, *sim) && !form.is_undefined(operands, &instance.written) {
-                let operands: Vec<_> = operands.iter().map(|own| format!("{own:#x}")).collect();
-                let (text, operands) = (instance.text(), operands.join(", "));
-                found.push(format!("{text:50} of {operands}: GPU {gpu:#x}, simt {sim:#x}"));
-            }
+    for (number, Answers { name, count, .. }) in plan.answers.iter().enumerate() {
+        for (at, (gpu, sim)) in answers.by_ref().take(*count).enumerate() {
+            let what = match plan.instances.get(number) {
+                Some(Instance { form, operands, written }) => {
+                    let operands = &operands[at][..form.from.len()];
+                    if same(form, *gpu, *sim) || form.is_undefined(operands, written) {
+                        continue;
+                    }
+                    let operands: Vec<_> = operands.iter().map(|own| format!("{own:#x}")).collect();
+                    format!("{name:50} of {}", operands.join(", "))
+                }
+                None if gpu == sim => continue,
+                None => format!("{name}: answer {at}"),
+            };
+            found.push(format!("{what}: GPU {gpu:#x}, simt {sim:#x}"));
         }
     }
     found

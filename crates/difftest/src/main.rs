@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use difftest::compare::all_differences;
+use difftest::compare::differences;
 use difftest::plan::{Plan, Set};
 use difftest::record::Record;
 use difftest::{gpu, sim};
@@ -108,7 +108,7 @@ fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Check { file, most } => {
             let (record, plan) = Record::from_bytes(&std::fs::read(file)?)?;
             let results = sim::run(&plan)?;
-            let found = all_differences(&plan, &record.results, &results);
+            let found = differences(&plan, &record.results, &results);
             let opcode = |line: &String| line.split(' ').next().map(str::to_owned);
             let mut shown = found.clone();
             shown.dedup_by_key(|line| opcode(line));

@@ -1,7 +1,7 @@
 //! What an H200 answered, `simt` answers too.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use difftest::compare::all_differences;
+use difftest::compare::differences;
 use difftest::plan::{Plan, Set};
 use difftest::record::Record;
 use difftest::sim;
@@ -17,7 +17,7 @@ fn every_recorded_answer_is_simts_too() {
         let least = if record.set == Set::Values { 100_000 } else { 10_000 };
         assert!(plan.results() > least, "{} answers", plan.results());
         let results = sim::run(&plan).unwrap();
-        let found = all_differences(&plan, &record.results, &results);
+        let found = differences(&plan, &record.results, &results);
         assert!(found.is_empty(), "{} differ, first {}", found.len(), found[0]);
     }
 }
@@ -27,7 +27,7 @@ fn a_wrong_answer_is_noticed() {
     let (record, plan) = Record::from_bytes(RECORDED).unwrap();
     let mut results = record.results.clone();
     results[17] ^= 1;
-    let found = all_differences(&plan, &record.results, &results);
+    let found = differences(&plan, &record.results, &results);
     assert_eq!(found.len(), 1);
     assert!(found[0].starts_with(&plan.answers[0].name), "{}", found[0]);
 }
@@ -54,6 +54,6 @@ fn matrices_are_multiplied_and_recorded() {
     assert_eq!(Record::from_bytes(&bytes).unwrap().0, record);
     *bytes.last_mut().unwrap() ^= 1;
     let (wrong, plan) = Record::from_bytes(&bytes).unwrap();
-    let found = all_differences(&plan, &record.results, &wrong.results);
+    let found = differences(&plan, &record.results, &wrong.results);
     assert_eq!(found.len(), 1, "{found:?}");
 }

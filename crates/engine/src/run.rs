@@ -67,21 +67,6 @@ pub struct Report {
     pub left_out: Vec<String>,
 }
 
-/// A request to run rungs of a ladder.
-#[derive(Clone, Debug)]
-pub struct RunRequest<'a> {
-    /// The ladder.
-    pub ladder: &'static Ladder,
-    /// The names of the rungs; all rungs that compute the problem when it is empty.
-    pub rungs: &'a [String],
-    /// The options of the problem.
-    pub options: &'a Options,
-    /// The block for all rungs; `None` takes the default block of each.
-    pub block: Option<[u32; 3]>,
-    /// The number of timed launches of each rung; `None` only checks.
-    pub runs: Option<u32>,
-}
-
 /// A request that was checked for errors, before a device is opened for it.
 pub struct Plan {
     ladder: &'static Ladder,
@@ -96,6 +81,36 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Makes the problem with these options and the launches of the rungs of these names; of all rungs that compute the
+    /// problem when there are none. `block` is for all rungs; `None` takes the default block of each. `runs` is the
+    /// number of timed launches of each rung; `None` only checks. Rungs that were not requested by name and that were
+    /// not compiled for the block are left out, unless no rung would be left.
+    ///
+    /// # Errors
+    /// When the ladder does not take the options, as [`Ladder::problem`] says; when a name is not a rung's or the rung
+    /// does not compute the problem, as [`Ladder::select`] says; and when a rung cannot be launched with the block, as
+    /// [`Ladder::launch`] says.
+    pub fn new(
+        ladder: &'static Ladder,
+        rungs: &[String],
+        options: &Options,
+        block: Option<[u32; 3]>,
+        runs: Option<u32>,
+    ) -> Result<Self, Error> {
+        let problem = ladder.problem(options)?;
+        let selected = ladder.select(rungs, &*problem)?;
+        let block = |_: &Rung| block.into_iter().collect();
+        let (launches, not_compiled) = ladder.launches(selected, &*problem, block, rungs.is_empty())?;
+        let left_out = not_compiled.iter().map(ToString::to_string).collect();
+        if launches.is_empty()
+            && let Some(error) = not_compiled.into_iter().next()
+        {
+            return Err(error);
+        }
+        let options = problem.resolved_options(ladder.complete(options)?);
+        Ok(Self { ladder, options, problem, launches, runs, named: !rungs.is_empty(), left_out })
+    }
+
     /// The rungs that will be run, in the ladder's order.
     pub fn rungs(&self) -> Vec<&'static Rung> {
         self.launches.iter().map(|(rung, _)| *rung).collect()
@@ -131,38 +146,6 @@ impl Plan {
         }
         self.launches = kept;
         Ok(())
-    }
-}
-
-impl RunRequest<'_> {
-    /// Makes the problem and the launches of the rungs. Rungs that were not requested by name and that were not
-    /// compiled for the block are left out, unless no rung would be left.
-    ///
-    /// # Errors
-    /// When the ladder does not take the options, as [`Ladder::problem`] says; when a name is not a rung's or the rung
-    /// does not compute the problem, as [`Ladder::select`] says; and when a rung cannot be launched with the block, as
-    /// [`Ladder::launch`] says.
-    pub fn plan(&self) -> Result<Plan, Error> {
-        let (ladder, rungs) = (self.ladder, self.rungs);
-        let problem = ladder.problem(self.options)?;
-        let selected = ladder.select(rungs, &*problem)?;
-        let block = |_: &Rung| self.block.into_iter().collect();
-        let (launches, not_compiled) = ladder.launches(selected, &*problem, block, rungs.is_empty())?;
-        let left_out = not_compiled.iter().map(ToString::to_string).collect();
-        if launches.is_empty()
-            && let Some(error) = not_compiled.into_iter().next()
-        {
-            return Err(error);
-        }
-        Ok(Plan {
-            ladder,
-            options: problem.resolved_options(ladder.complete(self.options)?),
-            problem,
-            launches,
-            named: !rungs.is_empty(),
-            left_out,
-            runs: self.runs,
-        })
     }
 }
 

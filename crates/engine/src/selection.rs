@@ -5,7 +5,7 @@ use crate::error::{Error, options_hint};
 use crate::names::{near, near_names};
 use crate::options::{Opt, Options, Value, combinations};
 use crate::registry::{Ladder, Rung};
-use crate::run::{Plan, RunRequest};
+use crate::run::Plan;
 
 /// The name that selects every ladder.
 pub const ALL: &str = "all";
@@ -66,10 +66,10 @@ impl Selection {
     /// selected.
     ///
     /// # Errors
-    /// When the options, the block or a named rung are not possible, as [`RunRequest::plan`] says.
+    /// When the options, the block or a named rung are not possible, as [`Plan::new`] says.
     pub fn plan(&self, block: Option<[u32; 3]>, runs: Option<u32>) -> Result<Plan, Error> {
         let options = self.options();
-        let plan = |rungs: &[String]| RunRequest { ladder: self.ladder, rungs, options: &options, block, runs }.plan();
+        let plan = |rungs: &[String]| Plan::new(self.ladder, rungs, &options, block, runs);
         let named = plan(&self.named)?;
         match self.whole && !self.named.is_empty() {
             true => plan(&[]),

@@ -7,6 +7,8 @@ pub mod matmul;
 pub mod reduce;
 pub mod shuffle;
 pub mod transpose;
+#[cfg(test)]
+mod tried;
 
 /// All ladders, in the order in which they are taught. A new ladder is a module and a line here.
 #[rustfmt::skip]

@@ -12,12 +12,12 @@ use std::rc::Rc;
 use host::device::{BufferId, Device, DeviceInfo, LaunchResult, Sim};
 use host::launch::{Arg, Launch};
 use host::problem::Verdict;
-use host::run::{self, Outcome, Report, RunRequest};
+use host::run::{self, Outcome, Plan, Report};
 use host::{Error, KERNELS, Ladder, Options, Rung, Session, ladder};
 
-/// A request to launch each rung of a ladder once.
-pub fn once<'a>(name: &str, options: &'a Options) -> RunRequest<'a> {
-    RunRequest { ladder: ladder(name).unwrap(), rungs: &[], options, block: None, runs: Some(1) }
+/// Each rung of a ladder, timed in one launch where the device has a clock.
+pub fn once(name: &str, options: &Options) -> Plan {
+    Plan::new(ladder(name).unwrap(), &[], options, None, Some(1)).unwrap()
 }
 
 /// Checks that the rungs that compute a problem are right, with each of their blocks that is wanted. Returns the
@@ -52,13 +52,13 @@ pub fn counter_of(outcomes: &[Outcome], rung: &str, counter: &str) -> f64 {
 }
 
 /// What the SIMT machine counts of rungs, all of which have to be right.
-pub fn counted(request: RunRequest<'_>) -> Report {
-    counted_on(&mut Sim::open(&KERNELS, 0).unwrap(), request)
+pub fn counted(plan: Plan) -> Report {
+    counted_on(&mut Sim::open(&KERNELS, 0).unwrap(), plan)
 }
 
 /// [`counted`], on a device of one's choice.
-pub fn counted_on(device: &mut dyn Device, request: RunRequest<'_>) -> Report {
-    let report = run::run(device, request.plan().unwrap(), |_| {}).unwrap();
+pub fn counted_on(device: &mut dyn Device, plan: Plan) -> Report {
+    let report = run::run(device, plan, |_| {}).unwrap();
     assert!(report.all_right());
     report
 }

@@ -74,27 +74,20 @@ impl Driver {
     }
 }
 
-fn done(ok: Option<()>) -> c_uint {
-    if ok.is_some() { SUCCESS } else { INVALID_VALUE }
+fn done(with: impl FnOnce(&mut Driver) -> Option<()>) -> c_uint {
+    if driver(with).is_some() { SUCCESS } else { INVALID_VALUE }
+}
+
+unsafe fn put<T>(to: *mut T, value: T) -> c_uint {
+    *to = value;
+    SUCCESS
 }
 
 exports! {
     fn cuInit(_flags: c_uint) { if is("no_device") { NO_DEVICE } else { SUCCESS } }
-
-    fn cuDriverGetVersion(version: *mut c_int) {
-        *version = 13000;
-        SUCCESS
-    }
-
-    fn cuDeviceGetCount(count: *mut c_int) {
-        *count = 1;
-        SUCCESS
-    }
-
-    fn cuDeviceGet(device: *mut c_int, ordinal: c_int) {
-        *device = DEVICE + ordinal;
-        SUCCESS
-    }
+    fn cuDriverGetVersion(version: *mut c_int) { put(version, 13000) }
+    fn cuDeviceGetCount(count: *mut c_int) { put(count, 1) }
+    fn cuDeviceGet(device: *mut c_int, ordinal: c_int) { put(device, DEVICE + ordinal) }
 
     #[cfg(not(lacks_name))]
     fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_int) {
@@ -107,10 +100,7 @@ exports! {
         SUCCESS
     }
 
-    fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: c_int) {
-        *bytes = 2 << 30;
-        SUCCESS
-    }
+    fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: c_int) { put(bytes, 2 << 30) }
 
     #[cfg(not(lacks_name))]
     fn cuGetErrorString(error: c_uint, text: *mut *const c_char) {
@@ -184,10 +174,7 @@ exports! {
     /// Where a real driver reports what a kernel did wrong.
     fn cuEventSynchronize(_event: *mut c_void) { driver(|driver| driver.sticky) }
 
-    fn cuEventElapsedTime(milliseconds: *mut f32, _start: *mut c_void, _end: *mut c_void) {
-        *milliseconds = 0.25;
-        SUCCESS
-    }
+    fn cuEventElapsedTime(milliseconds: *mut f32, _start: *mut c_void, _end: *mut c_void) { put(milliseconds, 0.25) }
 
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
         *free = if is("small") { 65 << 20 } else { 1 << 30 };
@@ -206,36 +193,28 @@ exports! {
     }
 
     fn cuMemFree_v2(address: u64) {
-        done(driver(|driver| driver.memory.remove(&address).map(drop)))
+        done(|driver| driver.memory.remove(&address).map(drop))
     }
 
     fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize) {
         let from = std::slice::from_raw_parts(from.cast::<u8>(), bytes);
-        done(driver(|driver| {
-            driver.bytes(to, bytes).map(|to| to.copy_from_slice(from))
-        }))
+        done(|driver| driver.bytes(to, bytes).map(|to| to.copy_from_slice(from)))
     }
 
     fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) {
         let to = std::slice::from_raw_parts_mut(to.cast::<u8>(), bytes);
-        done(driver(|driver| {
-            driver
-                .bytes(from, bytes)
-                .map(|from| to.copy_from_slice(from))
-        }))
+        done(|driver| driver.bytes(from, bytes).map(|from| to.copy_from_slice(from)))
     }
 
     fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _stream: *mut c_void) {
-        done(driver(|driver| {
+        done(|driver| {
             let from = driver.bytes(from, bytes)?.to_vec();
             driver.bytes(to, bytes).map(|to| to.copy_from_slice(&from))
-        }))
+        })
     }
 
     fn cuMemsetD8Async(address: u64, value: u8, bytes: usize, _stream: *mut c_void) {
-        done(driver(|driver| {
-            driver.bytes(address, bytes).map(|bytes| bytes.fill(value))
-        }))
+        done(|driver| driver.bytes(address, bytes).map(|bytes| bytes.fill(value)))
     }
 
     fn cuModuleLoadDataEx(

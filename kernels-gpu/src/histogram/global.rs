@@ -8,13 +8,9 @@ use super::add_global;
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[HISTOGRAM_GLOBAL];
 
-/// The rung `histogram_global`.
-pub const HISTOGRAM_GLOBAL: Rung = Rung {
-    name: "histogram_global",
-    source: file!(),
+rung! { histogram_global: Rung::USUAL {
     lesson: "an atomic of global memory for each byte: all threads of the grid queue for 256 words",
-    ..Rung::USUAL
-};
+} }
 
 /// A thread takes a byte and adds one to its counter.
 ///

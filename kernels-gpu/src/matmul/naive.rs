@@ -38,13 +38,9 @@ unsafe fn dot(
     }
 }
 
-/// The rung `matmul_naive`.
-pub const MATMUL_NAIVE: Rung = Rung {
-    name: "matmul_naive",
-    source: file!(),
+rung! { matmul_naive: SQUARE {
     lesson: "a thread an element: coalesced, and two loads from memory for each multiplication",
-    ..SQUARE
-};
+} }
 
 /// Neighbouring threads take neighbouring columns.
 ///
@@ -60,14 +56,10 @@ pub unsafe fn matmul_naive(a: *const f32, b: *const f32, c: *mut f32, m: u32, n:
     unsafe { dot(a, b, c, (m, n, k), |column| (column, n)) }
 }
 
-/// The rung `matmul_uncoalesced`.
-pub const MATMUL_UNCOALESCED: Rung = Rung {
-    name: "matmul_uncoalesced",
-    source: file!(),
+rung! { matmul_uncoalesced: SQUARE {
     lesson: "the second matrix column after column, read as it lies: 32 sectors for 32 elements",
     form: Form::ColumnMajor,
-    ..SQUARE
-};
+} }
 
 /// The same with `b` column after column, read as it lies.
 ///

@@ -10,14 +10,10 @@ use super::{Element, GLOBAL, Part, add_at, combine_at, data_blocks, sum_into_fir
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[REDUCE_COMPLETE_UNROLL_WARPS8, REDUCE_COMPLETE_UNROLL];
 
-/// The rung `reduce_complete_unroll_warps8`.
-pub const REDUCE_COMPLETE_UNROLL_WARPS8: Rung = Rung {
-    name: "reduce_complete_unroll_warps8",
-    source: file!(),
+rung! { reduce_complete_unroll_warps8: GLOBAL {
     lesson: "no loop at all: every round written out, with the block's size tested as it runs",
     geometry: data_blocks(8),
-    ..GLOBAL
-};
+} }
 
 /// `reduce_unroll_warps8` with the steps of 512, 256, 128 and 64 written out, each asking at run time
 /// whether the block is that large.

@@ -8,14 +8,10 @@ use super::{GLOBAL, Part, add_at, published};
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[REDUCE_INTERLEAVED];
 
-/// The rung `reduce_interleaved`.
-pub const REDUCE_INTERLEAVED: Rung = Rung {
-    name: "reduce_interleaved",
-    source: file!(),
+rung! { reduce_interleaved: GLOBAL {
     lesson: "pairs half a block apart: neighbouring threads read neighbouring words, loads coalesce",
     published: published(1.87),
-    ..GLOBAL
-};
+} }
 
 /// Pairs lie half a block apart, then a quarter: the working threads are as before, and now they read
 /// and write neighbouring elements.

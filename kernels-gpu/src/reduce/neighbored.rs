@@ -8,13 +8,9 @@ use super::{GLOBAL, Part, add_at, published};
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[REDUCE_NEIGHBORED, REDUCE_NEIGHBORED_LESS];
 
-/// The rung `reduce_neighbored`.
-pub const REDUCE_NEIGHBORED: Rung = Rung {
-    name: "reduce_neighbored",
-    source: file!(),
+rung! { reduce_neighbored: GLOBAL {
     lesson: "the baseline: every other thread adds its neighbour, so each warp diverges in every round",
-    ..GLOBAL
-};
+} }
 
 /// The naive start: in each step, every second thread of those left adds its right neighbour's sum.
 ///
@@ -43,14 +39,10 @@ pub unsafe fn reduce_neighbored(input: *mut i32, output: *mut i32, n: u32) {
     }
 }
 
-/// The rung `reduce_neighbored_less`.
-pub const REDUCE_NEIGHBORED_LESS: Rung = Rung {
-    name: "reduce_neighbored_less",
-    source: file!(),
+rung! { reduce_neighbored_less: GLOBAL {
     lesson: "the same pairs by threads in a row: whole warps work or rest, until the last rounds",
     published: published(1.7),
-    ..GLOBAL
-};
+} }
 
 /// The same pairs, other threads: thread `t` takes the `t`-th pair, so that the busy threads are the
 /// block's first and whole warps drop out.

@@ -11,15 +11,11 @@ use crate::warp::{FULL_MASK, WARP_SIZE};
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[REDUCE_UNROLL_WARPS8];
 
-/// The rung `reduce_unroll_warps8`.
-pub const REDUCE_UNROLL_WARPS8: Rung = Rung {
-    name: "reduce_unroll_warps8",
-    source: file!(),
+rung! { reduce_unroll_warps8: GLOBAL {
     lesson: "the last six rounds are one warp's: written out, without barriers for the whole block",
     geometry: data_blocks(8),
     published: published(5.3),
-    ..GLOBAL
-};
+} }
 
 /// `reduce_unrolling8` whose loop stops at 64 sums: the rest is one warp's work and needs no barrier of
 /// the whole block.

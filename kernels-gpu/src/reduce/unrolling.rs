@@ -26,15 +26,11 @@ unsafe fn unrolling<const N: usize>(input: *mut i32, output: *mut i32, n: u32) {
     }
 }
 
-/// The rung `reduce_unrolling2`.
-pub const REDUCE_UNROLLING2: Rung = Rung {
-    name: "reduce_unrolling2",
-    source: file!(),
+rung! { reduce_unrolling2: GLOBAL {
     lesson: "a block takes two data blocks: half the blocks, and two loads in flight for each thread",
     geometry: data_blocks(2),
     published: published(3.3),
-    ..GLOBAL
-};
+} }
 
 /// Two data blocks a block: half as many blocks. The article measures 3.3 times the first rung's speed. ("Reducing
 /// with Unrolling", `reduceUnrolling2`.)
@@ -47,14 +43,10 @@ pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
     unsafe { unrolling::<2>(input, output, n) }
 }
 
-/// The rung `reduce_unrolling4`.
-pub const REDUCE_UNROLLING4: Rung = Rung {
-    name: "reduce_unrolling4",
-    source: file!(),
+rung! { reduce_unrolling4: GLOBAL {
     lesson: "four data blocks: more independent loads hide more of the memory's latency",
     geometry: data_blocks(4),
-    ..GLOBAL
-};
+} }
 
 /// Four data blocks a block. ("Reducing with Unrolling" names it beside `reduceUnrolling2`.)
 ///
@@ -66,14 +58,10 @@ pub unsafe fn reduce_unrolling4(input: *mut i32, output: *mut i32, n: u32) {
     unsafe { unrolling::<4>(input, output, n) }
 }
 
-/// The rung `reduce_unrolling8`.
-pub const REDUCE_UNROLLING8: Rung = Rung {
-    name: "reduce_unrolling8",
-    source: file!(),
+rung! { reduce_unrolling8: GLOBAL {
     lesson: "eight data blocks: the rounds in the block hardly count any more",
     geometry: data_blocks(8),
-    ..GLOBAL
-};
+} }
 
 /// Eight data blocks a block: the reading of the input dominates, at a rate that rises with the number of loads in
 /// flight. ("Reducing with Unrolling" names it beside `reduceUnrolling2`.)

@@ -18,14 +18,10 @@ fn element() -> (u32, u32) {
     )
 }
 
-/// The rung `copy_gmem`.
-pub const COPY_GMEM: Rung = Rung {
-    name: "copy_gmem",
-    source: file!(),
+rung! { copy_gmem: TILED {
     lesson: "the upper bound: a copy, coalesced both ways; no transpose moves fewer bytes",
     is_bound: true,
-    ..TILED
-};
+} }
 
 /// Copies and does not transpose: the upper bound.
 ///
@@ -44,15 +40,11 @@ pub unsafe fn copy_gmem(input: *const f32, output: *mut f32, rows: u32, cols: u3
     }
 }
 
-/// The rung `transpose_naive`.
-pub const TRANSPOSE_NAIVE: Rung = Rung {
-    name: "transpose_naive",
-    source: file!(),
+rung! { transpose_naive: TILED {
     lesson: "the lower bound: a warp's writes lie a row apart and touch 32 sectors for 32 words",
     published: Some(PublishedSpeedup { factor: 1.0 / 3.0, over: "copy_gmem" }),
     published_count: "32 sectors a store",
-    ..TILED
-};
+} }
 
 /// Element by element: reads along a row, writes down a column. The lower bound.
 ///

@@ -127,13 +127,16 @@ impl Run {
     ///
     /// # Errors
     /// [`Error::Engine`] when the ladder, a rung or the block does not exist any more,
-    /// [`Error::Unrepeatable`] when an option does not.
+    /// [`Error::Request`] when an option does not.
     pub fn plan(&self, catalog: &Catalog) -> Result<Plan, Error> {
         let ladder = catalog.ladder(&self.ladder)?;
         let is_known = |name: &str| ladder.options.iter().any(|own| own.name == name);
         if let Some(name) = self.options.keys().find(|name| !is_known(name)) {
-            let why = format!("it has no option --{name}");
-            return Err(Error::Unrepeatable(self.ladder.clone(), why));
+            return Err(Error::Request(format!(
+                "a recorded run of the ladder {} cannot be repeated: it has no option --{name}; `cargo xtask agree` \
+                 records it anew on a GPU",
+                self.ladder
+            )));
         }
         let rungs = self.rungs.iter().map(|row| row.rung.clone());
         let selection = selection(ladder, rungs.collect(), &self.options);

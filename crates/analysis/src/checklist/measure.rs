@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::{Gain, Optimization, Pair, entries, gain};
 use crate::counters::counted;
 use crate::selection::selection;
@@ -12,24 +14,29 @@ use engine::selection::Selection;
 use engine::{Catalog, Error};
 
 /// The measured gains of a pair of rungs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct MeasuredPair {
     /// The optimization that the pair shows.
+    #[serde(skip)]
     pub optimization: Optimization,
     /// The pair.
+    #[serde(flatten)]
     pub pair: &'static Pair,
     /// The problem, in words.
+    #[serde(skip)]
     pub size: String,
     /// Each of its [gains](Pair::gains).
+    #[serde(rename = "metrics")]
     pub gains: Vec<MeasuredGain>,
 }
 
 /// A number before and after.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct MeasuredGain {
     /// A short description of the number.
     pub what: &'static str,
     /// The expression that it is computed from.
+    #[serde(flatten)]
     pub gain: &'static Gain,
     /// The number without the optimization.
     pub before: f64,

@@ -62,7 +62,7 @@ pub struct Entry {
 }
 
 /// Two rungs of a ladder, of which only the second applies the optimization.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
     /// The ladder.
@@ -76,14 +76,16 @@ pub struct Pair {
     #[serde(default)]
     pub options: BTreeMap<String, String>,
     /// The names of the [gains](gain): numbers that are measured of both rungs, and that are better for the second.
+    #[serde(skip_serializing)]
     pub gains: Vec<String>,
 }
 
 /// A number that an optimization improves.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gain {
     /// The expression of the number, of the simulator's counters and `shared_bytes_per_block`.
+    #[serde(skip_serializing)]
     pub number: Expression,
     /// Whether less or more is better.
     pub better: Better,

@@ -74,7 +74,7 @@ impl Bus {
     /// computed.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] when `ratio` or `banks` is larger than 48, or any other number is not above 0 or larger
+    /// [`Error::Request`] when `ratio` or `banks` is larger than 48, or any other number is not above 0 or larger
     /// than that of any device.
     pub fn new(ratio: u64, banks: u64, width_bits: u64, clock_ghz: f64, demands: &[f64]) -> Result<Self, Error> {
         within("ratio", ratio, 0..=MOST)?;

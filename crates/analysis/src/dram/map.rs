@@ -33,8 +33,7 @@ impl Map {
     /// `elements` elements (up to 1024) of `element` bytes each, in a memory of up to 8 channels of up to 8 banks.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] when a number is 0 or larger than that; [`Error::PartOfAnElement`] when a burst
-    /// ends within an element.
+    /// [`Error::Request`] when a number is 0 or larger than that, and when a burst ends within an element.
     pub fn new(dram: Dram, element: u64, elements: u64) -> Result<Self, Error> {
         dram.check_figure(element)?;
         let all = 0..within("elements", elements, 1..=1024)?;

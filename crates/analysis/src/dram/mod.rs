@@ -35,20 +35,20 @@ fn within<T: PartialOrd + Display>(option: &'static str, given: T, range: RangeI
     if range.contains(&given) {
         return Ok(given);
     }
-    Err(Error::OutOfRange {
-        option,
-        given: given.to_string(),
-        least: range.start().to_string(),
-        most: range.end().to_string(),
-    })
+    let (least, most) = range.into_inner();
+    Err(Error::Request(format!("--{option} {given} is not possible here; it takes {least} to {most}")))
 }
 
 /// How a memory is divided, and so where each address lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Dram {
-    channels: u64,
-    banks: u64,
-    burst: u64,
+    /// Channels.
+    pub channels: u64,
+    /// Banks of each channel.
+    pub banks: u64,
+    /// Bytes of a burst.
+    pub burst: u64,
 }
 
 /// Where a byte is.
@@ -76,28 +76,13 @@ impl Dram {
     /// power of two: a GPU with a bus of 384 bits has 12 channels of 32.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] when one of them is 0 or larger than that.
+    /// [`Error::Request`] when one of them is 0 or larger than that.
     pub fn new(channels: u64, banks: u64, burst: u64) -> Result<Self, Error> {
         Ok(Self {
             channels: within("channels", channels, 1..=128)?,
             banks: within("banks", banks, 1..=128)?,
             burst: within("burst", burst, 1..=4096)?,
         })
-    }
-
-    /// Channels.
-    pub fn channels(&self) -> u64 {
-        self.channels
-    }
-
-    /// Banks of each channel.
-    pub fn banks(&self) -> u64 {
-        self.banks
-    }
-
-    /// Bytes of a burst.
-    pub fn burst(&self) -> u64 {
-        self.burst
     }
 
     /// Where the byte with this address is.
@@ -124,7 +109,10 @@ impl Dram {
         within("banks", self.banks, 1..=8)?;
         within("element", element, 1..=self.burst)?;
         if !self.burst.is_multiple_of(element) {
-            return Err(Error::PartOfAnElement(self.burst, element));
+            return Err(Error::Request(format!(
+                "a burst of {} bytes is no whole number of elements of {element}; --burst takes a multiple of --element",
+                self.burst
+            )));
         }
         Ok(())
     }

@@ -22,9 +22,9 @@ proptest! {
     #[test]
     fn places_and_addresses_are_a_bijection(dram in drams(), address: u64) {
         let Place { channel, bank, row, byte } = dram.place(address);
-        prop_assert!(channel < dram.channels() && bank < dram.banks() && byte < dram.burst());
-        let burst = (row * dram.banks() + bank) * dram.channels() + channel;
-        prop_assert_eq!(burst * dram.burst() + byte, address);
+        prop_assert!(channel < dram.channels && bank < dram.banks && byte < dram.burst);
+        let burst = (row * dram.banks + bank) * dram.channels + channel;
+        prop_assert_eq!(burst * dram.burst + byte, address);
     }
 
     /// The picture has each element once, and where the mapping has it.

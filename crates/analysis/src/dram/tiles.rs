@@ -74,8 +74,8 @@ impl Tiles {
     /// 8 banks.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] when a number is 0 or larger than that, or a tile larger than its matrix;
-    /// [`Error::PartOfAnElement`] when a burst ends within an element.
+    /// [`Error::Request`] when a number is 0 or larger than that, or a tile larger than its matrix, and when a burst ends
+    /// within an element.
     pub fn new(dram: Dram, element: u64, n: u64, tile: u64) -> Result<Self, Error> {
         dram.check_figure(element)?;
         let mut tiles =

@@ -56,7 +56,7 @@ pub struct Trace {
 /// result is in the trace.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] for any other number of windows; [`Error::Engine`] when the SIMT machine refuses the
+/// [`Error::Request`] for any other number of windows; [`Error::Engine`] when the SIMT machine refuses the
 /// launch or its kernel fails.
 pub fn trace(
     sim: &mut Sim,

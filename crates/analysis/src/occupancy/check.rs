@@ -47,17 +47,18 @@ pub struct LadderComparison {
 /// Compares all entries of these rungs, with each block that they take.
 ///
 /// # Errors
-/// [`Error::NoDriver`] when the device has none, [`Error::NoLimits`] when its architecture is not in
-/// the tables, [`Error::Engine`] when the driver fails.
+/// [`Error::Request`] when the device has no driver, and when its architecture is not in the tables, [`Error::Engine`]
+/// when the driver fails.
 pub fn check(
     device: &mut dyn Device,
     ladder: &'static Ladder,
     rungs: &[&'static Rung],
 ) -> Result<LadderComparison, Error> {
     let info = device.info();
-    let no_driver = Error::NoDriver(info.kind);
+    let no_driver =
+        format!("--check asks a GPU's driver, and a {} has none; --arch shows the occupancy without one", info.kind);
     let Some(capability) = info.compute_capability else {
-        return Err(no_driver);
+        return Err(Error::Request(no_driver));
     };
     let limits = Limits::of(capability)?;
     let mut found = LadderComparison::default();
@@ -68,7 +69,7 @@ pub fn check(
                 continue;
             }
             let Some(driver) = device.resident(&launch)? else {
-                return Err(no_driver);
+                return Err(Error::Request(no_driver));
             };
             // The driver does not report a kernel's barriers. With one per block they never limit the number of blocks
             // before the blocks do.

@@ -77,7 +77,7 @@ impl Limits {
     /// The limits of a compute capability, major and minor.
     ///
     /// # Errors
-    /// [`Error::NoLimits`] when the compute capability is not in the tables.
+    /// [`Error::Request`] when the compute capability is not in the tables.
     pub fn of((major, minor): (u32, u32)) -> Result<&'static Self, Error> {
         Self::named(&format!("sm_{major}{minor}"))
     }
@@ -85,13 +85,15 @@ impl Limits {
     /// The limits of an architecture by NVIDIA's name for it, `sm_90`. A suffix `a` or `f` is ignored.
     ///
     /// # Errors
-    /// [`Error::NoLimits`] when the name is not that of an architecture in the tables.
+    /// [`Error::Request`] when the name is not that of an architecture in the tables.
     pub fn named(arch: &str) -> Result<&'static Self, Error> {
         let plain = arch.strip_suffix(['a', 'f']).unwrap_or(arch);
         let mut all = ALL.iter();
         let limits = all.find(|limits| limits.arch() == plain);
-        let known = || ALL.iter().map(Self::arch).collect();
-        limits.ok_or_else(|| Error::NoLimits(arch.to_owned(), known()))
+        limits.ok_or_else(|| {
+            let known: Vec<String> = ALL.iter().map(Self::arch).collect();
+            Error::Request(format!("no limits are known of `{arch}`; the architectures are {}", known.join(", ")))
+        })
     }
 
     /// NVIDIA's name for the architecture, `sm_90`.

@@ -39,21 +39,18 @@ pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<U
 /// The PTX that a device of this architecture would run for a launch.
 ///
 /// # Errors
-/// [`Error::NoLimits`] when the architecture is not in the tables, [`Error::NeedsNewer`] when only newer
-/// ones have the entry, [`Error::NoEntry`] when none has it.
+/// [`Error::NeedsNewer`] when only newer architectures have the entry, [`Error::Request`] when none has it and when the
+/// architecture is not in the tables.
 pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<&'static Ptx, Error> {
     let capability = Limits::named(arch)?.capability;
-    let entry = launch.entry.clone();
-    if launch.code != Code::Kernels {
-        return Err(Error::NoEntry(entry));
-    }
-    let has_it = |ptx: &&'static Ptx| ptx.outline().has_entry(&entry);
+    let entry = &launch.entry;
+    let has_it = |ptx: &&'static Ptx| launch.code == Code::Kernels && ptx.outline().has_entry(entry);
     if let Some(own) = kernels.newest_for(Some(capability)).filter(has_it) {
         return Ok(own);
     }
-    Err(match kernels.modules.iter().find(has_it) {
-        Some(newer) => Error::NeedsNewer { entry, needs: newer.capability, arch: arch.to_owned() },
-        None => Error::NoEntry(entry),
+    Err(match kernels.modules.iter().find(has_it).map(|newer| newer.capability) {
+        Some(needs) => Error::NeedsNewer { entry: entry.clone(), needs, arch: arch.to_owned() },
+        None => Error::Request(format!("{entry} is no entry of this program's kernels")),
     })
 }
 

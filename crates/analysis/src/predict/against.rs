@@ -22,7 +22,7 @@ struct Row {
 /// `ladder run --update-readme` writes. A rung that was timed by several programs has the median of its times.
 ///
 /// # Errors
-/// [`Error::File`] when the file cannot be read, [`Error::NoTimes`] when it has no times.
+/// [`Error::Request`] when the file cannot be read, and when it has no times.
 pub fn read(ladders: &[Ladder], path: &Path) -> Result<Times, Error> {
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| Error::file("read", path, error))?;

@@ -102,8 +102,8 @@ impl Description {
     /// The device of this name, or the one that a file describes.
     ///
     /// # Errors
-    /// [`Error::Unknown`] when the name is neither a known device's nor a file's, [`Error::File`] when
-    /// the file cannot be read, [`Error::Description`] when it does not describe a device.
+    /// [`Error::Request`] when the name is neither a known device's nor a file's, and when the file cannot be read or
+    /// does not describe a device.
     pub fn open(name: &str) -> Result<Self, Error> {
         if let Some((name, text)) = KNOWN.iter().find(|(known, _)| *known == name) {
             return Self::parse(&format!("crates/analysis/devices/{name}.toml"), text);
@@ -111,8 +111,9 @@ impl Description {
         let is_path = name.contains(['/', '\\']) || name.ends_with(".toml");
         if !is_path && !Path::new(name).exists() {
             let hint = did_you_mean(name, "devices", &Self::known());
-            let file = "or give a file (`./mine.toml`) as those of crates/analysis/devices";
-            return Err(Error::unknown("device", name, format!("{hint}, {file}")));
+            return Err(Error::Request(format!(
+                "no device is named `{name}`; {hint}, or give a file (`./mine.toml`) as those of crates/analysis/devices"
+            )));
         }
         let text = std::fs::read_to_string(name);
         let text = text.map_err(|error| Error::file("read", Path::new(name), error))?;
@@ -122,12 +123,12 @@ impl Description {
     /// Reads a description. `path` is for messages.
     ///
     /// # Errors
-    /// [`Error::Description`] when a figure is missing, unknown, not a number or impossible.
+    /// [`Error::Request`] when a figure is missing, unknown, not a number or impossible.
     pub fn parse(path: &str, text: &str) -> Result<Self, Error> {
-        let wrong = |span: Option<Range<usize>>, problem| Error::Description {
-            path: path.to_owned(),
-            line: span.map(|at| text[..at.start.min(text.len())].matches('\n').count() + 1),
-            problem,
+        let wrong = |span: Option<Range<usize>>, problem| {
+            let line = |at: Range<usize>| text[..at.start.min(text.len())].matches('\n').count() + 1;
+            let place = span.map_or(String::new(), |at| format!(", line {}", line(at)));
+            Error::Request(format!("{path}{place}: {problem}"))
         };
         let unread = |error: toml::de::Error| {
             let problem = error.message().replace('\n', " ");

@@ -45,7 +45,12 @@ use toolkit::Usage;
 /// The error when the file at `path` has no times of any of these ladders.
 pub fn no_times(path: &Path, ladders: impl Iterator<Item = &'static str>) -> Error {
     let ladders: Vec<&str> = ladders.collect();
-    Error::NoTimes(path.display().to_string(), ladders.join(", "))
+    Error::Request(format!(
+        "{} has no times of {}: it is neither what `ladder run --json` prints nor a file with the tables that `ladder \
+         run --update-readme` writes",
+        path.display(),
+        ladders.join(", ")
+    ))
 }
 
 /// The predicted time of a rung on a device.
@@ -110,7 +115,7 @@ pub fn ladder(
     plan.leave_out(|rung, launch| {
         let fits = all.next().is_some_and(|own| own.occupancy.blocks > 0);
         (!fits).then(|| {
-            Error::NothingFits(format!(
+            Error::Request(format!(
                 "{launch} does not fit a multiprocessor of {}: `ladder occupancy {}` says why",
                 device.name, rung.name
             ))
@@ -119,7 +124,7 @@ pub fn ladder(
     entries.retain(|own| own.occupancy.blocks > 0);
     if entries.is_empty() {
         let reason = plan.left_out().join("; ");
-        return Err(Error::NothingFits(reason));
+        return Err(Error::Request(reason));
     }
     let problem = plan.problem();
     Ok(LadderPrediction {

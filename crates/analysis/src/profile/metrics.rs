@@ -123,8 +123,8 @@ pub fn defaults() -> Vec<Metric> {
 /// Nsight Compute's.
 ///
 /// # Errors
-/// [`Error::Unknown`] with the nearest names when neither device can have it;
-/// [`Error::NotOnSim`] when it could be one of Nsight Compute's and there is no GPU.
+/// [`Error::Request`] with the nearest names when neither device can have it, and when it could be one of Nsight
+/// Compute's and there is no GPU.
 pub fn find(name: &str, on_gpu: bool) -> Result<Metric, Error> {
     if let Some(known) = METRICS.iter().find(|metric| metric.name == name) {
         return Ok(known.clone());
@@ -155,10 +155,12 @@ pub fn find(name: &str, on_gpu: bool) -> Result<Metric, Error> {
 fn unknown(name: &str) -> Error {
     let nearest = nearest(name);
     if nearest.is_empty() && looks_like_nsights(name) {
-        return Error::NotOnSim(name.to_owned());
+        return Error::Request(format!(
+            "the SIMT machine does not count {name}; --device gpu asks Nsight Compute for it, if it has it"
+        ));
     }
-    let shown = "`ladder profile --explain` names those that are shown";
-    Error::unknown("metric", name, near(&nearest, shown))
+    let hint = near(&nearest, "`ladder profile --explain` names those that are shown");
+    Error::Request(format!("no metric is named `{name}`; {hint}"))
 }
 
 /// The names of metrics that this name was most likely meant to be.

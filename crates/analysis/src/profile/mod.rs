@@ -116,11 +116,14 @@ impl Side {
 ///
 /// # Errors
 /// [`Error::Engine`] when the options, the block or a rung that was named are not possible,
-/// [`Error::Nothing`] when no rung of the ladder computes the problem.
+/// [`Error::Request`] when no rung of the ladder computes the problem.
 pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, Error> {
     let plan = selection.plan(block, None)?;
     match plan.launches().is_empty() {
-        true => Err(Error::Nothing(format!("no rung of {} computes this", selection.ladder.name))),
+        true => {
+            let ladder = selection.ladder.name;
+            Err(Error::Request(format!("nothing is left to profile: no rung of {ladder} computes this")))
+        }
         false => Ok(plan),
     }
 }

@@ -74,7 +74,7 @@ fn run(args: &Arguments, targets: &Targets, env: &Env<'_>, out: &mut dyn Write) 
         return report(&record, Some(&record), args, env, out);
     }
     let names = targets.names();
-    let cases = cases(env.catalog, &names, targets.given(), targets.block())?;
+    let cases = cases(env.catalog, &names, &targets.given, targets.block())?;
     let mut whole = match &args.update_fixture {
         Some(path) => Record::read(path, true)?,
         None => Record::default(),
@@ -129,8 +129,7 @@ fn measure(
     for plan in &mut plans {
         plan.leave_out(|_, launch| device.check_supported(launch))?;
         if plan.launches().is_empty() {
-            let why = plan.left_out().join("; ");
-            return Err(analysis::Error::Nothing(why).into());
+            return Err(Error::Request(format!("nothing is left to profile: {}", plan.left_out().join("; "))));
         }
     }
     // It is closed before another process is profiled on it.
@@ -162,7 +161,7 @@ fn measure(
 /// Opens the GPU and finds the tools that measure and explain.
 ///
 /// # Errors
-/// [`analysis::Error::Missing`] with everything that is missing, so that the user can fix it all at once.
+/// [`Error::Request`] with everything that is missing, so that the user can fix it all at once.
 fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Device>), Error> {
     let mut missing = Vec::new();
     let device = match (env.open)(Choice::Gpu) {
@@ -191,6 +190,6 @@ fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Devi
             let gpu = Gpu { ncu: env.ncu(program, &info)?, explain, provenance: (env.provenance)(&info), info };
             Ok((gpu, device))
         }
-        _ => Err(analysis::Error::Missing(missing).into()),
+        _ => Err(Error::Request(format!("sim and GPU cannot be compared here: {}", missing.join("; ")))),
     }
 }

@@ -4,7 +4,7 @@ use analysis::agree::class::Class;
 use analysis::agree::metrics::{BRANCHES, INSTRUCTIONS, METRICS, Rule, UNIFORM, find};
 use analysis::agree::record::{COUNTED, Circumstances, Comparison, Record, Run};
 
-use crate::output::{Column, Document, Table};
+use crate::output::{Column, Document, Table, number};
 
 /// The report of a record: the number of comparisons in each class, every number that is not exact, the numbers that
 /// cannot be compared, and where the record was measured.
@@ -76,8 +76,8 @@ fn differences(record: &Record, report: &mut Document) {
                 row.rung.clone(),
                 metric.heading.clone(),
                 class(both),
-                number(both.sim),
-                number(both.ncu),
+                or_none(both.sim),
+                or_none(both.ncu),
                 difference(both),
             ]);
         }
@@ -100,13 +100,8 @@ fn class(comparison: &Comparison) -> String {
     }
 }
 
-/// Formats a number, with two decimals if it is not a whole number.
-fn number(number: Option<f64>) -> String {
-    match number {
-        None => "none".to_owned(),
-        Some(number) if number.fract() == 0.0 => format!("{number:.0}"),
-        Some(number) => format!("{number:.2}"),
-    }
+fn or_none(value: Option<f64>) -> String {
+    value.map_or("none".to_owned(), number)
 }
 
 fn difference(comparison: &Comparison) -> String {
@@ -131,7 +126,7 @@ fn information(run: &Run) -> Table {
             let zeros = (Some(0.0), Some(0.0));
             let both = row.metrics.get(&metric.name);
             let (sim, ncu) = both.map_or(zeros, |both| (both.sim, both.ncu));
-            [number(sim), number(ncu)]
+            [or_none(sim), or_none(ncu)]
         });
         table.row([row.rung.clone()].into_iter().chain(numbers));
     }

@@ -7,10 +7,10 @@ use clap::{Args, FromArgMatches};
 use crate::command::Command;
 use crate::env::{Env, progress_bar};
 use crate::error::Error;
-use crate::output::{Column, Document, Format, NOTHING, Table};
+use crate::output::{Column, Document, Format, NOTHING, Table, number};
 use analysis::checklist::{MeasuredGain, MeasuredPair, entries, measure};
 use engine::device::Sim;
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(crate) const CHECKLIST: Command = Command {
     name: "checklist",
@@ -63,7 +63,7 @@ fn document(measured: &[MeasuredPair]) -> Document {
             "compute": or_null(&entry.compute),
             "memory": or_null(&entry.memory),
             "strategies": entry.strategies,
-            "pairs": own.map(record).collect::<Vec<_>>(),
+            "pairs": own.collect::<Vec<_>>(),
         }));
     }
     document.table(table);
@@ -100,30 +100,4 @@ fn rungs(measured: &[MeasuredPair]) -> Table {
         ]);
     }
     table
-}
-
-/// Counts as they are, averages and shares with two digits.
-fn number(value: f64) -> String {
-    match value.fract() {
-        0.0 => format!("{value:.0}"),
-        _ => format!("{value:.2}"),
-    }
-}
-
-fn record(measured: &MeasuredPair) -> Value {
-    let gain = |own: &MeasuredGain| {
-        json!({
-            "what": own.what,
-            "better": own.gain.better,
-            "before": own.before,
-            "after": own.after,
-        })
-    };
-    json!({
-        "ladder": measured.pair.ladder,
-        "before": measured.pair.before,
-        "after": measured.pair.after,
-        "options": measured.pair.options,
-        "metrics": measured.gains.iter().map(gain).collect::<Vec<_>>(),
-    })
 }

@@ -135,9 +135,9 @@ impl Memory {
     /// The memory that is asked for, with `default`'s numbers for those that are not given.
     pub(super) fn or(&self, default: Dram) -> Result<Dram, analysis::Error> {
         Dram::new(
-            self.channels.unwrap_or(default.channels()),
-            self.banks.unwrap_or(default.banks()),
-            self.burst.unwrap_or(default.burst()),
+            self.channels.unwrap_or(default.channels),
+            self.banks.unwrap_or(default.banks),
+            self.burst.unwrap_or(default.burst),
         )
     }
 }

@@ -15,21 +15,21 @@ const BLOCKS: usize = 4;
 /// The elements in their channels and banks: a line of a cell is a burst.
 pub(super) fn map(map: &Map) -> Document {
     let dram = &map.dram;
-    let channels = (0..dram.channels()).map(|channel| Column::text(format!("channel {channel}")));
+    let channels = (0..dram.channels).map(|channel| Column::text(format!("channel {channel}")));
     let mut table = Table::new([Column::text("")].into_iter().chain(channels));
-    for bank in 0..dram.banks() {
-        let cells = (0..dram.channels()).map(|channel| join(map.bursts(channel, bank), "\n", named));
+    for bank in 0..dram.banks {
+        let cells = (0..dram.channels).map(|channel| join(map.bursts(channel, bank), "\n", named));
         table.row([format!("bank {bank}")].into_iter().chain(cells));
     }
     let mut document = Document::default();
     document.table(table);
-    let in_a_burst = dram.burst() / map.element;
-    let (banks, count) = (dram.channels() * dram.banks(), map.elements.len());
+    let in_a_burst = dram.burst / map.element;
+    let (banks, count) = (dram.channels * dram.banks, map.elements.len());
     document.paragraph(format!(
         "{count} elements of {} in bursts of {}, {in_a_burst} to a burst: burst after burst goes to the next channel, \
          and after the last channel to the next bank",
         plural(map.element, "byte"),
-        plural(dram.burst(), "byte"),
+        plural(dram.burst, "byte"),
     ));
     let round = banks * in_a_burst;
     document.paragraph(format!(
@@ -56,7 +56,7 @@ pub(super) fn tiles(tiles: &Tiles) -> Document {
         document.paragraph(format!("the first {BLOCKS} of {all} blocks"));
     }
 
-    let (channels, banks) = (tiles.dram.channels(), tiles.dram.banks());
+    let (channels, banks) = (tiles.dram.channels, tiles.dram.banks);
     let mut table = Table::new([
         Column::text("phase"),
         Column::text("matrix"),

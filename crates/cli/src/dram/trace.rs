@@ -9,12 +9,12 @@ pub(super) fn document(trace: &Trace) -> Document {
     let (launch, dram) = (&trace.launch, &trace.dram);
     let mut document = Document::default();
     document.value(trace);
-    let channels = dram.channels();
+    let channels = dram.channels;
     document.paragraph(format!(
         "{launch}, {}, on {channels} channels × {} with bursts of {}",
         trace.size,
-        plural(dram.banks(), "bank"),
-        plural(dram.burst(), "byte"),
+        plural(dram.banks, "bank"),
+        plural(dram.burst, "byte"),
     ));
     let numbers = [
         "requests",

@@ -54,7 +54,9 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return against_the_driver(&args, &selected, env, to);
     }
     if targets.is_empty() {
-        return Err(analysis::Error::NoRung.into());
+        return Err(Error::Request(
+            "which rung? `ladder list` names them; --check takes all where none is named".to_owned(),
+        ));
     }
     // A GPU that only another architecture is asked of is not needed.
     let mut device = match (&args.arch, args.device) {
@@ -101,8 +103,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         }
     }
     if is_empty {
-        let reason = left_out.join("; ");
-        return Err(analysis::Error::NothingFits(reason).into());
+        return Err(Error::Request(left_out.join("; ")));
     }
     for why in left_out {
         tell_left_out(&why, args.format, &mut document, to.err)?;

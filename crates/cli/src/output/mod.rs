@@ -9,5 +9,6 @@ mod table;
 pub use document::Document;
 pub use printer::{Format, Printer};
 pub use style::duration;
+pub(crate) use style::number;
 pub use style::{NOTHING, OutputStyle};
 pub use table::{Cell, Column, Table};

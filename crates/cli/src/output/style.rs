@@ -31,3 +31,11 @@ pub fn duration(nanoseconds: f64) -> String {
         false => format!("{:.3} ms", nanoseconds / 1e6),
     }
 }
+
+/// A number: a count as it is, an average or a share with two decimals.
+pub(crate) fn number(value: f64) -> String {
+    match value.fract() {
+        0.0 => format!("{value:.0}"),
+        _ => format!("{value:.2}"),
+    }
+}

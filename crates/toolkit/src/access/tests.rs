@@ -5,42 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::ptxas::tests::tool;
 
-const PTX: &str = "\
-.version 7.0
-.target sm_80
-.address_size 64
-// .entry entry() { st.global.b32 [%rd1], 0; }
-.visible .entry other() { ld.global.b64 %rd9, [%rd1]; ret; }
-.visible .entry entry(
-\t.param .u64 entry_param_0 // {not a brace}
-)
-.maxntid 128
-{
-\t.reg .b32 %r<9>;
-\tld.param.u64 %rd1, [entry_param_0];   // ld.global.b32
-$L1:
-\t@%p1 bra $L2;
-\t.loc\t1 2 3, function_name $info, inlined_at 4 5 6
-\tld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd1];
-\t@!%p2 ld.volatile.global.u8 %rs1, [%rd1];
-\tld.global.nc.L1::no_allocate.L2::128B.v2.f64 {%fd1, %fd2}, [%rd1];
-\t{
-\t\tst.shared::cta.b16 [%r5], %rs1; st.b32 [%rd4], %r1;
-\t}
-\tatom.global.add.u32 %r9, [%rd6], 1;
-\tatom.relaxed.gpu.shared.add.noftz.f16x2 %r9, [%rd6], %r1;
-\tred.global.gpu.add.f64 [%rd6], %fd1;
-\tcp.async.cg.shared.global [%r20], [%rd7], 16, %r21;
-\tcp.async.wait_group 0;
-\tld.const.b32 %r1, [c];
-$L2: ret;
-}
-.visible .entry entry2()
-{
-\tst.local.b32 [%rd1], 0;
-\tret;
-}
-";
+const PTX: &str = include_str!("fixtures/entries.ptx");
 
 #[test]
 fn ptx_by_kind_width_and_predicate() {
@@ -68,28 +33,7 @@ fn a_load_that_sees_others_stores_may_wait() {
     }
 }
 
-const SASS: &str = "\
-\t.section\t.text.before,\"ax\",@progbits
-.text.before:
-        /*0000*/                   STS [R2], R3 ;
-\t.section\t.text.entry,\"ax\",@progbits
-\t.sectionflags\t@\"SHF_BARRIERS=1\"
-.text.entry:
-        /*0090*/              @!P0 LDG.E.64 R6, desc[UR6][R6.64] ;
-        /*00a0*/                   LDG.E.128.CONSTANT R8, desc[UR6][R6.64] ;
-        /*00b0*/                   LDG.E.U8 R8, desc[UR6][R6.64] ;
-.L_x_1:
-        /*00b8*/              @!PT LDS RZ, [RZ] ;
-        /*00c0*/                   ATOMS.POPC.INC.32 RZ, [UR4] ;
-        /*00d0*/             @!UP1 REDG.E.ADD.F64.RN.STRONG.GPU desc[UR6][R2.64], R4 ;
-        /*00e0*/                   LDGSTS.E.BYPASS.LTC128B.128 [R4], desc[UR6][R2.64] ;
-        /*00f0*/                   BRA `(.L_x_1);
-        /*0100*/                   LDC R1, c[0x0][0x28] ;
-.L_x_2:
-\t.section\t.text.after
-.text.after:
-        /*0000*/                   STS [R2], R3 ;
-";
+const SASS: &str = include_str!("fixtures/entries.sass");
 
 #[test]
 fn sass_by_kind_width_and_predicate() {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ladder;
+use crate::ladders::tried::tried;
 use engine::problem::POISON;
 
 fn sides(m: u64, n: u64, k: u64) -> Options {
@@ -20,46 +21,35 @@ fn right(problem: &dyn Problem, [m, n, k]: [usize; 3]) -> Vec<f32> {
     (0..m * n).map(element).collect()
 }
 
-fn check(problem: &dyn Problem, c: &[f32]) -> Option<String> {
-    let ladder = ladder("matmul").unwrap();
-    let rung = &ladder.rungs[0];
-    let launch = ladder.launch(rung, problem, None).unwrap();
-    match problem.check(rung, &launch, &[bytemuck::cast_slice(c).to_vec()]) {
-        Verdict::Right => None,
-        Verdict::Wrong(why) => Some(why),
-    }
-}
-
 #[test]
 fn single_precision_is_right_and_a_missing_product_is_not() {
     for shape in [[1, 1, 1], [3, 5, 7], [17, 33, 100], [4, 4, 1000]] {
         let [m, n, k] = shape.map(|side| side as u64);
-        let problem = ladder("matmul").unwrap().problem(&sides(m, n, k)).unwrap();
-        let mut c = right(&*problem, shape);
-        assert_eq!(check(&*problem, &c), None, "{shape:?}");
+        let tried = tried("matmul_naive", &sides(m, n, k));
+        let mut c = right(&*tried.problem, shape);
+        assert_eq!(tried.why(&c), None, "{shape:?}");
 
         let last = (m * n - 1) as usize;
-        let a: &[f32] = bytemuck::cast_slice(problem.input(0));
-        let b: &[f32] = bytemuck::cast_slice(problem.input(1));
+        let a: &[f32] = tried.input();
+        let b: &[f32] = bytemuck::cast_slice(tried.problem.input(1));
         let whole = c[last];
         c[last] -= a[a.len() - 1] * b[b.len() - 1];
-        let why = check(&*problem, &c).unwrap();
+        let why = tried.why(&c).unwrap();
         let (row, column, found) = (m - 1, n - 1, c[last]);
         let place = format!("row {row}, column {column} of the product");
         assert_eq!(why, format!("{place} is {found:e}; {whole:e} is right"));
 
         c[last] = f32::NAN;
-        assert!(check(&*problem, &c).is_some(), "a NaN is wrong");
+        assert!(tried.why(&c).is_some(), "a NaN is wrong");
     }
 }
 
 #[test]
 fn what_is_not_written_is_wrong() {
-    let problem = ladder("matmul").unwrap().problem(&sides(2, 3, 4)).unwrap();
-    let poison = vec![f32::from_ne_bytes([POISON; 4]); 6];
-    let why = check(&*problem, &poison).unwrap();
+    let tried = tried("matmul_naive", &sides(2, 3, 4));
+    let why = tried.why(&[POISON; 6 * 4]).unwrap();
     assert!(why.contains(", which is what was there before; "), "{why}");
-    assert!(check(&*problem, &[]).is_some());
+    assert!(tried.why::<f32>(&[]).is_some());
 }
 
 #[test]

@@ -3,40 +3,24 @@
 use super::*;
 use crate::data::element;
 use crate::ladder;
-use engine::launch::{Arg, Launch};
+use crate::ladders::tried::{Tried, output_of, tried};
+use engine::launch::Arg;
 use engine::problem::{POISON, Role, Verdict};
-use engine::registry::Rung;
 
-fn launch_of(rung: &str, n: u64, block: u32) -> (Box<dyn Problem>, &'static Rung, Launch) {
-    let ladder = ladder("reduce").unwrap();
-    let rung = ladder.rung(rung).unwrap();
-    let problem = ladder.problem(&Options::default().with("n", n)).unwrap();
-    let launch = ladder.launch(rung, &*problem, Some([block, 1, 1])).unwrap();
-    (problem, rung, launch)
+fn with_block(rung: &str, n: u64, block: u32) -> Tried {
+    let mut tried = tried(rung, &Options::default().with("n", n));
+    tried.launch = LADDER.launch(tried.rung, &*tried.problem, Some([block, 1, 1])).unwrap();
+    tried
 }
 
 /// What a right kernel leaves in the output.
-fn right_output(problem: &dyn Problem, rung: &Rung, launch: &Launch) -> Vec<i32> {
-    let input: Vec<i32> = bytemuck::cast_slice(problem.input(0)).to_vec();
-    let elements = rung.geometry.elements(launch.block) as usize;
-    let mut output = vec![0i32; launch.blocks() as usize];
-    for (sum, share) in output.iter_mut().zip(input.chunks(elements)) {
+fn right_output(tried: &Tried) -> Vec<i32> {
+    let elements = tried.rung.geometry.elements(tried.launch.block) as usize;
+    let mut output = vec![0i32; tried.launch.blocks() as usize];
+    for (sum, share) in output.iter_mut().zip(tried.input::<i32>().chunks(elements)) {
         *sum = share.iter().fold(0, |sum, &value| sum.wrapping_add(value));
     }
     output
-}
-
-fn verdict<T: bytemuck::Pod>(problem: &dyn Problem, rung: &Rung, launch: &Launch, output: &[T]) -> Verdict {
-    problem.check(rung, launch, &output_of(output))
-}
-
-/// The reason why a verdict is not that the result is right.
-#[track_caller]
-fn wrong(verdict: Verdict) -> String {
-    match verdict {
-        Verdict::Right => panic!("right"),
-        Verdict::Wrong(why) => why,
-    }
 }
 
 #[test]
@@ -44,10 +28,8 @@ fn the_check_accepts_what_is_right_at_every_edge() {
     for n in [0, 1, 31, 63, 64, 65, 127, 1000, 4096, 4097, 100_003] {
         for block in [64, 128, 1024] {
             for rung in ["reduce_neighbored", "reduce_unrolling8", "reduce_smem_unroll4"] {
-                let (problem, rung, launch) = launch_of(rung, n, block);
-                let output = right_output(&*problem, rung, &launch);
-                let verdict = verdict(&*problem, rung, &launch, &output);
-                assert_eq!(verdict, Verdict::Right, "{launch} {n}");
+                let tried = with_block(rung, n, block);
+                assert_eq!(tried.why(&right_output(&tried)), None, "{} {n}", tried.launch);
             }
         }
     }
@@ -55,26 +37,25 @@ fn the_check_accepts_what_is_right_at_every_edge() {
 
 #[test]
 fn the_check_names_the_block_that_is_wrong() {
-    let (problem, rung, launch) = launch_of("reduce_unrolling2", 1000, 64);
-    let right = right_output(&*problem, rung, &launch);
+    let tried = with_block("reduce_unrolling2", 1000, 64);
+    let right = right_output(&tried);
 
     let mut swapped = right.clone();
     swapped.swap(2, 5);
     // Two exchanged sums have the same total, but they are wrong.
-    let why = wrong(verdict(&*problem, rung, &launch, &swapped));
+    let why = tried.why(&swapped).unwrap();
     assert!(why.starts_with("block 2 of 8: its sum is "), "{why}");
 
     let mut unwritten = right.clone();
     unwritten[7] = i32::from_ne_bytes([POISON; 4]);
-    let why = wrong(verdict(&*problem, rung, &launch, &unwritten));
+    let why = tried.why(&unwritten).unwrap();
     let parts = ["block 7 of 8", "what was there before"];
     assert!(parts.iter().all(|part| why.contains(part)), "{why}");
 }
 
 #[test]
 fn a_missing_output_is_wrong_and_does_not_panic() {
-    let (problem, rung, launch) = launch_of("reduce_smem", 1000, 128);
-    assert!(!problem.check(rung, &launch, &[]).is_right());
+    assert!(with_block("reduce_smem", 1000, 128).needs_an_output());
 }
 
 #[test]
@@ -121,73 +102,56 @@ fn sizes_beyond_31_bits_are_refused_with_the_bound() {
 
 /// The results that a right kernel of a type leaves for each block, in the type's own precision and in the
 /// order of the elements.
-fn partial<T: bytemuck::Pod>(problem: &dyn Problem, launch: &Launch, fold: impl Fn(&[T]) -> T) -> Vec<T> {
-    let input: Vec<T> = bytemuck::cast_slice(problem.input(0)).to_vec();
-    let each = input.len().div_ceil(launch.blocks() as usize);
-    let parts = each.next_multiple_of(launch.block[0] as usize);
+fn partial<T: bytemuck::Pod>(tried: &Tried, fold: impl Fn(&[T]) -> T) -> Vec<T> {
+    let input = tried.input();
+    let each = input.len().div_ceil(tried.launch.blocks() as usize);
+    let parts = each.next_multiple_of(tried.launch.block[0] as usize);
     input.chunks(parts).map(fold).collect()
 }
 
-fn of_operation(op: &str, word: &str, n: u64) -> (Box<dyn Problem>, &'static Rung, Launch) {
-    let ladder = ladder("reduce").unwrap();
-    let options = Options::default().with("n", n).with("op", op).with("type", word);
-    let problem = ladder.problem(&options).unwrap();
-    let rung = ladder.rung("reduce_shfl").unwrap();
-    let launch = ladder.launch(rung, &*problem, None).unwrap();
-    (problem, rung, launch)
-}
-
-fn output_of<T: bytemuck::Pod>(results: &[T]) -> Vec<Vec<u8>> {
-    vec![bytemuck::cast_slice(results).to_vec()]
+fn of_operation(op: &str, word: &str, n: u64) -> Tried {
+    tried("reduce_shfl", &Options::default().with("n", n).with("op", op).with("type", word))
 }
 
 #[test]
 fn a_rounded_sum_is_right_and_one_without_an_element_is_wrong() {
-    let (problem, rung, launch) = of_operation("sum", "f32", 1000);
-    assert_eq!(launch.entry, "reduce_shfl_sum_f32_128");
-    let mut sums = partial(&*problem, &launch, |part: &[f32]| part.iter().sum());
-    let check = |sums: &[f32]| verdict(&*problem, rung, &launch, sums);
-    assert_eq!(check(&sums), Verdict::Right);
-    let input: &[f32] = bytemuck::cast_slice(problem.input(0));
-    sums[0] -= input[3];
-    let why = wrong(check(&sums));
+    let tried = of_operation("sum", "f32", 1000);
+    assert_eq!(tried.launch.entry, "reduce_shfl_sum_f32_128");
+    let mut sums = partial(&tried, |part: &[f32]| part.iter().sum());
+    assert_eq!(tried.why(&sums), None);
+    sums[0] -= tried.input::<f32>()[3];
+    let why = tried.why(&sums).unwrap();
     assert!(why.starts_with("block 0 of 8: its sum is "), "{why}");
     sums[0] = f32::NAN;
-    assert!(!check(&sums).is_right());
+    assert!(tried.why(&sums).is_some());
 }
 
 #[test]
 fn products_are_of_many_factors_and_stay_in_range() {
-    let (problem, rung, launch) = of_operation("product", "f64", 5000);
-    let mut products = partial(&*problem, &launch, |part: &[f64]| part.iter().product());
+    let tried = of_operation("product", "f64", 5000);
+    let mut products = partial(&tried, |part: &[f64]| part.iter().product());
     let is_in_range = |p: &f64| (0.5..2.0).contains(&p.abs()) && p.abs() != 1.0;
     assert!(products.iter().all(is_in_range));
-    let check = |products: &[f64]| verdict(&*problem, rung, &launch, products);
-    assert!(check(&products).is_right());
+    assert_eq!(tried.why(&products), None);
     products[7] *= 1.0 + 1e-9;
-    assert!(!check(&products).is_right());
+    assert!(tried.why(&products).is_some());
 
-    let (problem, rung, launch) = of_operation("product", "i64", 5000);
-    let products =
-        partial(&*problem, &launch, |part: &[i64]| part.iter().fold(1, |all: i64, &one| all.wrapping_mul(one)));
+    let tried = of_operation("product", "i64", 5000);
+    let products = partial(&tried, |part: &[i64]| part.iter().fold(1, |all: i64, &one| all.wrapping_mul(one)));
     assert!(!products.contains(&0), "as a product of even numbers is");
-    assert!(verdict(&*problem, rung, &launch, &products).is_right());
+    assert_eq!(tried.why(&products), None);
 }
 
 #[test]
 fn min_and_max_are_exact_and_ignore_nans() {
-    let (problem, rung, launch) = of_operation("max", "f32", 3000);
-    let input: &[f32] = bytemuck::cast_slice(problem.input(0));
-    assert_eq!(input.iter().filter(|x| x.is_nan()).count(), 4);
-    let mut greatest =
-        partial(&*problem, &launch, |part: &[f32]| part.iter().copied().fold(f32::NEG_INFINITY, f32::max));
-    let check = |greatest: &[f32]| verdict(&*problem, rung, &launch, greatest);
-    assert!(check(&greatest).is_right());
+    let tried = of_operation("max", "f32", 3000);
+    assert_eq!(tried.input::<f32>().iter().filter(|x| x.is_nan()).count(), 4);
+    let mut greatest = partial(&tried, |part: &[f32]| part.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+    assert_eq!(tried.why(&greatest), None);
     greatest[2] = greatest[2].next_down();
-    assert!(!check(&greatest).is_right());
+    assert!(tried.why(&greatest).is_some());
     // Of no elements, the identity.
-    let (problem, rung, launch) = of_operation("min", "f64", 0);
-    assert!(verdict(&*problem, rung, &launch, &[f64::INFINITY]).is_right());
+    assert_eq!(of_operation("min", "f64", 0).why(&[f64::INFINITY]), None);
 }
 
 /// The sums of parts, of parts of parts and so on until one is left, each part `each` elements at `each`
@@ -212,9 +176,8 @@ fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(input: &[u8]
 
 /// The check of one result of all elements, by a rung that gives one.
 fn check_whole(problem: &dyn Problem, output: &[Vec<u8>]) -> Verdict {
-    let ladder = ladder("reduce").unwrap();
-    let rung = ladder.rung("reduce_one_launch").unwrap();
-    let launch = ladder.launch(rung, problem, None).unwrap();
+    let rung = LADDER.rung("reduce_one_launch").unwrap();
+    let launch = LADDER.launch(rung, problem, None).unwrap();
     problem.check(rung, &launch, output)
 }
 
@@ -222,7 +185,7 @@ fn check_whole(problem: &dyn Problem, output: &[Vec<u8>]) -> Verdict {
 fn the_sum_of_floats_is_the_same_in_every_order() {
     const N: u64 = 300_007;
     for (word, bound) in [("f32", 18), ("f64", 21)] {
-        let (problem, ..) = of_operation("sum", word, N);
+        let problem = of_operation("sum", word, N).problem;
         for each in [2, 3, 1000, usize::MAX] {
             let (output, largest) = match word {
                 "f32" => summed::<f32>(problem.input(0), each),
@@ -238,10 +201,13 @@ fn the_sum_of_floats_is_the_same_in_every_order() {
 
 #[test]
 fn a_whole_result_is_checked() {
-    let (problem, ..) = of_operation("sum", "f32", 100_003);
+    let problem = of_operation("sum", "f32", 100_003).problem;
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     let sum: f32 = input.iter().sum();
-    let wrong = |output: &[Vec<u8>]| wrong(check_whole(&*problem, output));
+    let wrong = |output: &[Vec<u8>]| match check_whole(&*problem, output) {
+        Verdict::Right => panic!("right"),
+        Verdict::Wrong(why) => why,
+    };
     assert!(check_whole(&*problem, &output_of(&[sum])).is_right());
     for (index, &element) in input.iter().enumerate().step_by(10_007) {
         let why = wrong(&output_of(&[sum - element]));
@@ -256,7 +222,7 @@ fn a_whole_result_is_checked() {
 
 #[test]
 fn whole_products_stay_in_range_and_notice_what_is_missing() {
-    let (problem, ..) = of_operation("product", "f32", 1 << 18);
+    let problem = of_operation("product", "f32", 1 << 18).problem;
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     for each in [2, 4, 32, 1000, 20_000] {
         // As a GPU may: so many at a time, then pairs of those.
@@ -281,7 +247,7 @@ fn whole_products_stay_in_range_and_notice_what_is_missing() {
 #[test]
 fn a_rung_that_does_not_compute_it_says_which_do() {
     let ladder = ladder("reduce").unwrap();
-    let (problem, _, _) = of_operation("max", "f32", 10);
+    let problem = of_operation("max", "f32", 10).problem;
     let names: Vec<_> = ladder.select(&[], &*problem).unwrap();
     assert_eq!(names.len(), 5);
     let named = ["reduce_gmem".into()];
@@ -295,20 +261,19 @@ fn a_rung_that_does_not_compute_it_says_which_do() {
 #[test]
 fn a_launch_of_the_whole_gives_one_sum() {
     for (name, role) in [("reduce_atomic", Role::Sum), ("reduce_one_launch", Role::Output)] {
-        let (problem, rung, launch) = launch_of(name, 100_003, 256);
-        let input: Vec<i32> = bytemuck::cast_slice(problem.input(0)).to_vec();
-        let sum = plain_sum(&input);
-        let buffers = problem.buffers();
+        let tried = with_block(name, 100_003, 256);
+        let sum = plain_sum(tried.input());
+        let buffers = tried.problem.buffers();
         let written = (0..buffers.len()).filter(|&index| {
-            let takes = launch.args.contains(&Arg::Buffer(index));
+            let takes = tried.launch.args.contains(&Arg::Buffer(index));
             takes && matches!(buffers[index].role, Role::Output | Role::Sum)
         });
         let written: Vec<usize> = written.collect();
         assert_eq!(written.len(), 1);
         assert_eq!(buffers[written[0]].role, role);
-        assert_eq!(problem.written_bytes(&launch, written[0]), 4);
-        assert_eq!(verdict(&*problem, rung, &launch, &[sum]), Verdict::Right);
-        let why = wrong(verdict(&*problem, rung, &launch, &[sum ^ 1]));
+        assert_eq!(tried.problem.written_bytes(&tried.launch, written[0]), 4);
+        assert_eq!(tried.why(&[sum]), None);
+        let why = tried.why(&[sum ^ 1]).unwrap();
         assert!(why.starts_with("the sum is "), "{why}");
     }
 }

@@ -107,14 +107,14 @@ pub(super) struct Traffic {
 
 impl Traffic {
     pub(super) fn new(dram: Dram, windows: u64, blocks: u64) -> Self {
-        let counters = dram.channels() * dram.banks() * windows;
+        let counters = dram.channels * dram.banks * windows;
         Self {
             dram,
             windows,
             blocks: blocks.max(1),
             counts: array::from_fn(|_| Counts { bursts: vec![0; counters as usize], ..Counts::default() }),
             bursts: Vec::new(),
-            queues: vec![0; dram.channels() as usize],
+            queues: vec![0; dram.channels as usize],
         }
     }
 
@@ -126,7 +126,7 @@ impl Traffic {
     }
 
     fn of_kind(&self, kind: Kind, counts: &Counts) -> Accesses {
-        let banks = self.dram.banks() as usize;
+        let banks = self.dram.banks as usize;
         let banks_in_all = self.queues.len() * banks;
         let mut by_bank = vec![0; banks_in_all];
         let mut windows = Vec::new();
@@ -174,7 +174,7 @@ impl Traffic {
 
     /// The bursts that an access touches, each once.
     fn take_apart(&mut self, access: &Access<'_>) {
-        let size = self.dram.burst();
+        let size = self.dram.burst;
         self.bursts.clear();
         let mut left = access.mask;
         while left != 0 {
@@ -238,9 +238,9 @@ impl Observer for Traffic {
         let counts = &mut self.counts[Kind::of(access.kind) as usize];
         let mut longest = 0;
         for &burst in &self.bursts {
-            let place = dram.place(burst * dram.burst());
-            let channel = window * dram.channels() + place.channel;
-            counts.bursts[(channel * dram.banks() + place.bank) as usize] += 1;
+            let place = dram.place(burst * dram.burst);
+            let channel = window * dram.channels + place.channel;
+            counts.bursts[(channel * dram.banks + place.bank) as usize] += 1;
             let queue = &mut self.queues[place.channel as usize];
             counts.channels += u64::from(*queue == 0);
             *queue += 1;
@@ -249,6 +249,6 @@ impl Observer for Traffic {
         self.queues.fill(0);
         counts.requests += 1;
         counts.queue += u64::from(longest);
-        counts.best_queue += (self.bursts.len() as u64).div_ceil(dram.channels());
+        counts.best_queue += (self.bursts.len() as u64).div_ceil(dram.channels);
     }
 }

@@ -73,7 +73,7 @@ pub struct Ncu<'a> {
 /// The path of `ncu`: the file that was named, or else the one that [`toolkit::find`] finds.
 ///
 /// # Errors
-/// [`Error::File`] when the named file does not exist, [`Error::NoNcu`] when none is found.
+/// [`Error::Request`] when the named file does not exist, [`Error::NoNcu`] when none is found.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, Error> {
     match named {
         Some(named) if named.is_file() => Ok(named.to_owned()),

@@ -1,17 +1,6 @@
 use super::function;
 
-const IR: &str = "\
-define ptx_kernel void @sum_64(ptr %0) {
-  ret void
-}
-
-define ptx_kernel void @sum(ptr %0) !dbg !7 {
-start:
-    #dbg_value(i32 0, !8, !DIExpression(), !9)
-  %1 = load i32, ptr %0, align 4, !dbg !12, !noundef !4
-  ret void, !dbg !13
-}
-";
+const IR: &str = include_str!("../fixtures/sum.ll");
 
 #[test]
 fn one_define_without_debug_information() {

@@ -1,21 +1,6 @@
 use super::function;
 
-const TEXT: &str = "\
-//--------------------- .text.sum                --------------------------
-\t.section\t.text.sum,\"ax\",@progbits
-sum:
-.text.sum:
-\t//## File \"sum.rs\", line 3
-        /*0000*/                   LDC R1, c[0x0][0x28] ;
-.L_x_1:
-        /*0010*/               @P0 BRA `(.L_x_1) ;
-.L_x_9:
-        /*0020*/                   EXIT ;
-        /*0030*/                   NOP;
-
-//--------------------- .nv.info                 --------------------------
-        /*0000*/                   OTHER ;
-";
+const TEXT: &str = include_str!("../fixtures/sum.sass");
 
 #[test]
 fn instructions_and_the_labels_in_use() {
