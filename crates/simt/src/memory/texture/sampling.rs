@@ -74,6 +74,30 @@ pub(super) fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
     (face, [s, t].map(|own| (own / m + 1.0) / 2.0))
 }
 
+/// The weights of eight corners in 256ths, from the shares of the far ones along x, y and z. The corner's number has a
+/// bit for each side.
+///
+/// Fitted to an H200's answers: the square's far corner, of x and y or of x and z, is rounded and the others are what is
+/// left; y then divides each of a cube's. So a filter of three sides differs from one of two whose z is 0.
+fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
+    let square = |a: u32, b: u32| {
+        let both = (a * b + 128) >> 8;
+        [256 + both - a - b, a - both, b - both, both]
+    };
+    let mut all = [0; 8];
+    if z == 0 {
+        all[..4].copy_from_slice(&square(x, y));
+        return all;
+    }
+    for (at, weight) in square(x, z).into_iter().enumerate() {
+        let near = (weight * (256 - y) + 128) >> 8;
+        let corner = at & 1 | (at & 2) << 1;
+        all[corner] = near;
+        all[corner | 2] = weight - near;
+    }
+    all
+}
+
 impl TextureDescription {
     /// The texels that a point lies between, along each side. Texels beside a [`Filter::Point`] have no share, but
     /// gathering takes them whatever the filter is.
@@ -151,45 +175,69 @@ impl TextureDescription {
         }
     }
 
-    /// The channels as numbers, if they are such.
-    fn numbers(&self, memory: &GlobalMemory, at: [Option<u32>; 3], layer: u32) -> [f64; 4] {
-        let bits = self.texel(memory, at, layer);
+    /// The channels of normalized integers, and what is 1.
+    fn numbers(&self, memory: &GlobalMemory, at: [Option<u32>; 3], layer: u32) -> ([f64; 4], f64) {
         let format = self.image.format;
-        let most = f64::from((1u64 << (format.bits - 1)) as u32);
-        bits.map(|bits| match format.channels {
+        let bits = self.texel(memory, at, layer);
+        let most = (1u64 << (format.bits - u32::from(format.channels == Channels::Signed))) - 1;
+        let numbers = bits.map(|bits| match format.channels {
             Channels::Float => f64::from(f32::from_bits(bits)),
-            Channels::Unsigned => f64::from(bits) / (2.0 * most - 1.0),
-            Channels::Signed => (f64::from(bits.cast_signed()) / (most - 1.0)).max(-1.0),
-        })
+            Channels::Unsigned => f64::from(bits),
+            Channels::Signed => f64::from(bits.cast_signed()).max(-(most as f64)),
+        });
+        (numbers, if format.channels == Channels::Float { 1.0 } else { most as f64 })
+    }
+
+    /// The same as a filter takes them: integers of 8 bits become such of 16.
+    fn filtered(&self, memory: &GlobalMemory, at: [Option<u32>; 3], layer: u32) -> ([f64; 4], f64) {
+        let (numbers, one) = self.numbers(memory, at, layer);
+        let half = |number: f64| f64::from(number.abs() > 64.0).copysign(number);
+        match self.image.format.channels {
+            Channels::Unsigned if one == 255.0 => (numbers.map(|number| number * 257.0), 65535.0),
+            Channels::Signed if one == 127.0 => (numbers.map(|number| number * 258.0 + half(number)), 32767.0),
+            _ => (numbers, one),
+        }
+    }
+
+    /// A sum of a filter in its precision, where `one` is 1: integers in steps of 16 bits. Of two equally near the larger.
+    fn rounded(&self, sum: f64, one: f64) -> f32 {
+        match self.image.format.channels {
+            Channels::Float if self.image.format.bits == 16 => half::f16::from_f64(sum).to_f32(),
+            Channels::Float => (sum * (1.0 + f64::EPSILON)) as f32,
+            _ => ((sum + 0.5).floor() / one) as f32,
+        }
     }
 
     /// The value at a point: for each channel an integer, or the bits of an f32.
     pub(super) fn fetch(&self, memory: &GlobalMemory, point: &Point) -> [u32; 4] {
         let is_exact = matches!(point.at, Coordinates::Integers(_));
         let linear = self.filter == Filter::Linear && !is_exact;
-        let along = self.along(point, linear);
+        let mut along = self.along(point, linear);
         if !self.is_float() {
             return self.complete(self.texel(memory, along.map(|own| own.texel(false)), point.layer));
         }
-        let mut sum = [0.0; 4];
-        for corner in 0..8 {
-            let behind = [0, 1, 2].map(|side| corner >> side & 1 == 1);
-            let share = |side: usize| match behind[side] {
-                true => along[side].share,
-                false => 256 - along[side].share,
-            };
-            let weight = share(0) * share(1) * share(2);
+        if !linear {
+            let (numbers, one) = self.numbers(memory, along.map(|own| own.texel(false)), point.layer);
+            return self.complete(numbers.map(|number| ((number / one) as f32).to_bits()));
+        }
+        let is_row = matches!(self.image.sides, Sides::One(_)) && self.image.layers.is_none();
+        if is_row && matches!(along[0].addressing, Addressing::Border) {
+            // One row is filtered as the lower edge of two.
+            along[1] = Along { index: -1, share: 128, length: 1, addressing: Addressing::Border };
+        }
+        let (mut sum, mut unit) = ([0.0; 4], 1.0);
+        for (corner, weight) in weights(along.map(|own| own.share)).into_iter().enumerate() {
             if weight == 0 {
                 continue;
             }
-            let at = [0, 1, 2].map(|side| along[side].texel(behind[side]));
-            let numbers = self.numbers(memory, at, point.layer);
-            let weight = f64::from(weight) / f64::from(1 << 24);
+            let at = [0, 1, 2].map(|side| along[side].texel(corner >> side & 1 == 1));
+            let (numbers, one) = self.filtered(memory, at, point.layer);
+            unit = one;
             for (sum, number) in sum.iter_mut().zip(numbers) {
-                *sum += weight * number;
+                *sum += f64::from(weight) / 256.0 * number;
             }
         }
-        self.complete(sum.map(|sum| (sum as f32).to_bits()))
+        self.complete(sum.map(|sum| self.rounded(sum, unit).to_bits()))
     }
 
     /// One channel of the four texels that a linear filter would take: below left, below right, above right and above
@@ -200,8 +248,8 @@ impl TextureDescription {
             let at = [along[0].texel(right), along[1].texel(below), Some(0)];
             let found = match self.is_float() {
                 true => {
-                    let numbers = self.numbers(memory, at, point.layer);
-                    numbers.map(|number| (number as f32).to_bits())
+                    let (numbers, one) = self.filtered(memory, at, point.layer);
+                    numbers.map(|number| ((number / one) as f32).to_bits())
                 }
                 false => self.texel(memory, at, point.layer),
             };
