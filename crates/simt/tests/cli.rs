@@ -3,8 +3,15 @@
 use std::ffi::OsString;
 use std::process::Command;
 
+mod arguments;
 mod launches;
 mod mistakes;
+mod numbers;
+#[path = "../src/cli/spec.rs"]
+mod spec;
+#[allow(dead_code, reason = "what prints buffers is tested by the program")]
+#[path = "../src/cli/values.rs"]
+mod values;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cli/small.ptx");
 const VARIABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cli/variables.ptx");
