@@ -1,6 +1,6 @@
 //! Writes docs/ptx-support.md: for each instruction of the PTX ISA, the forms that are run.
 //!
-//! `cargo run -p simt-ptx --example ptx_support > docs/ptx-support.md`
+//! `cargo run -p simt-tests --example ptx_support > docs/ptx-support.md`
 //!
 //! Nothing is decided here: samples of each form go through the decoder.
 

@@ -9,8 +9,8 @@ mod words;
 
 use words::Word;
 
-/// Each thread has a part of a word of its own and reads the whole. Miri (`cargo +nightly miri test -p simt-ptx --test
-/// integration words`) also reports any race of accesses of different sizes.
+/// Each thread has a part of a word of its own and reads the whole. Miri (`cargo +nightly miri test -p simt-tests words`)
+/// also reports any race of accesses of different sizes.
 #[test]
 fn parts_of_a_word_are_kept_apart() {
     fn turns<W: Word + std::fmt::Debug>(words: &[AtomicU64], at: u64) {
