@@ -3,14 +3,12 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use logos::Logos;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::HEAD;
 use super::compilers::ALL;
-use crate::token::Token;
-use crate::{Source, parse};
+use ptx::{PieceKind, Source, parse, pieces};
 
 /// Pieces of PTX for texts that go further than arbitrary characters do.
 const PIECES: &str = r#".version .target .entry .func .reg .b32 .global .section .loc .file .align .ptr .v4 .branchtargets
@@ -60,7 +58,8 @@ proptest! {
         text in select(&ALL[..]),
         changes in prop::collection::vec((any::<Index>(), 0..5_u8, any::<Index>(), piece()), 1..6),
     ) {
-        let mut tokens: Vec<&str> = Token::lexer(text).spanned().map(|(_, span)| &text[span]).collect();
+        let tokens = pieces(text).into_iter().filter(|piece| !matches!(piece.kind, PieceKind::Blank | PieceKind::Comment));
+        let mut tokens: Vec<&str> = tokens.map(|piece| piece.text).collect();
         for (at, change, other, piece) in changes {
             let (at, other) = (at.index(tokens.len()), other.index(tokens.len()));
             match change {

@@ -1,7 +1,7 @@
 //! Entries cut out of a module.
 
-use crate::extract::{SourceLines, extract};
-use crate::outline::Outline;
+use ptx::extract::{SourceLines, extract};
+use ptx::{Outline, parse};
 
 const MODULE: &str = r#"// cuda_builder: not PTX
 .version 7.8
@@ -64,8 +64,10 @@ fn cut(entry: &str, lines: SourceLines) -> Option<String> {
 fn names(text: &str) -> Vec<&'static str> {
     const ALL: &str = "vprintf square dynamic table other_table format pointer counter unused plain \
                        calls prints counts resets";
-    let outline = Outline::new(text);
-    let declared = |name: &&str| !outline.named(name).is_empty();
+    let module = parse(text).unwrap();
+    let declared = |name: &&str| {
+        module.functions.iter().any(|own| own.name == *name) || module.variables.iter().any(|own| own.name == *name)
+    };
     ALL.split_whitespace().filter(declared).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Numbers, by way of `mov`'s operand.
 
 use super::{body, operands, refused, rows};
-use crate::ast::{Number, Operand, Statement};
+use ptx::ast::{Number, Operand, Statement};
 
 fn number(text: &str) -> Number {
     operands(&format!("mov.b64 %rd1, {text};"), |operands| match operands {

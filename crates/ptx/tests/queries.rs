@@ -1,12 +1,10 @@
 //! What tools ask of a tree: a small file of LLVM's, and pieces of nvcc's.
 
-use crate::ast::{Function, Instruction, Module, Operand, Space, Statement};
-use crate::location::{FileName, Place, SourceFrame};
-use crate::token::{PieceKind, pieces};
-use crate::{Outline, Source, parse};
+use ptx::ast::{Function, Instruction, Module, Operand, Space, Statement};
 use proptest::prelude::*;
+use ptx::{FileName, Outline, PieceKind, Place, Source, SourceFrame, parse, pieces};
 
-const SUMS: &str = include_str!("../../tests/fixtures/ptx/sums.ptx");
+const SUMS: &str = include_str!("fixtures/ptx/sums.ptx");
 
 fn function<'m, 'a>(module: &'m Module<'a>, name: &str) -> &'m Function<'a> {
     let mut functions = module.functions.iter();
@@ -175,7 +173,7 @@ proptest! {
         let names: Vec<_> = outline.entries().map(|entry| entry.name.to_owned()).collect();
         for name in names {
             let _ = outline.entry(&name);
-            let _ = crate::extract(&outline, &name, crate::extract::SourceLines::Drop);
+            let _ = ptx::extract(&outline, &name, ptx::extract::SourceLines::Drop);
         }
         let _ = outline.header();
     }

@@ -1,8 +1,8 @@
 //! The module's scope: headers, variables, functions.
 
 use super::{HEAD, module};
-use crate::ast::{Init, Linkage, Module, Number, Space, Statement, Variable};
-use crate::parse;
+use ptx::ast::{Init, Linkage, Module, Number, Space, Statement, Variable};
+use ptx::parse;
 
 /// A plain variable, for the tests to change.
 fn variable<'a>(space: Space, ty: &'a str, name: &'a str) -> Variable<'a> {

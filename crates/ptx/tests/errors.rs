@@ -1,7 +1,7 @@
 //! The error messages for texts that are not PTX.
 
 use super::{refused, rows};
-use crate::parse;
+use ptx::parse;
 
 /// An error's display, its first line without the module's head.
 fn display(text: &str) -> String {

@@ -1,7 +1,9 @@
+//! The parser, and what tools ask of its trees.
+
 #![allow(clippy::unwrap_used)]
 
-use super::ast::{Module, Operand, Statement};
-use super::{ParseError, Source, parse};
+use ptx::ast::{Module, Operand, Statement};
+use ptx::{ParseError, Source, parse};
 
 mod compilers;
 mod constants;

@@ -1,7 +1,7 @@
 //! What an opcode and its modifiers say: its class, and which operands an instruction writes and reads.
 
 use super::{module, rows};
-use crate::opcode::{OPCODES, Opcode, class};
+use ptx::opcode::{Opcode, all, class};
 
 const CLASSES: &str = "
 add.s32 => Some(Integer)
@@ -42,7 +42,7 @@ call f, (argument); => () from (f argument)
 
 #[test]
 fn rows_are_in_order_so_that_they_are_found() {
-    assert!(OPCODES.is_sorted_by(|one, next| one.name < next.name));
+    assert!(all().is_sorted_by(|one, next| one.name < next.name));
     assert_eq!(Opcode::of("shfl.sync.bfly.b32").unwrap().since, (3, 0));
     assert_eq!(Opcode::of("warp"), None);
 }

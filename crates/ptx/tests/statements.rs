@@ -1,7 +1,7 @@
 //! Labels, instructions, operands.
 
 use super::{HEAD, body, operands, rows};
-use crate::ast::{Guard, Instruction, Linkage, Loc, Operand, Space, Span, Statement, Variable};
+use ptx::ast::{Guard, Instruction, Linkage, Loc, Operand, Space, Span, Statement, Variable};
 
 const OPERANDS: &str = r#"
 ret => []

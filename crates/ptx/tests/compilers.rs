@@ -1,15 +1,15 @@
 //! Real modules, of LLVM and of nvcc. Beside each fixture lies what it was compiled from, with the command
 //! in its first lines. Paths are cut to file names, and the sections of debug.ptx to their first lines.
 
-use crate::ast::{Init, Linkage, Module, Number, Operand, Space, Statement, Variable};
-use crate::parse;
+use ptx::ast::{Init, Linkage, Module, Number, Operand, Space, Statement, Variable};
+use ptx::parse;
 
-pub(super) const LLVM: &str = include_str!("../../tests/fixtures/ptx/llvm.ptx");
-pub(super) const CALLS: &str = include_str!("../../tests/fixtures/ptx/calls.ptx");
-pub(super) const MEMORY: &str = include_str!("../../tests/fixtures/ptx/memory.ptx");
-pub(super) const ASYNC: &str = include_str!("../../tests/fixtures/ptx/async.ptx");
-pub(super) const BULK: &str = include_str!("../../tests/fixtures/ptx/bulk.ptx");
-pub(super) const DEBUG: &str = include_str!("../../tests/fixtures/ptx/debug.ptx");
+pub(super) const LLVM: &str = include_str!("fixtures/ptx/llvm.ptx");
+pub(super) const CALLS: &str = include_str!("fixtures/ptx/calls.ptx");
+pub(super) const MEMORY: &str = include_str!("fixtures/ptx/memory.ptx");
+pub(super) const ASYNC: &str = include_str!("fixtures/ptx/async.ptx");
+pub(super) const BULK: &str = include_str!("fixtures/ptx/bulk.ptx");
+pub(super) const DEBUG: &str = include_str!("fixtures/ptx/debug.ptx");
 pub(super) const ALL: [&str; 6] = [LLVM, CALLS, MEMORY, ASYNC, BULK, DEBUG];
 
 fn read(text: &str) -> Module<'_> {
