@@ -210,7 +210,7 @@ fn a_build_script_watches_sources_only() {
     example.pop();
     example.pop();
     let example = example.join("examples/build");
-    assert!(example.is_file(), "{} is built by `cargo test -p cuda_builder`", example.display());
+    assert!(example.is_file(), "{} is built by `cargo test -p cuda_builder-tests`", example.display());
     // As of a package of this workspace, so that the build finds the `core` of the other ones.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let out = target.join("debug/build/watched/out");
