@@ -1,7 +1,7 @@
 //! What tools ask of a tree: a small file of LLVM's, and pieces of nvcc's.
 
-use ptx::ast::{Function, Instruction, Module, Operand, Space, Statement};
 use proptest::prelude::*;
+use ptx::ast::{Function, Instruction, Module, Operand, Space, Statement};
 use ptx::{FileName, Outline, PieceKind, Place, Source, SourceFrame, parse, pieces};
 
 const SUMS: &str = include_str!("fixtures/ptx/sums.ptx");

@@ -4,7 +4,7 @@
 //! to Nsight Compute's counts on an H100 for 663 patterns of addresses and lanes, and reproduce each of them exactly.
 //! The patterns and counts are in the crate's fixture `ncu/patterns.txt`.
 
-use crate::regs::{HALF, ALL, LANES, lanes};
+use crate::regs::{ALL, HALF, LANES, lanes};
 use crate::vectors::{Steps, Vectors};
 
 /// Bytes of a sector, the unit that global memory moves in.

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use simt::counters::{Counters, METRICS, Value};
-use simt::observe::{Access, AccessKind, BarrierArrival, Observer, Site, WarpId};
-use simt::{Function, Launch, Machine};
 use ptx::ast::Space;
 use simt::Module;
+use simt::counters::{Counters, METRICS, Value};
+use simt::observe::{Access, AccessKind, BarrierArrival, Observer, Site, WarpId};
 use simt::regs::LANES;
+use simt::{Function, Launch, Machine};
 
 /// The counts of an H100, by pattern of addresses.
 const PATTERNS: &str = include_str!("fixtures/ncu/patterns.txt");

@@ -81,7 +81,8 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
         instructions: section.instructions.iter().copied().filter(is_own).collect(),
         ..*section
     };
-    let sections: Vec<_> = sections.iter().map(own).enumerate().filter(|(_, own)| !own.instructions.is_empty()).collect();
+    let sections: Vec<_> =
+        sections.iter().map(own).enumerate().filter(|(_, own)| !own.instructions.is_empty()).collect();
     let count = row.opcodes();
     // In an order that meets each word early: those whose words are all known to be run need no decoding.
     let stride = [7919, 104_729, 1_299_709].into_iter().find(|prime| !count.is_multiple_of(*prime)).unwrap_or(1);

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::words::Word;
 use super::{GlobalMemory, LocalMemory};
-use crate::regs::{HALF, ALL, LANES, Lanes64, lanes as lanes_of};
+use crate::regs::{ALL, HALF, LANES, Lanes64, lanes as lanes_of};
 use crate::vectors::{Pattern, Vectors};
 
 /// The lanes of an access and their addresses.

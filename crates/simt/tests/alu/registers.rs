@@ -83,15 +83,14 @@ impl State {
         // Each register has a row with 8 bytes a lane; the first row says which lanes run.
         let mut rows = vec![std::array::from_fn(|lane| u64::from(mask >> lane & 1))];
         let (mut loads, mut stores) = (String::new(), String::new());
-        let names = FILES.iter().flat_map(|(letters, ty, count)| (0..*count).map(move |at| (format!("{letters}{at}"), ty)));
+        let names =
+            FILES.iter().flat_map(|(letters, ty, count)| (0..*count).map(move |at| (format!("{letters}{at}"), ty)));
         for (name, ty) in names.clone() {
             let at = format!("[%address+{}]", rows.len() * 8 * LANES);
             rows.push(self.0.get(&name).copied().unwrap_or_default());
             let _ = match *ty {
-                "pred" => write!(
-                    loads,
-                    "ld.global.u32 %word, {at};\nsetp.ne.u32 %{name}, %word, 0;\n"
-                ).and_then(|()| write!(stores, "selp.u32 %word, 1, 0, %{name};\nst.global.u32 {at}, %word;\n")),
+                "pred" => write!(loads, "ld.global.u32 %word, {at};\nsetp.ne.u32 %{name}, %word, 0;\n")
+                    .and_then(|()| write!(stores, "selp.u32 %word, 1, 0, %{name};\nst.global.u32 {at}, %word;\n")),
                 ty => writeln!(loads, "ld.global.{ty} %{name}, {at};")
                     .and_then(|()| writeln!(stores, "st.global.{ty} {at}, %{name};")),
             };

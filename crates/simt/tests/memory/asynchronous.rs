@@ -2,9 +2,7 @@
 
 use super::{PARAMS, bytes, fault, machine, outcome, outcome_of, text};
 use simt::memory::AccessProblem;
-use simt::{
-    Arg, Config, FaultKind, Launch, LaunchError, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap,
-};
+use simt::{Arg, Config, FaultKind, Launch, LaunchError, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap};
 
 const BARRIER: &str = ".shared .align 8 .b64 bar;\n.shared .align 128 .b8 tile[4096];";
 

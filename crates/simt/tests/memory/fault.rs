@@ -1,9 +1,9 @@
 //! Accesses that may not be.
 
 use super::{fault, launch, machine, outcome_of, text};
+use ptx::ast::Space;
 use simt::memory::{AccessProblem, CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use simt::{Buffer, Fault, FaultKind, LaunchError};
-use ptx::ast::Space;
 
 fn access(fault: &Fault) -> (&simt::memory::AccessFault, &str) {
     match &fault.kind {

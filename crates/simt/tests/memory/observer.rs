@@ -1,10 +1,10 @@
 //! What an observer is told: one access for each instruction and space.
 
 use super::{HEAD, PARAMS, machine, text};
+use ptx::ast::Space;
 use simt::memory::SHARED_WINDOW;
 use simt::observe::{Access, AccessKind, Observer, Site, WarpId};
 use simt::{Buffer, Launch, Module};
-use ptx::ast::Space;
 
 /// Space, kind, bytes for each lane, mask, and addresses, those of absent lanes being 0.
 type Event = (Space, AccessKind, u32, u32, [u64; 32]);
