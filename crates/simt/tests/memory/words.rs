@@ -5,9 +5,9 @@ use std::thread::scope;
 
 #[allow(dead_code, reason = "loads and stores use the rest")]
 #[path = "../../src/memory/words.rs"]
-mod words;
+mod accesses;
 
-use words::Word;
+use accesses::Word;
 
 /// Each thread has a part of a word of its own and reads the whole. Miri (`cargo +nightly miri test -p simt-tests words`)
 /// also reports any race of accesses of different sizes.
