@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use host::{KERNELS, Ptx};
 use ptx::ast::{Function, Instruction, Module, Number, Operand, Space};
 use toolkit::access::{self, Kind};
-use toolkit::{Found, Tool, ptxas};
+use toolkit::{Tool, Usage, ptxas};
 
 /// The GPUs that every kernel is assembled for: Turing, Ampere, Hopper, Blackwell.
 const ARCHITECTURES: [((u32, u32), &str); 4] =
@@ -30,8 +30,15 @@ fn all() -> impl Iterator<Item = &'static Function<'static>> {
     MODULES.iter().flat_map(|(_, module)| entries(module))
 }
 
-fn assembler() -> Found {
-    toolkit::find(Tool::Ptxas).unwrap_or_else(|error| panic!("{error}"))
+/// What `ptxas` says of the kernels of a module on one of the [`ARCHITECTURES`]. It takes seconds, once for all tests.
+pub fn usages(own: &Ptx, arch: &str) -> &'static BTreeMap<String, Usage> {
+    static KNOWN: [[OnceLock<BTreeMap<String, Usage>>; 4]; 2] = [const { [const { OnceLock::new() }; 4] }; 2];
+    let module = KERNELS.modules.iter().position(|module| module.capability == own.capability).unwrap();
+    let known = &KNOWN[module][ARCHITECTURES.iter().position(|(_, name)| *name == arch).unwrap()];
+    known.get_or_init(|| {
+        let assembler = toolkit::find(Tool::Ptxas).unwrap_or_else(|error| panic!("{error}"));
+        ptxas::usages(&assembler, own.text, arch).unwrap_or_else(|failure| panic!("{failure}"))
+    })
 }
 
 /// A kernel, of the oldest architecture.
@@ -56,11 +63,10 @@ fn is_barrier(instruction: &Instruction<'_>) -> bool {
 
 #[test]
 fn every_kernel_assembles_without_spills() {
-    let assembler = assembler();
     for (own, module) in &*MODULES {
         let runs = ARCHITECTURES.iter().filter(|(newer, _)| *newer >= own.capability);
         for (_, arch) in runs {
-            let usages = ptxas::usages(&assembler, own.text, arch).unwrap_or_else(|failure| panic!("{failure}"));
+            let usages = usages(own, arch);
             for entry in entries(module) {
                 let usage = usages.get(entry.name).unwrap_or_else(|| panic!("ptxas says nothing of {}", entry.name));
                 assert!(usage.registers > 0, "{} for {arch}: {usage:?}", entry.name);

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::common::program::{all_refused, alone, assert_has, has, not_tested, on, on_driver, right};
+use crate::kernels::usages;
 use analysis::occupancy::{self, EntryOccupancy, check};
 use host::launch::Launch;
 use host::{KERNELS, Options, ladders};
@@ -191,11 +192,10 @@ fn without_ptxas_it_is_said_how_to_get_it() {
 /// What an entry takes alone is what it takes among all of them, and the shared memory is what its rung says.
 #[test]
 fn each_entry_is_assembled_alone() {
-    let Ok(ptxas) = toolkit::find(Tool::Ptxas) else {
-        return not_tested("no ptxas");
-    };
-    let text = KERNELS.newest_for(Some((9, 0))).unwrap().text;
-    let whole = toolkit::ptxas::usages(&ptxas, text, "sm_90").unwrap();
+    if !has(Tool::Ptxas) {
+        return;
+    }
+    let whole = usages(KERNELS.newest_for(Some((9, 0))).unwrap(), "sm_90");
     for ladder in ladders() {
         let problem = ladder.problem(&Options::default()).unwrap();
         for rung in ladder.rungs {

@@ -49,6 +49,11 @@ impl Workspace {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new");
         let copy = Self { root: folder.join("ladder"), target: folder.join("target") };
         synchronize(original, &copy.root);
+        // The device's `core` and the macros' dependencies are the original's too.
+        let (from, to) = (copy.shared().join("cuda-builder"), copy.target.join("cuda-builder"));
+        if !to.exists() {
+            take_over(&from, &to);
+        }
         copy.edit("kernels-gpu/src/lib.rs", |text| without(text, &LEFT_OUT));
         copy.edit("host/src/ladders/mod.rs", |text| without(text, &LEFT_OUT));
         // One architecture is enough: the kernels are compiled twice here.
@@ -75,6 +80,11 @@ impl Workspace {
             .unwrap()
     }
 
+    /// The target folder of the original.
+    fn shared(&self) -> &Path {
+        Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
+    }
+
     /// The names of the workspace's crates.
     fn members(&self) -> Vec<String> {
         let manifest = fs::read_to_string(self.root.join("Cargo.toml")).unwrap();
@@ -94,7 +104,6 @@ impl Workspace {
     /// compiled with another number of codegen units, because cargo would otherwise take them for the original's, which
     /// have the same names and places in their workspace, and write over those.
     fn build(&self) -> Output {
-        let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
         let mut cargo = Command::new(env!("CARGO"));
         cargo
             .args(["build", "--quiet", "--bin", "ladder"])
@@ -106,7 +115,7 @@ impl Workspace {
             }))
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)
-            .env("CARGO_BUILD_BUILD_DIR", shared);
+            .env("CARGO_BUILD_BUILD_DIR", self.shared());
         cargo.output().unwrap()
     }
 
@@ -159,6 +168,28 @@ fn synchronize(original: &Path, copy: &Path) {
             synchronize(&from, &to);
         } else if fs::read(&from).unwrap() != fs::read(&to).unwrap_or_default() {
             fs::copy(&from, &to).unwrap();
+        }
+    }
+}
+
+/// Copies what cargo has compiled of other people's crates for the device, with the files' times, by which cargo goes.
+fn take_over(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).into_iter().flatten() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let to = to.join(&name);
+        // This workspace's own, and other architectures and profiles.
+        let left_out = ["kernels", "cuda_std", "device", "debug", "sm_80", "sm_90", "sm_100"];
+        if left_out.iter().any(|part| name.contains(part)) {
+            continue;
+        }
+        if entry.file_type().unwrap().is_dir() {
+            take_over(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), &to).unwrap();
+            let time = entry.metadata().unwrap().modified().unwrap();
+            fs::File::options().write(true).open(&to).unwrap().set_modified(time).unwrap();
         }
     }
 }

@@ -27,8 +27,6 @@ mod outline;
 mod query;
 mod source;
 mod statement;
-#[cfg(test)]
-mod tests;
 mod token;
 
 pub use error::ParseError;

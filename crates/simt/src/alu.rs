@@ -13,8 +13,6 @@ pub mod int;
 pub(crate) mod lanes;
 pub mod logic;
 pub mod modifiers;
-#[cfg(test)]
-mod tests;
 pub mod video;
 
 use crate::regs::R64;

@@ -156,6 +156,12 @@ impl Counters {
         }
     }
 
+    /// The same by each of the host's instruction sets that count on their own, for tests.
+    #[doc(hidden)]
+    pub fn of_each_instruction_set(function: &Function) -> Vec<Self> {
+        host_simd::versions().iter().map(|simd| Self { simd, ..Self::new(function) }).collect()
+    }
+
     /// Every metric, in the order of [`METRICS`].
     pub fn metrics(&self) -> Vec<Metric> {
         let totals = self.totals();
@@ -332,6 +338,3 @@ impl Events {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

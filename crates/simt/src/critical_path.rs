@@ -359,6 +359,3 @@ impl Observer for CriticalPath {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -39,8 +39,6 @@ mod names;
 pub mod observe;
 pub mod regs;
 pub mod run;
-#[cfg(test)]
-mod tests;
 mod traffic;
 mod vectors;
 pub mod warp;

@@ -18,8 +18,6 @@ pub mod local;
 pub mod mbarrier;
 pub(crate) mod storage;
 pub mod tensor;
-#[cfg(test)]
-mod tests;
 pub mod texture;
 pub(crate) mod words;
 

@@ -67,6 +67,3 @@ pub(crate) fn list(names: &[String]) -> String {
         _ => names.join(", "),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -89,6 +89,8 @@ pub struct Guard {
 
 /// Threads in a warp.
 pub const LANES: usize = 32;
+/// Lanes of half a warp: what a row of a block that is 16 threads wide has.
+pub const HALF: usize = LANES / 2;
 /// All lanes.
 pub const ALL: u32 = u32::MAX;
 

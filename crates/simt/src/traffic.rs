@@ -4,8 +4,8 @@
 //! to Nsight Compute's counts on an H100 for 663 patterns of addresses and lanes, and reproduce each of them exactly.
 //! The patterns and counts are in the crate's fixture `ncu/patterns.txt`.
 
-use crate::regs::{ALL, LANES, lanes};
-use crate::vectors::{HALF, Steps, Vectors};
+use crate::regs::{ALL, HALF, LANES, lanes};
+use crate::vectors::{Steps, Vectors};
 
 /// Bytes of a sector, the unit that global memory moves in.
 pub(crate) const SECTOR: u64 = 32;

@@ -7,10 +7,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx2::Avx2;
 
-use crate::regs::{LANES, Lanes64};
-
-/// Lanes of half a warp: what a row of a block that is 16 threads wide has.
-pub(crate) const HALF: usize = LANES / 2;
+use crate::regs::{HALF, LANES, Lanes64};
 
 /// How the addresses of half a warp's lanes follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,13 +1,19 @@
 //! The `simt` program: what it prints, and how it answers mistakes.
 
 use std::ffi::OsString;
-use std::process::Command;
 
+mod arguments;
 mod launches;
 mod mistakes;
+mod numbers;
+#[path = "../src/cli/spec.rs"]
+mod spec;
+#[allow(dead_code, reason = "what prints buffers is tested by the program")]
+#[path = "../src/cli/values.rs"]
+mod values;
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cli/small.ptx");
-const VARIABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cli/variables.ptx");
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/cli/small.ptx");
+const VARIABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/cli/variables.ptx");
 
 struct Ended {
     code: u8,
@@ -120,7 +126,7 @@ fn buffers_are_read_from_files_and_saved_to_them() {
 
 #[test]
 fn below_a_fault_stand_the_functions_that_were_inlined() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/faults/inlined.ptx");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/faults/inlined.ptx");
     let mut args = vec!["run", file];
     args.extend("--entry _Z7inlinedPi --grid 1 --block 32 --arg i32[8]".split(' '));
     let ended = simt(&args);
@@ -172,22 +178,10 @@ fn names_are_shown_as_the_source_has_them() {
     insta::assert_snapshot!(ended.out);
 }
 
-#[test]
-fn the_process_ends_with_the_code() {
-    let program = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_simt")).args(args).output().unwrap();
-    let fault = program(&["run", FILE, "--entry", "fill", "--grid", "1", "--block", "2", "--arg", "u32[1]"]);
-    assert_eq!(fault.status.code(), Some(1));
-    assert!(fault.stdout.is_empty());
-    let help = program(&["run", "--help"]);
-    assert_eq!(help.status.code(), Some(0));
-    assert!(String::from_utf8(help.stdout).unwrap().contains("SplitMix64"));
-    assert_eq!(program(&[]).status.code(), Some(2));
-}
-
 /// The README's commands of the program `simt` do what it says, on files that are there.
 #[test]
 fn the_commands_of_the_readme_run() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
     let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
     let text = readme.replace("\\\n", " ");
     let commands: Vec<&str> =
@@ -219,7 +213,7 @@ fn orders_and_time_limits() {
 
 #[test]
 fn what_kernels_print_is_printed() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/runtime.ptx");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/runtime.ptx");
     let line = "--entry printed --grid 1 --block 7 --cooperative --arg u32[64] u32[64] --print 0:7";
     let ended = run_file(file, line);
     // Lane after lane, where the warp's lanes print together.

@@ -2,13 +2,25 @@
 
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
+// A few private files of the crate are tested by themselves, included by their paths; they see these as in the crate.
+use simt::regs;
+
+mod alu;
 mod cli;
+mod counters;
+mod critical_path;
 mod faults;
 mod flow;
+mod instance;
+mod machine;
 mod matrix;
+mod memory;
+mod names;
 mod observers;
+mod printf;
 mod programs;
 mod ptxas;
+mod reconvergence;
 mod refused;
 mod runtime;
 mod textures;

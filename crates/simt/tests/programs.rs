@@ -27,7 +27,7 @@ struct Program {
 }
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("programs")
 }
 
 /// The kernels of all sources.

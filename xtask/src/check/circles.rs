@@ -29,6 +29,10 @@ pub(super) fn in_workspace(root: &Path) -> Result<Vec<String>> {
     let mut errors = Vec::new();
     for member in members(&manifest) {
         let source = root.join(&member).join("src");
+        if !source.is_dir() {
+            // A package of tests.
+            continue;
+        }
         let mut files = Vec::new();
         collect(&source, &mut Vec::new(), &mut files)?;
         let circles = circles(&graph(&files)).into_iter();

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
-use std::{iter, thread};
+use std::{io::ErrorKind, iter, process, thread};
 
 use crate::compile::{hash, io, read, write};
 use crate::error::CudaBuilderError;
@@ -50,11 +50,11 @@ impl Store {
             used.map_err(io(&folder))?;
         } else {
             let _ = fs::remove_dir_all(&folder);
-            let new = tempfile::tempdir_in(&self.0).map_err(io(&self.0))?;
-            write(&new.path().join(INPUT), &input)?;
-            optimize(&new.path().join("optimized.ll"))?;
+            let new = NewFolder::within(&self.0)?;
+            write(&new.0.join(INPUT), &input)?;
+            optimize(&new.0.join("optimized.ll"))?;
             // Another build may have been faster.
-            if let Err(error) = fs::rename(new.path(), &folder)
+            if let Err(error) = fs::rename(&new.0, &folder)
                 && !is_kept()
             {
                 return Err(io(&folder)(error));
@@ -86,11 +86,36 @@ impl Part {
     ) -> Result<String, CudaBuilderError> {
         let path = self.folder.join(name);
         if !path.is_file() {
-            let new = tempfile::NamedTempFile::new_in(&self.folder).map_err(io(&self.folder))?;
-            generate(new.path())?;
-            new.persist(&path).map_err(|error| io(&path)(error.error))?;
+            let new = NewFolder::within(&self.folder)?;
+            let made = new.0.join(name);
+            generate(&made)?;
+            fs::rename(made, &path).map_err(io(&path))?;
         }
         read(&path)
+    }
+}
+
+/// A folder of this build alone, for what is not ready. It goes when this is dropped. (The crate `tempfile` would be
+/// compiled twice, as cargo gives build scripts other features of what it uses than programs.)
+struct NewFolder(PathBuf);
+
+impl NewFolder {
+    fn within(folder: &Path) -> Result<Self, CudaBuilderError> {
+        let mut number = 0;
+        loop {
+            let new = folder.join(format!("new-{}-{number}", process::id()));
+            match fs::create_dir(&new) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                made => return made.map(|()| Self(new)).map_err(io(folder)),
+            }
+        }
+    }
+}
+
+impl Drop for NewFolder {
+    fn drop(&mut self) {
+        // It was moved, or its build has failed and says so.
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a build makes of kernels, and what it refuses.
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use crate::common::{assert_has, entry, krate, ptx, refused};
 use cuda_builder::{CudaBuilder, CudaBuilderError, EmitOption, NvvmArch};
@@ -71,29 +72,32 @@ pub unsafe fn bounded(out: *mut u32) {
 }
 "#;
 
+/// The PTX of [`SHARED`], which is built once.
+static SHARED_PTX: LazyLock<String> = LazyLock::new(|| ptx("shared_kernels", NvvmArch::default(), SHARED));
+
 #[test]
 fn shared_statics_are_accessed_as_shared_memory() {
-    let ptx = ptx("shared_kernels", NvvmArch::default(), SHARED);
+    let ptx = &*SHARED_PTX;
 
     for kernel in ["reverse_a", "reverse_b", "reverse_dynamic", "broadcast"] {
-        let text = entry(&ptx, kernel);
+        let text = entry(ptx, kernel);
         assert_has(text, &["st.shared.b32", "ld.shared.b32"]);
     }
     let dynamic = ".extern .shared .align 16 .b8 _Zcuda_std_dyn_shared[]";
-    assert_has(&ptx, &[".shared .align 4 .b8", "4BOTH[256]", dynamic]);
-    assert_eq!(generic_accesses(&ptx), [""; 0]);
+    assert_has(ptx, &[".shared .align 4 .b8", "4BOTH[256]", dynamic]);
+    assert_eq!(generic_accesses(ptx), [""; 0]);
 }
 
 #[test]
 fn ptx_has_bounds_lines_and_the_lowest_version() {
-    let ptx = ptx("bounded_kernels", NvvmArch::default(), SHARED);
+    let ptx = &*SHARED_PTX;
 
-    let text = entry(&ptx, "bounded");
+    let text = entry(ptx, "bounded");
     assert_has(text, &[".maxntid 128", ".minnctapersm 2"]);
     assert!(!text.contains("launch_bounds"), "{text}");
-    assert!(!entry(&ptx, "broadcast").contains(".maxntid"), "{ptx}");
+    assert!(!entry(ptx, "broadcast").contains(".maxntid"), "{ptx}");
 
-    assert!(ptx.contains("bounded_kernels/src/lib.rs\""), "{ptx}");
+    assert!(ptx.contains("shared_kernels/src/lib.rs\""), "{ptx}");
     assert!(text.contains("\t.loc\t"), "{text}");
     assert!(!ptx.contains(".section"), "line tables only: {ptx}");
 
@@ -210,7 +214,7 @@ fn a_build_script_watches_sources_only() {
     example.pop();
     example.pop();
     let example = example.join("examples/build");
-    assert!(example.is_file(), "{} is built by `cargo test -p cuda_builder`", example.display());
+    assert!(example.is_file(), "{} is built by `cargo test -p cuda_builder-tests`", example.display());
     // As of a package of this workspace, so that the build finds the `core` of the other ones.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let out = target.join("debug/build/watched/out");

@@ -1,6 +1,6 @@
 //! Writes docs/ptx-support.md: for each instruction of the PTX ISA, the forms that are run.
 //!
-//! `cargo run -p simt-ptx --example ptx_support > docs/ptx-support.md`
+//! `cargo run -p simt-tests --example ptx_support > docs/ptx-support.md`
 //!
 //! Nothing is decided here: samples of each form go through the decoder.
 
@@ -76,6 +76,13 @@ type Found = HashMap<(usize, &'static str), Running>;
 
 fn explore(row: &Row, sections: &[Section]) -> Found {
     let mut found = Found::new();
+    let is_own = |name: &&str| name.split('.').next() == Some(row.name);
+    let own = |section: &Section| Section {
+        instructions: section.instructions.iter().copied().filter(is_own).collect(),
+        ..*section
+    };
+    let sections: Vec<_> =
+        sections.iter().map(own).enumerate().filter(|(_, own)| !own.instructions.is_empty()).collect();
     let count = row.opcodes();
     // In an order that meets each word early: those whose words are all known to be run need no decoding.
     let stride = [7919, 104_729, 1_299_709].into_iter().find(|prime| !count.is_multiple_of(*prime)).unwrap_or(1);
@@ -84,16 +91,16 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
     for (at, number) in numbers.enumerate() {
         let modifiers = row.modifiers(number);
         let words: Vec<&str> = [row.name].into_iter().chain(modifiers.iter().copied().flatten()).collect();
-        for (section, of) in sections.iter().enumerate() {
+        for (section, of) in &sections {
             let Some(name) = of.instruction(&words) else {
                 continue;
             };
-            let known = found.entry((section, name)).or_default();
+            let known = found.entry((*section, name)).or_default();
             known.slots.resize(modifiers.len(), BTreeSet::new());
             let choice = row.choices(number);
             let is_new = !known.is_run || choice.iter().zip(&known.slots).any(|(own, known)| !known.contains(own));
             if is_new {
-                waiting.push(((section, name), choice, row.sample(&modifiers)));
+                waiting.push(((*section, name), choice, row.sample(&modifiers)));
             }
         }
         if waiting.len() >= AT_ONCE || at + 1 == count {

@@ -5,7 +5,7 @@ fn the_document_is_what_the_decoder_says() {
     let written = include_str!("../../../../docs/ptx-support.md");
     let now = document();
     let differs = now.lines().zip(written.lines()).find(|(now, then)| now != then);
-    let how = "cargo run -p simt-ptx --example ptx_support > docs/ptx-support.md";
+    let how = "cargo run -p simt-tests --example ptx_support > docs/ptx-support.md";
     assert!(now == written, "{differs:?}: write it again with `{how}`");
 }
 

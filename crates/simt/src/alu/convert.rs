@@ -128,6 +128,3 @@ fn resize(values: &mut [u32; LANES], from: &[u32; LANES], (shift, signed): (u8, 
 }
 
 const _: () = assert!(size_of::<Convert>() <= 24);
-
-#[cfg(test)]
-mod tests;

@@ -218,6 +218,3 @@ fn test<const EXPONENT: u32, const MANTISSA: u32>(op: Test, bits: u64) -> bool {
         Test::Subnormal => subnormal,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -107,6 +107,3 @@ fn fill_of(text: &str) -> Result<BufferInit, String> {
         _ => Err(unknown()),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -160,7 +160,7 @@ fn collect<const N: usize>(count: usize, value: impl Fn(u64) -> [u8; N]) -> Vec<
 
 /// Output `index` of SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators",
 /// 2014) with this seed.
-fn output(seed: u64, index: u64) -> u64 {
+pub(super) fn output(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -224,6 +224,3 @@ macro_rules! floats {
     };
 }
 floats!(f16, 11, f16::from_f64; f32, 24, |value: f64| value as f32; f64, 53, |value: f64| value);
-
-#[cfg(test)]
-mod tests;

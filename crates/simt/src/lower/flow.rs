@@ -152,6 +152,3 @@ fn targets(op: &Op) -> &[u32] {
 fn is_end(op: &Op) -> bool {
     matches!(op, Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap)
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,8 +8,8 @@ use super::storage::{AnyAllocation, Lanes, Local, OneAllocation, ReadOnly, Stora
 use super::words::prefetch_word;
 use super::{AccessFault, AccessProblem, Env, PLACES, Recent, WINDOW_BYTES};
 use crate::observe::{Access, AccessKind};
-use crate::regs::{ALL, LANES, Lanes64, Regs, lanes as lanes_of};
-use crate::vectors::{HALF, Pattern, Portable, Vectors};
+use crate::regs::{ALL, HALF, LANES, Lanes64, Regs, lanes as lanes_of};
+use crate::vectors::{Pattern, Portable, Vectors};
 
 /// The properties of an instruction's access to memory.
 #[derive(Debug, Clone, Copy)]

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicU64;
 
 use super::words::Word;
 use super::{GlobalMemory, LocalMemory};
-use crate::regs::{ALL, LANES, Lanes64, lanes as lanes_of};
-use crate::vectors::{HALF, Pattern, Vectors};
+use crate::regs::{ALL, HALF, LANES, Lanes64, lanes as lanes_of};
+use crate::vectors::{Pattern, Vectors};
 
 /// The lanes of an access and their addresses.
 pub(crate) struct Lanes<'a> {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
 
-use crate::vectors::HALF;
+use crate::regs::HALF;
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("device memory is little-endian, and is viewed as the host's own integers");
@@ -142,6 +142,3 @@ word!(u8, i8);
 word!(u16, i16);
 word!(u32, i32);
 word!(u64, i64);
-
-#[cfg(test)]
-mod tests;

@@ -273,6 +273,3 @@ impl Machine {
         bank
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -343,6 +343,3 @@ impl Machine {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

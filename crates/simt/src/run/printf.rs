@@ -254,6 +254,3 @@ impl Printed {
         messages.into_values().flatten().flatten().collect()
     }
 }
-
-#[cfg(test)]
-mod tests;

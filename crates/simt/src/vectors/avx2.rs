@@ -6,8 +6,8 @@ use std::arch::x86_64::{
     _mm256_sllv_epi64, _mm256_srl_epi64, _mm256_srli_epi64, _mm256_sub_epi64, _mm256_testz_si256, _mm256_xor_si256,
 };
 
-use super::{HALF, Pattern, Steps, Vectors};
-use crate::regs::{LANES, Lanes64};
+use super::{Pattern, Steps, Vectors};
+use crate::regs::{HALF, LANES, Lanes64};
 
 /// Used by functions that are compiled for AVX2 only, and are called only where the CPU has it.
 pub(crate) struct Avx2;

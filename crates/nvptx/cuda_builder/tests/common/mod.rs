@@ -7,7 +7,7 @@ use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 /// Writes a crate with this library under the target folder, where builds share one compiled `core`.
 pub fn krate(name: &str, source: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     std::fs::create_dir_all(folder.join("src")).unwrap();
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\

@@ -104,6 +104,3 @@ impl Fp8 {
         regs.set32(self.to, mask, &values);
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -311,6 +311,3 @@ pub(in crate::alu) fn add_to_odd(a: f64, b: f64) -> f64 {
     }
     f64::from_bits(if error.is_sign_negative() == sum.is_sign_negative() { bits + 1 } else { bits - 1 })
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,150 @@
+//! Entries cut out of a module.
+
+use ptx::extract::{SourceLines, extract};
+use ptx::{Outline, parse};
+
+const MODULE: &str = r#"// cuda_builder: not PTX
+.version 7.8
+.target sm_90, texmode_independent
+.address_size 64
+	/* .entry hidden() { */ // }
+.file 1 "/a } // b/k;.rs", 123, 45
+.extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 values)
+;
+.func (.param .b32 result) square (.param .b32 x)
+;
+.extern .shared .align 16 .b8 dynamic[];
+.const .align 4 .b8 table[8] = {1, 2, 3, 4};
+.visible .const .align 4 .b8 other_table[8];
+.global .align 1 .b8 format[5] = {37, 100, 10, 0};
+.global .align 8 .u64 pointer = format;
+.visible .global .u32 counter;
+.weak .global .align 4 .f32 unused = 0f3F800000;
+.pragma "nounroll }";
+.visible .entry plain(.param .u64 p)
+.maxntid 128, 1, 1
+.minnctapersm 2
+{
+	.reg .b32 %r<2>;
+	.shared .align 4 .b8 tile[16];
+$L_table:
+	.loc	1 20 3                          // k.rs:20:3
+	ld.const.u32 %r1, [other_table+4]; // table, square(
+	{ .reg .b32 t; mov.b32 t, %r1; }
+	.loc	1 21 3, function_name $L__info, inlined_at 1 20 3
+	ret;
+}
+.visible .entry calls(
+	.param .u64 p
+)
+{
+	call.uni (r), square, (x);
+	mov.u64 %rd1, dynamic;
+	ret;
+}
+.func (.param .b32 result) square (.param .b32 x)
+{
+	ld.const.u32 %r1, [table];
+	ret;
+}
+.entry prints() { mov.u64 %rd1, pointer; call.uni (r), vprintf, (a, b); ret; }
+.entry counts() { atom.global.add.u32 %r1, [counter], 1; ret; }
+.entry resets() { st.global.u32 [counter], 0; ret; }
+.section .debug_str
+{
+$L__info: .b8 99 // {
+}
+"#;
+
+fn cut(entry: &str, lines: SourceLines) -> Option<String> {
+    extract(&Outline::new(MODULE), entry, lines)
+}
+
+/// The module-scope names of this file that a text has.
+fn names(text: &str) -> Vec<&'static str> {
+    const ALL: &str = "vprintf square dynamic table other_table format pointer counter unused plain \
+                       calls prints counts resets";
+    let module = parse(text).unwrap();
+    let declared = |name: &&str| {
+        module.functions.iter().any(|own| own.name == *name) || module.variables.iter().any(|own| own.name == *name)
+    };
+    ALL.split_whitespace().filter(declared).collect()
+}
+
+#[test]
+fn an_entry_takes_what_it_mentions_and_nothing_else() {
+    for (entry, expected) in [
+        ("plain", &["other_table", "plain"][..]),
+        ("calls", &["square", "dynamic", "table", "calls"]),
+        ("prints", &["vprintf", "format", "pointer", "prints"]),
+    ] {
+        let text = cut(entry, SourceLines::Drop).unwrap();
+        // In the order of the module.
+        assert_eq!(names(&text), expected, "{text}");
+        for part in [".version 7.8", ".target sm_90, texmode_independent", ".address_size 64", ".pragma"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        for part in [".section", ".file", ".loc", "cuda_builder", "hidden"] {
+            assert!(!text.contains(part), "{part}: {text}");
+        }
+    }
+    // Its declaration and its definition.
+    let calls = cut("calls", SourceLines::Drop).unwrap();
+    assert_eq!(calls.matches("square").count(), 3);
+}
+
+#[test]
+fn lines_stay_where_they_were() {
+    let at = |text: &str, what: &str| text.lines().position(|line| line.contains(what)).unwrap();
+    for lines in [SourceLines::Keep, SourceLines::Drop] {
+        let text = cut("calls", lines).unwrap();
+        for what in [".address_size", ".entry calls", "mov.u64 %rd1, dynamic", "[table]"] {
+            assert_eq!(at(&text, what), at(MODULE, what), "{what}");
+        }
+    }
+    let kept = cut("plain", SourceLines::Keep).unwrap();
+    assert!(kept.contains("/a } // b/k;.rs") && kept.matches(".loc").count() == 2, "{kept}");
+}
+
+#[test]
+fn entries_that_share_a_variable_stay_together() {
+    assert_eq!(cut("counts", SourceLines::Drop), None);
+    assert_eq!(cut("resets", SourceLines::Drop), None);
+    let alone = MODULE.replace("st.global.u32 [counter], 0;", "");
+    let text = extract(&Outline::new(alone), "counts", SourceLines::Drop).unwrap();
+    assert_eq!(names(&text), ["counter", "counts"]);
+}
+
+#[test]
+fn only_entries_are_cut_out() {
+    let outline = Outline::new(MODULE);
+    for name in ["hidden", "square", "counter", "", "nothing"] {
+        assert!(!outline.has_entry(name), "{name}");
+        assert_eq!(cut(name, SourceLines::Drop), None, "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_not_cut() {
+    for module in [
+        ".version 7.8 .visible .alias a, b;",
+        ".target sm_90, debug",
+        ".global .u32 a, b;",
+        ".global .u32 a = 1, b = 2;",
+        ".entry k() { ret;",
+        ".file 1 \"no end",
+        "/* no end",
+        ".global .u32 ü;",
+        "@@DWARF .byte 1",
+        ".global .u32;",
+        ".func",
+        "}",
+    ] {
+        assert!(!Outline::new(module).is_divisible(), "{module}");
+    }
+    assert!(Outline::new("").is_divisible());
+    let unknown = ".alias a, b; .entry k(.param .u64 p) { ret; } '";
+    let outline = Outline::new(unknown);
+    assert!(outline.has_entry("k"), "the rest is found all the same");
+    assert_eq!(extract(&outline, "k", SourceLines::Drop), None);
+}

@@ -1,0 +1,140 @@
+//! The longest chain of waiting instructions, and what a kernel uses.
+
+use simt::critical_path::*;
+use simt::{Arg, Config, Launch, Module};
+
+/// Latencies that tell themselves apart in a sum.
+const LATENCIES: Latencies = Latencies {
+    alu: 5,
+    special: 11,
+    shuffle: 23,
+    shared: 100,
+    atomic: 7,
+    l1: 1_000,
+    l2: 10_000,
+    memory: 100_000,
+    barrier: 13,
+};
+
+/// The resources that a kernel with a buffer of 4096 zeroed words and these instructions uses.
+fn demand(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>) -> ResourceUse {
+    let ptx = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 tile[4096];\n\
+         .entry k(.param .u64 p)\n{{\n.reg .b32 %r<40>;\n.reg .b64 %rd<40>;\n.reg .f32 %f<40>;\n.reg .pred %p<8>;\n\
+         ld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n\
+         mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n{body}\nret;\n}}\n"
+    );
+    let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
+    let mut machine = simt::Machine::new(Config::default()).unwrap();
+    let words = machine.zeroed::<u32>(4096).unwrap();
+    let args = [Arg::from(words)];
+    let range = [(words.address(), 4 * 4096)];
+    let path = CriticalPath::new(&function, LATENCIES, 64 << 10, &range);
+    machine
+        .launch_observed(&Launch::new(&function, [grid, 1, 1], [block, 1, 1], &args).with_blocks(chosen), path)
+        .unwrap()
+        .resource_use()
+}
+
+fn cycles(body: &str) -> [u64; 2] {
+    demand(body, 1, 32, None).cycles
+}
+
+#[test]
+fn loads_in_flight_together_cost_one_latency_and_loads_in_a_row_each() {
+    let together = cycles(
+        "ld.global.u32 %r3, [%rd3];\nld.global.u32 %r4, [%rd3+512];\nadd.s32 %r5, %r3, %r4;\n\
+         st.global.u32 [%rd3], %r5;",
+    );
+    // The second address comes from the first load.
+    let in_a_row = cycles(
+        "ld.global.u32 %r3, [%rd3];\nmul.wide.u32 %rd4, %r3, 4;\nadd.s64 %rd5, %rd3, %rd4;\n\
+         ld.global.u32 %r4, [%rd5+512];\nst.global.u32 [%rd3], %r4;",
+    );
+    assert_eq!(together.map(|cycles| cycles / 10_000), [1, 10]);
+    assert_eq!(in_a_row.map(|cycles| cycles / 10_000), [2, 20]);
+}
+
+#[test]
+fn a_sector_that_the_block_has_loaded_comes_from_the_l1() {
+    let body = "ld.global.u32 %r3, [%rd3];\nst.global.u32 [%rd3], %r3;\nbar.sync 0;\n\
+                ld.global.u32 %r4, [%rd3];\nst.global.u32 [%rd3+128], %r4;";
+    let seen = demand(body, 1, 32, None);
+    assert_eq!(seen.cycles[0] / 1_000, 11);
+    assert_eq!((seen.l2_reads, seen.l2_writes, seen.tags), (4, 8, 4));
+    assert_eq!((seen.read.clone(), seen.written.clone()), (vec![4], vec![8]));
+    // `.cg` asks the L2 each time.
+    let past = demand(&body.replace("ld.global", "ld.global.cg"), 1, 32, None);
+    assert_eq!(past.l2_reads, 8);
+}
+
+#[test]
+fn warps_go_on_from_a_barrier_when_the_last_has_come() {
+    // Only the second warp loads; the first one's shared load comes after the barrier.
+    let seen = demand(
+        "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra over;\nld.global.u32 %r3, [%rd3];\nst.global.u32 [%rd3], %r3;\n\
+         over: bar.sync 0;\nld.shared.u32 %r4, [tile];\nst.global.u32 [%rd3], %r4;",
+        1,
+        64,
+        None,
+    );
+    assert!((10_113..10_300).contains(&seen.cycles[0]), "{:?}", seen.cycles);
+}
+
+#[test]
+fn copies_are_there_when_their_group_is_waited_for() {
+    let copy = "mov.u32 %r8, tile;\ncp.async.ca.shared.global [%r8], [%rd3], 4;\ncp.async.commit_group;";
+    let waited =
+        cycles(&format!("{copy}\ncp.async.wait_group 0;\nld.shared.u32 %r4, [tile];\nst.global.u32 [%rd3], %r4;"));
+    let not_waited =
+        cycles(&format!("{copy}\ncp.async.wait_group 1;\nld.shared.u32 %r4, [tile];\nst.global.u32 [%rd3], %r4;"));
+    assert_eq!(waited[1] / 100_000, 1);
+    assert_eq!(not_waited[1] / 100_000, 0);
+}
+
+#[test]
+fn an_address_is_one_instruction_with_its_product() {
+    // mul.wide and add.s64 of the preamble are one; tid and ctaid are read by one each; ret is the last.
+    let none = demand("", 1, 32, None).issued;
+    assert_eq!(none[Pipe::Fma as usize], 1.0);
+    assert_eq!(none[Pipe::Alu as usize], 2.0);
+    assert_eq!(none[Pipe::Control as usize], 1.0);
+    // A product that is used otherwise is issued.
+    let used = demand("st.global.u64 [%rd1], %rd2;", 1, 32, None).issued;
+    assert_eq!(used[Pipe::Fma as usize], 1.0);
+    assert_eq!(used[Pipe::Alu as usize], 4.0);
+}
+
+#[test]
+fn a_sample_of_alike_blocks_is_a_share_of_all() {
+    let body = "mad.lo.s32 %r3, %r2, 32, %r1;\nmul.wide.u32 %rd4, %r3, 4;\nadd.s64 %rd5, %rd1, %rd4;\n\
+                ld.global.u32 %r4, [%rd5];\natom.global.add.u32 %r5, [%rd1], 1;\nst.global.u32 [%rd5], %r4;";
+    let all = demand(body, 64, 32, None);
+    let some = demand(body, 64, 32, Some(&[8, 24, 40, 56]));
+    assert_eq!((all.blocks, some.blocks), (64, 4));
+    for (whole, part) in [
+        (all.tags, some.tags),
+        (all.l2_reads, some.l2_reads),
+        (all.atomics, some.atomics),
+        (all.hottest, some.hottest),
+        (all.read[0], some.read[0]),
+        (all.cycles[0], some.cycles[0]),
+    ] {
+        assert_eq!(whole, part * 16);
+    }
+    // 32 lanes that add to one word.
+    assert_eq!((some.atomics, some.hottest), (128, 128));
+}
+
+#[test]
+fn bank_conflicts_are_passes() {
+    let seen = demand(
+        "shl.b32 %r6, %r1, 7;\nand.b32 %r6, %r6, 4095;\nmov.u32 %r7, tile;\nadd.s32 %r7, %r7, %r6;\n\
+         ld.shared.u32 %r8, [%r7];\nst.global.u32 [%rd3], %r8;",
+        1,
+        32,
+        None,
+    );
+    assert_eq!(seen.wavefronts, 32);
+    assert_eq!(seen.cycles[0] / 100, 1);
+}

@@ -1,0 +1,220 @@
+//! Memory that cannot be had, and buffers that cannot be used.
+
+use proptest::prelude::*;
+
+#[allow(dead_code, reason = "the tests do not ask this system")]
+#[path = "../src/run/available.rs"]
+mod available;
+
+use available::{address_space_limit, address_space_used, from_meminfo};
+
+use simt::memory::GlobalMemory;
+use simt::{Config, Launch, LaunchError, Machine, MemoryError, Module};
+
+fn machine(max_memory_bytes: u64) -> Machine {
+    let config = Config { threads: 1, max_memory_bytes, ..Config::default() };
+    Machine::new(config).unwrap()
+}
+
+#[test]
+fn more_bytes_than_can_be_counted() {
+    let error = machine(u64::MAX).zeroed::<u64>(usize::MAX).unwrap_err();
+    let (len, element_bytes) = (usize::MAX, 8);
+    assert_eq!(error, MemoryError::TooLarge { len, element_bytes });
+    assert_eq!(
+        error.to_string(),
+        "18446744073709551615 elements of 8 bytes are more bytes than 64 bits can count; ask for fewer"
+    );
+}
+
+#[test]
+fn more_than_the_limit() {
+    let mut machine = machine(1000);
+    let most = machine.zeroed::<u8>(990).unwrap();
+    let error = machine.zeroed::<u32>(3).unwrap_err();
+    let (bytes, used, limit) = (12, 990, 1000);
+    assert_eq!(error, MemoryError::Limit { bytes, used, limit });
+    assert_eq!(
+        error.to_string(),
+        "12 bytes of device memory asked for, and 990 of the 1000 that this machine may have \
+         (Config::max_memory_bytes) are in use; ask for less, free buffers or raise the limit"
+    );
+    assert!(machine.upload(&[0u32; 3]).is_err());
+    assert!(machine.zeroed::<u8>(10).is_ok());
+    machine.free(most).unwrap();
+    assert!(machine.zeroed::<u32>(3).is_ok());
+    // The counting of what is in use does not overflow.
+    assert!(matches!(machine.zeroed::<u8>(usize::MAX), Err(MemoryError::Limit { .. })));
+}
+
+#[test]
+fn more_than_there_are_addresses() {
+    let mut machine = machine(u64::MAX);
+    for len in [usize::MAX, usize::MAX / 8, 1 << 47] {
+        let error = machine.zeroed::<u8>(len).unwrap_err();
+        assert!(
+            matches!(error, MemoryError::Addresses { bytes, left } if bytes == len as u64 && left < bytes),
+            "{error}"
+        );
+        assert!(error.to_string().contains("make a new machine"), "{error}");
+    }
+    assert!(machine.zeroed::<u8>(1).is_ok());
+}
+
+#[test]
+fn addresses_that_are_used_up_are_not_given_out_again() {
+    let mut memory = GlobalMemory::default();
+    let mut last = memory.allocate_aligned(1, 1).unwrap();
+    // Nothing is taken, only addresses are passed over, 2^45 at a time; there are 3.5 times as many.
+    let refused = (0..4)
+        .find_map(|_| match memory.allocate_aligned(0, 1 << 45) {
+            Ok(base) => {
+                assert!(base > last);
+                last = base;
+                None
+            }
+            Err(error) => Some(error),
+        })
+        .unwrap();
+    assert!(matches!(refused, MemoryError::Addresses { .. }));
+}
+
+#[test]
+fn more_than_the_host_has() {
+    // 112 TiB of addresses are free; no host of these tests has that much memory.
+    let error = machine(u64::MAX).zeroed::<u8>(100 << 40).unwrap_err();
+    let bytes = 100 << 40;
+    assert_eq!(error, MemoryError::Host { bytes });
+    assert!(error.to_string().contains("109951162777600 bytes"));
+}
+
+#[test]
+fn data_that_is_too_long() {
+    let mut machine = machine(1000);
+    let buffer = machine.upload(&[1u16, 2]).unwrap();
+    let error = machine.write(buffer, &[3, 4, 5]).unwrap_err();
+    assert_eq!(error, MemoryError::TooLong { data: 3, buffer: 2 });
+    assert!(error.to_string().contains("3 elements do not fit"));
+    assert_eq!(machine.read(buffer).unwrap(), [1, 2]);
+}
+
+#[test]
+fn freed_buffers() {
+    let mut machine = machine(1000);
+    for len in [0, 7] {
+        let buffer = machine.zeroed::<u8>(len).unwrap();
+        machine.free(buffer).unwrap();
+        let address = buffer.address();
+        let freed = MemoryError::Freed { address };
+        assert_eq!(machine.read(buffer), Err(freed.clone()));
+        assert_eq!(machine.write(buffer, &[]), Err(freed.clone()));
+        assert_eq!(machine.free(buffer), Err(freed.clone()));
+        assert!(freed.to_string().contains("was freed"));
+    }
+}
+
+#[test]
+fn another_machines_buffers() {
+    let (mut one, mut other) = (machine(1000), machine(1000));
+    let buffer = one.upload(&[1u8]).unwrap();
+    let alike = other.upload(&[2u8]).unwrap();
+    // Only the handle tells them apart.
+    let address = buffer.address();
+    assert_eq!(alike.address(), address);
+    let foreign = MemoryError::Foreign { address };
+    assert_eq!(other.read(buffer), Err(foreign.clone()));
+    assert_eq!(other.write(buffer, &[3]), Err(foreign.clone()));
+    assert_eq!(other.free(buffer), Err(foreign.clone()));
+    assert!(foreign.to_string().contains("another machine's"));
+    assert_eq!(other.read(alike).unwrap(), [2]);
+}
+
+#[test]
+fn buffers_of_nothing() {
+    let mut machine = machine(0);
+    let none = machine.upload::<u32>(&[]).unwrap();
+    assert!(none.is_empty());
+    assert!(machine.read(none).unwrap().is_empty());
+    // Elements without a size take no memory, however many they are.
+    let units = machine.zeroed::<[u64; 0]>(usize::MAX).unwrap();
+    machine.write(units, &[[]; 3]).unwrap();
+    assert_eq!(machine.read(units).unwrap().len(), usize::MAX);
+}
+
+#[test]
+fn variables_that_do_not_fit() {
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.global .b8 small[600];\n\
+               .global .b8 large[500];\n.entry k()\n{\n.reg .b32 %r<3>;\n\
+               ld.global.u8 %r1, [small];\nld.global.u8 %r2, [large];\nret;\n}\n";
+    let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
+    let launch = |machine: &mut Machine| machine.launch(&Launch::new(&kernel, [1, 1, 1], [1, 1, 1], &[]));
+    let mut machine = machine(1000);
+    let error = launch(&mut machine).unwrap_err();
+    assert!(matches!(
+        &error,
+        LaunchError::Variable { kernel, variable, source: MemoryError::Limit { bytes: 500, used: 600, .. } }
+            if kernel == "k" && variable == "large"
+    ));
+    let text = error.to_string();
+    assert!(text.starts_with("kernel `k`: its module's variable `large`: 500 bytes of device memory"), "{text}");
+    // What had found its place is free again, now and after a launch that ran.
+    assert!(machine.zeroed::<u8>(1000).is_ok());
+    let mut machine = self::machine(1100);
+    launch(&mut machine).unwrap();
+    assert!(machine.zeroed::<u8>(1100).is_ok());
+}
+
+#[test]
+fn variables_lie_at_multiples_of_their_alignment() {
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.global .align 4096 .b8 page[8];\n\
+               .entry k(.param .u64 out)\n{\n.reg .b64 %rd<3>;\n\
+               ld.param.u64 %rd1, [out];\nmov.u64 %rd2, page;\nst.global.u64 [%rd1], %rd2;\nret;\n}\n";
+    let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
+    let mut machine = machine(1000);
+    let out = machine.zeroed::<u64>(1).unwrap();
+    machine.launch(&Launch::new(&kernel, [1, 1, 1], [1, 1, 1], &[out.into()])).unwrap();
+    let address = machine.read(out).unwrap()[0];
+    assert!(address != 0 && address.is_multiple_of(4096), "{address:#x}");
+}
+
+#[test]
+fn sides_whose_product_no_number_holds() {
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nret;\n}\n";
+    let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
+    let mut machine = machine(1000);
+    for sides in [[u32::MAX; 3], [1 << 31, 1 << 31, 4], [1 << 22, 1 << 21, 1 << 21]] {
+        let error = machine.launch(&Launch::new(&kernel, [1, 1, 1], sides, &[]));
+        assert!(matches!(error, Err(LaunchError::Geometry { .. })), "{error:?}");
+        let error = machine.launch(&Launch::new(&kernel, sides, [1, 1, 1], &[]).with_shared_bytes(u32::MAX));
+        assert!(matches!(error, Err(LaunchError::Geometry { .. })), "{error:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_launch_is_answered(
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+        bytes in proptest::collection::vec(any::<u8>(), 0..12),
+        args in 0usize..3,
+    ) {
+        let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p)\n{\ntrap;\n}\n";
+        let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
+        let args = vec![simt::Arg::Bytes(bytes); args];
+        prop_assert!(machine(0).launch(&Launch::new(&kernel, grid, block, &args).with_shared_bytes(shared)).is_err());
+    }
+}
+
+#[test]
+fn a_line_of_the_system_is_found_and_anything_else_is_not() {
+    let text = "MemTotal:       16303012 kB\nMemFree:         1\nMemAvailable:   8000000 kB\n";
+    assert_eq!(from_meminfo(text), Some(8_192_000_000));
+    assert_eq!(from_meminfo("MemAvailable: much kB"), None);
+    assert_eq!(from_meminfo(""), None);
+    let limits = "Limit  Soft Limit  Hard Limit  Units\nMax address space  4096  unlimited  bytes\n";
+    assert_eq!(address_space_limit(limits), Some(4096));
+    let unlimited = limits.replace("4096", "unlimited");
+    assert_eq!(address_space_limit(&unlimited), None);
+    assert_eq!(address_space_used("VmPeak:\t 9 kB\nVmSize:\t   2 kB\n"), Some(2048));
+}

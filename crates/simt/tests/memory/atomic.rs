@@ -1,0 +1,274 @@
+//! `atom` and `red`: every operation, and many host threads.
+
+use super::{launch, machine, outcome_of, refusal, text, words};
+use simt::Buffer;
+
+/// An operation on lane 0 alone: what it returns and what it leaves, for values of `bits` bits.
+fn one(space: &str, op: &str, bits: u32, old: u64, operands: [u64; 2]) -> (u64, u64) {
+    let (file, other) = match bits {
+        16 => ("%h", "b16"),
+        32 => ("%r", "b32"),
+        _ => ("%rd", "b64"),
+    };
+    let cas = if op.starts_with("cas") { format!(", {file}12") } else { String::new() };
+    let at = if space == ".shared" { "[s+8]" } else { "[%rd8]" };
+    let address = match space {
+        "" => "mov.b64 %rd8, s;\nadd.s64 %rd8, %rd8, 8;\ncvta.shared.u64 %rd8, %rd8;\n",
+        ".global" => "add.s64 %rd8, %rd2, 16;\n",
+        _ => "",
+    };
+    let body = format!(
+        "{address}ld.global.{other} {file}11, [%rd1+8];\nld.global.{other} {file}12, [%rd1+16];\n\
+         ld.global.{other} {file}10, [%rd1];\nsetp.eq.u32 %p1, %r1, 0;\n\
+         st{space}.{other} {at}, {file}10;\n@%p1 atom{space}.{op} {file}9, {at}, {file}11{cas};\n\
+         ld{space}.{other} {file}10, {at};\n@%p1 st.global.{other} [%rd2], {file}9;\n\
+         st.global.{other} [%rd2+8], {file}10;\n\
+         @%p1 st{space}.{other} {at}, {file}9;\n"
+    );
+    let reduce = !op.starts_with("exch") && !op.starts_with("cas");
+    // The same as `red`, which leaves the same.
+    let body = if reduce {
+        format!(
+            "{body}@%p1 red{space}.{op} {at}, {file}11;\nld{space}.{other} {file}10, {at};\n\
+             st.global.{other} [%rd2+24], {file}10;"
+        )
+    } else {
+        format!("{body}st.global.{other} [%rd2+24], {file}10;")
+    };
+    let input = [old, operands[0], operands[1]];
+    let out = outcome_of(".shared .align 8 .b8 s[16];", &body, bytemuck::cast_slice(&input), 32);
+    let out: Vec<u64> = words(&out.unwrap_or_else(|fault| panic!("{fault}\n{body}")));
+    assert_eq!(out[1], out[3], "red{space}.{op}");
+    (out[0], out[1])
+}
+
+#[test]
+fn every_integer_operation_returns_the_old_value_and_leaves_the_new() {
+    const M: u64 = u64::MAX;
+    const M32: u64 = 0xffff_ffff;
+    let cases: [(&str, u32, u64, [u64; 2], u64); 44] = [
+        ("and.b32", 32, 0b1100, [0b1010, 0], 0b1000),
+        ("or.b32", 32, 0b1100, [0b1010, 0], 0b1110),
+        ("xor.b32", 32, 0b1100, [0b1010, 0], 0b0110),
+        ("and.b64", 64, 0b1100 << 40, [0b1010 << 40, 0], 0b1000 << 40),
+        ("or.b64", 64, 0b1100 << 40, [0b1010, 0], 0b1100 << 40 | 0b1010),
+        ("xor.b64", 64, M, [1 << 63, 0], M >> 1),
+        ("exch.b32", 32, 5, [9, 0], 9),
+        ("exch.b64", 64, 5, [9 << 40, 0], 9 << 40),
+        ("cas.b16", 16, 5, [5, 77], 77),
+        ("cas.b16", 16, 5, [6, 77], 5),
+        ("cas.b32", 32, 5, [5, 77], 77),
+        ("cas.b32", 32, 5, [6, 77], 5),
+        ("cas.b64", 64, 5 << 40, [5 << 40, M], M),
+        ("cas.b64", 64, 5 << 40, [5, M], 5 << 40),
+        ("add.u32", 32, M32, [2, 0], 1),
+        ("add.s32", 32, 5, [M32 - 6, 0], M32 - 1),
+        ("add.u64", 64, M, [2, 0], 1),
+        ("add.u64", 64, M32, [1, 0], 1 << 32),
+        ("inc.u32", 32, 5, [9, 0], 6),
+        ("inc.u32", 32, 9, [9, 0], 0),
+        ("inc.u32", 32, 10, [9, 0], 0),
+        ("inc.u32", 32, M32, [M32, 0], 0),
+        ("dec.u32", 32, 5, [9, 0], 4),
+        ("dec.u32", 32, 0, [9, 0], 9),
+        ("dec.u32", 32, 10, [9, 0], 9),
+        ("dec.u32", 32, 9, [9, 0], 8),
+        ("min.u32", 32, M32, [7, 0], 7),
+        ("max.u32", 32, M32, [7, 0], M32),
+        ("min.s32", 32, M32, [7, 0], M32),
+        ("max.s32", 32, M32, [7, 0], 7),
+        ("min.s32", 32, 0x8000_0000, [0x7fff_ffff, 0], 0x8000_0000),
+        ("max.s32", 32, 0x8000_0000, [0x7fff_ffff, 0], 0x7fff_ffff),
+        ("min.u64", 64, M, [7, 0], 7),
+        ("max.u64", 64, M, [7, 0], M),
+        ("min.s64", 64, M, [7, 0], M),
+        ("max.s64", 64, M, [7, 0], 7),
+        ("min.s64", 64, 1 << 63, [0, 0], 1 << 63),
+        ("max.s64", 64, 1 << 63, [M, 0], M),
+        // Qualifiers say nothing.
+        ("relaxed.gpu.add.u32", 32, 1, [2, 0], 3),
+        ("acq_rel.sys.add.u32", 32, 1, [2, 0], 3),
+        ("release.cta.or.b32", 32, 1, [2, 0], 3),
+        ("relaxed.cluster.xor.b64", 64, 1, [2, 0], 3),
+        ("relaxed.gpu.min.u64", 64, 1, [2, 0], 1),
+        ("relaxed.cta.dec.u32", 32, 1, [2, 0], 0),
+    ];
+    for (op, bits, old, operands, expected) in cases {
+        for space in [".global", ".shared", ""] {
+            // `.sem.scope` stand before the space.
+            let name = match op.rsplit('.').nth(2) {
+                Some(_) => continue,
+                None => op,
+            };
+            let found = one(space, name, bits, old, operands);
+            assert_eq!(found, (old, expected), "atom{space}.{op} {old:#x} {operands:#x?}");
+        }
+        let mut parts = op.splitn(3, '.');
+        if let (Some(sem), Some(scope), Some(rest)) = (parts.next(), parts.next(), parts.next()) {
+            let at = "[%rd2]";
+            let (file, store) = if bits == 64 { ("%rd", "b64") } else { ("%r", "b32") };
+            let body = format!(
+                "setp.eq.u32 %p1, %r1, 0;\nst.global.{store} {at}, {old};\n\
+                 @%p1 atom.{sem}.{scope}.global.{rest} {file}9, {at}, {};\n\
+                 @%p1 st.global.{store} [%rd2+8], {file}9;",
+                operands[0]
+            );
+            let out = outcome_of("", &body, &[], 16).unwrap();
+            assert_eq!(words::<u64>(&out), [expected, old], "{op}");
+        }
+    }
+}
+
+#[test]
+fn every_floating_point_sum_is_rounded_to_its_type() {
+    let f = |value: f32| u64::from(value.to_bits());
+    let cases: [(&str, u32, u64, u64, u64); 14] = [
+        ("add.f32", 32, f(1.5), f(2.25), f(3.75)),
+        ("add.f32", 32, f(16_777_216.0), f(1.0), f(16_777_216.0)),
+        ("add.f32", 32, f(f32::INFINITY), f(f32::NEG_INFINITY), 0x7fff_ffff),
+        ("add.f32", 32, 0xffc0_1234, f(1.0), 0x7fff_ffff),
+        ("add.f64", 64, 1.5f64.to_bits(), 0.25f64.to_bits(), 1.75f64.to_bits()),
+        ("add.f64", 64, 1, 2, 3),
+        ("add.noftz.f16", 16, 0x3c00, 0x4000, 0x4200),
+        ("add.noftz.f16", 16, 1, 2, 3),
+        ("add.noftz.bf16", 16, 0x3f80, 0x4000, 0x4040),
+        ("add.noftz.bf16", 16, 1, 2, 3),
+        ("add.noftz.f16x2", 32, 0x3c00_0001, 0x4000_0002, 0x4200_0003),
+        ("add.noftz.bf16x2", 32, 0x3f80_0001, 0x4000_0002, 0x4040_0003),
+        ("add.noftz.f16x2", 32, 0x7bff_7bff, 0x7bff_fbff, 0x7c00_0000),
+        ("add.f64", 64, f64::INFINITY.to_bits(), f64::NEG_INFINITY.to_bits(), 0xfff8 << 48),
+    ];
+    for (op, bits, old, operand, expected) in cases {
+        for space in [".global", ".shared", ""] {
+            let found = one(space, op, bits, old, [operand, 0]);
+            assert_eq!(found, (old, expected), "atom{space}.{op} {old:#x} {operand:#x}");
+        }
+    }
+}
+
+#[test]
+fn sums_of_f32_flush_subnormal_numbers_in_global_memory_only() {
+    assert_eq!(one(".global", "add.f32", 32, 1, [0x8000_0002, 0]), (1, 0));
+    assert_eq!(one(".shared", "add.f32", 32, 1, [2, 0]), (1, 3));
+    assert_eq!(one("", "add.f32", 32, 1, [2, 0]), (1, 3));
+    let smallest = u64::from(f32::MIN_POSITIVE.to_bits());
+    let result = one(".global", "add.f32", 32, smallest + 1, [smallest | 1 << 31, 0]);
+    assert_eq!(result, (smallest + 1, 0));
+}
+
+#[test]
+fn vectors_change_each_element() {
+    let body = "setp.eq.u32 %p1, %r1, 0;\nmov.b32 %f9, 0f40a00000;\n\
+                @%p1 st.global.v4.f32 [%rd2], {1.0, 2.0, 3.0, 4.0};\n\
+                @%p1 atom.global.add.v4.f32 {%f1, %f2, %f3, %f4}, [%rd2], {%f9, %f9, %f9, %f9};\n\
+                @%p1 st.global.v4.f32 [%rd2+16], {%f4, %f3, %f2, %f1};";
+    let out = outcome_of("", body, &[], 32).unwrap();
+    assert_eq!(words::<f32>(&out), [6.0, 7.0, 8.0, 9.0, 4.0, 3.0, 2.0, 1.0]);
+    let body = "setp.eq.u32 %p1, %r1, 0;\n@%p1 st.global.v2.b32 [%rd2], {0x3c004000, 0xbc007fff};\n\
+                mov.b32 %r8, 0x40003c00;\nmov.b32 %r9, 0x3c003c00;\n\
+                @%p1 red.global.max.noftz.v2.f16x2 [%rd2], {%r8, %r9};\n\
+                @%p1 atom.global.min.noftz.v2.f16x2 _, [%rd2], {%r8, %r8};";
+    let out = outcome_of("", body, &[], 8).unwrap();
+    assert_eq!(words::<u32>(&out), [0x4000_3c00, 0x3c00_3c00]);
+}
+
+#[test]
+fn lanes_at_one_place_come_one_after_the_other() {
+    for space in ["global", "shared"] {
+        let at = if space == "global" { "[%rd2+128]" } else { "[s]" };
+        let body = format!(
+            "atom.{space}.add.u32 %r2, {at}, %r1;\natom.{space}.exch.b32 %r3, {at}, %r1;\n\
+             atom.{space}.inc.u32 _, {at}, 100;\nadd.u32 %r2, %r2, %r3;\nst.global.u32 [%rd6], %r2;"
+        );
+        let out = outcome_of(".shared .align 4 .b8 s[4];", &body, &[], 132).unwrap();
+        // The sum of the lanes below; and what the lane below has put there, first the sum of all.
+        let expected: Vec<u32> =
+            (0..32).map(|lane: u32| lane * lane.saturating_sub(1) / 2 + lane.checked_sub(1).unwrap_or(496)).collect();
+        assert_eq!(words::<u32>(&out[..128]), expected, "{space}");
+        if space == "global" {
+            assert_eq!(words::<u32>(&out[128..]), [31 + 32]);
+        }
+    }
+}
+
+/// 64 blocks of 256 threads; what they leave in 72 words, each a 0 before.
+fn crowd(threads: usize, body: &str) -> Vec<u32> {
+    let text = text(
+        "",
+        ".param .u64 out",
+        &format!(
+            "ld.param.u64 %rd2, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n\
+             mad.lo.u32 %r1, %r2, 256, %r1;\nand.b32 %r3, %r1, 63;\nmul.wide.u32 %rd4, %r3, 4;\n\
+             add.s64 %rd6, %rd2, %rd4;\n{body}"
+        ),
+    );
+    let mut machine = machine(threads);
+    let out: Buffer<u32> = machine.zeroed(72).unwrap();
+    launch(&mut machine, &text, 64, 256, &[out.into()]).unwrap();
+    machine.read(out).unwrap()
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_host_threads() {
+    let body = "atom.global.add.u32 %r4, [%rd6], %r1;\nred.global.max.u32 [%rd2+256], %r1;\n\
+                red.global.xor.b32 [%rd2+260], %r1;\nred.add.u64 [%rd2+264], 4294967297;\n\
+                atom.global.inc.u32 %r4, [%rd2+272], 999;\nred.global.or.b32 [%rd2+276], %r1;\n\
+                red.global.add.noftz.f16x2 [%rd2+280], %r5;\nmov.b32 %r6, 0f3f800000;\n\
+                red.global.add.f32 [%rd2+284], %r6;";
+    let mut expected: Vec<u32> = (0..64).map(|i| (0..16384).filter(|n| n % 64 == i).sum()).collect();
+    let one = 16384f32.to_bits();
+    expected.extend([16383, 0, 16384, 16384, 16384 % 1000, 16383, 0, one]);
+    for threads in [1, 2, 8] {
+        assert_eq!(crowd(threads, body), expected, "{threads} host threads");
+    }
+}
+
+#[test]
+fn bytes_and_halves_next_to_each_other_are_written_by_different_threads() {
+    // Each block has a byte of its own and reads it back again and again while its neighbours are written.
+    let body = "cvt.u64.u32 %rd7, %r2;\nadd.s64 %rd7, %rd2, %rd7;\nadd.u32 %r7, %r2, 1;\n\
+                st.global.u8 [%rd7], %r7;\nld.global.u8 %r8, [%rd7];\nsetp.ne.u32 %p1, %r8, %r7;\n\
+                @%p1 trap;\nmul.wide.u32 %rd8, %r2, 2;\nadd.s64 %rd8, %rd2, %rd8;\n\
+                st.global.u16 [%rd8+64], %r7;\nst.global.u8 [%rd7], %r7;";
+    for threads in [1, 2, 8] {
+        let out = crowd(threads, body);
+        let out: &[u8] = bytemuck::cast_slice(&out);
+        let expected: Vec<u8> = (1..=64).collect();
+        assert_eq!(out[..64], expected);
+        let halves: Vec<u16> = (1..=64).collect();
+        assert_eq!(words::<u16>(&out[64..192]), halves);
+    }
+}
+
+#[test]
+fn races_are_the_kernel_s_own_and_harm_nobody_else() {
+    // All blocks store to the same bytes with different sizes; each byte is one that was stored there.
+    let body = "mov.b32 %r5, 0x01010101;\nmul.lo.u32 %r5, %r5, %r2;\nmov.b64 %rd7, {%r5, %r5};\n\
+                st.global.u64 [%rd2], %rd7;\nst.global.u16 [%rd2+2], %r5;\nst.global.u8 [%rd2+5], %r5;\n\
+                st.global.u32 [%rd2+4], %r5;\nst.global.u32 [%rd6], %r5;\nld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%rd2];\n\
+                atom.global.exch.b32 %r12, [%rd2+4], %r5;";
+    for threads in [2, 8] {
+        for word in crowd(threads, body) {
+            assert!(word.to_le_bytes().iter().all(|byte| *byte < 64), "{word:#x}");
+        }
+    }
+}
+
+#[test]
+fn a_lock_by_compare_and_swap_keeps_blocks_apart() {
+    // One thread of each block: take the lock, add one without an atomic, give the lock back.
+    let body = "mov.u32 %r4, %tid.x;\nsetp.ne.u32 %p1, %r4, 0;\n@%p1 bra END;\nTAKE:\n\
+                atom.acquire.gpu.global.cas.b32 %r5, [%rd2], 0, 1;\nsetp.ne.u32 %p2, %r5, 0;\n\
+                @%p2 bra TAKE;\nld.global.u32 %r6, [%rd2+4];\nadd.u32 %r6, %r6, 1;\n\
+                st.global.u32 [%rd2+4], %r6;\nfence.acq_rel.gpu;\nst.release.gpu.global.u32 [%rd2], 0;\n\
+                END:\nmembar.gl;";
+    for threads in [1, 2, 8] {
+        assert_eq!(crowd(threads, body)[..2], [0, 64], "{threads} host threads");
+    }
+}
+
+#[test]
+fn a_variable_in_local_memory_has_no_atomics() {
+    let error = refusal(".local .b32 l;\natom.add.u32 %r1, [l], 1;");
+    assert!(error.contains("in global and in shared memory"), "{error}");
+}

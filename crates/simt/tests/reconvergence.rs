@@ -1,0 +1,49 @@
+//! Where the lanes that a branch separates run together again.
+
+use simt::code::{NEVER, Op};
+
+/// The branches of a kernel, and the instruction where each reconverges. `L0`, `L1` and so on are the labels of the
+/// instructions.
+fn meets(instructions: &[&str]) -> Vec<(usize, u32)> {
+    let rows = instructions.iter().enumerate().map(|(at, instruction)| format!("L{at}: {instruction};\n"));
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{{\n.reg .b32 %r;\n.reg .pred %p, %q;\n{}}}\n",
+        rows.collect::<String>()
+    );
+    let program = simt::lower::lower(&ptx::parse(&text).unwrap()).kernels.remove(0).1.unwrap();
+    let code = program.functions[0].code.iter().enumerate();
+    code.filter_map(|(at, inst)| match inst.op {
+        Op::Branch { reconverge, .. } => Some((at, reconverge)),
+        _ => None,
+    })
+    .collect()
+}
+
+const NOTHING: &str = "add.s32 %r, %r, 1";
+
+#[test]
+fn an_if_meets_behind_its_else() {
+    assert_eq!(meets(&["@%p bra L3", NOTHING, "bra L4", NOTHING, "ret"]), [(0, 4), (2, 4)]);
+}
+
+#[test]
+fn a_loop_meets_at_its_exit() {
+    assert_eq!(meets(&[NOTHING, "@%p bra L0", "ret"]), [(1, 2)]);
+}
+
+#[test]
+fn ways_that_both_end_never_meet() {
+    assert_eq!(meets(&["@%p bra L2", "ret", "ret"]), [(0, NEVER)]);
+}
+
+#[test]
+fn an_endless_loop_has_no_meeting_place() {
+    assert_eq!(meets(&["@%p bra L2", "bra L1", "ret"]), [(0, 2), (1, NEVER)]);
+}
+
+#[test]
+fn breaks_out_of_nested_loops() {
+    // L0 begins the outer loop, L1 the inner one, of which L2 breaks out of both.
+    let code = [NOTHING, NOTHING, "@%p bra L5", "@%q bra L1", "@%q bra L0", "ret"];
+    assert_eq!(meets(&code), [(2, 5), (3, 5), (4, 5)]);
+}
