@@ -61,6 +61,7 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
         Some(Class::Float) => decoder.float().map(Op::Alu),
         Some(Class::Compare) => decoder.compare().map(Op::Alu),
         Some(Class::Convert) => decoder.convert(),
+        Some(Class::Memory(_)) if words[0] == "tensormap" => decoder.edit_map().map(Op::Memory),
         Some(Class::Memory(_)) if words.contains(&"bulk") => decoder.bulk(),
         Some(Class::Memory(_) | Class::Fence) => decoder.memory().map(Op::Memory),
         Some(Class::Warp) => decoder.warp().map(Op::Warp),

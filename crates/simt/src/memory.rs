@@ -43,7 +43,7 @@ use load_store::{Load, Store};
 pub use local::LocalMemory;
 use mbarrier::Mbarrier;
 pub use storage::SharedMemory;
-use tensor::Tensor;
+use tensor::{MapEdit, Tensor};
 use texture::Texture;
 
 /// Where the window of shared memory begins among generic addresses.
@@ -213,6 +213,8 @@ pub enum Memory {
     Bulk(Box<Bulk>),
     /// `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`
     Tensor(Box<Tensor>),
+    /// `tensormap.replace`, `tensormap.cp_fenceproxy`
+    MapEdit(Box<MapEdit>),
     /// `membar`, `fence`
     Fence(Scope),
     /// `cvta`, `isspacep` and others that compute with addresses and access nothing.
@@ -273,6 +275,7 @@ impl Memory {
                 env.regs.set32(*to, mask, &counts);
             }
             Memory::Tensor(op) => env.reach(|reach| op.execute(reach, mask))?,
+            Memory::MapEdit(op) => env.reach(|reach| op.execute(reach, mask))?,
             Memory::Bulk(op) => env.reach(|reach| op.execute(reach, mask))?,
             Memory::Fence(_) => fence(Ordering::SeqCst),
             Memory::Address(op) => op.execute(&mut env.regs, env.cluster, mask),

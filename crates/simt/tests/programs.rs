@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use simt::{Arg, Config, Function, Launch, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap};
+use simt::{Arg, Config, Function, Im2col, Launch, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap};
 
 /// Words of the second argument.
 const SCRATCH_WORDS: usize = 1 << 20;
@@ -82,7 +82,7 @@ fn program(module: &Module, launch: &str, line: &str) -> Program {
 }
 
 /// The map of a tensor, as record.cpp makes it.
-fn tensor_map(facts: &BTreeMap<String, String>, address: u64) -> TensorMap {
+fn tensor_map(facts: &BTreeMap<String, String>, address: u64) -> Result<[u8; 128], String> {
     let numbers = |fact: &str| -> Vec<i64> {
         let text = facts.get(fact).map_or("", |text| text.rsplit(' ').next().unwrap());
         text.split('x').filter(|number| !number.is_empty()).map(|number| number.parse().unwrap()).collect()
@@ -99,7 +99,7 @@ fn tensor_map(facts: &BTreeMap<String, String>, address: u64) -> TensorMap {
     let rank = sizes.len();
     let strides = (1..rank).map(|side| sizes[..side].iter().product::<u64>() * u64::from(element.bytes()));
     let steps = numbers("steps").into_iter().map(|step| step as u32);
-    TensorMap {
+    let map = TensorMap {
         element,
         address,
         strides: strides.collect(),
@@ -109,7 +109,12 @@ fn tensor_map(facts: &BTreeMap<String, String>, address: u64) -> TensorMap {
             [one("swizzle") as usize / 32],
         nan: one("nan") != 0,
         sizes,
+    };
+    if !facts.contains_key("pixels") {
+        return map.encode();
     }
+    let [lower, upper] = ["lower", "upper"].map(|fact| numbers(fact).into_iter().map(|corner| corner as i32).collect());
+    map.encode_im2col(&Im2col { lower, upper, channels: one("channels") as u32, pixels: one("pixels") as u32 })
 }
 
 impl Program {
@@ -119,7 +124,7 @@ impl Program {
         let scratch = machine.zeroed::<u32>(SCRATCH_WORDS).unwrap();
         let mut args = vec![out.into(), scratch.into()];
         if let Some(facts) = &self.map {
-            args.push(Arg::Bytes(tensor_map(facts, scratch.address()).encode()?.to_vec()));
+            args.push(Arg::Bytes(tensor_map(facts, scratch.address())?.to_vec()));
         }
         let launch = Launch::new(function, self.grid, self.block, &args);
         let launch = launch.with_cooperative(self.cooperative);

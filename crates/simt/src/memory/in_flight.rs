@@ -282,7 +282,8 @@ fn read(shared: &[SharedMemory], global: &GlobalMemory, from: Source, offset: u6
     }
 }
 
-fn copy(shared: &mut [SharedMemory], global: &GlobalMemory, piece: &Piece) {
+/// Copies a piece.
+pub(super) fn copy(shared: &mut [SharedMemory], global: &GlobalMemory, piece: &Piece) {
     let mut buffer = [0; 256];
     let mut offset = 0;
     while offset < u64::from(piece.bytes) {

@@ -179,3 +179,64 @@ extern "C" __global__ void tensor_ring(unsigned *out, unsigned *scratch, const _
         out[blockIdx.x * 128 + threadIdx.x] = sum;
     }
 }
+
+#define LOAD4(offsets, ...)                                                                                            \
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "                \
+                 "[%0], [%1, {%3, %4, %5, %6}], [%2], {" offsets "};"                                                 \
+                 : : "r"(shared(to)), "l"(map), "r"(shared(barrier)), "r"(c), "r"(x), "r"(y), "r"(n), __VA_ARGS__ : "memory")
+__device__ inline void load_pixels(void *to, const TensorMap *map, unsigned long long *barrier, int c, int x, int y, int n,
+                                   unsigned short offset_x, unsigned short offset_y) {
+    LOAD4("%7, %8", "h"(offset_x), "h"(offset_y));
+}
+
+// The pixels that each element of a 3 x 3 filter meets, with a border of one: from one image into the next, and behind the
+// last one.
+template <unsigned WORDS> __device__ void filter(unsigned *out, unsigned *scratch, const TensorMap *map, int c, int x) {
+    TILE unsigned tile[WORDS];
+    __shared__ unsigned long long full;
+    fill(scratch, 8192, 1);
+    begin(&full);
+    for (unsigned item = 0; item < 9; item++) {
+        if (threadIdx.x == 0) {
+            expect(&full, WORDS * 4);
+            load_pixels(tile, map, &full, c, x, (int)(item / 3) * 2 - 1, item % 3, item % 3, item / 3);
+        }
+        wait(&full, item % 2);
+        for (unsigned i = threadIdx.x; i < WORDS; i += blockDim.x) out[item * WORDS + i] = tile[i];
+        __syncthreads();
+    }
+}
+
+// launch: grid 1, block 128, out 2304, map u32 8x9x7x3, lower -1x-1, upper -1x-1, channels 8, pixels 32
+extern "C" __global__ void tensor_im2col(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
+    filter<256>(out, scratch, &map, 0, 4);
+}
+
+// Every second pixel, of some channels.
+// launch: grid 1, block 128, out 1152, map u32 16x11x9x3, lower -1x-1, upper 0x-1, channels 8, pixels 16, steps 1x2x2x1
+extern "C" __global__ void tensor_im2col_steps(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
+    filter<128>(out, scratch, &map, 4, -1);
+}
+
+// launch: grid 1, block 128, out 4608, map f16 64x5x6x3, lower -1x-1, upper -1x-1, channels 64, pixels 16, swizzle 128
+extern "C" __global__ void tensor_im2col_swizzled(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
+    filter<512>(out, scratch, &map, 0, 2);
+}
+
+// Pixels into a tensor.
+// launch: grid 1, block 128, out 1512, map u32 8x9x7x3, lower 1x1, upper -1x-1, channels 8, pixels 24
+extern "C" __global__ void tensor_im2col_stores(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
+    TILE unsigned tile[192];
+    for (unsigned i = threadIdx.x; i < 192; i += 128) tile[i] = i + 1;
+    fence_async();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%0, {%2, %3, %3, %2}], [%1];"
+                     : : "l"(&map), "r"(shared(tile)), "r"(0), "r"(3) : "memory");
+        commit();
+        wait_group<0>();
+        __threadfence();
+    }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < 1512; i += 128) out[i] = scratch[i];
+}

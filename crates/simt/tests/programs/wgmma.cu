@@ -181,3 +181,83 @@ extern "C" __global__ void wgmma_cluster(unsigned *out, unsigned *scratch, const
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" : : : "memory");
     check<64, 32, 128>(out + blockIdx.x * 2176, product, 0, blockIdx.x * 32);
 }
+
+// Of each four elements of a row of A two are there.
+// launch: grid 1, block 128, out 2176
+extern "C" __global__ void wgmma_sparse(unsigned *out, unsigned *scratch) {
+    TILE unsigned char a[64 * 32], b[32 * 64];
+    __shared__ int product[64 * 32];
+    // The place of each of the two in its four.
+    auto place = [](unsigned row, unsigned chunk, unsigned which) {
+        unsigned first = (row + chunk) % 3;
+        return which ? first + 1 + (row * chunk) % (3 - first) : first;
+    };
+    for (unsigned at = threadIdx.x; at < 64 * 16; at += 128) {
+        unsigned row = at / 16, k = at % 16;
+        *(__half *)(a + panel_place<32>(64, row, k * 2)) = __int2half_rn(a_at(row, k / 2 * 4 + place(row, k / 2, k % 2)));
+        *(__half *)(b + panel_place<64>(32, at / 32, at % 32 * 2)) = __int2half_rn(b_at(at % 32, at / 32));
+    }
+    fence_async();
+    __syncthreads();
+    unsigned metadata = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + i / 4 * 8, chunk = threadIdx.x % 2 * 4 + i % 4;
+        metadata |= (place(row, chunk, 0) | place(row, chunk, 1) << 2) << 4 * i;
+    }
+    float d[16] = {};
+    group_begin();
+    asm volatile("wgmma.mma_async.sp.sync.aligned.m64n32k32.f32.f16.f16 " SUMS16 ", %16, %17, %18, 0, 1, 1, 1, 0, 0;"
+                 : REGISTERS16("+f", d)
+                 : "l"(descriptor<32>(a, 64, 0)), "l"(descriptor<64>(b, 32, 0)), "r"(metadata) : "memory");
+    group_end();
+    group_sums(product, d);
+    __syncthreads();
+    unsigned wrong = 0;
+    for (unsigned at = threadIdx.x; at < 2048; at += 128) {
+        unsigned row = at / 32;
+        int sum = 0;
+        for (unsigned i = 0; i < 16; i++) {
+            unsigned k = i / 2 * 4 + place(row, i / 2, i % 2);
+            sum += a_at(row, k) * b_at(k, at % 32);
+        }
+        wrong += sum != product[at];
+        out[at] = product[at];
+    }
+    out[2048 + threadIdx.x] = wrong;
+}
+
+// A kernel changes a map: another part of the tensor, other sides, another tile, with a swizzle.
+// launch: grid 1, block 128, out 128, map u32 32x8, tile 16x4
+extern "C" __global__ void tensor_map_replaced(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
+    TILE unsigned tile[128];
+    TILE TensorMap changed;
+    __shared__ unsigned long long full;
+    TensorMap *kept = (TensorMap *)(scratch + 65536);
+    fill(scratch, 8192, 1);
+    begin(&full);
+    if (threadIdx.x < 16) changed.words[threadIdx.x] = map.words[threadIdx.x];
+    __syncwarp();
+    if (threadIdx.x == 0) {
+#define REPLACE(what, kind, value)                                                                                     \
+    asm volatile("tensormap.replace.tile." what ", %1;" : : "r"(shared(&changed)), kind(value) : "memory")
+        REPLACE("global_address.shared::cta.b1024.b64 [%0]", "l", scratch + 1024);
+        REPLACE("global_dim.shared::cta.b1024.b32 [%0], 0", "r", 20);
+        REPLACE("global_dim.shared::cta.b1024.b32 [%0], 1", "r", 100);
+        REPLACE("global_stride.shared::cta.b1024.b64 [%0], 0", "l", 80ull);
+        REPLACE("box_dim.shared::cta.b1024.b32 [%0], 0", "r", 8);
+        REPLACE("box_dim.shared::cta.b1024.b32 [%0], 1", "r", 16);
+        asm volatile("tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%0], 1;" : : "r"(shared(&changed)) : "memory");
+    }
+    __syncwarp();
+    if (threadIdx.x < 32) {
+        asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+                     "[%0], [%1], 128;" : : "l"(kept), "r"(shared(&changed)) : "memory");
+        asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" : : "l"(kept) : "memory");
+        if (threadIdx.x == 0) {
+            expect(&full, 512);
+            load(tile, kept, &full, 15, 90);
+        }
+    }
+    wait(&full, 0);
+    out[threadIdx.x] = tile[threadIdx.x];
+}

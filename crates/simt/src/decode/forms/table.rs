@@ -159,8 +159,7 @@ fn fragment(at: usize, words: &[&str]) -> String {
     };
     let is_sparse = words.iter().any(|word| word.starts_with("sp"));
     let elements = match part {
-        1 if is_group => return "%rd1".to_owned(),
-        2 if is_group => return "%rd1".to_owned(),
+        1 | 2 if is_group => return "%rd1".to_owned(),
         3 if is_group => return "%p1".to_owned(),
         0 if is_group => m / 4 * n,
         1 => m * k / if is_sparse { 2 } else { 1 },
@@ -200,13 +199,17 @@ fn operand(at: usize, token: &'static str, words: &[&str]) -> String {
     match kind.letter {
         'a' if words[0] == "st" && words.iter().any(|word| word.starts_with("param")) => "[param]".to_owned(),
         'a' => "[%rd1]".to_owned(),
-        'n' if words[0] == "wgmma" && at > 3 => "1".to_owned(),
-        'n' if words[0] == "mma" => "0".to_owned(),
+        'n' if words[0] == "wgmma" && at > 3 && (at > 4 || !has("sp")) => "1".to_owned(),
+        'n' if matches!(words[0], "mma" | "wgmma") || words[1] == "replace" => "0".to_owned(),
+        'n' if words[0] == "tensormap" => "128".to_owned(),
         'n' => "16".to_owned(),
         'l' => "_".to_owned(),
         'x' if words.contains(&"tensor") => {
-            let sides = words.iter().find_map(|word| word.strip_suffix('d')?.parse().ok());
-            format!("[%rd1, {}]", vector("%r1", sides.unwrap_or(1)))
+            let sides = words.iter().find_map(|word| word.strip_suffix('d')?.parse().ok()).unwrap_or(1);
+            match has("prefetch") && at == 1 || at == 3 {
+                true => vector("%h1", sides - 2),
+                false => format!("[%rd1, {}]", vector("%r1", sides)),
+            }
         }
         'x' if opcode::class(words[0]) == Some(Class::Matrix) => fragment(at, words),
         'h' if words[0] == "cp" => "%h1".to_owned(),
