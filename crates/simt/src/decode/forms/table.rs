@@ -145,17 +145,10 @@ fn fragment(at: usize, words: &[&str]) -> String {
         ("wmma", "load" | "store") => ["a", "b", "c"].iter().position(|own| words[2] == *own).map_or(0, |own| own + 1),
         _ => at,
     };
-    let element = match (&types[..], part % 3) {
-        ([one], _) => *one,
+    let element = match (&types[..], part) {
         ([_, _], 1 | 2) if !is_group => Element::F16,
-        ([d, .., c], 0) => {
-            if part == 0 || is_group {
-                *d
-            } else {
-                *c
-            }
-        }
-        (all, own) => all[own.min(all.len() - 1)],
+        ([.., c], 3) => *c,
+        (all, part) => all[part.min(all.len() - 1)],
     };
     let is_sparse = words.iter().any(|word| word.starts_with("sp"));
     let elements = match part {
@@ -200,7 +193,7 @@ fn operand(at: usize, token: &'static str, words: &[&str]) -> String {
         'a' if words[0] == "st" && words.iter().any(|word| word.starts_with("param")) => "[param]".to_owned(),
         'a' => "[%rd1]".to_owned(),
         'n' if words[0] == "wgmma" && at > 3 && (at > 4 || !has("sp")) => "1".to_owned(),
-        'n' if matches!(words[0], "mma" | "wgmma") || words[1] == "replace" => "0".to_owned(),
+        'n' if matches!(words[0], "mma" | "wgmma") || has("replace") => "0".to_owned(),
         'n' if words[0] == "tensormap" => "128".to_owned(),
         'n' => "16".to_owned(),
         'l' => "_".to_owned(),
