@@ -117,6 +117,20 @@ pub struct AccessFault {
 }
 
 impl AccessFault {
+    /// The fault of a lane in words; for a texture or surface `address` is the handle.
+    pub(crate) fn in_words(lane: usize, address: u64, words: String) -> Self {
+        Self {
+            lane: lane as u32,
+            address,
+            bytes: 0,
+            write: false,
+            what: AccessProblem::Other(words),
+            space: Space::Global,
+            offset: 0,
+            space_bytes: 0,
+        }
+    }
+
     /// The same fault for an instruction whose addresses lie `window` bytes behind those of the space.
     pub(crate) fn shifted(mut self, window: u64) -> Self {
         self.address = self.address.wrapping_add(window);

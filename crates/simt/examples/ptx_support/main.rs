@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use simt::forms::{Row, are_run, are_run_for, rows, sets};
+use simt::forms::{Row, are_run, are_run_for, kind_of, rows, sets};
 
 const ISA: &str = include_str!("isa.txt");
 const DECLARATIONS: &str = ".reg .pred %p<2>; .reg .b8 %c<2>; .reg .b16 %h<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>; \
@@ -247,7 +247,7 @@ fn document(all: &Support) -> String {
             };
             let (runs, mut not) = (cell(&all.forms), cell(&all.refused));
             if runs.is_empty() && not.is_empty() {
-                not = "all".to_owned();
+                not = kind_of(name).map_or("all".to_owned(), |kind| format!("all, {kind}"));
             }
             text += &format!("| {name} | {runs} | {not} |\n");
         }

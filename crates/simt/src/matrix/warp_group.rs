@@ -8,8 +8,7 @@ use super::layout::Fragment;
 use super::multiply::Product;
 use super::number::Element;
 use super::sparse::Metadata;
-use crate::memory::{AccessFault, AccessProblem, Env};
-use crate::observe::Space;
+use crate::memory::{AccessFault, Env};
 use crate::regs::{ALL, Pred, R64};
 
 /// `wgmma.mma_async`
@@ -106,7 +105,8 @@ impl SharedOperand {
         rows: Range<usize>,
         row_bytes: usize,
     ) -> Result<Vec<u64>, AccessFault> {
-        let descriptor = Descriptor::new(env.regs.get64(self.descriptor)[0]);
+        let bits = env.regs.get64(self.descriptor)[0];
+        let descriptor = Descriptor::new(bits);
         let space_bytes = env.shared.len();
         let size = (element.bits() / 8) as usize;
         let mut elements = Vec::with_capacity(rows.len() * row_bytes / size);
@@ -114,16 +114,15 @@ impl SharedOperand {
             for column in (0..row_bytes).step_by(size) {
                 let at = descriptor.address(row as u64, column as u64, self.transposed);
                 if at + size as u64 > space_bytes {
-                    return Err(AccessFault {
-                        lane: 0,
-                        address: at,
-                        bytes: size as u32,
-                        write: false,
-                        what: AccessProblem::OutOfBounds,
-                        space: Space::Shared,
-                        offset: at,
-                        space_bytes,
-                    });
+                    let past = (at + size as u64).min(at.max(space_bytes)) - space_bytes;
+                    return Err(AccessFault::in_words(
+                        0,
+                        0,
+                        format!(
+                            "matrix descriptor {bits:#x}: out of bounds read of {size} bytes at {at:#x}, {past} bytes past \
+                         the end of the block's shared memory of {space_bytes} bytes"
+                        ),
+                    ));
                 }
                 let mut bytes = [0; 8];
                 bytes[..size].copy_from_slice(&env.shared.bytes_mut()[at as usize..][..size]);
@@ -151,6 +150,15 @@ impl GroupMultiply {
         let chosen = self.sparse.as_ref().map(|metadata| metadata.columns(&env.regs, m, k));
         let row_bytes = if chosen.is_some() { 2 * ROW } else { ROW };
         let mut b = self.b.fetch(env, self.product.b, 0..n, row_bytes)?;
+        let (first, warps) = (warp / 4 * 4, env.cluster.block_warps());
+        if first + 4 > warps {
+            let there = warps - first;
+            return Err(AccessFault::in_words(
+                0,
+                0,
+                format!("a product of a warp group, of which {there} of 4 warps are there"),
+            ));
+        }
         let signs = [(&mut a, self.product.a), (&mut b, self.product.b)];
         for ((elements, element), negated) in signs.into_iter().zip(self.negated) {
             for bits in elements.iter_mut().filter(|_| negated) {

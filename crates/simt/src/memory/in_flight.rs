@@ -95,6 +95,11 @@ impl InFlight {
         self.awaited.fill(None);
     }
 
+    /// The number of warps of the cluster.
+    pub(super) fn warps(&self) -> u32 {
+        self.awaited.len() as u32
+    }
+
     /// Whether nothing is under way.
     pub(crate) fn is_empty(&self) -> bool {
         self.jobs.iter().all(Vec::is_empty)
