@@ -2,6 +2,7 @@
 
 use ptx::ast::Operand;
 
+use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::code::{Op, R64};
 use crate::memory::atomic::Atomic;
@@ -175,7 +176,10 @@ impl<'d> Decoder<'d, '_, '_> {
                     let found = offsets.len();
                     return Err(self.invalid(format!("`{}` does not take {found} offsets", self.opcode)));
                 }
-                let offsets = offsets.iter().map(|own| self.src(own, "u16"));
+                let offsets = offsets.iter().map(|own| {
+                    self.check(Kind::new("t"), Some("u16"), own)?;
+                    self.src(own, "u16")
+                });
                 (Some(offsets.collect::<Decoded<_>>()?), Some((mbarrier, rest)))
             }
             _ if self.has("im2col") => return Err(self.invalid("offsets in braces are expected here")),
