@@ -300,17 +300,17 @@ impl TensorMap {
         let mut rows = Vec::new();
         for _ in 0..count {
             rows.push(row(&place));
-            for axis in 1..rank {
+            for (axis, place) in place.iter_mut().enumerate().skip(1) {
                 if axis + 1 == rank {
-                    place[axis] += if im2col.is_some() { 1 } else { i64::from(self.steps[axis]) };
+                    *place += if im2col.is_some() { 1 } else { i64::from(self.steps[axis]) };
                     break;
                 }
                 let (begin, end) = bounds(axis);
-                place[axis] += i64::from(self.steps[axis]);
-                if place[axis] < end {
+                *place += i64::from(self.steps[axis]);
+                if *place < end {
                     break;
                 }
-                place[axis] = begin;
+                *place = begin;
             }
         }
         rows
