@@ -167,6 +167,7 @@ pub(crate) static OPCODES: &[Opcode] = opcodes! {
     "sust" Texture 0 (1, 5),
     "szext" Integer 1 (7, 6),
     "tanh" Float 1 (7, 0),
+    "tensormap" Memory 0 (8, 3),
     "testp" Float 1 (2, 0),
     "tex" Texture 1 (1, 0),
     "tld4" Texture 1 (2, 2),

@@ -189,6 +189,7 @@ impl CriticalPath {
         }
         let cost = &step.cost;
         self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
+        self.sums.products += f64::from(cost.products);
         // An instruction that is issued in several parts occupies the warp for as many cycles. One for which
         // nothing is issued waits for no register.
         if cost.pipe != Pipe::None {

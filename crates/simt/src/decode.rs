@@ -44,11 +44,7 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
     let operands = cx.plain(inst)?;
     let found = forms::form(inst.opcode, operands.len());
     let (words, form) = found.ok_or_else(|| {
-        let what = match inst.opcode.split('.').next() {
-            Some("tex" | "tld4" | "txq" | "istypep") => ", of textures,",
-            Some("suld" | "sust" | "sured" | "suq") => ", of surfaces,",
-            _ => "",
-        };
+        let what = kind_of(inst.opcode).map_or(String::new(), |kind| format!(", {kind},"));
         cx.unsupported(format!("instruction `{}`{what}", inst.opcode))
     })?;
     let ordered = words.join(".");
@@ -61,6 +57,7 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
         Some(Class::Float) => decoder.float().map(Op::Alu),
         Some(Class::Compare) => decoder.compare().map(Op::Alu),
         Some(Class::Convert) => decoder.convert(),
+        Some(Class::Memory(_)) if words[0] == "tensormap" => decoder.edit_map().map(Op::Memory),
         Some(Class::Memory(_)) if words.contains(&"bulk") => decoder.bulk(),
         Some(Class::Memory(_) | Class::Fence) => decoder.memory().map(Op::Memory),
         Some(Class::Warp) => decoder.warp().map(Op::Warp),
@@ -72,6 +69,20 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
         Some(Class::Texture) => decoder.texture().map(Op::Memory),
         Some(Class::Other) | None => Err(decoder.unsupported_form()),
     }
+}
+
+/// What an instruction without a form is, in words, where a whole kind of them is refused.
+pub(crate) fn kind_of(opcode: &str) -> Option<&'static str> {
+    let words: Vec<&str> = opcode.split('.').collect();
+    Some(match words[..] {
+        ["tex" | "tld4" | "txq" | "istypep", ..] => "of textures",
+        ["suld" | "sust" | "sured" | "suq", ..] => "of surfaces",
+        ["shfl" | "vote", next, ..] if next != "sync" => "without .sync, for targets before sm_70",
+        ["shfl" | "vote"] => "without .sync, for targets before sm_70",
+        ["multimem", ..] => "on memory of several GPUs",
+        ["tcgen05" | "clusterlaunchcontrol", ..] | ["st", "bulk", ..] => "of sm_100 and later",
+        _ => return None,
+    })
 }
 
 /// An instruction that is being decoded, and the function that it belongs to.

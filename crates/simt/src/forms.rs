@@ -3,9 +3,19 @@
 use crate::Module;
 pub use crate::decode::forms::table::*;
 
-/// Which of these instructions are run, in a kernel with these declarations and beside a function `f`.
+/// What an instruction is, in words, where a whole kind of them is refused.
+pub fn kind_of(opcode: &str) -> Option<&'static str> {
+    crate::decode::kind_of(opcode)
+}
+
+/// Which of these instructions are run for `sm_90a`, in a kernel with these declarations and beside a function `f`.
 pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {
-    let mut text = ".version 8.8\n.target sm_90a\n.address_size 64\n.func f() { ret; }\n".to_owned();
+    are_run_for("sm_90a", declarations, instructions)
+}
+
+/// The same for another target. Of several, separated by commas, each instruction may need another one.
+pub fn are_run_for(target: &str, declarations: &str, instructions: &[String]) -> Vec<bool> {
+    let mut text = format!(".version 8.8\n.target {target}\n.address_size 64\n.func f() {{ ret; }}\n");
     for (at, instruction) in instructions.iter().enumerate() {
         text += &format!(".entry k{at}() {{ {declarations}\n{instruction}\nret; }}\n");
     }
@@ -15,7 +25,7 @@ pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {
             [_] => vec![false],
             several => {
                 let (one, other) = several.split_at(several.len() / 2);
-                [one, other].map(|part| are_run(declarations, part)).concat()
+                [one, other].map(|part| are_run_for(target, declarations, part)).concat()
             }
         };
     };

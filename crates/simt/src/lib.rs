@@ -48,7 +48,7 @@ pub use counters::Counters;
 pub mod forms;
 pub use demangle::demangled;
 pub use memory::global::MemoryError;
-pub use memory::tensor::{Swizzle, TensorElement, TensorMap};
+pub use memory::tensor::{Im2col, Swizzle, TensorElement, TensorMap};
 pub use module::{Function, LoadError, Module};
 pub use run::{
     Arg, Buffer, Config, Element, Fault, FaultKind, Frame, Instance, InstanceError, Launch, LaunchError, Machine,

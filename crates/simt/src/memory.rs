@@ -41,7 +41,7 @@ use load_store::{Load, Store};
 pub use local::LocalMemory;
 use mbarrier::Mbarrier;
 pub use storage::SharedMemory;
-use tensor::Tensor;
+use tensor::{MapEdit, Tensor};
 use texture::Texture;
 
 /// Where the window of shared memory begins among generic addresses.
@@ -115,6 +115,20 @@ pub struct AccessFault {
 }
 
 impl AccessFault {
+    /// The fault of a lane in words; for a texture or surface `address` is the handle.
+    pub(crate) fn in_words(lane: usize, address: u64, words: String) -> Self {
+        Self {
+            lane: lane as u32,
+            address,
+            bytes: 0,
+            write: false,
+            what: AccessProblem::Other(words),
+            space: Space::Global,
+            offset: 0,
+            space_bytes: 0,
+        }
+    }
+
     /// The same fault for an instruction whose addresses lie `window` bytes behind those of the space.
     pub(crate) fn shifted(mut self, window: u64) -> Self {
         self.address = self.address.wrapping_add(window);
@@ -211,6 +225,8 @@ pub enum Memory {
     Bulk(Box<Bulk>),
     /// `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`
     Tensor(Box<Tensor>),
+    /// `tensormap.replace`, `tensormap.cp_fenceproxy`
+    MapEdit(Box<MapEdit>),
     /// `membar`, `fence`
     Fence(Scope),
     /// `cvta`, `isspacep` and others that compute with addresses and access nothing.
@@ -271,6 +287,7 @@ impl Memory {
                 env.regs.set32(*to, mask, &counts);
             }
             Memory::Tensor(op) => env.reach(|reach| op.execute(reach, mask))?,
+            Memory::MapEdit(op) => env.reach(|reach| op.execute(reach, mask))?,
             Memory::Bulk(op) => env.reach(|reach| op.execute(reach, mask))?,
             Memory::Fence(_) => fence(Ordering::SeqCst),
             Memory::Address(op) => op.execute(&mut env.regs, env.cluster, mask),

@@ -2,6 +2,7 @@
 //! GPU's by the crate `difftest`.
 
 use simt::counters::Value;
+use simt::critical_path::{CriticalPath, Latencies};
 use simt::{Config, Counters, Launch, LaunchError, LoadError, Machine, Module};
 
 const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n";
@@ -32,6 +33,58 @@ fn refusal(target: &str, instruction: &str) -> String {
     match Module::from_ptx(text).and_then(|module| module.function("k").map(drop)) {
         Err(LoadError::Refused { error, .. }) => format!("{}: {}", error.line, error.message),
         other => panic!("{other:?}: {instruction}"),
+    }
+}
+
+/// The latency of products and their rate, by a chain of which each adds to the sums of the one before.
+#[test]
+fn products_take_time_in_the_model() {
+    let chain = |one: &str, count: usize| {
+        let function = Module::from_ptx(kernel(&one.repeat(count))).unwrap().function("k").unwrap();
+        let latencies = Latencies {
+            alu: 4,
+            special: 18,
+            shuffle: 23,
+            shared: 29,
+            atomic: 4,
+            l1: 41,
+            l2: 263,
+            memory: 479,
+            barrier: 15,
+        };
+        let mut machine = Machine::new(Config::default()).unwrap();
+        let args = [machine.zeroed::<u32>(32).unwrap().into()];
+        let path = CriticalPath::new(&function, latencies, 64 << 10, &[]);
+        let launch = Launch::new(&function, [1, 1, 1], [128, 1, 1], &args);
+        machine.launch_observed(&launch, path).unwrap().resource_use()
+    };
+    let cases = [
+        // 16 x 8 x 16 and 16 x 8 x 8 products of halves, and a quarter of 64 x 64 x 16.
+        (
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%f0,%f1,%f2,%f3};\n",
+            33,
+            2048.0,
+        ),
+        (
+            "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1}, {%r4}, {%f0,%f1,%f2,%f3};\n",
+            25,
+            1024.0,
+        ),
+        (
+            "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r6,%r7,%r8,%r9}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r6,%r7,%r8,%r9};\n",
+            33,
+            2048.0,
+        ),
+        (
+            "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%r20];\nand.b32 %r0, %r0, 0;\nadd.u32 %r20, %r20, %r0;\n",
+            29 + 2 * 4,
+            0.0,
+        ),
+    ];
+    for (one, latency, products) in cases {
+        let (few, many) = (chain(one, 10), chain(one, 30));
+        assert_eq!(many.cycles[0] - few.cycles[0], 20 * latency, "{one}");
+        assert_eq!(many.products - few.products, 4.0 * 20.0 * products, "{one}");
     }
 }
 
@@ -101,7 +154,12 @@ fn what_a_warp_may_not_do_is_a_fault() {
         (format!("setp.lt.u32 %p0, %r21, 9;\n@%p0 {mma}"), "lanes that are not there (0xfffffe00)"),
         (rows.to_owned(), "misaligned read of 16 bytes"),
         (rows.replace("+8", "+2048"), "0 bytes past the end of the block's shared memory of 2048 bytes"),
-        (group.to_owned(), "0 bytes past the end of the block's shared memory of 2048 bytes"),
+        (
+            group.to_owned(),
+            "matrix descriptor 0x1000100080: out of bounds read of 2 bytes at 0x800, 0 bytes past the end of \
+                            the block's shared memory of 2048 bytes",
+        ),
+        (group.replace("0x1000100080", "0x1000100000"), "a product of a warp group, of which 1 of 4 warps are there"),
     ];
     for (body, words) in cases {
         let text = fault(&body);

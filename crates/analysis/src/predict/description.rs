@@ -87,6 +87,9 @@ pub struct Multiprocessor {
     pub special: f64,
     /// Threads' words from shared memory and the L1.
     pub words: f64,
+    /// The tensor cores' additions of products of two halves; 0 if that is not known, and then nothing waits for them.
+    #[serde(default)]
+    pub matrix: f64,
 }
 
 /// The least and the largest value of a figure, or of all those of a section.

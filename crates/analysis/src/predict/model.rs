@@ -10,6 +10,7 @@
 //! | shared memory and L1 | wavefronts and tags, one a clock of a multiprocessor |
 //! | issue | instructions over four schedulers × [`Constants::issue_share`] |
 //! | pipes | instructions of integers, floats, doubles, special functions over the lanes for them |
+//! | tensor cores | products of matrices, as so many of halves, over the products a clock |
 //! | latency | waves of resident blocks × (a block's critical path + [`Constants::start_cycles`]) |
 //!
 //! Those times overlap, but not wholly: together they take the root of the sum of their powers with the
@@ -75,6 +76,8 @@ pub enum Resource {
     Floats,
     /// The pipes for doubles and special functions.
     Special,
+    /// The tensor cores; only of launches that use them.
+    Matrix,
     /// The time that one block takes, and the number of blocks that run at once.
     Latency,
 }
@@ -91,6 +94,7 @@ impl Resource {
             Self::Integers => "integers",
             Self::Floats => "floats",
             Self::Special => "special",
+            Self::Matrix => "tensor",
             Self::Latency => "latency",
         }
     }
@@ -166,7 +170,7 @@ pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, bl
     let path = near + (far - near) * from_memory;
     let latency = waves * (path + constants.start_cycles) / device.clock_mhz;
 
-    let others = [
+    let mut others = vec![
         (Resource::Memory, memory),
         (Resource::L2, l2),
         (Resource::Atomics, atomics),
@@ -176,6 +180,9 @@ pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, bl
         (Resource::Floats, pipe(Pipe::Fma, one.fp32)),
         (Resource::Special, special),
     ];
+    if demand.products > 0.0 && one.matrix > 0.0 {
+        others.push((Resource::Matrix, spread(demand.products * scale / one.matrix)));
+    }
     let powers: f64 = others.iter().map(|(_, time)| time.powf(constants.norm)).sum();
     let busy = powers.powf(constants.norm.recip());
     let there = f64::from(resident.max(1)).min(blocks_each.ceil());

@@ -1,6 +1,7 @@
 //! How many instructions a second the machine runs, and how that compares with `ptoxide`, a PTX virtual
 //! machine in Rust. `cargo bench -p simt-ptx` measures both on the same kernels and ends with a table of
-//! ratios, taken in turns, of those kernels that ptoxide was asked to run. It has no tensor cores.
+//! ratios, taken in turns, of those kernels that ptoxide was asked to run. It has no tensor cores: of products by those
+//! the rates of `simt` follow.
 
 mod kernel;
 mod machines;
@@ -30,19 +31,24 @@ fn main() {
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1))
         .configure_from_args();
-    let mut compared = Vec::new();
+    let (mut compared, mut products) = (Vec::new(), Vec::new());
     for (name, make, n) in kernels {
         let title = format!("{name} {n}");
         if may_be_asked_for(&args, &title) {
             let kernel = make(n);
             if bench(&mut criterion, &title, &kernel) {
                 compared.push(kernel);
+            } else if !kernel.is_for_ptoxide() {
+                products.push(kernel);
             }
         }
     }
     criterion.final_summary();
     if measured && !compared.is_empty() {
         ratio::print(&compared);
+    }
+    if measured && !products.is_empty() {
+        ratio::print_rates(&products);
     }
 }
 

@@ -43,6 +43,24 @@ pub(super) fn print(kernels: &[Kernel]) {
     }
 }
 
+/// Prints the rates of products of matrices on one host thread.
+pub(super) fn print_rates(kernels: &[Kernel]) {
+    println!("\nOne host thread, medians of {ROUNDS} turns, millions a second:\n");
+    println!("{:<16}{:>22}{:>30}", "kernel", "thread instructions", "products and sums of elements");
+    for kernel in kernels {
+        let instructions = machines::check(kernel) as f64;
+        let mut simt = Simt::new(kernel, 1);
+        let seconds = median((0..ROUNDS).map(|_| time(0.2, || simt.launch())).collect());
+        let operations = 2.0 * f64::from(kernel.n).powi(3);
+        println!(
+            "{:<16}{:>22.1}{:>30.1}",
+            format!("{} {}", kernel.name, kernel.n),
+            instructions / seconds / 1e6,
+            operations / seconds / 1e6
+        );
+    }
+}
+
 /// Seconds that a launch takes, on average over those that fill a turn of at least `turn` seconds. On a busy
 /// host, turns of like length get a like share of a core; a single short launch may get all of it or none.
 fn time(turn: f64, mut launch: impl FnMut()) -> f64 {

@@ -1,20 +1,24 @@
 //! Writes docs/ptx-support.md: for each instruction of the PTX ISA, the forms that are run.
 //!
-//! `cargo run -p simt-tests --example ptx_support > docs/ptx-support.md`
+//! `cargo run -p simt-ptx --example ptx_support > docs/ptx-support.md`
 //!
 //! Nothing is decided here: samples of each form go through the decoder.
 
-use std::collections::{BTreeSet, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::LazyLock;
 
-use simt::forms::{Row, are_run, rows};
+use simt::forms::{Row, are_run, are_run_for, kind_of, rows, sets};
 
 const ISA: &str = include_str!("isa.txt");
 const DECLARATIONS: &str = ".reg .pred %p<2>; .reg .b8 %c<2>; .reg .b16 %h<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>; \
-     .param .align 16 .b8 param[128];";
+     .reg .b128 %q<2>; .param .align 16 .b8 param[128];";
 /// Behind the last instruction of a sample.
 const LABEL: &str = " DONE:";
 /// Samples that are decoded at once.
 const AT_ONCE: usize = 400;
+/// Targets that have instructions which those before do not have.
+const TARGETS: [&str; 3] = ["sm_90", "sm_90a", "sm_100"];
 
 /// A section of the ISA: its title, the kind of types it is about, and its instructions.
 struct Section {
@@ -49,40 +53,55 @@ impl Section {
         self.kind.is_empty() || self.kind == of || (self.kind == "half" && is_mixed)
     }
 
-    /// The most specific of its instructions that these words are.
-    fn instruction(&self, words: &[&str]) -> Option<&'static str> {
-        let mut found = None;
-        for name in self.instructions.iter().filter(|_| self.has(words)) {
-            let mut parts = name.split('.');
-            let is_it = parts.next() == words.first().copied() && parts.all(|part| words.contains(&part));
-            let longer = found.is_none_or(|other: &str| name.split('.').count() > other.split('.').count());
-            if is_it && longer {
-                found = Some(*name);
-            }
-        }
-        found
+    /// The most specific of its instructions that these words are, and how many words it has.
+    fn instruction(&self, words: &[&str]) -> Option<(usize, &'static str)> {
+        let place = |part| words.iter().position(|word| word.split("::").next() == Some(part));
+        let names = self.instructions.iter().filter(|_| self.has(words));
+        let found = names.filter_map(|name| {
+            let places: Option<Vec<usize>> = name.split('.').map(place).collect();
+            let places = places.filter(|places| places[0] == 0)?;
+            // Of `mbarrier.arrive` and `mbarrier.expect_tx` that whose words come first.
+            Some((places.len(), Reverse(places), *name))
+        });
+        found.max().map(|(count, _, name)| (count, name))
     }
 }
 
-/// A form in one section: for each slot the words with which it is run, and without which it may be.
-#[derive(Clone, Default)]
-struct Running {
-    is_run: bool,
-    slots: Vec<BTreeSet<usize>>,
+/// The sections that are about an instruction with these words, and its name in each.
+fn places(sections: &[Section], words: &[&str]) -> Vec<Place> {
+    let found = sections.iter().enumerate();
+    let found: Vec<_> = found.filter_map(|(at, section)| Some((at, section.instruction(words)?))).collect();
+    let most = found.iter().map(|(_, (count, _))| *count).max();
+    let best = found.into_iter().filter(|(_, (count, _))| Some(*count) == most);
+    best.map(|(section, (_, name))| (section, name)).collect()
 }
 
-/// For each instruction of a section by its number: a row's forms.
-type Found = HashMap<(usize, &'static str), Running>;
+/// A form in one section: for each slot the words with which it is run, and without which it may be.
+type Running = Vec<BTreeSet<usize>>;
+
+/// A section by its number, and an instruction.
+type Place = (usize, &'static str);
+
+/// For each instruction: a row's forms by the number of the target that has them. Of one that no target has there is none.
+type Found = HashMap<Place, BTreeMap<usize, Running>>;
+
+/// The number of the first target that has a sample, for each of those that any has.
+fn oldest_targets(samples: &[String]) -> Vec<Option<usize>> {
+    let mut targets = vec![None; samples.len()];
+    let of_any = are_run_for(&TARGETS.join(", "), DECLARATIONS, samples);
+    for (number, target) in TARGETS.iter().enumerate() {
+        let left = (0..samples.len()).filter(|at| of_any[*at] && targets[*at].is_none());
+        let left: Vec<usize> = left.collect();
+        let texts: Vec<String> = left.iter().map(|at| samples[*at].clone()).collect();
+        for (at, is_run) in left.into_iter().zip(are_run_for(target, DECLARATIONS, &texts)) {
+            targets[at] = is_run.then_some(number);
+        }
+    }
+    targets
+}
 
 fn explore(row: &Row, sections: &[Section]) -> Found {
     let mut found = Found::new();
-    let is_own = |name: &&str| name.split('.').next() == Some(row.name);
-    let own = |section: &Section| Section {
-        instructions: section.instructions.iter().copied().filter(is_own).collect(),
-        ..*section
-    };
-    let sections: Vec<_> =
-        sections.iter().map(own).enumerate().filter(|(_, own)| !own.instructions.is_empty()).collect();
     let count = row.opcodes();
     // In an order that meets each word early: those whose words are all known to be run need no decoding.
     let stride = [7919, 104_729, 1_299_709].into_iter().find(|prime| !count.is_multiple_of(*prime)).unwrap_or(1);
@@ -91,27 +110,31 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
     for (at, number) in numbers.enumerate() {
         let modifiers = row.modifiers(number);
         let words: Vec<&str> = [row.name].into_iter().chain(modifiers.iter().copied().flatten()).collect();
-        for (section, of) in &sections {
-            let Some(name) = of.instruction(&words) else {
-                continue;
-            };
-            let known = found.entry((*section, name)).or_default();
-            known.slots.resize(modifiers.len(), BTreeSet::new());
+        for place in places(sections, &words) {
+            let known = found.entry(place).or_default();
             let choice = row.choices(number);
-            let is_new = !known.is_run || choice.iter().zip(&known.slots).any(|(own, known)| !known.contains(own));
-            if is_new {
-                waiting.push(((*section, name), choice, row.sample(&modifiers)));
+            let is_known = |running: &Running| {
+                choice.iter().zip(running).all(|(own, known): (_, &BTreeSet<_>)| known.contains(own))
+            };
+            if !known.values().any(is_known) {
+                waiting.push((place, choice, modifiers.clone()));
             }
         }
         if waiting.len() >= AT_ONCE || at + 1 == count {
-            let samples: Vec<String> = waiting.iter().map(|own| own.2.clone() + LABEL).collect();
-            for ((place, choice, _), is_run) in waiting.drain(..).zip(are_run(DECLARATIONS, &samples)) {
-                let known = found.entry(place).or_default();
-                known.is_run |= is_run;
-                for (known, own) in known.slots.iter_mut().zip(choice) {
-                    if is_run {
-                        known.insert(own);
-                    }
+            let sample = |all_operands| -> Vec<String> {
+                waiting.iter().map(|own| row.sample(&own.2, all_operands) + LABEL).collect()
+            };
+            let mut targets = oldest_targets(&sample(false));
+            if row.has_optional_operands() {
+                let others = oldest_targets(&sample(true));
+                targets = targets.into_iter().zip(others).map(|(few, all)| few.or(all)).collect();
+            }
+            for ((place, choice, _), target) in waiting.drain(..).zip(targets) {
+                let Some(target) = target else { continue };
+                let known = found.entry(place).or_default().entry(target).or_default();
+                known.resize(choice.len(), BTreeSet::new());
+                for (known, own) in known.iter_mut().zip(choice) {
+                    known.insert(own);
                 }
             }
         }
@@ -119,65 +142,112 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
     found
 }
 
+/// The sets of words that the document names instead of writing them out.
+static SETS: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
+    let is_long = |(_, words): &(&str, Vec<&str>)| words.len() > 4 && !words[0].starts_with("m64n");
+    sets().into_iter().filter(is_long).collect()
+});
+
+/// The words with `/` between them, or the name of the set that they are; `.m64n8k16`, `.m64n16k16` and so on as
+/// `.m64n8k16/.m64n16k16/…/.m64n256k16`.
+fn joined(words: &[&str]) -> String {
+    if let Some((name, _)) = SETS.iter().find(|(_, set)| *set == words) {
+        return format!(".{name}");
+    }
+    let number = |word: &str| word.strip_prefix("m64n")?.split_once('k')?.0.parse::<i32>().ok();
+    let numbers: Option<Vec<i32>> = words.iter().map(|word| number(word)).collect();
+    let is_step = |at: usize| {
+        let numbers = numbers.as_ref()?;
+        Some(numbers.get(at)? - numbers.get(at.checked_sub(1)?)?)
+    };
+    // Those between two like steps are left out.
+    let is_between = |at: usize| at > 1 && is_step(at).is_some() && is_step(at) == is_step(at + 1);
+    let mut parts: Vec<String> = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        match is_between(at) {
+            false => parts.push(format!(".{word}")),
+            true if parts.last().is_none_or(|last| last != "…") => parts.push("…".to_owned()),
+            true => {}
+        }
+    }
+    parts.join("/")
+}
+
 /// The form with these words: `add[.rn/.rz].f32`.
 fn written(row: &Row, running: &Running) -> String {
     let mut text = row.name.to_owned();
-    for (slot, running) in row.slots().iter().zip(&running.slots) {
-        let words: Vec<String> = running.iter().filter_map(|at| slot[*at]).map(|word| format!(".{word}")).collect();
+    for (slot, running) in row.slots().iter().zip(running) {
+        let words: Vec<&str> = running.iter().filter_map(|at| slot[*at]).collect();
         let is_optional = running.iter().any(|at| slot[*at].is_none());
         match (words.is_empty(), is_optional) {
             (true, _) => {}
-            (_, true) => text += &format!("[{}]", words.join("/")),
-            _ => text += &words.join("/"),
+            (_, true) => text += &format!("[{}]", joined(&words)),
+            _ => text += &joined(&words),
         }
     }
     text
 }
 
-fn document() -> String {
-    let sections = sections();
-    let mut forms: HashMap<(usize, &str), Vec<String>> = HashMap::new();
-    let mut refused: HashMap<(usize, &str), Vec<String>> = HashMap::new();
+/// What is run and what is refused: for each instruction the forms, and the rows of those that are refused.
+#[derive(Default)]
+struct Support {
+    sections: Vec<Section>,
+    forms: HashMap<Place, Vec<String>>,
+    refused: HashMap<Place, Vec<String>>,
+    refused_rows: Vec<Row>,
+}
+
+fn support() -> Support {
+    let mut all = Support { sections: sections(), ..Support::default() };
     for row in rows() {
-        let found = explore(&row, &sections);
-        let is_run = found.values().any(|running| running.is_run);
-        for (place, mut running) in found {
-            let list = match running.is_run {
-                true => forms.entry(place).or_default(),
-                // A form of other types, which other sections are about.
-                false if is_run => continue,
-                false => {
-                    let slots = row.slots();
-                    running.slots = slots.iter().map(|slot| (0..slot.len()).collect()).collect();
-                    refused.entry(place).or_default()
+        let found = explore(&row, &all.sections);
+        let is_run = found.values().any(|targets| !targets.is_empty());
+        for (place, targets) in found {
+            for (target, running) in &targets {
+                let mut text = format!("`{}`", written(&row, running));
+                if *target > 0 {
+                    text += &format!(" ({})", TARGETS[*target]);
                 }
-            };
-            let text = written(&row, &running);
-            if !list.contains(&text) {
-                list.push(text);
+                let list = all.forms.entry(place).or_default();
+                if !list.contains(&text) {
+                    list.push(text);
+                }
             }
+            // Another section may be about the types of a form that is run.
+            if !is_run {
+                let every = row.slots().iter().map(|slot| (0..slot.len()).collect()).collect();
+                all.refused.entry(place).or_default().push(format!("`{}`", written(&row, &every)));
+            }
+        }
+        if !is_run {
+            all.refused_rows.push(row);
         }
     }
     let samples = ISA.lines().filter_map(|line| line.strip_prefix("= ")?.split_once(' '));
     for (name, text) in samples {
         let run = are_run(DECLARATIONS, &[text.to_owned() + LABEL]) == [true];
-        let section = sections.iter().position(|section| section.instructions.contains(&name));
-        let list = if run { &mut forms } else { &mut refused };
+        let section = all.sections.iter().position(|section| section.instructions.contains(&name));
+        let list = if run { &mut all.forms } else { &mut all.refused };
         let place = (section.expect("a section has it"), name);
-        list.entry(place).or_default().push(name.to_owned());
+        list.entry(place).or_default().push(format!("`{name}`"));
     }
+    all
+}
+
+fn document(all: &Support) -> String {
     let mut text = include_str!("head.md").to_owned();
-    for (number, section) in sections.iter().enumerate() {
+    for (name, words) in &*SETS {
+        text += &format!("- `{name}`: `.{}`\n", words.join("/."));
+    }
+    for (number, section) in all.sections.iter().enumerate() {
         text += &format!("\n## {}\n\n| Instruction | Runs | Refused |\n|---|---|---|\n", section.title);
         for name in &section.instructions {
-            let cell = |list: &HashMap<(usize, &str), Vec<String>>| {
-                let all = list.get(&(number, *name)).into_iter().flatten();
-                let all: Vec<String> = all.map(|form| format!("`{form}`")).collect();
-                all.join("<br>")
+            let cell = |list: &HashMap<Place, Vec<String>>| {
+                list.get(&(number, *name)).map_or(String::new(), |own| own.join("<br>"))
             };
-            let (runs, mut not) = (cell(&forms), cell(&refused));
+            let (runs, mut not) = (cell(&all.forms), cell(&all.refused));
             if runs.is_empty() && not.is_empty() {
-                not = "all".to_owned();
+                not = kind_of(name).map_or("all".to_owned(), |kind| format!("all, {kind}"));
             }
             text += &format!("| {name} | {runs} | {not} |\n");
         }
@@ -186,7 +256,7 @@ fn document() -> String {
 }
 
 fn main() {
-    print!("{}", document());
+    print!("{}", document(&support()));
 }
 
 #[cfg(test)]

@@ -44,12 +44,57 @@ impl Kind {
             _ if rest.starts_with("wait_all") => Self::WaitAll,
             _ if inst.opcode.starts_with("cp.") => Self::AsyncCopy,
             (Some(Class::Memory(_)), _) => Self::Memory,
+            (Some(Class::Matrix), _) if is_matrix_access(inst.opcode) => Self::Memory,
             _ => Self::Plain,
         }
     }
 
     pub(super) fn is_memory(self) -> bool {
         matches!(self, Self::Memory | Self::AsyncCopy)
+    }
+}
+
+/// Whether it loads or stores a matrix.
+fn is_matrix_access(opcode: &str) -> bool {
+    ["ldmatrix", "stmatrix", "wmma.load", "wmma.store"].iter().any(|name| opcode.starts_with(name))
+}
+
+/// What a product of matrices takes of the tensor cores: additions of products of two halves in the same time. Tensor cores
+/// have twice the rate for bytes, half of it for `tf32` and a sixteenth for `f64` ("NVIDIA A100 Tensor Core GPU
+/// Architecture", "NVIDIA H100 Tensor Core GPU Architecture", tables of peak rates), and twice that if A is sparse.
+fn products(opcode: &str) -> f32 {
+    let side = |word: &str| -> Option<f32> {
+        let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
+        let (n, k) = rest.split_once('k')?;
+        Some(m.parse::<f32>().ok()? * n.parse::<f32>().ok()? * k.parse::<f32>().ok()?)
+    };
+    let words = || opcode.split('.');
+    let has = |name: &str| words().any(|word| word == name);
+    let weight = match () {
+        () if has("f64") => 16.0,
+        () if has("tf32") => 2.0,
+        () if has("b1") => 1.0 / 16.0,
+        () if ["s4", "u4"].into_iter().any(has) => 0.25,
+        () if ["s8", "u8", "e4m3", "e5m2"].into_iter().any(has) => 0.5,
+        () => 1.0,
+    };
+    let sparse = if words().any(|word| word.starts_with("sp")) { 0.5 } else { 1.0 };
+    // A warp has a quarter of a warp group's product.
+    let own = if opcode.starts_with("wgmma") { 0.25 } else { 1.0 };
+    words().find_map(side).unwrap_or(0.0) * weight * sparse * own
+}
+
+/// Cycles until the sums of such a product are available.
+///
+/// `mma` of 16 x 8 x 16 halves takes 33 and of 16 x 8 x 8 25 on an A100 (Sun and others, "Dissecting Tensor Cores via
+/// Microbenchmarks", arXiv:2206.02874), and the former as many on an H100; there a tensor core takes 128 cycles for
+/// `wgmma` of 64 x 256 x 16 (Luo and others, arXiv:2402.13499). What is more than one such `mma` comes 8 cycles later each.
+fn product_cycles(opcode: &str) -> u32 {
+    const ONE: f32 = 16.0 * 8.0 * 16.0;
+    let products = products(opcode);
+    match opcode.starts_with("wgmma") {
+        true => (products / ONE * 4.0).max(33.0) as u32,
+        false => (17.0 + products.min(ONE) / ONE * 16.0 + (products / ONE - 1.0).max(0.0) * 8.0) as u32,
     }
 }
 
@@ -70,11 +115,13 @@ pub enum Pipe {
     Memory,
     /// Branches, barriers, votes.
     Control,
+    /// Tensor cores.
+    Matrix,
 }
 
 impl Pipe {
     /// The number of pipes.
-    pub const COUNT: usize = Self::Control as usize + 1;
+    pub const COUNT: usize = Self::Matrix as usize + 1;
 }
 
 /// Cycles until the result of an instruction is available, if it waits for nothing.
@@ -110,6 +157,8 @@ pub struct Cost {
     pub issued: f32,
     /// Whether it goes to the L2 even if the L1 holds the data.
     pub past_l1: bool,
+    /// What a warp takes of the tensor cores: additions of products of two halves in the same time.
+    pub products: f32,
     wait: Wait,
 }
 
@@ -119,6 +168,7 @@ enum Wait {
     Alu(u32),
     Special,
     Shuffle,
+    Cycles(u32),
 }
 
 impl Cost {
@@ -145,6 +195,11 @@ impl Cost {
                 past_l1: has("relaxed") || has("acquire") || has("cg") || has("cv"),
                 ..cost(Pipe::Memory, 1.0, Wait::Nothing)
             },
+            _ if class == Some(Class::Matrix) && is_matrix_access(opcode) => cost(Pipe::Memory, 1.0, Wait::Nothing),
+            "movmatrix" => cost(Pipe::Memory, 1.0, Wait::Shuffle),
+            _ if class == Some(Class::Matrix) && products(opcode) > 0.0 => {
+                Self { products: products(opcode), ..cost(Pipe::Matrix, 1.0, Wait::Cycles(product_cycles(opcode))) }
+            }
             _ if class == Some(Class::Texture) => cost(Pipe::Memory, 1.0, Wait::Special),
             _ if class == Some(Class::Warp) => cost(Pipe::Control, 1.0, Wait::Shuffle),
             _ if matches!(class, Some(Class::Control | Class::Barrier | Class::Fence)) => {
@@ -177,7 +232,7 @@ impl Cost {
     pub(super) const FUSED: Self = Self::new(Pipe::Fma, 1.0, Wait::Alu(1));
 
     const fn new(pipe: Pipe, issued: f32, wait: Wait) -> Self {
-        Self { pipe, issued, past_l1: false, wait }
+        Self { pipe, issued, past_l1: false, products: 0.0, wait }
     }
 
     /// Cycles until its result is available, without the latency of memory itself.
@@ -187,6 +242,7 @@ impl Cost {
             Wait::Alu(times) => latencies.alu * times,
             Wait::Special => latencies.special,
             Wait::Shuffle => latencies.shuffle,
+            Wait::Cycles(cycles) => cycles,
         }
     }
 }

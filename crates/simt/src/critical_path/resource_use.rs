@@ -13,6 +13,8 @@ pub struct ResourceUse {
     pub warps: u64,
     /// Instructions that are issued, by pipe: [`Pipe`] numbers them.
     pub issued: [f64; Pipe::COUNT],
+    /// What products of matrices take of the tensor cores: additions of products of two halves in the same time.
+    pub products: f64,
     /// Tags that the L1 looks up for global loads and stores: the lines of 128 bytes that each touches.
     pub tags: u64,
     /// Passes through the banks of shared memory.
@@ -51,6 +53,7 @@ impl ResourceUse {
         for (own, more) in own.issued.iter_mut().zip(more.issued) {
             *own += more;
         }
+        own.products += more.products;
         own.tags += more.tags;
         own.wavefronts += more.wavefronts;
         own.l2_reads += more.l2_reads;

@@ -2,12 +2,13 @@
 
 use ptx::ast::Operand;
 
+use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::code::{Op, R64};
 use crate::memory::atomic::Atomic;
 use crate::memory::bulk::{Bulk, BulkSource, reduced_address};
 use crate::memory::mbarrier::{Mbarrier, MbarrierOp, Phase};
-use crate::memory::tensor::{Tensor, TensorElement};
+use crate::memory::tensor::{MapEdit, MapField, Tensor, TensorElement};
 use crate::memory::{Address, Group, Memory, Region};
 use crate::observe::AsyncGroup;
 use crate::regs::Reg;
@@ -167,8 +168,23 @@ impl<'d> Decoder<'d, '_, '_> {
             return Err(self.invalid(format!("`{}` does not take {found} coordinates", self.opcode)));
         }
         let coordinates = coordinates.iter().map(|own| self.src(own, "s32"));
-        let coordinates = coordinates.collect::<Decoded<_>>()?;
+        let coordinates: Box<[_]> = coordinates.collect::<Decoded<_>>()?;
         let mbarrier = rest.map(|(mbarrier, _)| self.address_in(Some("shared"), mbarrier));
+        let (im2col, rest) = match rest {
+            Some((mbarrier, [Operand::Vector(offsets), rest @ ..])) if self.has("im2col") => {
+                if offsets.len() + 2 != coordinates.len() {
+                    let found = offsets.len();
+                    return Err(self.invalid(format!("`{}` does not take {found} offsets", self.opcode)));
+                }
+                let offsets = offsets.iter().map(|own| {
+                    self.check(Kind::new("t"), Some("u16"), own)?;
+                    self.src(own, "u16")
+                });
+                (Some(offsets.collect::<Decoded<_>>()?), Some((mbarrier, rest)))
+            }
+            _ if self.has("im2col") => return Err(self.invalid("offsets in braces are expected here")),
+            rest => (self.has("im2col_no_offs").then(Box::default), rest),
+        };
         let multicast = match (self.has("multicast::cluster"), rest) {
             (true, Some((_, [ranks, ..]))) => Some(self.src(ranks, "b16")?),
             _ => None,
@@ -191,12 +207,54 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok(Op::Memory(Memory::Tensor(Box::new(Tensor {
             map: self.src(map, "u64")?,
             coordinates,
+            im2col,
             shared,
             loads,
             reduce,
             mbarrier: mbarrier.transpose()?,
             multicast,
         }))))
+    }
+
+    /// `tensormap.replace.tile.field...type [map], {number, }value`, `tensormap.cp_fenceproxy... [to], [from], 128`
+    pub(super) fn edit_map(&mut self) -> Decoded<Memory> {
+        let edit = match (self.words, self.operands) {
+            (["tensormap", "replace", ..], _) if !self.module.target.contains(&"sm_90a") && !self.is_for(100) => {
+                return Err(self.invalid(format!("`{}` is for sm_90a", self.opcode)));
+            }
+            (["tensormap", "replace", _, field, ..], [map, number @ .., value]) => {
+                let number = number.first().map(|number| self.number(number)).transpose()?.unwrap_or(0);
+                let least = if *field == "global_stride" { 4 } else { 5 };
+                let number = u8::try_from(number).ok().filter(|own| *own < least);
+                let number = number.ok_or_else(|| self.invalid(format!("`{}` has no such dimension", self.opcode)))?;
+                let field = match *field {
+                    "global_address" => MapField::GlobalAddress,
+                    "rank" => MapField::Rank,
+                    "box_dim" => MapField::BoxDim(number),
+                    "global_dim" => MapField::GlobalDim(number),
+                    "global_stride" => MapField::GlobalStride(number),
+                    "element_stride" => MapField::ElementStride(number),
+                    "elemtype" => MapField::Elemtype,
+                    "swizzle_mode" => MapField::SwizzleMode,
+                    "fill_mode" => MapField::FillMode,
+                    _ if self.number(value)? == 0 => MapField::Nothing,
+                    word => return Err(self.unsupported(format!("a tensor map with {word}"))),
+                };
+                let value = match self.words.last() {
+                    Some(&"b64") => self.src_of(value, "b64", 64)?,
+                    _ => self.src_of(value, "b32", 32)?,
+                };
+                MapEdit::Replace { map: self.address_in(self.space_word(1), map)?, field, value }
+            }
+            (_, [to, from, size]) => {
+                if self.number(size)? != 128 {
+                    return Err(self.invalid("a tensor map has 128 bytes"));
+                }
+                MapEdit::Copy { to: self.address_in(Some("global"), to)?, from: self.address_in(Some("shared"), from)? }
+            }
+            _ => return Err(self.unsupported_form()),
+        };
+        Ok(Memory::MapEdit(Box::new(edit)))
     }
 
     /// `st.async...type [a], b, [mbarrier]`, `red.async...op.type [a], b, [mbarrier]`

@@ -279,6 +279,7 @@ impl<'d> Decoder<'d, '_, '_> {
             },
             (Operand::Element(name, element), _) => match self.declared(name) {
                 Some(declared) if declared.vector > 1 => self.check_register(kind, ty, name, &declared),
+                None if name.starts_with('%') => Err(self.unknown(&format!("{name}.{element}"))),
                 _ => {
                     let message = format!("`{name}.{element}` is no element of a vector register");
                     Err(self.invalid(message))

@@ -179,14 +179,7 @@ impl<'d> Decoder<'d, '_, '_> {
             product.arithmetic = Arithmetic::Emulated;
         }
         let sparse = match rest {
-            [metadata, selector] => {
-                self.check(Kind::new("b"), Some("b32"), metadata)?;
-                let register = self.src(metadata, "b32")?;
-                let selector = self.number(selector)?;
-                let found = usize::try_from(selector).ok();
-                let found = found.and_then(|own| Metadata::new(register, own, types[1], k));
-                Some(found.ok_or_else(|| self.invalid(format!("`{}` has no selector {selector}", self.opcode)))?)
-            }
+            [metadata, selector] => Some(self.metadata(metadata, selector, types[1], k)?),
             _ => None,
         };
         Ok(Multiply {
@@ -197,6 +190,22 @@ impl<'d> Decoder<'d, '_, '_> {
             product,
             sparse,
         })
+    }
+
+    /// The metadata of rows of a sparse A, of which `k` elements are there.
+    fn metadata(
+        &mut self,
+        metadata: &Operand<'_>,
+        selector: &Operand<'_>,
+        element: Element,
+        k: usize,
+    ) -> Decoded<Metadata> {
+        self.check(Kind::new("b"), Some("b32"), metadata)?;
+        let register = self.src(metadata, "b32")?;
+        let selector = self.number(selector)?;
+        let found = usize::try_from(selector).ok();
+        let found = found.and_then(|own| Metadata::new(register, own, element, k));
+        found.ok_or_else(|| self.invalid(format!("`{}` has no selector {selector}", self.opcode)))
     }
 
     /// `wmma.mma.sync.aligned.alayout.blayout.shape.dtype{.atype.btype}.ctype d, a, b, c`

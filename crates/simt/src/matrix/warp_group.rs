@@ -2,11 +2,13 @@
 //!
 //! Each warp forms the 16 rows that it holds.
 
+use std::ops::Range;
+
 use super::layout::Fragment;
 use super::multiply::Product;
 use super::number::Element;
-use crate::memory::{AccessFault, AccessProblem, Env};
-use crate::observe::Space;
+use super::sparse::Metadata;
+use crate::memory::{AccessFault, Env};
 use crate::regs::{ALL, Pred, R64};
 
 /// `wgmma.mma_async`
@@ -24,6 +26,8 @@ pub struct GroupMultiply {
     pub scale_d: (Pred, bool),
     /// Whether A's and B's elements change their sign.
     pub negated: [bool; 2],
+    /// Which elements of a sparse A are there.
+    pub sparse: Option<Metadata>,
 }
 
 /// The A of a product.
@@ -44,7 +48,7 @@ pub struct SharedOperand {
     pub transposed: bool,
 }
 
-/// Bytes of a row of an operand.
+/// Bytes of a row of an operand; the B of a sparse A has twice as many.
 const ROW: usize = 32;
 
 /// A matrix descriptor (PTX ISA §9.7.15.5.1.2.2).
@@ -93,32 +97,32 @@ impl Descriptor {
 }
 
 impl SharedOperand {
-    /// The elements of `rows` rows from `first` on.
+    /// The elements of rows of so many bytes.
     fn fetch(
         self,
         env: &mut Env<'_, '_>,
         element: Element,
-        first: usize,
-        rows: usize,
+        rows: Range<usize>,
+        row_bytes: usize,
     ) -> Result<Vec<u64>, AccessFault> {
-        let descriptor = Descriptor::new(env.regs.get64(self.descriptor)[0]);
+        let bits = env.regs.get64(self.descriptor)[0];
+        let descriptor = Descriptor::new(bits);
         let space_bytes = env.shared.len();
         let size = (element.bits() / 8) as usize;
-        let mut elements = Vec::with_capacity(rows * ROW / size);
-        for row in first..first + rows {
-            for column in (0..ROW).step_by(size) {
+        let mut elements = Vec::with_capacity(rows.len() * row_bytes / size);
+        for row in rows {
+            for column in (0..row_bytes).step_by(size) {
                 let at = descriptor.address(row as u64, column as u64, self.transposed);
                 if at + size as u64 > space_bytes {
-                    return Err(AccessFault {
-                        lane: 0,
-                        address: at,
-                        bytes: size as u32,
-                        write: false,
-                        what: AccessProblem::OutOfBounds,
-                        space: Space::Shared,
-                        offset: at,
-                        space_bytes,
-                    });
+                    let past = (at + size as u64).min(at.max(space_bytes)) - space_bytes;
+                    return Err(AccessFault::in_words(
+                        0,
+                        0,
+                        format!(
+                            "matrix descriptor {bits:#x}: out of bounds read of {size} bytes at {at:#x}, {past} bytes past \
+                         the end of the block's shared memory of {space_bytes} bytes"
+                        ),
+                    ));
                 }
                 let mut bytes = [0; 8];
                 bytes[..size].copy_from_slice(&env.shared.bytes_mut()[at as usize..][..size]);
@@ -138,9 +142,23 @@ impl GroupMultiply {
                 fragment.gather(&env.regs, &mut a);
                 a
             }
-            Operand::Shared(operand) => operand.fetch(env, self.product.a, warp as usize % 4 * m, m)?,
+            Operand::Shared(operand) => {
+                let first = warp as usize % 4 * m;
+                operand.fetch(env, self.product.a, first..first + m, ROW)?
+            }
         };
-        let mut b = self.b.fetch(env, self.product.b, 0, n)?;
+        let chosen = self.sparse.as_ref().map(|metadata| metadata.columns(&env.regs, m, k));
+        let row_bytes = if chosen.is_some() { 2 * ROW } else { ROW };
+        let mut b = self.b.fetch(env, self.product.b, 0..n, row_bytes)?;
+        let (first, warps) = (warp / 4 * 4, env.cluster.block_warps());
+        if first + 4 > warps {
+            let there = warps - first;
+            return Err(AccessFault::in_words(
+                0,
+                0,
+                format!("a product of a warp group, of which {there} of 4 warps are there"),
+            ));
+        }
         let signs = [(&mut a, self.product.a), (&mut b, self.product.b)];
         for ((elements, element), negated) in signs.into_iter().zip(self.negated) {
             for bits in elements.iter_mut().filter(|_| negated) {
@@ -152,7 +170,7 @@ impl GroupMultiply {
         if env.regs.pred(pred) ^ if negated { ALL } else { 0 } != 0 {
             self.d.gather(&env.regs, &mut sums);
         }
-        self.product.multiply(&a, &b, &mut sums, None);
+        self.product.multiply(&a, &b, &mut sums, chosen.as_deref());
         self.d.scatter(&mut env.regs, &sums);
         Ok(())
     }

@@ -62,6 +62,11 @@ impl Cluster {
         }
     }
 
+    /// The number of warps that each block has.
+    pub(crate) fn block_warps(&self) -> u32 {
+        self.in_flight.warps() / (self.shared.len() as u32).max(1)
+    }
+
     /// The cluster begins anew.
     pub(crate) fn begin(&mut self) {
         self.shared.iter_mut().for_each(SharedMemory::clear);
@@ -177,8 +182,7 @@ impl Reach<'_, '_, '_> {
 
     /// The fault of a lane's operation, in words.
     pub(super) fn refuse(&self, lane: usize, words: String) -> AccessFault {
-        let nowhere = (Place::Global(0), 0, false);
-        self.fault(lane, nowhere, AccessProblem::Other(words))
+        AccessFault::in_words(lane, 0, words)
     }
 
     /// Checks an access of a lane.

@@ -95,6 +95,11 @@ impl InFlight {
         self.awaited.fill(None);
     }
 
+    /// The number of warps of the cluster.
+    pub(super) fn warps(&self) -> u32 {
+        self.awaited.len() as u32
+    }
+
     /// Whether nothing is under way.
     pub(crate) fn is_empty(&self) -> bool {
         self.jobs.iter().all(Vec::is_empty)
@@ -282,7 +287,8 @@ fn read(shared: &[SharedMemory], global: &GlobalMemory, from: Source, offset: u6
     }
 }
 
-fn copy(shared: &mut [SharedMemory], global: &GlobalMemory, piece: &Piece) {
+/// Copies a piece.
+pub(super) fn copy(shared: &mut [SharedMemory], global: &GlobalMemory, piece: &Piece) {
     let mut buffer = [0; 256];
     let mut offset = 0;
     while offset < u64::from(piece.bytes) {

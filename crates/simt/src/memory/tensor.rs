@@ -1,6 +1,7 @@
 //! `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor` (PTX ISA §9.7.9.27.1): tiles of tensors of one to five
 //! dimensions, which a [`TensorMap`] describes.
 
+mod edit;
 mod map;
 
 use super::AccessFault;
@@ -9,7 +10,8 @@ use super::atomic::Atomic;
 use super::cluster::{Place, Reach};
 use super::in_flight::{Piece, Source};
 use crate::regs::{LANES, R32, R64, lanes};
-pub use map::{Swizzle, TensorElement, TensorMap};
+pub use edit::{MapEdit, MapField};
+pub use map::{Im2col, Swizzle, TensorElement, TensorMap};
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub struct Tensor {
     pub map: R64,
     /// The first element of the tile, the innermost dimension first.
     pub coordinates: Box<[R32]>,
+    /// In the mode im2col how far away the pixels are from their places in each dimension but the first and the last.
+    pub im2col: Option<Box<[R32]>>,
     /// The tile in shared memory.
     pub shared: Address,
     /// Whether the tile goes to shared memory.
@@ -45,11 +49,15 @@ impl Tensor {
 
     fn one(&self, reach: &mut Reach<'_, '_, '_>, lane: usize, tile: u64, mbarrier: u64) -> Result<(), AccessFault> {
         let address = reach.regs.get64(self.map)[lane];
-        let map = read_map(reach, address).ok_or_else(|| {
-            let words =
-                format!("no tensor map at {address:#x}: simt reads only those that simt::TensorMap has encoded");
-            reach.refuse(lane, words)
-        })?;
+        let map = read_map(reach, address);
+        let map = map.map_err(|why| reach.refuse(lane, format!("no tensor map at {address:#x}: {why}")));
+        let (map, im2col) = map?;
+        if im2col.is_some() != self.im2col.is_some() {
+            let of = if im2col.is_some() { "im2col" } else { "tiles" };
+            return Err(reach.refuse(lane, format!("the tensor map is one of {of}, and the copy is not")));
+        }
+        let offsets = self.im2col.iter().flatten();
+        let offsets: Vec<i64> = offsets.map(|register| i64::from(reach.regs.get32(*register)[lane] & 0xffff)).collect();
         let coordinates = self.coordinates.iter();
         let coordinates: Vec<i32> =
             coordinates.map(|register| reach.regs.get32(*register)[lane].cast_signed()).collect();
@@ -69,7 +77,8 @@ impl Tensor {
             return Err(reach.refuse(lane, "a tile that is not in shared memory".to_owned()));
         };
         let mut pieces = Vec::new();
-        map.parts(&coordinates, at, |bytes, global, shared| {
+        let im2col = im2col.as_ref().map(|own| (own, &offsets[..]));
+        map.parts(&coordinates, im2col, at, |bytes, global, shared| {
             let (global, shared) = (global.map(Place::Global), Place::Shared(rank, shared));
             let (from, to) = match (self.loads, global) {
                 (true, Some(global)) => (Source::Memory(global), shared),
@@ -91,21 +100,18 @@ impl Tensor {
     }
 }
 
-/// The map that lies at a generic address.
-fn read_map(reach: &Reach<'_, '_, '_>, address: u64) -> Option<TensorMap> {
+/// The map that lies at a generic address, and its im2col.
+fn read_map(reach: &Reach<'_, '_, '_>, address: u64) -> Result<(TensorMap, Option<Im2col>), String> {
     let mut bytes = [0; 128];
     let region = Region::of(address);
     let at = address.wrapping_sub(region.window());
     match region {
         Region::Param | Region::Const => {
-            let memory = match region {
-                Region::Param => reach.params,
-                _ => reach.constants,
-            };
-            let found = memory.get(usize::try_from(at).ok()?..)?.get(..128)?;
-            bytes.copy_from_slice(found);
+            let memory = if region == Region::Param { reach.params } else { reach.constants };
+            let found = usize::try_from(at).ok().and_then(|at| memory.get(at..)?.get(..128));
+            bytes.copy_from_slice(found.unwrap_or(&[0; 128]));
         }
         _ => reach.global.read(address, &mut bytes),
     }
-    TensorMap::decode(&bytes)
+    TensorMap::read(&bytes)
 }

@@ -12,9 +12,8 @@ pub(crate) use image::{Object, Objects};
 use sampling::{Coordinates, Point, face};
 
 use super::load_store::{Destination, Width, put, take};
-use super::{AccessFault, AccessProblem, Env};
+use super::{AccessFault, Env};
 use crate::memory::GlobalMemory;
-use crate::observe::Space;
 use crate::regs::{LANES, Pred, R64, Reg, lanes};
 
 /// An instruction on a texture or surface.
@@ -138,16 +137,7 @@ impl Texture {
         };
         let (coordinates, from) = (read(&self.coordinates), read(&self.from));
         let of = |values: &Elements, lane: usize| [0, 1, 2, 3].map(|at| values[at][lane]);
-        let fault = |lane: usize, problem: String| AccessFault {
-            lane: lane as u32,
-            address: handles[lane],
-            bytes: 0,
-            write: false,
-            what: AccessProblem::Other(problem),
-            space: Space::Global,
-            offset: 0,
-            space_bytes: 0,
-        };
+        let fault = |lane: usize, problem: String| AccessFault::in_words(lane, handles[lane], problem);
         let mut found: Elements = [[0; LANES]; 4];
         let mut places = [None; LANES];
         for lane in lanes(mask) {

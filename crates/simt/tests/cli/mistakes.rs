@@ -18,7 +18,7 @@ fn assert_mistake(ended: &Ended, words: &str, of: &str) {
 const ARGUMENTS: &str = "
 --entry scale --grid 1 --block 64 => 0 arguments for 4 parameters
 --entry scales --grid 1 --block 64 => there is no kernel `scales`; there are scale, fill
---entry tensor --grid 1 --block 64 => instruction `tcgen05.wait::ld.sync.aligned` is not supported
+--entry tensor --grid 1 --block 64 => instruction `tcgen05.wait::ld.sync.aligned`, of sm_100 and later, is not supported
 --entry forever --grid 0 --block 64 => a grid of (0, 1, 1) has no blocks
 --entry forever --grid 1 --block 0 => a block of (0, 1, 1) has no threads
 --entry forever --grid 1 --block 2048 => at most 1024 fit

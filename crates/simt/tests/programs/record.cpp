@@ -31,27 +31,84 @@ static void check(CUresult result, const std::string &what) {
     stop(what, why ? why : "an unknown error");
 }
 
-// A kernel's launch, as the comment above it says: `grid 4, block 8x4, shared 512, out 192`.
+// A kernel's launch, as the comment above it says: `grid 4, block 8x4, shared 512, out 192`. The third argument of some is
+// a map of a tensor in the second, of which the comment says the type, the sides and those of a tile, and perhaps the
+// bytes of a swizzle's rows, steps, or that there is NaN outside; instead of the tile, the corners of im2col's box, and
+// its pixels and channels: `map u32 64x32, tile 16x8, swizzle 64, steps 1x2, nan 1`,
+// `map f16 8x16x16x2, lower -1x-1, upper -1x-1, channels 8, pixels 32`.
 struct Launch {
     unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, shared = 0, out = 0;
+    std::string type;
+    unsigned sizes[5], tile[5], steps[5] = {1, 1, 1, 1, 1}, swizzle = 0, nan = 0, channels = 0, pixels = 0;
+    int rank = 0, lower[3] = {}, upper[3] = {};
 
     explicit Launch(const std::string &text) {
         sides(text, "grid ", grid);
         sides(text, "block ", block);
         sides(text, "shared ", &shared, 1);
         sides(text, "out ", &out, 1);
+        size_t at = text.find(", map ");
+        if (at == std::string::npos) return;
+        type = text.substr(at + 6, text.find(' ', at + 6) - at - 6);
+        rank = sides(text, "map " + type + " ", sizes, 5);
+        sides(text, "tile ", tile, 5);
+        sides(text, "swizzle ", &swizzle, 1);
+        sides(text, "steps ", steps, 5);
+        sides(text, "nan ", &nan, 1);
+        sides(text, "channels ", &channels, 1);
+        sides(text, "pixels ", &pixels, 1);
+        sides(text, "lower ", lower);
+        sides(text, "upper ", upper);
     }
 
-    static void sides(const std::string &text, const std::string &fact, unsigned *to, int most = 3) {
-        size_t at = text.find(fact);
-        if (at == std::string::npos) return;
-        const char *number = text.c_str() + at + fact.size();
+    // Reads the numbers behind a word, and returns how many there are.
+    template <class Number> static int sides(const std::string &text, const std::string &fact, Number *to, int most = 3) {
+        size_t at = text.find(", " + fact);
+        if (at == std::string::npos) at = text.find(": " + fact);
+        if (at == std::string::npos) return 0;
+        const char *number = text.c_str() + at + 2 + fact.size();
         for (int side = 0; side < most; side++) {
             char *end;
-            to[side] = strtoul(number, &end, 10);
-            if (*end != 'x') return;
+            to[side] = (Number)strtol(number, &end, 10);
+            if (*end != 'x') return side + 1;
             number = end + 1;
         }
+        return most;
+    }
+
+    CUtensorMap map(CUdeviceptr tensor, const std::string &name) const {
+        struct Type {
+            const char *name;
+            CUtensorMapDataType type;
+            unsigned bytes;
+        };
+        const Type types[] = {{"u8", CU_TENSOR_MAP_DATA_TYPE_UINT8, 1},     {"u32", CU_TENSOR_MAP_DATA_TYPE_UINT32, 4},
+                              {"f16", CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2},  {"f32", CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4}};
+        const Type *own = nullptr;
+        for (const Type &one : types)
+            if (type == one.name) own = &one;
+        if (!own) stop(name, "no type of tensors: " + type);
+        cuuint64_t global[5], strides[5];
+        for (int side = 0; side < rank; side++) {
+            global[side] = sizes[side];
+            strides[side] = (side ? strides[side - 1] : own->bytes) * sizes[side];
+        }
+        const CUtensorMapSwizzle swizzles[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
+                                               CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
+        const CUtensorMapFloatOOBfill outside =
+            nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+        const CUtensorMapSwizzle mixes = swizzles[swizzle == 128 ? 3 : swizzle / 32];
+        CUtensorMap made;
+        if (pixels)
+            check(cuTensorMapEncodeIm2col(&made, own->type, rank, (void *)tensor, global, strides, lower, upper, channels,
+                                          pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, mixes,
+                                          CU_TENSOR_MAP_L2_PROMOTION_NONE, outside),
+                  name);
+        else
+            check(cuTensorMapEncodeTiled(&made, own->type, rank, (void *)tensor, global, strides, tile, steps,
+                                         CU_TENSOR_MAP_INTERLEAVE_NONE, mixes, CU_TENSOR_MAP_L2_PROMOTION_NONE, outside),
+                  name);
+        return made;
     }
 };
 
@@ -67,7 +124,10 @@ static std::vector<uint32_t> run(const std::string &cubin, const std::string &na
     check(cuMemsetD32(out, 0, launch.out), name);
     check(cuMemsetD32(scratch, 0, SCRATCH_WORDS), name);
     check(cuCtxSynchronize(), name);
-    void *arguments[] = {&out, &scratch};
+    CUtensorMap map{};
+    if (launch.rank) map = launch.map(scratch, name);
+    // Only the kernels that have a third parameter take the map.
+    void *arguments[] = {&out, &scratch, &map};
     const unsigned *grid = launch.grid, *block = launch.block;
     // Cooperative: all blocks are resident at the same time, as some kernels need.
     check(cuLaunchCooperativeKernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], launch.shared,

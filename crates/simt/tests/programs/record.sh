@@ -3,7 +3,7 @@
 # They run three times; the results must agree. A kernel that fails or does not end is named and left out, and the script
 # then ends with 1.
 # usage: record.sh [FOLDER]   FOLDER is where results.txt is written, this one by default.
-# NVCC (the compiler) and ARCH (sm_90) can be set.
+# NVCC (the compiler) and ARCH can be set: the GPU's target, sm_90 by default, for programs that name none with an `a`.
 set -eu
 to=$(cd "${1:-$(dirname "$0")}" && pwd)
 cd "$(dirname "$0")"
@@ -15,7 +15,8 @@ toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
 "$nvcc" -O1 -o "$work/record" record.cpp -L"$toolkit/lib64/stubs" -L"$toolkit/targets/x86_64-linux/lib/stubs" -lcuda
 files=
 for file in *.cu; do
-    "$nvcc" -cubin -arch="${ARCH:-sm_90}" -o "$work/${file%.cu}.cubin" "$file"
+    arch=$(sed -n 's|^// arch: compute_\([0-9]*a\)$|sm_\1|p' "$file")
+    "$nvcc" -cubin -arch="${arch:-${ARCH:-sm_90}}" -o "$work/${file%.cu}.cubin" "$file"
     files="$files $file $work/${file%.cu}.cubin"
 done
 left_out=' '

@@ -19,6 +19,9 @@ impl Context<'_, '_> {
         let name = match operand {
             Operand::Name(name) => name,
             Operand::Element(name, element) => {
+                if self.declared(name).is_none() && name.starts_with('%') {
+                    return Err(self.unknown(&format!("{name}.{element}")));
+                }
                 let found = self.element(name, *element);
                 return found
                     .ok_or_else(|| self.invalid(format!("`{name}.{element}` is no element of a vector register")));

@@ -2,7 +2,11 @@
 
 use std::collections::HashMap;
 
+use ptx::opcode::{self, Class};
+
 use super::Kind;
+use crate::matrix::layout::packed;
+use crate::matrix::number::Element;
 
 /// Modifiers of which an opcode has one, or may have one.
 #[derive(Clone)]
@@ -34,14 +38,25 @@ pub struct Row {
     pub operands: Vec<&'static str>,
 }
 
+/// The lines of the table.
+fn lines() -> impl Iterator<Item = &'static str> {
+    include_str!("../forms.txt").lines().filter(|line| !line.starts_with('#'))
+}
+
+/// The sets of words that have a name in the table.
+pub fn sets() -> HashMap<&'static str, Vec<&'static str>> {
+    let mut sets = HashMap::new();
+    for (name, words) in lines().filter_map(|line| line.split_once(" = ")) {
+        sets.insert(name, alternatives(words, &sets));
+    }
+    sets
+}
+
 /// All rows.
 pub fn rows() -> Vec<Row> {
-    let (mut sets, mut found) = (HashMap::new(), Vec::new());
-    let rows = include_str!("../forms.txt").lines();
-    for row in rows.filter(|row| !row.starts_with('#')) {
-        if let Some((name, words)) = row.split_once(" = ") {
-            sets.insert(name, alternatives(words, &sets));
-        } else if let Some((opcode, operands)) = row.rsplit_once(" :") {
+    let (sets, mut found) = (sets(), Vec::new());
+    for row in lines() {
+        if let Some((opcode, operands)) = row.rsplit_once(" :") {
             let (names, modifiers) = opcode.split_once(' ').unwrap_or((opcode, ""));
             let slot = |word: &'static str| Slot {
                 words: alternatives(word.trim_matches(['^', '>', '?']), &sets),
@@ -94,17 +109,67 @@ impl Row {
         chosen.collect()
     }
 
-    /// An instruction with these modifiers and without the operands that may be missing. It has the registers `%p1`,
-    /// `%c1`, `%h1`, `%r1` and `%rd1` by their width, and the variable `param`.
-    pub fn sample(&self, modifiers: &[Option<&'static str>]) -> String {
+    /// An instruction with these modifiers, with all operands or without those that may be missing. It has the registers
+    /// `%p1`, `%c1`, `%h1`, `%r1`, `%rd1` and `%q1` by their width, and the variable `param`.
+    pub fn sample(&self, modifiers: &[Option<&'static str>], all_operands: bool) -> String {
         let words: Vec<&str> = [self.name].into_iter().chain(modifiers.iter().copied().flatten()).collect();
-        let operands = self.operands.iter().filter(|token| !token.contains('~'));
-        let operands: Vec<String> = operands.map(|token| operand(token, &words)).collect();
+        let operands = self.operands.iter().filter(|token| all_operands || !token.contains('~'));
+        let operands: Vec<String> = operands.enumerate().map(|(at, token)| operand(at, token, &words)).collect();
         format!("{} {};", words.join("."), operands.join(", "))
+    }
+
+    /// Whether some operands may be missing.
+    pub fn has_optional_operands(&self) -> bool {
+        self.operands.iter().any(|token| token.contains('~'))
     }
 }
 
-fn operand(token: &'static str, words: &[&str]) -> String {
+fn vector(register: &str, count: usize) -> String {
+    format!("{{{}}}", vec![register; count].join(", "))
+}
+
+/// The registers of operand number `at` of an instruction on matrices.
+fn fragment(at: usize, words: &[&str]) -> String {
+    if let Some(count) = words.iter().find_map(|word| word.strip_prefix('x')?.parse().ok()) {
+        return vector("%r1", count);
+    }
+    let sides = words.iter().find_map(|word| {
+        let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
+        let (n, k) = rest.split_once('k')?;
+        Some([m.parse::<usize>().ok()?, n.parse().ok()?, k.parse().ok()?])
+    });
+    let [m, n, k] = sides.unwrap_or_default();
+    let types: Vec<Element> = words.iter().filter_map(|word| Element::named(word)).collect();
+    let is_group = words[0] == "wgmma";
+    let part = match (words[0], words[1]) {
+        ("wmma", "load" | "store") => ["a", "b", "c"].iter().position(|own| words[2] == *own).map_or(0, |own| own + 1),
+        _ => at,
+    };
+    let element = match (&types[..], part) {
+        ([_, _], 1 | 2) if !is_group => Element::F16,
+        ([.., c], 3) => *c,
+        (all, part) => all[part.min(all.len() - 1)],
+    };
+    let is_sparse = words.iter().any(|word| word.starts_with("sp"));
+    let elements = match part {
+        1 | 2 if is_group => return "%rd1".to_owned(),
+        3 if is_group => return "%p1".to_owned(),
+        0 if is_group => m / 4 * n,
+        1 => m * k / if is_sparse { 2 } else { 1 },
+        2 => n * k,
+        _ => m * n,
+    };
+    let elements = if element == Element::Bits { elements / 32 } else { elements };
+    let is_half = element == Element::F16;
+    let count = match words[0] {
+        "wmma" if is_half && matches!(part, 1 | 2) => 8,
+        "mma" if [m, n, k] == [8, 8, 4] && types[1] == Element::F16 => elements * 4 / 32 / packed(element),
+        _ => elements / 32 / packed(element),
+    };
+    vector(if element == Element::F64 { "%rd1" } else { "%r1" }, count)
+}
+
+fn operand(at: usize, token: &'static str, words: &[&str]) -> String {
     let kind = Kind::new(token);
     let has = |word: &str| words.contains(&word);
     let register = |ty: Option<&str>| match ty.map(super::width) {
@@ -112,9 +177,9 @@ fn operand(token: &'static str, words: &[&str]) -> String {
         Some(8) => "%c1",
         Some(16) => "%h1",
         Some(64) => "%rd1",
+        Some(128) => "%q1",
         _ => "%r1",
     };
-    let vector = |register: &str, count| format!("{{{}}}", vec![register; count].join(", "));
     let own = register(kind.ty(words).or_else(|| Kind::new("t").ty(words)));
     let of_side = |layer: usize| match words.iter().find_map(|word| {
         let sides = ["1d", "2d", "3d", "cube", "2dms"].iter().position(|own| word.trim_start_matches('a') == *own);
@@ -127,7 +192,20 @@ fn operand(token: &'static str, words: &[&str]) -> String {
     match kind.letter {
         'a' if words[0] == "st" && words.iter().any(|word| word.starts_with("param")) => "[param]".to_owned(),
         'a' => "[%rd1]".to_owned(),
+        'n' if words[0] == "wgmma" && at > 3 && (at > 4 || !has("sp")) => "1".to_owned(),
+        'n' if matches!(words[0], "mma" | "wgmma") || has("replace") => "0".to_owned(),
+        'n' if words[0] == "tensormap" => "128".to_owned(),
         'n' => "16".to_owned(),
+        'l' => "_".to_owned(),
+        'x' if words.contains(&"tensor") => {
+            let sides = words.iter().find_map(|word| word.strip_suffix('d')?.parse().ok()).unwrap_or(1);
+            match has("prefetch") && at == 1 || at == 3 {
+                true => vector("%h1", sides - 2),
+                false => format!("[%rd1, {}]", vector("%r1", sides)),
+            }
+        }
+        'x' if opcode::class(words[0]) == Some(Class::Matrix) => fragment(at, words),
+        'h' if words[0] == "cp" => "%h1".to_owned(),
         'i' => "0".to_owned(),
         'k' => "32".to_owned(),
         'z' => "%rd1".to_owned(),

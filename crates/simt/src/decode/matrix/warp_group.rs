@@ -11,15 +11,22 @@ use crate::matrix::warp_group::{GroupMultiply, Operand as GroupOperand, SharedOp
 
 impl Decoder<'_, '_, '_> {
     /// `wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d, a, b-desc, scale-d{, imm-scale-a, imm-scale-b{,
-    /// imm-trans-a}{, imm-trans-b}}`
+    /// imm-trans-a}{, imm-trans-b}}`; behind `b-desc` of `.sp` the metadata and its selector
     pub(super) fn wgmma(&mut self) -> Decoded<GroupMultiply> {
         let [m, n, k] = self.sides()?;
         let types = self.types();
         let [d, a, b] = types[..] else {
             return Err(self.unsupported_form());
         };
-        let [to, from_a, from_b, scale, rest @ ..] = self.operands else {
-            return Err(self.operand_count(4));
+        let is_sparse = self.words.contains(&"sp");
+        let k = if is_sparse { k / 2 } else { k };
+        let (to, from_a, from_b, sparse, scale, rest) = match self.operands {
+            [to, from_a, from_b, metadata, selector, scale, rest @ ..] if is_sparse => {
+                let metadata = self.metadata(metadata, selector, a, k)?;
+                (to, from_a, from_b, Some(metadata), scale, rest)
+            }
+            [to, from_a, from_b, scale, rest @ ..] if !is_sparse => (to, from_a, from_b, None, scale, rest),
+            _ => return Err(self.operand_count(4)),
         };
         let in_registers = matches!(from_a, Operand::Vector(_));
         let is_float = !matches!(d, Element::Signed(_));
@@ -30,7 +37,7 @@ impl Decoder<'_, '_, '_> {
         };
         let wanted = if is_float { 2 + transposes } else { 0 };
         if rest.len() != wanted {
-            return Err(self.operand_count(4 + wanted));
+            return Err(self.operand_count(self.operands.len() - rest.len() + wanted));
         }
         let rest: Vec<u64> = rest.iter().map(|own| self.number(own)).collect::<Decoded<_>>()?;
         let mut negated = [false; 2];
@@ -63,6 +70,7 @@ impl Decoder<'_, '_, '_> {
             d: self.fragment(to, Layout::Sum, d, [m / 4, n, 1], None)?,
             scale_d: self.src_pred(scale)?,
             negated,
+            sparse,
         })
     }
 }

@@ -4,6 +4,9 @@
 const MAGIC: u64 = u64::from_le_bytes(*b"simt-map");
 /// The most dimensions of a tensor.
 const MOST: usize = 5;
+/// Where the dimensions begin in an encoded map, and how many bytes each has.
+pub(super) const AXES: usize = 20;
+pub(super) const AXIS: usize = 15;
 
 /// A type of a tensor's elements, in the order of CUDA's `CUtensorMapDataType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,13 +121,51 @@ pub struct TensorMap {
     pub nan: bool,
 }
 
+/// What is copied in the mode im2col instead of a tile, as `cuTensorMapEncodeIm2col` takes it: pixels of a box, each with
+/// elements of the innermost dimension (PTX ISA §5.5.4).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Im2col {
+    /// Where the box begins in each dimension but the innermost and the outermost, relative to the tensor's first element.
+    pub lower: Vec<i32>,
+    /// Where it ends, relative to the last one.
+    pub upper: Vec<i32>,
+    /// Elements of a pixel, at most 256.
+    pub channels: u32,
+    /// Pixels, at most 1024.
+    pub pixels: u32,
+}
+
+impl Im2col {
+    /// The first number that a dimension's corner cannot be, above zero.
+    fn limit(&self) -> i32 {
+        1 << (16 / self.lower.len().max(1) - 1)
+    }
+}
+
 impl TensorMap {
     /// The 128 bytes of the map, for a kernel's parameter of type `CUtensorMap` or for memory.
     ///
     /// # Errors
     /// A description in words when the driver would refuse the map.
     pub fn encode(&self) -> Result<[u8; 128], String> {
+        self.encode_as(None)
+    }
+
+    /// The same for copies in the mode im2col; the map's own tile is not looked at.
+    ///
+    /// # Errors
+    /// A description in words when the driver would refuse the map.
+    pub fn encode_im2col(&self, im2col: &Im2col) -> Result<[u8; 128], String> {
+        let mut tile = vec![1; self.sizes.len()];
+        for (side, own) in tile.iter_mut().zip([im2col.channels, im2col.pixels]) {
+            *side = own;
+        }
+        Self { tile, ..self.clone() }.encode_as(Some(im2col))
+    }
+
+    fn encode_as(&self, im2col: Option<&Im2col>) -> Result<[u8; 128], String> {
         let rank = self.sizes.len();
+        let most_pixels = if im2col.is_some() { 1024 } else { 256 };
         let row = u64::from(self.tile.first().copied().unwrap_or(0)) * u64::from(self.element.bytes());
         let problem = if !(1..=MOST).contains(&rank) {
             format!("a tensor map of {rank} dimensions; there are 1 to {MOST}")
@@ -137,7 +178,14 @@ impl TensorMap {
             "a tensor map's sizes are 1 to 2^32".to_owned()
         } else if !self.address.is_multiple_of(16) || !self.strides.iter().all(|own| own % 16 == 0 && *own < 1 << 40) {
             "a tensor map's address and strides are multiples of 16 bytes, and strides are below 2^40".to_owned()
-        } else if !self.tile.iter().all(|side| (1..=256).contains(side))
+        } else if im2col.is_some_and(|own| rank < 3 || own.lower.len() != rank - 2 || own.upper.len() != rank - 2) {
+            format!("im2col of {rank} dimensions; there are 3 to 5, and two corners for those between first and last")
+        } else if im2col.is_some_and(|own| {
+            let mut corners = own.lower.iter().chain(&own.upper);
+            !corners.all(|corner| (-own.limit()..own.limit()).contains(corner))
+        }) {
+            "a corner of im2col's box is too far away".to_owned()
+        } else if !self.tile.iter().zip([256, most_pixels, 256, 256, 256]).all(|(side, most)| (1..=most).contains(side))
             || !self.steps.iter().all(|step| (1..=8).contains(step))
         {
             "a tensor map's tile has 1 to 256 elements in each dimension, and steps of 1 to 8".to_owned()
@@ -161,46 +209,124 @@ impl TensorMap {
                 bytes.extend(side.to_le_bytes());
                 bytes.push(self.steps.get(axis).copied().unwrap_or(1) as u8);
             }
+            bytes.push(im2col.is_some().into());
+            for corner in im2col.iter().flat_map(|own| [&own.lower, &own.upper]) {
+                let corner = |axis: usize| corner.get(axis).copied().unwrap_or(0) as i16;
+                bytes.extend((0..3).flat_map(|axis| corner(axis).to_le_bytes()));
+            }
             bytes.resize(128, 0);
             return Ok(bytes.try_into().unwrap_or([0; 128]));
         };
         Err(problem)
     }
 
-    /// The map that was encoded; `None` for other bytes.
+    /// The map of tiles that was encoded; `None` for other bytes.
     pub fn decode(bytes: &[u8; 128]) -> Option<Self> {
+        match Self::read(bytes) {
+            Ok((map, None)) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The map that was encoded, and its im2col.
+    ///
+    /// # Errors
+    /// A description in words when the bytes are no map, or were changed into one that the driver would refuse.
+    pub(super) fn read(bytes: &[u8; 128]) -> Result<(Self, Option<Im2col>), String> {
         let number = |at: usize, len: usize| {
             let mut word = [0; 8];
             word[..len].copy_from_slice(&bytes[at..][..len]);
             u64::from_le_bytes(word)
         };
         let swizzles = [Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128];
-        let rank = usize::from(bytes[9]);
-        if number(0, 8) != MAGIC || !(1..=MOST).contains(&rank) {
-            return None;
+        let [element, rank, swizzle] = [8, 9, 10].map(|at| usize::from(bytes[at]));
+        if number(0, 8) != MAGIC {
+            return Err("simt reads only those that simt::TensorMap has encoded".to_owned());
         }
-        let axis = |axis: usize| 20 + axis * 15;
+        let (Some(element), Some(swizzle), 1..=MOST) = (TensorElement::ALL.get(element), swizzles.get(swizzle), rank)
+        else {
+            return Err(format!("one of {rank} dimensions with type {element} and swizzle {swizzle}"));
+        };
+        let (element, swizzle) = (*element, *swizzle);
+        let axis = |axis: usize| AXES + axis * AXIS;
         let map = Self {
-            element: *TensorElement::ALL.get(usize::from(bytes[8]))?,
+            element,
             address: number(12, 8),
             sizes: (0..rank).map(|own| number(axis(own), 4) + 1).collect(),
             strides: (1..rank).map(|own| number(axis(own) + 4, 8)).collect(),
             tile: (0..rank).map(|own| number(axis(own) + 12, 2) as u32).collect(),
             steps: (0..rank).map(|own| u32::from(bytes[axis(own) + 14])).collect(),
-            swizzle: *swizzles.get(usize::from(bytes[10]))?,
+            swizzle,
             nan: bytes[11] != 0,
         };
-        map.encode().is_ok().then_some(map)
+        let corner =
+            |at: usize| (0..rank.saturating_sub(2)).map(|own| i32::from(number(at + 2 * own, 2) as i16)).collect();
+        let im2col = (number(axis(MOST), 1) != 0).then(|| Im2col {
+            lower: corner(axis(MOST) + 1),
+            upper: corner(axis(MOST) + 7),
+            channels: map.tile[0],
+            pixels: map.tile[1],
+        });
+        map.encode_as(im2col.as_ref())?;
+        Ok((map, im2col))
+    }
+
+    /// For each row of a tile at these coordinates where it begins in the outer dimensions, in bytes; `None` outside of the
+    /// tensor. A row of im2col is a pixel, so far away from the place that its box has for it.
+    fn rows(&self, at: &[i32], im2col: Option<(&Im2col, &[i64])>) -> Vec<Option<u64>> {
+        let rank = self.sizes.len();
+        let mut place: Vec<i64> = at.iter().map(|own| i64::from(*own)).collect();
+        let first = place.clone();
+        let side = |axis: usize| self.tile[axis].div_ceil(self.steps[axis]);
+        let count = match im2col {
+            None => (1..rank).map(side).product(),
+            Some((im2col, _)) => im2col.pixels,
+        };
+        let bounds = |axis: usize| match im2col {
+            None => (first[axis], first[axis] + i64::from(self.tile[axis])),
+            Some((im2col, _)) => {
+                let [lower, upper] = [&im2col.lower, &im2col.upper].map(|corner| i64::from(corner[axis - 1]));
+                (lower, self.sizes[axis].cast_signed() + upper)
+            }
+        };
+        let row = |place: &[i64]| {
+            (1..rank).try_fold(0u64, |sum, axis| {
+                let offset = im2col.and_then(|(_, offsets)| offsets.get(axis - 1)).copied().unwrap_or(0);
+                let place = place[axis] + offset;
+                let is_inside = (0..self.sizes[axis].cast_signed()).contains(&place);
+                is_inside.then(|| sum.wrapping_add(place.cast_unsigned().wrapping_mul(self.strides[axis - 1])))
+            })
+        };
+        let mut rows = Vec::new();
+        for _ in 0..count {
+            rows.push(row(&place));
+            for (axis, place) in place.iter_mut().enumerate().skip(1) {
+                if axis + 1 == rank {
+                    *place += if im2col.is_some() { 1 } else { i64::from(self.steps[axis]) };
+                    break;
+                }
+                let (begin, end) = bounds(axis);
+                *place += i64::from(self.steps[axis]);
+                if *place < end {
+                    break;
+                }
+                *place = begin;
+            }
+        }
+        rows
     }
 
     /// Calls `part` for bytes of the tile at these coordinates that follow each other: their number, where they are in
     /// device memory, and where in shared memory for a tile at `shared`; `None` where they are outside of the tensor.
-    pub(super) fn parts(&self, at: &[i32], shared: u64, mut part: impl FnMut(u64, Option<u64>, u64)) {
+    pub(super) fn parts(
+        &self,
+        at: &[i32],
+        im2col: Option<(&Im2col, &[i64])>,
+        shared: u64,
+        mut part: impl FnMut(u64, Option<u64>, u64),
+    ) {
         let element = u64::from(self.element.bytes());
-        let rank = self.sizes.len();
         let row = u64::from(self.tile[0]) * element;
-        let sides: Vec<u32> = (1..rank).map(|axis| self.tile[axis].div_ceil(self.steps[axis])).collect();
-        let rows: u32 = sides.iter().product();
         // The row's bytes that are inside of the tensor.
         let bound = |element_at: i64| {
             let inside = element_at.clamp(0, i64::from(self.tile[0]));
@@ -209,20 +335,9 @@ impl TensorMap {
         let first = i64::from(at[0]);
         let size = self.sizes[0].cast_signed();
         let inside = bound(-first)..bound(size - first);
-        for number in 0..rows {
-            let mut left = number;
-            let mut outer = Some(0u64);
-            for axis in 1..rank {
-                let step = left % sides[axis - 1] * self.steps[axis];
-                left /= sides[axis - 1];
-                let place = i64::from(at[axis]) + i64::from(step);
-                let is_inside = (0..self.sizes[axis].cast_signed()).contains(&place);
-                outer = outer
-                    .filter(|_| is_inside)
-                    .map(|outer| outer.wrapping_add(place.cast_unsigned().wrapping_mul(self.strides[axis - 1])));
-            }
+        for (number, outer) in self.rows(at, im2col).into_iter().enumerate() {
             let inside = if outer.is_some() { inside.clone() } else { 0..0 };
-            let base = shared + u64::from(number) * row;
+            let base = shared + number as u64 * row;
             let mut byte = 0;
             while byte < row {
                 // Up to where the row enters or leaves the tensor, or the swizzle's next 16 bytes begin.

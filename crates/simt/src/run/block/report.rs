@@ -1,8 +1,8 @@
 //! The faults of a cluster that no instruction causes: it does not get on, or is interrupted.
 
 use super::{BlockFault, RunningCluster};
-use crate::memory::{AccessFault, AccessProblem};
-use crate::observe::{Observer, Site, Space};
+use crate::memory::AccessFault;
+use crate::observe::{Observer, Site};
 use crate::regs::{LANES, lanes};
 use crate::run::fault::FaultKind;
 
@@ -55,16 +55,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
 
     /// The fault of an asynchronous operation, which nobody is executing any more.
     pub(super) fn asynchronous(&self, words: String) -> BlockFault {
-        let access = AccessFault {
-            lane: 0,
-            address: 0,
-            bytes: 0,
-            write: false,
-            what: AccessProblem::Other(words),
-            space: Space::Shared,
-            offset: 0,
-            space_bytes: 0,
-        };
+        let access = AccessFault::in_words(0, 0, words);
         let near = String::new();
         self.interrupted(FaultKind::Access { access, near })
     }
