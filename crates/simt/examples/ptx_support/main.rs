@@ -102,6 +102,13 @@ fn oldest_targets(samples: &[String]) -> Vec<Option<usize>> {
 
 fn explore(row: &Row, sections: &[Section]) -> Found {
     let mut found = Found::new();
+    // All sections, so that their numbers stay, but with the row's own instructions only: most are of other names.
+    let is_own = |name: &&str| name.split('.').next() == Some(row.name);
+    let own = |section: &Section| Section {
+        instructions: section.instructions.iter().copied().filter(is_own).collect(),
+        ..*section
+    };
+    let sections: Vec<_> = sections.iter().map(own).collect();
     let count = row.opcodes();
     // In an order that meets each word early: those whose words are all known to be run need no decoding.
     let stride = [7919, 104_729, 1_299_709].into_iter().find(|prime| !count.is_multiple_of(*prime)).unwrap_or(1);
@@ -110,7 +117,7 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
     for (at, number) in numbers.enumerate() {
         let modifiers = row.modifiers(number);
         let words: Vec<&str> = [row.name].into_iter().chain(modifiers.iter().copied().flatten()).collect();
-        for place in places(sections, &words) {
+        for place in places(&sections, &words) {
             let known = found.entry(place).or_default();
             let choice = row.choices(number);
             let is_known = |running: &Running| {

@@ -17,7 +17,7 @@ fn the_document_is_what_the_decoder_says() {
 
 /// No instruction of the programs whose results were recorded on a GPU stands as refused.
 fn the_corpus_is_of_forms_that_are_run(all: &Support) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "ptx")).collect();
     assert!(files.len() > 10);
