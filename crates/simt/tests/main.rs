@@ -10,6 +10,7 @@ mod observers;
 mod programs;
 mod ptxas;
 mod refused;
+mod repeats;
 mod runtime;
 mod textures;
 mod threads;

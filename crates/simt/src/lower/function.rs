@@ -4,11 +4,11 @@ mod jump;
 
 use std::collections::HashMap;
 
-use ptx::ast::{At, Function, Instruction, Loc, Space, Statement, Variable};
+use ptx::ast::{At, Function, Instruction, Loc, Operand, Space, Statement, Variable};
 use ptx::opcode::{self, Class};
 
 use super::{Functions, Lowering, declarations, flow};
-use crate::code::{Func, Guard, Inst, Op, Origin, RegisterNames, Signature, Slot};
+use crate::code::{Func, Guard, Inst, Op, Origin, Reg, RegisterNames, Signature, Slot};
 use crate::decode::context::Scope;
 use crate::decode::{Context, decode};
 use crate::error::LowerError;
@@ -43,6 +43,7 @@ pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>)
         return Err(LowerError::invalid(format!("`{}` has no body", function.name), function.at));
     };
     body.scope(statements)?;
+    body.cx.func.uses.push([], []);
     body.push(None, Op::Return, (function.at, Class::Control));
     body.finish()
 }
@@ -248,8 +249,33 @@ impl<'m> Body<'_, 'm> {
             Some("call") => self.call(inst)?,
             _ => decode(inst, &mut self.cx)?,
         };
+        self.note_registers(inst);
         self.push(guard, op, (inst.at, class));
         Ok(())
+    }
+
+    /// Notes which registers an instruction reads and writes.
+    fn note_registers(&mut self, inst: &Instruction<'m>) {
+        let cx = &self.cx;
+        let registers = |names: Vec<&'m str>| {
+            let declared = names.into_iter().filter_map(|name| cx.declared(name));
+            declared.flat_map(|declared| (0..declared.vector).map(move |element| declared.reg.advance(element)))
+        };
+        let operation = inst.operation();
+        let carry = cx.known_carry().map(Reg::Pred);
+        let carry_in = carry.filter(|_| matches!(operation, "addc" | "subc" | "madc"));
+        let carry_out = carry.filter(|_| inst.has("cc"));
+        // Such as a video instruction, which may write one byte of its result, and `mov.b32 %v.x, %r1`.
+        let is_part = |operand: &Operand<'_>| match operand {
+            Operand::Element(..) => true,
+            Operand::Name(name) => name.contains('.'),
+            _ => false,
+        };
+        let is_partial = operation.starts_with('v') || inst.operands.iter().any(is_part);
+        let rest = is_partial.then(|| inst.definitions()).unwrap_or_default();
+        let reads: Vec<_> = registers(inst.uses()).chain(registers(rest)).chain(carry_in).collect();
+        let writes: Vec<_> = registers(inst.definitions()).chain(carry_out).collect();
+        self.cx.func.uses.push(reads, writes);
     }
 
     fn push(&mut self, guard: Option<Guard>, op: Op, (at, class): (At, Class)) {

@@ -9,8 +9,8 @@ use std::time::Instant;
 use super::fault::FaultKind;
 use super::schedule::Turns;
 pub(super) use super::state::{Exchange, LaunchState};
-use super::warp::{Snapshot, Status, WarpState};
-use crate::memory::{Cluster, Recent};
+use super::warp::{Snapshot, Status, Varying, WarpState};
+use crate::memory::{Cluster, Recent, Stored};
 use crate::observe::{Observer, Site, WarpId};
 
 /// Barriers of a block (PTX ISA §9.7.13.1).
@@ -305,13 +305,25 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
     }
 
     /// Looks whether a warp repeats itself: whether it comes back to where it is with the same values in its registers,
-    /// and has changed nothing in memory.
+    /// apart from those that decide nothing, and has changed nothing in memory.
     fn look(&mut self, index: usize) -> Result<Status, BlockFault> {
-        self.warps[index].note(self.launch, &mut self.snapshot);
-        for _ in 0..PERIOD {
+        let rounds = match self.warps[index].note(self.launch, &mut self.snapshot) {
+            true => PERIOD,
+            false => 0,
+        };
+        // What varies from round to round, and what is left of it while a round is followed.
+        let mut varying = Varying::default();
+        let mut followed = None;
+        let mut follows = true;
+        // What was changed and the registers tell of, and what was there before.
+        let mut changed: Vec<(Stored, Vec<u8>)> = Vec::new();
+        for _ in 0..rounds {
             let Some(stored) = self.warps[index].stores_next(self.launch) else {
                 break;
             };
+            if followed.as_mut().is_some_and(|followed| !self.warps[index].follow(self.launch, followed)) {
+                (followed, follows) = (None, false);
+            }
             self.memory.rank = (index / self.warps_each()) as u32;
             let before = stored.content(&self.memory, self.launch.global);
             let changes = self.memory.in_flight.changes;
@@ -320,13 +332,44 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
                 return Ok(status);
             }
             // To store what is there already is no progress.
-            if stored.content(&self.memory, self.launch.global) != before || self.memory.in_flight.changes != changes {
+            if self.memory.in_flight.changes != changes {
                 break;
             }
-            if self.warps[index].is_as(self.launch, &self.snapshot) {
+            if stored.content(&self.memory, self.launch.global) != before {
+                if !stored.tells {
+                    break;
+                }
+                (followed, follows) = (None, false);
+                if !changed.iter().any(|(earlier, _)| *earlier == stored) {
+                    changed.push((stored, before));
+                }
+            }
+            if !self.warps[index].is_back_at(&self.snapshot) {
+                continue;
+            }
+            let mut more = self.warps[index].differences(self.launch, &self.snapshot);
+            let repeats = match &followed {
+                _ if more.is_empty() => {
+                    let is_restored = |(stored, before): &(Stored, Vec<u8>)| {
+                        stored.content(&self.memory, self.launch.global) == *before
+                    };
+                    changed.iter().all(is_restored)
+                }
+                _ if !follows || !self.warps[index].all_are_back_at(&self.snapshot) => continue,
+                Some(followed) => {
+                    more.add(followed);
+                    !varying.add(&more) && followed.reads
+                }
+                None => {
+                    varying = more;
+                    false
+                }
+            };
+            if repeats {
                 self.warps[index].repeats();
                 return Ok(status);
             }
+            followed = Some(varying.clone());
         }
         self.warps[index].pace.does_not_repeat();
         Ok(Status::Yielded)
