@@ -12,9 +12,13 @@ pub struct RegisterUses {
 }
 
 impl RegisterUses {
-    /// Adds the next instruction's.
-    pub(crate) fn push(&mut self, reads: impl IntoIterator<Item = Reg>, writes: impl IntoIterator<Item = Reg>) {
-        self.all.extend(reads);
+    /// Adds registers that the next instruction reads.
+    pub(crate) fn read(&mut self, registers: impl IntoIterator<Item = Reg>) {
+        self.all.extend(registers);
+    }
+
+    /// Adds the registers that it writes.
+    pub(crate) fn end(&mut self, writes: &[Reg]) {
         let read = self.all.len() as u32;
         self.all.extend(writes);
         self.ends.push((read, self.all.len() as u32));

@@ -43,7 +43,7 @@ pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>)
         return Err(LowerError::invalid(format!("`{}` has no body", function.name), function.at));
     };
     body.scope(statements)?;
-    body.cx.func.uses.push([], []);
+    body.cx.func.uses.end(&[]);
     body.push(None, Op::Return, (function.at, Class::Control));
     body.finish()
 }
@@ -256,26 +256,34 @@ impl<'m> Body<'_, 'm> {
 
     /// Notes which registers an instruction reads and writes.
     fn note_registers(&mut self, inst: &Instruction<'m>) {
+        let mut uses = std::mem::take(&mut self.cx.func.uses);
         let cx = &self.cx;
-        let registers = |names: Vec<&'m str>| {
-            let declared = names.into_iter().filter_map(|name| cx.declared(name));
-            declared.flat_map(|declared| (0..declared.vector).map(move |element| declared.reg.advance(element)))
-        };
-        let operation = inst.operation();
-        let carry = cx.known_carry().map(Reg::Pred);
-        let carry_in = carry.filter(|_| matches!(operation, "addc" | "subc" | "madc"));
-        let carry_out = carry.filter(|_| inst.has("cc"));
         // Such as a video instruction, which may write one byte of its result, and `mov.b32 %v.x, %r1`.
         let is_part = |operand: &Operand<'_>| match operand {
             Operand::Element(..) => true,
             Operand::Name(name) => name.contains('.'),
             _ => false,
         };
-        let is_partial = operation.starts_with('v') || inst.operands.iter().any(is_part);
-        let rest = is_partial.then(|| inst.definitions()).unwrap_or_default();
-        let reads: Vec<_> = registers(inst.uses()).chain(registers(rest)).chain(carry_in).collect();
-        let writes: Vec<_> = registers(inst.definitions()).chain(carry_out).collect();
-        self.cx.func.uses.push(reads, writes);
+        let is_partial = inst.opcode.starts_with('v') || inst.operands.iter().any(is_part);
+        let registers = |name: &str| {
+            let declared = cx.declared(name).into_iter();
+            declared.flat_map(|declared| (0..declared.vector).map(move |element| declared.reg.advance(element)))
+        };
+        let mut written = Vec::new();
+        inst.each_name(&mut |name| uses.read(registers(name)), &mut |name| written.extend(registers(name)));
+        if is_partial {
+            uses.read(written.iter().copied());
+        }
+        if let Some(carry) = cx.known_carry().map(Reg::Pred) {
+            if matches!(inst.operation(), "addc" | "subc" | "madc") {
+                uses.read([carry]);
+            }
+            if inst.has("cc") {
+                written.push(carry);
+            }
+        }
+        uses.end(&written);
+        self.cx.func.uses = uses;
     }
 
     fn push(&mut self, guard: Option<Guard>, op: Op, (at, class): (At, Class)) {
