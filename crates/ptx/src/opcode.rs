@@ -270,35 +270,51 @@ impl<'a> Instruction<'a> {
 
     /// The names of the registers that it writes, in the order of its operands.
     pub fn definitions(&self) -> Vec<&'a str> {
-        let written = self.written().min(self.operands.len());
-        names_in(&self.operands[..written])
+        let mut names = Vec::new();
+        self.each_name(&mut |_| {}, &mut |name| names.push(name));
+        names
     }
 
     /// The names that it reads, in the order of its operands: registers, variables and labels, and at last
     /// its guard.
     pub fn uses(&self) -> Vec<&'a str> {
-        let written = self.written().min(self.operands.len());
-        // Sums are added to what the registers have.
-        let is_added = self.opcode.starts_with("wgmma.");
-        let mut names = names_in(&self.operands[if is_added { 0 } else { written }..]);
-        names.extend(self.guard.map(|guard| guard.register));
+        let mut names = Vec::new();
+        self.each_name(&mut |name| names.push(name), &mut |_| {});
         names
+    }
+
+    /// Tells all names that it [uses](Self::uses), then those of its [definitions](Self::definitions).
+    pub fn each_name(&self, used: &mut dyn FnMut(&'a str), defined: &mut dyn FnMut(&'a str)) {
+        let (written, read) = self.operands.split_at(self.written().min(self.operands.len()));
+        // Sums are added to what the registers have.
+        if self.opcode.starts_with("wgmma.") {
+            written.iter().for_each(|operand| names_in(operand, used));
+        }
+        read.iter().for_each(|operand| names_in(operand, used));
+        if let Some(guard) = self.guard {
+            used(guard.register);
+        }
+        written.iter().for_each(|operand| names_in(operand, defined));
     }
 }
 
-/// The names in operands, without selectors: `%r1` for `%r1.b0`, `%tid` for `%tid.x`.
-fn names_in<'a>(operands: &[Operand<'a>]) -> Vec<&'a str> {
-    let names = |operand: &Operand<'a>| match operand {
+/// The names in an operand, without selectors: `%r1` for `%r1.b0`, `%tid` for `%tid.x`.
+fn names_in<'a>(operand: &Operand<'a>, tell: &mut dyn FnMut(&'a str)) {
+    match operand {
         Operand::Name(name)
         | Operand::Not(name)
         | Operand::NameOffset(name, _)
         | Operand::Element(name, _)
         | Operand::Indexed(name, _)
-        | Operand::Address { base: AddressBase::Name(name), .. } => Vec::from_iter(name.split('.').next()),
-        Operand::Pair(one, other) => vec![*one, *other],
-        Operand::VectorPair(all, other) => [names_in(all), vec![*other]].concat(),
-        Operand::Vector(all) | Operand::List(all) | Operand::Tuple(all) => names_in(all),
-        Operand::Number(_) | Operand::Address { .. } => Vec::new(),
-    };
-    operands.iter().flat_map(names).collect()
+        | Operand::Address { base: AddressBase::Name(name), .. } => name.split('.').next().into_iter().for_each(tell),
+        Operand::Pair(one, other) => [one, other].into_iter().for_each(|name| tell(name)),
+        Operand::VectorPair(all, other) => {
+            all.iter().for_each(|operand| names_in(operand, tell));
+            tell(other);
+        }
+        Operand::Vector(all) | Operand::List(all) | Operand::Tuple(all) => {
+            all.iter().for_each(|operand| names_in(operand, tell));
+        }
+        Operand::Number(_) | Operand::Address { .. } => {}
+    }
 }

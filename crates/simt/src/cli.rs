@@ -16,7 +16,7 @@ mod spec;
 mod values;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{Read as _, Write};
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
@@ -102,12 +102,20 @@ pub fn main(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
     }
 }
 
+/// Bytes of a file of PTX that are read: devices such as `/dev/zero` have no end.
+const MAX_TEXT: u64 = 1 << 30;
+
 /// Reads and parses a file.
 fn load(path: &Path) -> Result<(String, Module), Failure> {
     let shown = path.display();
-    let bytes = std::fs::read(path).map_err(|error| {
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(MAX_TEXT + 1).read_to_end(&mut bytes));
+    read.map_err(|error| {
         Failure::usage(format!("cannot read {shown}: {error}; the first argument is a file of PTX text"))
     })?;
+    if bytes.len() as u64 > MAX_TEXT {
+        return Err(Failure::usage(format!("{shown} has more than {MAX_TEXT} bytes, and is no PTX text")));
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let hint = if error.as_bytes().starts_with(b"\x7fELF") {

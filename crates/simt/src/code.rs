@@ -7,6 +7,7 @@
 //! its operands are.
 
 mod call;
+mod register_uses;
 
 use std::ops::Range;
 
@@ -21,6 +22,7 @@ use crate::warp::Warp;
 
 pub use call::{Call, Callee, Runtime, Signature, Slot, Stack, Target};
 pub(crate) use call::{FUNCTION_BYTES, FUNCTIONS};
+pub use register_uses::RegisterUses;
 
 pub use crate::regs::{Guard, Pred, R32, R64, Reg, RegisterNames};
 
@@ -222,6 +224,8 @@ pub struct Func {
     pub stack_top: Option<R32>,
     /// The instructions. The last one is a [`Op::Return`] or a jump.
     pub code: Vec<Inst>,
+    /// The registers that each instruction reads and writes.
+    pub uses: RegisterUses,
     /// For each instruction, the place in the text that it comes from.
     pub origins: Vec<Origin>,
     /// The registers that the text declares.

@@ -24,7 +24,7 @@ pub(crate) mod words;
 use std::sync::atomic::{Ordering, fence};
 
 use crate::observe::{Access, AsyncGroup, Scope};
-use crate::regs::{LANES, Lanes64, R32, R64, Regs, lanes};
+use crate::regs::{LANES, Lanes64, R32, R64, Reg, Regs, lanes};
 use crate::vectors::Portable;
 use ptx::ast::Space;
 
@@ -171,10 +171,12 @@ pub enum AccessProblem {
 }
 
 /// The places that lanes store to.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Stored {
     /// Bytes of each.
     bytes: u32,
+    /// Whether the registers tell of it: an atomic operation does by the old value.
+    pub(crate) tells: bool,
     places: Vec<(Region, u64)>,
 }
 
@@ -236,12 +238,23 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// Where it may change shared or device memory, with nothing in the registers that tells. An atomic operation
-    /// tells by the old value.
+    /// The registers that hold the addresses of what it accesses.
+    pub(crate) fn address_registers(&self) -> Vec<Reg> {
+        match self {
+            Memory::Load(op) => vec![op.address.base],
+            Memory::Store(op) => vec![op.address.base],
+            Memory::Atomic(op) => vec![op.address.base],
+            Memory::Mbarrier(op) => vec![op.address.base],
+            Memory::AsyncCopy(op) => vec![op.to.base, op.from.base],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Where it may change shared or device memory.
     pub(crate) fn stores(&self, regs: &Regs<'_>, mask: u32) -> Stored {
-        let (address, bytes) = match self {
-            Memory::Store(op) => (&op.address, op.bytes),
-            Memory::Atomic(op) if op.to.is_empty() => (&op.address, op.shape().bytes),
+        let (address, bytes, tells) = match self {
+            Memory::Store(op) => (&op.address, op.bytes, false),
+            Memory::Atomic(op) => (&op.address, op.shape().bytes, !op.to.is_empty()),
             _ => return Stored::default(),
         };
         let mut at = [0; LANES];
@@ -253,7 +266,7 @@ impl Memory {
             }
             region => (region, at[lane]),
         });
-        Stored { bytes, places: places.collect() }
+        Stored { bytes, tells, places: places.collect() }
     }
 
     /// Runs any memory instruction on the lanes of `mask`, of which there is at least one, and tells `observe`

@@ -32,6 +32,8 @@ macro_rules! every_event {
 mod boxed;
 mod registers;
 
+use crate::code::{Func, Op};
+pub use crate::regs::Reg;
 pub use boxed::{Boxed, DynObserver};
 pub use ptx::ast::Space;
 pub use registers::Registers;
@@ -86,6 +88,35 @@ pub struct Step<'a> {
     pub lanes: u32,
     /// The registers of its function, with the values that it reads.
     pub registers: Registers<'a>,
+    pub(crate) func: &'a Func,
+}
+
+/// Which registers the instruction reads and writes. With them an observer can carry along what it knows of each value,
+/// such as the allocation that a pointer was made for, and compare it with the [`Access`] that follows.
+impl<'a> Step<'a> {
+    /// The registers that the instruction reads, its guard's predicate and the carry flag among them. One that writes a
+    /// part of a register reads the rest of it.
+    #[must_use]
+    pub fn reads(&self) -> &'a [Reg] {
+        self.func.uses.reads(self.site.pc)
+    }
+
+    /// The registers that it writes, in the order of its operands.
+    #[must_use]
+    pub fn writes(&self) -> &'a [Reg] {
+        self.func.uses.writes(self.site.pc)
+    }
+
+    /// The registers whose values are the addresses that a load, a store, an atomic or an mbarrier operation accesses;
+    /// those of destination and source for `cp.async`. [`Registers::name`] has none for one that holds the address of a
+    /// variable.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<Reg> {
+        match &self.func.code[self.site.pc as usize].op {
+            Op::Memory(memory) => memory.address_registers(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Lanes of a warp that arrive at a barrier of the block.

@@ -22,6 +22,7 @@ mod programs;
 mod ptxas;
 mod reconvergence;
 mod refused;
+mod repeats;
 mod runtime;
 mod textures;
 mod threads;

@@ -137,24 +137,27 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         if let Some(fault) = fault {
             return Err(fault);
         }
-        let buffers: Vec<String> = shown
-            .map(|(print, held)| {
-                let elements = elements(&machine, print, held, true)?;
-                Ok(format!("\"{}\": {elements}", print.index))
-            })
-            .collect::<Result<_, Failure>>()?;
         let launches: Vec<String> = done.iter().map(Done::json).collect();
         let launches = match args.is_single() {
             true => launches.concat(),
             false => format!("\"launches\": [{{{}}}]", launches.join("}, {")),
         };
-        writeln!(out, "{{{launches}, \"buffers\": {{{}}}}}", buffers.join(", "))?;
+        write!(out, "{{{launches}, \"buffers\": {{")?;
+        for (place, (print, held)) in shown.enumerate() {
+            let separator = if place > 0 { ", " } else { "" };
+            write!(out, "{separator}\"{}\": [", print.index)?;
+            write_elements(out, &machine, print, held, true)?;
+            write!(out, "]")?;
+        }
+        writeln!(out, "}}}}")?;
         return Ok(0);
     }
     for (print, held) in shown {
         let Print { index, .. } = print;
         let name = held.ty.name();
-        writeln!(out, "argument {index}, {name}[{}]: {}", held.count, elements(&machine, print, held, false)?)?;
+        write!(out, "argument {index}, {name}[{}]: ", held.count)?;
+        write_elements(out, &machine, print, held, false)?;
+        writeln!(out)?;
     }
     for Done { entry, metrics, .. } in &done {
         if !args.is_single() && args.count {
@@ -242,11 +245,26 @@ fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<BufferArg>),
     }
 }
 
-/// The elements of a buffer that are to be shown.
-fn elements(machine: &Machine, print: &Print, held: &BufferArg, json: bool) -> Result<String, Failure> {
+/// Writes the elements of a buffer that are to be shown, some at a time: the text of all may need more memory than the
+/// host has.
+fn write_elements(
+    out: &mut dyn Write,
+    machine: &Machine,
+    print: &Print,
+    held: &BufferArg,
+    json: bool,
+) -> Result<(), Failure> {
     let bytes = machine.read(held.buffer)?;
     let count = print.count.unwrap_or(held.count).min(held.count);
-    Ok(held.ty.text(&bytes[..count * held.ty.bytes()], json))
+    let parts = bytes[..count * held.ty.bytes()].chunks(held.ty.bytes() << 12);
+    for (place, part) in parts.enumerate() {
+        let separator = if json { "," } else { " " };
+        let text = held.ty.text(part, json);
+        // The parts of an array are arrays.
+        let values = text.trim_start_matches('[').trim_end_matches(']');
+        write!(out, "{}{values}", if place > 0 { separator } else { "" })?;
+    }
+    Ok(())
 }
 
 fn json_string(text: &str) -> String {

@@ -191,6 +191,11 @@ impl<'l, 'm> Context<'l, 'm> {
         carry
     }
 
+    /// That predicate, if an instruction has asked for it.
+    pub(crate) fn known_carry(&self) -> Option<Pred> {
+        self.carry
+    }
+
     /// New registers for a declaration of this type: `count` in a row, of `vector` elements each.
     pub(crate) fn declare(&mut self, ty: &'m str, vector: u32, count: u32) -> Result<Declared<'m>, LowerError> {
         if ty == "b128" && vector == 1 {

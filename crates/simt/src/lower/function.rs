@@ -4,11 +4,11 @@ mod jump;
 
 use std::collections::HashMap;
 
-use ptx::ast::{At, Function, Instruction, Loc, Space, Statement, Variable};
+use ptx::ast::{At, Function, Instruction, Loc, Operand, Space, Statement, Variable};
 use ptx::opcode::{self, Class};
 
 use super::{Functions, Lowering, declarations, flow};
-use crate::code::{Func, Guard, Inst, Op, Origin, RegisterNames, Signature, Slot};
+use crate::code::{Func, Guard, Inst, Op, Origin, Reg, RegisterNames, Signature, Slot};
 use crate::decode::context::Scope;
 use crate::decode::{Context, decode};
 use crate::error::LowerError;
@@ -43,6 +43,7 @@ pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>)
         return Err(LowerError::invalid(format!("`{}` has no body", function.name), function.at));
     };
     body.scope(statements)?;
+    body.cx.func.uses.end(&[]);
     body.push(None, Op::Return, (function.at, Class::Control));
     body.finish()
 }
@@ -248,8 +249,41 @@ impl<'m> Body<'_, 'm> {
             Some("call") => self.call(inst)?,
             _ => decode(inst, &mut self.cx)?,
         };
+        self.note_registers(inst);
         self.push(guard, op, (inst.at, class));
         Ok(())
+    }
+
+    /// Notes which registers an instruction reads and writes.
+    fn note_registers(&mut self, inst: &Instruction<'m>) {
+        let mut uses = std::mem::take(&mut self.cx.func.uses);
+        let cx = &self.cx;
+        // Such as a video instruction, which may write one byte of its result, and `mov.b32 %v.x, %r1`.
+        let is_part = |operand: &Operand<'_>| match operand {
+            Operand::Element(..) => true,
+            Operand::Name(name) => name.contains('.'),
+            _ => false,
+        };
+        let is_partial = inst.opcode.starts_with('v') || inst.operands.iter().any(is_part);
+        let registers = |name: &str| {
+            let declared = cx.declared(name).into_iter();
+            declared.flat_map(|declared| (0..declared.vector).map(move |element| declared.reg.advance(element)))
+        };
+        let mut written = Vec::new();
+        inst.each_name(&mut |name| uses.read(registers(name)), &mut |name| written.extend(registers(name)));
+        if is_partial {
+            uses.read(written.iter().copied());
+        }
+        if let Some(carry) = cx.known_carry().map(Reg::Pred) {
+            if matches!(inst.operation(), "addc" | "subc" | "madc") {
+                uses.read([carry]);
+            }
+            if inst.has("cc") {
+                written.push(carry);
+            }
+        }
+        uses.end(&written);
+        self.cx.func.uses = uses;
     }
 
     fn push(&mut self, guard: Option<Guard>, op: Op, (at, class): (At, Class)) {

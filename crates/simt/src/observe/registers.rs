@@ -32,14 +32,39 @@ impl<'a> Registers<'a> {
     pub fn get(&self, name: &str) -> Option<Lanes64> {
         let declared = self.names.iter();
         let reg = declared.filter_map(|declared| declared.find(name)).next()?;
-        Some(match reg {
+        Some(self.value(reg))
+    }
+
+    /// The name that the text gives to a register; `None` for one that holds a constant, an address or a special register.
+    pub fn name(&self, reg: Reg) -> Option<String> {
+        self.names.iter().find_map(|declared| {
+            let distance = match (declared.first, reg) {
+                (Reg::R32(first), Reg::R32(reg)) => reg.0.checked_sub(first.0),
+                (Reg::R64(first), Reg::R64(reg)) => reg.0.checked_sub(first.0),
+                (Reg::Pred(first), Reg::Pred(reg)) => reg.0.checked_sub(first.0),
+                _ => None,
+            };
+            let distance = distance.filter(|distance| *distance < declared.count.unwrap_or(1))?;
+            Some(match declared.count {
+                Some(_) => format!("{}{distance}", declared.name),
+                None => declared.name.clone(),
+            })
+        })
+    }
+
+    /// The value that each lane has in a register of the function, zero-extended; a predicate is 0 or 1.
+    ///
+    /// # Panics
+    /// When the function does not have that many registers.
+    pub fn value(&self, reg: Reg) -> Lanes64 {
+        match reg {
             Reg::R32(reg) => self.regs.get32(reg).map(u64::from),
             Reg::R64(reg) => *self.regs.get64(reg),
             Reg::Pred(reg) => {
                 let lanes = self.regs.pred(reg);
                 std::array::from_fn::<u64, LANES, _>(|lane| u64::from(lanes >> lane & 1))
             }
-        })
+        }
     }
 }
 

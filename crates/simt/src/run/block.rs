@@ -1,6 +1,7 @@
 //! One cluster of blocks, mostly of a single one: their warps take turns until all have ended.
 
 mod barriers;
+mod look;
 mod report;
 
 use std::sync::atomic::Ordering;
@@ -17,8 +18,6 @@ use crate::observe::{Observer, Site, WarpId};
 const BARRIERS: usize = 16;
 /// The number that stands for the cluster's barrier.
 pub(super) const CLUSTER_BARRIER: u32 = 16;
-/// Instructions within which a warp that repeats itself comes back to where it was.
-const PERIOD: usize = 512;
 /// Instructions after which a block reports how many it has executed, and looks whether the launch has ended.
 const REPORT: u64 = 4096;
 
@@ -302,46 +301,6 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             }
         }
         Ok((status, executed))
-    }
-
-    /// Looks whether a warp repeats itself: whether it comes back to where it is with the same values in its registers,
-    /// and has changed nothing in memory.
-    fn look(&mut self, index: usize) -> Result<Status, BlockFault> {
-        self.warps[index].note(self.launch, &mut self.snapshot);
-        for _ in 0..PERIOD {
-            let Some(stored) = self.warps[index].stores_next(self.launch) else {
-                break;
-            };
-            self.memory.rank = (index / self.warps_each()) as u32;
-            let before = stored.content(&self.memory, self.launch.global);
-            let changes = self.memory.in_flight.changes;
-            let (status, _) = self.execute(index, 1)?;
-            if status != Status::Yielded {
-                return Ok(status);
-            }
-            // To store what is there already is no progress.
-            if stored.content(&self.memory, self.launch.global) != before || self.memory.in_flight.changes != changes {
-                break;
-            }
-            if self.warps[index].is_as(self.launch, &self.snapshot) {
-                self.warps[index].repeats();
-                return Ok(status);
-            }
-        }
-        self.warps[index].pace.does_not_repeat();
-        Ok(Status::Yielded)
-    }
-
-    /// Looks whether all groups of lanes of a warp still repeat themselves.
-    fn look_again(&mut self, index: usize) -> Result<Status, BlockFault> {
-        self.warps[index].pace.spins = false;
-        loop {
-            let status = self.look(index)?;
-            let pace = &self.warps[index].pace;
-            if pace.spins || !pace.repeats() {
-                return Ok(status);
-            }
-        }
     }
 
     /// Reports how many instructions were executed. Returns whether the block's results do not matter any more, because

@@ -214,6 +214,12 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
             if self.taken.next().is_some_and(|index| self.begin(index)) {
                 return true;
             }
+            let faulted = self.state.progress.faulted.load(Ordering::Relaxed);
+            if self.blocks.chosen.is_none() && self.taken.start > faulted {
+                // Nor does any of the grid's other blocks matter, of which there may be 2^63.
+                self.blocks.next.fetch_max(self.blocks.count, Ordering::Relaxed);
+                self.taken = 0..0;
+            }
         }
         false
     }

@@ -4,6 +4,7 @@ mod callers;
 mod execute;
 mod pace;
 mod paths;
+mod repeats;
 mod runtime;
 
 use super::block::LaunchState;
@@ -12,6 +13,7 @@ use crate::memory::LocalMemory;
 use crate::observe::Site;
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, Regs, lanes};
 pub(super) use pace::{Pace, Snapshot};
+pub(super) use repeats::Varying;
 
 /// Why a warp stopped running for now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,10 +231,13 @@ impl WarpState {
             return false;
         }
         let local = frame.local + func.frame_bytes;
-        grow(&mut self.r32, frame.r32 + func.r32 as usize, [0; LANES]);
-        grow(&mut self.r64, frame.r64 + func.r64 as usize, [0; LANES]);
-        grow(&mut self.preds, frame.preds + func.preds as usize, 0);
-        if self.local.len() < local && !self.local.grow(local) {
+        let has_room = grow(&mut self.r32, frame.r32 + func.r32 as usize, [0; LANES])
+            && grow(&mut self.r64, frame.r64 + func.r64 as usize, [0; LANES])
+            && grow(&mut self.preds, frame.preds + func.preds as usize, 0)
+            && self.frames.try_reserve(1).is_ok()
+            && self.stack.try_reserve(1).is_ok()
+            && (self.local.len() >= local || self.local.grow(local));
+        if !has_room {
             return false;
         }
         self.stack.push(StackEntry {
@@ -389,8 +394,12 @@ impl WarpState {
     }
 }
 
-fn grow<T: Clone>(values: &mut Vec<T>, len: usize, value: T) {
-    if values.len() < len {
+/// Gives `values` a length of `len` at least; `false` if the host has no memory for it.
+fn grow<T: Clone>(values: &mut Vec<T>, len: usize, value: T) -> bool {
+    let more = len.saturating_sub(values.len());
+    let has_room = values.try_reserve(more).is_ok();
+    if has_room && more > 0 {
         values.resize(len, value);
     }
+    has_room
 }

@@ -107,6 +107,7 @@ impl WarpState {
                         warp_id,
                         lanes: env.regs.guarded(inst.guard, mask),
                         registers: Registers::new(&func.register_names, &env.regs),
+                        func,
                     });
                 }
                 if alike {

@@ -74,12 +74,11 @@ impl Pace {
 /// The registers and local memory of a warp, and where it is.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Snapshot {
-    entry: Option<StackEntry>,
-    depth: usize,
-    r32: Vec<Lanes32>,
-    r64: Vec<Lanes64>,
-    preds: Vec<u32>,
-    local: Vec<u32>,
+    pub(super) stack: Vec<StackEntry>,
+    pub(super) r32: Vec<Lanes32>,
+    pub(super) r64: Vec<Lanes64>,
+    pub(super) preds: Vec<u32>,
+    pub(super) local: Vec<u32>,
 }
 
 impl WarpState {
@@ -101,23 +100,23 @@ impl WarpState {
         false
     }
 
-    /// Notes the warp's state.
-    pub(in crate::run) fn note(&self, launch: &LaunchState<'_>, snapshot: &mut Snapshot) {
+    /// Notes the warp's state; `false` if the host has no memory for it.
+    #[must_use]
+    pub(in crate::run) fn note(&self, launch: &LaunchState<'_>, snapshot: &mut Snapshot) -> bool {
+        fn note<T: Copy>(values: &[T], noted: &mut Vec<T>) -> bool {
+            noted.clear();
+            let has_room = noted.try_reserve(values.len()).is_ok();
+            if has_room {
+                noted.extend_from_slice(values);
+            }
+            has_room
+        }
         let (r32, r64, preds) = self.rows(launch);
-        snapshot.entry = self.stack.last().copied();
-        snapshot.depth = self.stack.len();
-        r32.clone_into(&mut snapshot.r32);
-        r64.clone_into(&mut snapshot.r64);
-        preds.clone_into(&mut snapshot.preds);
-        self.local.all().clone_into(&mut snapshot.local);
-    }
-
-    /// Whether the warp is in the state that was noted.
-    pub(in crate::run) fn is_as(&self, launch: &LaunchState<'_>, snapshot: &Snapshot) -> bool {
-        self.stack.last() == snapshot.entry.as_ref()
-            && self.stack.len() == snapshot.depth
-            && self.rows(launch) == (&snapshot.r32[..], &snapshot.r64[..], &snapshot.preds[..])
-            && self.local.all() == snapshot.local
+        note(&self.stack, &mut snapshot.stack)
+            && note(r32, &mut snapshot.r32)
+            && note(r64, &mut snapshot.r64)
+            && note(preds, &mut snapshot.preds)
+            && note(self.local.all(), &mut snapshot.local)
     }
 
     /// Where the next instruction stores something that others find; `None` if the warp waits, or if what it changes is
@@ -143,7 +142,7 @@ impl WarpState {
     }
 
     /// The registers of the frame that is executed and of its callers.
-    fn rows(&self, launch: &LaunchState<'_>) -> (&[Lanes32], &[Lanes64], &[u32]) {
+    pub(super) fn rows(&self, launch: &LaunchState<'_>) -> (&[Lanes32], &[Lanes64], &[u32]) {
         let number = self.stack.last().map_or(0, |entry| entry.frame);
         let Some(frame) = self.frames.get(number as usize) else {
             return (&[], &[], &[]);

@@ -1,0 +1,94 @@
+//! Whether the warps of a cluster get on, or repeat themselves until somebody changes what they read.
+
+use super::{BlockFault, RunningCluster};
+use crate::memory::Stored;
+use crate::observe::Observer;
+use crate::run::warp::{Status, Varying};
+
+/// Instructions within which a warp that repeats itself comes back to where it was.
+const PERIOD: usize = 512;
+
+impl<O: Observer> RunningCluster<'_, '_, O> {
+    /// Looks whether a warp repeats itself: whether it comes back to where it is with the same values in its registers,
+    /// apart from those that decide nothing, and has changed nothing in memory.
+    pub(super) fn look(&mut self, index: usize) -> Result<Status, BlockFault> {
+        let rounds = match self.warps[index].note(self.launch, &mut self.snapshot) {
+            true => PERIOD,
+            false => 0,
+        };
+        // What varies from round to round, and what is left of it while a round is followed.
+        let mut varying = Varying::default();
+        let mut followed = None;
+        let mut follows = true;
+        // What was changed and the registers tell of, and what was there before.
+        let mut changed: Vec<(Stored, Vec<u8>)> = Vec::new();
+        for _ in 0..rounds {
+            let Some(stored) = self.warps[index].stores_next(self.launch) else {
+                break;
+            };
+            if followed.as_mut().is_some_and(|followed| !self.warps[index].follow(self.launch, followed)) {
+                (followed, follows) = (None, false);
+            }
+            self.memory.rank = (index / self.warps_each()) as u32;
+            let before = stored.content(&self.memory, self.launch.global);
+            let changes = self.memory.in_flight.changes;
+            let (status, _) = self.execute(index, 1)?;
+            if status != Status::Yielded {
+                return Ok(status);
+            }
+            // To store what is there already is no progress.
+            if self.memory.in_flight.changes != changes {
+                break;
+            }
+            if stored.content(&self.memory, self.launch.global) != before {
+                if !stored.tells {
+                    break;
+                }
+                (followed, follows) = (None, false);
+                if !changed.iter().any(|(earlier, _)| *earlier == stored) {
+                    changed.push((stored, before));
+                }
+            }
+            if !self.warps[index].is_back_at(&self.snapshot) {
+                continue;
+            }
+            let mut more = self.warps[index].differences(self.launch, &self.snapshot);
+            let repeats = match &followed {
+                _ if more.is_empty() => {
+                    let is_restored = |(stored, before): &(Stored, Vec<u8>)| {
+                        stored.content(&self.memory, self.launch.global) == *before
+                    };
+                    changed.iter().all(is_restored)
+                }
+                _ if !follows || !self.warps[index].all_are_back_at(&self.snapshot) => continue,
+                Some(followed) => {
+                    more.add(followed);
+                    !varying.add(&more) && followed.reads
+                }
+                None => {
+                    varying = more;
+                    false
+                }
+            };
+            if repeats {
+                self.warps[index].repeats();
+                return Ok(status);
+            }
+            followed = Some(varying.clone());
+        }
+        self.warps[index].pace.does_not_repeat();
+        Ok(Status::Yielded)
+    }
+
+    /// Looks whether all groups of lanes of a warp still repeat themselves.
+    pub(super) fn look_again(&mut self, index: usize) -> Result<Status, BlockFault> {
+        self.warps[index].pace.spins = false;
+        loop {
+            let status = self.look(index)?;
+            let pace = &self.warps[index].pace;
+            if pace.spins || !pace.repeats() {
+                return Ok(status);
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! What may differ between two rounds of a loop in which a warp waits, such as a counter of its attempts.
+//!
+//! A warp that comes back to the same instruction with the same values in all registers, and has changed nothing in
+//! memory, repeats itself until somebody else changes what it reads. The same holds if values differ that decide neither
+//! where its lanes go, nor which memory they access, nor what they leave there: the next round does what this one did.
+//! To see that, a round is followed instruction by instruction, with the registers and local memory that vary.
+
+use super::{Snapshot, WarpState};
+use crate::code::{Callee, Func, Op, Reg, Signature, Slot};
+use crate::memory::{Address, Memory, Region};
+use crate::regs::{ALL, LANES, lanes};
+use crate::run::block::LaunchState;
+
+/// Registers and words of local memory that may differ from round to round: for each, in which lanes. What lies behind
+/// the end of a list may differ in all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::run) struct Varying {
+    r32: Vec<u32>,
+    r64: Vec<u32>,
+    preds: Vec<u32>,
+    local: Vec<u32>,
+    /// Whether the lanes have read memory that others may change.
+    pub(in crate::run) reads: bool,
+}
+
+/// Where the registers of a frame begin in each file.
+type Base = [usize; 3];
+
+impl Varying {
+    /// Whether nothing differs.
+    pub(in crate::run) fn is_empty(&self) -> bool {
+        self.lists().iter().all(|list| list.iter().all(|lanes| *lanes == 0))
+    }
+
+    fn lists(&self) -> [&[u32]; 4] {
+        [&self.r32, &self.r64, &self.preds, &self.local]
+    }
+
+    /// Adds what varies in another. Returns whether that was more.
+    pub(in crate::run) fn add(&mut self, other: &Varying) -> bool {
+        let mut more = false;
+        let pairs = [
+            (&mut self.r32, &other.r32),
+            (&mut self.r64, &other.r64),
+            (&mut self.preds, &other.preds),
+            (&mut self.local, &other.local),
+        ];
+        for (own, other) in pairs {
+            for (at, own) in own.iter_mut().enumerate() {
+                let other = other.get(at).copied().unwrap_or(ALL);
+                more |= other & !*own != 0;
+                *own |= other;
+            }
+        }
+        more
+    }
+
+    fn place(&mut self, base: Base, reg: Reg) -> (&mut Vec<u32>, usize) {
+        match reg {
+            Reg::R32(reg) => (&mut self.r32, base[0] + reg.0 as usize),
+            Reg::R64(reg) => (&mut self.r64, base[1] + reg.0 as usize),
+            Reg::Pred(reg) => (&mut self.preds, base[2] + reg.0 as usize),
+        }
+    }
+
+    /// The lanes in which a register varies.
+    fn of(&mut self, base: Base, reg: Reg) -> u32 {
+        let (list, at) = self.place(base, reg);
+        list.get(at).copied().unwrap_or(ALL)
+    }
+
+    /// The lanes of `active` write a register: it varies in those of `varies`.
+    fn write(&mut self, base: Base, reg: Reg, active: u32, varies: u32) {
+        let (list, at) = self.place(base, reg);
+        if list.len() <= at {
+            list.resize(at + 1, ALL);
+        }
+        list[at] = list[at] & !active | varies & active;
+    }
+
+    /// Whether any byte of these slots of local memory varies in one of these lanes.
+    fn any_in(&self, local: u32, slots: &[Slot], active: u32) -> bool {
+        slots.iter().any(|slot| {
+            let begin = local + slot.at;
+            self.words(begin, slot.bytes).any(|word| self.local.get(word).is_none_or(|lanes| lanes & active != 0))
+        })
+    }
+
+    /// The words of local memory with these bytes.
+    fn words(&self, begin: u32, bytes: u32) -> impl Iterator<Item = usize> + use<> {
+        begin as usize / 4..(begin as usize + bytes as usize).div_ceil(4)
+    }
+}
+
+impl WarpState {
+    /// Whether the warp is at the instruction that was noted.
+    pub(in crate::run) fn is_back_at(&self, snapshot: &Snapshot) -> bool {
+        self.stack.last() == snapshot.stack.last() && self.stack.len() == snapshot.stack.len()
+    }
+
+    /// Whether its other groups of lanes are where they were, too.
+    pub(in crate::run) fn all_are_back_at(&self, snapshot: &Snapshot) -> bool {
+        self.stack == snapshot.stack
+    }
+
+    /// What differs from the state that was noted at this instruction.
+    pub(in crate::run) fn differences(&self, launch: &LaunchState<'_>, snapshot: &Snapshot) -> Varying {
+        fn lanes_of<T: PartialEq>(own: &[T], noted: &[T]) -> u32 {
+            let pairs = own.iter().zip(noted).enumerate();
+            pairs.fold(0, |lanes, (lane, (own, noted))| lanes | u32::from(own != noted) << lane)
+        }
+        let (r32, r64, preds) = self.rows(launch);
+        let all = self.local.all();
+        let mut local: Vec<u32> =
+            all.chunks(LANES).zip(snapshot.local.chunks(LANES)).map(|(own, noted)| lanes_of(own, noted)).collect();
+        // Local memory that was not there yet.
+        local.resize(all.len() / LANES, ALL);
+        Varying {
+            r32: r32.iter().zip(&snapshot.r32).map(|(own, noted)| lanes_of(own, noted)).collect(),
+            r64: r64.iter().zip(&snapshot.r64).map(|(own, noted)| lanes_of(own, noted)).collect(),
+            preds: preds.iter().zip(&snapshot.preds).map(|(own, noted)| own ^ noted).collect(),
+            local,
+            reads: false,
+        }
+    }
+
+    /// Follows what varies through the next instruction; `false` if what varies decides what it does, or if it may do
+    /// what this does not follow.
+    pub(in crate::run) fn follow(&mut self, launch: &LaunchState<'_>, varying: &mut Varying) -> bool {
+        let Some(entry) = self.stack.last().copied() else {
+            return false;
+        };
+        let frame = self.frames[entry.frame as usize];
+        let func = &launch.program.functions[frame.function as usize];
+        let base = [frame.r32, frame.r64, frame.preds];
+        let inst = &func.code[entry.pc as usize];
+        if inst.guard.is_some_and(|guard| varying.of(base, Reg::Pred(guard.pred)) & entry.mask != 0) {
+            return false;
+        }
+        let active = self.regs(entry.frame).guarded(inst.guard, entry.mask);
+        if active == 0 {
+            return true;
+        }
+        let reads = func.uses.reads(entry.pc);
+        let any = reads.iter().fold(0, |any, reg| any | varying.of(base, *reg));
+        let (varies, writes) = (any & active, func.uses.writes(entry.pc));
+        let result = match &inst.op {
+            Op::Alu(_) | Op::Memory(Memory::Address(_) | Memory::PendingCount { .. }) => varies,
+            Op::Clock { .. } => active,
+            Op::Nothing | Op::Branch { .. } | Op::Memory(Memory::Fence(_)) => return true,
+            Op::BranchIndexed { .. } => return varies == 0,
+            // Lanes read each other's registers, and wait for none.
+            Op::Warp(op) if any == 0 => {
+                let alive = self.alive();
+                match op.missing(&self.regs(entry.frame), active, alive) {
+                    Ok(false) => 0,
+                    _ => return false,
+                }
+            }
+            Op::Memory(Memory::Load(op)) => {
+                let Some(places) = self.places(entry.frame, base, &op.address, active, varying) else {
+                    return false;
+                };
+                let mut varies = 0;
+                for (lane, at) in places {
+                    match at {
+                        None => varying.reads = true,
+                        Some(at) => {
+                            let mut words = varying.words(at, op.bytes);
+                            let is_same = |word: usize| varying.local.get(word).is_some_and(|own| own >> lane & 1 == 0);
+                            varies |= u32::from(!words.all(is_same)) << lane;
+                        }
+                    }
+                }
+                varies
+            }
+            Op::Memory(Memory::Store(op)) => {
+                let Some(places) = self.places(entry.frame, base, &op.address, active, varying) else {
+                    return false;
+                };
+                for (lane, at) in places {
+                    let (differs, bit) = (varies >> lane & 1 == 1, 1 << lane);
+                    let Some(at) = at else {
+                        match differs {
+                            true => return false,
+                            false => continue,
+                        }
+                    };
+                    for word in varying.words(at, op.bytes) {
+                        match varying.local.get_mut(word) {
+                            Some(own) if differs => *own |= bit,
+                            Some(own) if op.bytes >= 4 => *own &= !bit,
+                            Some(_) => {}
+                            None => return false,
+                        }
+                    }
+                }
+                return true;
+            }
+            Op::Memory(Memory::Atomic(op)) if varies == 0 => {
+                let places = self.places(entry.frame, base, &op.address, active, varying);
+                if places.is_none_or(|places| places.iter().any(|(_, at)| at.is_some())) {
+                    return false;
+                }
+                varying.reads = true;
+                0
+            }
+            Op::Call(call) if varies == 0 => {
+                if varying.any_in(frame.local, &call.slots.parameters, active) {
+                    return false;
+                }
+                let callee = match &call.callee {
+                    Callee::Function(number) => &launch.program.functions[*number as usize],
+                    _ => return false,
+                };
+                varying.begin_frame(base, func, callee, active);
+                return true;
+            }
+            Op::Return => {
+                let Signature { results, .. } = &func.slots;
+                return frame.call.is_some() && !varying.any_in(frame.local, results, active);
+            }
+            _ => return false,
+        };
+        writes.iter().for_each(|reg| varying.write(base, *reg, active, result));
+        true
+    }
+
+    /// Where the lanes of `active` access memory: at an address of local memory, or elsewhere. `None` if that varies.
+    fn places(
+        &mut self,
+        frame: u32,
+        base: Base,
+        address: &Address,
+        active: u32,
+        varying: &mut Varying,
+    ) -> Option<Vec<(usize, Option<u32>)>> {
+        if varying.of(base, address.base) & active != 0 {
+            return None;
+        }
+        let mut at = [0; LANES];
+        address.lanes(&self.regs(frame), &mut at);
+        let places = lanes(active).map(|lane| {
+            let (region, at) = match address.region {
+                Region::Generic => {
+                    let region = Region::of(at[lane]);
+                    (region, at[lane].wrapping_sub(region.window()))
+                }
+                region => (region, at[lane]),
+            };
+            let is_local = matches!(region, Region::Local | Region::FrameParam);
+            (lane, is_local.then_some(at as u32))
+        });
+        Some(places.collect())
+    }
+}
+
+impl Varying {
+    /// A function is called: its registers hold anything, apart from those that are filled.
+    fn begin_frame(&mut self, caller: Base, func: &Func, callee: &Func, active: u32) {
+        let counts = [func.r32, func.r64, func.preds];
+        let base: Base = std::array::from_fn(|file| caller[file] + counts[file] as usize);
+        let [r32, r64, preds] = base;
+        self.r32.truncate(r32);
+        self.r64.truncate(r64);
+        self.preds.truncate(preds);
+        for filled in &callee.frame_init {
+            self.write(base, filled.reg, active, 0);
+        }
+    }
+}
