@@ -65,6 +65,14 @@ impl Tensor {
             let words = format!("{} coordinates in a tensor of {} dimensions", coordinates.len(), map.sizes.len());
             return Err(reach.refuse(lane, words));
         }
+        // On an H200 both are illegal instructions.
+        if im2col.is_none() && i64::from(coordinates[0]) * i64::from(map.element.bytes()) % 16 != 0 {
+            let words = format!("{} elements before a tile, which are no multiple of 16 bytes", coordinates[0]);
+            return Err(reach.refuse(lane, words));
+        }
+        if let Some(negative) = coordinates.iter().find(|own| !self.loads && **own < 0) {
+            return Err(reach.refuse(lane, format!("a tile to be stored from {negative} on, before the tensor")));
+        }
         let reduce = self.reduce.as_ref().map(|all| {
             let found = all.iter().find(|(element, _)| *element == map.element);
             let refused = || format!("there is no such reduction of {:?}", map.element);

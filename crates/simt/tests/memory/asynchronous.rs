@@ -238,7 +238,7 @@ fn every_nth_row_of_a_tile() {
 
 #[test]
 fn tiles_go_to_tensors_and_change_them() {
-    // The map is the kernel's parameter. A tile of 16 by 2 at (-8, 63) is half outside on the left, and its second row too.
+    // The map is the kernel's parameter. A tile of 16 by 2 at (56, 63) is half outside on the right, and its second row too.
     let mut machine = machine(1);
     let tensor = machine.upload(&[5u32; 64 * 64]).unwrap();
     let own = TensorMap {
@@ -250,7 +250,7 @@ fn tiles_go_to_tensors_and_change_them() {
     let body = "ld.param.u64 %rd1, [out];\nmov.b64 %rd3, map;\ncvta.param.u64 %rd3, %rd3;\nmov.u32 %r1, %tid.x;\n\
                 mov.u32 %r2, tile;\nmul.lo.u32 %r3, %r1, 4;\nadd.u32 %r3, %r3, %r2;\nadd.u32 %r4, %r1, 100;\n\
                 st.shared.u32 [%r3], %r4;\nbar.sync 0;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 exit;\n\
-                mov.u32 %r5, -8;\nmov.u32 %r6, 63;\n\
+                mov.u32 %r5, 56;\nmov.u32 %r6, 63;\n\
                 cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd3, {%r5, %r6}], [%r2];\n\
                 cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nmov.u32 %r5, 8;\nmov.u32 %r6, 0;\n\
                 cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd3, {%r5, %r6}], [%r2];\n\
@@ -263,7 +263,7 @@ fn tiles_go_to_tensors_and_change_them() {
     for (index, value) in found.iter().enumerate() {
         let (x, y) = (index as u32 % 64, index as u32 / 64);
         let expected = match (x, y) {
-            (0..8, 63) => 100 + x + 8,
+            (56..64, 63) => 100 + x - 56,
             (8..24, 0..2) => 5 + 100 + y * 16 + x - 8,
             _ => 5,
         };
@@ -273,9 +273,9 @@ fn tiles_go_to_tensors_and_change_them() {
 
 #[test]
 fn what_lies_outside_is_not_a_number() {
-    let own = TensorMap { element: TensorElement::F16, nan: true, ..map(&[64, 64], &[8, 2], Swizzle::None) };
-    let found = tile(&own, &[-4, 0]);
-    assert_eq!(found[..8], [0x7fff, 0x7fff, 0x7fff, 0x7fff, 0, 1, 2, 3]);
+    let own = TensorMap { element: TensorElement::F16, nan: true, ..map(&[64, 64], &[16, 2], Swizzle::None) };
+    let found = tile(&own, &[-8, 0]);
+    assert_eq!(found[..12], [0x7ff7, 0x7ff7, 0x7ff7, 0x7ff7, 0x7ff7, 0x7ff7, 0x7ff7, 0x7ff7, 0, 1, 2, 3]);
 }
 
 #[test]
@@ -372,4 +372,22 @@ fn faults_of_accesses_are_as_before() {
     let FaultKind::Access { access, .. } = fault.kind else { panic!("{fault}") };
     assert_eq!(access.what, AccessProblem::OutOfBounds);
     assert_eq!(outcome("st.global.u32 [%rd6], %r1;", &[], 128).len(), 128);
+}
+
+#[test]
+fn where_tiles_cannot_begin() {
+    let mut machine = machine(1);
+    let tensor = machine.upload(&[5u16; 64 * 64]).unwrap();
+    let own = TensorMap { address: tensor.address(), ..map(&[64, 64], &[16, 2], Swizzle::None) };
+    let params = ".param .u64 out, .param .align 64 .b8 map[128]";
+    for ([x, y], words) in [([8, -1], "from -1 on, before the tensor"), ([12, 0], "no multiple of 16 bytes")] {
+        let body = format!(
+            "mov.b64 %rd3, map;\ncvta.param.u64 %rd3, %rd3;\nmov.u32 %r2, tile;\n\
+             cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd3, {{{x}, {y}}}], [%r2];"
+        );
+        let args = [tensor.into(), Arg::Bytes(own.encode().unwrap().to_vec())];
+        let text = text(BARRIER, params, &body);
+        let error = super::launch(&mut machine, &text, 1, 1, &args).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }

@@ -1,4 +1,5 @@
-// Copies of tiles of tensors, which a map describes.
+// Copies of tiles of tensors, which a map describes. The first coordinate is a multiple of 16 bytes, and one of a store
+// is not negative: else an H200 meets an illegal instruction.
 // arch: compute_90
 
 #include "tensors.cuh"
@@ -43,28 +44,28 @@ __device__ void raw(unsigned *out, unsigned *scratch, unsigned tensor, const Ten
 
 // launch: grid 1, block 128, out 512, map u32 40x24, tile 32x16, swizzle 128
 extern "C" __global__ void tensor_swizzle_128(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
-    raw<512>(out, scratch, 960, &map, 3, 5);
+    raw<512>(out, scratch, 960, &map, 4, 5);
 }
 
 // launch: grid 1, block 128, out 256, map u32 40x24, tile 16x16, swizzle 64
 extern "C" __global__ void tensor_swizzle_64(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
-    raw<256>(out, scratch, 960, &map, 30, -2);
+    raw<256>(out, scratch, 960, &map, 28, -2);
 }
 
 // launch: grid 1, block 128, out 128, map f16 80x24, tile 16x16, swizzle 32
 extern "C" __global__ void tensor_swizzle_32(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
-    raw<128>(out, scratch, 960, &map, 21, 17);
+    raw<128>(out, scratch, 960, &map, 24, 17);
 }
 
 // launch: grid 1, block 64, out 48, map u8 400, tile 192
 extern "C" __global__ void tensor_of_one_side(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
-    raw<48>(out, scratch, 100, &map, 333);
+    raw<48>(out, scratch, 100, &map, 336);
 }
 
 // Every second element of a side.
 // launch: grid 1, block 64, out 96, map u32 8x9x6, tile 4x7x6, steps 1x1x2
 extern "C" __global__ void tensor_of_three_sides(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
-    raw<84>(out, scratch, 432, &map, 2, 3, 1);
+    raw<84>(out, scratch, 432, &map, 4, 3, 1);
 }
 
 // launch: grid 1, block 64, out 96, map u32 4x3x5x2x3, tile 4x2x3x2x2
@@ -89,7 +90,7 @@ extern "C" __global__ void tensor_stores(unsigned *out, unsigned *scratch, const
         store(&map, tile[0], 0, 0);
         store(&map, tile[1], 12, 9);
         commit();
-        store(&map, tile[2], -8, 20);
+        store(&map, tile[2], 0, 20);
         store(&map, tile[3], 8, 28);
         commit();
         wait_group<0>();
@@ -109,13 +110,13 @@ extern "C" __global__ void tensor_reductions(unsigned *out, unsigned *scratch, c
     }
     fill(scratch, 320, 3);
     if (threadIdx.x == 0) {
-        for (int at = -4; at < 16; at += 4)
+        for (int at = 0; at < 16; at += 4)
             asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%2, %3}], [%1];"
                          : : "l"(&map), "r"(shared(tile[0])), "r"(at), "r"(at) : "memory");
         commit();
         wait_group<0>();
         asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.xor.tile.bulk_group [%0, {%2, %3}], [%1];"
-                     : : "l"(&map), "r"(shared(tile[1])), "r"(6), "r"(2) : "memory");
+                     : : "l"(&map), "r"(shared(tile[1])), "r"(12), "r"(2) : "memory");
         commit();
         wait_group<0>();
         __threadfence();

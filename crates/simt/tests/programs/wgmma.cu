@@ -255,7 +255,7 @@ extern "C" __global__ void tensor_map_replaced(unsigned *out, unsigned *scratch,
         asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" : : "l"(kept) : "memory");
         if (threadIdx.x == 0) {
             expect(&full, 512);
-            load(tile, kept, &full, 15, 90);
+            load(tile, kept, &full, 16, 90);
         }
     }
     wait(&full, 0);
